@@ -1,0 +1,42 @@
+/** Who is calling: `Authorization: Bearer <token>` -> request.rowQueryGrant, before anything else of the request is looked at. */
+import fastifyAuth from '@fastify/auth'
+import bearerAuth from '@fastify/bearer-auth'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { unauthenticated } from '../src/errors.ts'
+import type { Grant } from '../src/grant.ts'
+import type { TokenStore } from '../src/tokens.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who is calling and what they may do; null until it is known. */
+    rowQueryGrant: Grant | null
+  }
+}
+
+export default fp(async function auth (app: FastifyInstance, { tokens }: { tokens: TokenStore }) {
+  app.decorateRequest('rowQueryGrant', null)
+  await app.register(fastifyAuth)
+  await app.register(bearerAuth, {
+    addHook: false,
+    keys: new Set<string>(),
+    specCompliance: 'rfc6749', // the scheme's name in any case (RFC 9110, section 11.1)
+    verifyErrorLogLevel: 'debug',
+    auth: (token: string, request: FastifyRequest) => {
+      request.rowQueryGrant = tokens.findGrant(token) ?? null
+      return request.rowQueryGrant !== null
+    }
+  })
+  const verify = app.auth([app.verifyBearerAuth as NonNullable<typeof app.verifyBearerAuth>])
+
+  app.addHook('onRequest', function (request, reply, done) {
+    verify.call(app, request, reply, (error?: Error) => error === undefined || error === null ? done() : done(refuse(request, reply)))
+  })
+}, { name: 'row-query-auth' })
+
+/** RFC 6750, section 3: no error code where nothing was presented. */
+function refuse ({ headers }: FastifyRequest, reply: FastifyReply): Error {
+  const presented = headers.authorization !== undefined
+  reply.header('www-authenticate', presented ? 'Bearer error="invalid_token"' : 'Bearer')
+  return unauthenticated(presented ? 'The token is not valid' : 'Send a token as "Authorization: Bearer <token>"')
+}

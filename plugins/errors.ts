@@ -1,0 +1,39 @@
+/** Every failure as the envelope of the contract: the one place where an error becomes an answer. */
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { bodyTooLarge, internal, invalidRequest, notFound, ServiceError, unsupportedMediaType } from '../src/errors.ts'
+
+/** Fastify's own refusals that a client can cause. */
+const fastifyErrors = new Map<string, () => ServiceError>([
+  ['FST_ERR_CTP_BODY_TOO_LARGE', bodyTooLarge],
+  ['FST_ERR_CTP_INVALID_MEDIA_TYPE', unsupportedMediaType],
+  ['FST_ERR_CTP_INVALID_CONTENT_LENGTH', () => invalidRequest('the body is not as long as Content-Length says')],
+  ['FST_ERR_BAD_URL', notFound]
+])
+
+/** Seconds after which a client may try again. */
+const RETRY_AFTER = '1'
+
+export default fp(async function errors (app: FastifyInstance) {
+  app.setErrorHandler(sendError)
+  // Without a prefix of our own, the host app's answer to unknown paths is the host app's business.
+  if (app.prefix !== '') app.setNotFoundHandler((request, reply) => sendError(notFound() as FastifyError, request, reply))
+}, { name: 'row-query-errors' })
+
+/** Answers with an error; one that nobody foresaw is logged with its stack and answered without. */
+export function sendError (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const refusal = toRefusal(error)
+  if (refusal.statusCode === 500) request.log.error({ err: error }, 'unexpected error')
+  else if (refusal.statusCode > 500) request.log.warn({ code: refusal.code, reason: refusal.reason }, 'refused')
+  if (refusal.statusCode === 503) reply.header('retry-after', RETRY_AFTER)
+  return reply.code(refusal.statusCode).type('application/json; charset=utf-8').send(JSON.stringify(envelope(refusal)))
+}
+
+function toRefusal (error: FastifyError | ServiceError): ServiceError {
+  if (error instanceof ServiceError) return error
+  return fastifyErrors.get(error.code)?.() ?? internal()
+}
+
+function envelope ({ code, message, details = [] }: ServiceError) {
+  return { success: false, data: {}, error: { code, message, details } }
+}

@@ -1,0 +1,23 @@
+/** So many requests of one token in each window; the next ones are refused with 429. */
+import fastifyRateLimit from '@fastify/rate-limit'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { rateLimited } from '../src/errors.ts'
+import type { Grant } from '../src/grant.ts'
+
+export interface RateLimit {
+  /** Requests in a window. */
+  max: number
+  /** Milliseconds. */
+  window: number
+}
+
+export default fp(async function rateLimit (app: FastifyInstance, { max, window }: RateLimit) {
+  await app.register(fastifyRateLimit, {
+    max,
+    timeWindow: window,
+    enableDraftSpec: true, // RateLimit headers without the X-
+    keyGenerator: (request: FastifyRequest) => (request.rowQueryGrant as Grant).name,
+    errorResponseBuilder: () => rateLimited()
+  })
+}, { name: 'row-query-rate-limit' })

@@ -1,0 +1,23 @@
+/** `x-request-id` on every answer: the caller's own where it is fit to be logged and sent back, else ours. */
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+
+const PRINTABLE = /^[\x20-\x7e]{1,128}$/
+
+/** For Fastify's `genReqId`: 1 to 128 printable ASCII characters are kept. */
+export function requestId (headers: IncomingMessage['headers']): string {
+  return keptId(headers) ?? randomUUID()
+}
+
+function keptId (headers: IncomingMessage['headers']): string | undefined {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && PRINTABLE.test(given) ? given : undefined
+}
+
+export default fp(async function requestIds (app: FastifyInstance) {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', keptId(request.headers) ?? request.id)
+  })
+}, { name: 'row-query-request-id' })

@@ -1,0 +1,55 @@
+/** The request object of the interface, one schema for each verb. */
+import { type Static, Type } from '@sinclair/typebox'
+
+const closed = { additionalProperties: false }
+
+const Filters = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'Selects the rows: column to value, or to an object of operators; $and, $or and $not combine.'
+})
+const Data = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'Column to value.'
+})
+
+/** Rows returned where no limit is given, and at most. */
+export const DEFAULT_LIMIT = 100
+export const MAX_LIMIT = 1000
+
+export const SelectBodySchema = Type.Object({
+  verb: Type.Literal('select'),
+  filters: Type.Optional(Filters),
+  columns: Type.Optional(Type.Array(Type.String(), {
+    minItems: 1,
+    uniqueItems: true,
+    description: 'Columns to return, in this order; all of them if left out.'
+  })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
+  orderBy: Type.Optional(Type.String({
+    description: '"<column>", "<column> ASC" or "<column> DESC", several separated by commas.'
+  }))
+}, closed)
+
+export const InsertBodySchema = Type.Object({
+  verb: Type.Literal('insert'),
+  data: Data
+}, closed)
+
+export const UpdateBodySchema = Type.Object({
+  verb: Type.Literal('update'),
+  data: Type.Record(Type.String(), Type.Unknown(), { minProperties: 1, description: 'Columns to change.' }),
+  filters: Filters
+}, closed)
+
+export const DeleteBodySchema = Type.Object({
+  verb: Type.Literal('delete'),
+  filters: Filters
+}, closed)
+
+export const BodySchema = Type.Union([SelectBodySchema, InsertBodySchema, UpdateBodySchema, DeleteBodySchema], {
+  discriminator: { propertyName: 'verb' }
+})
+
+export type SelectBody = Static<typeof SelectBodySchema>
+export type InsertBody = Static<typeof InsertBodySchema>
+export type UpdateBody = Static<typeof UpdateBodySchema>
+export type DeleteBody = Static<typeof DeleteBodySchema>
+export type Body = Static<typeof BodySchema>

@@ -1,0 +1,66 @@
+/** What the plugin takes, and what a configuration file may say. Times are milliseconds, sizes bytes. */
+import { type Static, Type } from '@sinclair/typebox'
+
+const closed = { additionalProperties: false }
+const Name = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$', description: 'letters, digits and _ . -' })
+const Milliseconds = (fallback: number, description: string) =>
+  Type.Integer({ minimum: 1, maximum: 86_400_000, default: fallback, description })
+
+export const PoolSchema = Type.Object({
+  size: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 10, description: 'connections at most' })),
+  queue: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 500, description: 'requests that may wait for a connection' })),
+  wait: Type.Optional(Milliseconds(5000, 'how long one may wait for a connection'))
+}, closed)
+
+export const DatabaseSchema = Type.Object({
+  url: Type.String({ minLength: 1, description: 'mysql://user:password@host:port/name, mariadb://… or sqlite:path' }),
+  pool: Type.Optional(PoolSchema),
+  statementTimeout: Type.Optional(Milliseconds(10_000, 'how long one statement may run')),
+  refreshInterval: Type.Optional(Milliseconds(60_000, 'how often the catalog is read again'))
+}, closed)
+
+export const TokenSchema = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 100, description: 'shown in logs' }),
+  sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the token in lower-case hex' }),
+  permissions: Type.Array(Type.Union([Type.Literal('select'), Type.Literal('insert'), Type.Literal('update'), Type.Literal('delete')]), {
+    minItems: 1,
+    uniqueItems: true,
+    description: 'any of select, insert, update, delete'
+  }),
+  databases: Type.Optional(Type.Record(Type.String(), Type.Union([Type.Literal('*'), Type.Array(Type.String(), { minItems: 1 })]), {
+    description: 'database to "*" or a list of tables; every database if left out'
+  })),
+  expires: Type.Optional(Type.String({ description: 'a date or a time with an offset, such as 2027-01-01' }))
+}, closed)
+
+export const LimitsSchema = Type.Object({
+  filterDepth: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 32, description: 'levels of nested filters' })),
+  filterConditions: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 256, description: 'conditions in one body' })),
+  filterValues: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 10_000, description: 'values in the lists of one body' }))
+}, closed)
+
+export const RateLimitSchema = Type.Object({
+  max: Type.Integer({ minimum: 1, description: 'requests of one token in each window' }),
+  window: Type.Optional(Milliseconds(60_000, 'length of a window'))
+}, closed)
+
+export const OptionsSchema = Type.Object({
+  databases: Type.Record(Name, DatabaseSchema, { additionalProperties: false, minProperties: 1 }),
+  tokens: Type.Optional(Type.Array(TokenSchema)),
+  bodyLimit: Type.Optional(Type.Integer({ minimum: 1, default: 1_048_576, description: 'bytes of a request body' })),
+  limits: Type.Optional(LimitsSchema),
+  rateLimit: Type.Optional(RateLimitSchema)
+}, closed)
+
+/** A configuration file: the plugin's options and what the server adds. */
+export const ConfigSchema = Type.Composite([OptionsSchema, Type.Object({
+  host: Type.Optional(Type.String({ minLength: 1, default: '127.0.0.1' })),
+  port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, default: 3000 })),
+  prefix: Type.Optional(Type.String({ pattern: '^(/[A-Za-z0-9._~-]+)*$', default: '/api' })),
+  logLevel: Type.Optional(Type.Union(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)), { default: 'info' }))
+})], closed)
+
+export type RowQueryOptions = Static<typeof OptionsSchema>
+export type Config = Static<typeof ConfigSchema>
+export type DatabaseOptions = Static<typeof DatabaseSchema>
+export type TokenOptions = Static<typeof TokenSchema>

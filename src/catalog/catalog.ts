@@ -1,0 +1,71 @@
+/**
+ * What introspection knows of a database, frozen. Tables and columns are kept in `Map`s: they are looked up
+ * by text out of requests, and a plain object would answer for `constructor` and `__proto__`.
+ */
+import type { ColumnType } from '../types/column-type.ts'
+
+export interface Column {
+  readonly name: string
+  readonly type: ColumnType
+  /** The declaration as the engine writes it: `decimal(10,2) unsigned`. */
+  readonly declaration: string
+  readonly nullable: boolean
+  /** Computed by the database from other columns: never written. */
+  readonly generated: boolean
+  /** Numbered by the database where no value is given. */
+  readonly autoIncrement: boolean
+  /** Whether an insert may leave it out. */
+  readonly optional: boolean
+  /** The text of the default, if there is one that is a constant. */
+  readonly defaultText: string | null
+  readonly comment: string
+}
+
+/** A primary or unique key: its columns in order. */
+export interface Key {
+  readonly name: string
+  readonly columns: readonly string[]
+}
+
+export interface ForeignKey {
+  readonly name: string
+  readonly table: string
+  readonly columns: readonly string[]
+  readonly referencedTable: string
+  readonly referencedColumns: readonly string[]
+}
+
+export interface Table {
+  readonly name: string
+  readonly kind: 'table' | 'view'
+  readonly comment: string
+  /** In the order of the table. */
+  readonly columns: ReadonlyMap<string, Column>
+  readonly primaryKey: readonly string[]
+  readonly uniqueKeys: readonly Key[]
+  readonly foreignKeys: readonly ForeignKey[]
+  /** The column that the database numbers, else the single column of the primary key: what `id` in an answer means. */
+  readonly identity: Column | undefined
+}
+
+export interface Catalog {
+  readonly tables: ReadonlyMap<string, Table>
+  /** When it was read, in milliseconds since 1970. */
+  readonly loadedAt: number
+}
+
+/** A table as a dialect's introspection gathers it. */
+export type TableFacts = Omit<Table, 'columns' | 'identity'> & { readonly columns: readonly Column[] }
+
+/** Freezes what was gathered and derives what is looked up later. */
+export function createCatalog (tables: Iterable<TableFacts>, loadedAt: number): Catalog {
+  const entries = Array.from(tables, (facts): [string, Table] => [facts.name, createTable(facts)])
+  return Object.freeze({ tables: new Map(entries), loadedAt })
+}
+
+function createTable (facts: TableFacts): Table {
+  const columns = new Map(facts.columns.map((column) => [column.name, Object.freeze(column)]))
+  const single = facts.primaryKey.length === 1 ? columns.get(facts.primaryKey[0] as string) : undefined
+  const identity = facts.columns.find((column) => column.autoIncrement) ?? single
+  return Object.freeze({ ...facts, columns, identity })
+}

@@ -1,0 +1,42 @@
+import { parseArgs } from 'node:util'
+import { createCatalog, type Table } from '../catalog/catalog.ts'
+import { loadConfig } from '../config/load.ts'
+import { resolveSettings, type DatabaseConfig } from '../config/settings.ts'
+import { createShop } from '../demo/shop.ts'
+import { ServiceError } from '../errors.ts'
+import { openDialect } from '../open-databases.ts'
+
+/** `row-query check`: whether every database answers, its tables, and what the account may do. 0 if all answer, else 1. */
+export async function check (args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { config: { type: 'string' } } })
+  const { config: { host, port, prefix, logLevel, ...options }, demo } = loadConfig(process.env, values)
+  if (demo !== undefined) createShop(demo.path)
+  let failures = 0
+  for (const database of resolveSettings(options).databases) {
+    const report = await describe(database)
+    process.stdout.write(report.text)
+    if (!report.answers) failures++
+  }
+  return failures === 0 ? 0 : 1
+}
+
+async function describe (config: DatabaseConfig): Promise<{ answers: boolean, text: string }> {
+  const dialect = await openDialect(config)
+  try {
+    const catalog = createCatalog(await dialect.introspect(), Date.now())
+    const privileges = await dialect.privileges()
+    const lines = [...Array.from(catalog.tables.values(), describeTable), ...privileges.map((line) => `  account: ${line}`)]
+    return { answers: true, text: `${config.name}: answers, ${catalog.tables.size} tables and views\n${lines.map((line) => line + '\n').join('')}` }
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    return { answers: false, text: `${config.name}: does not answer (${error.reason ?? error.code})\n` }
+  } finally {
+    await dialect.close()
+  }
+}
+
+function describeTable ({ name, kind, columns, primaryKey }: Table): string {
+  const readOnly = [...columns.values()].filter((column) => !column.type.writable).map((column) => `${column.name} ${column.declaration}`)
+  const key = primaryKey.length > 0 ? `, key ${primaryKey.join(', ')}` : ', no primary key'
+  return `  ${name}: ${kind === 'view' ? 'view, ' : ''}${columns.size} columns${kind === 'view' ? '' : key}${readOnly.length > 0 ? `; not writable: ${readOnly.join(', ')}` : ''}`
+}

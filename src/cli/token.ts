@@ -1,0 +1,47 @@
+import { parseArgs } from 'node:util'
+import { TokenSchema, type TokenOptions } from '../../schemas/options.ts'
+import { ConfigError, findMistakes } from '../config/mistakes.ts'
+import { parseExpiry } from '../config/settings.ts'
+import { createToken, hashToken } from '../tokens.ts'
+
+/**
+ * `row-query token`: makes a token and prints it, once, with the entry for the configuration file that knows it by its
+ * hash alone. @throws ConfigError
+ */
+export async function token (args: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      name: { type: 'string' },
+      permissions: { type: 'string' },
+      database: { type: 'string', multiple: true },
+      table: { type: 'string', multiple: true },
+      expires: { type: 'string' }
+    }
+  })
+  const { database = [], table, expires } = values
+  const secret = createToken()
+  const entry = {
+    name: values.name,
+    sha256: hashToken(secret),
+    permissions: values.permissions?.split(',').map((permission) => permission.trim()),
+    ...(database.length > 0 && { databases: Object.fromEntries(database.map((name) => [name, table ?? '*'])) }),
+    ...(expires !== undefined && { expires })
+  }
+  check(entry as TokenOptions, database, table)
+  process.stdout.write(`The token, shown only now:\n\n  ${secret}\n\nFor "tokens" in the configuration file:\n\n${JSON.stringify(entry, undefined, 2)}\n`)
+  return 0
+}
+
+function check (entry: TokenOptions, databases: string[], tables: string[] | undefined): void {
+  const mistakes = findMistakes(TokenSchema, JSON.parse(JSON.stringify(entry))).map((mistake) => `--${mistake}`)
+  if (tables !== undefined && databases.length !== 1) mistakes.push('--table: needs --database, once')
+  if (entry.expires !== undefined) {
+    try {
+      parseExpiry(entry.expires)
+    } catch (error) {
+      mistakes.push(`--${(error as Error).message}`)
+    }
+  }
+  if (mistakes.length > 0) throw new ConfigError(mistakes)
+}

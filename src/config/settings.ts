@@ -1,0 +1,83 @@
+/** Options as somebody wrote them -> settings as the program uses them: checked whole, every default filled in. */
+import { OptionsSchema, type DatabaseOptions, type RowQueryOptions, type TokenOptions } from '../../schemas/options.ts'
+import type { PoolLimits } from '../dialects/mysql/pool.ts'
+import type { Grant } from '../grant.ts'
+import type { FilterLimits } from '../plan/filters.ts'
+import type { StoredToken } from '../tokens.ts'
+import { parseDatabaseUrl, type Address } from './database-url.ts'
+import { ConfigError, findMistakes } from './mistakes.ts'
+
+export interface DatabaseConfig {
+  readonly name: string
+  readonly address: Address
+  readonly pool: PoolLimits
+  readonly statementTimeout: number
+  readonly refreshInterval: number
+}
+
+export interface Settings {
+  readonly databases: readonly DatabaseConfig[]
+  readonly tokens: readonly StoredToken[]
+  readonly bodyLimit: number
+  readonly limits: FilterLimits
+  readonly rateLimit: { readonly max: number, readonly window: number } | undefined
+}
+
+/** The caller's object is not changed. @throws ConfigError with every mistake at once */
+export function resolveSettings (options: unknown): Settings {
+  const mistakes = findMistakes(OptionsSchema, options)
+  if (mistakes.length > 0) throw new ConfigError(mistakes)
+  const { databases, tokens = [], bodyLimit = 1_048_576, limits = {}, rateLimit } = options as RowQueryOptions
+  const settings: Settings = {
+    databases: Object.entries(databases).flatMap(([name, database]) => collect(mistakes, `databases.${name}.url`, () => toDatabase(name, database))),
+    tokens: tokens.flatMap((token, index) => collect(mistakes, `tokens.${index}`, () => toToken(token, databases))),
+    bodyLimit,
+    limits: { depth: limits.filterDepth ?? 32, conditions: limits.filterConditions ?? 256, values: limits.filterValues ?? 10_000 },
+    rateLimit: rateLimit === undefined ? undefined : { max: rateLimit.max, window: rateLimit.window ?? 60_000 }
+  }
+  if (mistakes.length > 0) throw new ConfigError(mistakes)
+  return settings
+}
+
+/** The value, or a line in the list of mistakes and none. */
+function collect<T> (mistakes: string[], setting: string, make: () => T): T[] {
+  try {
+    return [make()]
+  } catch (error) {
+    mistakes.push(`${setting}: ${(error as Error).message}`)
+    return []
+  }
+}
+
+function toDatabase (name: string, { url, pool = {}, statementTimeout = 10_000, refreshInterval = 60_000 }: DatabaseOptions): DatabaseConfig {
+  return {
+    name,
+    address: parseDatabaseUrl(url),
+    pool: { size: pool.size ?? 10, queue: pool.queue ?? 500, wait: pool.wait ?? 5000 },
+    statementTimeout,
+    refreshInterval
+  }
+}
+
+function toToken ({ name, sha256, permissions, databases, expires }: TokenOptions, known: RowQueryOptions['databases']): StoredToken {
+  const stranger = Object.keys(databases ?? {}).find((database) => !Object.hasOwn(known, database))
+  if (stranger !== undefined) throw new Error(`databases.${stranger} is not configured`)
+  const expiresAt = expires === undefined ? undefined : parseExpiry(expires)
+  const grant: Grant = {
+    name,
+    permissions: new Set(permissions),
+    databases: databases === undefined
+      ? 'all'
+      : new Map(Object.entries(databases).map(([database, tables]) => [database, tables === '*' ? 'all' : new Set(tables)]))
+  }
+  return { sha256, grant, expiresAt }
+}
+
+const EXPIRY = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
+
+/** A day means its beginning in UTC. In milliseconds since 1970. */
+export function parseExpiry (text: string): number {
+  const time = EXPIRY.test(text) ? Date.parse(text) : NaN
+  if (Number.isNaN(time)) throw new Error('expires must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z')
+  return time
+}

@@ -1,0 +1,42 @@
+/** What an engine answers. Only files below this folder touch a driver. */
+import type { TableFacts } from '../catalog/catalog.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { Engine, Query } from '../query/builder.ts'
+import type { DriverValue } from '../types/column-type.ts'
+
+/** What a statement gave: rows with their values in the plan's order of columns, or what was changed. */
+export interface Result {
+  readonly rows: ReadonlyArray<ReadonlyArray<DriverValue | null>>
+  /** Rows inserted, updated or deleted. */
+  readonly changed: number
+  /** The number that the database gave a new row, as digits; undefined where it gave none. */
+  readonly insertId: string | undefined
+}
+
+/** A connected database. */
+export interface Dialect {
+  readonly engine: Engine
+  /** Reads every table: a fixed number of queries, whatever the size of the database. @throws ServiceError */
+  introspect (): Promise<TableFacts[]>
+  /** Runs a plan's statement. @throws ServiceError, or SchemaMoved where the catalog must be read again */
+  execute (query: Query, plan: Plan): Promise<Result>
+  /** What the account may do, a line each, as the database says it. @throws ServiceError */
+  privileges (): Promise<string[]>
+  close (): Promise<void>
+}
+
+/** The database does not know a table or column that the catalog has: it was changed since. Nothing ran. */
+export class SchemaMoved extends Error {
+  constructor () {
+    super('the schema has changed')
+    this.name = 'SchemaMoved'
+  }
+}
+
+/** A database error that the service does not know: a bug. Carries its number, never its text, which may hold values. */
+export class UnknownDatabaseError extends Error {
+  constructor (code: string | number) {
+    super(`unexpected database error ${code}`)
+    this.name = 'UnknownDatabaseError'
+  }
+}

@@ -1,0 +1,74 @@
+/** Errors of MySQL and MariaDB as refusals, by number (https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html). */
+import type { Table } from '../../catalog/catalog.ts'
+import {
+  checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, outcomeUnknown, permissionDenied, queryTimeout,
+  valueOutOfRange, ServiceError, withReason
+} from '../../errors.ts'
+import type { Plan } from '../../plan/plan.ts'
+import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
+import { foreignKeyViolationOf, uniqueViolationOf } from '../violations.ts'
+
+/** What mysql2 gives: a server's error has a number, one of the connection a code alone. */
+export interface MysqlError extends Error { errno?: number, code?: string, sqlState?: string, fatal?: boolean }
+
+type Refuse = (table: Table, message: string) => Error
+
+/** The account may not do it; the table's name is the client's own. */
+const accountDenied: Refuse = (table) => permissionDenied(`The service's database account may not do this on "${table.name}"`)
+const moved: Refuse = () => new SchemaMoved()
+
+const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
+  [(table, message) => uniqueViolationOf(table, { name: keyOf(message) }), [1022, 1062, 1169, 1586, 1859]],
+  [(table, message) => foreignKeyViolationOf(table, constraintOf(message)), [1216, 1217, 1451, 1452, 1761, 1762]],
+  [() => notNullViolation(), [1048, 1263, 1364]],
+  [() => checkViolation(), [1369, 1644, 3819, 4025]],
+  [() => valueOutOfRange(), [1153, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1441, 1690, 3140, 3854]],
+  [() => deadlock(), [1180, 1213, 1614, 3101]],
+  [() => lockTimeout(), [1205, 3572]],
+  [() => queryTimeout(), [1028, 1317, 1969, 3024]],
+  [moved, [1051, 1054, 1109, 1146, 1356, 1412]],
+  [accountDenied, [1142, 1143, 1227, 1370]],
+  [() => databaseUnavailable(), [
+    1021, 1023, 1024, 1026, 1030, 1037, 1038, 1040, 1041, 1044, 1045, 1047, 1049, 1053, 1077, 1114, 1129, 1130, 1135, 1158, 1159, 1160, 1161,
+    1194, 1195, 1203, 1206, 1223, 1226, 1290, 1298, 1792, 1820, 1836, 1862, 1927, 3032, 3100, 3159, 4031
+  ]]
+]
+
+const byNumber = new Map(refusals.flatMap(([refuse, numbers]) => numbers.map((number): [number, Refuse] => [number, refuse])))
+
+/** The connection ended under the statement: killed, shut down, or cut. Whether a write ran is then unknown. */
+const CONNECTION_ENDED = new Set([1053, 1077, 1927, 4031])
+
+/** What an error of a statement means for the client. */
+export function toServiceError (error: MysqlError, { table, verb }: Plan): Error {
+  const lost = error.errno === undefined || error.errno < 1000 || CONNECTION_ENDED.has(error.errno)
+  if (lost && error.code === undefined) return error
+  if (lost) return withReason(verb === 'select' ? databaseUnavailable() : outcomeUnknown(), error.code)
+  const refuse = byNumber.get(error.errno as number) ?? bySqlState(error.sqlState)
+  if (refuse === undefined) return new UnknownDatabaseError(error.errno as number)
+  const refusal = refuse(table, error.message)
+  return refusal instanceof ServiceError ? withReason(refusal, error.code) : refusal
+}
+
+/** Class 22 is a value's fault, 23 a constraint's, 45 an exception that a trigger raises (SQL standard, SQLSTATE classes). */
+function bySqlState (state = ''): Refuse | undefined {
+  if (state.startsWith('22')) return () => valueOutOfRange()
+  if (state.startsWith('23') || state.startsWith('45')) return () => checkViolation()
+  return undefined
+}
+
+/** No connection, or none with the session as we need it: nothing was sent, whatever the reason. */
+export function toConnectError (error: { code?: string | undefined }): ServiceError {
+  return withReason(databaseUnavailable(), error.code)
+}
+
+/** `Duplicate entry '…' for key 'customers.email'`: MySQL puts the table before the key, MariaDB does not. The entry may hold quotes. */
+function keyOf (message: string): string | undefined {
+  const [, key] = /for key '([^']*)'$/.exec(message) ?? []
+  return key?.slice(key.indexOf('.') + 1)
+}
+
+/** `… CONSTRAINT `orders_customer` FOREIGN KEY (…`; no value of a row stands in this message. */
+function constraintOf (message: string): string | undefined {
+  return /CONSTRAINT `((?:[^`]|``)*)` FOREIGN KEY/.exec(message)?.[1]?.replaceAll('``', '`')
+}

@@ -1,0 +1,79 @@
+/**
+ * Every refusal that the service can answer, one a line: code, status, message. No other file names a
+ * status. `docs/errors.md` describes the same list and a test holds both to each other.
+ *
+ * Messages name what the client sent (a field, a column, a verb) and never what the database said: MySQL's
+ * own texts carry values of other rows, SQL and hosts.
+ */
+import { createError } from '@fastify/error'
+
+/** One thing at fault: where in the body (JSON Pointer, RFC 6901) and why. */
+export interface Detail { path: string, message: string }
+
+/** What all refusals share; thrown anywhere, turned into an answer by plugins/errors.ts alone. */
+export abstract class ServiceError extends Error {
+  declare code: string
+  declare statusCode: number
+  declare details?: readonly Detail[]
+  /** What the driver called it (`ECONNREFUSED`, `ER_LOCK_DEADLOCK`): for the log alone. Never a driver's message. */
+  declare reason?: string
+}
+
+/** code -> status, of every error below: what docs, OpenAPI and tests read. */
+export const catalogue = new Map<string, number>()
+
+function define<Args extends unknown[] = []> (code: string, status: number, message: string) {
+  catalogue.set(code, status)
+  // A stack is kept for bugs only: capturing one for each refusal costs more than the refusal.
+  const Refusal = createError<Args>(code, message, status, ServiceError as unknown as ErrorConstructor, status === 500)
+  return (...args: Args): ServiceError => new Refusal(...args) as unknown as ServiceError
+}
+
+export const invalidRequest = define<[reason: string]>('INVALID_REQUEST', 400, 'The request is not valid HTTP: %s')
+export const invalidJson = define<[reason: string]>('INVALID_JSON', 400, 'The body is not valid JSON: %s')
+export const invalidBody = define<[reason: string]>('INVALID_BODY', 400, '%s')
+export const filtersRequired = define<[verb: string]>('FILTERS_REQUIRED', 400, '%s needs "filters" that do not match every row')
+export const columnNotFound = define<[column: string, table: string]>('COLUMN_NOT_FOUND', 400, 'Column "%s" does not exist in table "%s"')
+export const invalidValue = define<[column: string, reason: string]>('INVALID_VALUE', 400, 'Column "%s": %s')
+export const invalidOrderBy = define<[reason: string]>('INVALID_ORDER_BY', 400, '"orderBy" %s')
+export const limitOutOfRange = define<[max: number]>('LIMIT_OUT_OF_RANGE', 400, '"limit" must be from 1 to %d')
+export const columnNotWritable = define<[column: string, reason: string]>('COLUMN_NOT_WRITABLE', 400, 'Column "%s" cannot be written: %s')
+export const missingColumn = define<[columns: string]>('MISSING_COLUMN', 400, '"data" lacks columns that have no default: %s')
+export const unauthenticated = define<[reason: string]>('UNAUTHENTICATED', 401, '%s')
+export const permissionDenied = define<[reason: string]>('PERMISSION_DENIED', 403, '%s')
+export const databaseNotFound = define<[database: string]>('DATABASE_NOT_FOUND', 404, 'Database "%s" does not exist')
+export const tableNotFound = define<[table: string, database: string]>('TABLE_NOT_FOUND', 404, 'Table "%s" does not exist in database "%s"')
+export const notFound = define('NOT_FOUND', 404, 'There is nothing at this path')
+export const methodNotAllowed = define<[method: string]>('METHOD_NOT_ALLOWED', 405, 'Method %s is not allowed here: use POST')
+export const uniqueViolation = define('UNIQUE_VIOLATION', 409, 'A row with the same unique value exists already')
+export const foreignKeyViolation = define('FOREIGN_KEY_VIOLATION', 409, 'A foreign key does not allow this change')
+export const bodyTooLarge = define('BODY_TOO_LARGE', 413, 'The body is larger than the limit')
+export const unsupportedMediaType = define('UNSUPPORTED_MEDIA_TYPE', 415, 'Send the body as "Content-Type: application/json" in UTF-8')
+export const notNullViolation = define('NOT_NULL_VIOLATION', 422, 'A column that must have a value was given none')
+export const checkViolation = define('CHECK_VIOLATION', 422, 'A check of the table refused the row')
+export const valueOutOfRange = define('VALUE_OUT_OF_RANGE', 422, 'The database refused a value as not fitting its column')
+export const rateLimited = define('RATE_LIMITED', 429, 'Too many requests: try again later')
+export const internal = define('INTERNAL', 500, 'Something went wrong here; the request id finds it in the log')
+export const outcomeUnknown = define('OUTCOME_UNKNOWN', 502, 'The connection to the database was lost while writing: the change may or may not have been made')
+export const databaseUnavailable = define('DATABASE_UNAVAILABLE', 503, 'The database cannot be used right now; nothing was changed')
+export const deadlock = define('DEADLOCK', 503, 'The statement met a deadlock and was rolled back; nothing was changed')
+export const lockTimeout = define('LOCK_TIMEOUT', 503, 'A row was locked for too long; nothing was changed')
+export const overloaded = define('OVERLOADED', 503, 'Too many requests are waiting for the database; nothing was changed')
+export const queryTimeout = define('QUERY_TIMEOUT', 504, 'The statement took too long and was ended; nothing was changed')
+
+/** The same error, saying where in the body (or which constraint) as well. */
+export function withDetails (error: ServiceError, ...details: Detail[]): ServiceError {
+  error.details = details
+  return error
+}
+
+/** The same error with the driver's name for it. */
+export function withReason (error: ServiceError, reason: string | undefined): ServiceError {
+  if (reason !== undefined) error.reason = reason
+  return error
+}
+
+/** A JSON Pointer (RFC 6901) from the body's root. */
+export function pointer (...steps: ReadonlyArray<string | number>): string {
+  return steps.map((step) => '/' + String(step).replaceAll('~', '~0').replaceAll('/', '~1')).join('')
+}

@@ -1,0 +1,24 @@
+/** Who is calling and what they may do. Whatever authenticates a request ends in one of these. */
+
+export const VERBS = ['select', 'insert', 'update', 'delete'] as const
+export type Verb = typeof VERBS[number]
+
+export interface Grant {
+  /** The token's name, for logs and rate limits; never the token. */
+  readonly name: string
+  readonly permissions: ReadonlySet<Verb>
+  /** Where they hold: every database, or the named ones with every table or the named ones. */
+  readonly databases: 'all' | ReadonlyMap<string, 'all' | ReadonlySet<string>>
+}
+
+/** Whether the grant holds any permission anywhere in the database. Where it does not, the database must seem not to exist. */
+export function seesDatabase (grant: Grant, database: string): boolean {
+  return grant.databases === 'all' || grant.databases.has(database)
+}
+
+/** The same for one table. */
+export function seesTable (grant: Grant, database: string, table: string): boolean {
+  if (grant.databases === 'all') return true
+  const tables = grant.databases.get(database)
+  return tables === 'all' || (tables?.has(table) ?? false)
+}

@@ -1,0 +1,9 @@
+import type { DeleteBody } from '../../schemas/body.ts'
+import type { Table } from '../catalog/catalog.ts'
+import { planSelectiveFilters, type FilterLimits } from './filters.ts'
+import type { DeletePlan } from './plan.ts'
+
+/** @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED */
+export function planDelete ({ verb, filters }: DeleteBody, table: Table, limits: FilterLimits): DeletePlan {
+  return Object.freeze({ verb, table, condition: planSelectiveFilters(verb, filters, table, limits) } as const)
+}

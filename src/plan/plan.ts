@@ -1,0 +1,52 @@
+/**
+ * A plan: everything about a request that is left once nothing can be refused any more. Frozen plain data,
+ * names resolved to columns of the catalog and values converted to parameters; no SQL, no request.
+ */
+import type { Column, Table } from '../catalog/catalog.ts'
+import type { Parameter } from '../types/column-type.ts'
+
+export interface Assignment { readonly column: Column, readonly parameter: Parameter }
+
+export type Operator = '=' | '<>' | '>' | '>=' | '<' | '<='
+
+export type Condition =
+  | { readonly kind: 'compare', readonly column: Column, readonly operator: Operator, readonly parameter: NonNullable<Parameter> }
+  | { readonly kind: 'in', readonly column: Column, readonly negated: boolean, readonly parameters: ReadonlyArray<NonNullable<Parameter>> }
+  | { readonly kind: 'between', readonly column: Column, readonly low: NonNullable<Parameter>, readonly high: NonNullable<Parameter> }
+  | { readonly kind: 'like', readonly column: Column, readonly negated: boolean, readonly pattern: string }
+  | { readonly kind: 'null', readonly column: Column, readonly negated: boolean }
+  | { readonly kind: 'and' | 'or', readonly conditions: readonly Condition[] }
+  | { readonly kind: 'not', readonly condition: Condition }
+  | { readonly kind: 'constant', readonly value: boolean }
+
+export interface Order { readonly column: Column, readonly direction: 'asc' | 'desc' }
+
+export interface SelectPlan {
+  readonly verb: 'select'
+  readonly table: Table
+  readonly columns: readonly Column[]
+  readonly condition: Condition
+  readonly order: readonly Order[]
+  readonly limit: number
+}
+
+export interface InsertPlan {
+  readonly verb: 'insert'
+  readonly table: Table
+  readonly assignments: readonly Assignment[]
+}
+
+export interface UpdatePlan {
+  readonly verb: 'update'
+  readonly table: Table
+  readonly assignments: readonly Assignment[]
+  readonly condition: Condition
+}
+
+export interface DeletePlan {
+  readonly verb: 'delete'
+  readonly table: Table
+  readonly condition: Condition
+}
+
+export type Plan = SelectPlan | InsertPlan | UpdatePlan | DeletePlan

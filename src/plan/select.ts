@@ -1,0 +1,20 @@
+import type { SelectBody } from '../../schemas/body.ts'
+import { DEFAULT_LIMIT } from '../../schemas/body.ts'
+import type { Table } from '../catalog/catalog.ts'
+import { getColumn } from './columns.ts'
+import { planFilters, type FilterLimits } from './filters.ts'
+import { planOrder } from './order-by.ts'
+import type { SelectPlan } from './plan.ts'
+
+/** @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY, INVALID_BODY */
+export function planSelect (body: SelectBody, table: Table, limits: FilterLimits): SelectPlan {
+  const { filters = {}, columns, limit = DEFAULT_LIMIT, orderBy } = body
+  return Object.freeze({
+    verb: 'select',
+    table,
+    columns: columns?.map((name, index) => getColumn(table, name, ['columns', index])) ?? [...table.columns.values()],
+    condition: planFilters(filters, table, limits),
+    order: orderBy === undefined ? [] : planOrder(orderBy, table),
+    limit
+  } as const)
+}

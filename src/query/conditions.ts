@@ -1,0 +1,36 @@
+import { expressionBuilder, sql, type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool } from 'kysely'
+import type { Column } from '../catalog/catalog.ts'
+import type { Condition } from '../plan/plan.ts'
+import type { Parameter, Wrapping } from '../types/column-type.ts'
+import type { Rows, TableBuilder } from './builder.ts'
+
+const eb: ExpressionBuilder<Rows, 't'> = expressionBuilder<Rows, 't'>()
+
+/** SQL around an expression. The text is a type's own (src/types/), never a request's. */
+export function wrap<T> (wrapping: Wrapping | undefined, expression: Expression<T>): Expression<T> {
+  return wrapping === undefined ? expression : sql<T>`${sql.raw(wrapping[0])}${expression}${sql.raw(wrapping[1])}`
+}
+
+/** A parameter, as a placeholder in the statement. */
+export function bind (parameter: Parameter, wrapping?: Wrapping): Expression<Parameter> {
+  const placeholder: RawBuilder<Parameter> = sql`${parameter}`
+  return parameter === null ? placeholder : wrap(wrapping, placeholder)
+}
+
+/** A condition of a plan as a Kysely expression. */
+export function compileCondition (condition: Condition, { token }: TableBuilder): Expression<SqlBool> {
+  const build = (each: Condition): Expression<SqlBool> => compileCondition(each, { token } as TableBuilder)
+  const left = (column: Column): Expression<Parameter> => wrap(column.type.comparedColumn, eb.ref(token(column)))
+  const right = (column: Column) => (parameter: Parameter) => bind(parameter, column.type.compared)
+  switch (condition.kind) {
+    case 'compare': return eb(left(condition.column), condition.operator, right(condition.column)(condition.parameter))
+    case 'in': return eb(left(condition.column), condition.negated ? 'not in' : 'in', condition.parameters.map(right(condition.column)))
+    case 'between': return eb.between(left(condition.column), right(condition.column)(condition.low), right(condition.column)(condition.high))
+    case 'like': return sql`${eb(eb.ref(token(condition.column)), condition.negated ? 'not like' : 'like', bind(condition.pattern))} escape ${sql.lit('\\')}`
+    case 'null': return eb(eb.ref(token(condition.column)), condition.negated ? 'is not' : 'is', null)
+    case 'not': return eb.not(eb.parens(build(condition.condition)))
+    case 'constant': return condition.value ? sql`1 = 1` : sql`1 = 0`
+    case 'and': return eb.parens(eb.and(condition.conditions.map(build)))
+    case 'or': return eb.parens(eb.or(condition.conditions.map(build)))
+  }
+}

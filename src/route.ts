@@ -1,0 +1,45 @@
+/** The one route: POST {prefix}/{database}/{table}. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Body, BodySchema } from '../schemas/body.ts'
+import type { Database } from './database.ts'
+import { databaseNotFound, methodNotAllowed, permissionDenied, tableNotFound } from './errors.ts'
+import { seesDatabase, seesTable, type Grant } from './grant.ts'
+import type { FilterLimits } from './plan/filters.ts'
+import { walkAgainIfMoved } from './walk.ts'
+
+export interface RouteOptions {
+  readonly databases: ReadonlyMap<string, Database>
+  readonly limits: FilterLimits
+  /** Bytes of a body. */
+  readonly bodyLimit: number
+}
+
+interface Params { database: string, table: string }
+type RowRequest = FastifyRequest<{ Params: Params, Body: Body }>
+
+export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }: RouteOptions): void {
+  const url = '/:database/:table'
+
+  /** Refused by path alone, before the body is read: what the token holds nothing on must look like what is not there. */
+  const find = async (request: FastifyRequest): Promise<void> => {
+    const { database, table } = request.params as Params
+    const grant = request.rowQueryGrant as Grant
+    if (!databases.has(database) || !seesDatabase(grant, database)) throw databaseNotFound(database)
+    if (!seesTable(grant, database, table)) throw tableNotFound(table, database)
+  }
+
+  app.post<{ Params: Params, Body: Body }>(url, { schema: { body: BodySchema }, bodyLimit, onRequest: find }, async (request, reply) => {
+    const { params, body } = request as RowRequest
+    const grant = request.rowQueryGrant as Grant
+    if (!grant.permissions.has(body.verb)) throw permissionDenied(`The token does not have the permission ${body.verb}`)
+    const text = await walkAgainIfMoved({ database: databases.get(params.database) as Database, table: params.table, body, limits })
+    return reply.type('application/json; charset=utf-8').send(text)
+  })
+
+  const refuseMethod = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    reply.header('allow', 'POST')
+    throw methodNotAllowed(request.method)
+  }
+  const others = app.supportedMethods.filter((method) => method !== 'POST')
+  app.route({ method: others, url, onRequest: refuseMethod, handler: refuseMethod })
+}

@@ -1,0 +1,60 @@
+/** The service as a server of its own: the plugin in a Fastify app that is set up for nothing else. */
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Socket } from 'node:net'
+import { sendError } from '../plugins/errors.ts'
+import { requestId } from '../plugins/request-id.ts'
+import type { RowQueryOptions } from '../schemas/options.ts'
+import { createRowQuery, type RowQuery } from './app.ts'
+import { invalidRequest, notFound } from './errors.ts'
+
+export interface ServerOptions {
+  readonly options: RowQueryOptions
+  readonly prefix: string
+  readonly logLevel: string
+  /** Where log lines go; standard output if left out. */
+  readonly logStream?: { write (line: string): void }
+}
+
+export interface Server {
+  readonly app: FastifyInstance
+  readonly rows: RowQuery
+}
+
+/** A table's name has at most 64 characters, each up to 12 bytes once it is percent-encoded. */
+const MAX_PARAM_LENGTH = 1024
+
+/** An app that answers nothing but the plugin's routes. @throws ConfigError */
+export async function createServer ({ options, prefix, logLevel, logStream }: ServerOptions): Promise<Server> {
+  const rows = createRowQuery(options)
+  const app = Fastify({
+    logger: {
+      level: logLevel,
+      serializers: { req: ({ method, url }) => ({ method, url }), res: ({ statusCode }) => ({ statusCode }) },
+      ...(logStream !== undefined && { stream: logStream })
+    },
+    genReqId: ({ headers }) => requestId(headers),
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    frameworkErrors: answerOutside,
+    clientErrorHandler: answerBrokenRequest
+  })
+  app.setNotFoundHandler((request, reply) => answerOutside(notFound() as FastifyError, request, reply))
+  await app.register(rows.plugin, { prefix })
+  return { app, rows }
+}
+
+/** What never reaches the plugin's own handlers (a path that cannot be decoded, one outside the prefix) gets the same envelope. */
+function answerOutside (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id)
+  sendError(error, request, reply)
+}
+
+/** Bytes that are not HTTP: there is no request to answer, only a socket. */
+function answerBrokenRequest (error: Error, socket: Socket): void {
+  const { code, message } = invalidRequest('it could not be parsed')
+  const body = JSON.stringify({ success: false, data: {}, error: { code, message, details: [] } })
+  if (socket.writable) {
+    socket.end(`HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\nx-request-id: ${requestId({})}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`)
+  } else {
+    socket.destroy(error)
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * What a column type is: the one place where a SQL type meets JSON. Body checks, OpenAPI, filters and the
+ * writing of rows are all derived from these objects; nothing outside `src/types/` knows a type by name.
+ */
+import type { TSchema } from '@sinclair/typebox'
+
+/** What may reach a driver as a parameter. Never an array or an object: drivers expand those. */
+export type Parameter = string | number | bigint | Buffer | null
+
+/** A value as a driver gives it: bytes from MySQL's text protocol, native values from SQLite. */
+export type DriverValue = Buffer | Uint8Array | string | number | bigint
+
+/** SQL text to stand before and after a column or a placeholder. Written here, never made from a request. */
+export type Wrapping = readonly [before: string, after: string]
+
+/**
+ * Which filter operators a type has. Each level has those before it too: `none` only `$null`; `equality` `$eq
+ * $ne $in $nin`; `order` `$gt $gte $lt $lte $between`; `text` `$like $nlike $startsWith $contains`.
+ */
+export type Comparison = 'none' | 'equality' | 'order' | 'text'
+
+/** How one SQL type is described, read, written, stored and compared. */
+export interface ColumnType {
+  /** JSON Schema of a value that is not null, as clients see it. */
+  readonly schema: TSchema
+  /** JSON value (never null) -> parameter. @throws ValueRefused */
+  readonly read: (value: unknown) => Parameter
+  /** Value from the driver (never null) -> JSON text. */
+  readonly write: (value: DriverValue) => string
+  /** A parameter made by `read` -> the JSON text that a select of it would give. */
+  readonly echo: (parameter: NonNullable<Parameter>) => string
+  readonly comparison: Comparison
+  /** False for types that are not known well enough to be written. */
+  readonly writable: boolean
+  /** Where a JSON array or object is one value of this type, a filter takes it as that and not as `$in` or operators. */
+  readonly structured: boolean
+  /** What JSON null means in a column that does not take SQL NULL (a JSON column has a null of its own). */
+  readonly ownNull?: Parameter
+  /** SQL around the column in the list of what is selected. */
+  readonly selected?: Wrapping
+  /** SQL around the parameter in insert and update. */
+  readonly stored?: Wrapping
+  /** SQL around the parameter in a condition. */
+  readonly compared?: Wrapping
+  /** SQL around the column in a condition; only for types that no index can help. */
+  readonly comparedColumn?: Wrapping
+}
+
+/** A value that does not fit its column. The message is for a person and continues 'Column "x": '. */
+export class ValueRefused extends Error {
+  constructor (message: string) {
+    super(message)
+    this.name = 'ValueRefused'
+  }
+}
+
+type Required = 'schema' | 'read' | 'write'
+
+/** Fills in what most types share. */
+export function createType (own: Pick<ColumnType, Required> & Partial<ColumnType>): ColumnType {
+  return Object.freeze({
+    echo: (parameter: NonNullable<Parameter>) => own.write(Buffer.isBuffer(parameter) ? parameter : Buffer.from(String(parameter))),
+    comparison: 'order',
+    writable: true,
+    structured: false,
+    ...own
+  } satisfies ColumnType)
+}
+
+/** Refuses with "expected X". */
+export function expected (what: string): ValueRefused {
+  return new ValueRefused(`expected ${what}`)
+}
+
+/** The bytes of a driver value as text: MySQL's numbers, dates and the like are ASCII, its strings UTF-8. */
+export function textOf (value: DriverValue): string {
+  return Buffer.isBuffer(value) ? value.toString() : String(value)
+}

@@ -1,0 +1,72 @@
+import { Type } from '@sinclair/typebox'
+import { numberText } from '../exact-json.ts'
+import { createType, expected, textOf, ValueRefused, type ColumnType } from './column-type.ts'
+
+/** A decimal number as digits: `-12.50` is { negative: true, whole: '12', fraction: '5' }; no outer zeros. */
+export interface Digits { negative: boolean, whole: string, fraction: string }
+
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,5}))?$/
+/** No exponent can move the point further than this in a number that fits a column of at most 65 digits. */
+const MAX_SHIFT = 400
+
+/** Reads the text of a number, with or without an exponent, exactly; undefined where it is not one. */
+export function parseDigits (text: string): Digits | undefined {
+  const [, sign, whole = '', fraction = '', exponent = '0'] = NUMBER.exec(text) ?? []
+  if (sign === undefined) return undefined
+  const digits = whole + fraction
+  const point = whole.length + Math.max(-MAX_SHIFT, Math.min(MAX_SHIFT, Number(exponent)))
+  const padded = point < 0 ? '0'.repeat(-point) + digits : digits.padEnd(point, '0')
+  const split = Math.max(point, 0)
+  return {
+    negative: sign === '-',
+    whole: padded.slice(0, split).replace(/^0+/, ''),
+    fraction: padded.slice(split).replace(/0+$/, '')
+  }
+}
+
+/** The digits of a JSON number, or of a string that holds one in plain notation. */
+export function readDigits (value: unknown): Digits | undefined {
+  const text = typeof value === 'string' && !/e/i.test(value) ? value : numberText(value)
+  return text === undefined ? undefined : parseDigits(text)
+}
+
+interface DecimalBounds { precision: number, scale: number, unsigned: boolean }
+
+/** The plain text of a number at the scale of its column. @throws ValueRefused where it does not fit */
+export function readDecimal (value: unknown, { precision, scale, unsigned }: DecimalBounds): string {
+  const digits = readDigits(value)
+  if (digits === undefined) throw expected('a decimal number, as a string or a number')
+  if (digits.fraction.length > scale) throw new ValueRefused(`keeps ${scale} digits after the point`)
+  if (digits.whole.length > precision - scale) throw new ValueRefused(`keeps ${precision - scale} digits before the point`)
+  const negative = digits.negative && (digits.whole + digits.fraction) !== ''
+  if (negative && unsigned) throw new ValueRefused('is unsigned')
+  const fraction = scale > 0 ? '.' + digits.fraction.padEnd(scale, '0') : ''
+  return (negative ? '-' : '') + (digits.whole || '0') + fraction
+}
+
+export function decimalSchema ({ precision, scale, unsigned }: DecimalBounds) {
+  const whole = precision > scale ? `\\d{1,${precision - scale}}` : '0'
+  const fraction = scale > 0 ? `(\\.\\d{1,${scale}})?` : ''
+  return Type.Union([
+    Type.String({ format: 'decimal', pattern: `^${unsigned ? '' : '-?'}${whole}${fraction}$` }),
+    Type.Number()
+  ])
+}
+
+/**
+ * DECIMAL and NUMERIC: exact, so a string going out. The parameter is cast to the column's own type: MySQL compares a
+ * DECIMAL with a string as doubles (MySQL manual, "Type Conversion in Expression Evaluation").
+ */
+export function decimalType (bounds: DecimalBounds): ColumnType {
+  return createType({
+    schema: decimalSchema(bounds),
+    read: (value) => readDecimal(value, bounds),
+    write: (value) => `"${withoutZerofill(textOf(value))}"`,
+    compared: ['cast(', ` as decimal(${bounds.precision},${bounds.scale}))`]
+  })
+}
+
+/** ZEROFILL pads what the server sends with zeros, which are no part of the number. */
+export function withoutZerofill (text: string): string {
+  return text.startsWith('0') ? text.replace(/^0+(?=\d)/, '') : text
+}

@@ -1,0 +1,61 @@
+import { Type } from '@sinclair/typebox'
+import { numberText } from '../exact-json.ts'
+import { createType, expected, textOf, ValueRefused, type ColumnType, type Parameter } from './column-type.ts'
+
+/** The double that a JSON number means, -0 kept. @throws ValueRefused where there is none or it is too large */
+export function readDouble (value: unknown): number {
+  const text = numberText(value)
+  if (text === undefined) throw expected('a number')
+  const number = Number(text)
+  if (!Number.isFinite(number)) throw new ValueRefused('is too large for a floating-point number')
+  return number
+}
+
+/** A double as the statement writes it: always with an exponent, so that the server reads no DECIMAL into it. */
+export function doubleParameter (number: number): Parameter {
+  return Object.is(number, -0) ? '-0' : number
+}
+
+/** DOUBLE and REAL: the server's own text reads back as the same value. */
+export function doubleType (unsigned: boolean): ColumnType {
+  return createType({
+    schema: Type.Number(unsigned ? { minimum: 0 } : {}),
+    read: (value) => doubleParameter(signed(readDouble(value), unsigned)),
+    write: textOf
+  })
+}
+
+/**
+ * FLOAT: the server's text form of it is rounded to six digits, so it is selected as a double, written here as the
+ * shortest number that gives the same 32 bits, and compared with exactly the double that those 32 bits are.
+ */
+export function floatType (unsigned: boolean): ColumnType {
+  return createType({
+    schema: Type.Number(unsigned ? { minimum: 0 } : {}),
+    read: (value) => {
+      const float = Math.fround(signed(readDouble(value), unsigned))
+      if (!Number.isFinite(float)) throw new ValueRefused('is too large for a FLOAT')
+      return doubleParameter(float)
+    },
+    write: (value) => shortestFloat(Number(textOf(value))),
+    selected: ['cast(', ' as double)']
+  })
+}
+
+function signed (number: number, unsigned: boolean): number {
+  if (unsigned && number < 0) throw new ValueRefused('is unsigned')
+  return number
+}
+
+/** The shortest decimal text that rounds to the given 32-bit float (at most 9 digits, IEEE 754). */
+export function shortestFloat (float: number): string {
+  for (let digits = 6; digits < 9; digits++) {
+    const text = Number(float.toPrecision(digits))
+    if (Math.fround(text) === float) return jsonNumber(text)
+  }
+  return jsonNumber(Number(float.toPrecision(9)))
+}
+
+export function jsonNumber (number: number): string {
+  return Object.is(number, -0) ? '-0' : String(number)
+}

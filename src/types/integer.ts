@@ -1,0 +1,81 @@
+import { Type } from '@sinclair/typebox'
+import { createType, expected, textOf, ValueRefused, type ColumnType, type Parameter } from './column-type.ts'
+import { readDigits, withoutZerofill } from './decimal.ts'
+
+interface IntegerBounds { min: bigint, max: bigint }
+
+/** The range of an integer of so many bits. */
+export function integerBounds (bits: number, unsigned: boolean): IntegerBounds {
+  const size = BigInt(bits)
+  return unsigned ? { min: 0n, max: (1n << size) - 1n } : { min: -(1n << (size - 1n)), max: (1n << (size - 1n)) - 1n }
+}
+
+/** A whole number within bounds, exactly. `1.0` and `1e2` are whole numbers too (JSON Schema 2020-12, 4.2.3). */
+export function readInteger (value: unknown, { min, max }: IntegerBounds): bigint {
+  const digits = readDigits(value)
+  if (digits === undefined || digits.fraction !== '' || (typeof value === 'string' && value.includes('.'))) {
+    throw expected('a whole number, or a string of digits')
+  }
+  const number = BigInt(digits.whole) * (digits.negative ? -1n : 1n)
+  if (number < min || number > max) throw new ValueRefused(`must be from ${min} to ${max}`)
+  return number
+}
+
+/** JSON Schema bounds are JSON numbers: beyond 2^53 they are left out rather than rounded. */
+function integerSchema ({ min, max }: IntegerBounds) {
+  const number = (bound: bigint): number | undefined => Number.isSafeInteger(Number(bound)) ? Number(bound) : undefined
+  const [minimum, maximum] = [number(min), number(max)]
+  return Type.Integer({ ...(minimum !== undefined && { minimum }), ...(maximum !== undefined && { maximum }) })
+}
+
+/** TINYINT to BIGINT: all 64 bits exact in the text of the answer, and in the statement as digits. */
+export function integerType (bits: number, unsigned: boolean): ColumnType {
+  const bounds = integerBounds(bits, unsigned)
+  return createType({
+    schema: integerSchema(bounds),
+    read: (value) => readInteger(value, bounds),
+    write: (value) => withoutZerofill(textOf(value))
+  })
+}
+
+/** TINYINT(1), MySQL's BOOL: a number like the others that takes true and false as well (it may hold 2). */
+export function tinyBoolType (unsigned: boolean): ColumnType {
+  const integer = integerType(8, unsigned)
+  return createType({
+    ...integer,
+    schema: Type.Union([integer.schema, Type.Boolean()]),
+    read: (value): Parameter => typeof value === 'boolean' ? BigInt(value) : integer.read(value)
+  })
+}
+
+/** YEAR: 0 or 1901 to 2155 as numbers; MySQL would take 1 to 99 for a year of this or the last century. */
+export function yearType (): ColumnType {
+  return createType({
+    schema: Type.Union([Type.Literal(0), Type.Integer({ minimum: 1901, maximum: 2155 })]),
+    read: (value) => {
+      const year = readInteger(value, { min: 0n, max: 2155n })
+      if (year > 0n && year < 1901n) throw new ValueRefused('must be 0 or from 1901 to 2155')
+      return year
+    },
+    write: (value) => withoutZerofill(textOf(value))
+  })
+}
+
+/** BIT(1) is true or false, BIT(n) a string of n zeros and ones, most significant first. */
+export function bitType (length: number): ColumnType {
+  const pattern = new RegExp(`^[01]{1,${length}}$`)
+  const show = (bits: bigint): string => length === 1 ? String(bits === 1n) : `"${bits.toString(2).padStart(length, '0')}"`
+  return createType({
+    schema: length === 1 ? Type.Boolean() : Type.String({ pattern: `^[01]{${length}}$` }),
+    read: (value) => {
+      if (length === 1) {
+        if (typeof value !== 'boolean') throw expected('true or false')
+        return BigInt(value)
+      }
+      if (typeof value !== 'string' || !pattern.test(value)) throw expected(`a string of at most ${length} zeros and ones`)
+      return BigInt('0b' + value)
+    },
+    write: (value) => show(BigInt('0x' + (value as Buffer).toString('hex'))),
+    echo: (parameter) => show(parameter as bigint)
+  })
+}

@@ -1,0 +1,81 @@
+/**
+ * SQLite's types by the declared type of a column (https://www.sqlite.org/datatype3.html). A declaration binds SQLite to
+ * little: a column may hold any kind of value, so what is written out goes by the value that is there.
+ */
+import { binaryType } from './binary.ts'
+import { createType, type ColumnType, type DriverValue, type Parameter } from './column-type.ts'
+import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
+import type { TypeFacts } from './facts.ts'
+import { doubleType, jsonNumber } from './float.ts'
+import { integerType, tinyBoolType } from './integer.ts'
+import { jsonType } from './json.ts'
+import { datetimeType, dateType, timestampType, timeType } from './temporal.ts'
+import { textType, unknownType } from './text.ts'
+
+/** Doubles, in which SQLite keeps a DECIMAL, hold this many decimal digits exactly. */
+const EXACT_DIGITS = 15
+
+/** A value by what it is. */
+function writeNative (value: DriverValue): string {
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'number') return jsonNumber(value)
+  if (typeof value === 'string') return JSON.stringify(value)
+  return `"${Buffer.from(value).toString('base64')}"`
+}
+
+/** A type of MySQL's with SQLite's way of writing values out. */
+function native (type: ColumnType, write: ColumnType['write'] = writeNative): ColumnType {
+  return createType({ ...type, write, echo: write })
+}
+
+function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
+  const bounds = { precision: Math.min(length ?? EXACT_DIGITS, EXACT_DIGITS), scale: scale ?? (length === null ? 6 : 0), unsigned: false }
+  const write = (value: DriverValue): string => {
+    if (typeof value !== 'bigint' && typeof value !== 'number') return writeNative(value)
+    const digits = parseDigits(String(value))
+    return digits === undefined ? writeNative(value) : `"${digits.negative ? '-' : ''}${digits.whole || '0'}${fractionAt(digits.fraction, length === null ? 0 : bounds.scale)}"`
+  }
+  return native(createType({ schema: decimalSchema(bounds), read: (value): Parameter => Number(readDecimal(value, bounds)), write }), write)
+}
+
+function fractionAt (fraction: string, scale: number): string {
+  return fraction === '' && scale === 0 ? '' : '.' + fraction.padEnd(scale, '0')
+}
+
+/** Dates and times are text in SQLite; the `T` between day and time is JSON's. */
+const writeMoment = (zone: string) => (value: DriverValue): string =>
+  typeof value === 'string' && /^\d{4}-\d\d-\d\d \d/.test(value) ? `"${value.replace(' ', 'T')}${zone}"` : writeNative(value)
+
+function writeJson (value: DriverValue): string {
+  if (typeof value !== 'string') return writeNative(value)
+  try {
+    JSON.parse(value)
+    return value
+  } catch {
+    return JSON.stringify(value)
+  }
+}
+
+const unpadded = { scale: 6, padded: false }
+
+/** Tried in order: the first whose word the declaration begins with, then SQLite's own rules of affinity. */
+const byPrefix: ReadonlyArray<readonly [RegExp, (facts: TypeFacts) => ColumnType]> = [
+  [/^bool|^tinyint\(1\)/, () => native(tinyBoolType(false))],
+  [/^datetime/, () => native(datetimeType(unpadded), writeMoment(''))],
+  [/^timestamp/, () => native(timestampType(unpadded), writeMoment('Z'))],
+  [/^date/, () => native(dateType())],
+  [/^time/, () => native(timeType(unpadded))],
+  [/^json/, () => native(jsonType({ compared: ['json(', ')'], comparedColumn: ['json(', ')'] }), writeJson)],
+  [/^(dec|num)/, sqliteDecimal],
+  [/int|^year/, () => native(integerType(64, false))],
+  [/char|clob|text/, () => native(textType({ characters: null, bytes: null }))],
+  [/blob/, () => native(binaryType({ bytes: null, padded: false }))],
+  [/real|floa|doub/, () => native(doubleType(false))]
+]
+
+/** The column type of a declaration; one without a type that is known is shown as it is and not written. */
+export function sqliteType (facts: TypeFacts): ColumnType {
+  const declaration = facts.declaration.toLowerCase()
+  const found = byPrefix.find(([prefix]) => prefix.test(declaration))
+  return found === undefined ? native(unknownType(facts.declaration || 'of no declared type')) : found[1](facts)
+}

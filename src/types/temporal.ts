@@ -1,0 +1,98 @@
+import { Type } from '@sinclair/typebox'
+import { createType, expected, textOf, ValueRefused, type ColumnType } from './column-type.ts'
+
+const DATE = /^(\d{4})-(\d\d)-(\d\d)$/
+const TIME = /^(-?)(\d{2,3}):([0-5]\d):([0-5]\d)(?:\.(\d+))?$/
+const DATETIME = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d+))?$/
+const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d+))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+
+/**
+ * A day of the calendar. Parts that are zero are let through: MySQL keeps such dates (manual, "The DATE, DATETIME, and
+ * TIMESTAMP Types"), so what a select shows must be accepted again.
+ */
+function isDay (text: string): boolean {
+  const [, year, month, day] = DATE.exec(text) ?? []
+  if (year === undefined || Number(month) > 12 || Number(day) > 31) return false
+  if (Number(month) === 0 || Number(day) === 0) return true
+  const date = new Date(0)
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
+  return date.getUTCDate() === Number(day)
+}
+
+/** How many digits of a second a column keeps, and whether it writes them all (MySQL) or only those there are (SQLite's texts). */
+export interface Precision { scale: number, padded: boolean }
+
+/** The digits of a second's fraction as the column has them. More digits than it keeps would be rounded: refused. */
+function fractionOf (digits: string | undefined, { scale, padded }: Precision): string {
+  const kept = (digits ?? '').replace(/0+$/, '')
+  if (kept.length > scale) throw new ValueRefused(`keeps ${scale} digits of a second`)
+  const shown = padded ? kept.padEnd(scale, '0') : kept
+  return shown === '' ? '' : '.' + shown
+}
+
+export function dateType (): ColumnType {
+  return createType({
+    schema: Type.String({ format: 'date' }),
+    read: (value) => {
+      if (typeof value !== 'string' || !isDay(value)) throw expected('a date such as 2026-11-20')
+      return value
+    },
+    write: (value) => `"${textOf(value)}"`
+  })
+}
+
+/** TIME: a duration as much as a time of day, from -838:59:59 to 838:59:59. */
+export function timeType (precision: Precision): ColumnType {
+  return createType({
+    schema: Type.String({ pattern: '^-?\\d{2,3}:[0-5]\\d:[0-5]\\d(\\.\\d{1,6})?$' }),
+    read: (value) => {
+      const match = typeof value === 'string' ? TIME.exec(value) : null
+      if (match === null) throw expected('a time such as -12:30:00.5')
+      const [, sign, hours, minutes, seconds, digits] = match
+      const fraction = fractionOf(digits, precision)
+      if (Number(hours) > 838 || (Number(hours) === 838 && `${minutes}${seconds}` === '5959' && /[1-9]/.test(fraction))) throw new ValueRefused('must be from -838:59:59 to 838:59:59')
+      return `${sign}${hours}:${minutes}:${seconds}${fraction}`
+    },
+    write: (value) => `"${textOf(value)}"`
+  })
+}
+
+/** DATETIME: no offset, the column has none. */
+export function datetimeType (precision: Precision): ColumnType {
+  return createType({
+    schema: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,6})?$' }),
+    read: (value) => {
+      const match = typeof value === 'string' ? DATETIME.exec(value) : null
+      if (match === null || !isDay(match[1] as string)) throw expected('a date and time without an offset, such as 2026-11-20T10:15:00.123')
+      return `${match[1]} ${match[2]}${fractionOf(match[3], precision)}`
+    },
+    write: (value) => `"${textOf(value).replace(' ', 'T')}"`
+  })
+}
+
+/** MySQL's range of a TIMESTAMP, in seconds since 1970 (manual, "The DATE, DATETIME, and TIMESTAMP Types"). */
+const FIRST_SECOND = 1
+const LAST_SECOND = 0x7fffffff
+const ZERO = '0000-00-00 00:00:00'
+
+/** TIMESTAMP: a moment. RFC 3339 with any offset coming in, UTC going out; the session runs at +00:00. */
+export function timestampType (precision: Precision): ColumnType {
+  return createType({
+    schema: Type.String({ format: 'date-time' }),
+    read: (value) => {
+      const match = typeof value === 'string' ? TIMESTAMP.exec(value) : null
+      if (match === null || !isDay(match[1] as string)) throw expected('a time with an offset (RFC 3339), such as 2026-11-20T10:15:00.123Z')
+      return utc(match) + fractionOf(match[3], precision)
+    },
+    write: (value) => `"${textOf(value).replace(' ', 'T')}Z"`
+  })
+}
+
+/** The moment in UTC as MySQL writes it. MySQL's zero timestamp means no moment and stays as it is. */
+function utc ([, day, time, , offset]: RegExpExecArray): string {
+  if (`${day} ${time}` === ZERO) return ZERO
+  const moment = new Date(`${day}T${time}${(offset as string).toUpperCase()}`)
+  const seconds = moment.getTime() / 1000
+  if (!(seconds >= FIRST_SECOND && seconds <= LAST_SECOND)) throw new ValueRefused('must be from 1970-01-01T00:00:01Z to 2038-01-19T03:14:07Z')
+  return moment.toISOString().slice(0, 19).replace('T', ' ')
+}

@@ -1,0 +1,89 @@
+import { Type } from '@sinclair/typebox'
+import { createType, expected, textOf, ValueRefused, type ColumnType } from './column-type.ts'
+
+interface TextBounds { characters: number | null, bytes: number | null }
+
+/** A string that can be stored: half of a surrogate pair is no character, and no UTF-8. */
+export function readString (value: unknown): string {
+  if (typeof value !== 'string') throw expected('a string')
+  if (!value.isWellFormed()) throw new ValueRefused('is not valid Unicode: it has half of a surrogate pair')
+  return value
+}
+
+/** CHAR, VARCHAR and the TEXTs: compared by the column's own collation. Characters are code points, as MySQL counts them. */
+export function textType ({ characters, bytes }: TextBounds): ColumnType {
+  return createType({
+    schema: Type.String(characters === null ? {} : { maxLength: characters }),
+    read: (value) => {
+      const text = readString(value)
+      if (characters !== null && text.length > characters && codePoints(text) > characters) throw new ValueRefused(`is longer than ${characters} characters`)
+      if (bytes !== null && text.length > bytes / 4 && Buffer.byteLength(text) > bytes) throw new ValueRefused(`is longer than ${bytes} bytes`)
+      return text
+    },
+    write: (value) => JSON.stringify(textOf(value)),
+    comparison: 'text'
+  })
+}
+
+/** Characters as MySQL counts them: the two halves of a surrogate pair are one. */
+function codePoints (text: string): number {
+  return text.length - (text.match(/[\ud800-\udbff]/g)?.length ?? 0)
+}
+
+/** ENUM: one of its members, to the letter. MySQL would take '1' for the first member if none is called so. */
+export function enumType (members: readonly string[]): ColumnType {
+  const known = new Set(members)
+  return createType({
+    schema: Type.String({ enum: [...members] }),
+    read: (value) => {
+      const member = readString(value)
+      if (!known.has(member)) throw expected('one of ' + members.map((name) => JSON.stringify(name)).join(', '))
+      return member
+    },
+    write: (value) => JSON.stringify(textOf(value)),
+    comparison: 'equality'
+  })
+}
+
+/** SET: a list of its members, given back in the order of the declaration. */
+export function setType (members: readonly string[]): ColumnType {
+  const known = new Set(members)
+  return createType({
+    schema: Type.Array(Type.String({ enum: [...members] }), { uniqueItems: true }),
+    read: (value) => {
+      if (!Array.isArray(value) || !value.every((member) => known.has(member))) throw expected('a list of ' + members.map((name) => JSON.stringify(name)).join(', '))
+      const chosen = new Set(value)
+      if (chosen.size !== value.length) throw new ValueRefused('names a member twice')
+      return members.filter((member) => chosen.has(member)).join(',')
+    },
+    write: (value) => {
+      const text = textOf(value)
+      return text === '' ? '[]' : JSON.stringify(text.split(','))
+    },
+    comparison: 'equality',
+    structured: true
+  })
+}
+
+/** A type that is text with a form of its own (UUID, INET6): checked by a pattern, compared as the server does. */
+export function formType (name: string, isValid: (text: string) => boolean, format?: string): ColumnType {
+  return createType({
+    schema: Type.String(format === undefined ? {} : { format }),
+    read: (value) => {
+      if (typeof value !== 'string' || !isValid(value)) throw expected(name)
+      return value
+    },
+    write: (value) => JSON.stringify(textOf(value))
+  })
+}
+
+/** The last resort for a type that is not known yet: shown as text, never written or compared. */
+export function unknownType (declaration: string): ColumnType {
+  return createType({
+    schema: Type.Unknown({ description: `SQL type ${declaration}: shown as text, not writable` }),
+    read: () => { throw new ValueRefused(`has the type ${declaration}, which is not supported yet`) },
+    write: (value) => JSON.stringify(textOf(value)),
+    comparison: 'none',
+    writable: false
+  })
+}

@@ -1,0 +1,45 @@
+/** What happens to a request once it is known who asks and what: the one way through the rooms. */
+import type { Body } from '../schemas/body.ts'
+import type { Database } from './database.ts'
+import { SchemaMoved } from './dialects/dialect.ts'
+import { databaseUnavailable, tableNotFound } from './errors.ts'
+import { createPlan } from './plan/create-plan.ts'
+import type { FilterLimits } from './plan/filters.ts'
+import { compileQuery } from './query/compile-query.ts'
+import { respond } from './response.ts'
+
+export interface Walk {
+  readonly database: Database
+  readonly table: string
+  readonly body: Body
+  readonly limits: FilterLimits
+}
+
+/** The text of the answer. @throws every refusal of the contract from 404 on */
+export async function walk ({ database, table: name, body, limits }: Walk): Promise<string> {
+  const table = await database.getTable(name)
+  const plan = createPlan(body, table, limits)
+  const query = compileQuery(plan, database.dialect.engine)
+  const result = await database.dialect.execute(query, plan)
+  return respond(plan, result)
+}
+
+/**
+ * The same, and where the database's tables turn out to have changed: once more after reading them again. A column that
+ * was dropped is then refused by name. A write that would still be possible is left to the client to send again.
+ */
+export async function walkAgainIfMoved (request: Walk): Promise<string> {
+  try {
+    return await walk(request)
+  } catch (error) {
+    if (!(error instanceof SchemaMoved)) throw error
+  }
+  await request.database.refresh()
+  if (request.body.verb !== 'select') {
+    createPlan(request.body, await request.database.getTable(request.table), request.limits)
+    throw databaseUnavailable()
+  }
+  return walk(request).catch((error: unknown) => {
+    throw error instanceof SchemaMoved ? tableNotFound(request.table, request.database.name) : error
+  })
+}

@@ -1,0 +1,112 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import t, { type Test } from 'tap'
+import { createShop } from '../../src/demo/shop.ts'
+
+type Row = Record<string, unknown>
+const TABLES = ['customers', 'products', 'orders', 'order_items'] as const
+
+/** What `use` finds in the database at `path`, which is closed again whatever happens. */
+function inside<T> (path: string, use: (database: DatabaseSync) => T): T {
+  const database = new DatabaseSync(path)
+  try {
+    return use(database)
+  } finally {
+    database.close()
+  }
+}
+
+const select = (path: string, sql: string): Row[] =>
+  inside(path, (database) => database.prepare(sql).all().map((row) => ({ ...row })))
+
+const dump = (path: string) => TABLES.map((table) => select(path, `SELECT * FROM ${table} ORDER BY 1, 2`))
+
+function newShop (t: Test): string {
+  const path = join(t.testdir(), 'data', 'shop.db')
+  createShop(path)
+  return path
+}
+
+t.test('two shops hold the same rows', async (t) => {
+  const folder = t.testdir()
+  createShop(join(folder, 'one.db'))
+  createShop(join(folder, 'two.db'))
+  t.strictSame(dump(join(folder, 'one.db')), dump(join(folder, 'two.db')))
+})
+
+t.test('each table has some rows, and NULLs among them', async (t) => {
+  const path = newShop(t)
+  const counts = dump(path).map((rows) => rows.length)
+  t.strictSame(counts.slice(0, 3), [60, 40, 150])
+  t.ok(counts[3] as number >= 300 && counts[3] as number <= 400, `${counts[3]} lines`)
+  for (const column of ['customers.birthday', 'customers.preferences', 'products.description', 'products.weight_kg', 'products.attributes', 'orders.note']) {
+    const [table] = column.split('.')
+    const found = select(path, `SELECT SUM(${column} IS NULL) > 0 AS without, SUM(${column} IS NOT NULL) > 0 AS filled FROM ${table}`)
+    t.strictSame(found, [{ without: 1, filled: 1 }], column)
+  }
+  t.equal(select(path, 'SELECT DISTINCT status FROM orders').length, 6, 'every status')
+})
+
+t.test('every reference leads to a row', async (t) => {
+  const path = newShop(t)
+  t.strictSame(select(path, 'PRAGMA foreign_key_check'), [])
+  const references = ['orders', 'order_items'].flatMap((table) => select(path, `SELECT "table" FROM pragma_foreign_key_list('${table}') ORDER BY 1`))
+  t.strictSame(references, [{ table: 'customers' }, { table: 'orders' }, { table: 'products' }])
+})
+
+t.test('totals are the sum of their lines, to the cent', async (t) => {
+  const path = newShop(t)
+  const cents = (column: string) => `CAST(ROUND(100 * ${column}) AS INTEGER)`
+  const wrong = select(path, `
+    SELECT orders.id FROM orders JOIN order_items ON order_id = orders.id
+    GROUP BY orders.id HAVING ${cents('total')} <> SUM(quantity * ${cents('unit_price')}) OR ${cents('total')} <> SUM(${cents('line_total')})`)
+  t.strictSame(wrong, [])
+  t.strictSame(select(path, 'SELECT id, total FROM orders EXCEPT SELECT order_id, total FROM order_totals'), [])
+})
+
+t.test('the view names the customer and counts the lines, also of an order without any', async (t) => {
+  const path = newShop(t)
+  inside(path, (database) => database.exec("INSERT INTO orders (customer_id, ordered_at) VALUES (1, '2025-09-01 10:00:00')"))
+  const [customer] = select(path, 'SELECT name FROM customers WHERE id = 1')
+  t.strictSame(select(path, 'SELECT * FROM order_totals WHERE order_id = 151'), [{ order_id: 151, customer_name: customer?.name, items: 0, total: 0 }])
+  t.strictSame(select(path, "SELECT name, type FROM pragma_table_xinfo('order_totals')"), [
+    { name: 'order_id', type: 'INTEGER' },
+    { name: 'customer_name', type: 'VARCHAR(120)' },
+    { name: 'items', type: 'INT' },
+    { name: 'total', type: 'NUM' }
+  ])
+})
+
+t.test('columns that are left out get their defaults', async (t) => {
+  const path = newShop(t)
+  inside(path, (database) => database.exec("INSERT INTO customers (email, name, country) VALUES ('new@example.com', 'New', 'XX')"))
+  const [row] = select(path, 'SELECT * FROM customers WHERE id = 61')
+  t.match(row, { newsletter: 0, birthday: null, created_at: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/ })
+})
+
+t.test('the database refuses what the shop cannot mean', async (t) => {
+  const path = newShop(t)
+  const refused = {
+    'INSERT INTO customers (email, name, country) SELECT email, name, country FROM customers': /UNIQUE/,
+    'UPDATE customers SET newsletter = 2': /CHECK/,
+    "UPDATE customers SET preferences = '{'": /CHECK/,
+    'UPDATE products SET price = -1': /CHECK/,
+    'UPDATE products SET stock = -1': /CHECK/,
+    "UPDATE products SET attributes = 'x'": /CHECK/,
+    'UPDATE products SET sku = NULL': /NOT NULL/,
+    "UPDATE orders SET status = 'lost'": /CHECK/,
+    'UPDATE orders SET customer_id = 999': /FOREIGN KEY/,
+    'UPDATE order_items SET quantity = 0': /CHECK/,
+    'UPDATE order_items SET line_total = 1': /generated column/,
+    'DELETE FROM products': /FOREIGN KEY/
+  }
+  for (const [sql, message] of Object.entries(refused)) {
+    t.throws(() => inside(path, (database) => database.exec(sql)), { message }, sql)
+  }
+})
+
+t.test('an order takes its lines with it', async (t) => {
+  const path = newShop(t)
+  inside(path, (database) => database.exec('DELETE FROM orders WHERE id = 1'))
+  t.strictSame(select(path, 'SELECT COUNT(*) AS lines FROM order_items WHERE order_id = 1'), [{ lines: 0 }])
+})

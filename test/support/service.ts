@@ -1,0 +1,117 @@
+/** The service as production builds it, on a fresh database of each engine, for tests over HTTP. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { InjectOptions } from 'fastify'
+import type { Test } from 'tap'
+import type { RowQueryOptions, TokenOptions } from '../../schemas/options.ts'
+import { VERBS } from '../../src/grant.ts'
+import { createServer, type Server } from '../../src/server.ts'
+import { hashToken } from '../../src/tokens.ts'
+import { createTestDatabase, engines } from '../servers/engines.ts'
+import { createProxy, recordSqlite, type Proxy } from './recorder.ts'
+
+export type EngineName = 'sqlite' | 'mariadb' | 'mysql'
+
+/** SQL for every engine: one list for SQLite, one for MySQL and MariaDB. */
+export interface Schema { sqlite: string[], mysql: string[] }
+
+export interface Answer { status: number, headers: Record<string, unknown>, text: string, json: any }
+
+export interface Service {
+  readonly engine: EngineName
+  readonly server: Server
+  /** The direct way to the database, past the service. Rows are objects. */
+  sql (statement: string, values?: unknown[]): Promise<any[]>
+  /** POST /api/{database}/{table}; `body` may be text or bytes to send as they are. */
+  post (table: string, body: unknown, options?: PostOptions): Promise<Answer>
+  /** What the service sent to the database since the last call, catalog queries and session settings left out. */
+  statements (): string[]
+  /** Between the service and its MySQL server; undefined for SQLite. */
+  readonly proxy: Proxy | undefined
+  readonly log: string[]
+}
+
+export interface PostOptions { token?: string | null, database?: string, headers?: Record<string, string>, method?: NonNullable<InjectOptions['method']> }
+
+/** The token that may do everything. */
+export const TOKEN = 'test-token-that-may-do-everything-0123456789'
+
+export interface ServiceOptions {
+  schema: Schema
+  /** Merged over the defaults. */
+  options?: Partial<RowQueryOptions>
+  database?: Partial<RowQueryOptions['databases'][string]>
+  tokens?: TokenOptions[]
+}
+
+/** Runs a test on every engine that this run has; each gets a database and a service of its own. */
+export async function onEachEngine (t: Test, name: string, options: ServiceOptions, run: (t: Test, service: Service) => Promise<void>): Promise<void> {
+  for (const engine of ['sqlite', ...await engines()] as const) {
+    const engineName = typeof engine === 'string' ? engine : engine.name
+    await t.test(`${name} (${engineName})`, async (t) => {
+      const service = typeof engine === 'string' ? await startSqlite(t as Test, options) : await startMysql(t as Test, engine, options)
+      await run(t as Test, service)
+    })
+  }
+}
+
+async function startSqlite (t: Test, options: ServiceOptions): Promise<Service> {
+  const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
+  const path = join(folder, 'test.db')
+  const direct = new DatabaseSync(path)
+  for (const statement of options.schema.sqlite) direct.exec(statement)
+  const recorder = recordSqlite()
+  const service = await start(t, `sqlite:${path}`, options)
+  t.teardown(() => {
+    recorder.stop()
+    direct.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const sql = async (statement: string, values: unknown[] = []): Promise<any[]> => {
+    const prepared = direct.prepare(statement)
+    recorder.statements.splice(recorder.statements.lastIndexOf(statement), 1)
+    return prepared.all(...values as [])
+  }
+  return { ...service, engine: 'sqlite', sql, statements: () => own(recorder.statements), proxy: undefined }
+}
+
+async function startMysql (t: Test, engine: Awaited<ReturnType<typeof engines>>[number], options: ServiceOptions): Promise<Service> {
+  const database = await createTestDatabase(engine, options.schema.mysql)
+  const proxy = await createProxy(database.url)
+  t.teardown(async () => {
+    await proxy.close()
+    await database.drop()
+  })
+  const service = await start(t, proxy.url, options)
+  return { ...service, engine: engine.name as EngineName, sql: database.query, statements: () => own(proxy.statements), proxy }
+}
+
+/** Takes what was recorded; what the service asks for itself does not count. */
+function own (statements: string[]): string[] {
+  return statements.splice(0).filter((sql) => !/information_schema|sqlite_schema|pragma|^set session|select version/i.test(sql))
+}
+
+async function start (t: Test, url: string, { options, database, tokens = [] }: ServiceOptions) {
+  const log: string[] = []
+  const everything: TokenOptions = { name: 'everything', sha256: hashToken(TOKEN), permissions: [...VERBS] }
+  const server = await createServer({
+    options: { databases: { shop: { url, ...database } }, tokens: [everything, ...tokens], ...options },
+    prefix: '/api',
+    logLevel: 'info',
+    logStream: { write: (line) => { log.push(line) } }
+  })
+  await server.app.ready()
+  t.teardown(async () => { await server.app.close() })
+  const post = async (table: string, body: unknown, { token = TOKEN, database = 'shop', headers = {}, method = 'POST' }: PostOptions = {}): Promise<Answer> => {
+    const response = await server.app.inject({
+      method,
+      url: `/api/${encodeURIComponent(database)}/${encodeURIComponent(table)}`,
+      headers: { ...(token !== null && { authorization: `Bearer ${token}` }), 'content-type': 'application/json', ...headers },
+      payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+    })
+    return { status: response.statusCode, headers: response.headers, text: response.body, json: JSON.parse(response.body || 'null') }
+  }
+  return { server, post, log }
+}
