@@ -2,9 +2,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Body, BodySchema } from '../schemas/body.ts'
 import type { Database } from './database.ts'
-import { databaseNotFound, methodNotAllowed, permissionDenied, tableNotFound } from './errors.ts'
+import { databaseNotFound, methodNotAllowed, notFound, permissionDenied, tableNotFound } from './errors.ts'
 import { seesDatabase, seesTable, type Grant } from './grant.ts'
-import type { FilterLimits } from './plan/filters.ts'
+import type { FilterLimits } from './plan/filter-scope.ts'
 import { walkAgainIfMoved } from './walk.ts'
 
 export interface RouteOptions {
@@ -19,6 +19,11 @@ type RowRequest = FastifyRequest<{ Params: Params, Body: Body }>
 
 export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }: RouteOptions): void {
   const url = '/:database/:table'
+
+  // As below: by path alone, before the body is read.
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) throw notFound()
+  })
 
   /** Refused by path alone, before the body is read: what the token holds nothing on must look like what is not there. */
   const find = async (request: FastifyRequest): Promise<void> => {

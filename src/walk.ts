@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 import { SchemaMoved } from './dialects/dialect.ts'
 import { databaseUnavailable, tableNotFound } from './errors.ts'
 import { createPlan } from './plan/create-plan.ts'
-import type { FilterLimits } from './plan/filters.ts'
+import type { FilterLimits } from './plan/filter-scope.ts'
 import { compileQuery } from './query/compile-query.ts'
 import { respond } from './response.ts'
 

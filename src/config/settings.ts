@@ -2,7 +2,7 @@
 import { OptionsSchema, type DatabaseOptions, type RowQueryOptions, type TokenOptions } from '../../schemas/options.ts'
 import type { PoolLimits } from '../dialects/mysql/pool.ts'
 import type { Grant } from '../grant.ts'
-import type { FilterLimits } from '../plan/filters.ts'
+import type { FilterLimits } from '../plan/filter-scope.ts'
 import type { StoredToken } from '../tokens.ts'
 import { parseDatabaseUrl, type Address } from './database-url.ts'
 import { ConfigError, findMistakes } from './mistakes.ts'
@@ -29,22 +29,32 @@ export function resolveSettings (options: unknown): Settings {
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   const { databases, tokens = [], bodyLimit = 1_048_576, limits = {}, rateLimit } = options as RowQueryOptions
   const settings: Settings = {
-    databases: Object.entries(databases).flatMap(([name, database]) => collect(mistakes, `databases.${name}.url`, () => toDatabase(name, database))),
-    tokens: tokens.flatMap((token, index) => collect(mistakes, `tokens.${index}`, () => toToken(token, databases))),
+    databases: Object.entries(databases).flatMap(([name, database]) => collect(mistakes, `databases.${name}.url: `, () => toDatabase(name, database))),
+    tokens: tokens.flatMap((token, index) => collect(mistakes, `tokens.${index}.`, () => toToken(token, databases))),
     bodyLimit,
     limits: { depth: limits.filterDepth ?? 32, conditions: limits.filterConditions ?? 256, values: limits.filterValues ?? 10_000 },
     rateLimit: rateLimit === undefined ? undefined : { max: rateLimit.max, window: rateLimit.window ?? 60_000 }
   }
+  mistakes.push(...findRepeated(tokens))
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return settings
 }
 
+/** Of two entries for the same token only one could count. */
+function findRepeated (tokens: readonly TokenOptions[]): string[] {
+  const hashes = tokens.map(({ sha256 }) => sha256)
+  return hashes.flatMap((sha256, index) => {
+    const first = hashes.indexOf(sha256)
+    return first < index ? [`tokens.${index}.sha256: is the same as that of tokens.${first}`] : []
+  })
+}
+
 /** The value, or a line in the list of mistakes and none. */
-function collect<T> (mistakes: string[], setting: string, make: () => T): T[] {
+function collect<T> (mistakes: string[], begin: string, make: () => T): T[] {
   try {
     return [make()]
   } catch (error) {
-    mistakes.push(`${setting}: ${(error as Error).message}`)
+    mistakes.push(begin + (error as Error).message)
     return []
   }
 }
@@ -61,7 +71,7 @@ function toDatabase (name: string, { url, pool = {}, statementTimeout = 10_000, 
 
 function toToken ({ name, sha256, permissions, databases, expires }: TokenOptions, known: RowQueryOptions['databases']): StoredToken {
   const stranger = Object.keys(databases ?? {}).find((database) => !Object.hasOwn(known, database))
-  if (stranger !== undefined) throw new Error(`databases.${stranger} is not configured`)
+  if (stranger !== undefined) throw new Error(`databases.${stranger}: is not configured; there are ${Object.keys(known).join(', ')}`)
   const expiresAt = expires === undefined ? undefined : parseExpiry(expires)
   const grant: Grant = {
     name,
@@ -77,7 +87,13 @@ const EXPIRY = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
 
 /** A day means its beginning in UTC. In milliseconds since 1970. */
 export function parseExpiry (text: string): number {
-  const time = EXPIRY.test(text) ? Date.parse(text) : NaN
-  if (Number.isNaN(time)) throw new Error('expires must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z')
+  const time = EXPIRY.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : NaN
+  if (Number.isNaN(time)) throw new Error('expires: must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z')
   return time
+}
+
+/** JavaScript takes February 30 for a day in March. */
+function isDay (text: string): boolean {
+  const day = new Date(text)
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)
 }

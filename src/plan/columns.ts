@@ -1,6 +1,6 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import { columnNotFound, invalidValue, pointer, withDetails, type ServiceError } from '../errors.ts'
-import { ValueRefused, type Parameter } from '../types/column-type.ts'
+import { ValueRefused, type Value } from '../types/column-type.ts'
 
 /** Where in the body something stands, for the details of a refusal. */
 export type Path = ReadonlyArray<string | number>
@@ -13,9 +13,14 @@ export function getColumn (table: Table, name: string, path: Path): Column {
 }
 
 /** A JSON value that is not null as the parameter of its column. @throws INVALID_VALUE */
-export function readValue (column: Column, value: unknown, path: Path): NonNullable<Parameter> {
+export function readValue (column: Column, value: unknown, path: Path): Value {
+  return readWith(column.type.read, column, value, path)
+}
+
+/** The same by any way of reading. @throws INVALID_VALUE */
+export function readWith<T> (read: (value: unknown) => T, column: Column, value: unknown, path: Path): T {
   try {
-    return column.type.read(value) as NonNullable<Parameter>
+    return read(value)
   } catch (error) {
     if (error instanceof ValueRefused) throw at(path, invalidValue(column.name, error.message))
     throw error

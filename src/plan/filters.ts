@@ -1,28 +1,11 @@
-/** `filters` of the contract (section 5) as a condition: combinators here, operators in operators.ts. */
+/** `filters` of the contract (section 5) as a condition: combinators here, columns in column-filter.ts. */
 import type { Table } from '../catalog/catalog.ts'
 import { filtersRequired, invalidBody } from '../errors.ts'
+import { isObject, planColumnFilter } from './column-filter.ts'
 import { at, getColumn, type Path } from './columns.ts'
 import { matchesEveryRow } from './every-row.ts'
-import { isObject, planColumnFilter } from './operators.ts'
+import { combine, negate, type FilterLimits, type FilterScope } from './filter-scope.ts'
 import type { Condition } from './plan.ts'
-
-/** How large the filters of one body may be. */
-export interface FilterLimits {
-  /** Levels of `$and`, `$or` and `$not`. */
-  readonly depth: number
-  /** Conditions on columns. */
-  readonly conditions: number
-  /** Values in all lists together. */
-  readonly values: number
-}
-
-/** What planning one body's filters has used up of its limits. */
-export interface FilterScope {
-  readonly table: Table
-  readonly limits: FilterLimits
-  conditions: number
-  values: number
-}
 
 type Combine = (value: unknown, scope: FilterScope, path: Path) => Condition
 
@@ -63,20 +46,6 @@ function planEntry (key: string, value: unknown, scope: FilterScope, path: Path)
 function planList (value: unknown, scope: FilterScope, path: Path): Condition[] {
   if (!Array.isArray(value)) throw refuse(path, 'must be a list of filters')
   return value.map((filters, index) => planGroup(filters, scope, [...path, index]))
-}
-
-/** One condition of several, constants folded away; none are true for "all of" and false for "one of". */
-export function combine (kind: 'and' | 'or', conditions: Condition[]): Condition {
-  const neutral = kind === 'and'
-  const open = conditions.filter((condition) => condition.kind !== 'constant' || condition.value !== neutral)
-  const decided = open.find((condition) => condition.kind === 'constant')
-  if (decided !== undefined) return decided
-  if (open.length === 0) return { kind: 'constant', value: neutral }
-  return open.length === 1 ? open[0] as Condition : { kind, conditions: open }
-}
-
-function negate (condition: Condition): Condition {
-  return condition.kind === 'constant' ? { kind: 'constant', value: !condition.value } : { kind: 'not', condition }
 }
 
 const refuse = (path: Path, reason: string) => at(path, invalidBody(`"${path.join('.')}" ${reason}`))

@@ -1,26 +1,26 @@
-/** What a filter says of one column: a plain value, a list, or an object of operators. */
+/** The operators of the contract, one a line, and what each makes of its operand. */
 import type { Column } from '../catalog/catalog.ts'
 import { invalidBody, invalidValue } from '../errors.ts'
-import { ValueRefused, type Comparison, type Parameter } from '../types/column-type.ts'
+import type { Comparison, Value } from '../types/column-type.ts'
 import { readString } from '../types/text.ts'
-import { at, readValue, type Path } from './columns.ts'
-import { combine, type FilterScope } from './filters.ts'
+import { at, readWith, readValue, type Path } from './columns.ts'
+import { combine, type FilterScope } from './filter-scope.ts'
 import type { Condition, Operator } from './plan.ts'
 
 /** One use of an operator: on which column, with what, and where in the body. */
-interface Use { column: Column, value: unknown, scope: FilterScope, path: Path }
+export interface Use { column: Column, value: unknown, scope: FilterScope, path: Path }
 
 interface FilterOperator {
   /** The least that a column type must be able to do. */
   readonly needs: Comparison
+  /** Whether null is an operand like others, for every type. */
+  readonly takesNull?: true
   readonly plan: (use: Use) => Condition
 }
 
-const LEVELS: readonly Comparison[] = ['none', 'equality', 'order', 'text']
-
-const operators = new Map<string, FilterOperator>([
-  ['$eq', { needs: 'equality', plan: (use) => planEqual(use, false) }],
-  ['$ne', { needs: 'equality', plan: (use) => planEqual(use, true) }],
+export const operators: ReadonlyMap<string, FilterOperator> = new Map<string, FilterOperator>([
+  ['$eq', { needs: 'equality', takesNull: true, plan: (use) => planEqual(use, false) }],
+  ['$ne', { needs: 'equality', takesNull: true, plan: (use) => planEqual(use, true) }],
   ['$in', { needs: 'equality', plan: (use) => planIn(use, false) }],
   ['$nin', { needs: 'equality', plan: (use) => planIn(use, true) }],
   ['$gt', { needs: 'order', plan: (use) => planCompare(use, '>') }],
@@ -35,34 +35,7 @@ const operators = new Map<string, FilterOperator>([
   ['$null', { needs: 'none', plan: planNullOperator }]
 ])
 
-export function isObject (value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
-}
-
-/** The condition for one column. @throws INVALID_VALUE, INVALID_BODY */
-export function planColumnFilter (column: Column, value: unknown, scope: FilterScope, path: Path): Condition {
-  if (isObject(value) && hasOperators(column, value)) {
-    return combine('and', Object.entries(value).map(([name, operand]) => planOperator(name, { column, value: operand, scope, path: [...path, name] })))
-  }
-  const name = Array.isArray(value) && !column.type.structured ? '$in' : '$eq'
-  return planOperator(name, { column, value, scope, path })
-}
-
-/** A JSON column may be compared with an object as it stands; an empty one elsewhere is no value and no operators. */
-function hasOperators (column: Column, value: Record<string, unknown>): boolean {
-  const keys = Object.keys(value)
-  return keys.some((key) => key.startsWith('$')) && (!column.type.structured || keys.every((key) => key.startsWith('$')))
-}
-
-function planOperator (name: string, use: Use): Condition {
-  const { column, scope, path } = use
-  const operator = operators.get(name)
-  if (operator === undefined) throw at(path, invalidBody(`"${name}" is no operator; there are ${[...operators.keys()].join(', ')}`))
-  if (++scope.conditions > scope.limits.conditions) throw at(path, invalidBody(`"filters" have more than ${scope.limits.conditions} conditions`))
-  const plain = name === '$eq' && use.value === null
-  if (!plain && LEVELS.indexOf(column.type.comparison) < LEVELS.indexOf(operator.needs)) throw refuse(use, `the type ${column.declaration} cannot be compared with ${name}`)
-  return operator.plan(use)
-}
+export const refuse = (use: Use, reason: string) => at(use.path, invalidValue(use.column.name, reason))
 
 function planEqual (use: Use, negated: boolean): Condition {
   if (use.value === null) return planNull(use.column, negated)
@@ -85,7 +58,7 @@ function planIn (use: Use, negated: boolean): Condition {
 function planBetween (use: Use): Condition {
   const values = readList(use)
   if (values.length !== 2 || values.includes(null)) throw refuse(use, '$between takes a list of two values')
-  const [low, high] = values.map((value, index) => readValue(use.column, value, [...use.path, index])) as [NonNullable<Parameter>, NonNullable<Parameter>]
+  const [low, high] = values.map((value, index) => readValue(use.column, value, [...use.path, index])) as [Value, Value]
   return { kind: 'between', column: use.column, low, high }
 }
 
@@ -100,9 +73,9 @@ function planNullOperator (use: Use): Condition {
 
 /** `null` in a filter: no value at all, or the null that a JSON column has of its own; a select shows both as null. */
 function planNull (column: Column, negated: boolean): Condition {
-  const own = column.type.ownNull
-  if (own === undefined || own === null) return isNull(column, negated)
-  return combine(negated ? 'and' : 'or', [isNull(column, negated), { kind: 'compare', column, operator: negated ? '<>' : '=', parameter: own }])
+  const { ownNull } = column.type
+  if (ownNull === undefined) return isNull(column, negated)
+  return combine(negated ? 'and' : 'or', [isNull(column, negated), { kind: 'compare', column, operator: negated ? '<>' : '=', parameter: ownNull }])
 }
 
 /**
@@ -113,7 +86,7 @@ function isNull (column: Column, negated: boolean): Condition {
   return column.nullable ? { kind: 'null', column, negated } : { kind: 'constant', value: negated }
 }
 
-function readOperand (use: Use): NonNullable<Parameter> {
+function readOperand (use: Use): Value {
   if (use.value === null) throw refuse(use, 'null has no order; use null alone, $ne or $null')
   return readValue(use.column, use.value, use.path)
 }
@@ -125,17 +98,11 @@ function readList (use: Use): unknown[] {
   return use.value
 }
 
-function readPattern (use: Use): string {
-  try {
-    return readString(use.value)
-  } catch (error) {
-    throw refuse(use, (error as ValueRefused).message)
-  }
+function readPattern ({ column, value, path }: Use): string {
+  return readWith(readString, column, value, path)
 }
 
 /** A text as a pattern for LIKE that matches only itself. */
 function literally (text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')
 }
-
-const refuse = (use: Use, reason: string) => at(use.path, invalidValue(use.column.name, reason))

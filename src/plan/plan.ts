@@ -3,16 +3,16 @@
  * names resolved to columns of the catalog and values converted to parameters; no SQL, no request.
  */
 import type { Column, Table } from '../catalog/catalog.ts'
-import type { Parameter } from '../types/column-type.ts'
+import type { Parameter, Value } from '../types/column-type.ts'
 
 export interface Assignment { readonly column: Column, readonly parameter: Parameter }
 
 export type Operator = '=' | '<>' | '>' | '>=' | '<' | '<='
 
 export type Condition =
-  | { readonly kind: 'compare', readonly column: Column, readonly operator: Operator, readonly parameter: NonNullable<Parameter> }
-  | { readonly kind: 'in', readonly column: Column, readonly negated: boolean, readonly parameters: ReadonlyArray<NonNullable<Parameter>> }
-  | { readonly kind: 'between', readonly column: Column, readonly low: NonNullable<Parameter>, readonly high: NonNullable<Parameter> }
+  | { readonly kind: 'compare', readonly column: Column, readonly operator: Operator, readonly parameter: Value }
+  | { readonly kind: 'in', readonly column: Column, readonly negated: boolean, readonly parameters: ReadonlyArray<Value> }
+  | { readonly kind: 'between', readonly column: Column, readonly low: Value, readonly high: Value }
   | { readonly kind: 'like', readonly column: Column, readonly negated: boolean, readonly pattern: string }
   | { readonly kind: 'null', readonly column: Column, readonly negated: boolean }
   | { readonly kind: 'and' | 'or', readonly conditions: readonly Condition[] }

@@ -65,7 +65,7 @@ function createBuilder (engine: Engine, table: Table): TableBuilder {
   return { db, token: (column) => tokens.get(column) as ColumnToken }
 }
 
-/** Puts the identifiers of one table in the place of the tokens. */
+/** Puts the identifiers of one table in the place of the tokens; any other is one of our own. */
 class Names extends OperationNodeTransformer {
   readonly #names: ReadonlyMap<string, string>
 
@@ -75,6 +75,6 @@ class Names extends OperationNodeTransformer {
   }
 
   protected override transformIdentifier (node: IdentifierNode): IdentifierNode {
-    return { ...node, name: this.#names.get(node.name) as string }
+    return { ...node, name: this.#names.get(node.name) ?? node.name }
   }
 }

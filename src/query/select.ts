@@ -1,19 +1,19 @@
-import type { AliasedExpression } from 'kysely'
 import type { SelectPlan } from '../plan/plan.ts'
 import { builderFor, type Engine, type Query } from './builder.ts'
 import { compileCondition, wrap } from './conditions.ts'
 
-/** `select <columns> from <table> where … order by … limit n`; columns come in the plan's order and are read by place. */
+/**
+ * `select <columns> from <table> where … order by … limit n`; columns come in the plan's order and are read by place.
+ * They are renamed because mysql2 reads no row with a column called `__proto__`, and the order names the table because
+ * the new names go before columns there.
+ */
 export function compileSelect (plan: SelectPlan, engine: Engine): Query {
   const builder = builderFor(engine, plan.table)
   let query = builder.db.selectFrom('t')
-  for (const column of plan.columns) {
-    const token = builder.token(column)
-    query = column.type.selected === undefined
-      ? query.select(token)
-      : query.select(({ ref }) => wrap(column.type.selected, ref(token)) as unknown as AliasedExpression<never, never>)
+  for (const [index, column] of plan.columns.entries()) {
+    query = query.select(({ ref }) => wrap(column.type.selected, ref(builder.token(column))).as(`v${index}`))
   }
   if (plan.condition.kind !== 'constant' || !plan.condition.value) query = query.where(compileCondition(plan.condition, builder))
-  for (const { column, direction } of plan.order) query = query.orderBy(builder.token(column), direction)
+  for (const { column, direction } of plan.order) query = query.orderBy(`t.${builder.token(column)}`, direction)
   return query.limit(plan.limit).compile() as Query
 }

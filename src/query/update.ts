@@ -5,7 +5,7 @@ import { bind, compileCondition } from './conditions.ts'
 
 /**
  * `update <table> set … where …`. MySQL counts the rows that it changed; SQLite counts those that it found, so there
- * rows that have the values already are left out.
+ * rows that have the values already are left out. To the letter: a column's own collation may hold two texts equal.
  */
 export function compileUpdate ({ table, assignments, condition }: UpdatePlan, engine: Engine): Query {
   const builder = builderFor(engine, table)
@@ -13,5 +13,5 @@ export function compileUpdate ({ table, assignments, condition }: UpdatePlan, en
   const row = Object.fromEntries(assignments.map(({ column, parameter }) => [token(column), bind(parameter, column.type.stored)]))
   const update = db.updateTable('t').set(row).where(compileCondition(condition, builder))
   if (engine === 'mysql') return update.compile() as Query
-  return update.where(({ or, ref }) => or(assignments.map(({ column, parameter }) => sql<boolean>`${ref(token(column))} is not ${bind(parameter)}`))).compile() as Query
+  return update.where(({ or, ref }) => or(assignments.map(({ column, parameter }) => sql<boolean>`${ref(token(column))} is not ${bind(parameter)} collate binary`))).compile() as Query
 }

@@ -20,6 +20,7 @@ export function binaryType ({ bytes, padded }: { bytes: number | null, padded: b
       if (bytes !== null && given.length > bytes) throw new ValueRefused(`is longer than ${bytes} bytes`)
       return padded && bytes !== null && given.length < bytes ? Buffer.concat([given], bytes) : given
     },
-    write: (value) => `"${Buffer.isBuffer(value) ? value.toString('base64') : Buffer.from(value as Uint8Array).toString('base64')}"`
+    write: (value) => `"${Buffer.isBuffer(value) ? value.toString('base64') : Buffer.from(value as Uint8Array).toString('base64')}"`,
+    order: (a, b) => Buffer.compare(a as Buffer, b as Buffer)
   })
 }

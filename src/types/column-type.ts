@@ -5,7 +5,10 @@
 import type { TSchema } from '@sinclair/typebox'
 
 /** What may reach a driver as a parameter. Never an array or an object: drivers expand those. */
-export type Parameter = string | number | bigint | Buffer | null
+export type Parameter = Value | null
+
+/** A parameter that is not NULL. */
+export type Value = string | number | bigint | Buffer
 
 /** A value as a driver gives it: bytes from MySQL's text protocol, native values from SQLite. */
 export type DriverValue = Buffer | Uint8Array | string | number | bigint
@@ -24,18 +27,22 @@ export interface ColumnType {
   /** JSON Schema of a value that is not null, as clients see it. */
   readonly schema: TSchema
   /** JSON value (never null) -> parameter. @throws ValueRefused */
-  readonly read: (value: unknown) => Parameter
+  readonly read: (value: unknown) => Value
   /** Value from the driver (never null) -> JSON text. */
   readonly write: (value: DriverValue) => string
   /** A parameter made by `read` -> the JSON text that a select of it would give. */
-  readonly echo: (parameter: NonNullable<Parameter>) => string
+  readonly echo: (parameter: Value) => string
   readonly comparison: Comparison
   /** False for types that are not known well enough to be written. */
   readonly writable: boolean
   /** Where a JSON array or object is one value of this type, a filter takes it as that and not as `$in` or operators. */
   readonly structured: boolean
   /** What JSON null means in a column that does not take SQL NULL (a JSON column has a null of its own). */
-  readonly ownNull?: Parameter
+  readonly ownNull?: Value
+  /** How two parameters are ordered; left out where that is for the column's collation to say, or there is no order. */
+  readonly order?: (a: Value, b: Value) => number
+  /** Set where the column holds every whole number from `min` to `max`, and no other value. */
+  readonly wholeNumbers?: { readonly min: bigint, readonly max: bigint }
   /** SQL around the column in the list of what is selected. */
   readonly selected?: Wrapping
   /** SQL around the parameter in insert and update. */
@@ -59,7 +66,7 @@ type Required = 'schema' | 'read' | 'write'
 /** Fills in what most types share. */
 export function createType (own: Pick<ColumnType, Required> & Partial<ColumnType>): ColumnType {
   return Object.freeze({
-    echo: (parameter: NonNullable<Parameter>) => own.write(Buffer.isBuffer(parameter) ? parameter : Buffer.from(String(parameter))),
+    echo: (parameter: Value) => own.write(Buffer.isBuffer(parameter) ? parameter : Buffer.from(String(parameter))),
     comparison: 'order',
     writable: true,
     structured: false,

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { numberText } from '../exact-json.ts'
-import { createType, expected, textOf, ValueRefused, type ColumnType, type Parameter } from './column-type.ts'
+import { createType, expected, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
+import { withoutZerofill } from './decimal.ts'
 
 /** The double that a JSON number means, -0 kept. @throws ValueRefused where there is none or it is too large */
 export function readDouble (value: unknown): number {
@@ -11,8 +12,8 @@ export function readDouble (value: unknown): number {
   return number
 }
 
-/** A double as the statement writes it: always with an exponent, so that the server reads no DECIMAL into it. */
-export function doubleParameter (number: number): Parameter {
+/** A double as a parameter. The driver would write -0 as 0. */
+export function doubleParameter (number: number): Value {
   return Object.is(number, -0) ? '-0' : number
 }
 
@@ -21,7 +22,8 @@ export function doubleType (unsigned: boolean): ColumnType {
   return createType({
     schema: Type.Number(unsigned ? { minimum: 0 } : {}),
     read: (value) => doubleParameter(signed(readDouble(value), unsigned)),
-    write: textOf
+    write: (value) => withoutZerofill(textOf(value)),
+    order: byValue
   })
 }
 
@@ -38,9 +40,12 @@ export function floatType (unsigned: boolean): ColumnType {
       return doubleParameter(float)
     },
     write: (value) => shortestFloat(Number(textOf(value))),
+    order: byValue,
     selected: ['cast(', ' as double)']
   })
 }
+
+const byValue = (a: Value, b: Value): number => Number(a) - Number(b)
 
 function signed (number: number, unsigned: boolean): number {
   if (unsigned && number < 0) throw new ValueRefused('is unsigned')
@@ -49,11 +54,9 @@ function signed (number: number, unsigned: boolean): number {
 
 /** The shortest decimal text that rounds to the given 32-bit float (at most 9 digits, IEEE 754). */
 export function shortestFloat (float: number): string {
-  for (let digits = 6; digits < 9; digits++) {
-    const text = Number(float.toPrecision(digits))
-    if (Math.fround(text) === float) return jsonNumber(text)
-  }
-  return jsonNumber(Number(float.toPrecision(9)))
+  if (float === 0) return jsonNumber(float)
+  const candidates = [6, 7, 8, 9].map((digits) => Number(float.toPrecision(digits)))
+  return jsonNumber(candidates.find((number) => Math.fround(number) === float) as number)
 }
 
 export function jsonNumber (number: number): string {

@@ -1,6 +1,9 @@
 import { Type } from '@sinclair/typebox'
-import { createType, expected, textOf, ValueRefused, type ColumnType, type Parameter } from './column-type.ts'
+import { createType, expected, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
 import { readDigits, withoutZerofill } from './decimal.ts'
+
+/** The order of parameters that are numbers. */
+export const byNumber = (a: Value, b: Value): number => a < b ? -1 : Number(a > b)
 
 interface IntegerBounds { min: bigint, max: bigint }
 
@@ -34,7 +37,9 @@ export function integerType (bits: number, unsigned: boolean): ColumnType {
   return createType({
     schema: integerSchema(bounds),
     read: (value) => readInteger(value, bounds),
-    write: (value) => withoutZerofill(textOf(value))
+    write: (value) => withoutZerofill(textOf(value)),
+    order: byNumber,
+    wholeNumbers: bounds
   })
 }
 
@@ -44,7 +49,7 @@ export function tinyBoolType (unsigned: boolean): ColumnType {
   return createType({
     ...integer,
     schema: Type.Union([integer.schema, Type.Boolean()]),
-    read: (value): Parameter => typeof value === 'boolean' ? BigInt(value) : integer.read(value)
+    read: (value): Value => typeof value === 'boolean' ? BigInt(value) : integer.read(value)
   })
 }
 
@@ -57,7 +62,8 @@ export function yearType (): ColumnType {
       if (year > 0n && year < 1901n) throw new ValueRefused('must be 0 or from 1901 to 2155')
       return year
     },
-    write: (value) => withoutZerofill(textOf(value))
+    write: (value) => withoutZerofill(textOf(value)),
+    order: byNumber
   })
 }
 
@@ -76,6 +82,8 @@ export function bitType (length: number): ColumnType {
       return BigInt('0b' + value)
     },
     write: (value) => show(BigInt('0x' + (value as Buffer).toString('hex'))),
-    echo: (parameter) => show(parameter as bigint)
+    echo: (parameter) => show(parameter as bigint),
+    order: byNumber,
+    wholeNumbers: integerBounds(length, true)
   })
 }

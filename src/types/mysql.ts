@@ -3,17 +3,28 @@
  */
 import { isIPv4, isIPv6 } from 'node:net'
 import { binaryType } from './binary.ts'
-import type { ColumnType } from './column-type.ts'
+import type { ColumnType, Wrapping } from './column-type.ts'
 import { decimalType } from './decimal.ts'
 import type { TypeFacts } from './facts.ts'
 import { doubleType, floatType } from './float.ts'
 import { bitType, integerType, tinyBoolType, yearType } from './integer.ts'
-import { jsonType } from './json.ts'
+import { geometryType } from './geometry.ts'
+import { jsonType, requireMysqlNumber } from './json.ts'
 import { parseMembers } from './members.ts'
 import { datetimeType, dateType, timestampType, timeType } from './temporal.ts'
+import { vectorType } from './vector.ts'
 import { enumType, formType, setType, textType, unknownType } from './text.ts'
 
-const UUID = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i
+const UUID_TEXT = /^([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/i
+
+const UUID = formType({
+  name: 'a UUID',
+  format: 'uuid',
+  isValid: (text) => UUID_TEXT.test(text),
+  normal: (text) => text.toLowerCase().replace(UUID_TEXT, '$1-$2-$3-$4-$5')
+})
+const INET4 = formType({ name: 'an IPv4 address', format: 'ipv4', isValid: isIPv4 })
+const INET6 = formType({ name: 'an IPv6 address', format: 'ipv6', isValid: (text) => isIPv6(text) && !text.includes('%') })
 
 const isUnsigned = (facts: TypeFacts): boolean => / unsigned/i.test(facts.declaration)
 const integer = (bits: number) => (facts: TypeFacts): ColumnType => integerType(bits, isUnsigned(facts))
@@ -21,11 +32,16 @@ const text = (facts: TypeFacts): ColumnType => textType({ characters: facts.leng
 const longText = (facts: TypeFacts): ColumnType => textType({ characters: null, bytes: isUtf8(facts) ? facts.bytes : null })
 const binary = (padded: boolean) => (facts: TypeFacts): ColumnType => binaryType({ bytes: facts.bytes, padded })
 const precision = (facts: TypeFacts) => ({ scale: facts.scale ?? 0, padded: true })
+const geometry = (only: string | null) => ({ srid }: TypeFacts): ColumnType => geometryType({ only, srid })
 const isUtf8 = ({ charset }: TypeFacts): boolean => charset?.startsWith('utf8') ?? false
 
-const MYSQL_JSON = jsonType({ compared: ['cast(', ' as json)'] })
-/** MariaDB keeps JSON as text; two texts mean the same value where their normal forms are equal. */
-const MARIADB_JSON = jsonType({ compared: ['json_normalize(', ')'], comparedColumn: ['json_normalize(', ')'] })
+const MYSQL_JSON = jsonType({ compared: ['cast(', ' as json)'], checkNumber: requireMysqlNumber })
+/**
+ * MariaDB keeps JSON as text; two texts mean the same value where their normal forms are equal. The space behind keeps
+ * JSON_NORMALIZE (seen with 10.11) from reading on beyond a value that ends in the digits of an exponent.
+ */
+const MARIADB_NORMAL: Wrapping = ['json_normalize(concat(', ', \' \'))']
+const MARIADB_JSON = jsonType({ compared: MARIADB_NORMAL, comparedColumn: MARIADB_NORMAL })
 
 const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['tinyint', (facts) => /^tinyint\(1\)/i.test(facts.declaration) ? tinyBoolType(isUnsigned(facts)) : integerType(8, isUnsigned(facts))],
@@ -57,9 +73,19 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['datetime', (facts) => datetimeType(precision(facts))],
   ['timestamp', (facts) => timestampType(precision(facts))],
   ['json', () => MYSQL_JSON],
-  ['inet4', () => formType('an IPv4 address', isIPv4, 'ipv4')],
-  ['inet6', () => formType('an IPv6 address', (value) => isIPv6(value) || isIPv4(value), 'ipv6')],
-  ['uuid', () => formType('a UUID', (value) => UUID.test(value), 'uuid')]
+  ['vector', (facts) => vectorType(facts.bytes ?? 0)],
+  ['geometry', geometry(null)],
+  ['point', geometry('Point')],
+  ['linestring', geometry('LineString')],
+  ['polygon', geometry('Polygon')],
+  ['multipoint', geometry('MultiPoint')],
+  ['multilinestring', geometry('MultiLineString')],
+  ['multipolygon', geometry('MultiPolygon')],
+  ['geomcollection', geometry('GeometryCollection')],
+  ['geometrycollection', geometry('GeometryCollection')],
+  ['inet4', () => INET4],
+  ['inet6', () => INET6],
+  ['uuid', () => UUID]
 ])
 
 /** The column type for what introspection found; types that are not known are shown as text and not written. */

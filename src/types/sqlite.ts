@@ -2,13 +2,14 @@
  * SQLite's types by the declared type of a column (https://www.sqlite.org/datatype3.html). A declaration binds SQLite to
  * little: a column may hold any kind of value, so what is written out goes by the value that is there.
  */
+import { numberText } from '../exact-json.ts'
 import { binaryType } from './binary.ts'
-import { createType, type ColumnType, type DriverValue, type Parameter } from './column-type.ts'
+import { createType, type ColumnType, type DriverValue, type Value } from './column-type.ts'
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
 import type { TypeFacts } from './facts.ts'
 import { doubleType, jsonNumber } from './float.ts'
-import { integerType, tinyBoolType } from './integer.ts'
-import { jsonType } from './json.ts'
+import { byNumber, integerBounds, integerType, tinyBoolType } from './integer.ts'
+import { jsonType, requireDouble, wholeNumber } from './json.ts'
 import { datetimeType, dateType, timestampType, timeType } from './temporal.ts'
 import { textType, unknownType } from './text.ts'
 
@@ -35,7 +36,7 @@ function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
     const digits = parseDigits(String(value))
     return digits === undefined ? writeNative(value) : `"${digits.negative ? '-' : ''}${digits.whole || '0'}${fractionAt(digits.fraction, length === null ? 0 : bounds.scale)}"`
   }
-  return native(createType({ schema: decimalSchema(bounds), read: (value): Parameter => Number(readDecimal(value, bounds)), write }), write)
+  return native(createType({ schema: decimalSchema(bounds), read: (value): Value => Number(readDecimal(value, bounds)), write, order: byNumber }), write)
 }
 
 function fractionAt (fraction: string, scale: number): string {
@@ -56,6 +57,18 @@ function writeJson (value: DriverValue): string {
   }
 }
 
+const JSON_TEXT = jsonType({ compared: ['json(', ')'], comparedColumn: ['json(', ')'] })
+/** A column declared JSON has numeric affinity: text that is a number becomes one, so a number is sent as one to begin with. */
+const SQLITE_JSON = native({
+  ...JSON_TEXT,
+  read: (value): Value => {
+    const text = numberText(value)
+    if (text === undefined) return JSON_TEXT.read(value)
+    const { min, max } = integerBounds(64, false)
+    return wholeNumber(text, min, max) ?? requireDouble(text)
+  }
+}, writeJson)
+
 const unpadded = { scale: 6, padded: false }
 
 /** Tried in order: the first whose word the declaration begins with, then SQLite's own rules of affinity. */
@@ -65,7 +78,7 @@ const byPrefix: ReadonlyArray<readonly [RegExp, (facts: TypeFacts) => ColumnType
   [/^timestamp/, () => native(timestampType(unpadded), writeMoment('Z'))],
   [/^date/, () => native(dateType())],
   [/^time/, () => native(timeType(unpadded))],
-  [/^json/, () => native(jsonType({ compared: ['json(', ')'], comparedColumn: ['json(', ')'] }), writeJson)],
+  [/^json/, () => SQLITE_JSON],
   [/^(dec|num)/, sqliteDecimal],
   [/int|^year/, () => native(integerType(64, false))],
   [/char|clob|text/, () => native(textType({ characters: null, bytes: null }))],

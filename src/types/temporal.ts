@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { createType, expected, textOf, ValueRefused, type ColumnType } from './column-type.ts'
+import { createType, expected, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
 
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/
 const TIME = /^(-?)(\d{2,3}):([0-5]\d):([0-5]\d)(?:\.(\d+))?$/
@@ -30,6 +30,14 @@ function fractionOf (digits: string | undefined, { scale, padded }: Precision): 
   return shown === '' ? '' : '.' + shown
 }
 
+/** Days and moments are written largest unit first, so their texts are in their order. */
+const byText = (a: Value, b: Value): number => a < b ? -1 : Number(a > b)
+
+function secondsOf (time: string): number {
+  const [hours = 0, minutes = 0, seconds = 0] = time.replace('-', '').split(':').map(Number)
+  return (hours * 3600 + minutes * 60 + seconds) * (time.startsWith('-') ? -1 : 1)
+}
+
 export function dateType (): ColumnType {
   return createType({
     schema: Type.String({ format: 'date' }),
@@ -37,7 +45,8 @@ export function dateType (): ColumnType {
       if (typeof value !== 'string' || !isDay(value)) throw expected('a date such as 2026-11-20')
       return value
     },
-    write: (value) => `"${textOf(value)}"`
+    write: (value) => `"${textOf(value)}"`,
+    order: byText
   })
 }
 
@@ -50,10 +59,11 @@ export function timeType (precision: Precision): ColumnType {
       if (match === null) throw expected('a time such as -12:30:00.5')
       const [, sign, hours, minutes, seconds, digits] = match
       const fraction = fractionOf(digits, precision)
-      if (Number(hours) > 838 || (Number(hours) === 838 && `${minutes}${seconds}` === '5959' && /[1-9]/.test(fraction))) throw new ValueRefused('must be from -838:59:59 to 838:59:59')
+      if (Number(hours) > 838) throw new ValueRefused('must be from -838:59:59 to 838:59:59')
       return `${sign}${hours}:${minutes}:${seconds}${fraction}`
     },
-    write: (value) => `"${textOf(value)}"`
+    write: (value) => `"${textOf(value)}"`,
+    order: (a, b) => secondsOf(a as string) - secondsOf(b as string)
   })
 }
 
@@ -66,7 +76,8 @@ export function datetimeType (precision: Precision): ColumnType {
       if (match === null || !isDay(match[1] as string)) throw expected('a date and time without an offset, such as 2026-11-20T10:15:00.123')
       return `${match[1]} ${match[2]}${fractionOf(match[3], precision)}`
     },
-    write: (value) => `"${textOf(value).replace(' ', 'T')}"`
+    write: (value) => `"${textOf(value).replace(' ', 'T')}"`,
+    order: byText
   })
 }
 
@@ -84,7 +95,8 @@ export function timestampType (precision: Precision): ColumnType {
       if (match === null || !isDay(match[1] as string)) throw expected('a time with an offset (RFC 3339), such as 2026-11-20T10:15:00.123Z')
       return utc(match) + fractionOf(match[3], precision)
     },
-    write: (value) => `"${textOf(value).replace(' ', 'T')}Z"`
+    write: (value) => `"${textOf(value).replace(' ', 'T')}Z"`,
+    order: byText
   })
 }
 

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { createType, expected, textOf, ValueRefused, type ColumnType } from './column-type.ts'
+import { createFindMember } from './members.ts'
 
 interface TextBounds { characters: number | null, bytes: number | null }
 
@@ -30,14 +31,17 @@ function codePoints (text: string): number {
   return text.length - (text.match(/[\ud800-\udbff]/g)?.length ?? 0)
 }
 
-/** ENUM: one of its members, to the letter. MySQL would take '1' for the first member if none is called so. */
+/**
+ * ENUM: one of its members, to the letter; MySQL would take '1' for the first member if none is called so. The empty string is
+ * what MySQL has put where a value was no member: it can be looked for, and the database refuses to write it.
+ */
 export function enumType (members: readonly string[]): ColumnType {
-  const known = new Set(members)
+  const findMember = createFindMember(members)
   return createType({
     schema: Type.String({ enum: [...members] }),
     read: (value) => {
       const member = readString(value)
-      if (!known.has(member)) throw expected('one of ' + members.map((name) => JSON.stringify(name)).join(', '))
+      if (member !== '' && findMember(member) === undefined) throw expected('one of ' + quoted(members))
       return member
     },
     write: (value) => JSON.stringify(textOf(value)),
@@ -47,14 +51,15 @@ export function enumType (members: readonly string[]): ColumnType {
 
 /** SET: a list of its members, given back in the order of the declaration. */
 export function setType (members: readonly string[]): ColumnType {
-  const known = new Set(members)
+  const findMember = createFindMember(members)
   return createType({
     schema: Type.Array(Type.String({ enum: [...members] }), { uniqueItems: true }),
     read: (value) => {
-      if (!Array.isArray(value) || !value.every((member) => known.has(member))) throw expected('a list of ' + members.map((name) => JSON.stringify(name)).join(', '))
-      const chosen = new Set(value)
-      if (chosen.size !== value.length) throw new ValueRefused('names a member twice')
-      return members.filter((member) => chosen.has(member)).join(',')
+      if (!Array.isArray(value)) throw expected('a list of ' + quoted(members))
+      const chosen = value.map((member) => ({ member, place: findMember(readString(member)) })).sort((a, b) => Number(a.place) - Number(b.place))
+      if (chosen.some(({ place }) => place === undefined)) throw expected('a list of ' + quoted(members))
+      if (new Set(chosen.map(({ place }) => place)).size !== chosen.length) throw new ValueRefused('names a member twice')
+      return chosen.map(({ member }) => member).join(',')
     },
     write: (value) => {
       const text = textOf(value)
@@ -65,13 +70,25 @@ export function setType (members: readonly string[]): ColumnType {
   })
 }
 
+const quoted = (members: readonly string[]): string => members.map((name) => JSON.stringify(name)).join(', ')
+
+interface TextForm {
+  /** For messages: `a UUID`. */
+  name: string
+  /** JSON Schema's name of it. */
+  format: string
+  isValid: (text: string) => boolean
+  /** The text as the server would write it. */
+  normal?: (text: string) => string
+}
+
 /** A type that is text with a form of its own (UUID, INET6): checked by a pattern, compared as the server does. */
-export function formType (name: string, isValid: (text: string) => boolean, format?: string): ColumnType {
+export function formType ({ name, format, isValid, normal = (text) => text }: TextForm): ColumnType {
   return createType({
-    schema: Type.String(format === undefined ? {} : { format }),
+    schema: Type.String({ format }),
     read: (value) => {
       if (typeof value !== 'string' || !isValid(value)) throw expected(name)
-      return value
+      return normal(value)
     },
     write: (value) => JSON.stringify(textOf(value))
   })

@@ -7,6 +7,8 @@ import { DatabaseSync } from 'node:sqlite'
 
 /** COM_QUERY, the command that carries SQL text (MySQL manual, "Client/Server Protocol"). */
 const COM_QUERY = 3
+/** MySQL 8.0.23 and later put the attributes of a query before its text: here always two bytes that say there are none. */
+const NO_ATTRIBUTES = 2
 
 export interface Proxy {
   /** The URL of the server with the proxy's port in it. */
@@ -64,7 +66,7 @@ function createPacketReader (onStatement: (sql: string) => void): (bytes: Buffer
     while (rest.length >= 4) {
       const end = 4 + rest.readUIntLE(0, 3)
       if (rest.length < end) return
-      if (rest[3] === 0 && rest[4] === COM_QUERY) onStatement(rest.toString('utf8', 5, end))
+      if (rest[3] === 0 && rest[4] === COM_QUERY) onStatement(rest.toString('utf8', rest[5] === 0 ? 5 + NO_ATTRIBUTES : 5, end))
       rest = rest.subarray(end)
     }
   }

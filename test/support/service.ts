@@ -14,13 +14,20 @@ import { createProxy, recordSqlite, type Proxy } from './recorder.ts'
 
 export type EngineName = 'sqlite' | 'mariadb' | 'mysql'
 
-/** SQL for every engine: one list for SQLite, one for MySQL and MariaDB. */
-export interface Schema { sqlite: string[], mysql: string[] }
+/** SQL for every engine: one list for SQLite, one for MySQL and MariaDB; or a list for each by name. */
+export type Schema = { sqlite: string[], mysql: string[] } | ((engine: EngineName) => string[])
+
+function statementsFor (schema: Schema, engine: EngineName): string[] {
+  if (typeof schema === 'function') return schema(engine)
+  return engine === 'sqlite' ? schema.sqlite : schema.mysql
+}
 
 export interface Answer { status: number, headers: Record<string, unknown>, text: string, json: any }
 
 export interface Service {
   readonly engine: EngineName
+  /** Where the service finds its database. */
+  readonly url: string
   readonly server: Server
   /** The direct way to the database, past the service. Rows are objects. */
   sql (statement: string, values?: unknown[]): Promise<any[]>
@@ -40,6 +47,8 @@ export const TOKEN = 'test-token-that-may-do-everything-0123456789'
 
 export interface ServiceOptions {
   schema: Schema
+  /** Engines that the test is for; all if left out. */
+  only?: readonly EngineName[]
   /** Merged over the defaults. */
   options?: Partial<RowQueryOptions>
   database?: Partial<RowQueryOptions['databases'][string]>
@@ -50,6 +59,7 @@ export interface ServiceOptions {
 export async function onEachEngine (t: Test, name: string, options: ServiceOptions, run: (t: Test, service: Service) => Promise<void>): Promise<void> {
   for (const engine of ['sqlite', ...await engines()] as const) {
     const engineName = typeof engine === 'string' ? engine : engine.name
+    if (options.only?.includes(engineName) === false) continue
     await t.test(`${name} (${engineName})`, async (t) => {
       const service = typeof engine === 'string' ? await startSqlite(t as Test, options) : await startMysql(t as Test, engine, options)
       await run(t as Test, service)
@@ -61,9 +71,9 @@ async function startSqlite (t: Test, options: ServiceOptions): Promise<Service> 
   const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
   const path = join(folder, 'test.db')
   const direct = new DatabaseSync(path)
-  for (const statement of options.schema.sqlite) direct.exec(statement)
+  for (const statement of statementsFor(options.schema, 'sqlite')) direct.exec(statement)
   const recorder = recordSqlite()
-  const service = await start(t, `sqlite:${path}`, options)
+  const service = await startService(t, `sqlite:${path}`, options)
   t.teardown(() => {
     recorder.stop()
     direct.close()
@@ -78,13 +88,13 @@ async function startSqlite (t: Test, options: ServiceOptions): Promise<Service> 
 }
 
 async function startMysql (t: Test, engine: Awaited<ReturnType<typeof engines>>[number], options: ServiceOptions): Promise<Service> {
-  const database = await createTestDatabase(engine, options.schema.mysql)
+  const database = await createTestDatabase(engine, statementsFor(options.schema, engine.name))
   const proxy = await createProxy(database.url)
   t.teardown(async () => {
     await proxy.close()
     await database.drop()
   })
-  const service = await start(t, proxy.url, options)
+  const service = await startService(t, proxy.url, options)
   return { ...service, engine: engine.name as EngineName, sql: database.query, statements: () => own(proxy.statements), proxy }
 }
 
@@ -93,7 +103,8 @@ function own (statements: string[]): string[] {
   return statements.splice(0).filter((sql) => !/information_schema|sqlite_schema|pragma|^set session|select version/i.test(sql))
 }
 
-async function start (t: Test, url: string, { options, database, tokens = [] }: ServiceOptions) {
+/** The service by itself on a database that is there, or is not. */
+export async function startService (t: Test, url: string, { options, database, tokens = [] }: Omit<ServiceOptions, 'schema' | 'only'> = {}) {
   const log: string[] = []
   const everything: TokenOptions = { name: 'everything', sha256: hashToken(TOKEN), permissions: [...VERBS] }
   const server = await createServer({
@@ -113,5 +124,5 @@ async function start (t: Test, url: string, { options, database, tokens = [] }: 
     })
     return { status: response.statusCode, headers: response.headers, text: response.body, json: JSON.parse(response.body || 'null') }
   }
-  return { server, post, log }
+  return { url, server, post, log }
 }

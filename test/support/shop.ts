@@ -17,7 +17,7 @@ const rows = [
 
 const view = 'create view order_lines as select o.id as order_id, i.line, i.product_sku from orders o join order_items i on i.order_id = o.id'
 
-export const shop: Schema = {
+export const shop = {
   mysql: [
     `create table customers (
       id bigint unsigned not null auto_increment primary key, email varchar(100) not null, name varchar(20) not null,
@@ -48,4 +48,4 @@ export const shop: Schema = {
     ...rows,
     view
   ]
-}
+} satisfies Schema

@@ -1,12 +1,12 @@
 /** Errors of MySQL and MariaDB as refusals, by number (https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html). */
-import type { Table } from '../../catalog/catalog.ts'
+import type { ForeignKey, Key, Table } from '../../catalog/catalog.ts'
 import {
   checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, outcomeUnknown, permissionDenied, queryTimeout,
   valueOutOfRange, ServiceError, withReason
 } from '../../errors.ts'
 import type { Plan } from '../../plan/plan.ts'
 import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
-import { foreignKeyViolationOf, uniqueViolationOf } from '../violations.ts'
+import { noReferencedRow, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
 
 /** What mysql2 gives: a server's error has a number, one of the connection a code alone. */
 export interface MysqlError extends Error { errno?: number, code?: string, sqlState?: string, fatal?: boolean }
@@ -18,8 +18,9 @@ const accountDenied: Refuse = (table) => permissionDenied(`The service's databas
 const moved: Refuse = () => new SchemaMoved()
 
 const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
-  [(table, message) => uniqueViolationOf(table, { name: keyOf(message) }), [1022, 1062, 1169, 1586, 1859]],
-  [(table, message) => foreignKeyViolationOf(table, constraintOf(message)), [1216, 1217, 1451, 1452, 1761, 1762]],
+  [(table, message) => uniqueViolationOf(uniqueKeyIn(message, table)), [1022, 1062, 1169, 1586, 1859]],
+  [(table, message) => noReferencedRow(foreignKeysIn(message, table)), [1216, 1452]],
+  [rowIsReferenced, [1217, 1451, 1761, 1762]],
   [() => notNullViolation(), [1048, 1263, 1364]],
   [() => checkViolation(), [1369, 1644, 3819, 4025]],
   [() => valueOutOfRange(), [1153, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1441, 1690, 3140, 3854]],
@@ -36,14 +37,20 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
 
 const byNumber = new Map(refusals.flatMap(([refuse, numbers]) => numbers.map((number): [number, Refuse] => [number, refuse])))
 
-/** The connection ended under the statement: killed, shut down, or cut. Whether a write ran is then unknown. */
+/** What a server says when it ends the connection under the statement. */
 const CONNECTION_ENDED = new Set([1053, 1077, 1927, 4031])
+
+/** The connection ended under the statement: killed, shut down, or cut. Whether a write ran is then unknown. */
+export function isLost ({ sqlState, errno = 0, code }: MysqlError): boolean {
+  const answered = sqlState !== undefined && !CONNECTION_ENDED.has(errno)
+  return !answered && code !== undefined
+}
 
 /** What an error of a statement means for the client. */
 export function toServiceError (error: MysqlError, { table, verb }: Plan): Error {
-  const lost = error.errno === undefined || error.errno < 1000 || CONNECTION_ENDED.has(error.errno)
-  if (lost && error.code === undefined) return error
-  if (lost) return withReason(verb === 'select' ? databaseUnavailable() : outcomeUnknown(), error.code)
+  if (isLost(error)) return withReason(verb === 'select' ? databaseUnavailable() : outcomeUnknown(), error.code)
+  // mysql2 found the connection closed before it sent anything; what is not fatal is a bug of ours.
+  if (error.sqlState === undefined) return error.fatal === true ? databaseUnavailable() : error
   const refuse = byNumber.get(error.errno as number) ?? bySqlState(error.sqlState)
   if (refuse === undefined) return new UnknownDatabaseError(error.errno as number)
   const refusal = refuse(table, error.message)
@@ -62,13 +69,12 @@ export function toConnectError (error: { code?: string | undefined }): ServiceEr
   return withReason(databaseUnavailable(), error.code)
 }
 
-/** `Duplicate entry '…' for key 'customers.email'`: MySQL puts the table before the key, MariaDB does not. The entry may hold quotes. */
-function keyOf (message: string): string | undefined {
-  const [, key] = /for key '([^']*)'$/.exec(message) ?? []
-  return key?.slice(key.indexOf('.') + 1)
+/** `Duplicate entry '…' for key 'customers.email'`: MySQL puts the table before the key, MariaDB does not. Entry and key may hold quotes. */
+function uniqueKeyIn (message: string, { name: table, uniqueKeys }: Table): Key | undefined {
+  return uniqueKeys.find(({ name }) => message.endsWith(` '${name}'`) || message.endsWith(` '${table}.${name}'`))
 }
 
 /** `… CONSTRAINT `orders_customer` FOREIGN KEY (…`; no value of a row stands in this message. */
-function constraintOf (message: string): string | undefined {
-  return /CONSTRAINT `((?:[^`]|``)*)` FOREIGN KEY/.exec(message)?.[1]?.replaceAll('``', '`')
+function foreignKeysIn (message: string, { foreignKeys }: Table): ForeignKey[] {
+  return foreignKeys.filter(({ name }) => message.includes(` CONSTRAINT \`${name.replaceAll('`', '``')}\` FOREIGN KEY `))
 }

@@ -3,7 +3,7 @@ import { queryTimeout } from '../../errors.ts'
 import type { Plan } from '../../plan/plan.ts'
 import type { Query } from '../../query/builder.ts'
 import type { Result } from '../dialect.ts'
-import { toServiceError, type MysqlError } from './errors.ts'
+import { isLost, toServiceError, type MysqlError } from './errors.ts'
 import { AS_BYTES } from './options.ts'
 
 /** Ends the statement that runs on a connection, by another one; false where that could not be done. */
@@ -19,10 +19,9 @@ export async function executeOn (connection: PoolConnection, execution: Executio
   const { query, plan } = execution
   const watch = watchTime(connection, execution)
   try {
-    const answer = await send(connection, query)
-    return toResult(answer)
+    return toResult(await Promise.race([send(connection, query), watch.lost]))
   } catch (error) {
-    throw watch.elapsed() ? queryTimeout() : toServiceError(error as MysqlError, plan)
+    throw watch.elapsed() && !isLost(error as MysqlError) ? queryTimeout() : toServiceError(error as MysqlError, plan)
   } finally {
     await watch.end()
     connection.release()
@@ -44,14 +43,21 @@ function toResult (answer: unknown): Result {
 
 /**
  * Ends the statement when its time is up. The connection is not given back before the KILL has been answered: it would
- * hit the next statement. Where it cannot be killed the connection is closed, which the server notices at its next step.
+ * hit the next statement. Where it cannot be killed the connection is given up: the server notices at its next step. mysql2
+ * then never calls back, so `lost` rejects in its place.
  */
 function watchTime (connection: PoolConnection, { timeout, kill }: Execution) {
+  const { promise: lost, reject } = Promise.withResolvers<never>()
   let killing: Promise<void> | undefined
   const timer = setTimeout(() => {
-    killing = kill(connection.threadId as number).then((killed) => { if (!killed) connection.destroy() })
+    killing = kill(connection.threadId as number).then((killed) => {
+      if (killed) return
+      connection.destroy()
+      reject(Object.assign(new Error('the statement could not be ended'), { code: 'KILL_FAILED' }))
+    })
   }, timeout)
   return {
+    lost,
     elapsed: () => killing !== undefined,
     end: async () => {
       clearTimeout(timer)

@@ -1,11 +1,12 @@
 /** Five queries on information_schema for a whole database, whatever the number of its tables. */
 import type { Column, ForeignKey, Key, TableFacts } from '../../catalog/catalog.ts'
+import { parseMembers } from '../../types/members.ts'
 import { mysqlType } from '../../types/mysql.ts'
 
 const TABLES = `select TABLE_NAME, TABLE_TYPE, TABLE_COMMENT from information_schema.TABLES
   where TABLE_SCHEMA = database() and TABLE_TYPE in ('BASE TABLE', 'SYSTEM VERSIONED', 'VIEW') order by TABLE_NAME`
-const COLUMNS = `select TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, GENERATION_EXPRESSION, COLUMN_COMMENT,
-  coalesce(CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION), CHARACTER_OCTET_LENGTH, coalesce(DATETIME_PRECISION, NUMERIC_SCALE), CHARACTER_SET_NAME
+const columnsQuery = (srid: string): string => `select TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, GENERATION_EXPRESSION, COLUMN_COMMENT,
+  coalesce(CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION), CHARACTER_OCTET_LENGTH, coalesce(DATETIME_PRECISION, NUMERIC_SCALE), CHARACTER_SET_NAME, ${srid}
   from information_schema.COLUMNS where TABLE_SCHEMA = database() order by TABLE_NAME, ORDINAL_POSITION`
 const UNIQUE_KEYS = `select TABLE_NAME, INDEX_NAME, COLUMN_NAME from information_schema.STATISTICS
   where TABLE_SCHEMA = database() and NON_UNIQUE = 0 and COLUMN_NAME is not null order by TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX`
@@ -21,12 +22,13 @@ type Row = ReadonlyArray<string | null>
 export type Ask = (sql: string) => Promise<Row[]>
 
 export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
+  const [[version]] = await ask('select version()') as [[string]]
+  const isMariadb = /mariadb/i.test(version)
   const tables = await ask(TABLES)
-  const columns = groupByTable(await ask(COLUMNS))
+  const columns = groupByTable(await ask(columnsQuery(isMariadb ? 'null' : 'SRS_ID')))
   const uniques = groupByTable(await ask(UNIQUE_KEYS))
   const foreigns = groupByTable(await ask(FOREIGN_KEYS))
-  const [[version]] = await ask('select version()') as [[string]]
-  const json = groupByTable(/mariadb/i.test(version) ? await ask(JSON_CHECKS) : [])
+  const json = groupByTable(isMariadb ? await ask(JSON_CHECKS) : [])
   return tables.map((row) => {
     const [name, type, comment] = row as [string, string, string]
     const checked = new Set(json.get(name)?.map(([, clause]) => (clause as string).toLowerCase()))
@@ -35,7 +37,7 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
       name,
       kind: type === 'VIEW' ? 'view' : 'table',
       comment: type === 'VIEW' ? '' : comment,
-      columns: (columns.get(name) ?? []).map((column) => toColumn(column, checked)),
+      columns: (columns.get(name) ?? []).map((column) => toColumn(column, checked, isMariadb)),
       primaryKey: keys.find((key) => key.name === 'PRIMARY')?.columns ?? [],
       uniqueKeys: keys,
       foreignKeys: toForeignKeys(name, foreigns.get(name) ?? [])
@@ -43,25 +45,35 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
   })
 }
 
+const toNumber = (digits: string | null | undefined): number | null => digits === null || digits === undefined ? null : Number(digits)
 const groupByTable = (rows: Row[]): Map<string, Row[]> => Map.groupBy(rows, ([table]) => table as string)
 
-function toColumn (row: Row, jsonChecks: ReadonlySet<string>): Column {
+function toColumn (row: Row, jsonChecks: ReadonlySet<string>, isMariadb: boolean): Column {
   const [, name, type, declaration, nullable, defaultText, extra, expression, comment] = row as [string, string, string, string, string, string | null, string, string | null, string]
-  const [length, bytes, scale] = row.slice(9, 12).map((digits) => digits === null ? null : Number(digits)) as [number | null, number | null, number | null]
+  const [length, bytes, scale] = row.slice(9, 12).map(toNumber) as [number | null, number | null, number | null]
   const generated = (expression ?? '') !== ''
   const autoIncrement = /auto_increment/i.test(extra)
   const json = jsonChecks.has(`json_valid(\`${name.toLowerCase().replaceAll('`', '``')}\`)`)
   return {
     name,
-    type: mysqlType({ name: type.toLowerCase(), declaration, length, bytes, scale, charset: row[12] ?? null, srid: null, json }),
+    type: mysqlType({ name: type.toLowerCase(), declaration, length, bytes, scale, charset: row[12] ?? null, srid: toNumber(row[13]), json }),
     declaration: json ? 'json' : declaration,
     nullable: nullable === 'YES',
     generated,
     autoIncrement,
-    optional: nullable === 'YES' || generated || autoIncrement || defaultText !== null || /default_generated/i.test(extra),
-    defaultText,
+    optional: nullable === 'YES' || generated || autoIncrement || defaultText !== null,
+    defaultText: isMariadb ? constantIn(defaultText) : isExpression(extra) ? null : defaultText,
     comment
   }
+}
+
+/** MySQL gives a constant as it is and marks what is an expression. */
+const isExpression = (extra: string): boolean => /default_generated/i.test(extra)
+
+/** MariaDB gives the SQL of a default: `'it''s'`, `5`, `NULL`, `current_timestamp()`. */
+function constantIn (sql: string | null): string | null {
+  if (sql?.startsWith("'")) return parseMembers(sql)[0] as string
+  return sql !== null && /^-?\d/.test(sql) ? sql : null
 }
 
 function toKeys (rows: Row[]): Key[] {

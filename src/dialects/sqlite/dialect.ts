@@ -13,8 +13,8 @@ const LOCK_WAIT = 5000
 /** Opens the file; it must exist. `node:sqlite` is loaded here, so that programs without SQLite never load it. */
 export async function openSqlite (path: string): Promise<Dialect> {
   const { DatabaseSync } = await import('node:sqlite')
-  const database = new DatabaseSync(path, { timeout: LOCK_WAIT, enableForeignKeyConstraints: true })
-  database.exec('pragma journal_mode = wal; pragma case_sensitive_like = on')
+  const database = new DatabaseSync(path, { enableForeignKeyConstraints: true })
+  database.exec(`pragma busy_timeout = ${LOCK_WAIT}; pragma journal_mode = wal; pragma case_sensitive_like = on`)
   return {
     engine: 'sqlite',
     introspect: async () => introspectSqlite(database),
@@ -22,7 +22,7 @@ export async function openSqlite (path: string): Promise<Dialect> {
       try {
         return run(database, query, plan)
       } catch (error) {
-        throw toServiceError(error as Error, plan.table)
+        throw toServiceError(error as Error, plan)
       }
     },
     privileges: async () => ['reads and writes the file'],
@@ -34,8 +34,9 @@ function run (database: DatabaseSync, { sql, parameters }: Query, { verb }: Plan
   const statement = database.prepare(sql)
   statement.setReadBigInts(true)
   if (verb === 'select') {
-    statement.setReturnArrays(true)
-    return { rows: statement.all(...parameters as SQLInputValue[]) as unknown as Array<Array<DriverValue | null>>, changed: 0, insertId: undefined }
+    // As objects: Node 22.13 cannot return arrays yet. The names are the query's own (v0, v1, …), so their order is kept.
+    const rows = statement.all(...parameters as SQLInputValue[]).map((row) => Object.values(row) as Array<DriverValue | null>)
+    return { rows, changed: 0, insertId: undefined }
   }
   const { changes, lastInsertRowid } = statement.run(...parameters as SQLInputValue[])
   return { rows: [], changed: Number(changes), insertId: String(lastInsertRowid) }

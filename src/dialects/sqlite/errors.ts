@@ -1,22 +1,32 @@
 /** SQLite's extended result codes (https://www.sqlite.org/rescode.html) as refusals. */
-import type { Table } from '../../catalog/catalog.ts'
+import type { Key, Table } from '../../catalog/catalog.ts'
 import { checkViolation, databaseUnavailable, lockTimeout, notNullViolation, valueOutOfRange, type ServiceError } from '../../errors.ts'
+import type { Plan } from '../../plan/plan.ts'
 import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
-import { foreignKeyViolationOf, uniqueViolationOf } from '../violations.ts'
+import { foreignKeysWritten, noReferencedRow, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
 
-interface SqliteError extends Error { errcode?: number }
-type Refuse = (table: Table, message: string) => ServiceError
+export interface SqliteError extends Error { errcode?: number }
+type Refuse = (plan: Plan, message: string) => ServiceError
 
-const unique: Refuse = (table, message) => uniqueViolationOf(table, { columns: columnsOf(message) })
+const unique: Refuse = ({ table }, message) => uniqueViolationOf(uniqueKeyIn(message, table))
+
+/** SQLite says neither which foreign key it was nor on which side: keys that the statement writes are the likely ones. */
+const foreignKey: Refuse = (plan) => {
+  const written = foreignKeysWritten(plan)
+  return written.length > 0 ? noReferencedRow(written) : rowIsReferenced()
+}
+
+/** A trigger's own exception, or what SQLite makes of ON DELETE RESTRICT and ON UPDATE RESTRICT. */
+const raised: Refuse = (_plan, message) => message === 'FOREIGN KEY constraint failed' ? rowIsReferenced() : checkViolation()
 
 const byCode = new Map<number, Refuse>([
   [2067, unique],
   [1555, unique],
   [2579, unique],
-  [787, (table) => foreignKeyViolationOf(table, undefined)],
+  [787, foreignKey],
   [1299, notNullViolation],
   [275, checkViolation],
-  [1811, checkViolation],
+  [1811, raised],
   [3091, valueOutOfRange],
   [20, valueOutOfRange],
   [18, valueOutOfRange]
@@ -36,15 +46,15 @@ const byPrimaryCode = new Map<number, Refuse>([
 ])
 
 /** What an error of SQLite's means for the client. */
-export function toServiceError (error: SqliteError, table: Table): Error {
+export function toServiceError (error: SqliteError, plan: Plan): Error {
   const { errcode, message } = error
   if (errcode === undefined) return error
   if (errcode === 1 && /^no such (table|column)|has no column/.test(message)) return new SchemaMoved()
   const refuse = byCode.get(errcode) ?? byPrimaryCode.get(errcode & 0xff)
-  return refuse?.(table, message) ?? new UnknownDatabaseError(errcode)
+  return refuse?.(plan, message) ?? new UnknownDatabaseError(errcode)
 }
 
-/** `UNIQUE constraint failed: customers.email, customers.name` names columns only. */
-function columnsOf (message: string): string[] | undefined {
-  return message.split(': ')[1]?.split(', ').map((name) => name.slice(name.indexOf('.') + 1))
+/** `UNIQUE constraint failed: customers.email, customers.name` names columns only, or `index 'name'` where there are expressions. */
+function uniqueKeyIn (message: string, { name: table, uniqueKeys }: Table): Key | undefined {
+  return uniqueKeys.find(({ name, columns }) => message.endsWith(`: ${columns.map((column) => `${table}.${column}`).join(', ')}`) || message.endsWith(`: index '${name}'`))
 }

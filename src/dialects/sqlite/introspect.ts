@@ -3,43 +3,61 @@ import type { Column, ForeignKey, Key, TableFacts } from '../../catalog/catalog.
 import { sqliteType } from '../../types/sqlite.ts'
 
 /** Tables and views of the file; SQLite's own (`sqlite_sequence`) are none of the user's. */
-const TABLES = 'select name, type, sql from sqlite_schema where type in (\'table\', \'view\') and substr(name, 1, 7) <> \'sqlite_\''
-const COLUMNS = `select t.name as "table", c.name, c.type, c."notnull", c.dflt_value, c.pk, c.hidden
-  from (${TABLES}) t, pragma_table_xinfo(t.name) c order by t.name, c.cid`
-const UNIQUE_KEYS = `select t.name as "table", i.name as "key", c.name as "column"
-  from (${TABLES}) t, pragma_index_list(t.name) i, pragma_index_info(i.name) c where i."unique" = 1 and i.partial = 0 order by t.name, i.seq, c.seqno`
+const TABLES = 'select name, type from sqlite_schema where type in (\'table\', \'view\') and substr(name, 1, 7) <> \'sqlite_\' order by name'
+const COLUMNS = 'select name, type, "notnull", dflt_value, pk, hidden from pragma_table_xinfo(?) order by cid'
+const UNIQUE_KEYS = `select t.name as "table", i.name as "key", i.origin, c.name as "column"
+  from (${TABLES}) t, pragma_index_list(t.name) i, pragma_index_info(i.name) c
+  where t.type = 'table' and i."unique" = 1 and i.partial = 0 order by t.name, i.seq, c.seqno`
 const FOREIGN_KEYS = `select t.name as "table", f.id, f."table" as referenced, f."from", f."to"
-  from (${TABLES}) t, pragma_foreign_key_list(t.name) f order by t.name, f.id, f.seq`
+  from (${TABLES}) t, pragma_foreign_key_list(t.name) f where t.type = 'table' order by t.name, f.id, f.seq`
 
-interface TableRow { name: string, type: 'table' | 'view', sql: string }
-interface ColumnRow { table: string, name: string, type: string, notnull: number, dflt_value: string | null, pk: number, hidden: number }
-interface UniqueRow { table: string, key: string, column: string }
+interface TableRow { name: string, type: 'table' | 'view' }
+interface ColumnRow { name: string, type: string, notnull: number, dflt_value: string | null, pk: number, hidden: number }
+interface UniqueRow { table: string, key: string, origin: 'c' | 'u' | 'pk', column: string | null }
 interface ForeignRow { table: string, id: number, referenced: string, from: string, to: string | null }
 
-/** Four queries, whatever the number of tables. */
 export function introspectSqlite (database: DatabaseSync): TableFacts[] {
-  const all = <Row>(sql: string): Row[] => database.prepare(sql).all() as unknown[] as Row[]
-  const columns = Map.groupBy(all<ColumnRow>(COLUMNS), (row) => row.table)
+  const all = <Row>(sql: string, ...parameters: string[]): Row[] => database.prepare(sql).all(...parameters) as unknown[] as Row[]
   const uniques = Map.groupBy(all<UniqueRow>(UNIQUE_KEYS), (row) => row.table)
   const foreigns = Map.groupBy(all<ForeignRow>(FOREIGN_KEYS), (row) => row.table)
-  return all<TableRow>(TABLES).map((table) => {
-    const own = columns.get(table.name) ?? []
-    const primaryKey = own.filter((column) => column.pk > 0).sort((a, b) => a.pk - b.pk).map((column) => column.name)
+  const tables = all<TableRow>(TABLES).map((table) => {
+    const columns = columnsOf(() => all<ColumnRow>(COLUMNS, table.name))
+    return { ...table, columns, primaryKey: columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk).map(({ name }) => name) }
+  })
+  const primaryKeys = new Map(tables.map(({ name, primaryKey }) => [name.toLowerCase(), primaryKey]))
+  return tables.map(({ name, type, columns, primaryKey }) => {
+    const keys = uniques.get(name) ?? []
     return {
-      name: table.name,
-      kind: table.type,
+      name,
+      kind: type,
       comment: '',
-      columns: own.map((column) => toColumn(column, isRowid(table, column, primaryKey))),
+      columns: columns.map((column) => toColumn(column, isRowid(column, primaryKey, keys))),
       primaryKey,
-      uniqueKeys: toKeys(uniques.get(table.name) ?? [], primaryKey),
-      foreignKeys: toForeignKeys(table.name, foreigns.get(table.name) ?? [])
+      uniqueKeys: toKeys(keys, primaryKey),
+      foreignKeys: toForeignKeys(name, foreigns.get(name) ?? [], primaryKeys)
     }
   })
 }
 
-/** INTEGER PRIMARY KEY is the row's number, given by SQLite (https://www.sqlite.org/lang_createtable.html#rowid). */
-function isRowid (table: TableRow, column: ColumnRow, primaryKey: readonly string[]): boolean {
-  return primaryKey.length === 1 && column.pk === 1 && column.type.toLowerCase() === 'integer' && !/without\s+rowid/i.test(table.sql)
+/** SQLite's code for what is wrong with a statement itself. */
+const SQLITE_ERROR = 1
+
+/** None for a view that SQLite cannot open, because what it is made of is gone. */
+function columnsOf (read: () => ColumnRow[]): ColumnRow[] {
+  try {
+    return read()
+  } catch (error) {
+    if ((error as { errcode?: number }).errcode === SQLITE_ERROR) return []
+    throw error
+  }
+}
+
+/**
+ * INTEGER PRIMARY KEY is the row's number, given by SQLite (https://www.sqlite.org/lang_createtable.html#rowid): the one
+ * primary key that has no index.
+ */
+function isRowid (column: ColumnRow, primaryKey: readonly string[], keys: readonly UniqueRow[]): boolean {
+  return column.pk === 1 && primaryKey.length === 1 && !keys.some(({ origin }) => origin === 'pk')
 }
 
 function toColumn (row: ColumnRow, rowid: boolean): Column {
@@ -54,24 +72,37 @@ function toColumn (row: ColumnRow, rowid: boolean): Column {
     generated,
     autoIncrement: rowid,
     optional: nullable || rowid || generated || row.dflt_value !== null,
-    defaultText: row.dflt_value,
+    defaultText: constantIn(row.dflt_value),
     comment: ''
   }
 }
 
+/** The constant in the SQL of a default: `'it''s'`, `-5`; null where it is an expression. */
+function constantIn (sql: string | null): string | null {
+  const [, text, number = null] = /^(?:'((?:[^']|'')*)'|([-+]?\d+(?:\.\d+)?))$/.exec(sql ?? '') ?? []
+  return text === undefined ? number : text.replaceAll("''", "'")
+}
+
 const toNumber = (digits: string | undefined): number | null => digits === undefined ? null : Number(digits)
 
+/** The columns of a key, without the expressions in it. */
 function toKeys (rows: UniqueRow[], primaryKey: readonly string[]): Key[] {
-  const keys = [...Map.groupBy(rows, (row) => row.key)].map(([name, parts]): Key => ({ name, columns: parts.map((part) => part.column) }))
+  const others = Map.groupBy(rows.filter(({ origin }) => origin !== 'pk'), (row) => row.key)
+  const keys = [...others].map(([name, parts]): Key => ({ name, columns: parts.flatMap(({ column }) => column ?? []) }))
   return primaryKey.length === 0 ? keys : [{ name: 'PRIMARY', columns: primaryKey }, ...keys]
 }
 
-function toForeignKeys (table: string, rows: ForeignRow[]): ForeignKey[] {
-  return [...Map.groupBy(rows, (row) => row.id)].map(([id, parts]) => ({
-    name: `${table}_${id}`,
-    table,
-    columns: parts.map((part) => part.from),
-    referencedTable: (parts[0] as ForeignRow).referenced,
-    referencedColumns: parts.map((part) => part.to ?? '')
-  }))
+/** SQLite's foreign keys have no names. One that names no columns refers to the primary key. */
+function toForeignKeys (table: string, rows: ForeignRow[], primaryKeys: ReadonlyMap<string, readonly string[]>): ForeignKey[] {
+  return [...Map.groupBy(rows, (row) => row.id)].map(([id, parts]) => {
+    const { referenced } = parts[0] as ForeignRow
+    const named = parts.flatMap(({ to }) => to ?? [])
+    return {
+      name: `${table}_${id}`,
+      table,
+      columns: parts.map((part) => part.from),
+      referencedTable: referenced,
+      referencedColumns: named.length > 0 ? named : primaryKeys.get(referenced.toLowerCase()) ?? []
+    }
+  })
 }

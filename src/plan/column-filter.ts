@@ -1,0 +1,43 @@
+/** What a filter says of one column: a plain value, a list, or an object of operators (operators.ts). */
+import type { Column } from '../catalog/catalog.ts'
+import { invalidBody } from '../errors.ts'
+import type { Comparison } from '../types/column-type.ts'
+import { at, type Path } from './columns.ts'
+import { combine, type FilterScope } from './filter-scope.ts'
+import { operators, refuse, type Use } from './operators.ts'
+import type { Condition } from './plan.ts'
+
+/** From least to most: a type that has a level has those before it too. */
+const LEVELS: readonly Comparison[] = ['none', 'equality', 'order', 'text']
+
+export function isObject (value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
+}
+
+/** The condition for one column. @throws INVALID_VALUE, INVALID_BODY */
+export function planColumnFilter (column: Column, value: unknown, scope: FilterScope, path: Path): Condition {
+  if (isObject(value) && hasOperators(column, value)) {
+    return combine('and', Object.entries(value).map(([name, operand]) => planOperator(name, { column, value: operand, scope, path: [...path, name] })))
+  }
+  const name = Array.isArray(value) && !column.type.structured ? '$in' : '$eq'
+  return planOperator(name, { column, value, scope, path })
+}
+
+/** Where objects are values - JSON, geometry - one with any key that is no operator is a value; `$eq` takes one that looks otherwise. */
+function hasOperators (column: Column, value: Record<string, unknown>): boolean {
+  const keys = Object.keys(value)
+  const isOperator = (key: string): boolean => key.startsWith('$')
+  return column.type.structured ? keys.length > 0 && keys.every(isOperator) : keys.some(isOperator)
+}
+
+function planOperator (name: string, use: Use): Condition {
+  const { column, scope, path } = use
+  const operator = operators.get(name)
+  if (operator === undefined) throw at(path, invalidBody(`"${name}" is no operator; there are ${[...operators.keys()].join(', ')}`))
+  if (++scope.conditions > scope.limits.conditions) throw at(path, invalidBody(`"filters" have more than ${scope.limits.conditions} conditions`))
+  const asksForNull = use.value === null && operator.takesNull === true
+  if (!asksForNull && LEVELS.indexOf(column.type.comparison) < LEVELS.indexOf(operator.needs)) {
+    throw refuse(use, `the type ${column.declaration} cannot be compared with ${name}`)
+  }
+  return operator.plan(use)
+}

@@ -1,0 +1,47 @@
+import { Type } from '@sinclair/typebox'
+import { createType, expected, ValueRefused, type ColumnType } from './column-type.ts'
+import { GEOMETRY_TYPES, readGeometry, writeGeometry } from './wkb.ts'
+
+const EPSG = /^EPSG:(\d{1,9})$/
+
+interface GeometryBounds {
+  /** The only GeoJSON type that the column takes, or null for any. */
+  only: string | null
+  /** The SRID that the column is restricted to, or null. */
+  srid: number | null
+}
+
+/**
+ * Geometry as GeoJSON. An SRID that the column does not say itself stands in the member `crs`, as MySQL's own ST_AsGeoJSON writes it;
+ * without one it is the column's, else 0. Longitude comes first, as GeoJSON and MySQL's stored form have it.
+ */
+export function geometryType ({ only, srid: own }: GeometryBounds): ColumnType {
+  const usual = own ?? 0
+  const types = only === null ? GEOMETRY_TYPES : [only]
+  return createType({
+    schema: Type.Object({ type: Type.String({ enum: [...types] }) }, { additionalProperties: true, description: 'GeoJSON geometry (RFC 7946)' }),
+    read: (value) => {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) throw expected('a GeoJSON object')
+      const { crs, ...geometry } = value as { crs?: unknown, type?: unknown }
+      if (!types.includes(geometry.type as string)) throw expected(`a GeoJSON geometry of type ${types.join(', ')}`)
+      const srid = crs === undefined ? usual : readSrid(crs)
+      if (own !== null && srid !== own) throw new ValueRefused(`has the SRID ${own}`)
+      return writeGeometry(geometry, srid)
+    },
+    write: (value) => {
+      const { srid, members } = readGeometry(value as Buffer)
+      const crs = srid === usual ? '' : `,"crs":{"type":"name","properties":{"name":"EPSG:${srid}"}}`
+      return `{${members}${crs}}`
+    },
+    comparison: 'equality',
+    structured: true
+  })
+}
+
+/** `{"type":"name","properties":{"name":"EPSG:4326"}}`, the form that MySQL writes. */
+function readSrid (crs: unknown): number {
+  const name = (crs as { properties?: { name?: unknown } } | null)?.properties?.name
+  const [, digits] = EPSG.exec(typeof name === 'string' ? name : '') ?? []
+  if (digits === undefined) throw expected('a "crs" such as {"type":"name","properties":{"name":"EPSG:4326"}}')
+  return Number(digits)
+}

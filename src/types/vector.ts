@@ -1,0 +1,35 @@
+import { Type } from '@sinclair/typebox'
+import { numberText } from '../exact-json.ts'
+import { createType, expected, ValueRefused, type ColumnType } from './column-type.ts'
+import { shortestFloat } from './float.ts'
+
+const FLOAT_BYTES = 4
+
+/** VECTOR: a list of 32-bit floats, stored as their bytes. MySQL has no = for it, so it is compared as those bytes. */
+export function vectorType (bytes: number): ColumnType {
+  const dimensions = bytes / FLOAT_BYTES
+  return createType({
+    schema: Type.Array(Type.Number(), { minItems: 1, maxItems: dimensions }),
+    read: (value) => {
+      if (!Array.isArray(value) || value.length === 0) throw expected('a list of numbers')
+      if (value.length > dimensions) throw new ValueRefused(`has at most ${dimensions} numbers`)
+      const packed = Buffer.alloc(value.length * FLOAT_BYTES)
+      value.forEach((entry, index) => packed.writeFloatLE(readEntry(entry), index * FLOAT_BYTES))
+      return packed
+    },
+    write: (value) => {
+      const packed = value as Buffer
+      const entries = Array.from({ length: packed.length / FLOAT_BYTES }, (_, index) => shortestFloat(packed.readFloatLE(index * FLOAT_BYTES)))
+      return `[${entries.join(',')}]`
+    },
+    comparison: 'equality',
+    structured: true,
+    comparedColumn: ['cast(', ' as binary)']
+  })
+}
+
+function readEntry (entry: unknown): number {
+  const number = Math.fround(Number(numberText(entry) ?? NaN))
+  if (!Number.isFinite(number)) throw expected('a list of numbers that fit a FLOAT')
+  return number
+}

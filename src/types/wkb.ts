@@ -1,0 +1,122 @@
+/**
+ * Geometry between MySQL's stored form - four bytes of SRID, then WKB (OGC 06-103r4, section 8) - and GeoJSON (RFC 7946). Read
+ * and written here and not by ST_AsGeoJSON: that one rounds nothing either, but loses the SRID and cannot be undone to the bit.
+ */
+import { numberText } from '../exact-json.ts'
+import { ValueRefused } from './column-type.ts'
+import { jsonNumber } from './float.ts'
+
+/** A place in bytes that are being read. */
+interface Cursor { readonly bytes: Buffer, at: number }
+
+/** One part of a geometry, both ways: bytes -> JSON text, and parsed JSON -> bytes. */
+interface Codec {
+  readonly read: (cursor: Cursor) => string
+  readonly write: (value: unknown) => Buffer[]
+}
+
+const LITTLE_ENDIAN = 1
+/** Geometry collections in geometry collections, at most. */
+const MAX_DEPTH = 32
+
+const position: Codec = {
+  read: (cursor) => `[${double(cursor)},${double(cursor)}]`,
+  write: (value) => {
+    if (!Array.isArray(value) || value.length !== 2) throw new ValueRefused('has a position that is not a list of two numbers')
+    const bytes = Buffer.alloc(16)
+    value.forEach((ordinate, index) => bytes.writeDoubleLE(finite(ordinate), index * 8))
+    return [bytes]
+  }
+}
+
+const list = (item: Codec): Codec => ({
+  read: (cursor) => `[${Array.from({ length: uint32(cursor) }, () => item.read(cursor)).join(',')}]`,
+  write: (value) => {
+    if (!Array.isArray(value)) throw new ValueRefused('has coordinates that are nested too little')
+    return [uint32Bytes(value.length), ...value.flatMap(item.write)]
+  }
+})
+
+/** A part that has a header of its own although its type is known: what the Multi geometries are made of. */
+const member = (code: number, item: Codec): Codec => ({
+  read: (cursor) => {
+    cursor.at += 5
+    return item.read(cursor)
+  },
+  write: (value) => [header(code), ...item.write(value)]
+})
+
+interface Shape { readonly type: string, readonly code: number, readonly coordinates: Codec }
+
+const line = list(position)
+const polygon = list(line)
+const shapes: readonly Shape[] = [
+  { type: 'Point', code: 1, coordinates: position },
+  { type: 'LineString', code: 2, coordinates: line },
+  { type: 'Polygon', code: 3, coordinates: polygon },
+  { type: 'MultiPoint', code: 4, coordinates: list(member(1, position)) },
+  { type: 'MultiLineString', code: 5, coordinates: list(member(2, line)) },
+  { type: 'MultiPolygon', code: 6, coordinates: list(member(3, polygon)) }
+]
+const COLLECTION = { type: 'GeometryCollection', code: 7 }
+
+const byCode = new Map(shapes.map((shape) => [shape.code, shape]))
+const byType = new Map(shapes.map((shape) => [shape.type, shape]))
+
+/** The types of GeoJSON geometries. */
+export const GEOMETRY_TYPES: readonly string[] = [...byType.keys(), COLLECTION.type]
+
+/** Stored bytes -> the SRID and GeoJSON's members as JSON text, without the braces. */
+export function readGeometry (bytes: Buffer): { srid: number, members: string } {
+  return { srid: bytes.readUInt32LE(0), members: readMembers({ bytes, at: 4 }) }
+}
+
+function readMembers (cursor: Cursor): string {
+  cursor.at += 1
+  const shape = byCode.get(uint32(cursor))
+  if (shape !== undefined) return `"type":"${shape.type}","coordinates":${shape.coordinates.read(cursor)}`
+  const geometries = Array.from({ length: uint32(cursor) }, () => `{${readMembers(cursor)}}`)
+  return `"type":"${COLLECTION.type}","geometries":[${geometries.join(',')}]`
+}
+
+/** A GeoJSON object -> stored bytes. @throws ValueRefused */
+export function writeGeometry (geometry: object, srid: number): Buffer {
+  return Buffer.concat([uint32Bytes(srid), ...writeMembers(geometry, 0)])
+}
+
+function writeMembers (geometry: unknown, depth: number): Buffer[] {
+  if (typeof geometry !== 'object' || geometry === null || depth > MAX_DEPTH) throw new ValueRefused('has a geometry that is not a GeoJSON object')
+  const { type, coordinates, geometries, ...rest } = geometry as { type?: unknown, coordinates?: unknown, geometries?: unknown }
+  const shape = byType.get(type as string)
+  const [stranger] = [...Object.keys(rest), ...(shape === undefined ? coordinates : geometries) === undefined ? [] : ['coordinates with geometries']]
+  if (stranger !== undefined) throw new ValueRefused(`has the member "${stranger}", which would be lost`)
+  if (shape !== undefined) return [header(shape.code), ...shape.coordinates.write(coordinates)]
+  if (type !== COLLECTION.type || !Array.isArray(geometries)) throw new ValueRefused(`expected a GeoJSON geometry: ${GEOMETRY_TYPES.join(', ')}`)
+  return [header(COLLECTION.code), uint32Bytes(geometries.length), ...geometries.flatMap((each) => writeMembers(each, depth + 1))]
+}
+
+function header (code: number): Buffer {
+  return Buffer.concat([Buffer.from([LITTLE_ENDIAN]), uint32Bytes(code)])
+}
+
+function uint32Bytes (number: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32LE(number)
+  return bytes
+}
+
+function uint32 (cursor: Cursor): number {
+  cursor.at += 4
+  return cursor.bytes.readUInt32LE(cursor.at - 4)
+}
+
+function double (cursor: Cursor): string {
+  cursor.at += 8
+  return jsonNumber(cursor.bytes.readDoubleLE(cursor.at - 8))
+}
+
+function finite (ordinate: unknown): number {
+  const number = Number(numberText(ordinate) ?? NaN)
+  if (!Number.isFinite(number)) throw new ValueRefused('has an ordinate that is not a number')
+  return number
+}

@@ -1,0 +1,51 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { numberText, parseExactJson } from '../src/exact-json.ts'
+
+t.test('a number that a double does not hold keeps its text', async (t) => {
+  for (const text of ['18446744073709551615', '-9223372036854775809', '9007199254740993', '0.1234567890123456789', '1e400', '-1e-400', '123456789012345678901234567890.5', '1.00000000000000000001']) {
+    t.equal(numberText(parseExactJson(text)), text)
+    t.equal(JSON.stringify(parseExactJson(`{"a":[${text}]}`)), `{"a":[${text}]}`)
+  }
+})
+
+t.test('every other number is an ordinary number', async (t) => {
+  for (const text of ['0', '-0', '1', '-1.5', '1e3', '9007199254740991', '1e300', '123456789.123456', '0.000001', '1234567890123456']) {
+    t.equal(parseExactJson(text), Number(text), text)
+  }
+  t.equal(numberText(-0), '-0')
+  t.equal(numberText('1'), undefined)
+  t.equal(numberText({ rawJSON: '1' }), undefined, 'an object that looks like one is none')
+})
+
+t.test('any JSON value is parsed as JSON.parse does, but for numbers that lose nothing', async () => {
+  fc.assert(fc.property(fc.json({ noUnicodeString: false } as object), (text) => {
+    return JSON.stringify(parseExactJson(text)) === JSON.stringify(JSON.parse(text)) || /[\d.]{16}|e[-+]?\d{3}/i.test(text)
+  }))
+})
+
+t.test('a number of any length means the same after it was parsed', async () => {
+  const digits = fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: 40 })
+  const number = fc.tuple(fc.constantFrom('', '-'), digits, fc.option(digits, { nil: '' }), fc.integer({ min: -20, max: 20 }))
+    .map(([sign, whole, fraction, exponent]) => `${sign}${whole.replace(/^0+(?=\d)/, '')}${fraction === '' ? '' : '.' + fraction}e${exponent}`)
+  const scaled = (text: string): string => {
+    const [, sign, whole = '', fraction = '', exponent = '0'] = /^(-?)(\d+)\.?(\d*)(?:e([-+]?\d+))?$/.exec(text) as RegExpExecArray
+    const scale = 120 - fraction.length + Number(exponent)
+    const value = BigInt(whole + fraction) * 10n ** BigInt(scale)
+    return (value === 0n ? '' : sign) + String(value)
+  }
+  fc.assert(fc.property(number, (text) => scaled(numberText(parseExactJson(text)) as string) === scaled(text)))
+})
+
+t.test('keys that could reach a prototype are own properties like any other', async (t) => {
+  for (const text of ['{"__proto__":{"polluted":1}}', '{"__proto__":{"polluted":12345678901234567890}}', '{"constructor":{"prototype":{"polluted":1}}}']) {
+    const value = parseExactJson(text) as object
+    t.equal((value as { polluted?: unknown }).polluted, undefined)
+    t.equal(({} as { polluted?: unknown }).polluted, undefined)
+    t.equal(JSON.stringify(value), text)
+  }
+})
+
+t.test('text that is no JSON is refused as JSON.parse does', async (t) => {
+  for (const text of ['', '{', '[1,]', '01', '{"a":12345678901234567890', 'NaN']) t.throws(() => parseExactJson(text), SyntaxError)
+})

@@ -1,0 +1,123 @@
+/** Section 5 of the contract over HTTP: what each operator and combinator selects. */
+import t from 'tap'
+import { onEachEngine } from '../support/service.ts'
+
+const rows = 'insert into things (id, name, size, price, note, made, doc) values ' +
+  "(1, 'Ant', 1, '0.50', null, '2026-01-01 00:00:00', '{\"a\": 1}'), (2, 'bee', 2, '1.00', '100% sure', '2026-01-02 00:00:00', '[1, 2]'), " +
+  "(3, 'Cat', 3, '10.00', 'a_b', '2026-01-03 00:00:00', null), (4, 'dog', null, '9.99', 'axb', null, 'null'), (5, 'a\\\\b', 5, '-1.00', '', '2026-01-05 00:00:00', '{}')"
+
+const columns = (json: string): string => `id integer not null primary key, name varchar(20) not null, size int null, price decimal(10,2) not null, note varchar(20) null, made datetime null, doc ${json} null`
+const schema = {
+  mysql: [`create table things (${columns('json')}) collate utf8mb4_bin`, rows],
+  sqlite: [`create table things (${columns('json')})`, rows.replace('\\\\', '\\')]
+}
+
+/** filters -> ids that they select. */
+const cases: Array<[string, object, number[]]> = [
+  ['a plain value is equality', { name: 'Cat' }, [3]],
+  ['several keys are all required', { name: 'Cat', size: 2 }, []],
+  ['no filters select every row', {}, [1, 2, 3, 4, 5]],
+  ['null is IS NULL', { note: null }, [1]],
+  ['$eq null is IS NULL', { note: { $eq: null } }, [1]],
+  ['$ne null is IS NOT NULL', { size: { $ne: null } }, [1, 2, 3, 5]],
+  ['$ne leaves out rows without a value, as SQL does', { size: { $ne: 1 } }, [2, 3, 5]],
+  ['$null true and false', { size: { $null: true } }, [4]],
+  ['$null false', { note: { $null: false } }, [2, 3, 4, 5]],
+  ['null of a column that is NOT NULL matches nothing', { name: null }, []],
+  ['$gt', { price: { $gt: '1.00' } }, [3, 4]],
+  ['$gte and $lt together', { price: { $gte: 1, $lt: 10 } }, [2, 4]],
+  ['$lte on dates', { made: { $lte: '2026-01-02T00:00:00' } }, [1, 2]],
+  ['$between has both ends', { size: { $between: [2, 3] } }, [2, 3]],
+  ['a list means $in', { size: [1, 5, 7] }, [1, 5]],
+  ['$in', { name: { $in: ['bee', 'dog'] } }, [2, 4]],
+  ['$in [] matches nothing', { id: { $in: [] } }, []],
+  ['an empty list matches nothing', { id: [] }, []],
+  ['$nin [] matches everything', { id: { $nin: [] } }, [1, 2, 3, 4, 5]],
+  ['a list with null finds rows without a value too', { size: [1, null] }, [1, 4]],
+  ['$in with null alone', { size: { $in: [null] } }, [4]],
+  ['$nin with null leaves out rows without a value', { size: { $nin: [1, null] } }, [2, 3, 5]],
+  ['$nin without null leaves them out too, as SQL does', { size: { $nin: [1] } }, [2, 3, 5]],
+  ['$like', { name: { $like: '%a%' } }, [3, 5]],
+  ['$like with a wildcard for one character', { note: { $like: 'a_b' } }, [3, 4]],
+  ['$like with an escaped wildcard', { note: { $like: 'a\\_b' } }, [3]],
+  ['$nlike', { note: { $nlike: 'a%' } }, [2, 5]],
+  ['$startsWith', { name: { $startsWith: 'A' } }, [1]],
+  ['$startsWith takes % as it is', { note: { $startsWith: '100%' } }, [2]],
+  ['$startsWith takes a backslash as it is', { name: { $startsWith: 'a\\' } }, [5]],
+  ['$contains takes _ as it is', { note: { $contains: '_' } }, [3]],
+  ['$contains takes % as it is', { note: { $contains: '%' } }, [2]],
+  ['$contains of nothing finds every row with a value', { note: { $contains: '' } }, [2, 3, 4, 5]],
+  ['several operators on one column are all required', { id: { $gt: 1, $ne: 3, $lt: 5 } }, [2, 4]],
+  ['$or', { $or: [{ id: 1 }, { name: 'dog' }] }, [1, 4]],
+  ['$or beside a column', { size: { $gt: 1 }, $or: [{ id: 2 }, { id: 4 }] }, [2]],
+  ['$or of nothing matches nothing', { $or: [] }, []],
+  ['$and of nothing matches everything', { $and: [] }, [1, 2, 3, 4, 5]],
+  ['$and', { $and: [{ size: { $gt: 1 } }, { size: { $lt: 4 } }] }, [2, 3]],
+  ['$not', { $not: { id: { $gt: 2 } } }, [1, 2]],
+  ['$not of several: not all of them', { $not: { id: 1, name: 'Ant' } }, [2, 3, 4, 5]],
+  ['$not leaves out what is unknown, as SQL does', { $not: { size: 1 } }, [2, 3, 5]],
+  ['nested combinators', { $or: [{ $and: [{ id: { $gte: 4 } }, { $not: { name: 'dog' } }] }, { $not: { $or: [{ id: { $gt: 1 } }] } }] }, [1, 5]],
+  ['a JSON column is compared with an object as a value', { doc: { a: 1 } }, [1]],
+  ['a JSON column is compared with a list as a value', { doc: [1, 2] }, [2]],
+  ['a JSON column is compared with an empty object', { doc: {} }, [5]],
+  ['$eq on a JSON column', { doc: { $eq: { a: 1 } } }, [1]],
+  ['$in on a JSON column takes values', { doc: { $in: [{ a: 1 }, [1, 2]] } }, [1, 2]],
+  ['$ne on a JSON column', { doc: { $ne: { a: 1 } } }, [2, 4, 5]],
+  ['null finds no value and the null of JSON, which look the same', { doc: null }, [3, 4]],
+  ['$ne null leaves out both', { doc: { $ne: null } }, [1, 2, 5]],
+  ['$null asks for SQL\'s NULL alone', { doc: { $null: true } }, [3]]
+]
+
+await onEachEngine(t, 'filters select', { schema }, async (t, { post }) => {
+  for (const [name, filters, ids] of cases) {
+    const { json } = await post('things', { verb: 'select', columns: ['id'], filters, orderBy: 'id' })
+    t.same(json.data.rows?.map((row: { id: number }) => row.id) ?? json, ids, name)
+  }
+})
+
+const levels = (depth: number): object => depth === 0 ? { id: 1 } : { $not: levels(depth - 1) }
+
+/** filters -> code. */
+const refusals: Array<[string, object, string]> = [
+  ['an operator that there is not', { id: { $regex: 'a' } }, 'INVALID_BODY'],
+  ['a combinator that there is not', { $nor: [] }, 'INVALID_BODY'],
+  ['a key among operators', { id: { $gt: 1, a: 2 } }, 'INVALID_BODY'],
+  ['$or of an object', { $or: { id: 1 } }, 'INVALID_BODY'],
+  ['$not of a list', { $not: [{ id: 1 }] }, 'INVALID_BODY'],
+  ['$and of values', { $and: [1] }, 'INVALID_BODY'],
+  ['33 levels', levels(33), 'INVALID_BODY'],
+  ['257 conditions', { $or: Array.from({ length: 257 }, (_, id) => ({ id })) }, 'INVALID_BODY'],
+  ['10,001 values', { id: Array.from({ length: 10_001 }, (_, id) => id) }, 'INVALID_BODY'],
+  ['10,001 values in two lists', { id: Array.from({ length: 5000 }, (_, id) => id), size: { $in: Array.from({ length: 5001 }, (_, id) => id) } }, 'INVALID_BODY'],
+  ['a column that there is not', { $or: [{ nope: 1 }] }, 'COLUMN_NOT_FOUND'],
+  ['$like of a number', { name: { $like: 1 } }, 'INVALID_VALUE'],
+  ['$like on a number', { id: { $like: '1' } }, 'INVALID_VALUE'],
+  ['$contains half a surrogate pair', { name: { $contains: '\ud800' } }, 'INVALID_VALUE'],
+  ['$gt null', { id: { $gt: null } }, 'INVALID_VALUE'],
+  ['$gt on JSON', { doc: { $gt: 1 } }, 'INVALID_VALUE'],
+  ['$between of one', { id: { $between: [1] } }, 'INVALID_VALUE'],
+  ['$between with null', { id: { $between: [1, null] } }, 'INVALID_VALUE'],
+  ['$between of no list', { id: { $between: 1 } }, 'INVALID_VALUE'],
+  ['$in of no list', { id: { $in: 1 } }, 'INVALID_VALUE'],
+  ['$in of lists', { id: { $in: [[1]] } }, 'INVALID_VALUE'],
+  ['$null of a number', { id: { $null: 1 } }, 'INVALID_VALUE'],
+  ['an object without operators', { id: { a: 1 } }, 'INVALID_VALUE'],
+  ['an empty object', { id: {} }, 'INVALID_VALUE']
+]
+
+await onEachEngine(t, 'filters are refused', { schema }, async (t, { post, statements }) => {
+  statements()
+  for (const [name, filters, code] of refusals) {
+    const { status, json } = await post('things', { verb: 'select', filters })
+    t.equal(status, 400, name)
+    t.equal(json.error?.code, code, name)
+    t.match(json.error.details[0].path, /^\/filters\//, name)
+  }
+  t.same(statements(), [])
+})
+
+await onEachEngine(t, 'filters at the limits are taken', { schema }, async (t, { post }) => {
+  for (const filters of [levels(32), { $or: Array.from({ length: 256 }, (_, id) => ({ id })) }, { id: Array.from({ length: 10_000 }, (_, id) => id) }]) {
+    t.equal((await post('things', { verb: 'select', filters })).status, 200)
+  }
+})

@@ -1,0 +1,131 @@
+/**
+ * Bodies that are not the request object of the interface: refused for what they are, whatever the table. Text and bytes
+ * are sent as they stand, everything else as JSON. `path` is that of the first of the details, undefined where there is none.
+ */
+import { gzipSync } from 'node:zlib'
+
+export interface BadBody { why: string, body: unknown, status: number, code: string, path?: string | undefined }
+
+type Row = readonly [why: string, body: unknown, path?: string | undefined]
+
+/** Rows that are refused alike. */
+export function refusedWith (status: number, code: string, rows: readonly Row[]): BadBody[] {
+  return rows.map(([why, body, path]) => ({ why, body, status, code, path }))
+}
+
+/** A row for each value of one kind. */
+export function each (values: readonly unknown[], row: (value: any, shown: string) => Row): Row[] {
+  return values.map((value) => row(value, String(typeof value === 'string' ? JSON.stringify(value) : JSON.stringify(value) ?? value).slice(0, 60)))
+}
+
+const SELECT = '{"verb":"select"}'
+const bytes = (...parts: Array<string | number[]>): Buffer => Buffer.concat(parts.map((part) => Buffer.from(part as string)))
+export const deep = (levels: number, core = ''): string => '['.repeat(levels) + core + ']'.repeat(levels)
+
+const notJson = refusedWith(400, 'INVALID_JSON', [
+  ['no body at all', ''],
+  ['blanks alone', ' \r\n\t '],
+  ['an object that is not closed', '{"verb":"select"'],
+  ['a string that is not closed', '{"verb":"sel'],
+  ['a key without a value', '{"verb"'],
+  ['a comma too many', '{"verb":"select",}'],
+  ['text after the object', '{"verb":"select"} and more'],
+  ['two objects', SELECT + SELECT],
+  ['two objects on lines of their own', `${SELECT}\n${SELECT}`],
+  ['single quotes', "{'verb':'select'}"],
+  ['keys without quotes', '{verb:"select"}'],
+  ['a comment', '{"verb":"select"/* every row */}'],
+  ['a form', 'verb=select&limit=1'],
+  ['a bare word', 'select'],
+  ['undefined', '{"verb":"select","limit":undefined}'],
+  ['a hexadecimal number', '{"verb":"select","limit":0x10}'],
+  ['a number with a zero before it', '{"verb":"select","limit":010}'],
+  ['a number with a plus', '{"verb":"select","limit":+1}'],
+  ['a number that begins with its point', '{"verb":"select","limit":.5}'],
+  ['a number that ends with its point', '{"verb":"select","limit":1.}'],
+  ['an exponent without digits', '{"verb":"select","limit":1e}'],
+  ['a minus without digits', '{"verb":"select","limit":-}'],
+  ['NaN', '{"verb":"select","limit":NaN}'],
+  ['Infinity', '{"verb":"select","limit":-Infinity}'],
+  ['a line break in a string', '{"verb":"sel\nect"}'],
+  ['a NUL byte in a string', '{"verb":"sel\0ect"}'],
+  ['a NUL byte after the object', `${SELECT}\0`],
+  ['an escape that JSON does not have', '{"verb":"\\x73elect"}'],
+  ['an escape of three digits', '{"verb":"select\\u12"}'],
+  ['a byte that is no UTF-8', bytes('{"verb":"sel', [0xff], 'ect"}')],
+  ['Latin-1', bytes('{"verb":"select","filters":{"name":"Zo', [0xeb], '"}}')],
+  ['a sequence of UTF-8 that is cut off', bytes('{"verb":"select","filters":{"name":"Zo', [0xc3], '"}}')],
+  ['a NUL in two bytes of UTF-8', bytes('{"verb":"select","filters":{"name":"', [0xc0, 0x80], '"}}')],
+  ['half of a surrogate pair in UTF-8', bytes('{"verb":"select","filters":{"name":"', [0xed, 0xa0, 0x80], '"}}')],
+  ['a code point beyond Unicode', bytes('{"verb":"select","filters":{"name":"', [0xf4, 0x90, 0x80, 0x80], '"}}')],
+  ['a byte order mark', bytes([0xef, 0xbb, 0xbf], SELECT)],
+  ['UTF-16', Buffer.from(`\ufeff${SELECT}`, 'utf16le')],
+  ['UTF-16 without a mark', Buffer.from(SELECT, 'utf16le')],
+  ['compressed JSON', gzipSync(SELECT)],
+  ['100,000 brackets that are never closed', '['.repeat(100_000)],
+  ['100,000 brackets around a number of 20 digits', deep(100_000, '12345678901234567890')]
+])
+
+const noObject = refusedWith(400, 'INVALID_BODY', [
+  ...each([null, true, false, 0, 1.5, [], ['select'], [{ verb: 'select' }]], (body, shown) => [`${shown} in place of an object`, JSON.stringify(body)]),
+  ['a string in place of an object', '"select"'],
+  ['a number that no double holds in place of an object', '1e400'],
+  ['100,000 brackets', deep(100_000)]
+])
+
+const badVerbs = refusedWith(400, 'INVALID_BODY', [
+  ['no verb', {}, '/verb'],
+  ...each([null, 1, true, ['select'], {}, { select: 1 }, '', 'SELECT', 'select ', 'select\0', 'drop', 'upsert', 'replace', '__proto__', 'constructor', 'toString', 'hasOwnProperty'],
+    (verb, shown): Row => [`the verb ${shown}`, { verb, filters: { id: 1 } }, '/verb']),
+  ['a verb that no double holds', '{"verb":1e400}', '/verb'],
+  ['a verb by another name', { Verb: 'select' }, '/verb'],
+  ['two verbs, of which the last is none', '{"verb":"select","verb":"truncate"}', '/verb'],
+  ['the verb in a prototype', '{"__proto__":{"verb":"select"}}', '/verb']
+])
+
+const strayFields = refusedWith(400, 'INVALID_BODY', [
+  ...each(['where', 'table', 'offset', 'Limit', 'order_by', '', ' ', 'toString', 'hasOwnProperty', 'constructor', '$and', 'lim\0it'],
+    (field, shown): Row => [`the field ${shown}`, { verb: 'select', [field]: 1 }, `/${field}`]),
+  ['the field "__proto__"', '{"verb":"select","__proto__":{"limit":1}}', '/__proto__'],
+  ['the field "a/b"', { verb: 'select', 'a/b': 1 }, '/a~1b'],
+  ['the field "a~b"', { verb: 'select', 'a~b': 1 }, '/a~0b'],
+  ['a field of half a surrogate pair', '{"verb":"select","\\ud800":1}', '/\ud800'],
+  ...each(['data'], (field): Row => [`"${field}" to select`, { verb: 'select', [field]: { id: 1 } }, `/${field}`]),
+  ...each(['filters', 'columns', 'limit', 'orderBy'], (field): Row => [`"${field}" to insert`, { verb: 'insert', data: { email: 'a', name: 'b' }, [field]: {} }, `/${field}`]),
+  ...each(['columns', 'limit', 'orderBy'], (field): Row => [`"${field}" to update`, { verb: 'update', data: { name: 'b' }, filters: { id: 1 }, [field]: 1 }, `/${field}`]),
+  ...each(['data', 'columns', 'limit', 'orderBy'], (field): Row => [`"${field}" to delete`, { verb: 'delete', filters: { id: 1 }, [field]: 1 }, `/${field}`])
+])
+
+const badFields = refusedWith(400, 'INVALID_BODY', [
+  ['an insert without data', { verb: 'insert' }, '/data'],
+  ['an update without data', { verb: 'update', filters: { id: 1 } }, '/data'],
+  ['an update of nothing', { verb: 'update', data: {}, filters: { id: 1 } }, '/data'],
+  ...each([null, 'name', 1, true, [], [{ email: 'a', name: 'b' }]], (data, shown): Row => [`insert with the data ${shown}`, { verb: 'insert', data }, '/data']),
+  ...each([null, 'name', 1, true, []], (data, shown): Row => [`update with the data ${shown}`, { verb: 'update', data, filters: { id: 1 } }, '/data']),
+  ['data that no double holds', '{"verb":"insert","data":1e400}', '/data'],
+  ...each([null, 'id = 1', 1, true, [], [['id', 1]], [{ id: 1 }]], (filters, shown): Row => [`select with the filters ${shown}`, { verb: 'select', filters }, '/filters']),
+  ...each([null, '1 = 1', 1, true, []], (filters, shown): Row => [`delete with the filters ${shown}`, { verb: 'delete', filters }, '/filters']),
+  ...each([null, 'id', {}, 1, true, []], (columns, shown): Row => [`the columns ${shown}`, { verb: 'select', columns }, '/columns']),
+  ...each([1, null, ['email'], {}, true], (column, shown): Row => [`the column ${shown}`, { verb: 'select', columns: ['id', column] }, '/columns/1']),
+  ['a column twice', { verb: 'select', columns: ['id', 'email', 'id'] }, '/columns'],
+  ['a column of 50,000 brackets', `{"verb":"select","columns":["id",${deep(50_000)}]}`, '/columns/1'],
+  ['a column that no double holds', '{"verb":"select","columns":[12345678901234567890]}', '/columns/0'],
+  ...each(['10', '', '1; drop table customers', null, true, [1], {}, 1.5, 0.1, -2.5], (limit, shown): Row => [`the limit ${shown}`, { verb: 'select', limit }, '/limit']),
+  ...each([null, 1, true, ['id'], { id: 'DESC' }, [['id', 'DESC']]], (orderBy, shown): Row => [`the order ${shown}`, { verb: 'select', orderBy }, '/orderBy']),
+  ['an order that no double holds', '{"verb":"select","orderBy":1e400}', '/orderBy']
+])
+
+const outOfRange = refusedWith(400, 'LIMIT_OUT_OF_RANGE',
+  each(['0', '-0', '-1', '1001', '1e4', '9007199254740993', '9223372036854775808', '18446744073709551616', '1e308', '1e400', '-1e400'],
+    (limit): Row => [`the limit ${limit}`, `{"verb":"select","limit":${limit}}`, '/limit']))
+
+const noFilters = refusedWith(400, 'FILTERS_REQUIRED', [
+  ['an update without filters', { verb: 'update', data: { name: 'x' } }, '/filters'],
+  ['a delete without filters', { verb: 'delete' }, '/filters'],
+  ['an update with empty filters', { verb: 'update', data: { name: 'x' }, filters: {} }, '/filters'],
+  ['a delete with empty filters', { verb: 'delete', filters: {} }, '/filters'],
+  ['two filters, of which the last is empty', '{"verb":"delete","filters":{"id":1},"filters":{}}', '/filters'],
+  ['an update of nothing without filters', { verb: 'update', data: { name: 'x' }, filter: { id: 1 } }, '/filters']
+])
+
+export const badBodies: readonly BadBody[] = [...notJson, ...noObject, ...badVerbs, ...strayFields, ...badFields, ...outOfRange, ...noFilters]

@@ -1,0 +1,19 @@
+import { createCatalog, type Catalog, type Table } from '../../src/catalog/catalog.ts'
+import { resolveSettings, type DatabaseConfig } from '../../src/config/settings.ts'
+import { openDialect } from '../../src/open-databases.ts'
+
+/** The catalog that the service would have of a database. */
+export async function loadCatalog (url: string): Promise<Catalog> {
+  const [config] = resolveSettings({ databases: { shop: { url } } }).databases
+  const dialect = await openDialect(config as DatabaseConfig)
+  try {
+    return createCatalog(await dialect.introspect(), 0)
+  } finally {
+    await dialect.close()
+  }
+}
+
+/** One table of it. */
+export async function loadTable (url: string, name: string): Promise<Table> {
+  return (await loadCatalog(url)).tables.get(name) as Table
+}

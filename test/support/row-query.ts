@@ -1,0 +1,100 @@
+/** The program `row-query` in a process of its own, as somebody starts it: no setting of this process reaches it. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import type { Answer } from './service.ts'
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+
+/** How long a start may take, in milliseconds. */
+const PATIENCE = 30_000
+
+export interface Start {
+  args?: string[]
+  env?: Record<string, string>
+  /** The folder to start in; one of the test's own if left out. */
+  cwd?: string
+  /** What to start, and with which Node; the source with this one if left out. */
+  main?: string
+  node?: string
+}
+
+export interface Ended { code: number | null, stdout: string, stderr: string }
+
+export interface Running {
+  /** `http://127.0.0.1:12345` */
+  readonly address: string
+  readonly child: ChildProcess
+  /** Waits until what was written to standard output matches. */
+  printed (pattern: RegExp): Promise<string>
+  /** POST {address}{path} */
+  post (path: string, body: unknown, token?: string): Promise<Answer>
+  /** Sends a signal and waits for the end. */
+  stop (signal?: NodeJS.Signals): Promise<Ended>
+}
+
+/** Runs a command to its end. */
+export async function runRowQuery (t: Test, args: string[], start: Start = {}): Promise<Ended> {
+  return await launch(t, { ...start, args }).end
+}
+
+/** Starts `serve` on a free port and waits until it listens. What still runs at the end of the test is ended. */
+export async function serveRowQuery (t: Test, { args = [], env = {}, ...start }: Start = {}): Promise<Running> {
+  const { child, end, printed } = launch(t, { args: ['serve', ...args], env: { PORT: '0', ...env }, ...start })
+  const [, address = ''] = /(http:\/\/[^"/\s]+)/.exec(await printed(/http:\/\/[^"/\s]+:\d+["/]/)) as RegExpExecArray
+  return {
+    address,
+    child,
+    printed,
+    post: (path, body, token) => post(address + path, body, token),
+    stop: async (signal = 'SIGTERM') => {
+      child.kill(signal)
+      return await end
+    }
+  }
+}
+
+export async function post (url: string, body: unknown, token?: string): Promise<Answer> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+    body: JSON.stringify(body)
+  })
+  const text = await response.text()
+  return { status: response.status, headers: Object.fromEntries(response.headers), text, json: JSON.parse(text || 'null') }
+}
+
+function launch (t: Test, { args = [], env = {}, cwd = temporaryFolder(t), main = MAIN, node = process.execPath }: Start) {
+  const child = spawn(node, [main, ...args], { cwd, env: { ...inherited(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const out = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => { out.stdout += text })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => { out.stderr += text })
+  const end = once(child, 'close').then(([code]): Ended => ({ code, ...out }))
+  t.teardown(() => { child.kill('SIGKILL') })
+
+  const printed = async (pattern: RegExp): Promise<string> => {
+    const signal = AbortSignal.timeout(PATIENCE)
+    let ended = false
+    while (!pattern.test(out.stdout)) {
+      if (ended) throw new Error(`ended without ${pattern}: ${out.stdout}${out.stderr}`)
+      ended = await Promise.race([once(child.stdout, 'data', { signal }).then(() => false), end.then(() => true)])
+    }
+    return out.stdout
+  }
+  return { child, end, printed }
+}
+
+function temporaryFolder (t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+/** By these tap learns which lines ran; the PATH is for a shebang. */
+function inherited (): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => /^(PATH$|NODE_OPTIONS$|NODE_V8_COVERAGE$|_TAPJS_)/.test(name)))
+}

@@ -1,0 +1,32 @@
+/** Runs lines of a shell as somebody pastes them. */
+import { execFile } from 'node:child_process'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+
+/** Not every machine has curl; this stands in for the little of it that is used. */
+const CURL = `#!${process.execPath}
+import { parseArgs } from 'node:util'
+const { values, positionals: [url] } = parseArgs({ allowPositionals: true, options: {
+  silent: { type: 'boolean', short: 's' }, include: { type: 'boolean', short: 'i' }, header: { type: 'string', short: 'H', multiple: true }, data: { type: 'string', short: 'd' }
+} })
+const headers = (values.header ?? []).map((line) => line.split(/: */, 2))
+const response = await fetch(url, { method: values.data === undefined ? 'GET' : 'POST', headers, body: values.data })
+process.stdout.write(await response.text())
+`
+
+/** Standard output of `sh -c`. @throws where the exit code is not 0 */
+export function createShell (t: Test, env: Record<string, string> = {}): (line: string) => Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  writeFileSync(join(folder, 'curl'), CURL)
+  chmodSync(join(folder, 'curl'), 0o755)
+  return (line) => new Promise((resolve, reject) => {
+    execFile('sh', ['-c', line], { env: { PATH: `${process.env['PATH']}:${folder}`, ...env } }, (error, stdout) => {
+      if (error === null) resolve(stdout)
+      else reject(error)
+    })
+  })
+}

@@ -1,0 +1,35 @@
+/** Tables as introspection would find them, for tests that need no database. */
+import { createCatalog, type Column, type ForeignKey, type Key, type Table } from '../../src/catalog/catalog.ts'
+import type { Engine } from '../../src/query/builder.ts'
+import { mysqlType } from '../../src/types/mysql.ts'
+import { sqliteType } from '../../src/types/sqlite.ts'
+
+type Rest = Partial<Omit<Column, 'name' | 'type' | 'declaration'>>
+
+const columnOf = (engine: Engine) => (name: string, declaration: string, rest: Rest = {}): Column => {
+  const [, type = '', length = null, scale = null] = /^(\w+)(?:\((\d+)(?:,(\d+))?\))?/.exec(declaration) ?? []
+  const facts = { name: type, declaration, length: length === null ? null : Number(length), bytes: null, scale: scale === null ? null : Number(scale), charset: null, srid: null, json: false }
+  return {
+    name,
+    type: engine === 'mysql' ? mysqlType(facts) : sqliteType(facts),
+    declaration,
+    nullable: true,
+    generated: false,
+    autoIncrement: false,
+    optional: true,
+    defaultText: null,
+    comment: '',
+    ...rest
+  }
+}
+
+/** A column by its declaration, such as `decimal(10,2)`; it takes NULL and may be left out unless told otherwise. */
+export const mysqlColumn = columnOf('mysql')
+export const sqliteColumn = columnOf('sqlite')
+
+interface TableParts { name?: string, columns: Column[], primaryKey?: string[], uniqueKeys?: Key[], foreignKeys?: ForeignKey[], kind?: Table['kind'] }
+
+export function tableOf ({ name = 'items', columns, primaryKey = [], uniqueKeys = [], foreignKeys = [], kind = 'table' }: TableParts): Table {
+  const catalog = createCatalog([{ name, kind, comment: '', columns, primaryKey, uniqueKeys, foreignKeys }], 0)
+  return catalog.tables.get(name) as Table
+}
