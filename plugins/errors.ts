@@ -1,14 +1,27 @@
 /** Every failure as the envelope of the contract: the one place where an error becomes an answer. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { bodyTooLarge, internal, invalidRequest, notFound, ServiceError, unsupportedMediaType } from '../src/errors.ts'
+import {
+  bodyTooLarge, internal, invalidRequest, notFound, overloaded, permissionDenied, rateLimited, ServiceError, unauthenticated, unsupportedMediaType
+} from '../src/errors.ts'
 
-/** Fastify's own refusals that a client can cause. */
+/** Fastify's and Node's own refusals that a client can cause. */
 const fastifyErrors = new Map<string, () => ServiceError>([
   ['FST_ERR_CTP_BODY_TOO_LARGE', bodyTooLarge],
   ['FST_ERR_CTP_INVALID_MEDIA_TYPE', unsupportedMediaType],
   ['FST_ERR_CTP_INVALID_CONTENT_LENGTH', () => invalidRequest('the body is not as long as Content-Length says')],
-  ['FST_ERR_BAD_URL', notFound]
+  ['ECONNRESET', () => invalidRequest('it ended before its body did')],
+  ['FST_ERR_BAD_URL', notFound],
+  ['FST_ERR_MAX_PARAM_LENGTH', notFound],
+  ['FST_ERR_ROUTE_MISSING_CONTENT_TYPE', unsupportedMediaType]
+])
+
+/** What a host app's own hooks, which run before ours, may refuse with. What they say is for that app's own clients. */
+const hostErrors = new Map<number | undefined, () => ServiceError>([
+  [401, () => unauthenticated('The app does not let this request in')],
+  [403, () => permissionDenied('The app does not let this request in')],
+  [429, rateLimited],
+  [503, overloaded]
 ])
 
 /** Seconds after which a client may try again. */
@@ -31,7 +44,7 @@ export function sendError (error: FastifyError, request: FastifyRequest, reply: 
 
 function toRefusal (error: FastifyError | ServiceError): ServiceError {
   if (error instanceof ServiceError) return error
-  return fastifyErrors.get(error.code)?.() ?? internal()
+  return (fastifyErrors.get(error.code) ?? hostErrors.get(error.statusCode))?.() ?? internal()
 }
 
 function envelope ({ code, message, details = [] }: ServiceError) {

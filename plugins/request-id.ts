@@ -17,7 +17,9 @@ function keptId (headers: IncomingMessage['headers']): string | undefined {
 }
 
 export default fp(async function requestIds (app: FastifyInstance) {
-  app.addHook('onRequest', async (request, reply) => {
+  // At the end: a host app's own hooks may refuse before any of ours runs.
+  app.addHook('onSend', (request, reply, _payload, done) => {
     reply.header('x-request-id', keptId(request.headers) ?? request.id)
+    done()
   })
 }, { name: 'row-query-request-id' })

@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 const closed = { additionalProperties: false }
-const Name = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$', description: 'letters, digits and _ . -' })
+const Name = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' })
 const Milliseconds = (fallback: number, description: string) =>
   Type.Integer({ minimum: 1, maximum: 86_400_000, default: fallback, description })
 
@@ -16,6 +16,7 @@ export const DatabaseSchema = Type.Object({
   url: Type.String({ minLength: 1, description: 'mysql://user:password@host:port/name, mariadb://… or sqlite:path' }),
   pool: Type.Optional(PoolSchema),
   statementTimeout: Type.Optional(Milliseconds(10_000, 'how long one statement may run')),
+  resultLimit: Type.Optional(Type.Integer({ minimum: 1000, maximum: 1_073_741_824, default: 67_108_864, description: 'bytes of one answer' })),
   refreshInterval: Type.Optional(Milliseconds(60_000, 'how often the catalog is read again'))
 }, closed)
 
@@ -27,8 +28,10 @@ export const TokenSchema = Type.Object({
     uniqueItems: true,
     description: 'any of select, insert, update, delete'
   }),
-  databases: Type.Optional(Type.Record(Type.String(), Type.Union([Type.Literal('*'), Type.Array(Type.String(), { minItems: 1 })]), {
-    description: 'database to "*" or a list of tables; every database if left out'
+  databases: Type.Optional(Type.Record(Type.String(), Type.Union([Type.Literal('*'), Type.Array(Type.String(), { minItems: 1 })], {
+    description: 'every table, or a list of tables'
+  }), {
+    description: 'where the permissions hold: database to "*" or a list of tables; everywhere if left out'
   })),
   expires: Type.Optional(Type.String({ description: 'a date or a time with an offset, such as 2027-01-01' }))
 }, closed)
@@ -45,8 +48,12 @@ export const RateLimitSchema = Type.Object({
 }, closed)
 
 export const OptionsSchema = Type.Object({
-  databases: Type.Record(Name, DatabaseSchema, { additionalProperties: false, minProperties: 1 }),
-  tokens: Type.Optional(Type.Array(TokenSchema)),
+  databases: Type.Record(Name, DatabaseSchema, {
+    additionalProperties: false,
+    minProperties: 1,
+    description: 'a name of 1 to 64 letters, digits and _ . - to each database'
+  }),
+  tokens: Type.Optional(Type.Array(TokenSchema, { description: 'who may do what; without any, every request is refused' })),
   bodyLimit: Type.Optional(Type.Integer({ minimum: 1, default: 1_048_576, description: 'bytes of a request body' })),
   limits: Type.Optional(LimitsSchema),
   rateLimit: Type.Optional(RateLimitSchema)
@@ -54,10 +61,13 @@ export const OptionsSchema = Type.Object({
 
 /** A configuration file: the plugin's options and what the server adds. */
 export const ConfigSchema = Type.Composite([OptionsSchema, Type.Object({
-  host: Type.Optional(Type.String({ minLength: 1, default: '127.0.0.1' })),
-  port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, default: 3000 })),
-  prefix: Type.Optional(Type.String({ pattern: '^(/[A-Za-z0-9._~-]+)*$', default: '/api' })),
-  logLevel: Type.Optional(Type.Union(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)), { default: 'info' }))
+  host: Type.Optional(Type.String({ minLength: 1, default: '127.0.0.1', description: 'address to listen on; 0.0.0.0 for every one of this machine' })),
+  port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, default: 3000, description: '0 for any that is free' })),
+  prefix: Type.Optional(Type.String({ pattern: '^(/[A-Za-z0-9._~-]+)*$', default: '/api', description: 'a path such as /api, without a slash at its end' })),
+  logLevel: Type.Optional(Type.Union(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)), {
+    default: 'info',
+    description: 'the least important log lines that are written'
+  }))
 })], closed)
 
 export type RowQueryOptions = Static<typeof OptionsSchema>

@@ -26,7 +26,9 @@ function define<Args extends unknown[] = []> (code: string, status: number, mess
   catalogue.set(code, status)
   // A stack is kept for bugs only: capturing one for each refusal costs more than the refusal.
   const Refusal = createError<Args>(code, message, status, ServiceError as unknown as ErrorConstructor, status === 500)
-  return (...args: Args): ServiceError => new Refusal(...args) as unknown as ServiceError
+  // What a message has no place for would be put behind it: a refusal without arguments may be called as one with some.
+  const places = message.split('%').length - 1
+  return (...args: Args): ServiceError => new Refusal(...args.slice(0, places) as Args) as unknown as ServiceError
 }
 
 export const invalidRequest = define<[reason: string]>('INVALID_REQUEST', 400, 'The request is not valid HTTP: %s')
@@ -52,6 +54,7 @@ export const unsupportedMediaType = define('UNSUPPORTED_MEDIA_TYPE', 415, 'Send 
 export const notNullViolation = define('NOT_NULL_VIOLATION', 422, 'A column that must have a value was given none')
 export const checkViolation = define('CHECK_VIOLATION', 422, 'A check of the table refused the row')
 export const valueOutOfRange = define('VALUE_OUT_OF_RANGE', 422, 'The database refused a value as not fitting its column')
+export const resultTooLarge = define<[bytes: number]>('RESULT_TOO_LARGE', 422, 'The answer would be larger than %d bytes: ask for fewer rows or columns')
 export const rateLimited = define('RATE_LIMITED', 429, 'Too many requests: try again later')
 export const internal = define('INTERNAL', 500, 'Something went wrong here; the request id finds it in the log')
 export const outcomeUnknown = define('OUTCOME_UNKNOWN', 502, 'The connection to the database was lost while writing: the change may or may not have been made')

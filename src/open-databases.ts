@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import type { FastifyBaseLogger } from 'fastify'
+import { ConfigError } from './config/mistakes.ts'
 import type { DatabaseConfig } from './config/settings.ts'
 import { createDatabase, type Database } from './database.ts'
 import type { Dialect } from './dialects/dialect.ts'
@@ -7,23 +9,37 @@ import { openSqlite } from './dialects/sqlite/dialect.ts'
 import { ServiceError } from './errors.ts'
 
 /**
- * Opens every configured database and reads its catalog. One that does not answer yet is no reason not to start: its
- * requests are refused with 503 until it does.
+ * Opens every configured database and reads its catalog. A server that does not answer yet is no reason not to start: its
+ * requests are refused with 503 until it does. @throws ConfigError where a SQLite file cannot be opened
  */
 export async function openDatabases (configs: readonly DatabaseConfig[], log: FastifyBaseLogger): Promise<ReadonlyMap<string, Database>> {
   const onRefreshError = (error: unknown, database: string): void => {
     const { code, reason } = error instanceof ServiceError ? error : { code: 'INTERNAL', reason: (error as Error).name }
     log.warn({ database, code, reason }, 'the catalog could not be read')
   }
-  const databases = await Promise.all(configs.map(async (config): Promise<[string, Database]> => {
-    const { name, refreshInterval } = config
-    const database = createDatabase({ name, refreshInterval, onRefreshError, dialect: await openDialect(config) })
+  const dialects = await openDialects(configs)
+  const databases = await Promise.all(configs.map(async ({ name, refreshInterval }, index): Promise<[string, Database]> => {
+    const database = createDatabase({ name, refreshInterval, onRefreshError, dialect: dialects[index] as Dialect })
     await database.refresh().catch((error: unknown) => onRefreshError(error, name))
     return [name, database]
   }))
   return new Map(databases)
 }
 
-export async function openDialect ({ address, pool, statementTimeout }: DatabaseConfig): Promise<Dialect> {
-  return address.engine === 'sqlite' ? openSqlite(address.path) : createMysqlDialect({ address: address.address, pool, statementTimeout })
+/** All of them or none, with a line for each that could not be opened. */
+async function openDialects (configs: readonly DatabaseConfig[]): Promise<Dialect[]> {
+  const attempts = await Promise.allSettled(configs.map(openDialect))
+  const open = attempts.flatMap((attempt) => attempt.status === 'fulfilled' ? [attempt.value] : [])
+  if (open.length === configs.length) return open
+  await Promise.all(open.map((dialect) => dialect.close()))
+  throw new ConfigError(attempts.flatMap((attempt) => attempt.status === 'rejected' ? (attempt.reason as ConfigError).mistakes : []))
+}
+
+/** @throws ConfigError where a SQLite file cannot be opened; a MySQL server is connected to later */
+export async function openDialect ({ name, address, pool, statementTimeout, resultLimit }: DatabaseConfig): Promise<Dialect> {
+  if (address.engine === 'mysql') return createMysqlDialect({ address: address.address, pool, statementTimeout, resultLimit })
+  const refuse = (reason: string) => new ConfigError([`databases.${name}.url: ${address.path} ${reason}`])
+  // SQLite would make an empty file of a misspelt name.
+  if (!existsSync(address.path)) throw refuse('does not exist')
+  return openSqlite({ path: address.path, resultLimit }).catch((error: { errstr?: string }) => { throw refuse(`cannot be opened: ${error.errstr}`) })
 }

@@ -1,5 +1,5 @@
 /** The one route: POST {prefix}/{database}/{table}. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { type Body, BodySchema } from '../schemas/body.ts'
 import type { Database } from './database.ts'
 import { databaseNotFound, methodNotAllowed, notFound, permissionDenied, tableNotFound } from './errors.ts'
@@ -21,16 +21,14 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }
   const url = '/:database/:table'
 
   // As below: by path alone, before the body is read.
-  app.addHook('onRequest', async (request) => {
-    if (request.is404) throw notFound()
-  })
+  app.addHook('onRequest', (request, _reply, done) => done(request.is404 ? notFound() : undefined))
 
   /** Refused by path alone, before the body is read: what the token holds nothing on must look like what is not there. */
-  const find = async (request: FastifyRequest): Promise<void> => {
+  const find: onRequestHookHandler = (request, _reply, done) => {
     const { database, table } = request.params as Params
     const grant = request.rowQueryGrant as Grant
-    if (!databases.has(database) || !seesDatabase(grant, database)) throw databaseNotFound(database)
-    if (!seesTable(grant, database, table)) throw tableNotFound(table, database)
+    if (!databases.has(database) || !seesDatabase(grant, database)) return done(databaseNotFound(database))
+    done(seesTable(grant, database, table) ? undefined : tableNotFound(table, database))
   }
 
   app.post<{ Params: Params, Body: Body }>(url, { schema: { body: BodySchema }, bodyLimit, onRequest: find }, async (request, reply) => {

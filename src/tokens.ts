@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { Grant } from './grant.ts'
 
 /** A grant and when it ends, under the SHA-256 of its token. The token itself is never kept. */
@@ -17,7 +17,7 @@ export interface TokenStore {
 
 /** SHA-256 in lower-case hex. Tokens are random and long, so one pass is enough: there is nothing to guess. */
 export function hashToken (token: string): string {
-  return createHash('sha256').update(token).digest('hex')
+  return hash('sha256', token)
 }
 
 /** A new token: 256 random bits, with a prefix by which secret scanners can know it. */

@@ -6,7 +6,7 @@ import { databaseUnavailable, tableNotFound } from './errors.ts'
 import { createPlan } from './plan/create-plan.ts'
 import type { FilterLimits } from './plan/filter-scope.ts'
 import { compileQuery } from './query/compile-query.ts'
-import { respond } from './response.ts'
+import { respond } from './response/respond.ts'
 
 export interface Walk {
   readonly database: Database
@@ -16,7 +16,7 @@ export interface Walk {
 }
 
 /** The text of the answer. @throws every refusal of the contract from 404 on */
-export async function walk ({ database, table: name, body, limits }: Walk): Promise<string> {
+export async function walk ({ database, table: name, body, limits }: Walk): Promise<string | Buffer> {
   const table = await database.getTable(name)
   const plan = createPlan(body, table, limits)
   const query = compileQuery(plan, database.dialect.engine)
@@ -28,7 +28,7 @@ export async function walk ({ database, table: name, body, limits }: Walk): Prom
  * The same, and where the database's tables turn out to have changed: once more after reading them again. A column that
  * was dropped is then refused by name. A write that would still be possible is left to the client to send again.
  */
-export async function walkAgainIfMoved (request: Walk): Promise<string> {
+export async function walkAgainIfMoved (request: Walk): Promise<string | Buffer> {
   try {
     return await walk(request)
   } catch (error) {

@@ -41,6 +41,7 @@ export interface Table {
   readonly comment: string
   /** In the order of the table. */
   readonly columns: ReadonlyMap<string, Column>
+  readonly columnList: readonly Column[]
   readonly primaryKey: readonly string[]
   readonly uniqueKeys: readonly Key[]
   readonly foreignKeys: readonly ForeignKey[]
@@ -55,17 +56,17 @@ export interface Catalog {
 }
 
 /** A table as a dialect's introspection gathers it. */
-export type TableFacts = Omit<Table, 'columns' | 'identity'> & { readonly columns: readonly Column[] }
+export type TableFacts = Omit<Table, 'columns' | 'columnList' | 'identity'> & { readonly columns: readonly Column[] }
 
-/** Freezes what was gathered and derives what is looked up later. */
-export function createCatalog (tables: Iterable<TableFacts>, loadedAt: number): Catalog {
-  const entries = Array.from(tables, (facts): [string, Table] => [facts.name, createTable(facts)])
-  return Object.freeze({ tables: new Map(entries), loadedAt })
+/** Freezes what was gathered and derives what is looked up later. What has no columns is a view that the database cannot open. */
+export function createCatalog (tables: readonly TableFacts[], loadedAt: number): Catalog {
+  const usable = tables.filter(({ columns }) => columns.length > 0)
+  return Object.freeze({ tables: new Map(usable.map((facts) => [facts.name, createTable(facts)])), loadedAt })
 }
 
 function createTable (facts: TableFacts): Table {
   const columns = new Map(facts.columns.map((column) => [column.name, Object.freeze(column)]))
   const single = facts.primaryKey.length === 1 ? columns.get(facts.primaryKey[0] as string) : undefined
   const identity = facts.columns.find((column) => column.autoIncrement) ?? single
-  return Object.freeze({ ...facts, columns, identity })
+  return Object.freeze({ ...facts, columns, columnList: facts.columns, identity })
 }

@@ -4,7 +4,10 @@ import type { Catalog } from './catalog.ts'
 export interface CatalogStore {
   /** The newest catalog; waits for the first one only. @throws what loading it threw */
   current (): Catalog | Promise<Catalog>
-  /** Reads it again now. Calls that come while one is running share that one. */
+  /**
+   * Reads it again now. One reading that is under way may have passed by what has changed since: who comes meanwhile
+   * gets the next one, together with all the others.
+   */
   refresh (): Promise<Catalog>
   /** Ends the background refresh. */
   stop (): void
@@ -21,20 +24,28 @@ export interface CatalogStoreOptions {
 /** Keeps one refresh under way at a time: a slow database gets one set of questions, however many ask. */
 export function createCatalogStore ({ load, interval, onError }: CatalogStoreOptions): CatalogStore {
   let catalog: Catalog | undefined
-  let loading: Promise<Catalog> | undefined
+  let running: Promise<Catalog> | undefined
+  let next: Promise<Catalog> | undefined
 
-  const refresh = (): Promise<Catalog> => {
-    loading ??= load()
+  const start = (): Promise<Catalog> => {
+    next = undefined
+    running = load()
       .then((loaded) => (catalog = loaded))
-      .finally(() => { loading = undefined })
-    return loading
+      .finally(() => { running = undefined })
+    return running
   }
 
-  const timer = setInterval(() => { refresh().catch(onError) }, interval)
+  const refresh = (): Promise<Catalog> => {
+    if (running === undefined) return start()
+    next ??= running.then(start, start)
+    return next
+  }
+
+  const timer = setInterval(() => { if (running === undefined) start().catch(onError) }, interval)
   timer.unref()
 
   return {
-    current: () => catalog ?? refresh(),
+    current: () => catalog ?? running ?? start(),
     refresh,
     stop: () => clearInterval(timer)
   }

@@ -12,6 +12,7 @@ export interface DatabaseConfig {
   readonly address: Address
   readonly pool: PoolLimits
   readonly statementTimeout: number
+  readonly resultLimit: number
   readonly refreshInterval: number
 }
 
@@ -59,12 +60,13 @@ function collect<T> (mistakes: string[], begin: string, make: () => T): T[] {
   }
 }
 
-function toDatabase (name: string, { url, pool = {}, statementTimeout = 10_000, refreshInterval = 60_000 }: DatabaseOptions): DatabaseConfig {
+function toDatabase (name: string, { url, pool = {}, statementTimeout = 10_000, resultLimit = 67_108_864, refreshInterval = 60_000 }: DatabaseOptions): DatabaseConfig {
   return {
     name,
     address: parseDatabaseUrl(url),
     pool: { size: pool.size ?? 10, queue: pool.queue ?? 500, wait: pool.wait ?? 5000 },
     statementTimeout,
+    resultLimit,
     refreshInterval
   }
 }

@@ -2,11 +2,11 @@
 import type { TableFacts } from '../catalog/catalog.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Engine, Query } from '../query/builder.ts'
-import type { DriverValue } from '../types/column-type.ts'
 
-/** What a statement gave: rows with their values in the plan's order of columns, or what was changed. */
+/** What a statement gave: the answer with its rows, or what was changed. */
 export interface Result {
-  readonly rows: ReadonlyArray<ReadonlyArray<DriverValue | null>>
+  /** The whole answer to a select, written as its rows arrived (src/response/row-writer.ts). */
+  readonly answer: Buffer | undefined
   /** Rows inserted, updated or deleted. */
   readonly changed: number
   /** The number that the database gave a new row, as digits; undefined where it gave none. */

@@ -13,7 +13,7 @@ export function planSelect (body: SelectBody, table: Table, limits: FilterLimits
   return Object.freeze({
     verb: 'select',
     table,
-    columns: columns?.map((name, index) => getColumn(table, name, ['columns', index])) ?? [...table.columns.values()],
+    columns: columns?.map((name, index) => getColumn(table, name, ['columns', index])) ?? table.columnList,
     condition: planFilters(filters, table, limits),
     order: orderBy === undefined ? [] : planOrder(orderBy, table),
     limit

@@ -6,14 +6,19 @@
  */
 import {
   DummyDriver, Kysely, MysqlAdapter, MysqlQueryCompiler, OperationNodeTransformer, SqliteAdapter, SqliteQueryCompiler,
-  type DialectAdapter, type IdentifierNode, type QueryCompiler
+  type Compilable, type DialectAdapter, type IdentifierNode, type QueryCompiler
 } from 'kysely'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Parameter } from '../types/column-type.ts'
 
-/** A compiled statement: its text with a placeholder for each parameter, and those parameters in order. */
-export interface Query {
+/** The text of a statement: whole, with `?` as its placeholders, and cut into the pieces between them. */
+export interface Statement {
   readonly sql: string
+  readonly pieces: readonly string[]
+}
+
+/** A statement with its parameters in the order of its placeholders. */
+export interface Query extends Statement {
   readonly parameters: readonly Parameter[]
 }
 
@@ -26,15 +31,37 @@ export interface Rows { t: Record<ColumnToken, Parameter> }
 
 type Parts = Readonly<{ adapter: new () => DialectAdapter, compiler: new () => QueryCompiler }>
 
+/** Stands for a parameter while a statement is built. No identifier can hold it in either engine, as one may hold `?`. */
+const PLACEHOLDER = '\0'
+
+class MysqlPieces extends MysqlQueryCompiler {
+  protected override getCurrentParameterPlaceholder (): string { return PLACEHOLDER }
+}
+
+class SqlitePieces extends SqliteQueryCompiler {
+  protected override getCurrentParameterPlaceholder (): string { return PLACEHOLDER }
+}
+
 const parts: Readonly<Record<Engine, Parts>> = {
-  mysql: { adapter: MysqlAdapter, compiler: MysqlQueryCompiler },
-  sqlite: { adapter: SqliteAdapter, compiler: SqliteQueryCompiler }
+  mysql: { adapter: MysqlAdapter, compiler: MysqlPieces },
+  sqlite: { adapter: SqliteAdapter, compiler: SqlitePieces }
+}
+
+/** What Kysely made of a query. */
+export function toQuery (query: Compilable): Query {
+  const { sql, parameters } = query.compile()
+  const pieces = sql.split(PLACEHOLDER)
+  return { sql: pieces.join('?'), pieces, parameters: parameters as Parameter[] }
 }
 
 /** A builder for one table; `token` gives the name that a column has in it. */
 export interface TableBuilder {
   readonly db: Kysely<Rows>
   readonly token: (column: Column) => ColumnToken
+  /** The column's place in its table. */
+  readonly place: (column: Column) => number
+  /** Statements built before, by shape (shape.ts), the one used last at the end. */
+  readonly statements: Map<string, Statement>
 }
 
 /** Made once for each table and forgotten with it. */
@@ -48,8 +75,9 @@ export function builderFor (engine: Engine, table: Table): TableBuilder {
 
 function createBuilder (engine: Engine, table: Table): TableBuilder {
   const { adapter: Adapter, compiler: Compiler } = parts[engine]
-  const tokens = new Map([...table.columns.values()].map((column, index): [Column, ColumnToken] => [column, `c${index}`]))
-  const names = new Map<string, string>([['t', table.name], ...[...tokens].map(([column, token]): [string, string] => [token, column.name])])
+  const places = new Map(table.columnList.map((column, index): [Column, number] => [column, index]))
+  const token = (column: Column): ColumnToken => `c${places.get(column) as number}`
+  const names = new Map<string, string>([['t', table.name], ...table.columnList.map((column): [string, string] => [token(column), column.name])])
   const db = new Kysely<Rows>({
     dialect: {
       createAdapter: () => new Adapter(),
@@ -62,7 +90,7 @@ function createBuilder (engine: Engine, table: Table): TableBuilder {
       transformResult: async ({ result }) => result
     }]
   })
-  return { db, token: (column) => tokens.get(column) as ColumnToken }
+  return { db, token, place: (column) => places.get(column) as number, statements: new Map() }
 }
 
 /** Puts the identifiers of one table in the place of the tokens; any other is one of our own. */

@@ -1,12 +1,29 @@
 import type { Plan } from '../plan/plan.ts'
-import type { Engine, Query } from './builder.ts'
+import { builderFor, type Engine, type Query } from './builder.ts'
 import { compileDelete } from './delete.ts'
 import { compileInsert } from './insert.ts'
 import { compileSelect } from './select.ts'
+import { shapeOf } from './shape.ts'
 import { compileUpdate } from './update.ts'
+
+/** Texts longer than this are not kept: a list of ten thousand values is rarely sent twice in the same length. */
+const MAX_KEPT_LENGTH = 10_000
+/** Statements kept for each table; the one that was not used for longest goes first. */
+const MAX_KEPT = 100
 
 /** The statement of a plan. Cannot fail: what could be refused was refused before there was a plan. */
 export function compileQuery (plan: Plan, engine: Engine): Query {
+  const { place, statements } = builderFor(engine, plan.table)
+  const { key, parameters } = shapeOf(plan, engine, place)
+  const statement = statements.get(key) ?? compileAfresh(plan, engine)
+  statements.delete(key)
+  if (statement.sql.length <= MAX_KEPT_LENGTH) statements.set(key, statement)
+  if (statements.size > MAX_KEPT) statements.delete(statements.keys().next().value as string)
+  return { sql: statement.sql, pieces: statement.pieces, parameters }
+}
+
+/** The same by Kysely each time. */
+export function compileAfresh (plan: Plan, engine: Engine): Query {
   switch (plan.verb) {
     case 'select': return compileSelect(plan, engine)
     case 'insert': return compileInsert(plan, engine)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { UpdatePlan } from '../plan/plan.ts'
-import { builderFor, type Engine, type Query } from './builder.ts'
+import { builderFor, toQuery, type Engine, type Query } from './builder.ts'
 import { bind, compileCondition } from './conditions.ts'
 
 /**
@@ -12,6 +12,6 @@ export function compileUpdate ({ table, assignments, condition }: UpdatePlan, en
   const { db, token } = builder
   const row = Object.fromEntries(assignments.map(({ column, parameter }) => [token(column), bind(parameter, column.type.stored)]))
   const update = db.updateTable('t').set(row).where(compileCondition(condition, builder))
-  if (engine === 'mysql') return update.compile() as Query
-  return update.where(({ or, ref }) => or(assignments.map(({ column, parameter }) => sql<boolean>`${ref(token(column))} is not ${bind(parameter)} collate binary`))).compile() as Query
+  if (engine === 'mysql') return toQuery(update)
+  return toQuery(update.where(({ or, ref }) => or(assignments.map(({ column, parameter }) => sql<boolean>`${ref(token(column))} is not ${bind(parameter)} collate binary`))))
 }

@@ -22,6 +22,13 @@ export type Wrapping = readonly [before: string, after: string]
  */
 export type Comparison = 'none' | 'equality' | 'order' | 'text'
 
+/**
+ * How the bytes of MySQL's text protocol become the JSON text that `write` gives, without making a string: as they are
+ * (`plain`), in quotes (`quoted`), in quotes with what JSON must escape (`text`), in quotes with a `T` between day and time
+ * (`moment`), and with a `Z` besides (`instant`).
+ */
+export type ByteForm = 'plain' | 'quoted' | 'text' | 'moment' | 'instant'
+
 /** How one SQL type is described, read, written, stored and compared. */
 export interface ColumnType {
   /** JSON Schema of a value that is not null, as clients see it. */
@@ -30,6 +37,8 @@ export interface ColumnType {
   readonly read: (value: unknown) => Value
   /** Value from the driver (never null) -> JSON text. */
   readonly write: (value: DriverValue) => string
+  /** The short way to what `write` gives, where there is one. */
+  readonly byteForm?: ByteForm | undefined
   /** A parameter made by `read` -> the JSON text that a select of it would give. */
   readonly echo: (parameter: Value) => string
   readonly comparison: Comparison

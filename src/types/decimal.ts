@@ -30,7 +30,7 @@ export function readDigits (value: unknown): Digits | undefined {
   return text === undefined ? undefined : parseDigits(text)
 }
 
-interface DecimalBounds { precision: number, scale: number, unsigned: boolean }
+interface DecimalBounds { precision: number, scale: number, unsigned: boolean, zerofill?: boolean }
 
 /** The plain text of a number at the scale of its column. @throws ValueRefused where it does not fit */
 export function readDecimal (value: unknown, { precision, scale, unsigned }: DecimalBounds): string {
@@ -62,6 +62,7 @@ export function decimalType (bounds: DecimalBounds): ColumnType {
     schema: decimalSchema(bounds),
     read: (value) => readDecimal(value, bounds),
     write: (value) => `"${withoutZerofill(textOf(value))}"`,
+    byteForm: bounds.zerofill === true ? undefined : 'quoted',
     order: (a, b) => scaled(a as string) < scaled(b as string) ? -1 : Number(a !== b),
     compared: ['cast(', ` as decimal(${bounds.precision},${bounds.scale}))`]
   })

@@ -18,11 +18,12 @@ export function doubleParameter (number: number): Value {
 }
 
 /** DOUBLE and REAL: the server's own text reads back as the same value. */
-export function doubleType (unsigned: boolean): ColumnType {
+export function doubleType (unsigned: boolean, zerofill = false): ColumnType {
   return createType({
     schema: Type.Number(unsigned ? { minimum: 0 } : {}),
     read: (value) => doubleParameter(signed(readDouble(value), unsigned)),
     write: (value) => withoutZerofill(textOf(value)),
+    byteForm: zerofill ? undefined : 'plain',
     order: byValue
   })
 }

@@ -32,12 +32,13 @@ function integerSchema ({ min, max }: IntegerBounds) {
 }
 
 /** TINYINT to BIGINT: all 64 bits exact in the text of the answer, and in the statement as digits. */
-export function integerType (bits: number, unsigned: boolean): ColumnType {
+export function integerType (bits: number, unsigned: boolean, zerofill = false): ColumnType {
   const bounds = integerBounds(bits, unsigned)
   return createType({
     schema: integerSchema(bounds),
     read: (value) => readInteger(value, bounds),
     write: (value) => withoutZerofill(textOf(value)),
+    byteForm: zerofill ? undefined : 'plain',
     order: byNumber,
     wholeNumbers: bounds
   })

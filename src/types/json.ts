@@ -22,6 +22,7 @@ export function jsonType ({ checkNumber = () => {}, ...sql }: JsonOptions): Colu
       return JSON.stringify(value)
     },
     write: textOf,
+    byteForm: 'plain',
     comparison: 'equality',
     structured: true,
     ownNull: 'null',

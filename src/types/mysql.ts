@@ -27,7 +27,8 @@ const INET4 = formType({ name: 'an IPv4 address', format: 'ipv4', isValid: isIPv
 const INET6 = formType({ name: 'an IPv6 address', format: 'ipv6', isValid: (text) => isIPv6(text) && !text.includes('%') })
 
 const isUnsigned = (facts: TypeFacts): boolean => / unsigned/i.test(facts.declaration)
-const integer = (bits: number) => (facts: TypeFacts): ColumnType => integerType(bits, isUnsigned(facts))
+const isZerofill = (facts: TypeFacts): boolean => / zerofill/i.test(facts.declaration)
+const integer = (bits: number) => (facts: TypeFacts): ColumnType => integerType(bits, isUnsigned(facts), isZerofill(facts))
 const text = (facts: TypeFacts): ColumnType => textType({ characters: facts.length, bytes: null })
 const longText = (facts: TypeFacts): ColumnType => textType({ characters: null, bytes: isUtf8(facts) ? facts.bytes : null })
 const binary = (padded: boolean) => (facts: TypeFacts): ColumnType => binaryType({ bytes: facts.bytes, padded })
@@ -44,16 +45,16 @@ const MARIADB_NORMAL: Wrapping = ['json_normalize(concat(', ', \' \'))']
 const MARIADB_JSON = jsonType({ compared: MARIADB_NORMAL, comparedColumn: MARIADB_NORMAL })
 
 const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
-  ['tinyint', (facts) => /^tinyint\(1\)/i.test(facts.declaration) ? tinyBoolType(isUnsigned(facts)) : integerType(8, isUnsigned(facts))],
+  ['tinyint', (facts) => /^tinyint\(1\)/i.test(facts.declaration) ? tinyBoolType(isUnsigned(facts)) : integerType(8, isUnsigned(facts), isZerofill(facts))],
   ['smallint', integer(16)],
   ['mediumint', integer(24)],
   ['int', integer(32)],
   ['bigint', integer(64)],
   ['year', yearType],
   ['bit', (facts) => bitType(facts.length ?? 1)],
-  ['decimal', (facts) => decimalType({ precision: facts.length ?? 10, scale: facts.scale ?? 0, unsigned: isUnsigned(facts) })],
+  ['decimal', (facts) => decimalType({ precision: facts.length ?? 10, scale: facts.scale ?? 0, unsigned: isUnsigned(facts), zerofill: isZerofill(facts) })],
   ['float', (facts) => floatType(isUnsigned(facts))],
-  ['double', (facts) => doubleType(isUnsigned(facts))],
+  ['double', (facts) => doubleType(isUnsigned(facts), isZerofill(facts))],
   ['char', text],
   ['varchar', text],
   ['tinytext', longText],

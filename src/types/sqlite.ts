@@ -26,7 +26,7 @@ function writeNative (value: DriverValue): string {
 
 /** A type of MySQL's with SQLite's way of writing values out. */
 function native (type: ColumnType, write: ColumnType['write'] = writeNative): ColumnType {
-  return createType({ ...type, write, echo: write })
+  return createType({ ...type, byteForm: undefined, write, echo: write })
 }
 
 function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {

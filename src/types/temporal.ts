@@ -46,6 +46,7 @@ export function dateType (): ColumnType {
       return value
     },
     write: (value) => `"${textOf(value)}"`,
+    byteForm: 'quoted',
     order: byText
   })
 }
@@ -63,6 +64,7 @@ export function timeType (precision: Precision): ColumnType {
       return `${sign}${hours}:${minutes}:${seconds}${fraction}`
     },
     write: (value) => `"${textOf(value)}"`,
+    byteForm: 'quoted',
     order: (a, b) => secondsOf(a as string) - secondsOf(b as string)
   })
 }
@@ -77,6 +79,7 @@ export function datetimeType (precision: Precision): ColumnType {
       return `${match[1]} ${match[2]}${fractionOf(match[3], precision)}`
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}"`,
+    byteForm: 'moment',
     order: byText
   })
 }
@@ -96,6 +99,7 @@ export function timestampType (precision: Precision): ColumnType {
       return utc(match) + fractionOf(match[3], precision)
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}Z"`,
+    byteForm: 'instant',
     order: byText
   })
 }

@@ -22,6 +22,7 @@ export function textType ({ characters, bytes }: TextBounds): ColumnType {
       return text
     },
     write: (value) => JSON.stringify(textOf(value)),
+    byteForm: 'text',
     comparison: 'text'
   })
 }
@@ -45,6 +46,7 @@ export function enumType (members: readonly string[]): ColumnType {
       return member
     },
     write: (value) => JSON.stringify(textOf(value)),
+    byteForm: 'text',
     comparison: 'equality'
   })
 }
@@ -90,7 +92,8 @@ export function formType ({ name, format, isValid, normal = (text) => text }: Te
       if (typeof value !== 'string' || !isValid(value)) throw expected(name)
       return normal(value)
     },
-    write: (value) => JSON.stringify(textOf(value))
+    write: (value) => JSON.stringify(textOf(value)),
+    byteForm: 'quoted'
   })
 }
 

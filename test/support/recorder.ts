@@ -22,13 +22,14 @@ export interface Proxy {
   close (): Promise<void>
 }
 
-export async function createProxy (target: string): Promise<Proxy> {
-  const { hostname, port } = new URL(target)
+/** `port`: where it listens; any that is free if left out. */
+export async function createProxy (target: string, port = 0): Promise<Proxy> {
+  const { hostname, port: targetPort } = new URL(target)
   const statements: string[] = []
   const sockets = new Set<Socket>()
   const state = { silent: false }
   const server: Server = createServer((client) => {
-    const upstream = connect(Number(port), hostname)
+    const upstream = connect(Number(targetPort), hostname)
     const reader = createPacketReader((sql) => statements.push(sql))
     sockets.add(client).add(upstream)
     client.on('data', (bytes) => {
@@ -41,7 +42,7 @@ export async function createProxy (target: string): Promise<Proxy> {
       socket.on('close', () => { sockets.delete(socket); other.destroy() })
     }
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   const url = new URL(target)
   url.port = String((server.address() as AddressInfo).port)
   const cut = (): void => { for (const socket of sockets) socket.resetAndDestroy() }

@@ -5,7 +5,7 @@ import type { Answer } from './service.ts'
 /** Traces of what only the service knows: its database's address and account, the driver, SQL, a stack. */
 const LEAKS = [
   /127\.0\.0\.1|localhost|\broot\b|\bt_[0-9a-f]{12}\b|\/tmp\/|\.db\b/i,
-  /ER_[A-Z]+_|SQLITE|sqlstate|errno|mysql|mariadb|ECONN/i,
+  /\bER_[A-Z]|SQLITE_|SQLSTATE|errno|ECONN|ETIMEDOUT|mysql2?\b|mariadb\b/,
   /select `|insert into `|update `|delete from `|select "|insert into "|update "|delete from "|information_schema|FST_ERR/i,
   /node_modules|\.ts:\d|\bat \w+ \(/
 ]
@@ -39,9 +39,9 @@ function isDetail (detail: { path: unknown, message: unknown }): boolean {
   return keys(detail) === 'path,message' && typeof detail.message === 'string' && /^(\/([^~/]|~[01])*)*$/s.test(detail.path as string)
 }
 
-/** Every row of the tables, to compare with later. */
-export async function dump (sql: (statement: string) => Promise<any[]>, tables: readonly string[]): Promise<unknown[]> {
+/** What several selects give, to compare with later. */
+export async function dump (sql: (statement: string) => Promise<any[]>, selects: readonly string[]): Promise<unknown[]> {
   const rows: unknown[] = []
-  for (const table of tables) rows.push((await sql(`select * from ${table} order by 1, 2`)).map((row) => ({ ...row })))
+  for (const select of selects) rows.push((await sql(select)).map((row) => ({ ...row })))
   return rows
 }

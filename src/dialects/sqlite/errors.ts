@@ -1,11 +1,11 @@
 /** SQLite's extended result codes (https://www.sqlite.org/rescode.html) as refusals. */
 import type { Key, Table } from '../../catalog/catalog.ts'
-import { checkViolation, databaseUnavailable, lockTimeout, notNullViolation, valueOutOfRange, type ServiceError } from '../../errors.ts'
+import { checkViolation, databaseUnavailable, lockTimeout, notNullViolation, valueOutOfRange, withReason, type ServiceError } from '../../errors.ts'
 import type { Plan } from '../../plan/plan.ts'
 import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
 import { foreignKeysWritten, noReferencedRow, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
 
-export interface SqliteError extends Error { errcode?: number }
+export interface SqliteError extends Error { errcode?: number, errstr?: string }
 type Refuse = (plan: Plan, message: string) => ServiceError
 
 const unique: Refuse = ({ table }, message) => uniqueViolationOf(uniqueKeyIn(message, table))
@@ -52,6 +52,11 @@ export function toServiceError (error: SqliteError, plan: Plan): Error {
   if (errcode === 1 && /^no such (table|column)|has no column/.test(message)) return new SchemaMoved()
   const refuse = byCode.get(errcode) ?? byPrimaryCode.get(errcode & 0xff)
   return refuse?.(plan, message) ?? new UnknownDatabaseError(errcode)
+}
+
+/** The file cannot be read; SQLite's name for it is the same for every file. */
+export function toReadError ({ errstr }: SqliteError): ServiceError {
+  return withReason(databaseUnavailable(), errstr)
 }
 
 /** `UNIQUE constraint failed: customers.email, customers.name` names columns only, or `index 'name'` where there are expressions. */

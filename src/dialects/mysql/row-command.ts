@@ -1,0 +1,107 @@
+/**
+ * The command that reads rows. mysql2 connects, frames and queues; what it would do with each row - an object of strings - is
+ * replaced: the cells of the packet go to a RowWriter as the bytes that they are. This leans on mysql2's inside and is used
+ * only where that is as expected (createCommandFactory); else plain.ts does the same by mysql2's public ways.
+ */
+import mysql, { type Connection, type QueryError, type ResultSetHeader } from 'mysql2'
+import type { RowWriter } from '../../response/row-writer.ts'
+
+/** What is used of a packet of mysql2's: a row or an end, with its bytes from `offset` to `end`. */
+interface Packet { readonly buffer: Buffer, readonly offset: number, readonly end: number, isEOF (): boolean }
+
+/** mysql2's own Query, as far as it is used: each method takes a packet and gives the method that takes the next one. */
+interface Command {
+  _fieldCount: number
+  _receivedFieldsCount: number
+  readField (packet: Packet, connection: Connection): unknown
+  fieldsEOF (packet: Packet, connection: Connection): unknown
+  row (packet: Packet, connection: Connection): unknown
+}
+
+export type CommandDone = (error: QueryError | null, header?: ResultSetHeader) => void
+
+export interface CommandOptions {
+  readonly sql: string
+  /** Takes the rows; none for statements that give none. */
+  readonly writer: RowWriter | undefined
+  /** Called once, when the answer has become too large; rows are passed over from then on. */
+  readonly onTooLarge: () => void
+  readonly done: CommandDone
+}
+
+/** Runs a statement on a connection. */
+export type SendCommand = (connection: Connection, options: CommandOptions) => void
+
+type CommandClass = new (options: { sql: string }, done: CommandDone) => Command
+
+/** Bytes of a length-coded cell (MySQL manual, "Protocol::LengthEncodedInteger"). */
+const NULL_CELL = 0xfb
+const TWO_BYTES = 0xfc
+const THREE_BYTES = 0xfd
+
+/** The way to send commands that read rows as bytes, or undefined where mysql2 is not made as expected. */
+export function createCommandSender (connection: object): SendCommand | undefined {
+  const Query = queryClass()
+  const { addCommand } = connection as { addCommand?: unknown }
+  if (Query === undefined || typeof addCommand !== 'function') return undefined
+  const RowCommand = createRowCommand(Query)
+  return (target, options) => { (target as unknown as { addCommand (command: unknown): void }).addCommand(new RowCommand(options)) }
+}
+
+/** The class of mysql2's public `createQuery`, if it has the methods that are overridden. */
+function queryClass (): CommandClass | undefined {
+  const sample = (mysql.Connection as unknown as { createQuery (sql: string, values: [], done: () => void, config: object): object }).createQuery('', [], () => {}, {})
+  const methods = sample as Record<string, unknown>
+  return ['readField', 'fieldsEOF', 'row'].every((name) => typeof methods[name] === 'function') ? sample.constructor as CommandClass : undefined
+}
+
+function createRowCommand (Query: CommandClass): new (options: CommandOptions) => Command {
+  return class RowCommand extends Query {
+    readonly #writer: RowWriter | undefined
+    readonly #onTooLarge: () => void
+    #tooLarge = false
+
+    constructor ({ sql, writer, onTooLarge, done }: CommandOptions) {
+      super({ sql }, done)
+      this.#writer = writer
+      this.#onTooLarge = onTooLarge
+    }
+
+    /** Column definitions say nothing that the plan does not: they are counted. */
+    override readField (): unknown {
+      this._receivedFieldsCount++
+      return this._receivedFieldsCount === this._fieldCount ? this.fieldsEOF : this.readField
+    }
+
+    override row (packet: Packet, connection: Connection): unknown {
+      if (packet.isEOF()) return super.row(packet, connection)
+      if (!this.#tooLarge) this.#write(packet)
+      return this.row
+    }
+
+    #write ({ buffer, offset, end }: Packet): void {
+      const writer = this.#writer as RowWriter
+      let at = offset
+      for (let index = 0; at < end; index++) {
+        const first = buffer[at++] as number
+        if (first === NULL_CELL) {
+          writer.nullCell(index)
+          continue
+        }
+        let length = first
+        if (first > NULL_CELL) {
+          const size = first === TWO_BYTES ? 2 : first === THREE_BYTES ? 3 : 6
+          length = buffer.readUIntLE(at, size)
+          at += size === 6 ? 8 : size
+        }
+        writer.cell(index, buffer, at, at + length)
+        at += length
+      }
+      writer.endRow()
+      if (writer.isTooLarge) {
+        this.#tooLarge = true
+        this.#onTooLarge()
+      }
+    }
+  }
+}

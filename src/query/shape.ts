@@ -1,0 +1,75 @@
+/**
+ * A plan has a shape - verb, columns, operators, order, everything but the values - and parameters. Plans of one table with the
+ * same shape have the same SQL text, so it is built once. Both are gathered in one walk over the plan, in the order in which the
+ * text has its placeholders; a property test holds that order to what Kysely gives (test/query/shape.test.ts).
+ */
+import type { Column } from '../catalog/catalog.ts'
+import type { Assignment, Condition, Plan } from '../plan/plan.ts'
+import type { Parameter } from '../types/column-type.ts'
+import type { Engine } from './builder.ts'
+
+export interface Shape {
+  /** Equal for plans of one table whose statements have the same text. */
+  readonly key: string
+  readonly parameters: Parameter[]
+}
+
+/** What the walk needs to know: the place of a column in its table, and where parameters go. */
+interface Walk { readonly place: (column: Column) => number, readonly parameters: Parameter[] }
+
+export function shapeOf (plan: Plan, engine: Engine, place: (column: Column) => number): Shape {
+  const walk: Walk = { place, parameters: [] }
+  return { key: keyOf(plan, engine, walk), parameters: walk.parameters }
+}
+
+function keyOf (plan: Plan, engine: Engine, walk: Walk): string {
+  switch (plan.verb) {
+    case 'select': {
+      const columns = plan.columns === plan.table.columnList ? '*' : plan.columns.map(walk.place).join()
+      const key = `s${columns}?${conditionKey(plan.condition, walk)}^${plan.order.map(({ column, direction }) => walk.place(column) + direction).join()}`
+      walk.parameters.push(plan.limit)
+      return key
+    }
+    case 'insert': return 'i' + assignmentsKey(plan.assignments, walk)
+    case 'update': {
+      const key = `u${assignmentsKey(plan.assignments, walk)}?${conditionKey(plan.condition, walk)}`
+      // SQLite is asked to leave out rows that have the values already (update.ts).
+      if (engine === 'sqlite') for (const { parameter } of plan.assignments) walk.parameters.push(parameter)
+      return key
+    }
+    case 'delete': return 'd' + conditionKey(plan.condition, walk)
+  }
+}
+
+function assignmentsKey (assignments: readonly Assignment[], { place, parameters }: Walk): string {
+  let key = ''
+  for (const { column, parameter } of assignments) {
+    parameters.push(parameter)
+    // NULL is never wrapped as other values may be (conditions.ts).
+    key += place(column) + (parameter === null ? 'n,' : ',')
+  }
+  return key
+}
+
+function conditionKey (condition: Condition, walk: Walk): string {
+  const { place, parameters } = walk
+  switch (condition.kind) {
+    case 'compare':
+      parameters.push(condition.parameter)
+      return place(condition.column) + condition.operator
+    case 'in':
+      for (const parameter of condition.parameters) parameters.push(parameter)
+      return `${place(condition.column)}${condition.negated ? 'n' : 'i'}${condition.parameters.length}`
+    case 'between':
+      parameters.push(condition.low, condition.high)
+      return `${place(condition.column)}b`
+    case 'like':
+      parameters.push(condition.pattern)
+      return `${place(condition.column)}${condition.negated ? 'k' : 'l'}`
+    case 'null': return `${place(condition.column)}${condition.negated ? 'v' : 'z'}`
+    case 'not': return `!(${conditionKey(condition.condition, walk)})`
+    case 'constant': return condition.value ? 't' : 'f'
+    case 'and':
+    case 'or': return `${condition.kind === 'and' ? '&' : '|'}(${condition.conditions.map((each) => conditionKey(each, walk)).join()})`
+  }
+}

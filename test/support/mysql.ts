@@ -1,0 +1,58 @@
+/** The parts of the MySQL dialect one by one, for tests that look at the bytes. */
+import mysql, { type Connection, type ConnectionOptions } from 'mysql2'
+import { createCatalog, type Table } from '../../src/catalog/catalog.ts'
+import { parseDatabaseUrl } from '../../src/config/database-url.ts'
+import { createMysqlDialect } from '../../src/dialects/mysql/dialect.ts'
+import { writeStatement } from '../../src/dialects/mysql/literal.ts'
+import { connectionOptions, SESSION, type MysqlAddress } from '../../src/dialects/mysql/options.ts'
+import { sendPlainCommand } from '../../src/dialects/mysql/plain-command.ts'
+import { createCommandSender, type SendCommand } from '../../src/dialects/mysql/row-command.ts'
+import { planSelect } from '../../src/plan/select.ts'
+import { compileQuery } from '../../src/query/compile-query.ts'
+import { RowWriter } from '../../src/response/row-writer.ts'
+
+const MEGABYTE = 2 ** 20
+
+export function addressOf (url: string): MysqlAddress {
+  const address = parseDatabaseUrl(url)
+  if (address.engine !== 'mysql') throw new Error('not a MySQL database')
+  return address.address
+}
+
+export async function connect (url: string, options: ConnectionOptions = {}): Promise<Connection> {
+  const connection = mysql.createConnection({ ...connectionOptions(addressOf(url)), ...options })
+  await run(connection, SESSION)
+  return connection
+}
+
+export function run (connection: Connection, sql: string, values: unknown[] = []): Promise<unknown> {
+  return new Promise((resolve, reject) => connection.query(sql, values, (error, answer) => error === null ? resolve(answer) : reject(error)))
+}
+
+/** The tables of a database as the service sees them. */
+export async function readTables (url: string): Promise<ReadonlyMap<string, Table>> {
+  const dialect = createMysqlDialect({ address: addressOf(url), pool: { size: 1, queue: 1, wait: 5000 }, statementTimeout: 5000, resultLimit: MEGABYTE })
+  try {
+    return createCatalog(await dialect.introspect(), 0).tables
+  } finally {
+    await dialect.close()
+  }
+}
+
+export const senders = (connection: Connection): Record<'bytes' | 'plain', SendCommand> => ({ bytes: createCommandSender(connection) as SendCommand, plain: sendPlainCommand })
+
+/** Every row of a table as the answer to a select, by one way of reading. */
+export function selectAll (connection: Connection, table: Table, send: SendCommand, limit = 256 * MEGABYTE): Promise<{ answer: Buffer, tooLarge: number, writer: RowWriter }> {
+  const plan = planSelect({ verb: 'select', limit: 1000 }, table, { depth: 1, conditions: 1, values: 1 })
+  return sendStatement(connection, writeStatement(compileQuery(plan, 'mysql')), new RowWriter(plan.columns, limit), send)
+}
+
+export function sendStatement (connection: Connection, sql: string, writer: RowWriter, send: SendCommand): Promise<{ answer: Buffer, tooLarge: number, writer: RowWriter }> {
+  let tooLarge = 0
+  return new Promise((resolve, reject) => send(connection, {
+    sql,
+    writer,
+    onTooLarge: () => { tooLarge++ },
+    done: (error) => error === null ? resolve({ answer: writer.finish(), tooLarge, writer }) : reject(error)
+  }))
+}

@@ -1,0 +1,44 @@
+/** The statement of a request on a table, as each engine gets it: expected text and parameters, as Kysely's own tests do. */
+import type { Test } from 'tap'
+import type { Body } from '../../schemas/body.ts'
+import type { Column } from '../../src/catalog/catalog.ts'
+import { parseExactJson } from '../../src/exact-json.ts'
+import { createPlan } from '../../src/plan/create-plan.ts'
+import type { Engine, Query } from '../../src/query/builder.ts'
+import { compileQuery } from '../../src/query/compile-query.ts'
+import type { Parameter } from '../../src/types/column-type.ts'
+import { mysqlColumn, sqliteColumn, tableOf } from './tables.ts'
+
+export const LIMITS = { depth: 32, conditions: 256, values: 10_000 }
+
+const columnsOf = (column: typeof mysqlColumn): Column[] => [
+  column('id', 'bigint', { nullable: false, autoIncrement: true }),
+  column('name', 'varchar(20)'),
+  column('total', 'decimal(10,2)'),
+  column('ratio', 'float'),
+  column('tags', 'json'),
+  column('odd "na`me"', 'varchar(20)')
+]
+
+/** One table in the types of each engine. */
+export const orders = {
+  mysql: tableOf({ name: 'orders', columns: columnsOf(mysqlColumn), primaryKey: ['id'] }),
+  sqlite: tableOf({ name: 'orders', columns: columnsOf(sqliteColumn), primaryKey: ['id'] })
+}
+
+/** The statement for a request; `body` may be text, for numbers that JavaScript has not. */
+export function compileBody (engine: Engine, body: object | string, table = orders[engine]): Query {
+  const parsed = typeof body === 'string' ? parseExactJson(body) : body
+  return compileQuery(createPlan(parsed as Body, table, LIMITS), engine)
+}
+
+type Expected = Readonly<Record<Engine, { sql: string, parameters: Parameter[] }>>
+
+/** Holds a request to the text and parameters of both engines. */
+export function compilesTo (t: Test, body: object | string, expected: Expected): void {
+  for (const engine of ['mysql', 'sqlite'] as const) {
+    const { sql, parameters } = compileBody(engine, body)
+    t.equal(sql, expected[engine].sql, engine)
+    t.strictSame(parameters, expected[engine].parameters, `${engine}: parameters`)
+  }
+}

@@ -1,0 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Service } from './service.ts'
+
+/** Waits until something holds; a test that waits in vain fails instead of hanging. */
+export async function until (what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 10_000; Date.now() < end;) {
+    if (await holds()) return
+    await sleep(10)
+  }
+  throw new Error(`in vain: ${what}`)
+}
+
+/** What runs on the test's MySQL database besides the question itself, by the text of each statement. */
+export async function running ({ sql }: Pick<Service, 'sql'>): Promise<string[]> {
+  const rows = await sql('select INFO as info from information_schema.processlist where DB = database() and INFO is not null and ID <> connection_id()')
+  return rows.map(({ info }) => info as string)
+}
