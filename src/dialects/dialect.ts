@@ -6,11 +6,18 @@ import type { Engine, Query } from '../query/builder.ts'
 /** What a statement gave: the answer with its rows, or what was changed. */
 export interface Result {
   /** The whole answer to a select, written as its rows arrived (src/response/row-writer.ts). */
-  readonly answer: Buffer | undefined
+  readonly answer: Buffer | string | undefined
   /** Rows inserted, updated or deleted. */
   readonly changed: number
-  /** The number that the database gave a new row, as digits; undefined where it gave none. */
+  /** The number that the database gave a new row, as digits (of no meaning where it gave none); undefined for a select. */
   readonly insertId: string | undefined
+}
+
+/** Who waits for an answer: a response of Node's. */
+export interface Client {
+  readonly destroyed: boolean
+  on (event: 'close', listener: () => void): unknown
+  off (event: 'close', listener: () => void): unknown
 }
 
 /** A connected database. */
@@ -18,12 +25,15 @@ export interface Dialect {
   readonly engine: Engine
   /** Reads every table: a fixed number of queries, whatever the size of the database. @throws ServiceError */
   introspect (): Promise<TableFacts[]>
-  /** Runs a plan's statement. @throws ServiceError, or SchemaMoved where the catalog must be read again */
-  execute (query: Query, plan: Plan): Promise<Result>
+  /** Runs a plan's statement, and ends it where the client goes away. @throws ServiceError, or SchemaMoved where the catalog must be read again */
+  execute (query: Query, plan: Plan, client?: Client): Promise<Result>
   /** What the account may do, a line each, as the database says it. @throws ServiceError */
   privileges (): Promise<string[]>
   close (): Promise<void>
 }
+
+/** In connections, and in requests that wait for one. */
+export interface PoolUse { readonly size: number, readonly open: number, readonly idle: number, readonly waiting: number }
 
 /** The database does not know a table or column that the catalog has: it was changed since. Nothing ran. */
 export class SchemaMoved extends Error {

@@ -1,17 +1,21 @@
 /** MySQL, MariaDB and what speaks their protocol, by mysql2. */
-import type { PoolConnection } from 'mysql2'
 import type { Dialect } from '../dialect.ts'
-import { toConnectError } from './errors.ts'
-import { executeOn } from './execute.ts'
-import { introspectMysql } from './introspect.ts'
-import { AS_BYTES, connectionOptions, type MysqlAddress } from './options.ts'
+import { attempt } from './attempts.ts'
+import { toConnectError, type MysqlError } from './errors.ts'
+import type { ExecutionOptions } from './execute.ts'
+import { introspectMysql, type Ask } from './introspect.ts'
+import type { MysqlAddress } from './options.ts'
 import { sendPlainCommand } from './plain-command.ts'
 import { createMysqlPool, type MysqlPool, type PoolLimits } from './pool.ts'
+import { createReaders } from './readers.ts'
 import { createCommandSender, type SendCommand } from './row-command.ts'
-import { createKill } from './stop.ts'
+import { ask, within } from './session.ts'
 
 export interface MysqlSettings {
   readonly address: MysqlAddress
+  /** Copies of it that selects are sent to. */
+  readonly replicas?: readonly MysqlAddress[]
+  /** For the database and for each replica. */
   readonly pool: PoolLimits
   /** Milliseconds that one statement may run. */
   readonly statementTimeout: number
@@ -20,42 +24,42 @@ export interface MysqlSettings {
 }
 
 /** Connects when first needed: the database may start after the service. */
-export function createMysqlDialect ({ address, pool: limits, statementTimeout, resultLimit }: MysqlSettings): Dialect {
-  const pool = createMysqlPool(address, limits)
-  const kill = createKill(connectionOptions(address))
-  let send: SendCommand | undefined
+export function createMysqlDialect ({ address, replicas = [], pool: limits, statementTimeout, resultLimit }: MysqlSettings): Dialect {
+  const [primary, ...copies] = [address, ...replicas].map((each) => createMysqlPool(each, limits, statementTimeout)) as [MysqlPool, ...MysqlPool[]]
+  const readers = createReaders(primary, copies)
+  const writers = [primary]
+  let chosen: SendCommand | undefined
+  const send: SendCommand = (connection, command) => {
+    chosen ??= createCommandSender(connection) ?? sendPlainCommand
+    chosen(connection, command)
+  }
+  const options: ExecutionOptions = { timeout: statementTimeout, resultLimit, send }
   return {
     engine: 'mysql',
-    introspect: () => withConnection(pool, (connection) => introspectMysql((sql) => ask(connection, sql))),
-    privileges: () => withConnection(pool, async (connection) => (await ask(connection, 'show grants')).map(([grant]) => withoutSecrets(grant as string))),
-    async execute (query, plan) {
-      const connection = await pool.acquire()
-      send ??= createCommandSender(connection) ?? sendPlainCommand
-      return executeOn(connection, query, plan, { timeout: statementTimeout, resultLimit, kill, send })
+    introspect: () => withSession(primary, statementTimeout, introspectMysql),
+    privileges: () => withSession(primary, statementTimeout, async (asked) => (await asked('show grants')).map(([grant]) => withoutSecrets(grant as string))),
+    execute (query, plan, client) {
+      const pools = plan.verb === 'select' ? readers() : writers
+      return attempt({ pools, attempts: pools.length + address.hosts.length }, { query, plan, client }, options)
     },
-    close: () => pool.close()
+    close: async () => { await Promise.all([primary, ...copies].map((pool) => pool.close())) }
   }
 }
 
-async function withConnection<T> (pool: MysqlPool, use: (connection: PoolConnection) => Promise<T>): Promise<T> {
-  const connection = await pool.acquire()
+/** Gives the session up where something went wrong: an answer to what took too long would be taken for that of the next statement. */
+async function withSession<T> (pool: MysqlPool, timeout: number, use: (ask: Ask) => Promise<T>): Promise<T> {
+  const session = await pool.acquire()
   try {
-    return await use(connection)
-  } finally {
-    connection.release()
+    const result = await use((sql) => within(timeout, ask(session.connection, sql)).catch((error: MysqlError) => { throw toConnectError(error) }))
+    pool.release(session)
+    return result
+  } catch (error) {
+    pool.discard(session)
+    throw error
   }
 }
 
 /** MariaDB shows the hash of the account's password in its grants. */
 function withoutSecrets (grant: string): string {
   return grant.replace(/ IDENTIFIED (BY|VIA) .*?(?= REQUIRE| WITH|$)/, '')
-}
-
-function ask (connection: PoolConnection, sql: string): Promise<Array<Array<string | null>>> {
-  return new Promise((resolve, reject) => {
-    connection.query({ sql, ...AS_BYTES }, (error, rows) => {
-      if (error !== null) return reject(toConnectError(error))
-      resolve((rows as unknown as Array<Array<Buffer | null>>).map((row) => row.map((value) => value === null ? null : value.toString())))
-    })
-  })
 }

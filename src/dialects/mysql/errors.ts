@@ -27,7 +27,7 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [() => deadlock(), [1180, 1213, 1614, 3101]],
   [() => lockTimeout(), [1205, 3572]],
   [() => queryTimeout(), [1028, 1317, 1969, 3024]],
-  [moved, [1051, 1054, 1109, 1146, 1356, 1412]],
+  [moved, [1051, 1054, 1109, 1146, 1305, 1356, 1412, 1449]],
   [accountDenied, [1142, 1143, 1227, 1370]],
   [() => databaseUnavailable(), [
     1021, 1023, 1024, 1026, 1030, 1037, 1038, 1040, 1041, 1044, 1045, 1047, 1049, 1053, 1077, 1114, 1129, 1130, 1135, 1158, 1159, 1160, 1161,
@@ -46,11 +46,21 @@ export function isLost ({ sqlState, errno = 0, code }: MysqlError): boolean {
   return !answered && code !== undefined
 }
 
+/** mysql2 found the connection closed before it sent anything. */
+export const wasNotSent = ({ sqlState, code, fatal }: MysqlError): boolean => sqlState === undefined && code === undefined && fatal === true
+
+/** Read-only, or not in its cluster: nothing ran, and another server may take it. */
+const NOT_HERE = new Set([1047, 1290, 1792, 1836])
+export const isNotHere = ({ errno = 0 }: MysqlError): boolean => NOT_HERE.has(errno)
+
+/** The server, or our account, has as many connections as it may have. */
+const CROWDED = new Set([1040, 1203, 1226])
+export const isCrowded = ({ errno = 0 }: MysqlError): boolean => CROWDED.has(errno)
+
 /** What an error of a statement means for the client. */
 export function toServiceError (error: MysqlError, { table, verb }: Plan): Error {
   if (isLost(error)) return withReason(verb === 'select' ? databaseUnavailable() : outcomeUnknown(), error.code)
-  // mysql2 found the connection closed before it sent anything; what is not fatal is a bug of ours.
-  if (error.sqlState === undefined) return error.fatal === true ? databaseUnavailable() : error
+  if (error.sqlState === undefined) return wasNotSent(error) ? databaseUnavailable() : error
   const refuse = byNumber.get(error.errno as number) ?? bySqlState(error.sqlState)
   if (refuse === undefined) return new UnknownDatabaseError(error.errno as number)
   const refusal = refuse(table, error.message)

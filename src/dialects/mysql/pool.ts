@@ -1,7 +1,12 @@
-import mysql, { type Pool, type PoolConnection, type QueryError } from 'mysql2'
-import { overloaded } from '../../errors.ts'
-import { connectionOptions, SESSION, type MysqlAddress } from './options.ts'
-import { toConnectError } from './errors.ts'
+import { databaseUnavailable } from '../../errors.ts'
+import type { PoolUse } from '../dialect.ts'
+import { isCrowded, toConnectError, type MysqlError } from './errors.ts'
+import { createHosts } from './hosts.ts'
+import { createOpener } from './opener.ts'
+import type { MysqlAddress } from './options.ts'
+import { createQueue } from './queue.ts'
+import { answers, type Session } from './session.ts'
+import { createStock } from './stock.ts'
 
 export interface PoolLimits {
   /** Connections at most. */
@@ -12,57 +17,96 @@ export interface PoolLimits {
   readonly wait: number
 }
 
-/** Connections whose session is set as we need it, lent out one at a time. */
+/** Sessions with one database, lent out one at a time. */
 export interface MysqlPool {
   /** @throws OVERLOADED where too many wait or one waits too long, DATABASE_UNAVAILABLE where there is no connecting */
-  acquire (): Promise<PoolConnection>
+  acquire (): Session | Promise<Session>
+  release (session: Session): void
+  /** A session was lost under a statement: the idle ones may be lost as well, and are not used any more. */
+  discard (session: Session): void
+  /** A session's server does not take the statement; true where another one may. */
+  moveOn (session: Session): boolean
+  /** Whether the last attempt to connect went well. */
+  readonly isUp: boolean
+  /** Tries to connect though nobody waits. */
+  probe (): void
+  readonly use: PoolUse
   close (): Promise<void>
 }
 
-/** mysql2's pool with bounds on waiting: a database that is slow must not gather requests without end. */
-export function createMysqlPool (address: MysqlAddress, limits: PoolLimits): MysqlPool {
-  const pool: Pool = mysql.createPool({ ...connectionOptions(address), connectionLimit: limits.size, queueLimit: 0, enableKeepAlive: true })
-  const prepared = new WeakSet<object>()
-  let waiting = 0
+/** How long an idle session is trusted to be there still, in milliseconds. */
+const TRUST = 1000
 
-  /** The raw connection stays the same while the pool lends it out again and again. */
-  const prepare = async (connection: PoolConnection): Promise<PoolConnection> => {
-    if (prepared.has(connection)) return connection
-    await new Promise<void>((resolve, reject) => {
-      connection.query(SESSION, (error: QueryError | null) => {
-        if (error === null) return resolve()
-        connection.destroy()
-        reject(toConnectError(error))
-      })
-    })
-    prepared.add(connection)
-    return connection
+/**
+ * Our own and not mysql2's: that one connects anew for each of a thousand requests that a server refuses, has no bound on
+ * waiting, and its cluster leaves a request with a host before it is known whether the host answers.
+ */
+export function createMysqlPool (address: MysqlAddress, { size, queue: places, wait }: PoolLimits, statementTimeout: number): MysqlPool {
+  const hosts = createHosts(address.hosts)
+  const queue = createQueue<Session>(places, wait)
+  const stock = createStock(() => opener.grow())
+  let closed = false
+
+  const isPast = ({ turn }: Session): boolean => turn !== hosts.turn
+
+  const put = (session: Session): void => {
+    if (closed || isPast(session)) stock.retire(session)
+    else if (!queue.give(session)) stock.lay(session)
   }
 
-  const lend = (): Promise<PoolConnection> => new Promise((resolve, reject) => {
-    let gone = false
-    const timer = setTimeout(() => {
-      gone = true
-      reject(overloaded())
-    }, limits.wait)
-    pool.getConnection((error, connection) => {
-      clearTimeout(timer)
-      if (error !== null) reject(toConnectError(error))
-      else if (gone) connection.release()
-      else resolve(connection)
-    })
-  })
+  const onOpen = (session: Session): void => {
+    stock.add()
+    stock.retireIdle(isPast)
+    // one that was slow may find its place taken
+    if (stock.open > size) stock.retire(session)
+    else put(session)
+  }
+
+  const onFail = (error: MysqlError, last: number): void => {
+    stock.retireIdle(isPast)
+    // who waits may get another one yet: one that is in use, or one of those that were let in before there was no more room
+    const others = stock.open + (isCrowded(error) ? opener.opening : 0)
+    if (others === 0) queue.refuse(() => toConnectError(error), last)
+  }
+
+  const opener = createOpener({ address, hosts, statementTimeout, size, open: () => stock.open, wanted: () => queue, onOpen, onFail, onLost: stock.lose })
+
+  const acquire = (): Session | Promise<Session> => {
+    const session = stock.take()
+    if (session !== undefined) return Date.now() - session.idleSince < TRUST ? session : check(session)
+    if (closed) return Promise.reject(databaseUnavailable())
+    const coming = queue.wait(opener.opening)
+    opener.grow()
+    return coming
+  }
+
+  const check = async (session: Session): Promise<Session> => {
+    if (await answers(session.connection)) return session
+    discard(session)
+    return acquire()
+  }
+
+  const discard = (session: Session): void => {
+    stock.lose(session)
+    stock.retireIdle()
+  }
 
   return {
-    async acquire () {
-      if (waiting >= limits.queue + limits.size) throw overloaded()
-      waiting++
-      try {
-        return await prepare(await lend())
-      } finally {
-        waiting--
-      }
+    acquire,
+    release (session) { if (session.open) put(session) },
+    discard,
+    moveOn (session) {
+      const moved = hosts.refuse(session.turn)
+      stock.retireIdle(isPast)
+      return moved
     },
-    close: () => new Promise((resolve) => pool.end(() => resolve()))
+    get isUp () { return !opener.failing },
+    probe: opener.probe,
+    get use () { return { size, open: stock.open, idle: stock.idle, waiting: queue.size } },
+    async close () {
+      closed = true
+      queue.refuse(() => databaseUnavailable())
+      await stock.retireIdle()
+    }
   }
 }

@@ -1,44 +1,53 @@
-import mysql, { type ConnectionOptions, type PoolConnection } from 'mysql2'
+import { abandon, ask, connectTo, identify, takeLeave, type Session } from './session.ts'
 
-/** Ends the statement that runs on a connection, by another one; false where that could not be done. */
-export type Kill = (threadId: number) => Promise<boolean>
-
-/** A `kill` that connects anew each time: it is rare, and the pool may be what is stuck. */
-export function createKill (options: ConnectionOptions): Kill {
-  return (threadId) => new Promise((resolve) => {
-    const connection = mysql.createConnection(options)
-    connection.on('error', () => resolve(false))
-    connection.query(`kill query ${Number(threadId)}`, (error) => {
-      connection.destroy()
-      resolve(error === null)
-    })
-  })
+/**
+ * Ends the statement that runs in a session; false where that could not be done. It connects anew each time: it is rare, and
+ * the pool may be what is stuck. Where an address leads to several servers, another one may have somebody else's statement
+ * under the same number: it must be the very same server.
+ */
+function killStatement ({ connection: { threadId }, address, host, server }: Session): Promise<boolean> {
+  return connectTo(address, host, async (connection) => {
+    const isSame = await identify(connection) === server
+    if (isSame) await ask(connection, `kill query ${Number(threadId)}`)
+    takeLeave(connection)
+    return isSame
+  }).catch(() => false)
 }
 
-/** A way to end the one statement that runs on a connection. */
+/** How long a statement that was killed may take to end, in milliseconds: what it changed has to be undone. */
+const GRACE = 5000
+
+/** A way to end the one statement that runs in a session. */
 export interface Stop {
   /** Ends it. May be called again; the first call counts. */
   now (): void
   readonly called: boolean
-  /** Settles when the connection may be used again: a KILL that is still under way would hit the next statement. */
+  /** Settles when the session may be used again: a KILL that is still under way would hit the next statement. */
   done (): Promise<void>
 }
 
 /**
- * Where the statement cannot be killed the connection is given up, and the server notices at its next step. mysql2 then never
+ * Where the statement cannot be ended the connection is given up, and the server notices at its next step. mysql2 then never
  * calls back: `onGivenUp` is called in its place.
  */
-export function createStop (connection: PoolConnection, kill: Kill, onGivenUp: (error: Error) => void): Stop {
+export function createStop (session: Session, onGivenUp: (error: Error) => void): Stop {
   let killing: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
+  const giveUp = (): void => {
+    abandon(session.connection)
+    onGivenUp(Object.assign(new Error('the statement could not be ended'), { code: 'KILL_FAILED' }))
+  }
   return {
     now () {
-      killing ??= kill(connection.threadId as number).then((killed) => {
-        if (killed) return
-        connection.destroy()
-        onGivenUp(Object.assign(new Error('the statement could not be ended'), { code: 'KILL_FAILED' }))
+      killing ??= killStatement(session).then((killed) => {
+        if (killed) timer = setTimeout(giveUp, GRACE)
+        else giveUp()
       })
     },
     get called () { return killing !== undefined },
-    async done () { await killing }
+    async done () {
+      await killing
+      clearTimeout(timer)
+    }
   }
 }

@@ -54,9 +54,9 @@ export function toServiceError (error: SqliteError, plan: Plan): Error {
   return refuse?.(plan, message) ?? new UnknownDatabaseError(errcode)
 }
 
-/** The file cannot be read; SQLite's name for it is the same for every file. */
-export function toReadError ({ errstr }: SqliteError): ServiceError {
-  return withReason(databaseUnavailable(), errstr)
+/** The file cannot be read; SQLite's name for it is the same for every file. What is no error of SQLite's is a bug. */
+export function toReadError (error: SqliteError): Error {
+  return error.errcode === undefined ? error : withReason(databaseUnavailable(), error.errstr)
 }
 
 /** `UNIQUE constraint failed: customers.email, customers.name` names columns only, or `index 'name'` where there are expressions. */

@@ -60,8 +60,11 @@ function isRowid (column: ColumnRow, primaryKey: readonly string[], keys: readon
   return column.pk === 1 && primaryKey.length === 1 && !keys.some(({ origin }) => origin === 'pk')
 }
 
+/** `decimal(10, 2)`: whatever the text, its beginning is a name. */
+const DECLARATION = /^([^(]*)(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?/
+
 function toColumn (row: ColumnRow, rowid: boolean): Column {
-  const [, name = '', length, scale] = /^([^(]*)(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?/.exec(row.type.toLowerCase()) ?? []
+  const [, name, length, scale] = DECLARATION.exec(row.type.toLowerCase()) as unknown as [whole: string, name: string, length?: string, scale?: string]
   const generated = row.hidden === 2 || row.hidden === 3
   const nullable = row.notnull === 0 && !rowid
   return {

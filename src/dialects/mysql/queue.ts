@@ -1,0 +1,58 @@
+import { overloaded } from '../../errors.ts'
+
+/** Those who wait for something, in the order in which they came, each for a bounded time. */
+export interface Queue<T> {
+  readonly size: number
+  /** The number of who came last; numbers grow. */
+  readonly last: number
+  /** @throws OVERLOADED where too many wait already, or nothing came in time; `more`: places besides the usual ones */
+  wait (more: number): Promise<T>
+  /** Gives it to who came first; false where nobody waits. */
+  give (thing: T): boolean
+  /** Sends away who came no later than somebody; everybody, if left out. */
+  refuse (reason: () => Error, last?: number): void
+}
+
+interface Waiter<T> { readonly number: number, readonly resolve: (thing: T) => void, readonly reject: (error: Error) => void, readonly timer: NodeJS.Timeout }
+
+/** `places`: how many may wait; `patience`: for how long, in milliseconds. */
+export function createQueue<T> (places: number, patience: number): Queue<T> {
+  // a Set keeps the order and forgets one in the middle as quickly as the first
+  const waiters = new Set<Waiter<T>>()
+  let count = 0
+
+  const take = (waiter: Waiter<T>): void => {
+    waiters.delete(waiter)
+    clearTimeout(waiter.timer)
+  }
+
+  return {
+    get size () { return waiters.size },
+    get last () { return count },
+    wait (more) {
+      if (waiters.size >= places + more) return Promise.reject(overloaded())
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
+          waiters.delete(waiter)
+          reject(overloaded())
+        }, patience)
+        const waiter = { number: ++count, resolve, reject, timer }
+        waiters.add(waiter)
+      })
+    },
+    give (thing) {
+      const [first] = waiters
+      if (first === undefined) return false
+      take(first)
+      first.resolve(thing)
+      return true
+    },
+    refuse (reason, last = count) {
+      for (const waiter of waiters) {
+        if (waiter.number > last) return
+        take(waiter)
+        waiter.reject(reason())
+      }
+    }
+  }
+}

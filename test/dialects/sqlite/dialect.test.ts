@@ -1,0 +1,79 @@
+import { DatabaseSync } from 'node:sqlite'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createCatalog, type Table } from '../../../src/catalog/catalog.ts'
+import { openSqlite } from '../../../src/dialects/sqlite/dialect.ts'
+import { planSelect } from '../../../src/plan/select.ts'
+import { compileQuery } from '../../../src/query/compile-query.ts'
+import { LIMITS } from '../../support/sql.ts'
+
+const MEGABYTE = 2 ** 20
+
+async function open (t: Test, ...statements: string[]) {
+  const path = join(t.testdir(), 'test.db')
+  const direct = new DatabaseSync(path)
+  for (const statement of statements) direct.exec(statement)
+  const dialect = await openSqlite({ path, resultLimit: MEGABYTE })
+  t.teardown(async () => {
+    direct.close()
+    await dialect.close()
+  })
+  const tables = createCatalog(await dialect.introspect(), 0).tables
+  const select = async (body: object) => {
+    const plan = planSelect({ verb: 'select', ...body }, tables.get('items') as Table, LIMITS)
+    return JSON.parse(String((await dialect.execute(compileQuery(plan, 'sqlite'), plan)).answer)).data.rows
+  }
+  return { dialect, direct, select }
+}
+
+/** From now on the driver fails at statements that match, as told. */
+function failing (t: Test, pattern: RegExp, error: Error): void {
+  const { prepare } = DatabaseSync.prototype
+  DatabaseSync.prototype.prepare = function (sql: string, ...rest: []) {
+    if (pattern.test(sql)) throw error
+    return prepare.call(this, sql, ...rest)
+  }
+  t.teardown(() => { DatabaseSync.prototype.prepare = prepare })
+}
+
+t.test('what is wrong with the file while its tables are read is told as trouble of the database', async (t) => {
+  const { dialect } = await open(t, 'create table items (id integer primary key)')
+  failing(t, /table_xinfo/, Object.assign(new Error('secret'), { errcode: 10, errstr: 'disk I/O error' }))
+  await t.rejects(dialect.introspect(), { code: 'DATABASE_UNAVAILABLE', reason: 'disk I/O error' })
+})
+
+t.test('a mistake of the program while tables are read is not taken for trouble of the database', async (t) => {
+  const { dialect } = await open(t, 'create table items (id integer primary key)')
+  failing(t, /table_xinfo/, new TypeError('x is not a function'))
+  await t.rejects(dialect.introspect(), { name: 'TypeError' })
+})
+
+t.test('foreign keys are held and LIKE tells cases apart, whatever the file says', async (t) => {
+  const { dialect, select } = await open(t, 'create table items (id integer primary key, name text)', "insert into items (name) values ('Ada'), ('ada')", 'create table parts (item int references items)')
+  t.same((await select({ filters: { name: { $like: 'a%' } } })).map(({ id }: { id: number }) => id), [2])
+  const [, parts] = await dialect.introspect()
+  t.equal(parts?.foreignKeys.length, 1)
+})
+
+t.test('a statement that was prepared before the table changed sees it as it is now', async (t) => {
+  const { direct, select } = await open(t, 'create table items (id integer primary key, name text)')
+  t.same(await select({}), [])
+  direct.exec("alter table items add column more text; insert into items values (1, 'x', 'y')")
+  t.same(await select({}), [{ id: 1, name: 'x' }])
+  direct.exec('alter table items drop column name')
+  await t.rejects(select({}), { name: 'SchemaMoved' })
+})
+
+t.test('only so many statements are kept prepared, and each still answers', async (t) => {
+  const { direct, select } = await open(t, 'create table items (id integer primary key, name text)', "insert into items values (1, 'x')")
+  for (let round = 0; round < 2; round++) {
+    for (let count = 1; count <= 150; count++) t.same(await select({ filters: { id: Array.from({ length: count }, (_, index) => index + 1) } }), [{ id: 1, name: 'x' }])
+  }
+  direct.exec('delete from items')
+  t.same(await select({ filters: { id: [1] } }), [])
+})
+
+t.test('the account is the file\'s', async (t) => {
+  const { dialect } = await open(t)
+  t.same(await dialect.privileges(), ['reads and writes the file'])
+})

@@ -1,0 +1,69 @@
+import t from 'tap'
+import { toReadError, toServiceError, type SqliteError } from '../../../src/dialects/sqlite/errors.ts'
+import type { Plan } from '../../../src/plan/plan.ts'
+import { sqliteColumn, tableOf } from '../../support/tables.ts'
+
+const a = sqliteColumn('a', 'int')
+const table = tableOf({
+  name: 'my.items',
+  columns: [a, sqliteColumn('b.c', 'int'), sqliteColumn('id', 'int')],
+  uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }, { name: 'both', columns: ['a', 'b.c'] }, { name: "lower's", columns: [] }],
+  foreignKeys: [{ name: 'items_0', table: 'items', columns: ['a'], referencedTable: 'others', referencedColumns: ['x'] }]
+})
+const insert: Plan = { verb: 'insert', table, assignments: [] }
+const remove: Plan = { verb: 'delete', table, condition: { kind: 'constant', value: true } }
+const error = (errcode: number, message = 'secret value'): SqliteError => Object.assign(new Error(message), { errcode, errstr: 'what SQLite calls it' })
+
+const codes: Array<[code: string, numbers: number[]]> = [
+  ['NOT_NULL_VIOLATION', [1299]],
+  ['CHECK_VIOLATION', [275, 1811]],
+  ['VALUE_OUT_OF_RANGE', [3091, 20, 18]],
+  ['LOCK_TIMEOUT', [5, 6, 261, 517, 262]],
+  ['DATABASE_UNAVAILABLE', [7, 8, 10, 266, 778, 11, 267, 13, 14, 26]]
+]
+
+t.test('errors of SQLite are refusals by their codes, the extended ones before the primary ones', async (t) => {
+  for (const [code, numbers] of codes) {
+    for (const number of numbers) {
+      const refusal = toServiceError(error(number), insert)
+      t.match(refusal, { code }, `${number}`)
+      t.notMatch(refusal.message, /secret/)
+    }
+  }
+})
+
+t.test('a table or column that is not there means that the schema has moved', async (t) => {
+  for (const message of ['no such table: main.items', 'no such column: a', 'table items has no column named a']) t.match(toServiceError(error(1, message), insert), { name: 'SchemaMoved' }, message)
+})
+
+t.test('what is not known is a bug, and carries its number alone', async (t) => {
+  t.match(toServiceError(error(1), insert), { name: 'UnknownDatabaseError', message: 'unexpected database error 1' })
+  const bug = new TypeError('x is not a function')
+  t.equal(toServiceError(bug, insert), bug)
+  t.equal(toReadError(bug), bug)
+})
+
+t.test('a file that cannot be read is told by the name that SQLite has for that', async (t) => {
+  t.match(toReadError(error(26)), { code: 'DATABASE_UNAVAILABLE', reason: 'what SQLite calls it' })
+})
+
+t.test('a violated key is named with its columns', async (t) => {
+  const messages: Array<[message: string, columns: string[]]> = [
+    ['UNIQUE constraint failed: my.items.id', ['id']],
+    ['UNIQUE constraint failed: my.items.a, my.items.b.c', ['a', 'b.c']],
+    ["UNIQUE constraint failed: index 'lower's'", []],
+    ['UNIQUE constraint failed: audit.id', []]
+  ]
+  for (const [message, columns] of messages) {
+    const { code, details } = toServiceError(error(2067, message), insert) as { code?: string, details?: Array<{ path: string }> }
+    t.equal(code, 'UNIQUE_VIOLATION')
+    t.same(details?.map(({ path }) => path), columns.map((column) => `/data/${column}`), message)
+  }
+})
+
+t.test('a foreign key is named where the statement gives it a value; else other rows refer to this one', async (t) => {
+  const written: Plan = { verb: 'insert', table, assignments: [{ column: a, parameter: 5n }] }
+  t.match(toServiceError(error(787), written), { code: 'FOREIGN_KEY_VIOLATION', details: [{ path: '/data/a', message: 'foreign key "items_0" on "a"' }] })
+  for (const plan of [remove, insert]) t.match(toServiceError(error(787), plan), { code: 'FOREIGN_KEY_VIOLATION', details: [{ path: '', message: 'other rows refer to this one' }] })
+  t.match(toServiceError(error(1811, 'FOREIGN KEY constraint failed'), remove), { code: 'FOREIGN_KEY_VIOLATION' }, 'ON DELETE RESTRICT')
+})

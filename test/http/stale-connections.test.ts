@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { isRefusal } from '../support/refusals.ts'
+import { onEachEngine, type Service } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+import { until } from '../support/until.ts'
+import type { Proxy } from '../support/recorder.ts'
+
+const only = ['mariadb', 'mysql'] as const
+type WithProxy = Service & { proxy: Proxy }
+
+const select = { verb: 'select', columns: ['id'] }
+const rename = (name: string) => ({ verb: 'update', data: { name }, filters: { id: 1 } })
+const nameOf = async ({ sql }: Service) => (await sql('select name from customers where id = 1'))[0].name
+/** Several idle connections. */
+const warm = async ({ post }: Service) => { await Promise.all(Array.from({ length: 5 }, () => post('customers', select))) }
+/** Longer than an idle connection is trusted. */
+const TRUST = 1100
+
+await onEachEngine(t, 'a select on a connection that was lost without a word is sent once more, on a new one', { schema: shop, only }, async (t, service) => {
+  const { post, proxy, statements } = service as WithProxy
+  await warm(service)
+  proxy.forget()
+  statements()
+  t.equal((await post('customers', select)).status, 200)
+  t.equal(statements().length, 2)
+  const before = proxy.connections
+  t.equal((await post('customers', select)).status, 200)
+  t.equal(proxy.connections, before, 'the new connection is kept')
+})
+
+await onEachEngine(t, 'a write on a connection that was lost without a word a moment ago is not sent again', { schema: shop, only }, async (t, service) => {
+  const { post, proxy, statements } = service as WithProxy
+  await warm(service)
+  proxy.forget()
+  statements()
+  isRefusal(t, await post('customers', rename('New')), { status: 502, code: 'OUTCOME_UNKNOWN', why: 'who knows' })
+  t.equal(statements().length, 1)
+  t.equal((await post('customers', rename('Newer'))).status, 200, 'the other connections of that time are not used either')
+  t.equal(await nameOf(service), 'Newer')
+})
+
+await onEachEngine(t, 'a connection that was idle for a while is asked first: a write finds one that works', { schema: shop, only }, async (t, service) => {
+  const { post, proxy, statements } = service as WithProxy
+  await warm(service)
+  const before = proxy.connections
+  await sleep(TRUST)
+  t.equal((await post('customers', rename('One'))).status, 200)
+  t.equal(proxy.connections, before, 'one that is there is kept')
+  await sleep(TRUST)
+  proxy.forget()
+  statements()
+  t.equal((await post('customers', rename('Two'))).status, 200)
+  t.equal(statements().length, 1)
+  t.equal(await nameOf(service), 'Two')
+})
+
+await onEachEngine(t, 'a connection that says nothing at all any more holds up nobody for long', { schema: shop, only, database: { pool: { size: 3, wait: 3000 } } }, async (t, service) => {
+  const { post, proxy } = service as WithProxy
+  await warm(service)
+  await sleep(TRUST)
+  proxy.silent = true
+  const begin = Date.now()
+  const answer = post('customers', rename('Three'))
+  await sleep(TRUST)
+  proxy.silent = false
+  t.equal((await answer).status, 200)
+  t.ok(Date.now() - begin < 8000)
+  t.equal(await nameOf(service), 'Three')
+})
+
+await onEachEngine(t, 'every connection killed at once fails no request that comes after', { schema: shop, only }, async (t, service) => {
+  const { post, sql } = service
+  for (let round = 0; round < 3; round++) {
+    await warm(service)
+    await until('they are gone', async () => {
+      const ids = await sql('select ID as id from information_schema.processlist where DB = database() and ID <> connection_id()')
+      for (const { id } of ids) await sql(`kill ${id}`).catch(() => {})
+      return ids.length === 0
+    })
+    t.equal((await post('customers', select)).status, 200)
+    t.equal((await post('customers', rename(`Round ${round}`))).status, 200)
+  }
+})
