@@ -34,9 +34,9 @@ export default fp(async function auth (app: FastifyInstance, { tokens }: { token
   })
 }, { name: 'row-query-auth' })
 
-/** RFC 6750, section 3: no error code where nothing was presented. */
+/** RFC 6750, section 3: no error code where no token was presented, which another scheme's credentials are none. */
 function refuse ({ headers }: FastifyRequest, reply: FastifyReply): Error {
-  const presented = headers.authorization !== undefined
+  const presented = /^bearer( |$)/i.test(headers.authorization ?? '')
   reply.header('www-authenticate', presented ? 'Bearer error="invalid_token"' : 'Bearer')
   return unauthenticated(presented ? 'The token is not valid' : 'Send a token as "Authorization: Bearer <token>"')
 }

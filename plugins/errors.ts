@@ -2,7 +2,8 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import {
-  bodyTooLarge, internal, invalidRequest, notFound, overloaded, permissionDenied, rateLimited, ServiceError, unauthenticated, unsupportedMediaType
+  bodyTooLarge, internal, invalidRequest, isBug, isTemporary, isTrouble, notFound, overloaded, permissionDenied, rateLimited, refusalOf, ServiceError, unauthenticated,
+  unsupportedMediaType
 } from '../src/errors.ts'
 
 /** Fastify's and Node's own refusals that a client can cause. */
@@ -18,11 +19,11 @@ const fastifyErrors = new Map<string, () => ServiceError>([
 
 /** What a host app's own hooks, which run before ours, may refuse with. What they say is for that app's own clients. */
 const hostErrors = new Map<number | undefined, () => ServiceError>([
-  [401, () => unauthenticated('The app does not let this request in')],
-  [403, () => permissionDenied('The app does not let this request in')],
-  [429, rateLimited],
-  [503, overloaded]
-])
+  () => unauthenticated('The app does not let this request in'),
+  () => permissionDenied('The app does not let this request in'),
+  rateLimited,
+  overloaded
+].map((refuse) => [refuse().statusCode, refuse]))
 
 /** Seconds after which a client may try again. */
 const RETRY_AFTER = '1'
@@ -36,17 +37,13 @@ export default fp(async function errors (app: FastifyInstance) {
 /** Answers with an error; one that nobody foresaw is logged with its stack and answered without. */
 export function sendError (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = toRefusal(error)
-  if (refusal.statusCode === 500) request.log.error({ err: error }, 'unexpected error')
-  else if (refusal.statusCode > 500) request.log.warn({ code: refusal.code, reason: refusal.reason }, 'refused')
-  if (refusal.statusCode === 503) reply.header('retry-after', RETRY_AFTER)
-  return reply.code(refusal.statusCode).type('application/json; charset=utf-8').send(JSON.stringify(envelope(refusal)))
+  if (isBug(refusal)) request.log.error({ err: error }, 'unexpected error')
+  else if (isTrouble(refusal)) request.log.warn({ code: refusal.code, reason: refusal.reason }, 'refused')
+  if (isTemporary(refusal)) reply.header('retry-after', RETRY_AFTER)
+  return reply.code(refusal.statusCode).type('application/json; charset=utf-8').send(JSON.stringify(refusalOf(refusal)))
 }
 
 function toRefusal (error: FastifyError | ServiceError): ServiceError {
   if (error instanceof ServiceError) return error
   return (fastifyErrors.get(error.code) ?? hostErrors.get(error.statusCode))?.() ?? internal()
-}
-
-function envelope ({ code, message, details = [] }: ServiceError) {
-  return { success: false, data: {}, error: { code, message, details } }
 }

@@ -22,7 +22,7 @@ export const SelectBodySchema = Type.Object({
     uniqueItems: true,
     description: 'Columns to return, in this order; all of them if left out.'
   })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: `Rows to return at most; ${DEFAULT_LIMIT} if left out.` })),
   orderBy: Type.Optional(Type.String({
     description: '"<column>", "<column> ASC" or "<column> DESC", several separated by commas.'
   }))
@@ -43,6 +43,9 @@ export const DeleteBodySchema = Type.Object({
   verb: Type.Literal('delete'),
   filters: Filters
 }, closed)
+
+/** By verb. */
+export const BODIES = { select: SelectBodySchema, insert: InsertBodySchema, update: UpdateBodySchema, delete: DeleteBodySchema } as const
 
 export const BodySchema = Type.Union([SelectBodySchema, InsertBodySchema, UpdateBodySchema, DeleteBodySchema], {
   discriminator: { propertyName: 'verb' }

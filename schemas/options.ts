@@ -1,10 +1,10 @@
-/** What the plugin takes, and what a configuration file may say. Times are milliseconds, sizes bytes. */
+/** What the plugin takes, and what a configuration file may say. `docs/configuration.md` has the same list; a test compares them. */
 import { type Static, Type } from '@sinclair/typebox'
 
 const closed = { additionalProperties: false }
 const Name = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' })
 const Milliseconds = (fallback: number, description: string) =>
-  Type.Integer({ minimum: 1, maximum: 86_400_000, default: fallback, description })
+  Type.Integer({ minimum: 1, maximum: 86_400_000, default: fallback, description: `${description}, in milliseconds` })
 
 export const PoolSchema = Type.Object({
   size: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 10, description: 'connections at most' })),
@@ -13,7 +13,8 @@ export const PoolSchema = Type.Object({
 }, closed)
 
 export const DatabaseSchema = Type.Object({
-  url: Type.String({ minLength: 1, description: 'mysql://user:password@host:port/name, mariadb://… or sqlite:path' }),
+  url: Type.String({ minLength: 1, description: 'mysql://user:password@host:port/name (several hosts with commas between), mariadb://… or sqlite:path' }),
+  replicas: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description: 'URLs of copies of it that selects are sent to' })),
   pool: Type.Optional(PoolSchema),
   statementTimeout: Type.Optional(Milliseconds(10_000, 'how long one statement may run')),
   resultLimit: Type.Optional(Type.Integer({ minimum: 1000, maximum: 1_073_741_824, default: 67_108_864, description: 'bytes of one answer' })),
@@ -59,13 +60,15 @@ export const OptionsSchema = Type.Object({
   rateLimit: Type.Optional(RateLimitSchema)
 }, closed)
 
+export const SERVER_DEFAULTS = { host: '127.0.0.1', port: 3000, prefix: '/api', logLevel: 'info' }
+
 /** A configuration file: the plugin's options and what the server adds. */
 export const ConfigSchema = Type.Composite([OptionsSchema, Type.Object({
-  host: Type.Optional(Type.String({ minLength: 1, default: '127.0.0.1', description: 'address to listen on; 0.0.0.0 for every one of this machine' })),
-  port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, default: 3000, description: '0 for any that is free' })),
-  prefix: Type.Optional(Type.String({ pattern: '^(/[A-Za-z0-9._~-]+)*$', default: '/api', description: 'a path such as /api, without a slash at its end' })),
+  host: Type.Optional(Type.String({ minLength: 1, default: SERVER_DEFAULTS.host, description: 'address to listen on; 0.0.0.0 for every one of this machine' })),
+  port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, default: SERVER_DEFAULTS.port, description: '0 for any that is free' })),
+  prefix: Type.Optional(Type.String({ pattern: '^(/[A-Za-z0-9._~-]+)*$', default: SERVER_DEFAULTS.prefix, description: 'a path such as /api, without a slash at its end' })),
   logLevel: Type.Optional(Type.Union(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)), {
-    default: 'info',
+    default: SERVER_DEFAULTS.logLevel,
     description: 'the least important log lines that are written'
   }))
 })], closed)

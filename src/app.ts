@@ -1,5 +1,5 @@
 /** The plugin: what is registered, in the order in which a request meets it. */
-import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import auth from '../plugins/auth.ts'
 import body from '../plugins/body.ts'
@@ -33,6 +33,7 @@ export function createRowQuery (options: RowQueryOptions): RowQuery {
     databases = await openDatabases(settings.databases, app.log)
     app.addHook('onClose', async () => { await Promise.all(Array.from(databases.values(), (database) => database.close())) })
 
+    app.setReplySerializer((payload) => payload as string) // answers are text already, whatever the host app's serializer
     await app.register(errors)
     await app.register(requestId)
     await app.register(auth, { tokens })
@@ -47,10 +48,10 @@ export function createRowQuery (options: RowQueryOptions): RowQuery {
   }
 }
 
-/** The options, and Fastify's own prefix. */
-export type PluginOptions = RowQueryOptions & { prefix?: string }
+/** The options, and those that Fastify has for every plugin. */
+export type PluginOptions = RowQueryOptions & RegisterOptions
 
 /** `app.register(rowQuery, { prefix: '/api', databases: { … }, tokens: [ … ] })` */
-export const rowQuery: FastifyPluginAsync<PluginOptions> = fp(async (app: FastifyInstance, { prefix, ...options }: PluginOptions) => {
+export const rowQuery: FastifyPluginAsync<PluginOptions> = fp(async (app: FastifyInstance, { prefix, logLevel, logSerializers, ...options }: PluginOptions) => {
   await app.register(createRowQuery(options).plugin)
 }, META)

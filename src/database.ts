@@ -10,6 +10,8 @@ export interface Database {
   readonly dialect: Dialect
   /** @throws TABLE_NOT_FOUND; DATABASE_UNAVAILABLE while the catalog could not be read even once */
   getTable (name: string): Promise<Table>
+  /** All that is known of its tables. @throws DATABASE_UNAVAILABLE while the catalog could not be read even once */
+  getCatalog (): Catalog | Promise<Catalog>
   /** Reads the catalog again now. */
   refresh (): Promise<Catalog>
   close (): Promise<void>
@@ -38,6 +40,7 @@ export function createDatabase ({ name, dialect, refreshInterval, onRefreshError
       if (found === undefined) throw tableNotFound(table, name)
       return found
     },
+    getCatalog: store.current,
     refresh: store.refresh,
     async close () {
       store.stop()

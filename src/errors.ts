@@ -64,6 +64,18 @@ export const lockTimeout = define('LOCK_TIMEOUT', 503, 'A row was locked for too
 export const overloaded = define('OVERLOADED', 503, 'Too many requests are waiting for the database; nothing was changed')
 export const queryTimeout = define('QUERY_TIMEOUT', 504, 'The statement took too long and was ended; nothing was changed')
 
+/** The body of the answer that an error becomes. */
+export function refusalOf ({ code, message, details = [] }: ServiceError) {
+  return { success: false, data: {}, error: { code, message, details } }
+}
+
+/** Nobody foresaw it. */
+export const isBug = ({ statusCode }: ServiceError): boolean => statusCode === 500
+/** Not the client's fault: something is wrong with us or the database. */
+export const isTrouble = ({ statusCode }: ServiceError): boolean => statusCode >= 500
+/** Nothing was changed, and the same request may succeed a little later. */
+export const isTemporary = ({ statusCode }: ServiceError): boolean => statusCode === 503
+
 /** The same error, saying where in the body (or which constraint) as well. */
 export function withDetails (error: ServiceError, ...details: Detail[]): ServiceError {
   error.details = details

@@ -11,6 +11,23 @@ export interface Grant {
   readonly databases: 'all' | ReadonlyMap<string, 'all' | ReadonlySet<string>>
 }
 
+/** A grant as somebody writes it down: what an entry for a token says of it. */
+export interface GrantOptions {
+  readonly permissions: readonly Verb[]
+  /** Database to `"*"` or a list of tables; everywhere if left out. */
+  readonly databases?: Readonly<Record<string, '*' | readonly string[]>> | undefined
+}
+
+export function createGrant (name: string, { permissions, databases }: GrantOptions): Grant {
+  return {
+    name,
+    permissions: new Set(permissions),
+    databases: databases === undefined
+      ? 'all'
+      : new Map(Object.entries(databases).map(([database, tables]) => [database, tables === '*' ? 'all' : new Set(tables)]))
+  }
+}
+
 /** Whether the grant holds any permission anywhere in the database. Where it does not, the database must seem not to exist. */
 export function seesDatabase (grant: Grant, database: string): boolean {
   return grant.databases === 'all' || grant.databases.has(database)

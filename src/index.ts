@@ -1,8 +1,9 @@
-/** The package: a Fastify plugin, and what one needs to give it tokens. */
+/** The package: a Fastify plugin, what one needs to give it tokens. */
 import { rowQuery } from './app.ts'
 
-export { rowQuery }
-export type { PluginOptions } from './app.ts'
+export { createRowQuery, rowQuery } from './app.ts'
+export type { PluginOptions, RowQuery } from './app.ts'
 export type { DatabaseOptions, RowQueryOptions, TokenOptions } from '../schemas/options.ts'
+export { ServiceError } from './errors.ts'
 export { createToken, hashToken } from './tokens.ts'
 export default rowQuery

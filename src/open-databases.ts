@@ -20,10 +20,24 @@ export async function openDatabases (configs: readonly DatabaseConfig[], log: Fa
   const dialects = await openDialects(configs)
   const databases = await Promise.all(configs.map(async ({ name, refreshInterval }, index): Promise<[string, Database]> => {
     const database = createDatabase({ name, refreshInterval, onRefreshError, dialect: dialects[index] as Dialect })
-    await database.refresh().catch((error: unknown) => onRefreshError(error, name))
+    await atMost(START_TIME, database.refresh().catch((error: unknown) => onRefreshError(error, name)))
     return [name, database]
   }))
   return new Map(databases)
+}
+
+/** Fastify gives a plugin ten seconds to start. A catalog that takes longer is waited for by the requests that need it. */
+const START_TIME = 5000
+
+/** Waits for a promise that does not reject, but no longer than that. */
+function atMost (milliseconds: number, promise: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds)
+    promise.then(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
 }
 
 /** All of them or none, with a line for each that could not be opened. */
@@ -36,8 +50,8 @@ async function openDialects (configs: readonly DatabaseConfig[]): Promise<Dialec
 }
 
 /** @throws ConfigError where a SQLite file cannot be opened; a MySQL server is connected to later */
-export async function openDialect ({ name, address, pool, statementTimeout, resultLimit }: DatabaseConfig): Promise<Dialect> {
-  if (address.engine === 'mysql') return createMysqlDialect({ address: address.address, pool, statementTimeout, resultLimit })
+export async function openDialect ({ name, address, replicas, pool, statementTimeout, resultLimit }: DatabaseConfig): Promise<Dialect> {
+  if (address.engine === 'mysql') return createMysqlDialect({ address: address.address, replicas, pool, statementTimeout, resultLimit })
   const refuse = (reason: string) => new ConfigError([`databases.${name}.url: ${address.path} ${reason}`])
   // SQLite would make an empty file of a misspelt name.
   if (!existsSync(address.path)) throw refuse('does not exist')

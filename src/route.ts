@@ -1,9 +1,10 @@
 /** The one route: POST {prefix}/{database}/{table}. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { type Body, BodySchema } from '../schemas/body.ts'
+import { findPlaceRefusal, findVerbRefusal } from './admission.ts'
 import type { Database } from './database.ts'
-import { databaseNotFound, methodNotAllowed, notFound, permissionDenied, tableNotFound } from './errors.ts'
-import { seesDatabase, seesTable, type Grant } from './grant.ts'
+import { methodNotAllowed, notFound } from './errors.ts'
+import type { Grant } from './grant.ts'
 import type { FilterLimits } from './plan/filter-scope.ts'
 import { walkAgainIfMoved } from './walk.ts'
 
@@ -23,19 +24,16 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }
   // As below: by path alone, before the body is read.
   app.addHook('onRequest', (request, _reply, done) => done(request.is404 ? notFound() : undefined))
 
-  /** Refused by path alone, before the body is read: what the token holds nothing on must look like what is not there. */
   const find: onRequestHookHandler = (request, _reply, done) => {
-    const { database, table } = request.params as Params
-    const grant = request.rowQueryGrant as Grant
-    if (!databases.has(database) || !seesDatabase(grant, database)) return done(databaseNotFound(database))
-    done(seesTable(grant, database, table) ? undefined : tableNotFound(table, database))
+    done(findPlaceRefusal({ databases, grant: request.rowQueryGrant as Grant, ...request.params as Params }))
   }
 
   app.post<{ Params: Params, Body: Body }>(url, { schema: { body: BodySchema }, bodyLimit, onRequest: find }, async (request, reply) => {
     const { params, body } = request as RowRequest
     const grant = request.rowQueryGrant as Grant
-    if (!grant.permissions.has(body.verb)) throw permissionDenied(`The token does not have the permission ${body.verb}`)
-    const text = await walkAgainIfMoved({ database: databases.get(params.database) as Database, table: params.table, body, limits })
+    const refusal = findVerbRefusal(grant, body.verb)
+    if (refusal !== undefined) throw refusal
+    const text = await walkAgainIfMoved({ database: databases.get(params.database) as Database, table: params.table, body, limits, client: reply.raw })
     return reply.type('application/json; charset=utf-8').send(text)
   })
 

@@ -1,5 +1,6 @@
 /** The service as a server of its own: the plugin in a Fastify app that is set up for nothing else. */
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { METHODS, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { sendError } from '../plugins/errors.ts'
 import { requestId } from '../plugins/request-id.ts'
@@ -34,12 +35,39 @@ export async function createServer ({ options, prefix, logLevel, logStream }: Se
     },
     genReqId: ({ headers }) => requestId(headers),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    http: { requireHostHeader: false }, // checked below: Node's own refusal has no body
+    return503OnClosing: false, // what still comes in on an open connection is answered, and the connection closed
     frameworkErrors: answerOutside,
     clientErrorHandler: answerBrokenRequest
   })
-  app.setNotFoundHandler((request, reply) => answerOutside(notFound() as FastifyError, request, reply))
+  answerEverything(app)
+  endConnections(app)
   await app.register(rows.plugin, { prefix })
   return { app, rows }
+}
+
+/** What Fastify or Node would answer in a form of their own gets the envelope too. */
+function answerEverything (app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.setErrorHandler(answerOutside)
+  app.setNotFoundHandler((request, reply) => answerOutside(notFound() as FastifyError, request, reply))
+  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
+  // RFC 9110, section 10.1.1: an expectation that we do not know may be ignored
+  app.server.on('checkExpectation', (request, response) => { app.server.emit('request', request, response) })
+  app.addHook('onRequest', ({ raw, id }, reply, done) => {
+    reply.header('x-request-id', id)
+    done(raw.headers.host === undefined && raw.httpVersion === '1.1' ? invalidRequest('it has no Host header') : undefined)
+  })
+}
+
+/** A connection that is in use when the server closes ends with its answer: a client that would keep it open must not hold up the end. */
+function endConnections (app: FastifyInstance): void {
+  let closing = false
+  app.addHook('preClose', async () => { closing = true })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (closing) reply.header('connection', 'close')
+    done()
+  })
 }
 
 /** What never reaches the plugin's own handlers (a path that cannot be decoded, one outside the prefix) gets the same envelope. */
@@ -49,11 +77,17 @@ function answerOutside (error: FastifyError, request: FastifyRequest, reply: Fas
 }
 
 /** Bytes that are not HTTP: there is no request to answer, only a socket. */
-function answerBrokenRequest (error: Error, socket: Socket): void {
-  const { code, message } = invalidRequest('it could not be parsed')
+function answerBrokenRequest (error: Error, socket: Socket & { _httpMessage?: ServerResponse | null }): void {
+  // A whole request before them may be running still, and change rows: this must not pass for its answer.
+  const running = socket._httpMessage
+  if (running?.req.complete === true) {
+    running.once('close', () => { socket.destroy() })
+    return
+  }
+  const { code, message, statusCode } = invalidRequest('it could not be parsed')
   const body = JSON.stringify({ success: false, data: {}, error: { code, message, details: [] } })
   if (socket.writable) {
-    socket.end(`HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\nx-request-id: ${requestId({})}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`)
+    socket.end(`HTTP/1.1 ${statusCode} Bad Request\r\ncontent-type: application/json; charset=utf-8\r\nx-request-id: ${requestId({})}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`)
   } else {
     socket.destroy(error)
   }

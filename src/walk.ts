@@ -1,7 +1,7 @@
 /** What happens to a request once it is known who asks and what: the one way through the rooms. */
 import type { Body } from '../schemas/body.ts'
 import type { Database } from './database.ts'
-import { SchemaMoved } from './dialects/dialect.ts'
+import { SchemaMoved, type Client } from './dialects/dialect.ts'
 import { databaseUnavailable, tableNotFound } from './errors.ts'
 import { createPlan } from './plan/create-plan.ts'
 import type { FilterLimits } from './plan/filter-scope.ts'
@@ -13,14 +13,16 @@ export interface Walk {
   readonly table: string
   readonly body: Body
   readonly limits: FilterLimits
+  /** Whose going away ends the statement. */
+  readonly client?: Client
 }
 
 /** The text of the answer. @throws every refusal of the contract from 404 on */
-export async function walk ({ database, table: name, body, limits }: Walk): Promise<string | Buffer> {
+export async function walk ({ database, table: name, body, limits, client }: Walk): Promise<string | Buffer> {
   const table = await database.getTable(name)
   const plan = createPlan(body, table, limits)
   const query = compileQuery(plan, database.dialect.engine)
-  const result = await database.dialect.execute(query, plan)
+  const result = await database.dialect.execute(query, plan, client)
   return respond(plan, result)
 }
 

@@ -1,19 +1,27 @@
 /** What a person who starts the service reads. */
 
-export const noTokenNotice = 'no token is configured, so every request is refused: set API_TOKEN, or make one with "row-query token --name me --permissions select"'
+export const NO_TOKEN_NOTICE = `row-query: no token is configured, so every request is refused.
+row-query: Set API_TOKEN, or make one with "row-query token --name me --permissions select" and put its entry into the configuration file.
+`
 
-interface Banner { address: string, prefix: string, path: string, token: string }
+interface Banner {
+  readonly address: string
+  readonly prefix: string
+  readonly path: string
+  /** The token made for this start; undefined where tokens are configured, which are never printed. */
+  readonly token: string | undefined
+}
 
 /** The embedded demo: where it is, with what token, and three requests to paste. */
 export function demoBanner ({ address, prefix, path, token }: Banner): string {
   const curl = (table: string, body: object): string =>
-    `  curl -s ${address}${prefix}/demo/${table} -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`
+    `  curl -s ${address}${prefix}/demo/${table} -H "Authorization: Bearer ${token ?? '$API_TOKEN'}" -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`
   return `
 No database is configured, so this is the demo: a small shop in ${path}.
 Set DATABASE_URL=mysql://user:password@host/database to use your own.
 
   address  ${address}${prefix}/demo/{customers,products,orders,order_items}
-  token    ${token}
+  token    ${token ?? 'one that is configured; export it as API_TOKEN where you paste these lines'}
 
 Try it:
 

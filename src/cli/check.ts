@@ -1,10 +1,15 @@
 import { parseArgs } from 'node:util'
 import { createCatalog, type Table } from '../catalog/catalog.ts'
 import { loadConfig } from '../config/load.ts'
+import { ConfigError } from '../config/mistakes.ts'
 import { resolveSettings, type DatabaseConfig } from '../config/settings.ts'
 import { createShop } from '../demo/shop.ts'
+import type { Dialect } from '../dialects/dialect.ts'
 import { ServiceError } from '../errors.ts'
 import { openDialect } from '../open-databases.ts'
+
+/** With more time than connecting may take: what went wrong there is to be told. */
+const ONE_CONNECTION = { size: 1, queue: 1, wait: 60_000 }
 
 /** `row-query check`: whether every database answers, its tables, and what the account may do. 0 if all answer, else 1. */
 export async function check (args: string[]): Promise<number> {
@@ -21,22 +26,32 @@ export async function check (args: string[]): Promise<number> {
 }
 
 async function describe (config: DatabaseConfig): Promise<{ answers: boolean, text: string }> {
-  const dialect = await openDialect(config)
   try {
-    const catalog = createCatalog(await dialect.introspect(), Date.now())
-    const privileges = await dialect.privileges()
-    const lines = [...Array.from(catalog.tables.values(), describeTable), ...privileges.map((line) => `  account: ${line}`)]
-    return { answers: true, text: `${config.name}: answers, ${catalog.tables.size} tables and views\n${lines.map((line) => line + '\n').join('')}` }
+    return { answers: true, text: await describeDatabase(config.name, await openDialect({ ...config, pool: ONE_CONNECTION })) }
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error
-    return { answers: false, text: `${config.name}: does not answer (${error.reason ?? error.code})\n` }
+    return { answers: false, text: `${config.name}: does not answer (${reasonOf(error)})\n` }
+  }
+}
+
+function reasonOf (error: unknown): string {
+  if (error instanceof ConfigError) return error.message
+  if (error instanceof ServiceError) return error.reason ?? error.code
+  throw error
+}
+
+async function describeDatabase (name: string, dialect: Dialect): Promise<string> {
+  try {
+    const { tables } = createCatalog(await dialect.introspect(), Date.now())
+    const privileges = await dialect.privileges()
+    const lines = [...Array.from(tables.values(), describeTable), ...privileges.map((line) => `  account: ${line}`)]
+    return `${name}: answers, ${tables.size} tables and views\n${lines.map((line) => line + '\n').join('')}`
   } finally {
     await dialect.close()
   }
 }
 
 function describeTable ({ name, kind, columns, primaryKey }: Table): string {
-  const readOnly = [...columns.values()].filter((column) => !column.type.writable).map((column) => `${column.name} ${column.declaration}`)
+  const readOnly = [...columns.values()].filter((column) => !column.type.writable).map((column) => `${column.name} ${column.declaration}`.trimEnd())
   const key = primaryKey.length > 0 ? `, key ${primaryKey.join(', ')}` : ', no primary key'
   return `  ${name}: ${kind === 'view' ? 'view, ' : ''}${columns.size} columns${kind === 'view' ? '' : key}${readOnly.length > 0 ? `; not writable: ${readOnly.join(', ')}` : ''}`
 }

@@ -1,9 +1,7 @@
 #!/usr/bin/env node
 /** `row-query <command>`: what each command is, and nothing of how it works. */
 import { ConfigError } from '../config/mistakes.ts'
-import { check } from './check.ts'
-import { serve } from './serve.ts'
-import { token } from './token.ts'
+import { silenceSqliteWarning } from './sqlite-warning.ts'
 
 const HELP = `row-query: read and change rows of MySQL tables through one HTTP endpoint
 
@@ -16,26 +14,32 @@ Settings also come from DATABASE_URL, API_TOKEN, API_TOKEN_PERMISSIONS, ROW_QUER
 PATH_PREFIX. Without any, serve opens an embedded demo database.
 `
 
-const commands = new Map<string, (args: string[]) => Promise<number>>([
-  ['serve', serve],
-  ['token', token],
-  ['check', check]
+type Command = (args: string[]) => Promise<number>
+
+/** Loaded when asked for: making a token needs no server. */
+const commands = new Map<string, () => Promise<Command>>([
+  ['serve', async () => (await import('./serve.ts')).serve],
+  ['token', async () => (await import('./token.ts')).token],
+  ['check', async () => (await import('./check.ts')).check]
 ])
 
 async function main ([name = 'help', ...args]: string[]): Promise<number> {
-  if (['help', '--help', '-h'].includes(name) || args.includes('--help')) {
+  if (['help', '--help', '-h'].includes(name) || args.includes('--help') || args.includes('-h')) {
     process.stdout.write(HELP)
     return 0
   }
-  const command = commands.get(name)
-  if (command === undefined) throw new ConfigError([`"${name}" is no command; there are ${[...commands.keys()].join(', ')}`])
+  const load = commands.get(name)
+  if (load === undefined) throw new ConfigError([`"${name}" is no command; there are ${[...commands.keys()].join(', ')}`])
+  const command = await load()
   return command(args)
 }
 
+silenceSqliteWarning()
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {
-  if (!(error instanceof ConfigError) && !(error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')) throw error
-  process.stderr.write((error as Error).message.split('\n').map((line) => `row-query: ${line}\n`).join(''))
+  const { code, message } = error as { code?: string, message: string }
+  if (code !== 'ROW_QUERY_INVALID_CONFIG' && !code?.startsWith('ERR_PARSE_ARGS')) throw error
+  process.stderr.write(message.split('\n').map((line) => `row-query: ${line}\n`).join(''))
   process.exitCode = 2
 }

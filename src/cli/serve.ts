@@ -1,9 +1,12 @@
 import { parseArgs } from 'node:util'
 import closeWithGrace from 'close-with-grace'
+import type { FastifyInstance } from 'fastify'
+import { SERVER_DEFAULTS } from '../../schemas/options.ts'
 import { loadConfig } from '../config/load.ts'
+import { ConfigError } from '../config/mistakes.ts'
 import { createShop } from '../demo/shop.ts'
 import { createServer } from '../server.ts'
-import { demoBanner, noTokenNotice } from './banner.ts'
+import { demoBanner, NO_TOKEN_NOTICE } from './banner.ts'
 
 /** How long running requests may take to finish at shutdown, in milliseconds. */
 const SHUTDOWN_TIME = 10_000
@@ -12,13 +15,13 @@ const SHUTDOWN_TIME = 10_000
 export async function serve (args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { config: { type: 'string' }, host: { type: 'string' }, port: { type: 'string' } } })
   const { config, demo } = loadConfig(process.env, values)
-  const { host = '127.0.0.1', port = 3000, prefix = '/api', logLevel = 'info', ...options } = config
+  const { host, port, prefix, logLevel, ...options } = { ...SERVER_DEFAULTS, ...config }
   if (demo !== undefined) createShop(demo.path)
 
   const { app, rows } = await createServer({ options, prefix, logLevel })
-  const address = await app.listen({ host, port })
+  const address = await listen(app, host, port)
   if (demo !== undefined) process.stdout.write(demoBanner({ address, prefix, ...demo }))
-  if ((options.tokens ?? []).length === 0) app.log.warn(noTokenNotice)
+  if (options.tokens === undefined || options.tokens.length === 0) process.stderr.write(NO_TOKEN_NOTICE)
 
   process.on('SIGHUP', () => {
     rows.refresh().then(() => app.log.info('catalog read again'), () => app.log.warn('the catalog could not be read'))
@@ -28,4 +31,22 @@ export async function serve (args: string[]): Promise<number> {
     await app.close()
   })
   return 0
+}
+
+/** What the system calls it -> the setting at fault and why. */
+const listenErrors = new Map([
+  ['EADDRINUSE', 'port: another program listens there'],
+  ['EACCES', 'port: this account may not listen there'],
+  ['EADDRNOTAVAIL', 'host: this machine does not have that address'],
+  ['ENOTFOUND', 'host: there is no such host']
+])
+
+async function listen (app: FastifyInstance, host: string, port: number): Promise<string> {
+  try {
+    return await app.listen({ host, port })
+  } catch (error) {
+    await app.close()
+    const { code } = error as { code: string }
+    throw new ConfigError([`${listenErrors.get(code) ?? `host: cannot be listened on, ${code}`} (${host}, port ${port})`])
+  }
 }

@@ -13,75 +13,112 @@ export interface Flags { config?: string | undefined, host?: string | undefined,
 
 export interface Loaded {
   readonly config: Config
-  /** Set where nothing was configured: the embedded demo, and the token made for this start if there was none. */
-  readonly demo: { readonly path: string, readonly token: string } | undefined
+  /** Set where no database was configured: the embedded demo, and a token made for this start if no other was configured. */
+  readonly demo: { readonly path: string, readonly token: string | undefined } | undefined
 }
 
 /** Where the embedded database is kept, below the folder of the start. */
 export const DEMO_PATH = 'data/demo.db'
 
+/** Settings that come from elsewhere than the file as well, the strongest source first. */
+export const SOURCES: ReadonlyArray<readonly [setting: string, ...sources: string[]]> = [
+  ['host', '--host', 'HOST'],
+  ['port', '--port', 'PORT'],
+  ['prefix', 'PATH_PREFIX'],
+  ['logLevel', 'LOG_LEVEL']
+]
+
+/** What is being put together, with what went wrong so far and what a person calls each setting. */
+interface Draft {
+  readonly config: Record<string, unknown>
+  readonly mistakes: string[]
+  readonly names: Map<string, string>
+}
+
 /** Flags win over the environment, which wins over the file. @throws ConfigError */
 export function loadConfig (env: Environment, flags: Flags): Loaded {
-  const mistakes: string[] = []
-  const file = readConfigFile(flags.config ?? env['ROW_QUERY_CONFIG'], mistakes)
-  const config: Record<string, unknown> = { ...file }
-  const set = (name: string, value: unknown): void => { if (value !== undefined) config[name] = value }
-  set('host', flags.host ?? env['HOST'])
-  set('port', toPort(flags.port ?? env['PORT']))
-  set('prefix', env['PATH_PREFIX'])
-  set('logLevel', env['LOG_LEVEL'])
-  set('databases', addDatabase(file['databases'], env['DATABASE_URL'], mistakes))
-  set('tokens', addToken(file['tokens'], env, mistakes))
+  const given: Environment = { ...env, '--config': flags.config, '--host': flags.host, '--port': flags.port }
+  const draft: Draft = { config: {}, mistakes: [], names: new Map() }
+  readConfigFile(draft, given)
+  readSources(draft, given)
+  addDatabase(draft, env['DATABASE_URL'])
+  addToken(draft, env)
+  const demo = addDemo(draft)
+  const mistakes = [...draft.mistakes, ...findMistakes(ConfigSchema, draft.config, draft.names)]
   if (mistakes.length > 0) throw new ConfigError(mistakes)
-  if (config['databases'] === undefined && file['databases'] === undefined) return loadDemo(config, env)
-  return { config: check(config), demo: undefined }
+  return { config: draft.config as Config, demo }
 }
 
-function loadDemo (config: Record<string, unknown>, env: Environment): Loaded {
-  const token = env['API_TOKEN'] ?? createToken()
-  const tokens = config['tokens'] ?? [{ name: 'demo', sha256: hashToken(token), permissions: [...VERBS] }]
-  return { config: check({ ...config, tokens, databases: { demo: { url: `sqlite:${DEMO_PATH}` } } }), demo: { path: DEMO_PATH, token } }
-}
-
-function check (config: Record<string, unknown>): Config {
-  const mistakes = findMistakes(ConfigSchema, config)
-  if (mistakes.length > 0) throw new ConfigError(mistakes)
-  return config as Config
-}
-
-function readConfigFile (path: string | undefined, mistakes: string[]): Record<string, unknown> {
-  if (path === undefined) return {}
+function readConfigFile ({ config, mistakes }: Draft, given: Environment): void {
+  const source = ['--config', 'ROW_QUERY_CONFIG'].find((name) => given[name] !== undefined)
+  if (source === undefined) return
+  const path = given[source] as string
   try {
     const content: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    if (typeof content === 'object' && content !== null && !Array.isArray(content)) return content as Record<string, unknown>
-    mistakes.push(`ROW_QUERY_CONFIG: ${path} does not hold a JSON object`)
+    if (isObject(content)) Object.assign(config, content)
+    else mistakes.push(`${source}: ${path} does not hold a JSON object`)
   } catch (error) {
-    mistakes.push(`ROW_QUERY_CONFIG: ${path} ${error instanceof SyntaxError ? 'is not valid JSON' : 'cannot be read'}`)
+    mistakes.push(`${source}: ${path} ${error instanceof SyntaxError ? `is not valid JSON${placeOf(error)}` : 'cannot be read'}`)
   }
-  return {}
 }
 
-/** Text that is no number is left for the schema to name. */
-function toPort (text: string | undefined): unknown {
-  return text !== undefined && /^\d+$/.test(text) ? Number(text) : text
+/** Only the place: the rest of a parser's message quotes the file, in which there are secrets. */
+function placeOf ({ message }: SyntaxError): string {
+  const [place] = /line \d+ column \d+/.exec(message) ?? []
+  return place === undefined ? '' : `, ${place}`
 }
 
-function addDatabase (databases: unknown, url: string | undefined, mistakes: string[]): unknown {
-  if (url === undefined) return databases
+function readSources ({ config, names }: Draft, given: Environment): void {
+  for (const [setting, ...sources] of SOURCES) {
+    const source = sources.find((name) => given[name] !== undefined)
+    if (source === undefined) continue
+    config[setting] = setting === 'port' ? toPort(given[source] as string) : given[source]
+    names.set(setting, source)
+  }
+}
+
+/** Text that is no number is left for the schema to refuse. */
+function toPort (text: string): unknown {
+  return /^\d+$/.test(text) ? Number(text) : text
+}
+
+/** The database of DATABASE_URL, beside those of the file; with the other settings of the one of the same name. */
+function addDatabase ({ config, mistakes, names }: Draft, url: string | undefined): void {
+  const { databases = {} } = config
+  if (url === undefined || !isObject(databases)) return
   try {
-    return { ...databases as object, [databaseNameOf(parseDatabaseUrl(url))]: { url } }
+    const name = databaseNameOf(parseDatabaseUrl(url))
+    const known = databases[name] ?? {}
+    config['databases'] = { ...databases, [name]: isObject(known) ? { ...known, url } : known }
+    if (databases[name] === undefined) names.set(`databases.${name}`, 'DATABASE_URL')
   } catch (error) {
     mistakes.push(`DATABASE_URL: ${(error as Error).message}`)
-    return databases
   }
 }
 
-function addToken (tokens: unknown, env: Environment, mistakes: string[]): unknown {
-  const token = env['API_TOKEN']
-  const permissions = env['API_TOKEN_PERMISSIONS']?.split(',').map((permission) => permission.trim()) ?? [...VERBS]
-  const unknown = permissions.filter((permission) => !VERBS.includes(permission as Verb))
-  if (unknown.length > 0) mistakes.push(`API_TOKEN_PERMISSIONS: expected a list of ${VERBS.join(', ')}, not ${JSON.stringify(unknown.join(','))}`)
-  if (token === undefined) return tokens
-  if (!/^[\x21-\x7e]+$/.test(token)) mistakes.push('API_TOKEN: must be printable ASCII without spaces')
-  return [...(Array.isArray(tokens) ? tokens : []), { name: 'API_TOKEN', sha256: hashToken(token), permissions }]
+/** The token of API_TOKEN, beside those of the file. */
+function addToken ({ config, mistakes }: Draft, { API_TOKEN: token, API_TOKEN_PERMISSIONS: list }: Environment): void {
+  const permissions = [...new Set(list?.split(',').map((permission) => permission.trim()) ?? VERBS)]
+  const known = permissions.every((permission) => VERBS.includes(permission as Verb))
+  const fit = token === undefined || /^[\x21-\x7e]+$/.test(token)
+  if (!known) mistakes.push(`API_TOKEN_PERMISSIONS: must be a list of ${VERBS.join(', ')}, separated by commas`)
+  if (!fit) mistakes.push('API_TOKEN: must be printable ASCII without spaces, not empty')
+  if (list !== undefined && token === undefined) mistakes.push('API_TOKEN_PERMISSIONS: says nothing without API_TOKEN')
+  const { tokens = [] } = config
+  if (token === undefined || !known || !Array.isArray(tokens)) return
+  config['tokens'] = [...tokens, { name: 'API_TOKEN', sha256: hashToken(token), permissions }]
+}
+
+/** Where no database is configured there is the demo to try. */
+function addDemo ({ config }: Draft): Loaded['demo'] {
+  if (config['databases'] !== undefined) return undefined
+  config['databases'] = { demo: { url: `sqlite:${DEMO_PATH}` } }
+  if (config['tokens'] !== undefined) return { path: DEMO_PATH, token: undefined }
+  const token = createToken()
+  config['tokens'] = [{ name: 'demo', sha256: hashToken(token), permissions: [...VERBS] }]
+  return { path: DEMO_PATH, token }
+}
+
+function isObject (value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,15 +1,17 @@
 /** Options as somebody wrote them -> settings as the program uses them: checked whole, every default filled in. */
 import { OptionsSchema, type DatabaseOptions, type RowQueryOptions, type TokenOptions } from '../../schemas/options.ts'
+import type { MysqlAddress } from '../dialects/mysql/options.ts'
 import type { PoolLimits } from '../dialects/mysql/pool.ts'
-import type { Grant } from '../grant.ts'
+import { createGrant } from '../grant.ts'
 import type { FilterLimits } from '../plan/filter-scope.ts'
 import type { StoredToken } from '../tokens.ts'
-import { parseDatabaseUrl, type Address } from './database-url.ts'
+import { parseDatabaseUrl, parseReplicaUrl, type Address } from './database-url.ts'
 import { ConfigError, findMistakes } from './mistakes.ts'
 
 export interface DatabaseConfig {
   readonly name: string
   readonly address: Address
+  readonly replicas: readonly MysqlAddress[]
   readonly pool: PoolLimits
   readonly statementTimeout: number
   readonly resultLimit: number
@@ -30,7 +32,7 @@ export function resolveSettings (options: unknown): Settings {
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   const { databases, tokens = [], bodyLimit = 1_048_576, limits = {}, rateLimit } = options as RowQueryOptions
   const settings: Settings = {
-    databases: Object.entries(databases).flatMap(([name, database]) => collect(mistakes, `databases.${name}.url: `, () => toDatabase(name, database))),
+    databases: Object.entries(databases).flatMap(([name, database]) => toDatabase(mistakes, name, database)),
     tokens: tokens.flatMap((token, index) => collect(mistakes, `tokens.${index}.`, () => toToken(token, databases))),
     bodyLimit,
     limits: { depth: limits.filterDepth ?? 32, conditions: limits.filterConditions ?? 256, values: limits.filterValues ?? 10_000 },
@@ -60,29 +62,28 @@ function collect<T> (mistakes: string[], begin: string, make: () => T): T[] {
   }
 }
 
-function toDatabase (name: string, { url, pool = {}, statementTimeout = 10_000, resultLimit = 67_108_864, refreshInterval = 60_000 }: DatabaseOptions): DatabaseConfig {
-  return {
+function toDatabase (mistakes: string[], name: string, { url, replicas = [], pool = {}, statementTimeout = 10_000, resultLimit = 67_108_864, refreshInterval = 60_000 }: DatabaseOptions): DatabaseConfig[] {
+  const place = `databases.${name}`
+  const [address] = collect(mistakes, `${place}.url: `, () => parseDatabaseUrl(url))
+  const copies = replicas.flatMap((replica, index) => collect(mistakes, `${place}.replicas.${index}: `, () => parseReplicaUrl(replica)))
+  if (address === undefined) return []
+  if (address.engine === 'sqlite' && replicas.length > 0) mistakes.push(`${place}.replicas: are for mysql:// and mariadb:// alone`)
+  return [{
     name,
-    address: parseDatabaseUrl(url),
+    address,
+    replicas: copies,
     pool: { size: pool.size ?? 10, queue: pool.queue ?? 500, wait: pool.wait ?? 5000 },
     statementTimeout,
     resultLimit,
     refreshInterval
-  }
+  }]
 }
 
 function toToken ({ name, sha256, permissions, databases, expires }: TokenOptions, known: RowQueryOptions['databases']): StoredToken {
   const stranger = Object.keys(databases ?? {}).find((database) => !Object.hasOwn(known, database))
   if (stranger !== undefined) throw new Error(`databases.${stranger}: is not configured; there are ${Object.keys(known).join(', ')}`)
   const expiresAt = expires === undefined ? undefined : parseExpiry(expires)
-  const grant: Grant = {
-    name,
-    permissions: new Set(permissions),
-    databases: databases === undefined
-      ? 'all'
-      : new Map(Object.entries(databases).map(([database, tables]) => [database, tables === '*' ? 'all' : new Set(tables)]))
-  }
-  return { sha256, grant, expiresAt }
+  return { sha256, grant: createGrant(name, { permissions, databases }), expiresAt }
 }
 
 const EXPIRY = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/

@@ -15,6 +15,7 @@ const MAX_WORK = 100_000
 type Truth = boolean | null
 
 export function matchesEveryRow (condition: Condition): boolean {
+  if (namesOneValue(condition)) return false
   const leaves = leavesOf(condition)
   const columns = Array.from(Map.groupBy(leaves, (leaf) => leaf.column), ([column, leaves]) => ({ column, kinds: kindsOf(column, leaves) }))
   const row = new Map<Column, Kind>()
@@ -31,6 +32,11 @@ export function matchesEveryRow (condition: Condition): boolean {
     })
   }
   return holdsFrom(0)
+}
+
+/** The usual filter, by one value of a column, needs no further thought: no type has but one value. */
+function namesOneValue (condition: Condition): boolean {
+  return condition.kind === 'and' ? condition.conditions.some(namesOneValue) : condition.kind === 'compare' && condition.operator === '='
 }
 
 function leavesOf (condition: Condition): Leaf[] {

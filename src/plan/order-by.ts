@@ -3,7 +3,7 @@ import { invalidOrderBy } from '../errors.ts'
 import { at, getColumn } from './columns.ts'
 import type { Order } from './plan.ts'
 
-const TERM = /^(.*?)(?:\s+(asc|desc))?$/is
+const DIRECTION = /\s(asc|desc)$/i
 /** What looks like a name is answered as a column that is not there; anything else as a mistake of form. */
 const NAME = /^[\p{L}\p{M}\p{N}_$]+$/u
 
@@ -16,10 +16,10 @@ export function planOrder (orderBy: string, table: Table): Order[] {
 }
 
 function planTerm (term: string, table: Table): Order {
-  const [, name = '', direction = 'asc'] = TERM.exec(term) as RegExpExecArray
-  const column = findColumn(table, term, name)
+  const direction = DIRECTION.exec(term)?.[1]
+  const column = findColumn(table, term, direction === undefined ? term : term.slice(0, -direction.length).trimEnd())
   if (column.type.comparison === 'none' || column.type.structured) throw refuse(`names "${column.name}", whose type has no order`)
-  return { column, direction: direction.toLowerCase() === 'desc' ? 'desc' : 'asc' }
+  return { column, direction: direction?.toLowerCase() === 'desc' ? 'desc' : 'asc' }
 }
 
 function findColumn (table: Table, term: string, name: string): Column {

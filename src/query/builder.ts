@@ -5,8 +5,8 @@
  * like any other, and no text of a request can become an identifier.
  */
 import {
-  DummyDriver, Kysely, MysqlAdapter, MysqlQueryCompiler, OperationNodeTransformer, SqliteAdapter, SqliteQueryCompiler,
-  type Compilable, type DialectAdapter, type IdentifierNode, type QueryCompiler
+  createQueryId, MysqlQueryCompiler, NOOP_QUERY_EXECUTOR, OperationNodeTransformer, QueryCreator, SqliteQueryCompiler, type IdentifierNode, type QueryCompiler,
+  type RootOperationNode
 } from 'kysely'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Parameter } from '../types/column-type.ts'
@@ -29,8 +29,6 @@ export type ColumnToken = `c${number}`
 /** Any table of any database, as Kysely sees it. */
 export interface Rows { t: Record<ColumnToken, Parameter> }
 
-type Parts = Readonly<{ adapter: new () => DialectAdapter, compiler: new () => QueryCompiler }>
-
 /** Stands for a parameter while a statement is built. No identifier can hold it in either engine, as one may hold `?`. */
 const PLACEHOLDER = '\0'
 
@@ -42,21 +40,13 @@ class SqlitePieces extends SqliteQueryCompiler {
   protected override getCurrentParameterPlaceholder (): string { return PLACEHOLDER }
 }
 
-const parts: Readonly<Record<Engine, Parts>> = {
-  mysql: { adapter: MysqlAdapter, compiler: MysqlPieces },
-  sqlite: { adapter: SqliteAdapter, compiler: SqlitePieces }
-}
-
-/** What Kysely made of a query. */
-export function toQuery (query: Compilable): Query {
-  const { sql, parameters } = query.compile()
-  const pieces = sql.split(PLACEHOLDER)
-  return { sql: pieces.join('?'), pieces, parameters: parameters as Parameter[] }
-}
+const compilers: Readonly<Record<Engine, QueryCompiler>> = { mysql: new MysqlPieces(), sqlite: new SqlitePieces() }
 
 /** A builder for one table; `token` gives the name that a column has in it. */
 export interface TableBuilder {
-  readonly db: Kysely<Rows>
+  readonly db: QueryCreator<Rows>
+  /** What Kysely makes of what was built. */
+  readonly toQuery: (built: { toOperationNode (): RootOperationNode }) => Query
   readonly token: (column: Column) => ColumnToken
   /** The column's place in its table. */
   readonly place: (column: Column) => number
@@ -74,23 +64,16 @@ export function builderFor (engine: Engine, table: Table): TableBuilder {
 }
 
 function createBuilder (engine: Engine, table: Table): TableBuilder {
-  const { adapter: Adapter, compiler: Compiler } = parts[engine]
   const places = new Map(table.columnList.map((column, index): [Column, number] => [column, index]))
   const token = (column: Column): ColumnToken => `c${places.get(column) as number}`
-  const names = new Map<string, string>([['t', table.name], ...table.columnList.map((column): [string, string] => [token(column), column.name])])
-  const db = new Kysely<Rows>({
-    dialect: {
-      createAdapter: () => new Adapter(),
-      createDriver: () => new DummyDriver(),
-      createIntrospector: () => { throw new Error('the catalog introspects') },
-      createQueryCompiler: () => new Compiler()
-    },
-    plugins: [{
-      transformQuery: ({ node }) => new Names(names).transformNode(node),
-      transformResult: async ({ result }) => result
-    }]
-  })
-  return { db, token, place: (column) => places.get(column) as number, statements: new Map() }
+  const names = new Names(new Map([['t', table.name], ...table.columnList.map((column): [string, string] => [token(column), column.name])]))
+  const toQuery: TableBuilder['toQuery'] = (built) => {
+    const { sql, parameters } = compilers[engine].compileQuery(names.transformNode(built.toOperationNode()), createQueryId())
+    const pieces = sql.split(PLACEHOLDER)
+    return { sql: pieces.join('?'), pieces, parameters: parameters as Parameter[] }
+  }
+  const db = new QueryCreator<Rows>({ executor: NOOP_QUERY_EXECUTOR })
+  return { db, toQuery, token, place: (column) => places.get(column) as number, statements: new Map() }
 }
 
 /** Puts the identifiers of one table in the place of the tokens; any other is one of our own. */

@@ -1,5 +1,5 @@
 import type { SelectPlan } from '../plan/plan.ts'
-import { builderFor, toQuery, type Engine, type Query } from './builder.ts'
+import { builderFor, type Engine, type Query } from './builder.ts'
 import { compileCondition, wrap } from './conditions.ts'
 
 /**
@@ -15,5 +15,5 @@ export function compileSelect (plan: SelectPlan, engine: Engine): Query {
   }
   if (plan.condition.kind !== 'constant' || !plan.condition.value) query = query.where(compileCondition(plan.condition, builder))
   for (const { column, direction } of plan.order) query = query.orderBy(`t.${builder.token(column)}`, direction)
-  return toQuery(query.limit(plan.limit))
+  return builder.toQuery(query.limit(plan.limit))
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { UpdatePlan } from '../plan/plan.ts'
-import { builderFor, toQuery, type Engine, type Query } from './builder.ts'
+import { builderFor, type Engine, type Query } from './builder.ts'
 import { bind, compileCondition } from './conditions.ts'
 
 /**
@@ -9,7 +9,7 @@ import { bind, compileCondition } from './conditions.ts'
  */
 export function compileUpdate ({ table, assignments, condition }: UpdatePlan, engine: Engine): Query {
   const builder = builderFor(engine, table)
-  const { db, token } = builder
+  const { db, toQuery, token } = builder
   const row = Object.fromEntries(assignments.map(({ column, parameter }) => [token(column), bind(parameter, column.type.stored)]))
   const update = db.updateTable('t').set(row).where(compileCondition(condition, builder))
   if (engine === 'mysql') return toQuery(update)

@@ -1,60 +1,13 @@
 /** Rows -> the whole answer to a select, as bytes. Fed cell by cell by the MySQL dialect's own command, or row by row. */
 import type { Column } from '../catalog/catalog.ts'
-import type { ByteForm, DriverValue } from '../types/column-type.ts'
+import type { DriverValue } from '../types/column-type.ts'
+import { writers, type CellWriter } from './cells.ts'
 import { Output } from './output.ts'
 
 const HEAD = '{"success":true,"data":{"rows":['
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const FIRST_PRINTABLE = 0x20
 const NULL = Buffer.from('null')
-const T = 0x54
-const Z = 0x5a
-/** Where the space between day and time stands: `2026-11-20 10:15:00`. */
-const BETWEEN_DAY_AND_TIME = 10
-/** Texts longer than this are escaped by the platform, which is faster on them than a loop. */
-const LONG_TEXT = 512
-
-/** How a cell's bytes become JSON; anything else by the type's own `write`. */
-type CellWriter = (output: Output, bytes: Buffer, start: number, end: number) => void
-
-const writers: Readonly<Record<ByteForm, CellWriter>> = {
-  plain: (output, bytes, start, end) => output.copy(bytes, start, end),
-  quoted: writeQuoted,
-  text: writeText,
-  moment: (output, bytes, start, end) => {
-    const at = output.length + 1 + BETWEEN_DAY_AND_TIME
-    writeQuoted(output, bytes, start, end)
-    output.bytes[at] = T
-  },
-  instant: (output, bytes, start, end) => {
-    writers.moment(output, bytes, start, end)
-    output.reserve(1)
-    output.bytes[output.length - 1] = Z
-    output.byte(QUOTE)
-  }
-}
-
-function writeQuoted (output: Output, bytes: Buffer, start: number, end: number): void {
-  output.reserve(end - start + 2)
-  output.byte(QUOTE)
-  output.copy(bytes, start, end)
-  output.byte(QUOTE)
-}
-
-/** UTF-8 in quotes. Most texts need no escape and are copied; the others are left to JSON.stringify. */
-function writeText (output: Output, bytes: Buffer, start: number, end: number): void {
-  if (end - start > LONG_TEXT || needsEscape(bytes, start, end)) output.text(JSON.stringify(bytes.toString('utf8', start, end)))
-  else writeQuoted(output, bytes, start, end)
-}
-
-function needsEscape (bytes: Buffer, start: number, end: number): boolean {
-  for (let index = start; index < end; index++) {
-    const byte = bytes[index] as number
-    if (byte < FIRST_PRINTABLE || byte === QUOTE || byte === BACKSLASH) return true
-  }
-  return false
-}
+/** Bytes up to which an answer is cheaper to send as a string. */
+const SHORT_ANSWER = 16_384
 
 export class RowWriter {
   readonly #output = new Output()
@@ -109,9 +62,11 @@ export class RowWriter {
     this.endRow()
   }
 
-  finish (): Buffer {
+  /** The answer. A short one as a string: Node sends that together with the headers, in one write. */
+  finish (): Buffer | string {
     this.#output.text(`],"count":${this.count}}}`)
-    return this.#output.toBuffer()
+    const bytes = this.#output.toBuffer()
+    return bytes.length <= SHORT_ANSWER ? bytes.toString() : bytes
   }
 
   #key (index: number): void {

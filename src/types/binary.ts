@@ -14,13 +14,13 @@ export function readBase64 (value: unknown): Buffer {
 /** BINARY(n), VARBINARY and the BLOBs. `padded`: BINARY fills up with zero bytes, in a condition too. */
 export function binaryType ({ bytes, padded }: { bytes: number | null, padded: boolean }): ColumnType {
   return createType({
-    schema: Type.String({ contentEncoding: 'base64' }),
+    schema: Type.String({ title: 'Bytes', contentEncoding: 'base64', description: 'Bytes in base64.', examples: ['AA=='] }),
     read: (value) => {
       const given = readBase64(value)
       if (bytes !== null && given.length > bytes) throw new ValueRefused(`is longer than ${bytes} bytes`)
       return padded && bytes !== null && given.length < bytes ? Buffer.concat([given], bytes) : given
     },
-    write: (value) => `"${Buffer.isBuffer(value) ? value.toString('base64') : Buffer.from(value as Uint8Array).toString('base64')}"`,
+    write: (value) => `"${(value as Buffer).toString('base64')}"`,
     order: (a, b) => Buffer.compare(a as Buffer, b as Buffer)
   })
 }

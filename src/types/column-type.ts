@@ -90,5 +90,5 @@ export function expected (what: string): ValueRefused {
 
 /** The bytes of a driver value as text: MySQL's numbers, dates and the like are ASCII, its strings UTF-8. */
 export function textOf (value: DriverValue): string {
-  return Buffer.isBuffer(value) ? value.toString() : String(value)
+  return (value as Buffer).toString()
 }

@@ -9,8 +9,12 @@ const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,5}))?$/
 /** No exponent can move the point further than this in a number that fits a column of at most 65 digits. */
 const MAX_SHIFT = 400
 
+/** Longer texts are taken for no numbers: none fits a column, and looking for outer zeros would take time without end. */
+const MAX_LENGTH = 400
+
 /** Reads the text of a number, with or without an exponent, exactly; undefined where it is not one. */
 export function parseDigits (text: string): Digits | undefined {
+  if (text.length > MAX_LENGTH) return undefined
   const [, sign, whole = '', fraction = '', exponent = '0'] = NUMBER.exec(text) ?? []
   if (sign === undefined) return undefined
   const digits = whole + fraction
@@ -49,8 +53,8 @@ export function decimalSchema ({ precision, scale, unsigned }: DecimalBounds) {
   const fraction = scale > 0 ? `(\\.\\d{1,${scale}})?` : ''
   return Type.Union([
     Type.String({ format: 'decimal', pattern: `^${unsigned ? '' : '-?'}${whole}${fraction}$` }),
-    Type.Number()
-  ])
+    Type.Number({ writeOnly: true })
+  ], { title: 'Decimal', examples: [(precision > scale ? '1' : '0') + (scale > 0 ? '.' + '5'.padEnd(scale, '0') : '')] })
 }
 
 /**

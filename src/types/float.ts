@@ -17,10 +17,13 @@ export function doubleParameter (number: number): Value {
   return Object.is(number, -0) ? '-0' : number
 }
 
+const numberSchema = (format: 'float' | 'double', unsigned: boolean) =>
+  Type.Number({ title: 'Number', format, ...(unsigned && { minimum: 0 }), examples: [1.5] })
+
 /** DOUBLE and REAL: the server's own text reads back as the same value. */
 export function doubleType (unsigned: boolean, zerofill = false): ColumnType {
   return createType({
-    schema: Type.Number(unsigned ? { minimum: 0 } : {}),
+    schema: numberSchema('double', unsigned),
     read: (value) => doubleParameter(signed(readDouble(value), unsigned)),
     write: (value) => withoutZerofill(textOf(value)),
     byteForm: zerofill ? undefined : 'plain',
@@ -34,7 +37,7 @@ export function doubleType (unsigned: boolean, zerofill = false): ColumnType {
  */
 export function floatType (unsigned: boolean): ColumnType {
   return createType({
-    schema: Type.Number(unsigned ? { minimum: 0 } : {}),
+    schema: numberSchema('float', unsigned),
     read: (value) => {
       const float = Math.fround(signed(readDouble(value), unsigned))
       if (!Number.isFinite(float)) throw new ValueRefused('is too large for a FLOAT')

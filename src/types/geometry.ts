@@ -11,6 +11,20 @@ interface GeometryBounds {
   srid: number | null
 }
 
+const line = [[0, 0], [1, 1]]
+const ring = [[0, 0], [1, 0], [1, 1], [0, 0]]
+
+/** One of each GeoJSON type, for documents. */
+const examples: ReadonlyMap<string, object> = new Map(Object.entries({
+  Point: { coordinates: [0, 0] },
+  LineString: { coordinates: line },
+  Polygon: { coordinates: [ring] },
+  MultiPoint: { coordinates: line },
+  MultiLineString: { coordinates: [line] },
+  MultiPolygon: { coordinates: [[ring]] },
+  GeometryCollection: { geometries: [] }
+}).map(([type, rest]) => [type, { type, ...rest }]))
+
 /**
  * Geometry as GeoJSON. An SRID that the column does not say itself stands in the member `crs`, as MySQL's own ST_AsGeoJSON writes it;
  * without one it is the column's, else 0. Longitude comes first, as GeoJSON and MySQL's stored form have it.
@@ -19,7 +33,12 @@ export function geometryType ({ only, srid: own }: GeometryBounds): ColumnType {
   const usual = own ?? 0
   const types = only === null ? GEOMETRY_TYPES : [only]
   return createType({
-    schema: Type.Object({ type: Type.String({ enum: [...types] }) }, { additionalProperties: true, description: 'GeoJSON geometry (RFC 7946)' }),
+    schema: Type.Object({ type: Type.String({ enum: [...types] }) }, {
+      title: 'Geometry',
+      additionalProperties: true,
+      description: 'GeoJSON geometry (RFC 7946).',
+      examples: [examples.get(types[0] as string)]
+    }),
     read: (value) => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) throw expected('a GeoJSON object')
       const { crs, ...geometry } = value as { crs?: unknown, type?: unknown }

@@ -24,11 +24,12 @@ export function readInteger (value: unknown, { min, max }: IntegerBounds): bigin
   return number
 }
 
-/** JSON Schema bounds are JSON numbers: beyond 2^53 they are left out rather than rounded. */
+/** JSON Schema bounds are JSON numbers: beyond 2^53 they are left out rather than rounded. The format is for those who generate clients. */
 function integerSchema ({ min, max }: IntegerBounds) {
   const number = (bound: bigint): number | undefined => Number.isSafeInteger(Number(bound)) ? Number(bound) : undefined
   const [minimum, maximum] = [number(min), number(max)]
-  return Type.Integer({ ...(minimum !== undefined && { minimum }), ...(maximum !== undefined && { maximum }) })
+  const format = max < 1n << 31n ? 'int32' : 'int64'
+  return Type.Integer({ title: 'Integer', format, ...(minimum !== undefined && { minimum }), ...(maximum !== undefined && { maximum }), examples: [1] })
 }
 
 /** TINYINT to BIGINT: all 64 bits exact in the text of the answer, and in the statement as digits. */
@@ -49,7 +50,7 @@ export function tinyBoolType (unsigned: boolean): ColumnType {
   const integer = integerType(8, unsigned)
   return createType({
     ...integer,
-    schema: Type.Union([integer.schema, Type.Boolean()]),
+    schema: Type.Union([integer.schema, Type.Boolean({ writeOnly: true })], { title: 'Boolean', examples: [true] }),
     read: (value): Value => typeof value === 'boolean' ? BigInt(value) : integer.read(value)
   })
 }
@@ -57,7 +58,7 @@ export function tinyBoolType (unsigned: boolean): ColumnType {
 /** YEAR: 0 or 1901 to 2155 as numbers; MySQL would take 1 to 99 for a year of this or the last century. */
 export function yearType (): ColumnType {
   return createType({
-    schema: Type.Union([Type.Literal(0), Type.Integer({ minimum: 1901, maximum: 2155 })]),
+    schema: Type.Integer({ title: 'Integer', format: 'int32', minimum: 0, maximum: 2155, description: 'A year from 1901 to 2155, or 0.', examples: [2026] }),
     read: (value) => {
       const year = readInteger(value, { min: 0n, max: 2155n })
       if (year > 0n && year < 1901n) throw new ValueRefused('must be 0 or from 1901 to 2155')
@@ -73,7 +74,9 @@ export function bitType (length: number): ColumnType {
   const pattern = new RegExp(`^[01]{1,${length}}$`)
   const show = (bits: bigint): string => length === 1 ? String(bits === 1n) : `"${bits.toString(2).padStart(length, '0')}"`
   return createType({
-    schema: length === 1 ? Type.Boolean() : Type.String({ pattern: `^[01]{${length}}$` }),
+    schema: length === 1
+      ? Type.Boolean({ title: 'Bit', examples: [true] })
+      : Type.String({ title: 'Bits', pattern: `^[01]{1,${length}}$`, description: 'Bits, the most significant first.', examples: ['1'.padStart(length, '0')] }),
     read: (value) => {
       if (length === 1) {
         if (typeof value !== 'boolean') throw expected('true or false')

@@ -16,7 +16,7 @@ interface JsonOptions {
 /** JSON: the value itself going out, any JSON value coming in. How it is compared depends on the engine. */
 export function jsonType ({ checkNumber = () => {}, ...sql }: JsonOptions): ColumnType {
   return createType({
-    schema: Type.Unknown(),
+    schema: Type.Unknown({ title: 'Json', description: 'Any JSON value.', examples: [{ key: 'value' }] }),
     read: (value) => {
       check(value, 0, checkNumber)
       return JSON.stringify(value)

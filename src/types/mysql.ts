@@ -20,11 +20,13 @@ const UUID_TEXT = /^([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?
 const UUID = formType({
   name: 'a UUID',
   format: 'uuid',
+  title: 'Uuid',
+  example: '123e4567-e89b-12d3-a456-426655440000',
   isValid: (text) => UUID_TEXT.test(text),
   normal: (text) => text.toLowerCase().replace(UUID_TEXT, '$1-$2-$3-$4-$5')
 })
-const INET4 = formType({ name: 'an IPv4 address', format: 'ipv4', isValid: isIPv4 })
-const INET6 = formType({ name: 'an IPv6 address', format: 'ipv6', isValid: (text) => isIPv6(text) && !text.includes('%') })
+const INET4 = formType({ name: 'an IPv4 address', format: 'ipv4', title: 'Ipv4', example: '192.0.2.1', isValid: isIPv4 })
+const INET6 = formType({ name: 'an IPv6 address', format: 'ipv6', title: 'Ipv6', example: '2001:db8::1', isValid: (text) => isIPv6(text) && !text.includes('%') })
 
 const isUnsigned = (facts: TypeFacts): boolean => / unsigned/i.test(facts.declaration)
 const isZerofill = (facts: TypeFacts): boolean => / zerofill/i.test(facts.declaration)

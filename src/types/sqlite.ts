@@ -19,7 +19,8 @@ const EXACT_DIGITS = 15
 /** A value by what it is. */
 function writeNative (value: DriverValue): string {
   if (typeof value === 'bigint') return String(value)
-  if (typeof value === 'number') return jsonNumber(value)
+  // SQLite's 9e999 is infinite; JSON has no such number.
+  if (typeof value === 'number') return Number.isFinite(value) ? jsonNumber(value) : JSON.stringify(String(value))
   if (typeof value === 'string') return JSON.stringify(value)
   return `"${Buffer.from(value).toString('base64')}"`
 }

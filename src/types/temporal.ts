@@ -2,9 +2,9 @@ import { Type } from '@sinclair/typebox'
 import { createType, expected, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
 
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/
-const TIME = /^(-?)(\d{2,3}):([0-5]\d):([0-5]\d)(?:\.(\d+))?$/
-const DATETIME = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d+))?$/
-const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d+))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+const TIME = /^(-?)(\d{2,3}):([0-5]\d):([0-5]\d)(?:\.(\d{1,30}))?$/
+const DATETIME = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,30}))?$/
+const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,30}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
 /**
  * A day of the calendar. Parts that are zero are let through: MySQL keeps such dates (manual, "The DATE, DATETIME, and
@@ -40,7 +40,7 @@ function secondsOf (time: string): number {
 
 export function dateType (): ColumnType {
   return createType({
-    schema: Type.String({ format: 'date' }),
+    schema: Type.String({ title: 'Date', format: 'date', examples: ['2026-11-20'] }),
     read: (value) => {
       if (typeof value !== 'string' || !isDay(value)) throw expected('a date such as 2026-11-20')
       return value
@@ -54,7 +54,7 @@ export function dateType (): ColumnType {
 /** TIME: a duration as much as a time of day, from -838:59:59 to 838:59:59. */
 export function timeType (precision: Precision): ColumnType {
   return createType({
-    schema: Type.String({ pattern: '^-?\\d{2,3}:[0-5]\\d:[0-5]\\d(\\.\\d{1,6})?$' }),
+    schema: Type.String({ title: 'Time', pattern: '^-?\\d{2,3}:[0-5]\\d:[0-5]\\d(\\.\\d{1,6})?$', description: 'A time from -838:59:59 to 838:59:59.', examples: ['10:15:00'] }),
     read: (value) => {
       const match = typeof value === 'string' ? TIME.exec(value) : null
       if (match === null) throw expected('a time such as -12:30:00.5')
@@ -72,7 +72,12 @@ export function timeType (precision: Precision): ColumnType {
 /** DATETIME: no offset, the column has none. */
 export function datetimeType (precision: Precision): ColumnType {
   return createType({
-    schema: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,6})?$' }),
+    schema: Type.String({
+      title: 'DateTime',
+      pattern: '^\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,6})?$',
+      description: 'A date and time without an offset.',
+      examples: ['2026-11-20T10:15:00']
+    }),
     read: (value) => {
       const match = typeof value === 'string' ? DATETIME.exec(value) : null
       if (match === null || !isDay(match[1] as string)) throw expected('a date and time without an offset, such as 2026-11-20T10:15:00.123')
@@ -92,7 +97,7 @@ const ZERO = '0000-00-00 00:00:00'
 /** TIMESTAMP: a moment. RFC 3339 with any offset coming in, UTC going out; the session runs at +00:00. */
 export function timestampType (precision: Precision): ColumnType {
   return createType({
-    schema: Type.String({ format: 'date-time' }),
+    schema: Type.String({ title: 'Timestamp', format: 'date-time', examples: ['2026-11-20T10:15:00Z'] }),
     read: (value) => {
       const match = typeof value === 'string' ? TIMESTAMP.exec(value) : null
       if (match === null || !isDay(match[1] as string)) throw expected('a time with an offset (RFC 3339), such as 2026-11-20T10:15:00.123Z')

@@ -14,7 +14,7 @@ export function readString (value: unknown): string {
 /** CHAR, VARCHAR and the TEXTs: compared by the column's own collation. Characters are code points, as MySQL counts them. */
 export function textType ({ characters, bytes }: TextBounds): ColumnType {
   return createType({
-    schema: Type.String(characters === null ? {} : { maxLength: characters }),
+    schema: Type.String({ title: 'Text', ...(characters !== null && { maxLength: characters }), examples: ['text'.slice(0, characters ?? undefined)] }),
     read: (value) => {
       const text = readString(value)
       if (characters !== null && text.length > characters && codePoints(text) > characters) throw new ValueRefused(`is longer than ${characters} characters`)
@@ -39,7 +39,7 @@ function codePoints (text: string): number {
 export function enumType (members: readonly string[]): ColumnType {
   const findMember = createFindMember(members)
   return createType({
-    schema: Type.String({ enum: [...members] }),
+    schema: Type.String({ enum: [...members], examples: members.slice(0, 1) }),
     read: (value) => {
       const member = readString(value)
       if (member !== '' && findMember(member) === undefined) throw expected('one of ' + quoted(members))
@@ -55,7 +55,7 @@ export function enumType (members: readonly string[]): ColumnType {
 export function setType (members: readonly string[]): ColumnType {
   const findMember = createFindMember(members)
   return createType({
-    schema: Type.Array(Type.String({ enum: [...members] }), { uniqueItems: true }),
+    schema: Type.Array(Type.String({ enum: [...members] }), { uniqueItems: true, examples: [members.slice(0, 1)] }),
     read: (value) => {
       if (!Array.isArray(value)) throw expected('a list of ' + quoted(members))
       const chosen = value.map((member) => ({ member, place: findMember(readString(member)) })).sort((a, b) => Number(a.place) - Number(b.place))
@@ -79,15 +79,17 @@ interface TextForm {
   name: string
   /** JSON Schema's name of it. */
   format: string
+  title: string
+  example: string
   isValid: (text: string) => boolean
   /** The text as the server would write it. */
   normal?: (text: string) => string
 }
 
 /** A type that is text with a form of its own (UUID, INET6): checked by a pattern, compared as the server does. */
-export function formType ({ name, format, isValid, normal = (text) => text }: TextForm): ColumnType {
+export function formType ({ name, format, title, example, isValid, normal = (text) => text }: TextForm): ColumnType {
   return createType({
-    schema: Type.String({ format }),
+    schema: Type.String({ title, format, examples: [example] }),
     read: (value) => {
       if (typeof value !== 'string' || !isValid(value)) throw expected(name)
       return normal(value)
@@ -100,7 +102,7 @@ export function formType ({ name, format, isValid, normal = (text) => text }: Te
 /** The last resort for a type that is not known yet: shown as text, never written or compared. */
 export function unknownType (declaration: string): ColumnType {
   return createType({
-    schema: Type.Unknown({ description: `SQL type ${declaration}: shown as text, not writable` }),
+    schema: Type.Unknown({ title: 'Unknown', description: `SQL type ${declaration}: shown as text, not writable` }),
     read: () => { throw new ValueRefused(`has the type ${declaration}, which is not supported yet`) },
     write: (value) => JSON.stringify(textOf(value)),
     comparison: 'none',

@@ -9,7 +9,7 @@ const FLOAT_BYTES = 4
 export function vectorType (bytes: number): ColumnType {
   const dimensions = bytes / FLOAT_BYTES
   return createType({
-    schema: Type.Array(Type.Number(), { minItems: 1, maxItems: dimensions }),
+    schema: Type.Array(Type.Number({ format: 'float' }), { title: 'Vector', minItems: 1, maxItems: dimensions, examples: [[1, 0.5, 0].slice(0, dimensions)] }),
     read: (value) => {
       if (!Array.isArray(value) || value.length === 0) throw expected('a list of numbers')
       if (value.length > dimensions) throw new ValueRefused(`has at most ${dimensions} numbers`)
