@@ -51,6 +51,7 @@ const schema = (engine: EngineName): string[] => {
   const list = on(engine)
   const numbers = `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${ROWS}) select n, ${list.map(({ fill }) => fill).join(', ')} from numbers`
   return [
+    "set session time_zone = '+00:00'",
     `set session ${engine === 'mysql' ? 'cte_max_recursion_depth' : 'max_recursive_iterations'} = 10000`,
     `create table indexed (id int not null primary key, ${list.map(({ declaration }, index) => `c${index} ${declaration}`).join(', ')}, ${list.map(({ key = '' }, index) => `key i${index} (c${index}${key})`).join(', ')})`,
     `insert into indexed ${numbers}`,

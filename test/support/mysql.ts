@@ -53,6 +53,6 @@ export function sendStatement (connection: Connection, sql: string, writer: RowW
     sql,
     writer,
     onTooLarge: () => { tooLarge++ },
-    done: (error) => error === null ? resolve({ answer: writer.finish(), tooLarge, writer }) : reject(error)
+    done: (error) => error === null ? resolve({ answer: Buffer.from(writer.finish()), tooLarge, writer }) : reject(error)
   }))
 }

@@ -3,13 +3,11 @@ import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+import { ROOT } from './markdown.ts'
 
 /** What packing needs. It is copied, so that nobody's `dist` is built anew under their hands. */
-const PACKED = ['src', 'plugins', 'schemas', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'README.md', 'CHANGELOG.md', 'LICENSE']
+const PACKED = ['src', 'plugins', 'schemas', 'docs', 'examples', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'README.md', 'CHANGELOG.md', 'LICENSE']
 
 /**
  * Runs a program as a command line would: without the settings by which an outer `npm test` would direct npm, and without

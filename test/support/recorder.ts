@@ -17,41 +17,83 @@ export interface Proxy {
   readonly statements: string[]
   /** Cuts every connection now, as a network would. */
   cut (): void
+  /** Loses every connection of now without a word: who sends on one of them hears that there is none. */
+  forget (): void
   /** Lets nothing through, in either direction, until it is set back: a network that drops packets. */
   silent: boolean
+  /** Milliseconds that each packet of the server takes. */
+  delay: number
+  /** Answers new connections as a server does that has as many as it may have. */
+  full: boolean
+  /** The server that new connections lead to. */
+  target: string
+  /** Connections that were made. */
+  readonly connections: number
   close (): Promise<void>
 }
 
+/** "Too many connections", the first packet of a server that has no room (MySQL manual, "Protocol::ERR_Packet"). */
+const TOO_MANY = Buffer.from('\x18\0\0\0\xff\x10\x04#08004Too many connec', 'latin1')
+
+interface Link { readonly client: Socket, readonly upstream: Socket, forgotten: boolean }
+
 /** `port`: where it listens; any that is free if left out. */
 export async function createProxy (target: string, port = 0): Promise<Proxy> {
-  const { hostname, port: targetPort } = new URL(target)
   const statements: string[] = []
-  const sockets = new Set<Socket>()
-  const state = { silent: false }
+  const links = new Set<Link>()
+  const state = { silent: false, delay: 0, full: false, target, connections: 0 }
   const server: Server = createServer((client) => {
-    const upstream = connect(Number(targetPort), hostname)
+    state.connections++
+    if (state.full) return client.on('error', () => {}).end(TOO_MANY)
+    const { hostname, port } = new URL(state.target)
+    const upstream = connect(Number(port), hostname)
+    const link: Link = { client, upstream, forgotten: false }
     const reader = createPacketReader((sql) => statements.push(sql))
-    sockets.add(client).add(upstream)
+    links.add(link)
     client.on('data', (bytes) => {
       reader(bytes as Buffer)
-      if (!state.silent) upstream.write(bytes)
+      if (link.forgotten) client.resetAndDestroy()
+      else if (!state.silent) upstream.write(bytes)
     })
-    upstream.on('data', (bytes) => { if (!state.silent) client.write(bytes) })
-    for (const [socket, other] of [[client, upstream], [upstream, client]] as const) {
-      socket.on('error', () => other.destroy())
-      socket.on('close', () => { sockets.delete(socket); other.destroy() })
-    }
+    upstream.on('data', (bytes) => {
+      if (state.silent) return
+      if (state.delay > 0) setTimeout(() => client.write(bytes), state.delay)
+      else client.write(bytes)
+    })
+    upstream.on('error', () => {}).on('close', () => { if (!link.forgotten) client.destroy() })
+    client.on('error', () => {}).on('close', () => {
+      links.delete(link)
+      upstream.destroy()
+    })
   })
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   const url = new URL(target)
   url.port = String((server.address() as AddressInfo).port)
-  const cut = (): void => { for (const socket of sockets) socket.resetAndDestroy() }
+  const cut = (): void => {
+    for (const { client, upstream } of links) {
+      // one that is ending already cannot be reset: Node would wait for it for ever when the process ends
+      for (const socket of [client, upstream]) socket.readyState === 'open' ? socket.resetAndDestroy() : socket.destroy()
+    }
+  }
   return {
     url: url.href,
     statements,
     cut,
+    forget: () => {
+      for (const link of links) {
+        link.forgotten = true
+        link.upstream.destroy()
+      }
+    },
     get silent () { return state.silent },
     set silent (value) { state.silent = value },
+    get delay () { return state.delay },
+    set delay (value) { state.delay = value },
+    get full () { return state.full },
+    set full (value) { state.full = value },
+    get target () { return state.target },
+    set target (value) { state.target = value },
+    get connections () { return state.connections },
     close: async () => {
       cut()
       await new Promise((resolve) => server.close(resolve))

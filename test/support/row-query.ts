@@ -18,9 +18,8 @@ export interface Start {
   env?: Record<string, string>
   /** The folder to start in; one of the test's own if left out. */
   cwd?: string
-  /** What to start, and with which Node; the source with this one if left out. */
-  main?: string
-  node?: string
+  /** What to start; the program's source if left out. */
+  command?: string[]
 }
 
 export interface Ended { code: number | null, stdout: string, stderr: string }
@@ -44,7 +43,8 @@ export async function runRowQuery (t: Test, args: string[], start: Start = {}): 
 
 /** Starts `serve` on a free port and waits until it listens. What still runs at the end of the test is ended. */
 export async function serveRowQuery (t: Test, { args = [], env = {}, ...start }: Start = {}): Promise<Running> {
-  const { child, end, printed } = launch(t, { args: ['serve', ...args], env: { PORT: '0', ...env }, ...start })
+  const serve = start.command === undefined ? ['serve'] : []
+  const { child, end, printed } = launch(t, { ...start, args: [...serve, ...args], env: { PORT: '0', ...env } })
   const [, address = ''] = /(http:\/\/[^"/\s]+)/.exec(await printed(/http:\/\/[^"/\s]+:\d+["/]/)) as RegExpExecArray
   return {
     address,
@@ -68,8 +68,9 @@ export async function post (url: string, body: unknown, token?: string): Promise
   return { status: response.status, headers: Object.fromEntries(response.headers), text, json: JSON.parse(text || 'null') }
 }
 
-function launch (t: Test, { args = [], env = {}, cwd = temporaryFolder(t), main = MAIN, node = process.execPath }: Start) {
-  const child = spawn(node, [main, ...args], { cwd, env: { PATH: process.env['PATH'], ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+function launch (t: Test, { args = [], env = {}, cwd = temporaryFolder(t), command = [process.execPath, MAIN] }: Start) {
+  const [program, ...words] = [...command, ...args] as [string, ...string[]]
+  const child = spawn(program, words, { cwd, env: { PATH: process.env['PATH'], ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   const out = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => { out.stdout += text })
   child.stderr.setEncoding('utf8').on('data', (text: string) => { out.stderr += text })

@@ -10,7 +10,7 @@ export const SELECT = '{"verb":"select","columns":["id"],"limit":1}'
 
 /** A request that is right but for what is changed in it. A line of `with` comes after the others. */
 export function request ({ start = 'POST /api/shop/customers HTTP/1.1', without = [], with: more = [], body = SELECT }: Line = {}): Buffer {
-  const headers = [`Host: 127.0.0.1`, `Authorization: Bearer ${TOKEN}`, 'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close']
+  const headers = ['Host: 127.0.0.1', `Authorization: Bearer ${TOKEN}`, 'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close']
   const kept = headers.filter((line) => !without.some((name) => line.startsWith(`${name}:`)))
   // Latin-1, as header lines are: a test may send any byte
   return Buffer.concat([Buffer.from(`${[start, ...kept, ...more].join('\r\n')}\r\n\r\n`, 'latin1'), Buffer.from(body as string)])

@@ -1,0 +1,66 @@
+import t from 'tap'
+import { loadCatalog, loadTable } from '../support/catalog.ts'
+import { onEachEngine, type Schema } from '../support/service.ts'
+
+const schema: Schema = {
+  mysql: [
+    'create table countries (code char(2) not null, region int not null, name varchar(20) not null, primary key (region, code), unique key by_name (name), unique key by_both (name, code))',
+    `create table people (
+      id int not null auto_increment primary key, country_code char(2) null, country_region int null, boss int null, email varchar(50) not null,
+      constraint people_country foreign key (country_region, country_code) references countries (region, code) on delete set null,
+      constraint people_boss foreign key (boss) references people (id), unique key \`e.mail\` (email), key just_an_index (boss, email))`,
+    'create table no_key (a int null)',
+    'create table prefixed (word varchar(100) not null, unique key beginning (word(10)))'
+  ],
+  sqlite: [
+    'create table countries (code char(2) not null, region int not null, name varchar(20) not null, primary key (region, code), unique (name), unique (name, code))',
+    `create table people (
+      id integer primary key, country_code char(2) null, country_region int null, boss int null references people, email varchar(50) not null,
+      foreign key (country_region, country_code) references COUNTRIES on delete set null)`,
+    'create table no_key (a int null)',
+    'create unique index by_email on people (email)',
+    'create unique index some_bosses on people (boss) where boss > 5',
+    'create unique index by_lower on people (lower(email), boss, id + 1)',
+    'create index just_an_index on people (boss, email)',
+    'create table lost (other int references nowhere)'
+  ]
+}
+
+await onEachEngine(t, 'a primary key is known with its columns in their order in the key', { schema }, async (t, { url }) => {
+  const { tables } = await loadCatalog(url)
+  t.same(tables.get('countries')?.primaryKey, ['region', 'code'])
+  t.equal(tables.get('countries')?.identity, undefined)
+  t.same(tables.get('people')?.primaryKey, ['id'])
+  t.equal(tables.get('people')?.identity?.name, 'id')
+  t.same(tables.get('no_key')?.primaryKey, [])
+  t.same(tables.get('no_key')?.uniqueKeys, [])
+})
+
+await onEachEngine(t, 'unique keys are known by name, the primary key among them', { schema }, async (t, { url, engine }) => {
+  const { tables } = await loadCatalog(url)
+  const keysOf = (table: string) => Object.fromEntries(tables.get(table)?.uniqueKeys.map(({ name, columns }) => [name, columns]) ?? [])
+  if (engine === 'sqlite') {
+    t.same(keysOf('countries'), { PRIMARY: ['region', 'code'], sqlite_autoindex_countries_2: ['name'], sqlite_autoindex_countries_3: ['name', 'code'] })
+    t.same(keysOf('people'), { PRIMARY: ['id'], by_email: ['email'], by_lower: ['boss'] })
+  } else {
+    t.same(keysOf('countries'), { PRIMARY: ['region', 'code'], by_name: ['name'], by_both: ['name', 'code'] })
+    t.same(keysOf('people'), { PRIMARY: ['id'], 'e.mail': ['email'] })
+    t.same(keysOf('prefixed'), { beginning: ['word'] })
+  }
+})
+
+await onEachEngine(t, 'foreign keys are known with their columns in order, those of several columns too', { schema }, async (t, { url, engine }) => {
+  const { foreignKeys } = await loadTable(url, 'people')
+  const [boss, country] = engine === 'sqlite' ? ['people_1', 'people_0'] : ['people_boss', 'people_country']
+  t.same([...foreignKeys].sort((a, b) => a.columns.length - b.columns.length), [
+    { name: boss, table: 'people', columns: ['boss'], referencedTable: 'people', referencedColumns: ['id'] },
+    {
+      name: country,
+      table: 'people',
+      columns: ['country_region', 'country_code'],
+      referencedTable: engine === 'sqlite' ? 'COUNTRIES' : 'countries',
+      referencedColumns: ['region', 'code']
+    }
+  ])
+  if (engine === 'sqlite') t.match((await loadTable(url, 'lost')).foreignKeys, [{ referencedTable: 'nowhere', referencedColumns: [] }])
+})

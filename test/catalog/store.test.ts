@@ -1,0 +1,121 @@
+import t from 'tap'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createCatalog, type Catalog } from '../../src/catalog/catalog.ts'
+import { createCatalogStore } from '../../src/catalog/store.ts'
+
+const HOUR = 3_600_000
+
+/** A store whose loading is answered by hand: `answers[n]` ends the reading that was begun as the n-th. */
+function createManualStore (interval = HOUR) {
+  const answers: Array<PromiseWithResolvers<Catalog>> = []
+  const errors: unknown[] = []
+  const store = createCatalogStore({
+    load: () => {
+      const answer = Promise.withResolvers<Catalog>()
+      answers.push(answer)
+      return answer.promise
+    },
+    interval,
+    onError: (error) => { errors.push(error) }
+  })
+  const answer = (index: number) => answers[index] as PromiseWithResolvers<Catalog>
+  return { store, answers, answer, errors }
+}
+
+const catalogs = [1, 2, 3].map((time) => createCatalog([], time)) as [Catalog, Catalog, Catalog]
+
+t.test('the first catalog is waited for, by everybody together', async (t) => {
+  const { store, answers, answer } = createManualStore()
+  const waiting = [store.current(), store.current(), store.current()]
+  t.equal(answers.length, 1)
+  answer(0).resolve(catalogs[0])
+  t.same(await Promise.all(waiting), [catalogs[0], catalogs[0], catalogs[0]])
+  t.equal(store.current(), catalogs[0], 'and kept')
+  t.equal(answers.length, 1)
+  store.stop()
+})
+
+t.test('a first reading that fails is told to those who wait, and made again for the next', async (t) => {
+  const { store, answers, answer } = createManualStore()
+  const first = store.current()
+  answer(0).reject(new Error('down'))
+  await t.rejects(Promise.resolve(first), { message: 'down' })
+  const second = store.current()
+  answer(1).resolve(catalogs[1])
+  t.equal(await second, catalogs[1])
+  t.equal(answers.length, 2)
+  store.stop()
+})
+
+t.test('the old catalog goes on serving while a refresh runs', async (t) => {
+  const { store, answer } = createManualStore()
+  const first = store.refresh()
+  answer(0).resolve(catalogs[0])
+  await first
+  const second = store.refresh()
+  t.equal(store.current(), catalogs[0])
+  answer(1).resolve(catalogs[1])
+  t.equal(await second, catalogs[1])
+  t.equal(store.current(), catalogs[1])
+  store.stop()
+})
+
+t.test('a refresh that fails keeps the old catalog', async (t) => {
+  const { store, answer } = createManualStore()
+  const first = store.refresh()
+  answer(0).resolve(catalogs[0])
+  await first
+  const second = store.refresh()
+  answer(1).reject(new Error('down'))
+  await t.rejects(second, { message: 'down' })
+  t.equal(store.current(), catalogs[0])
+  store.stop()
+})
+
+t.test('a refresh that is asked for while one runs begins after it: that one may have passed by what has changed', async (t) => {
+  const { store, answers, answer } = createManualStore()
+  const first = store.refresh()
+  const later = [store.refresh(), store.refresh(), store.refresh()]
+  t.equal(answers.length, 1, 'one at a time')
+  answer(0).resolve(catalogs[0])
+  t.equal(await first, catalogs[0])
+  t.equal(answers.length, 2, 'and one for all that waited')
+  answer(1).resolve(catalogs[1])
+  t.same(await Promise.all(later), [catalogs[1], catalogs[1], catalogs[1]])
+  const last = store.refresh()
+  answer(2).resolve(catalogs[2])
+  t.equal(await last, catalogs[2])
+  t.equal(answers.length, 3)
+  store.stop()
+})
+
+t.test('the refresh that waits begins also where the one before it fails', async (t) => {
+  const { store, answer } = createManualStore()
+  const first = store.refresh()
+  const second = store.refresh()
+  answer(0).reject(new Error('down'))
+  await t.rejects(first, { message: 'down' })
+  answer(1).resolve(catalogs[1])
+  t.equal(await second, catalogs[1])
+  store.stop()
+})
+
+t.test('the catalog is read again after every interval, one reading at a time', async (t) => {
+  const { store, answers, answer, errors } = createManualStore(5)
+  const first = store.current()
+  await sleep(50)
+  t.equal(answers.length, 1, 'a slow database is not asked again')
+  answer(0).resolve(catalogs[0])
+  await first
+  while (answers.length < 2) await sleep(1)
+  answer(1).reject(new Error('down'))
+  while (answers.length < 3) await sleep(1)
+  t.match(errors, [{ message: 'down' }], 'a failure in the background is told')
+  t.equal(store.current(), catalogs[0])
+  answer(2).resolve(catalogs[2])
+  while (store.current() !== catalogs[2]) await sleep(1)
+  store.stop()
+  const { length } = answers
+  await sleep(30)
+  t.equal(answers.length, length, 'and not any more once it is stopped')
+})

@@ -1,0 +1,73 @@
+import t from 'tap'
+import { loadCatalog } from '../support/catalog.ts'
+import { onEachEngine } from '../support/service.ts'
+
+const tables = [
+  'create table people (id int not null primary key, name varchar(20) not null, boss_id int null)',
+  'create table gone (id int not null primary key)',
+  "insert into people values (1, 'Ada', null), (2, 'Bo', 1)",
+  'create view pairs as select p.id, p.name, b.id as boss, b.name as boss_name from people p left join people b on b.id = p.boss_id',
+  'create view sums as select count(*) as n, max(id) + 0.5 as half from people',
+  'create view broken as select p.id, g.id as gone from people p join gone g on g.id = p.id',
+  'create view broken_too as select id from broken'
+]
+const schema = { mysql: tables, sqlite: tables }
+
+await onEachEngine(t, 'a column of a view may be null where an outer join makes it so', { schema }, async (t, { post, url }) => {
+  const view = (await loadCatalog(url)).tables.get('pairs')
+  t.equal(view?.kind, 'view')
+  t.equal(view?.comment, '')
+  t.same(view?.primaryKey, [])
+  t.equal(view?.columns.get('boss')?.nullable, true)
+  t.equal(view?.columns.get('boss_name')?.nullable, true)
+  const { json } = await post('pairs', { verb: 'select', filters: { boss: null } })
+  t.same(json.data.rows, [{ id: 1, name: 'Ada', boss: null, boss_name: null }])
+  t.same((await post('pairs', { verb: 'select', columns: ['id'], filters: { boss_name: { $ne: null } } })).json.data.rows, [{ id: 2 }])
+})
+
+await onEachEngine(t, 'computed columns of a view are selected', { schema }, async (t, { post }) => {
+  const { status, json } = await post('sums', { verb: 'select' })
+  t.equal(status, 200)
+  t.equal(json.data.rows[0].n, 2)
+  t.equal(Number(json.data.rows[0].half), 2.5)
+})
+
+await onEachEngine(t, 'a view that is broken while the service runs is answered as not there', { schema }, async (t, { post, sql, server }) => {
+  t.equal((await post('broken', { verb: 'select' })).status, 200)
+  await sql('drop table gone')
+  for (const when of ['before the catalog is read again', 'after it']) {
+    for (const view of ['broken', 'broken_too']) {
+      const { status, json } = await post(view, { verb: 'select' })
+      t.equal(status, 404, when)
+      t.equal(json.error.code, 'TABLE_NOT_FOUND', when)
+    }
+    t.same((await post('people', { verb: 'select', columns: ['id'], orderBy: 'id' })).json.data.rows, [{ id: 1 }, { id: 2 }], 'the other tables are')
+    t.equal((await post('pairs', { verb: 'select' })).json.data.count, 2)
+    await server.rows.refresh()
+  }
+})
+
+await onEachEngine(t, 'a view that was broken at the start is usable once it is whole again', { schema: { mysql: [...tables, 'drop table gone'], sqlite: [...tables, 'drop table gone'] } }, async (t, { post, sql, server, log }) => {
+  t.equal((await post('broken', { verb: 'select' })).status, 404)
+  t.equal((await post('people', { verb: 'select' })).status, 200)
+  t.notOk(log.some((line) => line.includes('catalog')), 'its being broken is no trouble of ours')
+  await sql('create table gone (id int not null primary key)')
+  await server.rows.refresh()
+  t.equal((await post('broken', { verb: 'select' })).status, 200)
+})
+
+const orphans = [
+  'create table people (id int not null primary key)',
+  "create definer = 'nobody'@'nowhere' sql security definer view orphan as select id from people",
+  'create function double_of (n int) returns int deterministic return n * 2',
+  'create view doubles as select double_of(id) as n from people',
+  'drop function double_of'
+]
+
+await onEachEngine(t, 'a view whose definer or function is gone is answered as not there', { schema: { mysql: orphans, sqlite: [] }, only: ['mariadb', 'mysql'] }, async (t, { post }) => {
+  for (const view of ['orphan', 'doubles']) {
+    const { status, json } = await post(view, { verb: 'select' })
+    t.equal(status, 404, view)
+    t.equal(json.error.code, 'TABLE_NOT_FOUND', view)
+  }
+})

@@ -1,0 +1,76 @@
+import t from 'tap'
+import { databaseNameOf, parseDatabaseUrl, parseReplicaUrl } from '../../src/config/database-url.ts'
+import type { MysqlAddress } from '../../src/dialects/mysql/options.ts'
+
+/** What a URL of MySQL says, over what it may leave out. */
+const mysql = (said: Partial<MysqlAddress>) =>
+  ({ engine: 'mysql' as const, address: { hosts: [{ host: 'db', port: 3306 }], user: '', password: '', database: 'shop', ssl: undefined, ...said } })
+const host = (name: string, port = 3306) => ({ host: name, port })
+const ca = `${t.testdir({ 'ca.pem': 'a certificate' })}/ca.pem`
+
+const read: Array<[url: string, address: ReturnType<typeof parseDatabaseUrl>, name: string]> = [
+  ['mysql://ann:secret@db.example.com:3307/shop', mysql({ hosts: [host('db.example.com', 3307)], user: 'ann', password: 'secret' }), 'shop'],
+  ['mariadb://db/shop', mysql({}), 'shop'],
+  ['MySQL://ann@db/shop', mysql({ user: 'ann' }), 'shop'],
+  ['mysql:///shop', mysql({ hosts: [host('127.0.0.1')] }), 'shop'],
+  ['mysql://[::1]:3307/shop', mysql({ hosts: [host('::1', 3307)] }), 'shop'],
+  ['mysql://a%40b:%2F%3F%23%25%3A%C3%A9@db/my%20shop', mysql({ user: 'a@b', password: '/?#%:é', database: 'my shop' }), 'my shop'],
+  ['mysql://ann:a,b@one,two:3307,[::1]/shop', mysql({ hosts: [host('one'), host('two', 3307), host('::1')], user: 'ann', password: 'a,b' }), 'shop'],
+  ['mysql://db/shop?ssl=true', mysql({ ssl: { rejectUnauthorized: true, verifyIdentity: true } }), 'shop'],
+  ['mysql://db/shop?ssl=verify-ca', mysql({ ssl: { rejectUnauthorized: true, verifyIdentity: false } }), 'shop'],
+  [`mysql://db/shop?ssl-ca=${ca}`, mysql({ ssl: { rejectUnauthorized: true, verifyIdentity: true, ca: 'a certificate' } }), 'shop'],
+  ['sqlite:data/shop.db', { engine: 'sqlite', path: 'data/shop.db' }, 'shop'],
+  ['sqlite:/var/lib/shop.v2.sqlite', { engine: 'sqlite', path: '/var/lib/shop.v2.sqlite' }, 'shop.v2'],
+  ['sqlite:shop', { engine: 'sqlite', path: 'shop' }, 'shop']
+]
+
+for (const [url, address, name] of read) {
+  t.test(`${url.replace(ca, 'ca.pem')} is read, and named ${name}`, async (t) => {
+    t.strictSame(parseDatabaseUrl(url), address)
+    t.equal(databaseNameOf(address), name)
+  })
+}
+
+const scheme = 'must begin with mysql://, mariadb:// or sqlite:'
+const name = 'must name one database after the host: mysql://host/name'
+const parameters = 'takes no parameters but ssl and ssl-ca; ? and # in a password are written %3F and %23'
+const addresses = 'ssl=true needs names of hosts, not addresses; ssl=verify-ca does not'
+const unreadable = 'cannot be read; special characters of a user or password are written like %40 for @'
+
+const refused: Array<[url: string, message: string]> = [
+  ['', scheme],
+  ['shop', scheme],
+  ['http://db/shop', scheme],
+  ['mysql:shop', scheme],
+  ['sqlite:', 'names no file'],
+  ['mysql://db', name],
+  ['mysql://db/', name],
+  ['mysql://db/shop/orders', name],
+  ['mysql://db/shop?charset=latin1', parameters],
+  ['mysql://db/shop?ssl=true&hunter2', parameters],
+  ['mysql://db/shop#a', parameters],
+  ['mysql://ann:1?hunter2@db/shop', parameters],
+  ['mysql://ann:hunter2#@db/shop', unreadable],
+  ['mysql://ann:hunter2/@db/shop', unreadable],
+  ['mysql://db:port/shop', unreadable],
+  ['mysql://db1,,db2/shop', unreadable],
+  ['mysql://db1,db2:port/shop', unreadable],
+  ['mysql://db/shop?ssl=false', 'ssl must be true, or verify-ca for a certificate of any name'],
+  ['mysql://10.0.0.1/shop?ssl=true', addresses],
+  ['mysql://db,[::1]/shop?ssl-ca=/ca.pem', addresses],
+  ['mysql://db/shop?ssl-ca=/hunter2/ca.pem', 'ssl-ca names a file that cannot be read'],
+  ['mysql://ann:hunter2%@db/shop', 'has a % that is not followed by two hexadecimal digits']
+]
+
+for (const [url, message] of refused) {
+  t.test(`"${url}" is refused without being repeated`, async (t) => {
+    t.throws(() => parseDatabaseUrl(url), new Error(message))
+    t.notMatch(message, 'hunter2')
+  })
+}
+
+t.test('a replica is no SQLite file', async (t) => {
+  t.strictSame(parseReplicaUrl('mysql://db/shop'), mysql({}).address)
+  t.throws(() => parseReplicaUrl('sqlite:shop.db'), { message: 'must begin with mysql:// or mariadb://' })
+  t.throws(() => parseReplicaUrl('db'), { message: scheme })
+})

@@ -1,0 +1,63 @@
+/** docs/configuration.md says of every setting what the schema says, and of nothing else. */
+import type { TSchema } from '@sinclair/typebox'
+import t from 'tap'
+import { ConfigSchema, OptionsSchema } from '../../schemas/options.ts'
+import { loadConfig, SOURCES } from '../../src/config/load.ts'
+import { resolveSettings } from '../../src/config/settings.ts'
+import { codeBlocks, readDocument, tableRows } from '../support/markdown.ts'
+
+const document = readDocument('docs/configuration.md')
+const code = (text: unknown): string => `\`${text}\``
+
+/** The rows that a setting and those below it have in the table. */
+function rowsOf (name: string, schema: TSchema, required: boolean): string[][] {
+  const { type, properties, patternProperties, items, required: needed = [], description } = schema
+  const [record] = Object.values<TSchema>(patternProperties ?? {})
+  const children = [
+    ...Object.entries<TSchema>(properties ?? {}).map(([key, child]): [string, TSchema, boolean] => [key, child, needed.includes(key)]),
+    ...(record !== undefined ? [['<name>', record, false] as const] : []),
+    ...(type === 'array' && items.type === 'object' ? [['<n>', items, false] as const] : [])
+  ]
+  const own = description === undefined ? [] : [[code(name), defaultOf(schema, required), allowed(schema), description]]
+  return [...own, ...children.flatMap(([key, child, isNeeded]) => rowsOf(name === '' ? key : `${name}.${key}`, child, isNeeded))]
+}
+
+function defaultOf (schema: TSchema, required: boolean): string {
+  if (required) return 'required'
+  return schema.default === undefined ? 'none' : code(schema.default)
+}
+
+function allowed (schema: TSchema): string {
+  const { type, minimum, maximum, anyOf } = schema
+  if (anyOf?.every((each: TSchema) => each.const !== undefined)) return anyOf.map((each: TSchema) => code(each.const)).join(', ')
+  if (anyOf !== undefined) return anyOf.map((each: TSchema) => each.const === undefined ? 'a list' : code(JSON.stringify(each.const))).join(' or ')
+  if (type === 'integer') return maximum === undefined ? `${minimum} or more` : `${minimum} to ${maximum}`
+  return ({ boolean: '`true`, `false`', string: 'text', array: 'a list', object: 'an object' } as Record<string, string>)[type] as string
+}
+
+t.test('every setting of the file stands in the document as it is, and no other does', async (t) => {
+  const rows = tableRows(document, 'setting', 'default', 'allowed', 'meaning')
+  t.same(rows, rowsOf('', ConfigSchema, true))
+  t.same(rows.slice(-4).map(([name]) => name), Object.keys(ConfigSchema.properties).filter((name) => !(name in OptionsSchema.properties)).map(code), 'the last ones are those of the server')
+})
+
+t.test('every variable and flag stands in the document, and no other does', async (t) => {
+  const rows = tableRows(document, 'variable', 'flag', 'meaning', 'default')
+  const known = new Set(readDocument('src/config/load.ts').match(/\b[A-Z]{2,}(_[A-Z]+)*\b/g))
+  for (const other of ['JSON', 'VERBS', 'SOURCES', 'DEMO_PATH', 'ASCII']) known.delete(other)
+  t.same(rows.map(([name]) => name).sort(), [...known].map(code).sort())
+  const flags = rows.filter(([, flag]) => flag !== '').map(([name, flag]) => [flag, name])
+  t.same(flags, [['--config', 'ROW_QUERY_CONFIG'], ...SOURCES.filter(([, , variable]) => variable !== undefined).map(([, flag, variable]) => [flag, variable])].map((pair) => pair.map(code)))
+  for (const [setting, ...sources] of SOURCES) {
+    const [, , , fallback] = rows.find(([name]) => name === code(sources.at(-1))) as string[]
+    t.equal(fallback, code(ConfigSchema.properties[setting as 'host'].default), setting)
+  }
+})
+
+t.test('what the document shows as a file can be loaded', async (t) => {
+  const [block] = codeBlocks(document).filter(({ kind }) => kind === 'json config')
+  const path = `${t.testdir({ 'row-query.json': block?.text as string })}/row-query.json`
+  const { config: { host, port, prefix, logLevel, ...options }, demo } = loadConfig({}, { config: path })
+  t.match({ port, demo }, { port: 8080, demo: undefined })
+  t.match(resolveSettings(options), { databases: [{ name: 'shop' }, { name: 'crm', pool: { size: 20 } }], tokens: [{ grant: { name: 'reports' } }], rateLimit: { max: 600 } })
+})

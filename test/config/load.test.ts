@@ -1,0 +1,124 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import type { Config } from '../../schemas/options.ts'
+import { DEMO_PATH, loadConfig, type Environment, type Flags } from '../../src/config/load.ts'
+import { ConfigError } from '../../src/config/mistakes.ts'
+import { hashToken } from '../../src/tokens.ts'
+
+const all = ['select', 'insert', 'update', 'delete']
+const shop = { url: 'mysql://root@127.0.0.1/shop' }
+const reader = { name: 'reader', sha256: 'a'.repeat(64), permissions: ['select'] }
+
+/** Loads with a file of that content, if there is one; text is written as it is. */
+function load ({ env = {}, flags = {}, file }: { env?: Environment, flags?: Flags, file?: unknown }): ReturnType<typeof loadConfig> {
+  if (file === undefined) return loadConfig(env, flags)
+  const path = join(t.testdirName, 'row-query.json')
+  writeFileSync(path, typeof file === 'string' ? file : JSON.stringify(file))
+  return loadConfig({ ...env, ROW_QUERY_CONFIG: path }, flags)
+}
+
+function mistakesOf (run: () => unknown): string[] {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes.map((line) => line.replace(t.testdirName + '/', ''))
+    throw error
+  }
+  return []
+}
+
+t.testdir()
+
+t.test('nothing configured is the demo with a token for every verb', async (t) => {
+  const { config, demo } = load({})
+  t.equal(demo?.path, DEMO_PATH)
+  t.same(config, {
+    databases: { demo: { url: `sqlite:${DEMO_PATH}` } },
+    tokens: [{ name: 'demo', sha256: hashToken(demo?.token as string), permissions: all }]
+  })
+  t.not(load({}).demo?.token, demo?.token, 'another one each time')
+})
+
+t.test('the demo makes no token where there is one', async (t) => {
+  t.same(load({ env: { API_TOKEN: 'mine' } }).demo, { path: DEMO_PATH, token: undefined })
+  t.same(load({ file: { tokens: [reader] } }).demo, { path: DEMO_PATH, token: undefined })
+  t.same(load({ file: { tokens: [] } }).config.tokens, [], 'nor where somebody wants none')
+})
+
+const loaded: Array<{ what: string, from: Parameters<typeof load>[0], config: object }> = [
+  { what: 'DATABASE_URL', from: { env: { DATABASE_URL: shop.url } }, config: { databases: { shop } } },
+  { what: 'DATABASE_URL of a SQLite file', from: { env: { DATABASE_URL: 'sqlite:a/b.c.db' } }, config: { databases: { 'b.c': { url: 'sqlite:a/b.c.db' } } } },
+  {
+    what: 'DATABASE_URL beside a file, with the settings that the file has for its name',
+    from: { env: { DATABASE_URL: shop.url }, file: { databases: { other: shop, shop: { url: 'mysql://elsewhere/shop', pool: { size: 2 } } } } },
+    config: { databases: { other: shop, shop: { ...shop, pool: { size: 2 } } } }
+  },
+  {
+    what: 'API_TOKEN beside those of a file',
+    from: { env: { API_TOKEN: 'mine' }, file: { databases: { shop }, tokens: [reader] } },
+    config: { databases: { shop }, tokens: [reader, { name: 'API_TOKEN', sha256: hashToken('mine'), permissions: all }] }
+  },
+  {
+    what: 'API_TOKEN_PERMISSIONS, each once',
+    from: { env: { DATABASE_URL: shop.url, API_TOKEN: 'mine', API_TOKEN_PERMISSIONS: ' select,insert, select' } },
+    config: { databases: { shop }, tokens: [{ name: 'API_TOKEN', sha256: hashToken('mine'), permissions: ['select', 'insert'] }] }
+  },
+  {
+    what: 'the environment over the file',
+    from: { env: { HOST: '::1', PORT: '81', PATH_PREFIX: '/b', LOG_LEVEL: 'warn' }, file: { databases: { shop }, host: '::', port: 80, prefix: '/a', logLevel: 'info' } },
+    config: { databases: { shop }, host: '::1', port: 81, prefix: '/b', logLevel: 'warn' }
+  },
+  {
+    what: 'flags over the environment',
+    from: { env: { DATABASE_URL: shop.url, HOST: '::1', PORT: '81' }, flags: { host: '::2', port: '82' } },
+    config: { databases: { shop }, host: '::2', port: 82 }
+  }
+]
+
+for (const { what, from, config } of loaded) {
+  t.test(`configuration from ${what}`, async (t) => {
+    t.same(load(from), { config: config as Config, demo: undefined })
+  })
+}
+
+t.test('--config wins over ROW_QUERY_CONFIG', async (t) => {
+  const folder = t.testdir({ 'a.json': JSON.stringify({ databases: { shop } }), 'b.json': '{}' })
+  t.same(loadConfig({ ROW_QUERY_CONFIG: join(folder, 'b.json') }, { config: join(folder, 'a.json') }).config, { databases: { shop } })
+})
+
+const SECRET = 'hunter2'
+
+const mistakes: Array<{ because: string, from: Parameters<typeof load>[0], lines: Array<string | RegExp> }> = [
+  { because: 'a port that is no number', from: { flags: { port: '3e3' } }, lines: ['--port: must be a whole number from 0 to 65535 (0 for any that is free)'] },
+  { because: 'a port that is too large', from: { env: { PORT: '65536' } }, lines: ['PORT: must be a whole number from 0 to 65535 (0 for any that is free)'] },
+  { because: 'an empty host', from: { env: { HOST: '' } }, lines: [/^HOST: must be text, not empty \(/] },
+  { because: 'a prefix with a slash at its end', from: { env: { PATH_PREFIX: '/api/' } }, lines: ['PATH_PREFIX: must be text (a path such as /api, without a slash at its end)'] },
+  { because: 'an unknown log level', from: { env: { LOG_LEVEL: 'loud' } }, lines: [/^LOG_LEVEL: must be "fatal" or "error" or .* or "silent" \(/] },
+  { because: 'another kind of database', from: { env: { DATABASE_URL: `postgres://u:${SECRET}@h/d` } }, lines: ['DATABASE_URL: must begin with mysql://, mariadb:// or sqlite:'] },
+  { because: 'an empty DATABASE_URL', from: { env: { DATABASE_URL: '' } }, lines: [/^DATABASE_URL: must begin with/] },
+  { because: 'a database whose name cannot stand in a path', from: { env: { DATABASE_URL: 'mysql://h/my%20shop' } }, lines: [/^DATABASE_URL: has a name that is not allowed \(a name of 1 to 64 letters/] },
+  { because: 'such a name in the file', from: { file: { databases: { 'my/shop': shop } } }, lines: [/^databases\.my\/shop: has a name that is not allowed \(/] },
+  { because: 'a token that no header can carry', from: { env: { API_TOKEN: `${SECRET}\n` } }, lines: ['API_TOKEN: must be printable ASCII without spaces, not empty'] },
+  { because: 'an empty token', from: { env: { API_TOKEN: '' } }, lines: ['API_TOKEN: must be printable ASCII without spaces, not empty'] },
+  { because: 'an unknown permission', from: { env: { API_TOKEN: SECRET, API_TOKEN_PERMISSIONS: 'select,drop' } }, lines: ['API_TOKEN_PERMISSIONS: must be a list of select, insert, update, delete, separated by commas'] },
+  { because: 'empty permissions', from: { env: { API_TOKEN: SECRET, API_TOKEN_PERMISSIONS: '' } }, lines: [/^API_TOKEN_PERMISSIONS: must be a list of/] },
+  { because: 'permissions of no token', from: { env: { API_TOKEN_PERMISSIONS: 'select' } }, lines: ['API_TOKEN_PERMISSIONS: says nothing without API_TOKEN'] },
+  { because: 'a file that is not there', from: { flags: { config: 'nowhere.json' } }, lines: ['--config: nowhere.json cannot be read'] },
+  { because: 'a file that breaks off', from: { file: `{ "${SECRET}": ` }, lines: ['ROW_QUERY_CONFIG: row-query.json is not valid JSON'] },
+  { because: 'a file with a comma too many', from: { file: `{\n  "${SECRET}": 1,\n}` }, lines: ['ROW_QUERY_CONFIG: row-query.json is not valid JSON, line 3 column 1'] },
+  { because: 'a file that holds a list', from: { file: [] }, lines: ['ROW_QUERY_CONFIG: row-query.json does not hold a JSON object'] },
+  { because: 'a file that holds null', from: { file: 'null' }, lines: ['ROW_QUERY_CONFIG: row-query.json does not hold a JSON object'] },
+  { because: 'a list of databases, which DATABASE_URL does not hide', from: { env: { DATABASE_URL: shop.url }, file: { databases: [shop] } }, lines: [/^databases: must be an object, not empty \(/] },
+  { because: 'an entry that is no object, which DATABASE_URL does not hide', from: { env: { DATABASE_URL: shop.url }, file: { databases: { shop: SECRET } } }, lines: ['databases.shop: must be an object'] },
+  { because: 'an object of tokens, which API_TOKEN does not hide', from: { env: { API_TOKEN: SECRET }, file: { databases: { shop }, tokens: { reader } } }, lines: [/^tokens: must be a list \(/] }
+]
+
+for (const { because, from, lines } of mistakes) {
+  t.test(`configuration is refused because of ${because}`, async (t) => {
+    const said = mistakesOf(() => load(from))
+    t.match(said, lines)
+    t.equal(said.length, lines.length)
+    t.notMatch(said.join('\n'), SECRET)
+  })
+}

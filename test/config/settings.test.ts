@@ -1,0 +1,119 @@
+import type { TObject } from '@sinclair/typebox'
+import t from 'tap'
+import { DatabaseSchema, LimitsSchema, OptionsSchema, PoolSchema, RateLimitSchema, type RowQueryOptions } from '../../schemas/options.ts'
+import { ConfigError } from '../../src/config/mistakes.ts'
+import { parseExpiry, resolveSettings } from '../../src/config/settings.ts'
+
+const url = 'mysql://root@db/shop'
+const server = { hosts: [{ host: 'db', port: 3306 }], user: 'root', password: '', database: 'shop', ssl: undefined }
+const address = { engine: 'mysql', address: server }
+const token = { name: 'reader', sha256: 'a'.repeat(64), permissions: ['select' as const] }
+
+/** What the schema, and by it the documentation, says. */
+function defaultsOf ({ properties }: TObject): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(properties).flatMap(([name, schema]) => schema.default === undefined ? [] : [[name, schema.default]]))
+}
+
+t.test('every setting that is left out has its default', async (t) => {
+  t.strictSame(resolveSettings({ databases: { shop: { url } } }), {
+    databases: [{ name: 'shop', address, replicas: [], pool: defaultsOf(PoolSchema), ...defaultsOf(DatabaseSchema) }],
+    tokens: [],
+    bodyLimit: OptionsSchema.properties.bodyLimit.default,
+    limits: { depth: 32, conditions: 256, values: 10_000 },
+    rateLimit: undefined
+  })
+  t.strictSame(defaultsOf(LimitsSchema), { filterDepth: 32, filterConditions: 256, filterValues: 10_000 })
+  t.strictSame(resolveSettings({ databases: { shop: { url } }, rateLimit: { max: 1 } }).rateLimit, { max: 1, ...defaultsOf(RateLimitSchema) })
+})
+
+t.test('every setting that is given is used', async (t) => {
+  const options: RowQueryOptions = {
+    databases: { shop: { url, replicas: ['mysql://root@copy,db/shop'], pool: { size: 1, queue: 2, wait: 3 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5 } },
+    bodyLimit: 6,
+    limits: { filterDepth: 7, filterConditions: 8, filterValues: 9 },
+    rateLimit: { max: 10, window: 11 }
+  }
+  t.strictSame(resolveSettings(options), {
+    databases: [{ name: 'shop', address, replicas: [{ ...server, hosts: [{ host: 'copy', port: 3306 }, { host: 'db', port: 3306 }] }], pool: { size: 1, queue: 2, wait: 3 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5 }],
+    tokens: [],
+    bodyLimit: 6,
+    limits: { depth: 7, conditions: 8, values: 9 },
+    rateLimit: { max: 10, window: 11 }
+  })
+})
+
+t.test('a token holds everywhere, in databases or in tables, for ever or until it expires', async (t) => {
+  const tokens = [
+    token,
+    { ...token, sha256: 'b'.repeat(64), databases: { shop: '*' as const, staff: ['people', 'rooms'] } },
+    { ...token, sha256: 'c'.repeat(64), expires: '2027-01-01' }
+  ]
+  const settings = resolveSettings({ databases: { shop: { url }, staff: { url } }, tokens })
+  const grant = { name: 'reader', permissions: new Set(['select']), databases: 'all' }
+  t.strictSame(settings.tokens, [
+    { sha256: 'a'.repeat(64), grant, expiresAt: undefined },
+    { sha256: 'b'.repeat(64), grant: { ...grant, databases: new Map<string, unknown>([['shop', 'all'], ['staff', new Set(['people', 'rooms'])]]) }, expiresAt: undefined },
+    { sha256: 'c'.repeat(64), grant, expiresAt: Date.UTC(2027, 0, 1) }
+  ])
+})
+
+t.test("the caller's object is not changed", async (t) => {
+  const options = { databases: { shop: { url } }, tokens: [token] }
+  const copy = structuredClone(options)
+  resolveSettings(options)
+  t.strictSame(options, copy)
+})
+
+const refused: Array<{ because: string, options: unknown, mistakes: Array<string | RegExp> }> = [
+  { because: 'no options', options: undefined, mistakes: ['configuration: must be an object'] },
+  { because: 'no database', options: {}, mistakes: [/^databases: is required \(/] },
+  { because: 'an option of no such name', options: { databases: { shop: { url } }, token: [] }, mistakes: ['token: is no setting; there are databases, tokens, bodyLimit, limits, rateLimit'] },
+  { because: 'an option of the server', options: { databases: { shop: { url } }, port: 80 }, mistakes: [/^port: is no setting; there are /] },
+  {
+    because: 'several URLs that cannot be read',
+    options: { databases: { a: { url: 'x' }, b: { url }, c: { url: 'sqlite:' } } },
+    mistakes: ['databases.a.url: must begin with mysql://, mariadb:// or sqlite:', 'databases.c.url: names no file']
+  },
+  {
+    because: 'replicas that cannot be used',
+    options: { databases: { a: { url, replicas: ['mysql://copy/shop', 'sqlite:copy.db', 'x'] }, b: { url: 'sqlite:shop.db', replicas: [url] }, c: { url: 'x', replicas: [url] } } },
+    mistakes: [
+      'databases.a.replicas.1: must begin with mysql:// or mariadb://',
+      'databases.a.replicas.2: must begin with mysql://, mariadb:// or sqlite:',
+      'databases.b.replicas: are for mysql:// and mariadb:// alone',
+      'databases.c.url: must begin with mysql://, mariadb:// or sqlite:'
+    ]
+  },
+  {
+    because: 'tokens that cannot be used',
+    options: { databases: { shop: { url } }, tokens: [{ ...token, databases: { hsop: '*' } }, { ...token, sha256: 'b'.repeat(64), expires: 'soon' }, token] },
+    mistakes: ['tokens.0.databases.hsop: is not configured; there are shop', /^tokens\.1\.expires: must be a date or a time with an offset/, 'tokens.2.sha256: is the same as that of tokens.0']
+  },
+  {
+    because: 'a name that every object has',
+    options: { databases: { shop: { url } }, tokens: [{ ...token, databases: { constructor: '*' } }] },
+    mistakes: ['tokens.0.databases.constructor: is not configured; there are shop']
+  }
+]
+
+for (const { because, options, mistakes } of refused) {
+  t.test(`options are refused because of ${because}`, async (t) => {
+    const error = t.throws(() => resolveSettings(options), ConfigError) as ConfigError
+    t.match(error.mistakes, mistakes)
+    t.equal(error.mistakes.length, mistakes.length)
+    t.match(error, { name: 'ConfigError', code: 'ROW_QUERY_INVALID_CONFIG', message: error.mistakes.join('\n') })
+  })
+}
+
+t.test('a token expires at the beginning of a day in UTC, or at a time with an offset', async (t) => {
+  const times: Array<[text: string, time: number]> = [
+    ['2027-01-01', Date.UTC(2027, 0, 1)],
+    ['2028-02-29', Date.UTC(2028, 1, 29)],
+    ['2027-01-01T12:30Z', Date.UTC(2027, 0, 1, 12, 30)],
+    ['2027-01-01T12:30:15.5+02:00', Date.UTC(2027, 0, 1, 10, 30, 15, 500)]
+  ]
+  for (const [text, time] of times) t.equal(parseExpiry(text), time, text)
+  for (const text of ['', 'soon', '2027', '2027-1-1', '2027-13-01', '2027-02-29', '2027-02-30T00:00Z', '2027-01-01T12:30', '2027-01-01T25:00Z', '2027-01-01 12:30Z', '1798761600']) {
+    t.throws(() => parseExpiry(text), { message: /^expires: must be a date or a time with an offset/ }, text)
+  }
+})

@@ -1,0 +1,62 @@
+import t from 'tap'
+import * as errors from '../src/errors.ts'
+import { codeBlocks, readDocument, tableRows } from './support/markdown.ts'
+import { onEachEngine } from './support/service.ts'
+import { shop } from './support/shop.ts'
+
+const { catalogue, ServiceError, refusalOf, isBug, isTrouble, isTemporary, withDetails, withReason, pointer, ...refusals } = errors
+const document = readDocument('docs/errors.md')
+/** In cells a bar is written \|. */
+const documented = tableRows(document.replaceAll('\\|', '¦'), 'code', 'status', 'when', 'do').map(([code = '', status, when, advice]) => ({ code: code.replaceAll('`', ''), status: Number(status), when, advice }))
+
+t.test('docs/errors.md describes every error with its status, once, and no other', async (t) => {
+  t.same(documented.map(({ code, status }) => [code, status]).toSorted(), [...catalogue].toSorted())
+  for (const { code, when } of documented) t.ok(when, `${code} says when`)
+  const statuses = documented.map(({ status }) => status)
+  t.same(statuses, statuses.toSorted((a, b) => a - b), 'in the order of their statuses')
+})
+
+t.test('docs/errors.md tells what may be sent again from what must not', async (t) => {
+  const known = Array.from(document.matchAll(/^- \*\*(.+)\*\*:/gm), ([, advice]) => advice)
+  t.same([...new Set(documented.map(({ advice }) => advice))].toSorted(), known.toSorted())
+  const advised = (advice: string): number[] => [...new Set(documented.filter((row) => row.advice === advice).map(({ status }) => status))]
+  t.same(advised('again'), [429, 503], 'those with Retry-After')
+  t.same(advised('once more'), [504])
+  t.same(advised('look'), [502])
+})
+
+await onEachEngine(t, 'the example of docs/errors.md is what the service answers', { schema: shop }, async (t, { post }) => {
+  const blocks = new Map(codeBlocks(document).map(({ kind, text }) => [kind, text]))
+  const answer = await post('customers', blocks.get('json request') as string)
+  t.equal(answer.status, 400)
+  t.strictSame(answer.json, JSON.parse(blocks.get('json answer') as string))
+})
+
+t.test('every refusal has its code and status, and a stack only where it is a bug', async (t) => {
+  const made = Object.values(refusals).map((refuse) => (refuse as (...args: unknown[]) => errors.ServiceError)('one', 'two'))
+  t.same(made.map(({ code }) => code).toSorted(), [...catalogue.keys()].toSorted(), 'each code has one way to be made')
+  for (const error of made) {
+    t.ok(error instanceof ServiceError && error instanceof Error, error.code)
+    t.equal(error.statusCode, catalogue.get(error.code), error.code)
+    t.equal(/\n +at /.test(error.stack ?? ''), error.code === 'INTERNAL', `${error.code}: the stack`)
+    t.notMatch(error.message, /%[sd]/, error.code)
+    t.equal(isBug(error), error.statusCode === 500)
+    t.equal(isTrouble(error), error.statusCode >= 500)
+    t.equal(isTemporary(error), error.statusCode === 503)
+  }
+})
+
+t.test('what the client sent stands in the message as it is, and nothing that has no place in it', async (t) => {
+  t.equal(errors.columnNotFound('100%s %d %%', 'a%j').message, 'Column "100%s %d %%" does not exist in table "a%j"')
+  t.equal((errors.deadlock as (reason: string) => errors.ServiceError)('secret').message, 'The statement met a deadlock and was rolled back; nothing was changed')
+})
+
+t.test('a refusal becomes its body: without details an empty list, and never the reason', async (t) => {
+  const refusal = withReason(errors.tableNotFound('a', 'b'), 'ER_SECRET')
+  t.equal(refusal.reason, 'ER_SECRET')
+  t.strictSame(refusalOf(refusal), { success: false, data: {}, error: { code: 'TABLE_NOT_FOUND', message: 'Table "a" does not exist in database "b"', details: [] } })
+  t.notOk(Object.hasOwn(withReason(errors.deadlock(), undefined), 'reason'))
+  const detail = { path: pointer('data', 'a/b~c', 0), message: 'why' }
+  t.equal(detail.path, '/data/a~1b~0c/0', 'a JSON Pointer (RFC 6901)')
+  t.strictSame(refusalOf(withDetails(errors.invalidBody('no'), detail)).error.details, [detail])
+})

@@ -1,0 +1,39 @@
+import t from 'tap'
+import { badBodies, type BadBody } from '../support/bad-bodies.ts'
+import { badValuesByTable, EVERYTHING, shopAndOdd as schema } from '../support/bad-values.ts'
+import { dump, isRefusal } from '../support/refusals.ts'
+import { onEachEngine, type Service } from '../support/service.ts'
+import type { Test } from 'tap'
+
+/** Sends each body and holds the answer, the statements and every row of the database to what they must be. */
+async function refuseAll (t: Test, { post, statements, sql }: Service, table: string, bodies: readonly BadBody[]): Promise<void> {
+  const before = await dump(sql, EVERYTHING)
+  statements()
+  for (const { why, body, status, code, path } of bodies) {
+    const answer = await post(table, body)
+    isRefusal(t, answer, { status, code, why })
+    const after = { path: answer.json.error.details[0]?.path, statements: statements(), rows: await dump(sql, EVERYTHING) }
+    t.same(after, { path, statements: [], rows: before }, `${why}: it says where, nothing was asked of the database and no row changed`)
+  }
+}
+
+await onEachEngine(t, 'a body that is not the request object is refused and changes nothing', { schema }, async (t, service) => {
+  await refuseAll(t, service, 'customers', badBodies)
+})
+
+await onEachEngine(t, 'a body that does not fit its table is refused and changes nothing', { schema }, async (t, service) => {
+  for (const [table, bodies] of badValuesByTable) await refuseAll(t, service, table, bodies)
+})
+
+await onEachEngine(t, 'the message names the field or column as the client wrote it', { schema }, async (t, { post }) => {
+  const messages: Array<[body: unknown, message: string]> = [
+    [{ verb: 'select', 'a/b~1': 1 }, '"a/b~1" is no field that select uses'],
+    [{ verb: 'insert', data: {}, filters: {} }, '"filters" is no field that insert uses'],
+    [{ verb: 'update', filters: { id: 1 } }, '"data" is required to update'],
+    [{ verb: 'delete' }, 'delete needs "filters" that do not match every row'],
+    [{ verb: 'select', columns: ['%s/~1'] }, 'Column "%s/~1" does not exist in table "customers"'],
+    [{ verb: 'select', filters: { name: 0 } }, 'Column "name": expected a string'],
+    [{ verb: 'select', orderBy: 'id; drop' }, '"orderBy" must be of the form "<column> [ASC|DESC]", several separated by commas, not "id; drop"']
+  ]
+  for (const [body, message] of messages) t.equal((await post('customers', body)).json.error.message, message)
+})

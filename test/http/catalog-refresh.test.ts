@@ -1,0 +1,138 @@
+import t from 'tap'
+import { createServer, type AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createProxy } from '../support/recorder.ts'
+import { onEachEngine, startService, type Answer } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+
+const select = { verb: 'select' }
+
+/** Asks again until the answer has the status. */
+async function until (status: number, ask: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    const answer = await ask()
+    if (answer.status === status) return answer
+    await sleep(20)
+  }
+}
+
+await onEachEngine(t, 'a table made while the service runs is usable at once after a refresh', { schema: shop }, async (t, { post, sql, server }) => {
+  await sql('create table later (id int not null primary key)')
+  t.equal((await post('later', select)).json.error.code, 'TABLE_NOT_FOUND')
+  await server.rows.refresh()
+  t.same((await post('later', { verb: 'insert', data: { id: 1 } })).json.data, { inserted: 1, id: 1 })
+  t.same((await post('later', select)).json.data.rows, [{ id: 1 }])
+})
+
+await onEachEngine(t, 'changes are seen by themselves after the refresh interval', { schema: shop, database: { refreshInterval: 50 } }, async (t, { post, sql }) => {
+  await sql('create table later (id int not null primary key)')
+  t.same((await until(200, () => post('later', select))).json.data.rows, [])
+  await sql('alter table later add column note varchar(10) null')
+  t.same((await until(200, () => post('later', { verb: 'select', columns: ['note'] }))).json.data.rows, [])
+  await sql('drop table later')
+  t.equal((await until(404, () => post('later', select))).json.error.code, 'TABLE_NOT_FOUND')
+})
+
+await onEachEngine(t, 'a select that does not name the column that was dropped succeeds, with what is there now', { schema: shop }, async (t, { post, sql }) => {
+  await sql('alter table products drop column tags')
+  await sql('alter table products add column spare int null')
+  const { status, json } = await post('products', { verb: 'select', orderBy: 'sku', limit: 1 })
+  t.equal(status, 200)
+  t.same(json.data.rows, [{ sku: 'CUP-1', name: 'Cup', price: '5.00', spare: null }])
+})
+
+const uses: Array<[column: string, body: object]> = [
+  ['a', { verb: 'select', columns: ['id', 'a'] }],
+  ['b', { verb: 'select', columns: ['id'], filters: { $or: [{ id: 1 }, { b: 1 }] } }],
+  ['c', { verb: 'select', columns: ['id'], orderBy: 'id, c' }],
+  ['d', { verb: 'insert', data: { id: 2, d: 1 } }],
+  ['e', { verb: 'update', data: { e: 1 }, filters: { id: 1 } }],
+  ['f', { verb: 'update', data: { note: 'x' }, filters: { f: null } }],
+  ['g', { verb: 'delete', filters: { g: null } }]
+]
+const wide = [`create table wide (id int not null, note varchar(5) null, ${uses.map(([column]) => `${column} int null`).join(', ')})`, 'insert into wide (id) values (1)']
+
+await onEachEngine(t, 'whatever names a column that was dropped is refused by that name', { schema: { mysql: wide, sqlite: wide } }, async (t, { post, sql }) => {
+  for (const [column, body] of uses) {
+    await sql(`alter table wide drop column ${column}`)
+    const { status, json } = await post('wide', body)
+    t.equal(status, 400, column)
+    t.match(json.error, { code: 'COLUMN_NOT_FOUND', message: `Column "${column}" does not exist in table "wide"` }, column)
+  }
+  t.match(await sql('select * from wide'), [{ id: 1, note: null }], 'nothing was changed')
+})
+
+await onEachEngine(t, 'a table that was dropped is not found, by no verb', { schema: shop }, async (t, { post, sql, server }) => {
+  const bodies = [select, { verb: 'insert', data: {} }, { verb: 'update', data: { note: 'x' }, filters: { id: 1 } }, { verb: 'delete', filters: { id: 1 } }]
+  for (const body of bodies) {
+    await sql('drop table settings')
+    const { status, json } = await post('settings', body)
+    t.equal(status, 404, body.verb)
+    t.equal(json.error.code, 'TABLE_NOT_FOUND', body.verb)
+    await sql('create table settings (id int null, note varchar(5) null)')
+    await server.rows.refresh()
+  }
+})
+
+const trigger = ['create table audit (id int null)', 'create trigger audited after insert on orders for each row begin insert into audit values (1); end', 'drop table audit']
+
+await onEachEngine(t, 'a write that is possible by the new catalog is left to the client to send again', { schema: { mysql: [...shop.mysql, ...trigger], sqlite: [...shop.sqlite, ...trigger] } }, async (t, { post, sql }) => {
+  const insert = () => post('orders', { verb: 'insert', data: { customer_id: 1 } })
+  const { status, headers, json } = await insert()
+  t.equal(status, 503)
+  t.equal(headers['retry-after'], '1')
+  t.equal(json.error.code, 'DATABASE_UNAVAILABLE')
+  t.equal((await sql('select id from orders')).length, 2, 'nothing was changed')
+  await sql('create table audit (id int null)')
+  t.equal((await until(200, insert)).json.data.inserted, 1)
+})
+
+await onEachEngine(t, 'many requests that meet a changed table read the catalog together', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { post, sql, proxy }) => {
+  await sql('alter table products drop column tags')
+  proxy?.statements.splice(0)
+  const answers = await Promise.all(Array.from({ length: 20 }, () => post('products', select)))
+  t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
+  const readings = proxy?.statements.filter((sql) => sql.includes('information_schema.TABLES')).length ?? 0
+  t.ok(readings >= 1 && readings <= 4, `${readings} readings for 20 requests`)
+})
+
+await onEachEngine(t, 'a refresh that fails keeps the old catalog and is told to who asked for it', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { post, server, proxy, log }) => {
+  await proxy?.close()
+  await t.rejects(server.rows.refresh(), { code: 'DATABASE_UNAVAILABLE' })
+  t.equal((await post('customers', select)).status, 503)
+  t.equal((await post('nope', select)).json.error.code, 'TABLE_NOT_FOUND', 'the tables are known still')
+  t.equal((await post('customers', { verb: 'select', columns: ['nope'] })).json.error.code, 'COLUMN_NOT_FOUND')
+  t.notOk(log.some((line) => line.includes('could not be read')))
+})
+
+await onEachEngine(t, 'a background refresh that fails is logged', { schema: shop, only: ['mariadb', 'mysql'], database: { refreshInterval: 30 } }, async (t, { proxy, log }) => {
+  await proxy?.close()
+  while (!log.some((line) => line.includes('could not be read'))) await sleep(10)
+  t.match(JSON.parse(log.find((line) => line.includes('could not be read')) as string), { level: 40, database: 'shop', code: 'DATABASE_UNAVAILABLE' })
+})
+
+/** A port on which nothing listens. */
+async function freePort (): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+await onEachEngine(t, 'a database that is not there at the start is refused with 503 until it is', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+  const port = await freePort()
+  const { post, log } = await startService(t, Object.assign(new URL(url), { port }).href)
+  t.match(JSON.parse(log[0] as string), { database: 'shop', code: 'DATABASE_UNAVAILABLE', reason: 'ECONNREFUSED', msg: 'the catalog could not be read' })
+  for (const [table, body] of [['customers', select], ['nope', select], ['customers', { verb: 'insert', data: {} }]] as const) {
+    const { status, headers, json } = await post(table, body)
+    t.equal(status, 503)
+    t.equal(headers['retry-after'], '1')
+    t.match(json, { success: false, data: {}, error: { code: 'DATABASE_UNAVAILABLE' } })
+  }
+  t.equal((await post('customers', { verb: 'nothing' })).status, 400, 'what needs no database is answered')
+  const proxy = await createProxy(url, port)
+  t.teardown(() => proxy.close())
+  t.equal((await post('customers', select)).json.data.count, 4)
+  t.equal((await post('nope', select)).status, 404)
+})

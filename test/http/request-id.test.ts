@@ -1,0 +1,48 @@
+import t from 'tap'
+import { onEachEngine, TOKEN } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+await onEachEngine(t, 'every answer carries a request id, and each another', { schema: shop }, async (t, { post, server }) => {
+  const answers = [
+    await post('customers', { verb: 'select' }),
+    await post('customers', { verb: 'nothing' }),
+    await post('customers', 'no JSON'),
+    await post('nope', { verb: 'select' }),
+    await post('customers', { verb: 'select' }, { token: null }),
+    await post('customers', '', { method: 'GET' }),
+    await server.app.inject({ method: 'POST', url: '/elsewhere' }),
+    await server.app.inject({ method: 'POST', url: '/api/too/many/parts', headers: { authorization: `Bearer ${TOKEN}` } }),
+    await server.app.inject({ method: 'POST', url: '/api/shop/%' })
+  ]
+  const ids = answers.map(({ headers }) => headers['x-request-id'] as string)
+  for (const id of ids) t.match(id, UUID)
+  t.equal(new Set(ids).size, ids.length)
+})
+
+await onEachEngine(t, 'a request id that is fit to be sent back is kept, on successes and refusals', { schema: shop }, async (t, { post }) => {
+  for (const id of ['a', 'trace-1 of "2"; ~', 'x'.repeat(128)]) {
+    for (const [body, options] of [[{ verb: 'select' }, {}], [{ verb: 'nothing' }, {}], [{}, { token: null }]] as const) {
+      const { headers } = await post('customers', body, { ...options, headers: { 'x-request-id': id } })
+      t.equal(headers['x-request-id'], id)
+    }
+  }
+})
+
+await onEachEngine(t, 'a request id that is empty, too long or not printable ASCII is replaced', { schema: shop }, async (t, { post }) => {
+  for (const id of ['', 'x'.repeat(129), 'tab\there', 'ümlaut', '\x7f']) {
+    const { headers } = await post('customers', { verb: 'select' }, { headers: { 'x-request-id': id } })
+    t.match(headers['x-request-id'], UUID, JSON.stringify(id))
+  }
+})
+
+await onEachEngine(t, 'the log carries the id of the request, the name of its path and no header', { schema: shop }, async (t, { post, log }) => {
+  log.splice(0)
+  await post('customers', { verb: 'select' }, { headers: { 'x-request-id': 'find-me' } })
+  const lines = log.map((line) => JSON.parse(line))
+  t.equal(lines.length, 2)
+  t.match(lines[0], { reqId: 'find-me', req: { method: 'POST', url: '/api/shop/customers' } })
+  t.match(lines[1], { reqId: 'find-me', res: { statusCode: 200 } })
+  t.notOk(log.join('').includes(TOKEN))
+})

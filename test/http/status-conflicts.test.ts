@@ -1,0 +1,148 @@
+import t, { type Test } from 'tap'
+import { isRefusal } from '../support/refusals.ts'
+import { onEachEngine, startService, type Answer, type Schema, type Service } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+
+const { mysql, sqlite } = shop as { mysql: string[], sqlite: string[] }
+
+/** Keys on a table itself, keys with odd names, and what triggers do to statements of others. */
+const schema: Schema = (engine) => engine === 'sqlite'
+  ? [
+      ...sqlite,
+      'create table staff (id integer primary key, boss integer null references staff (id), deputy integer null references staff (id), badge int null unique)',
+      'insert into staff values (1, null, null, 7), (2, 1, null, 8)',
+      'create table visits (id integer primary key, staff_id integer not null references staff (id) on delete restrict)',
+      'create table "o\'dd.t" (id integer primary key, "a, b" int, "c.d" int, e varchar(50), constraint one unique ("a, b", "c.d"))',
+      'create unique index "lo\'w" on "o\'dd.t" (lower(e))',
+      'insert into visits values (1, 2)',
+      'insert into "o\'dd.t" values (1, 1, 1, \'x\')',
+      'create table defaults (id integer primary key, a int not null default (nullif(1, 1)))',
+      'create table checked (id integer primary key, n int null)',
+      'create table narrow (n int null) strict',
+      "create trigger guard before insert on checked when new.n = 1 begin select raise(abort, 'the secret of the trigger'); end",
+      "create trigger guard2 before insert on checked when new.n = 2 begin insert into narrow (n) values ('a'); end",
+      'create trigger guard3 before insert on checked when new.n = 3 begin insert into staff (id, badge) values (9, 7); end'
+    ]
+  : [
+      ...mysql,
+      `create table staff (id int not null primary key, boss int null, deputy int null, badge int null, unique key staff_badge (badge),
+        constraint staff_boss foreign key (boss) references staff (id), constraint staff_deputy foreign key (deputy) references staff (id))`,
+      'insert into staff values (1, null, null, 7), (2, 1, null, 8)',
+      'create table visits (id int not null primary key, staff_id int not null, constraint visits_staff foreign key (staff_id) references staff (id) on delete restrict)',
+      'create table `o\'dd.t` (id int not null primary key, `a, b` int, `c.d` int, e varchar(50), unique key `o\'ne.k` (`a, b`, `c.d`), unique key `lo\'w` (e))',
+      'insert into visits values (1, 2)',
+      'insert into `o\'dd.t` values (1, 1, 1, \'x\')',
+      'create table defaults (id int not null auto_increment primary key, a int not null default (nullif(rand() * 0, 0)))',
+      'create table checked (id int not null auto_increment primary key, n int null, small tinyint generated always as (n * 10) stored, l varchar(10) character set latin1 null, must int not null default 0)',
+      `create trigger guard before insert on checked for each row begin
+        if new.n = 1 then signal sqlstate '45000' set message_text = 'the secret of the trigger'; end if;
+        if new.n = 2 then signal sqlstate '45000' set mysql_errno = 45, message_text = 'the secret of the trigger'; end if;
+        if new.n = 3 then insert into staff (id, badge) values (9, 7); end if;
+        if new.n = 4 then set new.must = null; end if;
+        if new.n = 5 then signal sqlstate '22007' set mysql_errno = 9999, message_text = 'the secret of the trigger'; end if; end`
+    ]
+
+interface Case { why: string, table?: string, body: unknown, code: string, details?: Array<[path: string, message: string]> }
+
+async function refuseAll (t: Test, { post }: Pick<Service, 'post'>, status: number, cases: Case[]): Promise<void> {
+  for (const { why, table = 'customers', body, code, details = [] } of cases) {
+    const answer: Answer = await post(table, body)
+    isRefusal(t, answer, { status, code, why })
+    t.same(answer.json?.error?.details, details.map(([path, message]) => ({ path, message })), `${why}: the details`)
+    t.notMatch(answer.text, /secret|ada@|grace@/, why)
+  }
+}
+
+await onEachEngine(t, '409 for a second row with a unique value, naming the key and its columns', { schema }, async (t, service) => {
+  const lite = service.engine === 'sqlite'
+  const email: [string, string] = ['/data/email', `unique key "${lite ? 'sqlite_autoindex_customers_1' : 'customers_email'}" on "email"`]
+  const odd = `unique key "${lite ? "sqlite_autoindex_o'dd.t_1" : "o'ne.k"}" on "a, b", "c.d"`
+  const before = await service.sql('select * from customers order by id')
+  await refuseAll(t, service, 409, [
+    { why: 'an insert', body: { verb: 'insert', data: { name: 'x', email: 'ada@example.com' } }, code: 'UNIQUE_VIOLATION', details: [email] },
+    { why: 'an update', body: { verb: 'update', data: { email: 'ada@example.com' }, filters: { id: 3 } }, code: 'UNIQUE_VIOLATION', details: [email] },
+    { why: 'an update of several rows to one value', body: { verb: 'update', data: { email: 'x' }, filters: { id: { $gt: 2 } } }, code: 'UNIQUE_VIOLATION', details: [email] },
+    { why: 'a primary key', body: { verb: 'insert', data: { id: 1, name: 'x', email: 'x' } }, code: 'UNIQUE_VIOLATION', details: [['/data/id', 'unique key "PRIMARY" on "id"']] },
+    {
+      why: 'a key of two columns',
+      table: 'order_items',
+      body: { verb: 'insert', data: { order_id: 1, line: 1, product_sku: 'MUG-1', price: 1 } },
+      code: 'UNIQUE_VIOLATION',
+      details: [['/data/order_id', 'unique key "PRIMARY" on "order_id", "line"'], ['/data/line', 'unique key "PRIMARY" on "order_id", "line"']]
+    },
+    { why: 'a key with an odd name', table: "o'dd.t", body: { verb: 'insert', data: { id: 2, 'a, b': 1, 'c.d': 1 } }, code: 'UNIQUE_VIOLATION', details: [['/data/a, b', odd], ['/data/c.d', odd]] }
+  ])
+  t.same(await service.sql('select * from customers order by id'), before)
+})
+
+await onEachEngine(t, '409 for a duplicate whose value looks like the end of an error message', { schema, only: ['mariadb', 'mysql'] }, async (t, service) => {
+  const value = "' for key 'o'dd.t.o'ne.k'"
+  t.equal((await service.post("o'dd.t", { verb: 'insert', data: { id: 2, e: value } })).status, 200)
+  await refuseAll(t, service, 409, [
+    { why: value, table: "o'dd.t", body: { verb: 'insert', data: { id: 3, e: value } }, code: 'UNIQUE_VIOLATION', details: [['/data/e', 'unique key "lo\'w" on "e"']] }
+  ])
+})
+
+await onEachEngine(t, "409 for a key of another table, which a trigger wrote to: that table's keys are not named", { schema, only: ['sqlite', 'mysql'] }, async (t, service) => {
+  await refuseAll(t, service, 409, [{ why: 'a trigger', table: 'checked', body: { verb: 'insert', data: { n: 3 } }, code: 'UNIQUE_VIOLATION' }])
+})
+
+await onEachEngine(t, 'an unknown foreign key is told from a row that others refer to', { schema }, async (t, service) => {
+  const lite = service.engine === 'sqlite'
+  const key = (name: string, id: number, column: string, table = name.split('_')[0]): [string, string] => [`/data/${column}`, `foreign key "${lite ? `${table}_${id}` : name}" on "${column}"`]
+  const [customer, boss, deputy] = [key('orders_customer', 0, 'customer_id'), key('staff_boss', 1, 'boss'), key('staff_deputy', 0, 'deputy')]
+  const [product, order] = [key('items_product', 0, 'product_sku', 'order_items'), key('items_order', 1, 'order_id', 'order_items')]
+  const referenced: [string, string] = ['', 'other rows refer to this one']
+  const code = 'FOREIGN_KEY_VIOLATION'
+  await refuseAll(t, service, 409, [
+    { why: 'an insert', table: 'orders', body: { verb: 'insert', data: { customer_id: 99 } }, code, details: [customer] },
+    { why: 'an update', table: 'orders', body: { verb: 'update', data: { customer_id: 99, note: 'x' }, filters: { id: 1 } }, code, details: [customer] },
+    { why: 'an update of every row found', table: 'orders', body: { verb: 'update', data: { customer_id: 99 }, filters: { id: [1, 2] } }, code, details: [customer] },
+    { why: 'one key of two, the other null', table: 'staff', body: { verb: 'insert', data: { id: 3, boss: null, deputy: 99 } }, code, details: [deputy] },
+    { why: 'one key of two, the other left out', table: 'staff', body: { verb: 'update', data: { boss: 99 }, filters: { id: 2 } }, code, details: [boss] },
+    // SQLite does not say which of the keys that were written it was
+    { why: 'one key of two, the other right', table: 'order_items', body: { verb: 'insert', data: { order_id: 99, line: 1, product_sku: 'MUG-1', price: 1 } }, code, details: lite ? [product, order] : [order] },
+    { why: 'a delete of a row that others refer to', body: { verb: 'delete', filters: { id: 1 } }, code, details: [referenced] },
+    { why: 'a change of what others refer to', body: { verb: 'update', data: { id: 77 }, filters: { id: 1 } }, code, details: [referenced] },
+    { why: 'a delete of a row that its own table refers to', table: 'staff', body: { verb: 'delete', filters: { id: 1 } }, code, details: [referenced] },
+    { why: 'a change of what its own table refers to', table: 'staff', body: { verb: 'update', data: { id: 77 }, filters: { id: 1 } }, code, details: [referenced] },
+    { why: 'a delete that the key restricts', table: 'staff', body: { verb: 'delete', filters: { id: 2 } }, code, details: [referenced] }
+  ])
+  t.match(await service.sql('select (select count(*) from customers) as customers, (select count(*) from staff) as staff, (select count(*) from orders where customer_id = 1) as orders'), [{ customers: 4, staff: 2, orders: 1 }])
+})
+
+await onEachEngine(t, '422 for what the database refused and the service could not judge', { schema }, async (t, service) => {
+  const insert = (data: object): object => ({ verb: 'insert', data })
+  const cases: Case[] = [
+    { why: 'a check of the table', body: { verb: 'update', data: { credit: '-500.00' }, filters: { id: 1 } }, code: 'CHECK_VIOLATION' },
+    { why: 'a default that is null', table: 'defaults', body: insert({}), code: 'NOT_NULL_VIOLATION' },
+    { why: 'an exception of a trigger', table: 'checked', body: insert({ n: 1 }), code: 'CHECK_VIOLATION' },
+    { why: 'an exception with a number of its own', table: 'checked', body: insert({ n: 2 }), code: service.engine === 'sqlite' ? 'VALUE_OUT_OF_RANGE' : 'CHECK_VIOLATION' }
+  ]
+  if (service.engine !== 'sqlite') {
+    cases.push(
+      { why: 'null from a trigger', table: 'checked', body: insert({ n: 4 }), code: 'NOT_NULL_VIOLATION' },
+      { why: 'an exception about a value, with a number that nobody knows', table: 'checked', body: insert({ n: 5 }), code: 'VALUE_OUT_OF_RANGE' },
+      { why: 'a character that the column has none for', table: 'checked', body: insert({ l: '😀' }), code: 'VALUE_OUT_OF_RANGE' },
+      { why: 'an update to such a character', table: 'checked', body: { verb: 'update', data: { l: '名' }, filters: { id: 1 } }, code: 'VALUE_OUT_OF_RANGE' },
+      { why: 'a computed column that overflows', table: 'checked', body: insert({ n: 100 }), code: 'VALUE_OUT_OF_RANGE' }
+    )
+    await service.post('checked', insert({ id: 1, n: 0 }))
+  }
+  await refuseAll(t, service, 422, cases)
+  t.match(await service.sql('select (select count(*) from checked where id <> 1) as checked, (select count(*) from defaults) as defaults, (select min(credit) from customers) as credit'), [{ checked: 0, defaults: 0, credit: -3 }])
+})
+
+await onEachEngine(t, '403 where the account of the service may not do it', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url, sql }) => {
+  const [{ name }] = await sql('select database() as name') as [{ name: string }]
+  await sql('create user ? identified by ?', [name, 'word'])
+  t.teardown(() => sql('drop user ?', [name]))
+  await sql(`grant select, insert (email, name) on ${name}.customers to ?`, [name])
+  const { post } = await startService(t, Object.assign(new URL(url), { username: name, password: 'word' }).href)
+  t.equal((await post('customers', { verb: 'select' })).status, 200)
+  for (const body of [{ verb: 'delete', filters: { id: 4 } }, { verb: 'update', data: { name: 'x' }, filters: { id: 4 } }, { verb: 'insert', data: { email: 'x', name: 'x', note: 'x' } }]) {
+    const answer = await post('customers', body)
+    t.same([answer.status, answer.json.error.code], [403, 'PERMISSION_DENIED'], body.verb)
+    t.equal(answer.json.error.message, 'The service\'s database account may not do this on "customers"')
+  }
+})

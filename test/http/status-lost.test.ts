@@ -1,0 +1,111 @@
+import t from 'tap'
+import { isRefusal } from '../support/refusals.ts'
+import { onEachEngine, startService, type Schema, type Service } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+import { running, until } from '../support/until.ts'
+import type { Proxy } from '../support/recorder.ts'
+
+const servers = ['mariadb', 'mysql'] as const
+const { mysql, sqlite } = shop as { mysql: string[], sqlite: string[] }
+const schema: Schema = { sqlite, mysql: [...mysql, 'create view slow as select id, sleep(1) as slept from customers'] }
+
+const select = { verb: 'select', columns: ['id'] }
+const update = { verb: 'update', data: { name: 'New' }, filters: { id: 1 } }
+const writes = [update, { verb: 'delete', filters: { id: 4 } }, { verb: 'insert', data: { email: 'new@example.com', name: 'New' } }]
+
+/** The id of the connection that runs a statement that begins so, once there is one; `before` is one that is ending. */
+async function runner ({ sql }: Service, start: string, before = 0): Promise<number> {
+  let found: Array<{ id: number }> = []
+  await until(`"${start}" runs`, async () => {
+    found = await sql('select ID as id from information_schema.processlist where DB = database() and INFO like ? and ID <> ?', [`${start}%`, before])
+    return found.length > 0
+  })
+  return (found[0] as { id: number }).id
+}
+
+await onEachEngine(t, '503 DATABASE_UNAVAILABLE while the server cannot be reached, and no longer', { schema, only: servers }, async (t, service) => {
+  const { post, sql, proxy } = service as Service & { proxy: Proxy }
+  await post('customers', select)
+  await proxy.close()
+  for (const body of [select, ...writes]) {
+    const answer = await post('customers', body)
+    isRefusal(t, answer, { status: 503, code: 'DATABASE_UNAVAILABLE', why: body.verb })
+    t.equal(answer.headers['retry-after'], '1')
+  }
+  t.match(await sql('select count(*) as count, max(name) as name from customers'), [{ count: 4, name: 'Zoë' }], 'nothing was changed')
+})
+
+await onEachEngine(t, '503 DATABASE_UNAVAILABLE for every table while the database could not be read even once', { schema, only: servers }, async (t, { url }) => {
+  const { post } = await startService(t, Object.assign(new URL(url), { pathname: '/not_there' }).href)
+  for (const body of [select, ...writes]) isRefusal(t, await post('customers', body), { status: 503, code: 'DATABASE_UNAVAILABLE', why: body.verb })
+})
+
+await onEachEngine(t, 'a select whose connection is cut is sent once more by the service, and may be sent again by the client', { schema, only: servers }, async (t, service) => {
+  const { post, sql, proxy, statements } = service as Service & { proxy: Proxy }
+  for (const how of ['cut', 'killed'] as const) {
+    statements()
+    const answer = post('slow', { verb: 'select' })
+    let id = 0
+    for (let times = 0; times < 2; times++) {
+      id = await runner(service, 'select `id`', id)
+      if (how === 'cut') proxy.cut()
+      await sql(`kill ${id}`)
+    }
+    const refusal = await answer
+    isRefusal(t, refusal, { status: 503, code: 'DATABASE_UNAVAILABLE', why: how })
+    t.equal(refusal.headers['retry-after'], '1')
+    t.equal(statements().filter((statement) => statement.includes('`slow`')).length, 2)
+    await until('the statement has ended', async () => (await running(service)).length === 0)
+    t.equal((await post('customers', select)).status, 200, 'the next one gets a connection of its own')
+  }
+})
+
+await onEachEngine(t, '502 OUTCOME_UNKNOWN for a write whose connection is cut; it is not sent again', { schema, only: servers }, async (t, service) => {
+  const { post, sql, proxy, statements } = service as Service & { proxy: Proxy }
+  for (const how of ['cut', 'killed'] as const) {
+    await sql('begin')
+    await sql("update customers set note = 'held' where id = 1")
+    statements()
+    const answer = post('customers', update)
+    const id = await runner(service, 'update `customers`')
+    if (how === 'cut') proxy.cut()
+    else await sql(`kill ${id}`)
+    const refusal = await answer
+    isRefusal(t, refusal, { status: 502, code: 'OUTCOME_UNKNOWN', why: how })
+    t.equal(refusal.headers['retry-after'], undefined, 'it must not be sent again without a look')
+    t.equal(statements().filter((statement) => statement.startsWith('update')).length, 1, how)
+    await sql('rollback')
+    // one that waited for the lock may still be made: unknown is the word
+    await until('the statement has ended', async () => (await running(service)).length === 0)
+    t.equal((await post('customers', select)).status, 200)
+  }
+})
+
+await onEachEngine(t, 'a write that was made before its answer was lost counts once', { schema, only: servers }, async (t, service) => {
+  const { post, sql, proxy } = service as Service & { proxy: Proxy }
+  await sql('create trigger slow_insert before insert on settings for each row set new.note = sleep(1)')
+  const answer = post('settings', { verb: 'insert', data: {} })
+  await runner(service, 'insert into `settings`')
+  proxy.silent = true
+  await until('the row is there', async () => (await sql('select id from settings')).length === 1)
+  proxy.silent = false
+  proxy.cut()
+  isRefusal(t, await answer, { status: 502, code: 'OUTCOME_UNKNOWN', why: 'the row is there' })
+  t.equal((await sql('select id from settings')).length, 1)
+})
+
+await onEachEngine(t, 'a network that drops everything does not keep a request for ever', { schema, only: servers, database: { statementTimeout: 300 } }, async (t, service) => {
+  const { post, sql, proxy } = service as Service & { proxy: Proxy }
+  await sql('begin')
+  await sql("update customers set note = 'held' where id = 1")
+  const answers = [post('slow', { verb: 'select' }), post('customers', update)] as const
+  await runner(service, 'select `id`')
+  await runner(service, 'update `customers`')
+  proxy.silent = true
+  const [read, write] = await Promise.all(answers)
+  isRefusal(t, read, { status: 503, code: 'DATABASE_UNAVAILABLE', why: 'a select changes nothing' })
+  isRefusal(t, write, { status: 502, code: 'OUTCOME_UNKNOWN', why: 'an update that could not be ended' })
+  proxy.silent = false
+  await sql('rollback')
+  t.equal((await post('customers', select)).status, 200, 'and when it is back, so is the service')
+})

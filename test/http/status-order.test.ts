@@ -1,0 +1,54 @@
+import t from 'tap'
+import { isRefusal } from '../support/refusals.ts'
+import { onEachEngine, type PostOptions } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+import { hashToken } from '../../src/tokens.ts'
+import type { TokenOptions } from '../../schemas/options.ts'
+
+const token = (name: string, rest: Partial<TokenOptions>): TokenOptions => ({ name, sha256: hashToken(name), permissions: ['select'], ...rest })
+const tokens = [
+  token('nowhere', { databases: {} }),
+  token('elsewhere', { databases: { shop: ['customers'] } }),
+  token('reader', { databases: { shop: ['gone', 'orders', 'order_lines'] } }),
+  token('writer', { permissions: ['update', 'delete'], databases: { shop: ['gone', 'orders', 'order_lines'] } })
+]
+
+type Step = [status: number, code: string, table: string, body: unknown, options: PostOptions]
+
+const text = { 'content-type': 'text/plain' }
+const large = `{"verb":"truncate"${' '.repeat(400)}`
+const update = { verb: 'update', data: { customer_id: 99 }, filters: { id: 1 } }
+
+/** Each request has every fault that those after it have, and one more: the one that it is refused for. */
+const steps: Step[] = [
+  [401, 'UNAUTHENTICATED', 'gone', large, { token: 'nobody', headers: text }],
+  [404, 'DATABASE_NOT_FOUND', 'gone', large, { token: 'nowhere', headers: text }],
+  [404, 'TABLE_NOT_FOUND', 'gone', large, { token: 'elsewhere', headers: text }],
+  [413, 'BODY_TOO_LARGE', 'gone', large, { token: 'reader' }],
+  [415, 'UNSUPPORTED_MEDIA_TYPE', 'gone', '{"verb":"truncate"', { token: 'reader', headers: text }],
+  [400, 'INVALID_JSON', 'gone', '{"verb":"truncate"', { token: 'reader' }],
+  [400, 'INVALID_BODY', 'gone', { verb: 'truncate' }, { token: 'reader' }],
+  [400, 'INVALID_BODY', 'gone', { verb: 'update', data: { nope: 1 }, limit: 1, filters: {} }, { token: 'reader' }],
+  [400, 'FILTERS_REQUIRED', 'gone', { verb: 'update', data: { nope: 1 }, filters: {} }, { token: 'reader' }],
+  [403, 'PERMISSION_DENIED', 'gone', { verb: 'update', data: { nope: 1 }, filters: { $and: [] } }, { token: 'reader' }],
+  [404, 'TABLE_NOT_FOUND', 'gone', { verb: 'update', data: { nope: 1 }, filters: { $and: [] } }, { token: 'writer' }],
+  [403, 'PERMISSION_DENIED', 'order_lines', { verb: 'update', data: { nope: 1 }, filters: { $and: [] } }, { token: 'writer' }],
+  [400, 'FILTERS_REQUIRED', 'orders', { ...update, filters: { $and: [] } }, { token: 'writer' }],
+  [400, 'COLUMN_NOT_FOUND', 'orders', { ...update, data: { ...update.data, nope: 1 } }, { token: 'writer' }],
+  [409, 'FOREIGN_KEY_VIOLATION', 'orders', update, { token: 'writer' }]
+]
+
+await onEachEngine(t, 'a request with several faults is refused for the first of them in the order of the contract', { schema: shop, tokens, options: { bodyLimit: 200 } }, async (t, { post, statements }) => {
+  statements()
+  for (const [status, code, table, body, options] of steps) {
+    isRefusal(t, await post(table, body, options), { status, code, why: `${options.token}: ${JSON.stringify(body).slice(0, 80)}` })
+    t.equal(statements().length, status === 409 ? 1 : 0, 'the database is asked last')
+  }
+})
+
+await onEachEngine(t, 'a path of nothing is refused after the token and before the body', { schema: shop }, async (t, { server, post }) => {
+  const send = async (headers: Record<string, string>) => (await server.app.inject({ method: 'POST', url: '/api/shop', headers: { 'content-type': 'application/json', ...headers }, payload: '{' })).statusCode
+  t.equal(await send({}), 401)
+  t.equal(await send({ authorization: 'Bearer nobody' }), 401)
+  isRefusal(t, await post('customers/1', '{', { headers: { 'content-type': 'text/plain' }, method: 'GET' }), { status: 405, code: 'METHOD_NOT_ALLOWED', why: 'a method comes before the body too' })
+})

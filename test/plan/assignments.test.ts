@@ -1,0 +1,44 @@
+import t from 'tap'
+import { planAssignments } from '../../src/plan/assignments.ts'
+import { mysqlColumn, tableOf } from '../support/tables.ts'
+
+const table = tableOf({
+  columns: [
+    mysqlColumn('id', 'int', { nullable: false, autoIncrement: true }),
+    mysqlColumn('name', 'varchar(5)'),
+    mysqlColumn('needed', 'int', { nullable: false, optional: false }),
+    mysqlColumn('tags', 'json', { nullable: false }),
+    mysqlColumn('maybe_tags', 'json'),
+    mysqlColumn('made', 'int', { generated: true }),
+    mysqlColumn('strange', 'something(5)'),
+    mysqlColumn('__proto__', 'int'),
+    mysqlColumn('a/b~c', 'int')
+  ]
+})
+const planned = (json: string): Array<[string, unknown]> => planAssignments(JSON.parse(json), table).map(({ column, parameter }) => [column.name, parameter])
+
+t.test('data becomes columns and parameters, in its order', async (t) => {
+  t.same(planned('{"name":"x","id":"7","__proto__":5}'), [['name', 'x'], ['id', 7n], ['__proto__', 5n]])
+  t.same(planned('{}'), [])
+})
+
+t.test('null is no value where the column takes that, else the null that a JSON column has of its own', async (t) => {
+  t.same(planned('{"name":null,"maybe_tags":null,"tags":null}'), [['name', null], ['maybe_tags', null], ['tags', 'null']])
+})
+
+const refusals: Array<[json: string, code: string, path: string, message: RegExp]> = [
+  ['{"nope":1}', 'COLUMN_NOT_FOUND', '/data/nope', /"nope" does not exist in table "items"/],
+  ['{"constructor":1}', 'COLUMN_NOT_FOUND', '/data/constructor', /constructor/],
+  ['{"made":1}', 'COLUMN_NOT_WRITABLE', '/data/made', /"made" cannot be written: the database computes it/],
+  ['{"made":null}', 'COLUMN_NOT_WRITABLE', '/data/made', /made/],
+  ['{"strange":"x"}', 'COLUMN_NOT_WRITABLE', '/data/strange', /the type something\(5\) is not supported/],
+  ['{"needed":null}', 'NOT_NULL_VIOLATION', '/data/needed', /must have a value/],
+  ['{"id":null}', 'NOT_NULL_VIOLATION', '/data/id', /must have a value/],
+  ['{"name":"123456"}', 'INVALID_VALUE', '/data/name', /"name": is longer than 5 characters/],
+  ['{"name":5}', 'INVALID_VALUE', '/data/name', /expected a string/],
+  ['{"a/b~c":"x"}', 'INVALID_VALUE', '/data/a~1b~0c', /whole number/]
+]
+
+t.test('data that cannot be written is refused, saying where', async (t) => {
+  for (const [json, code, path, message] of refusals) t.throws(() => planned(json), { code, message, details: [{ path, message }] }, json)
+})

@@ -1,0 +1,32 @@
+import t from 'tap'
+import { planInsert } from '../../src/plan/insert.ts'
+import { mysqlColumn, tableOf } from '../support/tables.ts'
+
+const table = tableOf({
+  columns: [
+    mysqlColumn('id', 'int', { nullable: false, autoIncrement: true }),
+    mysqlColumn('needed', 'int', { nullable: false, optional: false }),
+    mysqlColumn('__proto__', 'int', { nullable: false, optional: false }),
+    mysqlColumn('spare', 'int'),
+    mysqlColumn('level', 'int', { nullable: false, defaultText: '3' })
+  ]
+})
+const plan = (json: string) => planInsert({ verb: 'insert', data: JSON.parse(json) }, table)
+
+t.test('an insert needs the columns that have no default and no others', async (t) => {
+  const { assignments } = plan('{"needed":1,"__proto__":2}')
+  t.same(assignments.map(({ column, parameter }) => [column.name, parameter]), [['needed', 1n], ['__proto__', 2n]])
+  t.ok(Object.isFrozen(plan('{"needed":1,"__proto__":2}')))
+})
+
+t.test('every column that is missing is named', async (t) => {
+  t.throws(() => plan('{"spare":1}'), {
+    code: 'MISSING_COLUMN',
+    message: '"data" lacks columns that have no default: "needed", "__proto__"',
+    details: [{ path: '/data/needed', message: 'has no default' }, { path: '/data/__proto__', message: 'has no default' }]
+  })
+})
+
+t.test('a value that is wrong is told before a column that is missing', async (t) => {
+  t.throws(() => plan('{"spare":"x"}'), { code: 'INVALID_VALUE' })
+})

@@ -1,0 +1,26 @@
+import t from 'tap'
+import { planSelect } from '../../src/plan/select.ts'
+import { LIMITS, orders } from '../support/sql.ts'
+
+const table = orders.mysql
+const plan = (body: object) => planSelect({ verb: 'select', ...body }, table, LIMITS)
+
+t.test('without anything asked for, a select is every column of 100 rows', async (t) => {
+  const { columns, condition, order, limit } = plan({})
+  t.same(columns, [...table.columns.values()])
+  t.same(condition, { kind: 'constant', value: true })
+  t.same(order, [])
+  t.equal(limit, 100)
+})
+
+t.test('a plan is frozen and has the columns in the order asked for', async (t) => {
+  const asked = plan({ columns: ['total', 'id'], orderBy: 'name DESC', limit: 3 })
+  t.ok(Object.isFrozen(asked))
+  t.same(asked.columns.map(({ name }) => name), ['total', 'id'])
+  t.match(asked.order, [{ column: { name: 'name' }, direction: 'desc' }])
+  t.equal(asked.limit, 3)
+})
+
+t.test('a column that is not there is refused by its place', async (t) => {
+  t.throws(() => plan({ columns: ['id', 'nope'] }), { code: 'COLUMN_NOT_FOUND', details: [{ path: '/columns/1' }] })
+})

@@ -1,0 +1,141 @@
+/** The plugin in an app that somebody else wrote. */
+import { join } from 'node:path'
+import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
+import fastifyAuth from '@fastify/auth'
+import bearerAuth from '@fastify/bearer-auth'
+import fastifyRateLimit from '@fastify/rate-limit'
+import t, { type Test } from 'tap'
+import { createShop } from '../src/demo/shop.ts'
+import rowQuery, { createToken, hashToken, rowQuery as named, type PluginOptions } from '../src/index.ts'
+
+const TOKEN = createToken()
+const tokens: NonNullable<PluginOptions['tokens']> = [{ name: 'reader', sha256: hashToken(TOKEN), permissions: ['select'] }]
+const select = { verb: 'select', columns: ['id'], filters: { id: 1 } }
+const selected = { success: true, data: { rows: [{ id: 1 }], count: 1 } }
+
+function createHost (t: Test, options = {}): FastifyInstance {
+  const app = Fastify(options)
+  t.teardown(() => app.close())
+  return app
+}
+
+/** Options with a shop of their own. */
+function optionsFor (t: Test, name = 'shop'): PluginOptions {
+  const path = join(t.testdirName, `${name}.db`)
+  createShop(path)
+  return { databases: { [name]: { url: `sqlite:${path}` } }, tokens }
+}
+
+async function ask (app: FastifyInstance, url: string, { method = 'POST', headers = { authorization: `Bearer ${TOKEN}` }, ...rest }: InjectOptions = {}) {
+  const response = await app.inject({ method, url, headers: { 'content-type': 'application/json', ...headers }, ...(method === 'POST' && { payload: select }), ...rest })
+  return { status: response.statusCode, json: response.json(), headers: response.headers }
+}
+
+t.before(() => { t.testdir() })
+
+t.test('the plugin is one that Fastify knows, under both of its names', async (t) => {
+  t.equal(named, rowQuery)
+  const app = createHost(t)
+  await app.register(rowQuery, { prefix: '/api', ...optionsFor(t) })
+  t.match(app.printPlugins(), 'fastify-row-query')
+  t.match(await ask(app, '/api/shop/orders'), { status: 200, json: selected, headers: { 'x-request-id': String } })
+})
+
+t.test('it can be registered twice, under different prefixes with different databases and tokens', async (t) => {
+  const app = createHost(t)
+  const secret = createToken()
+  await app.register(rowQuery, { prefix: '/a', ...optionsFor(t, 'one') })
+  await app.register(rowQuery, { prefix: '/b', ...optionsFor(t, 'two'), tokens: [{ name: 'other', sha256: hashToken(secret), permissions: ['select'] }] })
+  t.match(await ask(app, '/a/one/orders'), { status: 200, json: selected })
+  t.match(await ask(app, '/a/two/orders'), { status: 404, json: { error: { code: 'DATABASE_NOT_FOUND' } } })
+  t.match(await ask(app, '/b/two/orders'), { status: 401 })
+  t.match(await ask(app, '/b/two/orders', { headers: { authorization: `Bearer ${secret}` } }), { status: 200, json: selected })
+})
+
+t.test("options that Fastify has for every plugin are none of ours, and the caller's object is not changed", async (t) => {
+  const lines: string[] = []
+  const app = createHost(t, { logger: { level: 'info', stream: { write: (line: string) => lines.push(line) } } })
+  const options = { prefix: '/api', logLevel: 'silent' as const, logSerializers: {}, ...optionsFor(t) }
+  const copy = structuredClone(options)
+  await app.register(rowQuery, options)
+  t.match(await ask(app, '/api/shop/orders'), { status: 200 })
+  t.same(lines, [])
+  t.same(options, copy)
+})
+
+t.test('options with mistakes stop the start of the host', async (t) => {
+  const app = createHost(t)
+  app.register(rowQuery, { databases: {}, tokns: [] } as unknown as PluginOptions)
+  await t.rejects(async () => { await app.ready() }, { code: 'ROW_QUERY_INVALID_CONFIG', message: /^tokns: is no setting; .*\ndatabases: must be an object, not empty/ })
+})
+
+t.test('without a prefix the unknown paths stay with the host', async (t) => {
+  const app = createHost(t)
+  await app.register(rowQuery, optionsFor(t))
+  t.match(await ask(app, '/shop/orders'), { status: 200, json: selected })
+  t.match(await ask(app, '/nowhere', { method: 'GET' }), { status: 404, json: { message: 'Route GET:/nowhere not found' } })
+})
+
+/** An app that has everything that could get in the way, registered before the plugin. */
+async function createFullHost (t: Test, { most = 100, ours = 100 } = {}): Promise<FastifyInstance> {
+  const app = createHost(t)
+  await app.register(fastifyAuth)
+  await app.register(bearerAuth, { keys: new Set(['key of the host']), addHook: false })
+  await app.register(fastifyRateLimit, { max: most, timeWindow: 60_000 })
+  app.decorate('grant', 'of the host')
+  app.decorateRequest('grant', 'of the host')
+  app.setErrorHandler(async (error: Error, _request, reply) => reply.code(418).send({ host: error.message }))
+  app.setNotFoundHandler(async (_request, reply) => reply.code(404).send({ host: 'not found' }))
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, async (_request: unknown, body: string) => ({ host: body }))
+  app.addSchema({ $id: 'row', type: 'object', properties: { verb: { type: 'number' } } })
+  app.setValidatorCompiler(() => () => false)
+  app.setSerializerCompiler(() => () => '"serialized by the host"')
+  app.setReplySerializer((payload) => JSON.stringify({ wrapped: payload }))
+  await app.register(rowQuery, { prefix: '/api', ...optionsFor(t), rateLimit: { max: ours } })
+  app.post('/own', async (request) => ({ body: request.body, grant: request.getDecorator('grant'), ours: 'rowQueryGrant' in request }))
+  app.get('/error', async () => { throw new Error('of the host') })
+  app.get('/guarded', { onRequest: app.auth([app.verifyBearerAuth as NonNullable<typeof app.verifyBearerAuth>]) }, async () => ({ in: true }))
+  return app
+}
+
+t.test('what the host has does not break the plugin', async (t) => {
+  const app = await createFullHost(t)
+  t.match(await ask(app, '/api/shop/orders'), { status: 200, json: selected })
+  t.match(await ask(app, '/api/shop/orders', { headers: { authorization: 'Bearer key of the host' } }), { status: 401, json: { error: { code: 'UNAUTHENTICATED' } } })
+  t.match(await ask(app, '/api/shop/orders', { payload: '{' }), { status: 400, json: { error: { code: 'INVALID_JSON' } } })
+  t.match(await ask(app, '/api/nowhere'), { status: 404, json: { error: { code: 'NOT_FOUND' } } })
+  t.match(await ask(app, '/api/shop/orders', { method: 'GET' }), { status: 405, json: { error: { code: 'METHOD_NOT_ALLOWED' } } })
+})
+
+t.test('what the plugin has does not reach the host', async (t) => {
+  const app = await createFullHost(t)
+  t.match(await ask(app, '/own', { headers: {}, payload: '{"a":1}' }), { status: 200, json: { wrapped: { body: { host: '{"a":1}' }, grant: 'of the host', ours: false } } })
+  t.same((await ask(app, '/error', { method: 'GET' })).json, { wrapped: { host: 'of the host' } })
+  t.match(await ask(app, '/nowhere', { method: 'GET' }), { status: 404, json: { host: 'not found' } })
+  t.match(await ask(app, '/guarded', { method: 'GET', headers: { authorization: 'Bearer key of the host' } }), { status: 200 })
+  t.not((await ask(app, '/guarded', { method: 'GET' })).status, 200, 'our token is none of the host')
+  t.notOk(app.hasRequestDecorator('rowQueryGrant'))
+})
+
+for (const limits of [{ most: 2, ours: 3 }, { most: 3, ours: 2 }]) {
+  t.test(`the lower of both rate limits holds, and is answered as the plugin answers: ${JSON.stringify(limits)}`, async (t) => {
+    const app = await createFullHost(t, limits)
+    for (let count = 0; count < 2; count++) t.match(await ask(app, '/api/shop/orders'), { status: 200 })
+    t.match(await ask(app, '/api/shop/orders'), { status: 429, json: { success: false, data: {}, error: { code: 'RATE_LIMITED' } }, headers: { 'retry-after': String } })
+  })
+}
+
+const refusals: Array<[status: number, status: number, code: string]> = [
+  [401, 401, 'UNAUTHENTICATED'], [403, 403, 'PERMISSION_DENIED'], [429, 429, 'RATE_LIMITED'], [503, 503, 'OVERLOADED'], [418, 500, 'INTERNAL']
+]
+
+for (const [thrown, status, code] of refusals) {
+  t.test(`a hook of the host that refuses with ${thrown} is answered with ${code}, without its text`, async (t) => {
+    const app = createHost(t)
+    app.addHook('onRequest', async () => { throw Object.assign(new Error('text of the host'), { statusCode: thrown }) })
+    await app.register(rowQuery, { prefix: '/api', ...optionsFor(t) })
+    const answer = await ask(app, '/api/shop/orders')
+    t.match(answer, { status, json: { success: false, data: {}, error: { code } }, headers: { 'x-request-id': String } })
+    t.notMatch(JSON.stringify(answer.json), 'text of the host')
+  })
+}

@@ -1,0 +1,62 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import t, { type Test } from 'tap'
+import { createServer, type Server } from '../src/server.ts'
+import { hashToken } from '../src/tokens.ts'
+
+const TOKEN = 'a-token-of-this-test'
+
+function createFile (t: Test, sql: string): { url: string, database: DatabaseSync } {
+  const path = join(t.testdir(), 'shop.db')
+  const database = new DatabaseSync(path)
+  database.exec(sql)
+  t.teardown(() => { database.close() })
+  return { url: `sqlite:${path}`, database }
+}
+
+async function start (t: Test, url: string, prefix = '/api'): Promise<Server & { log: string[] }> {
+  const log: string[] = []
+  const server = await createServer({
+    options: { databases: { shop: { url } }, tokens: [{ name: 'me', sha256: hashToken(TOKEN), permissions: ['select'] }] },
+    prefix,
+    logLevel: 'info',
+    logStream: { write: (line) => { log.push(line) } }
+  })
+  t.teardown(() => server.app.close())
+  return { ...server, log }
+}
+
+async function select ({ app }: Server, url: string) {
+  const response = await app.inject({ method: 'POST', url, headers: { authorization: `Bearer ${TOKEN}` }, payload: { verb: 'select' } })
+  return { status: response.statusCode, json: response.json() }
+}
+
+t.test('the catalog is read again when it is asked to', async (t) => {
+  const { url, database } = createFile(t, 'create table people (id integer primary key)')
+  const server = await start(t, url)
+  t.match(await select(server, '/api/shop/rooms'), { status: 404, json: { error: { code: 'TABLE_NOT_FOUND' } } })
+  database.exec('create table rooms (id integer primary key)')
+  await server.rows.refresh()
+  t.match(await select(server, '/api/shop/rooms'), { status: 200, json: { data: { count: 0 } } })
+})
+
+t.test('what is logged of a request is its method, path, status and id', async (t) => {
+  const { url } = createFile(t, 'create table people (id integer primary key, name varchar(20)); insert into people (name) values (\'Ada\')')
+  const server = await start(t, url)
+  await select(server, '/api/shop/people')
+  const [incoming, completed] = server.log.map((line) => JSON.parse(line))
+  t.match(incoming, { msg: 'incoming request', reqId: String, req: { method: 'POST', url: '/api/shop/people' } })
+  t.match(completed, { msg: 'request completed', reqId: incoming.reqId, res: { statusCode: 200 } })
+  t.notMatch(server.log.join(''), new RegExp(`${TOKEN}|Ada|select \\*|shop\\.db`))
+})
+
+t.test('an empty prefix puts the databases at the root, with the same answer to every other path', async (t) => {
+  const { url } = createFile(t, 'create table people (id integer primary key)')
+  const server = await start(t, url, '')
+  t.match(await select(server, '/shop/people'), { status: 200 })
+  for (const path of ['/', '/shop', '/shop/people/1']) t.match(await select(server, path), { status: 404, json: { error: { code: 'NOT_FOUND' } } })
+})
+
+t.test('options with mistakes make no server', async (t) => {
+  await t.rejects(createServer({ options: { databases: {} }, prefix: '/api', logLevel: 'silent' }), { code: 'ROW_QUERY_INVALID_CONFIG' })
+})

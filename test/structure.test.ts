@@ -1,0 +1,132 @@
+/** The rules between the rooms of the program (docs/architecture.md), held to the files as they are. */
+import t from 'tap'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { catalogue } from '../src/errors.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+interface Source {
+  /** From the root of the project: `src/plan/select.ts`. */
+  readonly path: string
+  readonly text: string
+  /** The text without comments. */
+  readonly code: string
+  /** What it imports: files of ours by their paths, the rest by name. */
+  readonly imports: readonly string[]
+  /** The same without what is imported as types only, which is gone when the program runs. */
+  readonly runtimeImports: readonly string[]
+}
+
+const IMPORT = /^(?:import|export)\s+(type\s)?(?:[^'"]*?\sfrom\s+)?'([^']+)'|\bimport\('([^']+)'\)/gm
+
+function read (folder: string): Source[] {
+  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  return files.map((file) => {
+    const path = join(folder, file)
+    const text = readFileSync(join(root, path), 'utf8')
+    const found = Array.from(text.matchAll(IMPORT), ([, type, name, dynamic]) => ({ type: type !== undefined, name: resolve(path, (name ?? dynamic) as string) }))
+    return {
+      path,
+      text,
+      code: text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, ''),
+      imports: found.map(({ name }) => name),
+      runtimeImports: found.filter(({ type }) => !type).map(({ name }) => name)
+    }
+  })
+}
+
+const resolve = (from: string, name: string): string => name.startsWith('.') ? relative(root, join(root, dirname(from), name)) : name
+
+const sources = ['src', 'plugins', 'schemas'].flatMap(read)
+const inside = (...places: string[]): Source[] => sources.filter(({ path }) => places.some((place) => path === place || path.startsWith(place + '/')))
+const outside = (...places: string[]): Source[] => sources.filter((source) => !inside(...places).includes(source))
+const isOurs = (name: string): boolean => /^(src|plugins|schemas)\//.test(name)
+
+/** The files that import something that a rule forbids them. */
+const importing = (files: Source[], forbidden: (name: string) => boolean): string[] =>
+  files.flatMap(({ path, imports }) => imports.filter(forbidden).map((name) => `${path} imports ${name}`))
+
+t.test('the imports are read', async (t) => {
+  t.ok(sources.length > 40)
+  const walk = sources.find(({ path }) => path === 'src/walk.ts')
+  t.ok(walk?.imports.includes('src/plan/create-plan.ts'))
+  t.ok(walk?.imports.includes('schemas/body.ts'))
+  t.notOk(walk?.runtimeImports.includes('schemas/body.ts'), 'types are told from the rest')
+  t.same(importing(sources, (name) => isOurs(name) && !sources.some(({ path }) => path === name)), [], 'and they are files of ours')
+})
+
+t.test('schemas import nothing of ours but each other', async (t) => {
+  t.same(importing(inside('schemas'), (name) => isOurs(name) && !name.startsWith('schemas/')), [])
+})
+
+t.test('only src/query knows Kysely; a plan is made without it', async (t) => {
+  t.same(importing(outside('src/query'), (name) => name === 'kysely'), [])
+  t.same(importing(inside('src/plan'), (name) => name.startsWith('src/query/')), [])
+})
+
+t.test('plans and queries never see a request', async (t) => {
+  t.same(importing(inside('src/plan', 'src/query', 'src/types', 'src/catalog'), (name) => /fastify|^plugins\/|^node:http/.test(name)), [])
+  t.same(importing(inside('src/query', 'src/types', 'src/catalog', 'src/dialects', 'src/response'), (name) => name === 'schemas/body.ts'), [])
+})
+
+t.test('only src/dialects touches a driver; the demo fills its own SQLite file', async (t) => {
+  t.same(importing(outside('src/dialects'), (name) => /^mysql2/.test(name)), [])
+  t.same(importing(outside('src/dialects', 'src/demo'), (name) => name === 'node:sqlite'), [])
+})
+
+t.test('a program without SQLite never loads it', async (t) => {
+  const loading = inside('src/dialects').filter(({ text }) => /^import (?!type).*'node:sqlite'/m.test(text))
+  t.same(loading.map(({ path }) => path), [])
+})
+
+t.test('only src/app.ts and src/server.ts import plugins', async (t) => {
+  t.same(importing(outside('src/app.ts', 'src/server.ts', 'plugins'), (name) => name.startsWith('plugins/')), [])
+})
+
+t.test('only src/response makes a success', async (t) => {
+  t.same(outside('src/response').filter(({ code }) => /["']?success["']?\s*:\s*true/.test(code)).map(({ path }) => path), [])
+})
+
+t.test('only src/errors.ts names a status', async (t) => {
+  const statuses = [...new Set(catalogue.values()), 200, 204].join('|')
+  const named = new RegExp(`(status|code\\(|HTTP/1\\.1)[^\\n]{0,40}\\b(${statuses})\\b`, 'i')
+  t.same(outside('src/errors.ts').filter(({ code }) => named.test(code)).map(({ path }) => path), [])
+})
+
+t.test('no file is called after what it may as well not hold', async (t) => {
+  t.same(sources.filter(({ path }) => /\b(utils?|helpers?|common|misc|shared)\b/i.test(path)).map(({ path }) => path), [])
+})
+
+t.test('files are small', async (t) => {
+  t.same(sources.filter(({ text }) => text.split('\n').length > 125).map(({ path }) => path), [])
+})
+
+t.test('nothing outside src/types tells types of SQL apart by their names', async (t) => {
+  const words = ['tinyint', 'smallint', 'mediumint', 'int', 'integer', 'decimal', 'numeric', 'real', 'bit', 'bool', 'year', 'char', 'varchar', 'tinytext', 'text',
+    'mediumtext', 'longtext', 'enum', 'set', 'binary', 'varbinary', 'blob', 'longblob', 'datetime', 'timestamp', 'geometry', 'point', 'vector', 'inet6'].join('|')
+  // names that JSON Schema has as well (date, float, uuid, …) are left out
+  const compared = new RegExp(`(===|!==|case|has\\(|includes\\(|startsWith\\()\\s*'(${words})\\b|\\[\\s*'(${words})'\\s*,|/\\^?\\(?(${words})\\b[^/\\n]*/[a-z]*\\.test`)
+  const telling = outside('src/types', 'src/demo').flatMap(({ path, code }) =>
+    code.split('\n').filter((line) => compared.test(line)).map((line) => `${path}: ${line.trim()}`))
+  t.same(telling, [])
+  t.ok(compared.test("if (column.type === 'varchar') {"), 'such a line would be found')
+})
+
+t.test('no file imports itself by way of others', async (t) => {
+  const byPath = new Map(sources.map((source) => [source.path, source]))
+  const done = new Set<string>()
+  const cycles: string[] = []
+  const visit = (path: string, way: readonly string[]): void => {
+    if (way.includes(path)) {
+      cycles.push([...way.slice(way.indexOf(path)), path].join(' -> '))
+      return
+    }
+    if (done.has(path)) return
+    for (const name of byPath.get(path)?.runtimeImports.filter(isOurs) ?? []) visit(name, [...way, path])
+    done.add(path)
+  }
+  for (const { path } of sources) visit(path, [])
+  t.same(cycles, [])
+})

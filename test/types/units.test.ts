@@ -1,0 +1,122 @@
+/** What the types say where no server is needed: refusals by reason, orders, defaults, and what a new key is shown as. */
+import t from 'tap'
+import type { Column } from '../../src/catalog/catalog.ts'
+import { matchesEveryRow } from '../../src/plan/every-row.ts'
+import { binaryType } from '../../src/types/binary.ts'
+import type { ColumnType, Value } from '../../src/types/column-type.ts'
+import { decimalType } from '../../src/types/decimal.ts'
+import { doubleType, floatType } from '../../src/types/float.ts'
+import { geometryType } from '../../src/types/geometry.ts'
+import { bitType, integerType, yearType } from '../../src/types/integer.ts'
+import { mysqlType } from '../../src/types/mysql.ts'
+import { sqliteType } from '../../src/types/sqlite.ts'
+import { datetimeType, dateType, timestampType, timeType } from '../../src/types/temporal.ts'
+import { enumType, setType, textType } from '../../src/types/text.ts'
+import { readGeometry } from '../../src/types/wkb.ts'
+
+const none = { length: null, bytes: null, scale: null, charset: null, srid: null, json: false }
+const decimal = decimalType({ precision: 6, scale: 2, unsigned: false })
+const point = (coordinates: unknown, rest: object = {}): object => ({ type: 'Point', coordinates, ...rest })
+const crs = (name: unknown): object => ({ crs: { type: 'name', properties: { name } } })
+const nested = (depth: number): object => depth === 0 ? point([1, 2]) : { type: 'GeometryCollection', geometries: [nested(depth - 1)] }
+
+t.test('a refusal says what is wrong with the value', async (t) => {
+  const geometry = geometryType({ only: null, srid: null })
+  const cases: Array<[ColumnType, unknown, RegExp]> = [
+    [floatType(true), -1, /is unsigned/],
+    [doubleType(true), -0.5, /is unsigned/],
+    [decimalType({ precision: 6, scale: 2, unsigned: true }), '-1', /is unsigned/],
+    [textType({ characters: null, bytes: 8 }), 'éééééé', /longer than 8 bytes/],
+    [setType(['a', 'b']), ['a', 'a'], /names a member twice/],
+    [enumType(['a']), 'b', /expected one of "a"/],
+    [geometryType({ only: null, srid: 4326 }), point([1, 2], crs('EPSG:3857')), /has the SRID 4326/],
+    [geometry, point([1, 2], crs('WGS 84')), /expected a "crs"/],
+    [geometry, point([1, 2], crs(4326)), /expected a "crs"/],
+    [geometry, point([1, 2], { crs: null }), /expected a "crs"/],
+    [geometry, point([1, 2], { bbox: [0, 0, 1, 1] }), /has the member "bbox", which would be lost/],
+    [geometry, point([1, 2], { geometries: [] }), /has the member "coordinates with geometries"/],
+    [geometry, { type: 'LineString', coordinates: 1 }, /nested too little/],
+    [geometry, { type: 'LineString', coordinates: [[1, null], [2, 3]] }, /ordinate that is not a number/],
+    [geometry, { type: 'GeometryCollection' }, /expected a GeoJSON geometry/],
+    [geometry, { type: 'GeometryCollection', geometries: [1] }, /not a GeoJSON object/],
+    [geometry, { type: 'GeometryCollection', geometries: [{ type: 'Circle' }] }, /expected a GeoJSON geometry/],
+    [geometry, nested(40), /not a GeoJSON object/]
+  ]
+  for (const [type, value, message] of cases) t.throws(() => type.read(value), { name: 'ValueRefused', message }, JSON.stringify(value).slice(0, 80))
+})
+
+t.test('collections nest as deep as they may', async (t) => {
+  const type = geometryType({ only: null, srid: null })
+  t.same(JSON.parse(type.write(type.read(nested(30)) as Buffer)), nested(30))
+  t.equal(readGeometry(type.read(point([1, 2], crs('EPSG:4326'))) as Buffer).srid, 4326)
+})
+
+t.test('parameters are in the order of their values', async (t) => {
+  const rising: Array<[ColumnType, unknown[]]> = [
+    [integerType(64, false), ['-9223372036854775808', -1, 0, '9007199254740993', '9223372036854775807']],
+    [bitType(4), ['0001', '0010', '1000']],
+    [yearType(), [0, 1901, 2155]],
+    [decimal, ['-10.00', '-9.99', '0', '9.00', '10.00']],
+    [doubleType(false), [-1e300, -1, 0, 1e-300, 2]],
+    [floatType(false), [-1, 0.1, 0.5]],
+    [dateType(), ['0000-00-00', '1999-12-31', '2000-01-01']],
+    [datetimeType({ scale: 1, padded: true }), ['1999-12-31T23:59:59.9', '2000-01-01T00:00:00']],
+    [timestampType({ scale: 0, padded: true }), ['2000-01-01T00:00:00+01:00', '2000-01-01T00:00:00Z']],
+    [timeType({ scale: 1, padded: true }), ['-100:00:00', '-01:00:00', '-00:00:00.5', '00:00:00', '99:00:00', '100:00:00']],
+    [binaryType({ bytes: 4, padded: false }), ['', 'AA==', 'AAA=', '/w==']]
+  ]
+  for (const [type, values] of rising) {
+    const parameters = values.map((value) => type.read(value))
+    const order = type.order as (a: Value, b: Value) => number
+    t.same([...parameters].reverse().sort(order), parameters, String(values))
+    for (const each of parameters) t.equal(order(each, each), 0)
+  }
+})
+
+t.test('the key of a new row is shown as a select shows it', async (t) => {
+  const shown: Array<[ColumnType, unknown, string]> = [
+    [integerType(64, true), '18446744073709551615', '18446744073709551615'], [decimal, 1.5, '"1.50"'], [bitType(3), '11', '"011"'], [bitType(1), true, 'true'],
+    [binaryType({ bytes: 4, padded: true }), 'AQI=', '"AQIAAA=="'], [datetimeType({ scale: 3, padded: true }), '2026-01-01 00:00:00', '"2026-01-01T00:00:00.000"'],
+    [timestampType({ scale: 0, padded: true }), '2026-01-01T02:00:00+02:00', '"2026-01-01T00:00:00Z"'], [textType({ characters: 9, bytes: null }), 'a"b', '"a\\"b"'], [floatType(false), 0.1, '0.1']
+  ]
+  for (const [type, value, text] of shown) t.equal(type.echo(type.read(value)), text)
+})
+
+t.test('what information_schema leaves out is the default of the type', async (t) => {
+  const type = (name: string, declaration = name): ColumnType => mysqlType({ ...none, name, declaration })
+  t.equal(type('bit').read(true), 1n)
+  t.equal(type('decimal').read('12'), '12')
+  t.throws(() => type('decimal').read('1.5'))
+  t.equal(type('datetime').read('2026-01-01 00:00:00'), '2026-01-01 00:00:00')
+  t.equal(type('longtext').read('x'.repeat(10)), 'x'.repeat(10))
+  t.throws(() => type('vector').read([1]))
+  t.notOk(type('xmltype').writable)
+  t.equal(type('xmltype').write(Buffer.from('<a/>')), '"<a/>"')
+  t.throws(() => type('xmltype').read('<a/>'), { message: /not supported yet/ })
+  t.equal(type('double', 'double zerofill').write(Buffer.from('000000001.5')), '1.5')
+})
+
+t.test('SQLite shows what is there, whatever the declaration', async (t) => {
+  const type = (declaration: string): ColumnType => sqliteType({ ...none, name: declaration, declaration })
+  t.equal(type('json').write('not json'), '"not json"')
+  t.equal(type('json').write(5n), '5')
+  t.equal(type('json').write('{"a":1}'), '{"a":1}')
+  t.equal(type('integer').write('abc'), '"abc"')
+  t.equal(type('decimal').write(2.5), '"2.5"')
+  t.equal(type('decimal').write(3n), '"3"')
+  t.equal(type('decimal').write('abc'), '"abc"')
+  t.equal(type('decimal(10,2)').write(Infinity), '"Infinity"')
+  t.equal(type('decimal(10,2)').write(Buffer.from([1])), '"AQ=="')
+  t.equal(type('real').write(-0), '-0')
+  t.equal(type('real').write(-Infinity), '"-Infinity"')
+  t.equal(type('datetime').write('2026-01-01'), '"2026-01-01"')
+  t.equal(type('datetime').write(5n), '5')
+  t.equal(type('').write(Buffer.from([1, 2])), '"AQI="')
+})
+
+t.test('every row is matched by bytes below a value and from it on', async (t) => {
+  const column: Column = { name: 'raw', type: binaryType({ bytes: 4, padded: false }), declaration: 'varbinary(4)', nullable: false, generated: false, autoIncrement: false, optional: false, defaultText: null, comment: '' }
+  const compare = (operator: '<' | '>' | '>=', bytes: number[]) => ({ kind: 'compare', column, operator, parameter: Buffer.from(bytes) }) as const
+  t.ok(matchesEveryRow({ kind: 'or', conditions: [compare('<', [1]), compare('>=', [1])] }))
+  t.notOk(matchesEveryRow({ kind: 'or', conditions: [compare('<', [1]), compare('>', [1])] }))
+})
