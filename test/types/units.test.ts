@@ -96,6 +96,19 @@ t.test('what information_schema leaves out is the default of the type', async (t
   t.equal(type('double', 'double zerofill').write(Buffer.from('000000001.5')), '1.5')
 })
 
+t.test('a decimal of SQLite without digits after the point keeps none', async (t) => {
+  const whole = sqliteType({ ...none, name: 'decimal', declaration: 'decimal(5)', length: 5 })
+  t.equal(whole.read('12'), 12)
+  t.throws(() => whole.read('1.5'), { message: /keeps 0 digits after the point/ })
+  t.equal(whole.write(12n), '"12"')
+})
+
+t.test('the zero timestamp of MySQL stays what it is', async (t) => {
+  const type = timestampType({ scale: 0, padded: true })
+  t.equal(type.write(Buffer.from('0000-00-00 00:00:00')), '"0000-00-00T00:00:00Z"')
+  t.equal(type.read('0000-00-00T00:00:00Z'), '0000-00-00 00:00:00')
+})
+
 t.test('SQLite shows what is there, whatever the declaration', async (t) => {
   const type = (declaration: string): ColumnType => sqliteType({ ...none, name: declaration, declaration })
   t.equal(type('json').write('not json'), '"not json"')

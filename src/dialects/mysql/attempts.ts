@@ -11,30 +11,33 @@ export interface Ways {
   readonly attempts: number
 }
 
+/** Which attempt it is, and how many before it lost their connection. */
+const FIRST = { count: 1, losses: 0 }
+
 /**
  * Runs a statement, and once more where its connection was lost while it read. What did not run at all is sent to wherever it
  * may run yet. @throws ServiceError, or SchemaMoved
  */
-export async function attempt ({ pools, attempts }: Ways, statement: Statement, options: ExecutionOptions): Promise<Result> {
+export async function attempt (ways: Ways, statement: Statement, options: ExecutionOptions, { count, losses } = FIRST): Promise<Result> {
+  const { pools, attempts } = ways
   const last = pools.at(-1) as MysqlPool
-  let losses = 0
-  for (let count = 1; ; count++) {
-    const pool = pools[count - 1] ?? last
-    let session: Session
-    try {
-      const acquired = pool.acquire()
-      session = acquired instanceof Promise ? await acquired : acquired
-    } catch (error) {
-      // one that is slow is no reason to burden the others
-      if (pool === last || pool.isUp) throw error
-      continue
-    }
-    if (statement.client?.destroyed === true) {
-      pool.release(session)
-      throw clientGone()
-    }
-    const outcome = await executeOn(pool, session, statement, options)
-    if (!(outcome instanceof Interruption)) return outcome
-    if (count >= attempts || (outcome.wasLost && ++losses > 1)) throw outcome.refusal
+  const pool = pools[count - 1] ?? last
+  let session: Session
+  try {
+    const acquired = pool.acquire()
+    session = acquired instanceof Promise ? await acquired : acquired
+  } catch (error) {
+    // one that is slow is no reason to burden the others
+    if (pool === last || pool.isUp) throw error
+    return await attempt(ways, statement, options, { count: count + 1, losses })
   }
+  if (statement.client?.destroyed === true) {
+    pool.release(session)
+    throw clientGone()
+  }
+  const outcome = await executeOn(pool, session, statement, options)
+  if (!(outcome instanceof Interruption)) return outcome
+  const lost = losses + Number(outcome.wasLost)
+  if (count >= attempts || lost > 1) throw outcome.refusal
+  return await attempt(ways, statement, options, { count: count + 1, losses: lost })
 }

@@ -45,11 +45,12 @@ export async function executeOn (pool: MysqlPool, session: Session, { query, pla
   const timer = setTimeout(stop.now, timeout)
   client?.on('close', stop.now)
   send(session.connection, { sql: writeStatement(query), writer, onTooLarge: stop.now, done: (error, header) => error === null ? resolve(header) : reject(error) })
+  const requireSize = (): void => { if (writer?.isTooLarge === true) throw resultTooLarge(resultLimit) }
   return await promise.then((header): Result => {
-    if (writer?.isTooLarge === true) throw resultTooLarge(resultLimit)
+    requireSize()
     return writer === undefined ? toChange(header as ResultSetHeader) : { answer: writer.finish(), changed: 0, insertId: undefined }
   }, (error: MysqlError) => {
-    if (writer?.isTooLarge === true) throw resultTooLarge(resultLimit)
+    requireSize()
     if (stop.called && !isLost(error)) throw client?.destroyed === true ? clientGone() : queryTimeout()
     return toInterruption(pool, session, error, plan, stop.called)
   }).finally(async () => {
