@@ -19,8 +19,11 @@ export function planColumnFilter (column: Column, value: unknown, scope: FilterS
   if (isObject(value) && hasOperators(column, value)) {
     return combine('and', Object.entries(value).map(([name, operand]) => planOperator(name, { column, value: operand, scope, path: [...path, name] })))
   }
-  const name = Array.isArray(value) && !column.type.structured ? '$in' : '$eq'
-  return planOperator(name, { column, value, scope, path })
+  const use = { column, value, scope, path }
+  const isList = Array.isArray(value) && !column.type.structured
+  // More likely a mistake than a wish for nothing, which has a form of its own.
+  if (isList && value.length === 0) throw refuse(use, 'an empty list is no value; {"$in": []} matches nothing')
+  return planOperator(isList ? '$in' : '$eq', use)
 }
 
 /** Where objects are values - JSON, geometry - one with any key that is no operator is a value; `$eq` takes one that looks otherwise. */

@@ -13,7 +13,7 @@ await onEachEngine(t, 'delete removes the rows that the filters select and no ot
 
 await onEachEngine(t, 'deleting what is not there counts nothing', { schema: shop }, async (t, { post, sql }) => {
   t.same((await post('customers', { verb: 'delete', filters: { id: 99 } })).json.data, { deleted: 0 })
-  t.same((await post('customers', { verb: 'delete', filters: { id: [] } })).json.data, { deleted: 0 })
+  t.same((await post('customers', { verb: 'delete', filters: { id: { $in: [] } } })).json.data, { deleted: 0 })
   t.same((await post('customers', { verb: 'delete', filters: { email: null } })).json.data, { deleted: 0 })
   t.equal((await sql('select id from customers')).length, 4)
 })

@@ -76,7 +76,7 @@ await onEachEngine(t, 'a plain null finds rows without a value, a list finds row
   const cases: Array<[filters: unknown, ids: number[]]> = [
     [{ note: null }, [1, 3]],
     [{ id: [1, 3, 99] }, [1, 3]],
-    [{ id: [] }, []],
+    [{ id: { $in: [] } }, []],
     [{ name: ['Ada', 'Zoë'], status: 'old' }, [4]],
     [{ note: ['rush it', null] }, [1, 3, 4]],
     [{ email: null }, []],

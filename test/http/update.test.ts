@@ -52,7 +52,7 @@ await onEachEngine(t, 'update may change the column that it selects by, and a ke
 await onEachEngine(t, 'filters of an update take lists and null as those of a select do', { schema: shop }, async (t, { post, sql }) => {
   t.same((await post('customers', { verb: 'update', data: { name: 'None' }, filters: { note: null } })).json.data, { updated: 2 })
   t.same((await post('customers', { verb: 'update', data: { name: 'Some' }, filters: { id: [2, 4] } })).json.data, { updated: 2 })
-  t.same((await post('customers', { verb: 'update', data: { name: 'All' }, filters: { id: [] } })).json.data, { updated: 0 })
+  t.same((await post('customers', { verb: 'update', data: { name: 'All' }, filters: { id: { $in: [] } } })).json.data, { updated: 0 })
   t.same((await sql('select name from customers order by id')).map(({ name }) => name), ['None', 'Some', 'None', 'Some'])
 })
 

@@ -18,7 +18,7 @@ const filters: Array<[filters: object, mysql: Expected, sqlite: Expected]> = [
   [{ name: ['a', 'b'] }, ['`name` in (?, ?)', 'a', 'b'], ['"name" in (?, ?)', 'a', 'b']],
   [{ name: { $nin: ['a', 'b'] } }, ['`name` not in (?, ?)', 'a', 'b'], ['"name" not in (?, ?)', 'a', 'b']],
   [{ name: ['a', null] }, ['(`name` in (?) or `name` is null)', 'a'], ['("name" in (?) or "name" is null)', 'a']],
-  [{ id: [] }, ['1 = 0'], ['1 = 0']],
+  [{ id: { $in: [] } }, ['1 = 0'], ['1 = 0']],
   [{ total: 5 }, ['`total` = cast(? as decimal(10,2))', '5.00'], ['"total" = ?', 5]],
   [{ total: [1, 2] }, ['`total` in (cast(? as decimal(10,2)), cast(? as decimal(10,2)))', '1.00', '2.00'], ['"total" in (?, ?)', 1, 2]],
   [{ total: { $between: [1, 2] } }, ['`total` between cast(? as decimal(10,2)) and cast(? as decimal(10,2))', '1.00', '2.00'], ['"total" between ? and ?', 1, 2]],

@@ -19,7 +19,7 @@ t.test('filters that hold with "or" are kept together', async (t) => {
 })
 
 t.test('filters that no row matches are sent as such', async (t) => {
-  compilesTo(t, { verb: 'update', data: { name: 'x' }, filters: { id: [] } }, {
+  compilesTo(t, { verb: 'update', data: { name: 'x' }, filters: { id: { $in: [] } } }, {
     mysql: { sql: 'update `orders` set `name` = ? where 1 = 0', parameters: ['x'] },
     sqlite: { sql: 'update "orders" set "name" = ? where 1 = 0 and "name" is not ? collate binary', parameters: ['x', 'x'] }
   })

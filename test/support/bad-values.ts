@@ -68,7 +68,7 @@ const badFilters = refusedWith(400, 'INVALID_BODY', [
 ])
 
 const everyRow = refusedWith(400, 'FILTERS_REQUIRED',
-  each([{ $and: [] }, { $not: { $or: [] } }, { $and: [{}, { $and: [] }] }, { $or: [{ id: 1 }, {}] }, { id: { $nin: [] } }, { $not: { id: [] } }, { id: { $null: false } }],
+  each([{ $and: [] }, { $not: { $or: [] } }, { $and: [{}, { $and: [] }] }, { $or: [{ id: 1 }, {}] }, { id: { $nin: [] } }, { $not: { id: { $in: [] } } }, { id: { $null: false } }],
     (filters, shown) => [`a delete with the filters ${shown}`, { verb: 'delete', filters }, '/filters']))
 
 const badValues = refusedWith(400, 'INVALID_VALUE', [

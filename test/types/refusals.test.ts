@@ -89,11 +89,6 @@ await onEachEngine(t, 'a number never matches the texts that MySQL would turn in
   statements()
   for (const value of [0, false, [], {}, [0], { a: 1 }, [[]], { $eq: 0 }, { $in: [0] }, { $between: [0, 1] }, { $ne: 0 }]) {
     const { status, json } = await post('names', { verb: 'delete', filters: { name: value } })
-    if (Array.isArray(value) && value.length === 0) {
-      t.match(json, { success: true, data: { deleted: 0 } }, 'an empty list matches nothing')
-      statements()
-      continue
-    }
     t.equal(status, 400, JSON.stringify(value))
     t.match(json.error.code, /INVALID_VALUE|INVALID_BODY/)
     t.same(statements(), [])
