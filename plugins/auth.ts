@@ -12,6 +12,11 @@ declare module 'fastify' {
     /** Who is calling and what they may do; null until it is known. */
     rowQueryGrant: Grant | null
   }
+
+  interface FastifyContextConfig {
+    /** For whoever comes, with a token or without: such a route gets no grant. */
+    rowQueryPublic?: boolean
+  }
 }
 
 export default fp(async function auth (app: FastifyInstance, { tokens }: { tokens: TokenStore }) {
@@ -30,6 +35,7 @@ export default fp(async function auth (app: FastifyInstance, { tokens }: { token
   const verify = app.auth([app.verifyBearerAuth as NonNullable<typeof app.verifyBearerAuth>])
 
   app.addHook('onRequest', function (request, reply, done) {
+    if (request.routeOptions.config.rowQueryPublic === true) return done()
     verify.call(app, request, reply, (error?: Error) => error === undefined || error === null ? done() : done(refuse(request, reply)))
   })
 }, { name: 'row-query-auth' })

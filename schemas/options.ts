@@ -57,7 +57,12 @@ export const OptionsSchema = Type.Object({
   tokens: Type.Optional(Type.Array(TokenSchema, { description: 'who may do what; without any, every request is refused' })),
   bodyLimit: Type.Optional(Type.Integer({ minimum: 1, default: 1_048_576, description: 'bytes of a request body' })),
   limits: Type.Optional(LimitsSchema),
-  rateLimit: Type.Optional(RateLimitSchema)
+  rateLimit: Type.Optional(RateLimitSchema),
+  openapi: Type.Optional(Type.Union([Type.Literal('token'), Type.Literal('public'), Type.Literal('off')], {
+    default: 'token',
+    description: 'who may read the OpenAPI documents: a token sees what it may do, everybody sees everything, nobody'
+  })),
+  docs: Type.Optional(Type.Boolean({ default: false, description: 'whether there is a page to look at the documents and try requests' }))
 }, closed)
 
 export const SERVER_DEFAULTS = { host: '127.0.0.1', port: 3000, prefix: '/api', logLevel: 'info' }

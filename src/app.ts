@@ -3,28 +3,38 @@ import type { FastifyInstance, FastifyPluginAsync, RegisterOptions } from 'fasti
 import fp from 'fastify-plugin'
 import auth from '../plugins/auth.ts'
 import body from '../plugins/body.ts'
+import docsPage from '../plugins/docs-page.ts'
 import errors from '../plugins/errors.ts'
+import openapi from '../plugins/openapi.ts'
 import rateLimit from '../plugins/rate-limit.ts'
 import requestId from '../plugins/request-id.ts'
 import type { RowQueryOptions } from '../schemas/options.ts'
 import { resolveSettings } from './config/settings.ts'
 import type { Database } from './database.ts'
+import { execute, type ExecuteRequest } from './execute.ts'
 import { openDatabases } from './open-databases.ts'
+import { createDocuments } from './openapi/documents.ts'
 import { addRoute } from './route.ts'
 import { createTokenStore } from './tokens.ts'
+import type { AnyDatabases, Execute } from './typed.ts'
 
 /** `encapsulate`: hooks, parsers and decorators stay ours in a host app. */
 const META = { name: 'fastify-row-query', fastify: '5.x', encapsulate: true }
 
-export interface RowQuery {
+export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
   /** To be registered once, under any prefix. */
   readonly plugin: FastifyPluginAsync
   /** Reads the catalog of every database again, now. */
   refresh (): Promise<void>
+  /** A request without HTTP, once the plugin is ready. @throws ServiceError as HTTP would answer it */
+  readonly execute: Execute<Databases>
 }
 
-/** The plugin and a handle on it. @throws ConfigError with every mistake in the options */
-export function createRowQuery (options: RowQueryOptions): RowQuery {
+/**
+ * The plugin and a handle on it. `Databases`: interfaces as `row-query types` writes them, by database.
+ * @throws ConfigError with every mistake in the options
+ */
+export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (options: RowQueryOptions): RowQuery<Databases> {
   const settings = resolveSettings(options)
   const tokens = createTokenStore(settings.tokens)
   let databases: ReadonlyMap<string, Database> = new Map()
@@ -36,14 +46,21 @@ export function createRowQuery (options: RowQueryOptions): RowQuery {
     app.setReplySerializer((payload) => payload as string) // answers are text already, whatever the host app's serializer
     await app.register(errors)
     await app.register(requestId)
+    const documents = createDocuments({ databases, prefix: app.prefix })
+    if (settings.docs) await app.register(docsPage)
     await app.register(auth, { tokens })
     if (settings.rateLimit !== undefined) await app.register(rateLimit, settings.rateLimit)
+    if (settings.openapi !== 'off') await app.register(openapi, { documents, databases, isPublic: settings.openapi === 'public' })
     await app.register(body)
     addRoute(app, { databases, limits: settings.limits, bodyLimit: settings.bodyLimit })
   }, META)
 
   return {
     plugin,
+    execute: (async (request: ExecuteRequest) => {
+      if (databases.size === 0) throw new Error('execute() needs the plugin to be registered, and the app to be ready')
+      return await execute({ databases, limits: settings.limits }, request)
+    }) as Execute<Databases>,
     refresh: async () => { await Promise.all(Array.from(databases.values(), (database) => database.refresh())) }
   }
 }

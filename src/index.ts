@@ -1,9 +1,11 @@
-/** The package: a Fastify plugin, what one needs to give it tokens. */
+/** The package: a Fastify plugin, what one needs to give it tokens, and the same without HTTP. */
 import { rowQuery } from './app.ts'
 
 export { createRowQuery, rowQuery } from './app.ts'
 export type { PluginOptions, RowQuery } from './app.ts'
 export type { DatabaseOptions, RowQueryOptions, TokenOptions } from '../schemas/options.ts'
 export { ServiceError } from './errors.ts'
+export type { GrantOptions } from './grant.ts'
 export { createToken, hashToken } from './tokens.ts'
+export type { Column, Filters, Insert, Row, Update } from './typed.ts'
 export default rowQuery

@@ -5,6 +5,7 @@ import { findPlaceRefusal, findVerbRefusal } from './admission.ts'
 import type { Database } from './database.ts'
 import { methodNotAllowed, notFound } from './errors.ts'
 import type { Grant } from './grant.ts'
+import { shownInHost } from './openapi/host-route.ts'
 import type { FilterLimits } from './plan/filter-scope.ts'
 import { walkAgainIfMoved } from './walk.ts'
 
@@ -28,7 +29,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }
     done(findPlaceRefusal({ databases, grant: request.rowQueryGrant as Grant, ...request.params as Params }))
   }
 
-  app.post<{ Params: Params, Body: Body }>(url, { schema: { body: BodySchema }, bodyLimit, onRequest: find }, async (request, reply) => {
+  app.post<{ Params: Params, Body: Body }>(url, { schema: { body: BodySchema }, config: shownInHost(app.prefix), bodyLimit, onRequest: find }, async (request, reply) => {
     const { params, body } = request as RowRequest
     const grant = request.rowQueryGrant as Grant
     const refusal = findVerbRefusal(grant, body.verb)
@@ -42,5 +43,5 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }
     throw methodNotAllowed(request.method)
   }
   const others = app.supportedMethods.filter((method) => method !== 'POST')
-  app.route({ method: others, url, onRequest: refuseMethod, handler: refuseMethod })
+  app.route({ method: others, url, schema: { hide: true }, onRequest: refuseMethod, handler: refuseMethod })
 }

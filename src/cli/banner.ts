@@ -8,12 +8,14 @@ interface Banner {
   readonly address: string
   readonly prefix: string
   readonly path: string
+  /** Whether there is a page to look at. */
+  readonly docs: boolean
   /** The token made for this start; undefined where tokens are configured, which are never printed. */
   readonly token: string | undefined
 }
 
 /** The embedded demo: where it is, with what token, and three requests to paste. */
-export function demoBanner ({ address, prefix, path, token }: Banner): string {
+export function demoBanner ({ address, prefix, path, docs, token }: Banner): string {
   const curl = (table: string, body: object): string =>
     `  curl -s ${address}${prefix}/demo/${table} -H "Authorization: Bearer ${token ?? '$API_TOKEN'}" -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`
   return `
@@ -22,7 +24,7 @@ Set DATABASE_URL=mysql://user:password@host/database to use your own.
 
   address  ${address}${prefix}/demo/{customers,products,orders,order_items}
   token    ${token ?? 'one that is configured; export it as API_TOKEN where you paste these lines'}
-
+${docs ? `  page     ${address}${prefix}/docs\n` : ''}
 Try it:
 
 ${curl('products', { verb: 'select', columns: ['sku', 'name', 'price'], filters: { price: { $lt: '20.00' } }, orderBy: 'price DESC', limit: 3 })}

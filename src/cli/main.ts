@@ -9,6 +9,8 @@ const HELP = `row-query: read and change rows of MySQL tables through one HTTP e
   row-query token --name reports --permissions select[,insert,update,delete]
                   [--database shop] [--table orders] [--expires 2027-01-01]
   row-query check [--config row-query.json]
+  row-query openapi [shop] [--config row-query.json]   the OpenAPI document of the interface, or of a database
+  row-query types [shop] [--config row-query.json]     TypeScript interfaces of a database's tables
 
 Settings also come from DATABASE_URL, API_TOKEN, API_TOKEN_PERMISSIONS, ROW_QUERY_CONFIG, HOST, PORT, LOG_LEVEL and
 PATH_PREFIX. Without any, serve opens an embedded demo database.
@@ -20,7 +22,9 @@ type Command = (args: string[]) => Promise<number>
 const commands = new Map<string, () => Promise<Command>>([
   ['serve', async () => (await import('./serve.ts')).serve],
   ['token', async () => (await import('./token.ts')).token],
-  ['check', async () => (await import('./check.ts')).check]
+  ['check', async () => (await import('./check.ts')).check],
+  ['openapi', async () => (await import('./openapi.ts')).openapi],
+  ['types', async () => (await import('./types.ts')).types]
 ])
 
 async function main ([name = 'help', ...args]: string[]): Promise<number> {

@@ -20,7 +20,7 @@ export async function serve (args: string[]): Promise<number> {
 
   const { app, rows } = await createServer({ options, prefix, logLevel })
   const address = await listen(app, host, port)
-  if (demo !== undefined) process.stdout.write(demoBanner({ address, prefix, ...demo }))
+  if (demo !== undefined) process.stdout.write(demoBanner({ address, prefix, docs: options.docs === true, ...demo }))
   if (options.tokens === undefined || options.tokens.length === 0) process.stderr.write(NO_TOKEN_NOTICE)
 
   process.on('SIGHUP', () => {

@@ -112,7 +112,7 @@ function addToken ({ config, mistakes }: Draft, { API_TOKEN: token, API_TOKEN_PE
 /** Where no database is configured there is the demo to try. */
 function addDemo ({ config }: Draft): Loaded['demo'] {
   if (config['databases'] !== undefined) return undefined
-  config['databases'] = { demo: { url: `sqlite:${DEMO_PATH}` } }
+  Object.assign(config, { databases: { demo: { url: `sqlite:${DEMO_PATH}` } }, docs: config['docs'] ?? config['openapi'] !== 'off' })
   if (config['tokens'] !== undefined) return { path: DEMO_PATH, token: undefined }
   const token = createToken()
   config['tokens'] = [{ name: 'demo', sha256: hashToken(token), permissions: [...VERBS] }]

@@ -24,21 +24,26 @@ export interface Settings {
   readonly bodyLimit: number
   readonly limits: FilterLimits
   readonly rateLimit: { readonly max: number, readonly window: number } | undefined
+  readonly openapi: 'token' | 'public' | 'off'
+  readonly docs: boolean
 }
 
 /** The caller's object is not changed. @throws ConfigError with every mistake at once */
 export function resolveSettings (options: unknown): Settings {
   const mistakes = findMistakes(OptionsSchema, options)
   if (mistakes.length > 0) throw new ConfigError(mistakes)
-  const { databases, tokens = [], bodyLimit = 1_048_576, limits = {}, rateLimit } = options as RowQueryOptions
+  const { databases, tokens = [], bodyLimit = 1_048_576, limits = {}, rateLimit, openapi = 'token', docs = false } = options as RowQueryOptions
   const settings: Settings = {
     databases: Object.entries(databases).flatMap(([name, database]) => toDatabase(mistakes, name, database)),
     tokens: tokens.flatMap((token, index) => collect(mistakes, `tokens.${index}.`, () => toToken(token, databases))),
     bodyLimit,
     limits: { depth: limits.filterDepth ?? 32, conditions: limits.filterConditions ?? 256, values: limits.filterValues ?? 10_000 },
-    rateLimit: rateLimit === undefined ? undefined : { max: rateLimit.max, window: rateLimit.window ?? 60_000 }
+    rateLimit: rateLimit === undefined ? undefined : { max: rateLimit.max, window: rateLimit.window ?? 60_000 },
+    openapi,
+    docs
   }
   mistakes.push(...findRepeated(tokens))
+  if (docs && openapi === 'off') mistakes.push('docs: shows the documents, which "openapi" turns off')
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return settings
 }

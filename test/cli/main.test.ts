@@ -5,7 +5,7 @@ for (const args of [[], ['help'], ['--help'], ['-h'], ['serve', '--help'], ['tok
   t.test(`row-query ${args.join(' ')} tells what there is`, async (t) => {
     const { code, stdout, stderr } = await runRowQuery(t, args)
     t.same({ code, stderr }, { code: 0, stderr: '' })
-    for (const command of ['serve', 'token', 'check']) t.match(stdout, `\n  row-query ${command} `)
+    for (const command of ['serve', 'token', 'check', 'openapi', 'types']) t.match(stdout, `\n  row-query ${command} `)
     for (const variable of ['DATABASE_URL', 'API_TOKEN', 'API_TOKEN_PERMISSIONS', 'ROW_QUERY_CONFIG', 'HOST', 'PORT', 'LOG_LEVEL', 'PATH_PREFIX']) {
       t.match(stdout, new RegExp(`\\b${variable}\\b`))
     }
@@ -13,7 +13,7 @@ for (const args of [[], ['help'], ['--help'], ['-h'], ['serve', '--help'], ['tok
 }
 
 const refused: Array<{ args: string[], line: RegExp }> = [
-  { args: ['start'], line: /^row-query: "start" is no command; there are serve, token, check[^\n]*\n$/ },
+  { args: ['start'], line: /^row-query: "start" is no command; there are serve, token, check, openapi, types\n$/ },
   { args: ['constructor'], line: /^row-query: "constructor" is no command/ },
   { args: ['serve', '--prot', '80'], line: /^row-query: Unknown option '--prot'[^\n]*\n$/ },
   { args: ['serve', '--port'], line: /^row-query: Option '--port <value>' argument missing\n$/ },

@@ -35,7 +35,8 @@ t.test('nothing configured is the demo with a token for every verb', async (t) =
   t.equal(demo?.path, DEMO_PATH)
   t.same(config, {
     databases: { demo: { url: `sqlite:${DEMO_PATH}` } },
-    tokens: [{ name: 'demo', sha256: hashToken(demo?.token as string), permissions: all }]
+    tokens: [{ name: 'demo', sha256: hashToken(demo?.token as string), permissions: all }],
+    docs: true
   })
   t.not(load({}).demo?.token, demo?.token, 'another one each time')
 })

@@ -20,7 +20,9 @@ t.test('every setting that is left out has its default', async (t) => {
     tokens: [],
     bodyLimit: OptionsSchema.properties.bodyLimit.default,
     limits: { depth: 32, conditions: 256, values: 10_000 },
-    rateLimit: undefined
+    rateLimit: undefined,
+    openapi: OptionsSchema.properties.openapi.default,
+    docs: OptionsSchema.properties.docs.default
   })
   t.strictSame(defaultsOf(LimitsSchema), { filterDepth: 32, filterConditions: 256, filterValues: 10_000 })
   t.strictSame(resolveSettings({ databases: { shop: { url } }, rateLimit: { max: 1 } }).rateLimit, { max: 1, ...defaultsOf(RateLimitSchema) })
@@ -31,14 +33,18 @@ t.test('every setting that is given is used', async (t) => {
     databases: { shop: { url, replicas: ['mysql://root@copy,db/shop'], pool: { size: 1, queue: 2, wait: 3 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5 } },
     bodyLimit: 6,
     limits: { filterDepth: 7, filterConditions: 8, filterValues: 9 },
-    rateLimit: { max: 10, window: 11 }
+    rateLimit: { max: 10, window: 11 },
+    openapi: 'public',
+    docs: true
   }
   t.strictSame(resolveSettings(options), {
     databases: [{ name: 'shop', address, replicas: [{ ...server, hosts: [{ host: 'copy', port: 3306 }, { host: 'db', port: 3306 }] }], pool: { size: 1, queue: 2, wait: 3 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5 }],
     tokens: [],
     bodyLimit: 6,
     limits: { depth: 7, conditions: 8, values: 9 },
-    rateLimit: { max: 10, window: 11 }
+    rateLimit: { max: 10, window: 11 },
+    openapi: 'public',
+    docs: true
   })
 })
 
@@ -69,6 +75,11 @@ const refused: Array<{ because: string, options: unknown, mistakes: Array<string
   { because: 'no database', options: {}, mistakes: [/^databases: is required \(/] },
   { because: 'an option of no such name', options: { databases: { shop: { url } }, token: [] }, mistakes: ['token: is no setting; there are databases, tokens, bodyLimit, limits, rateLimit'] },
   { because: 'an option of the server', options: { databases: { shop: { url } }, port: 80 }, mistakes: [/^port: is no setting; there are /] },
+  {
+    because: 'a page for documents that there are none of',
+    options: { databases: { shop: { url } }, docs: true, openapi: 'off' },
+    mistakes: ['docs: shows the documents, which "openapi" turns off']
+  },
   {
     because: 'several URLs that cannot be read',
     options: { databases: { a: { url: 'x' }, b: { url }, c: { url: 'sqlite:' } } },

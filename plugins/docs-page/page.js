@@ -1,0 +1,100 @@
+/**
+ * What runs in the browser: asks for the documents with the token that somebody entered, and shows the table that was picked in
+ * Swagger UI. One table at a time: Swagger UI takes seconds for a document of forty. The token is kept in this page alone.
+ */
+const { document, fetch, location, SwaggerUIBundle } = globalThis
+
+const byId = (id) => document.getElementById(id)
+const [form, token, databases, tables, message, reference] = ['form', 'token', 'database', 'table', 'message', 'reference'].map(byId)
+
+/** Where the service is: this page is at {base}/docs. */
+const base = location.pathname.replace(/\/docs$/, '')
+
+let shown
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault()
+  attempt(openService)
+})
+databases.addEventListener('change', () => attempt(openDatabase))
+tables.addEventListener('change', () => attempt(openTable))
+
+async function attempt (action) {
+  message.textContent = ''
+  try {
+    await action()
+  } catch (error) {
+    message.textContent = error.message
+  }
+}
+
+async function load (path) {
+  const response = await fetch(base + path, { headers: token.value === '' ? {} : { authorization: `Bearer ${token.value}` } })
+  const body = await response.json()
+  if (!response.ok) throw new Error(body.error.message)
+  return body
+}
+
+async function openService () {
+  clear()
+  const { 'x-databases': names } = await load('/openapi.json')
+  fill(databases, names.map((name) => [name, name]))
+  if (names.length === 0) throw new Error('The token holds no permission on any database')
+  await openDatabase()
+}
+
+async function openDatabase () {
+  fill(tables, [])
+  reference.replaceChildren()
+  shown = await load(`/${encodeURIComponent(databases.value)}/openapi.json`)
+  fill(tables, Object.entries(shown.paths).map(([path, { post }]) => [path, post.tags[0]]))
+  if (tables.options.length === 0) throw new Error('There is no table that the token holds a permission on')
+  await openTable()
+}
+
+async function openTable () {
+  // a place of its own: what is still being drawn of another table stays out of it
+  const place = document.createElement('div')
+  reference.replaceChildren(place)
+  const ui = SwaggerUIBundle({
+    spec: { ...onlyTable(shown, tables.value), servers: [{ url: base === '' ? '/' : base }] },
+    domNode: place,
+    docExpansion: 'full',
+    defaultModelsExpandDepth: 0,
+    deepLinking: false,
+    tryItOutEnabled: true,
+    validatorUrl: null,
+    onComplete: () => ui.preauthorizeApiKey('token', token.value)
+  })
+}
+
+/** The document with one path and what that refers to. */
+function onlyTable ({ paths, components, tags, ...rest }, path) {
+  const found = new Map()
+  collect(paths[path], components, found)
+  const parts = { securitySchemes: components.securitySchemes, schemas: {}, responses: {} }
+  for (const [kind, name, value] of found.values()) parts[kind][name] = value
+  return { ...rest, paths: { [path]: paths[path] }, components: parts }
+}
+
+/** Components that a value refers to, directly or not, by reference. */
+function collect (value, components, found) {
+  if (typeof value !== 'object' || value === null) return
+  const [, kind, name] = /^#\/components\/(\w+)\/([\w.-]+)$/.exec(value.$ref) ?? []
+  if (kind !== undefined && !found.has(value.$ref)) {
+    found.set(value.$ref, [kind, name, components[kind][name]])
+    collect(components[kind][name], components, found)
+  }
+  for (const part of Object.values(value)) collect(part, components, found)
+}
+
+function clear () {
+  fill(databases, [])
+  fill(tables, [])
+  reference.replaceChildren()
+}
+
+function fill (list, entries) {
+  list.replaceChildren(...entries.map(([value, text]) => Object.assign(document.createElement('option'), { value, textContent: text })))
+  list.disabled = entries.length === 0
+}

@@ -1,0 +1,40 @@
+/** `GET {prefix}/openapi.json` and `GET {prefix}/{database}/openapi.json`: the documents, with an entity tag each. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Database } from '../src/database.ts'
+import { isKnown } from '../src/entity-tag.ts'
+import { databaseNotFound } from '../src/errors.ts'
+import { seesDatabase, type Grant } from '../src/grant.ts'
+import type { DocumentText } from '../src/openapi/document-text.ts'
+import type { Documents } from '../src/openapi/documents.ts'
+import { EVERYTHING } from '../src/openapi/visible.ts'
+
+const NOT_MODIFIED = 304
+
+export interface OpenapiOptions {
+  readonly documents: Documents
+  readonly databases: ReadonlyMap<string, Database>
+  /** Whether everybody is shown everything; else a token is shown what it may do. */
+  readonly isPublic: boolean
+}
+
+export default fp(async function openapi (app: FastifyInstance, { documents, databases, isPublic }: OpenapiOptions): Promise<void> {
+  const grantOf = (request: FastifyRequest): Grant => isPublic ? EVERYTHING : request.rowQueryGrant as Grant
+  const options = { schema: { hide: true }, config: { rowQueryPublic: isPublic } }
+
+  const send = (document: DocumentText, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    reply.header('etag', document.etag).header('vary', 'authorization').header('cache-control', isPublic ? 'no-cache' : 'private, no-cache')
+    if (isKnown(document.etag, request.headers['if-none-match'])) return reply.code(NOT_MODIFIED).send()
+    return reply.type('application/json; charset=utf-8').send(document.bytes)
+  }
+
+  app.get('/openapi.json', options, async (request, reply) => send(await documents.ofInterface(grantOf(request)), request, reply))
+
+  app.get<{ Params: { database: string } }>('/:database/openapi.json', options, async (request, reply) => {
+    const { database: name } = request.params
+    const database = databases.get(name)
+    // as on the path of a table: where the token holds nothing there is nothing
+    if (database === undefined || !seesDatabase(grantOf(request), name)) throw databaseNotFound(name)
+    return send(await documents.ofDatabase(database, grantOf(request)), request, reply)
+  })
+}, { name: 'row-query-openapi' })

@@ -1,0 +1,46 @@
+/** The objects that the service answers with: one for each verb, and one for every refusal. */
+import { Type } from '@sinclair/typebox'
+
+const success = Type.Literal(true)
+const Count = (description: string) => Type.Integer({ format: 'int32', minimum: 0, description })
+
+export const SelectAnswerSchema = Type.Object({
+  success,
+  data: Type.Object({
+    rows: Type.Array(Type.Record(Type.String(), Type.Unknown(), { description: 'Column to value, in the order asked for.' })),
+    count: Count('Rows in this answer.')
+  })
+}, { description: 'The answer to a select.' })
+
+export const InsertAnswerSchema = Type.Object({
+  success,
+  data: Type.Object({
+    inserted: Count('Rows added.'),
+    id: Type.Unknown({ description: 'The number that the database gave the row, else the value of its primary key, else null.' })
+  })
+}, { description: 'The answer to an insert.' })
+
+export const UpdateAnswerSchema = Type.Object({
+  success,
+  data: Type.Object({ updated: Count('Rows changed; one that had the values already is none.') })
+}, { description: 'The answer to an update.' })
+
+export const DeleteAnswerSchema = Type.Object({
+  success,
+  data: Type.Object({ deleted: Count('Rows removed.') })
+}, { description: 'The answer to a delete.' })
+
+export const ANSWERS = { select: SelectAnswerSchema, insert: InsertAnswerSchema, update: UpdateAnswerSchema, delete: DeleteAnswerSchema } as const
+
+export const RefusalSchema = Type.Object({
+  success: Type.Literal(false),
+  data: Type.Object({}),
+  error: Type.Object({
+    code: Type.String({ description: 'Stable: to be told apart by programs.' }),
+    message: Type.String({ description: 'For a person.' }),
+    details: Type.Array(Type.Object({
+      path: Type.String({ description: 'Where in the body: a JSON Pointer (RFC 6901).' }),
+      message: Type.String()
+    }))
+  })
+}, { description: 'A refusal.' })

@@ -1,0 +1,49 @@
+/** What commands that print something about one database have in common. */
+import { parseArgs } from 'node:util'
+import { SERVER_DEFAULTS } from '../../schemas/options.ts'
+import { createCatalog, type Catalog } from '../catalog/catalog.ts'
+import { loadConfig } from '../config/load.ts'
+import { ConfigError } from '../config/mistakes.ts'
+import { resolveSettings, type DatabaseConfig } from '../config/settings.ts'
+import { createShop } from '../demo/shop.ts'
+import type { ServiceError } from '../errors.ts'
+import { openDialect } from '../open-databases.ts'
+
+interface Chosen {
+  /** All that are configured. */
+  readonly databases: readonly DatabaseConfig[]
+  /** The one that was named, if one was. */
+  readonly database: DatabaseConfig | undefined
+  /** Where the service is on its host. */
+  readonly prefix: string
+}
+
+/** `[name] [--config path]`. @throws ConfigError */
+export function chooseDatabase (args: string[]): Chosen {
+  const { values, positionals } = parseArgs({ args, options: { config: { type: 'string' } }, allowPositionals: true })
+  const { config: { host, port, prefix, logLevel, ...options }, demo } = loadConfig(process.env, values)
+  if (demo !== undefined) createShop(demo.path)
+  const { databases } = resolveSettings(options)
+  const [name, ...others] = positionals
+  const database = databases.find((each) => each.name === name)
+  if (others.length > 0) throw new ConfigError([`one database at a time, not ${positionals.join(', ')}`])
+  if (name !== undefined && database === undefined) throw new ConfigError([`"${name}" is not configured; there are ${namesOf(databases)}`])
+  return { databases, database, prefix: prefix ?? SERVER_DEFAULTS.prefix }
+}
+
+export function namesOf (databases: readonly DatabaseConfig[]): string {
+  return databases.map(({ name }) => name).join(', ')
+}
+
+/** @throws ConfigError where the database does not answer */
+export async function readCatalog (config: DatabaseConfig): Promise<Catalog> {
+  const dialect = await openDialect(config)
+  try {
+    return createCatalog(await dialect.introspect(), Date.now())
+  } catch (error) {
+    const { reason, code } = error as ServiceError
+    throw new ConfigError([`databases.${config.name}: does not answer (${reason ?? code})`])
+  } finally {
+    await dialect.close()
+  }
+}

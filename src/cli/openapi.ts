@@ -1,0 +1,15 @@
+import { VERBS } from '../grant.ts'
+import { createDatabaseDocument } from '../openapi/database-document.ts'
+import { createInterfaceDocument } from '../openapi/interface-document.ts'
+import { EVERYTHING, visibleTables } from '../openapi/visible.ts'
+import { chooseDatabase, readCatalog } from './one-database.ts'
+
+/** `row-query openapi [database]`: the document of the interface, or of one database, as a token for everything is shown it. @throws ConfigError */
+export async function openapi (args: string[]): Promise<number> {
+  const { databases, database, prefix } = chooseDatabase(args)
+  const document = database === undefined
+    ? await createInterfaceDocument({ verbs: VERBS, databases: databases.map(({ name }) => name), prefix })
+    : await createDatabaseDocument({ database: database.name, tables: visibleTables(await readCatalog(database), EVERYTHING, database.name), prefix })
+  process.stdout.write(`${JSON.stringify(JSON.parse(String(document.bytes)), undefined, 2)}\n`)
+  return 0
+}

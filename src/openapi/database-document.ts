@@ -1,0 +1,114 @@
+/** The document of one database: a path for each table, with the schemas of its columns. */
+import { setImmediate } from 'node:timers/promises'
+import { ANSWERS } from '../../schemas/answer.ts'
+import type { Verb } from '../grant.ts'
+import { describeOperations, type Operation } from './describe.ts'
+import { createDocumentWriter, type DocumentText } from './document-text.ts'
+import { refusalSchema, responseReferences, sharedResponses } from './error-responses.ts'
+import { createFilterSchemas, nameOfFilter } from './filter-schemas.ts'
+import { createHead, securitySchemes } from './head.ts'
+import { createNames, pascalCase, type Names } from './names.ts'
+import { requestExamples } from './request-examples.ts'
+import { anyOf, refTo, type Schema } from './schema.ts'
+import { answerName, requestName } from './request-schemas.ts'
+import { ENDINGS, tableSchemas, type Subject } from './table-schemas.ts'
+import type { VisibleTable } from './visible.ts'
+
+/** Tables described in one go; after them other requests have their turn. */
+const SLICE = 20
+
+const REFUSAL = 'ErrorResponse'
+/** Names that are no table's. */
+const SHARED = [REFUSAL, 'UpdateResponse', 'DeleteResponse']
+
+export interface DatabaseDocument {
+  /** The database's name in paths. */
+  readonly database: string
+  readonly tables: readonly VisibleTable[]
+  /** Where the service is on its host. */
+  readonly prefix: string
+}
+
+export async function createDatabaseDocument ({ database, tables, prefix }: DatabaseDocument): Promise<DocumentText> {
+  const names = createNames([...SHARED, ...filterNames(tables)])
+  const filters = createFilterSchemas()
+  const subjects = nameTables(tables, names)
+  const slices = Array.from({ length: Math.ceil(subjects.length / SLICE) }, (_, index) => subjects.slice(index * SLICE, (index + 1) * SLICE))
+  const document = createDocumentWriter()
+  document.add({ ...createHead(`Row Query: ${database}`, prefix), tags: subjects.map(tagOf) })
+  document.open('paths')
+  for (const slice of slices) {
+    document.add(await describeOperations(slice.map((subject) => operationOf(subject, database))))
+    await setImmediate()
+  }
+  document.close()
+  document.open('components')
+  document.add({ securitySchemes, responses: sharedResponses(refTo(REFUSAL)) })
+  document.open('schemas')
+  for (const slice of slices) {
+    for (const subject of slice) document.add(tableSchemas(subject, filters, names))
+    await setImmediate()
+  }
+  document.add({ ...filters.schemas, ...sharedSchemas(subjects) })
+  document.close()
+  document.close()
+  return document.end()
+}
+
+/** Of kinds of types: no table's either. */
+function filterNames (tables: readonly VisibleTable[]): string[] {
+  return tables.flatMap(({ table }) => [...table.columns.values()].map(({ type }) => nameOfFilter(type) ?? ''))
+}
+
+function nameTables (tables: readonly VisibleTable[], names: Names): Subject[] {
+  const visible = new Set(tables.map(({ table }) => table.name))
+  return tables.map(({ table, verbs }) => ({
+    table,
+    verbs,
+    name: names.take(pascalCase(table.name), ENDINGS),
+    isVisible: (name) => visible.has(name)
+  }))
+}
+
+function operationOf ({ table, verbs, name }: Subject, database: string): Operation {
+  return {
+    url: `/${encodeSegment(database)}/${encodeSegment(table.name)}`,
+    schema: {
+      operationId: `query${name}`,
+      summary: `Rows of ${table.name}: ${verbs.join(', ')}`,
+      ...(table.comment !== '' && { description: table.comment }),
+      tags: [table.name],
+      body: unionOf(verbs.map((verb): [Verb, string] => [verb, requestName(name, verb)])),
+      response: { [OK]: { description: 'Done.', ...anyOf(verbs.map((verb) => refTo(answerName(name, verb)))) } }
+    },
+    examples: requestExamples(table, verbs),
+    responses: responseReferences
+  }
+}
+
+/** The status of every answer that is no refusal. */
+const OK = 200
+
+/** Requests told apart by their verb. */
+function unionOf (members: ReadonlyArray<readonly [Verb, string]>): Schema {
+  const mapping = Object.fromEntries(members.map(([verb, name]) => [verb, refTo(name)['$ref']]))
+  return { oneOf: members.map(([, name]) => refTo(name)), discriminator: { propertyName: 'verb', mapping } }
+}
+
+/** A segment of a path, without what Fastify's router and OpenAPI's templates give a meaning to. */
+function encodeSegment (name: string): string {
+  return encodeURIComponent(name).replace(/[()*]/g, (character) => '%' + character.charCodeAt(0).toString(16).toUpperCase())
+}
+
+function tagOf ({ table: { name, comment, kind } }: Subject): Schema {
+  return { name, description: comment || `The ${kind} ${name}` }
+}
+
+function sharedSchemas (subjects: readonly Subject[]): Record<string, Schema> {
+  const verbs = new Set(subjects.flatMap((subject) => subject.verbs))
+  return {
+    ...(verbs.has('update') && { UpdateResponse: ANSWERS.update }),
+    ...(verbs.has('delete') && { DeleteResponse: ANSWERS.delete }),
+    [REFUSAL]: refusalSchema
+  }
+}

@@ -1,0 +1,46 @@
+/** A document as it is sent: made piece by piece, so that no piece takes long, whatever the size of the whole. */
+import { createTag } from '../entity-tag.ts'
+import type { Schema } from './schema.ts'
+
+export interface DocumentText {
+  readonly bytes: Buffer
+  readonly etag: string
+}
+
+export interface DocumentWriter {
+  /** Begins an object under a key of the one that is open; the document itself to begin with. */
+  open (key: string): void
+  /** Adds members, of which there must be some, to the object that is open. */
+  add (members: Schema): void
+  /** Ends the object that is open. */
+  close (): void
+  end (): DocumentText
+}
+
+export function createDocumentWriter (): DocumentWriter {
+  const pieces: Buffer[] = []
+  let isEmpty = true
+  const write = (text: string): void => {
+    pieces.push(Buffer.from(text))
+  }
+  const separator = (): string => isEmpty ? '' : ','
+  write('{')
+  return {
+    open (key) {
+      write(`${separator()}${JSON.stringify(key)}:{`)
+      isEmpty = true
+    },
+    add (members) {
+      write(separator() + JSON.stringify(members).slice(1, -1))
+      isEmpty = false
+    },
+    close () {
+      write('}')
+      isEmpty = false
+    },
+    end () {
+      write('}\n')
+      return { bytes: Buffer.concat(pieces), etag: createTag(pieces) }
+    }
+  }
+}

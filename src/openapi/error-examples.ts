@@ -1,0 +1,45 @@
+/** One of each refusal as a client may meet it. Those whose message says nothing of the request need nothing to be made. */
+import * as errors from '../errors.ts'
+import { pointer, withDetails, type ServiceError } from '../errors.ts'
+import { MAX_LIMIT } from '../../schemas/body.ts'
+
+/** The refusal with the place in the body. */
+const at = (steps: ReadonlyArray<string | number>, error: ServiceError): ServiceError => withDetails(error, { path: pointer(...steps), message: error.message })
+
+const examples: readonly ServiceError[] = [
+  errors.invalidRequest('it could not be parsed'),
+  errors.invalidJson('it cannot be parsed'),
+  at(['verb'], errors.invalidBody('"verb" must be one of select, insert, update, delete')),
+  at(['filters'], errors.filtersRequired('delete')),
+  at(['columns', 1], errors.columnNotFound('colour', 'products')),
+  at(['data', 'price'], errors.invalidValue('price', 'keeps 2 digits after the point')),
+  at(['orderBy'], errors.invalidOrderBy('names a column twice')),
+  at(['limit'], errors.limitOutOfRange(MAX_LIMIT)),
+  at(['data', 'line_total'], errors.columnNotWritable('line_total', 'the database computes it')),
+  withDetails(errors.missingColumn('"name"'), { path: pointer('data', 'name'), message: 'has no default' }),
+  errors.unauthenticated('The token is not valid'),
+  errors.permissionDenied('The token does not have the permission delete'),
+  errors.databaseNotFound('shop'),
+  errors.tableNotFound('products', 'shop'),
+  errors.notFound(),
+  errors.methodNotAllowed('GET'),
+  withDetails(errors.uniqueViolation(), { path: pointer('data', 'email'), message: 'unique key "email" on "email"' }),
+  withDetails(errors.foreignKeyViolation(), { path: pointer('data', 'customer_id'), message: 'foreign key "orders_customer" on "customer_id"' }),
+  errors.bodyTooLarge(),
+  errors.unsupportedMediaType(),
+  errors.notNullViolation(),
+  errors.checkViolation(),
+  errors.valueOutOfRange(),
+  errors.resultTooLarge(67_108_864),
+  errors.rateLimited(),
+  errors.internal(),
+  errors.outcomeUnknown(),
+  errors.databaseUnavailable(),
+  errors.deadlock(),
+  errors.lockTimeout(),
+  errors.overloaded(),
+  errors.queryTimeout()
+]
+
+/** Of every status the refusals that it stands for. */
+export const examplesByStatus: ReadonlyMap<number, readonly ServiceError[]> = Map.groupBy(examples, ({ statusCode }) => statusCode)

@@ -1,0 +1,93 @@
+/** The document of the interface as it is: one path for whatever database and table, the verbs as a union. */
+import { Type } from '@sinclair/typebox'
+import { ANSWERS } from '../../schemas/answer.ts'
+import { BODIES } from '../../schemas/body.ts'
+import { VERBS, type Verb } from '../grant.ts'
+import { describeOperations } from './describe.ts'
+import { createDocumentWriter, type DocumentText } from './document-text.ts'
+import { errorResponses, refusalSchema } from './error-responses.ts'
+import { createHead, securitySchemes } from './head.ts'
+import { pascalCase } from './names.ts'
+import { anyOf, refTo, type Schema } from './schema.ts'
+import { withoutDefault } from './request-schemas.ts'
+
+const REFUSAL = 'ErrorResponse'
+
+const examples: Readonly<Record<Verb, object>> = {
+  select: { columns: ['id', 'name'], filters: { price: { $lt: '20.00' } }, orderBy: 'price DESC', limit: 10 },
+  insert: { data: { name: 'Bell', price: '18.90' } },
+  update: { data: { price: '17.90' }, filters: { id: 151 } },
+  delete: { filters: { id: 151 } }
+}
+
+const text = {
+  summary: 'Reads or changes rows of a table',
+  description: '`verb` in the body says which of the four operations it is. Every request carries a token.'
+}
+
+const params = Type.Object({
+  database: Type.String({ description: 'A database of the service.' }),
+  table: Type.String({ description: 'A table or view of the database; names are case-sensitive.' })
+})
+
+const done = { description: 'Done.' }
+
+/** The interface in the document of an app that the service is part of: for the schema of its route there. */
+export function routeSchema (operationId: string): Schema {
+  const refusals = Object.entries(errorResponses(refusalSchema)).map(([status, { headers, ...response }]) => [status, response])
+  return {
+    operationId,
+    ...text,
+    tags: ['rows'],
+    params,
+    body: { oneOf: VERBS.map(requestOf) },
+    response: { [OK]: { ...done, anyOf: VERBS.map((verb) => ANSWERS[verb]) }, ...Object.fromEntries(refusals) }
+  }
+}
+
+/** The status of every answer that is no refusal. */
+const OK = 200
+
+export interface InterfaceDocument {
+  readonly verbs: readonly Verb[]
+  /** Names of the databases that the reader may see. */
+  readonly databases: readonly string[]
+  readonly prefix: string
+}
+
+export async function createInterfaceDocument ({ verbs, databases, prefix }: InterfaceDocument): Promise<DocumentText> {
+  const mapping = Object.fromEntries(verbs.map((verb) => [verb, refTo(requestName(verb))['$ref']]))
+  const paths = await describeOperations([{
+    url: '/:database/:table',
+    schema: {
+      operationId: 'queryRows',
+      ...text,
+      tags: ['rows'],
+      params,
+      body: { oneOf: verbs.map((verb) => refTo(requestName(verb))), discriminator: { propertyName: 'verb', mapping } },
+      response: { [OK]: { ...done, ...anyOf(verbs.map((verb) => refTo(answerName(verb)))) } }
+    },
+    examples: Object.fromEntries(verbs.map((verb) => [verb, { summary: verb, value: { verb, ...examples[verb] } }])),
+    responses: errorResponses(refTo(REFUSAL))
+  }])
+  const schemas = verbs.flatMap((verb): Array<[string, Schema]> => [[requestName(verb), requestOf(verb)], [answerName(verb), ANSWERS[verb]]])
+  const document = createDocumentWriter()
+  document.add({
+    ...createHead('Row Query', prefix),
+    tags: [{ name: 'rows', description: 'Rows of tables' }],
+    'x-databases': databases,
+    paths,
+    components: { securitySchemes, schemas: { ...Object.fromEntries(schemas), [REFUSAL]: refusalSchema } }
+  })
+  return document.end()
+}
+
+const requestName = (verb: Verb): string => `${pascalCase(verb)}Request`
+const answerName = (verb: Verb): string => `${pascalCase(verb)}Response`
+
+/** The schema that a body is held against, in the form of a document. */
+function requestOf (verb: Verb): Schema {
+  const { properties, ...rest } = BODIES[verb]
+  const fields = Object.entries(properties as Record<string, Schema>).map(([field, schema]) => [field, withoutDefault(schema)])
+  return { ...rest, properties: { ...Object.fromEntries(fields), verb: { type: 'string', enum: [verb] } } }
+}

@@ -1,0 +1,52 @@
+/** The requests and answers of one table: those of the interface with the schemas of its columns in them. */
+import { ANSWERS } from '../../schemas/answer.ts'
+import { BODIES } from '../../schemas/body.ts'
+import type { Column } from '../catalog/catalog.ts'
+import type { Verb } from '../grant.ts'
+import { pascalCase } from './names.ts'
+import { closedObject, orNull, refTo, type Schema } from './schema.ts'
+import { bare, shownSchema } from './value-schema.ts'
+
+export function requestName (name: string, verb: Verb): string {
+  return `${name}${pascalCase(verb)}Request`
+}
+
+/** The answers to update and delete are the same for every table. */
+export function answerName (name: string, verb: Verb): string {
+  return `${verb === 'select' || verb === 'insert' ? name : ''}${pascalCase(verb)}Response`
+}
+
+/** The request object of the interface with the columns of this table in it. */
+export function requestSchema (name: string, verb: Verb): Schema {
+  const { properties, required } = BODIES[verb]
+  const own: Record<string, Schema> = {
+    verb: { type: 'string', enum: [verb] },
+    data: refTo(`${name}${pascalCase(verb)}`),
+    filters: refTo(`${name}Filters`),
+    ...('columns' in properties && { columns: { ...bare(properties.columns), items: refTo(`${name}Column`), description: properties.columns.description } })
+  }
+  return closedObject(Object.entries(properties).map(([field, schema]) => [field, own[field] ?? withoutDefault(schema)]), { required })
+}
+
+/** For the reason that columns have none. */
+export function withoutDefault ({ default: fallback, ...schema }: Schema): Schema {
+  return fallback === undefined ? schema : { ...schema, 'x-default': fallback }
+}
+
+export function selectAnswer (name: string): Schema {
+  const { data, ...rest } = ANSWERS.select.properties
+  return { ...ANSWERS.select, properties: { ...rest, data: { ...data, properties: { ...data.properties, rows: { type: 'array', items: refTo(`${name}Row`) } } } } }
+}
+
+/** `id` is of the column that identifies a row, or null. */
+export function insertAnswer (identity: Column | undefined): Schema {
+  const { data, ...rest } = ANSWERS.insert.properties
+  const id = identity === undefined ? { type: 'null' } : idSchema(identity)
+  return { ...ANSWERS.insert, properties: { ...rest, data: { ...data, properties: { ...data.properties, id } } } }
+}
+
+function idSchema (identity: Column): Schema {
+  const { 'x-sql-type': declaration, description, ...schema } = shownSchema(identity)
+  const shown = identity.autoIncrement ? schema : orNull(schema)
+  return { ...shown, description: `The value of "${identity.name}" in the new row.` }
+}

@@ -1,0 +1,90 @@
+/** The schemas of one table: its rows, what may be written, what rows are selected by. */
+import type { Column, Table } from '../catalog/catalog.ts'
+import type { Verb } from '../grant.ts'
+import type { FilterSchemas } from './filter-schemas.ts'
+import { pascalCase, type Names } from './names.ts'
+import { insertAnswer, requestName, requestSchema, selectAnswer } from './request-schemas.ts'
+import { closedObject, refTo, type Schema, type Schemas } from './schema.ts'
+import { findDefault, shownSchema, takenSchema } from './value-schema.ts'
+
+/** A table as one document shows it. */
+export interface Subject {
+  readonly table: Table
+  readonly verbs: readonly Verb[]
+  /** What the names of its schemas begin with. */
+  readonly name: string
+  /** Whether another table may be named in this document. */
+  readonly isVisible: (table: string) => boolean
+}
+
+/** The endings of the names; all of them are taken for a table, whatever verbs a document has. */
+export const ENDINGS = [
+  'Row', 'Insert', 'Update', 'Filters', 'Column', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse'
+]
+
+export function tableSchemas (subject: Subject, filters: FilterSchemas, names: Names): Schemas {
+  const { name, verbs, table } = subject
+  const columns = [...table.columns.values()]
+  const schemas: Record<string, Schema> = {}
+  if (verbs.includes('select')) {
+    schemas[`${name}Row`] = rowSchema(subject, columns)
+    schemas[`${name}Column`] = { type: 'string', enum: columns.map((column) => column.name) }
+    schemas[`${name}SelectResponse`] = selectAnswer(name)
+  }
+  if (verbs.includes('insert')) {
+    schemas[`${name}Insert`] = insertSchema(columns)
+    schemas[`${name}InsertResponse`] = insertAnswer(table.identity)
+  }
+  if (verbs.includes('update')) schemas[`${name}Update`] = updateSchema(columns)
+  if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Filters`] = filtersSchema(name, columns, filters, names)
+  for (const verb of verbs) schemas[requestName(name, verb)] = requestSchema(name, verb)
+  return schemas
+}
+
+function rowSchema ({ table, isVisible }: Subject, columns: readonly Column[]): Schema {
+  const foreignKeys = table.foreignKeys.filter(({ referencedTable }) => isVisible(referencedTable))
+  const references = new Map(foreignKeys.filter((key) => key.columns.length === 1).map((key) => [key.columns[0], { table: key.referencedTable, column: key.referencedColumns[0] }]))
+  return closedObject(columns.map((column) => [column.name, {
+    ...shownSchema(column),
+    ...(column.generated && { readOnly: true }),
+    ...(column.autoIncrement && { 'x-auto-increment': true }),
+    ...(references.has(column.name) && { 'x-references': references.get(column.name) })
+  }]), {
+    description: `${table.comment === '' ? '' : `${table.comment}\n`}A row of "${table.name}" has the columns that were asked for, all of them where none were named: every property may be left out.`,
+    ...(table.primaryKey.length > 0 && { 'x-primary-key': table.primaryKey }),
+    ...(table.uniqueKeys.length > 0 && { 'x-unique-keys': table.uniqueKeys }),
+    ...(foreignKeys.length > 0 && {
+      'x-foreign-keys': foreignKeys.map(({ name, columns, referencedTable, referencedColumns }) => ({ name, columns, referencedTable, referencedColumns }))
+    })
+  })
+}
+
+/**
+ * A default is `x-default`: the database fills it in. By the keyword `default` some generators make a column one that must be
+ * given, and others make clients send it.
+ */
+function insertSchema (columns: readonly Column[]): Schema {
+  const writable = columns.filter(isWritable)
+  const required = writable.filter(({ optional }) => !optional).map(({ name }) => name)
+  return closedObject(writable.map((column) => {
+    const found = findDefault(column)
+    return [column.name, { ...takenSchema(column), ...(found !== undefined && { 'x-default': found.value }) }]
+  }), required.length > 0 ? { required } : {})
+}
+
+function updateSchema (columns: readonly Column[]): Schema {
+  return closedObject(columns.filter(isWritable).map((column) => [column.name, takenSchema(column)]), { minProperties: 1 })
+}
+
+export function isWritable ({ generated, type }: Column): boolean {
+  return !generated && type.writable
+}
+
+function filtersSchema (name: string, columns: readonly Column[], filters: FilterSchemas, names: Names): Schema {
+  const own = refTo(`${name}Filters`)
+  const list = { type: 'array', items: own }
+  return closedObject([
+    ...columns.map((column): [string, Schema] => [column.name, filters.refTo(column, () => names.take(`${name}${pascalCase(column.name)}Filter`))]),
+    ['$and', list], ['$or', list], ['$not', own]
+  ])
+}

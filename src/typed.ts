@@ -1,0 +1,73 @@
+/** Bodies and answers of one table for who says what its columns are, by interfaces as `row-query types` writes them. */
+import type { GrantOptions } from './grant.ts'
+
+/** What a select gives, an insert takes and an update takes. Kysely's ColumnType is made the same way, so that each passes for the other. */
+export interface Column<Select, Insert, Update> {
+  readonly __select__: Select
+  readonly __insert__: Insert
+  readonly __update__: Update
+}
+
+/** Database to table to column. Without interfaces of one's own every name and value is let through to be checked as over HTTP. */
+export type AnyDatabases = Record<string, any>
+
+type Name<T> = keyof T & string
+type SelectOf<C> = C extends Column<infer Select, any, any> ? Select : C
+type InsertOf<C> = C extends Column<any, infer Insert, any> ? Insert : C
+type UpdateOf<C> = C extends Column<any, any, infer Update> ? Update : C
+
+/** A row with every column. */
+export type Row<T> = { [K in keyof T]: SelectOf<T[K]> }
+
+type Needed<T> = { [K in keyof T]: [InsertOf<T[K]>] extends [never] ? never : undefined extends InsertOf<T[K]> ? never : K }[keyof T]
+type Possible<T> = { [K in keyof T]: undefined extends InsertOf<T[K]> ? K : never }[keyof T]
+type Changeable<T> = { [K in keyof T]: [UpdateOf<T[K]>] extends [never] ? never : K }[keyof T]
+
+/** Columns to insert: what has no default must be there. */
+export type Insert<T> = { [K in Needed<T>]: InsertOf<T[K]> } & { [K in Possible<T>]?: Exclude<InsertOf<T[K]>, undefined> }
+/** Columns to change. */
+export type Update<T> = { [K in Changeable<T>]?: UpdateOf<T[K]> }
+
+type ValueOf<C> = Exclude<SelectOf<C> | InsertOf<C> | UpdateOf<C>, null | undefined>
+
+export interface Operators<V> {
+  $eq?: V | null
+  $ne?: V | null
+  $in?: ReadonlyArray<V | null>
+  $nin?: ReadonlyArray<V | null>
+  $gt?: V
+  $gte?: V
+  $lt?: V
+  $lte?: V
+  $between?: readonly [V, V]
+  $like?: string
+  $nlike?: string
+  $startsWith?: string
+  $contains?: string
+  $null?: boolean
+}
+
+export type Filters<T> = { [K in keyof T]?: ValueOf<T[K]> | null | ReadonlyArray<ValueOf<T[K]> | null> | Operators<ValueOf<T[K]>> } & {
+  $and?: ReadonlyArray<Filters<T>>
+  $or?: ReadonlyArray<Filters<T>>
+  $not?: Filters<T>
+}
+
+interface Select<T, C extends Name<T>> { verb: 'select', filters?: Filters<T>, columns?: readonly C[], limit?: number, orderBy?: string }
+
+/** Where, what and for whom. */
+interface Request<D extends string, T extends string, B> {
+  database: D
+  table: T
+  body: B
+  /** Who it is done for: permissions as a token has them. */
+  grant: GrantOptions
+}
+
+/** A walk in process, typed by interfaces of the tables. @throws ServiceError: the refusals that HTTP would answer, in the same order */
+export interface Execute<All extends AnyDatabases> {
+  <D extends Name<All>, T extends Name<All[D]>, const C extends Name<All[D][T]> = Name<All[D][T]>>(request: Request<D, T, Select<All[D][T], C>>): Promise<{ rows: Array<Pick<Row<All[D][T]>, C>>, count: number }>
+  <D extends Name<All>, T extends Name<All[D]>>(request: Request<D, T, { verb: 'insert', data: Insert<All[D][T]> }>): Promise<{ inserted: number, id: number | bigint | string | null }>
+  <D extends Name<All>, T extends Name<All[D]>>(request: Request<D, T, { verb: 'update', data: Update<All[D][T]>, filters: Filters<All[D][T]> }>): Promise<{ updated: number }>
+  <D extends Name<All>, T extends Name<All[D]>>(request: Request<D, T, { verb: 'delete', filters: Filters<All[D][T]> }>): Promise<{ deleted: number }>
+}

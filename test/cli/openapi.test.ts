@@ -1,0 +1,39 @@
+import t from 'tap'
+import { createShop } from '../../src/demo/shop.ts'
+import { get } from '../support/documents.ts'
+import { runRowQuery } from '../support/row-query.ts'
+import { onEachEngine } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+
+await onEachEngine(t, 'row-query openapi prints what a token for everything is shown', { schema: shop }, async (t, { server, url }) => {
+  const config = `${t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { url } } }) })}/row-query.json`
+  for (const [args, path] of [[[], '/openapi.json'], [['shop'], '/shop/openapi.json']] as const) {
+    const { code, stdout, stderr } = await runRowQuery(t, ['openapi', ...args, '--config', config])
+    t.same({ code, stderr }, { code: 0, stderr: '' })
+    t.same(JSON.parse(stdout), (await get(server, path)).json)
+    t.match(stdout, /^\{\n {2}"openapi": "3\.1\.0",\n/, 'to be read by people too')
+  }
+})
+
+t.test('without configuration it is the demo, and where one database is configured types need not name it', async (t) => {
+  t.match(JSON.parse((await runRowQuery(t, ['openapi', 'demo'])).stdout), { paths: { '/demo/orders': {} }, servers: [{ url: '/api' }] })
+  t.match(JSON.parse((await runRowQuery(t, ['openapi'], { env: { PATH_PREFIX: '' } })).stdout), { 'x-databases': ['demo'], servers: [{ url: '/' }] })
+  t.match((await runRowQuery(t, ['types'])).stdout, 'export interface Orders {\n')
+})
+
+t.test('what cannot be printed is told in one line', async (t) => {
+  const folder = t.testdir({ 'two.json': JSON.stringify({ databases: { shop: { url: 'sqlite:shop.db' }, gone: { url: 'mysql://root@127.0.0.1:1/gone' } } }) })
+  createShop(`${folder}/shop.db`)
+  const refused: Array<[args: string[], line: RegExp]> = [
+    [['openapi', 'nope'], /^row-query: "nope" is not configured; there are shop, gone\n$/],
+    [['openapi', 'shop', 'gone'], /^row-query: one database at a time, not shop, gone\n$/],
+    [['openapi', 'gone'], /^row-query: databases\.gone: does not answer \(ECONNREFUSED\)\n$/],
+    [['types'], /^row-query: say which database; there are shop, gone\n$/],
+    [['types', 'shop', '--host', 'x'], /^row-query: Unknown option '--host'/]
+  ]
+  for (const [args, line] of refused) {
+    const { code, stdout, stderr } = await runRowQuery(t, args, { cwd: folder, env: { ROW_QUERY_CONFIG: 'two.json' } })
+    t.same({ code, stdout }, { code: 2, stdout: '' }, args.join(' '))
+    t.match(stderr, line)
+  }
+})

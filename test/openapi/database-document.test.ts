@@ -1,0 +1,172 @@
+/** What the document of a database says of its tables. */
+import t from 'tap'
+import { get, referencesIn, tokenFor } from '../support/documents.ts'
+import { onEachEngine, type EngineName } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+
+/** What SQLite cannot say: unsigned and short numbers, lengths, members of an ENUM, comments. */
+const facts = {
+  mysql: [
+    "create table people (id bigint unsigned not null auto_increment primary key, `a.b` int null, __proto__ varchar(10) null) comment 'who there is'",
+    `create table things (
+      code char(4) not null primary key, owner bigint unsigned not null, second_owner bigint unsigned null,
+      kind enum('new', 'it''s') not null default 'it''s', marks set('a', 'b') null default 'a', small tinyint unsigned not null default 7, year year null,
+      amount decimal(12,3) not null default 1.5, ratio float null, big bigint null default 9223372036854775807, title varchar(40) not null comment 'shown */ on top', flag bool not null default 1, bits bit(5) null, one bit null,
+      made datetime(3) not null default current_timestamp(3), seen timestamp null, day date null, moment time null, doc json not null, data varbinary(30) null, place point null,
+      doubled int generated always as (small * 2) virtual, unique key title_kind (title, kind), unique key owner_code (owner, code),
+      constraint things_owner foreign key (owner) references people (id), constraint things_second foreign key (second_owner) references people (id))`,
+    'create view titles as select code, title from things'
+  ],
+  sqlite: [
+    'create table people (id integer primary key autoincrement, "a.b" int null, __proto__ varchar(10) null)',
+    `create table things (
+      code char(4) not null primary key, owner integer not null references people (id), second_owner integer null references people (id),
+      kind varchar(4) not null default 'it''s', marks text null, small integer not null default 7, year integer null,
+      amount decimal(12,3) not null default 1.5, ratio real null, big bigint null default 9223372036854775807, title varchar(40) not null, flag boolean not null default 1, bits text null, one boolean null,
+      made datetime not null default current_timestamp, seen timestamp null, day date null, moment time null, doc json not null, data blob null, place blob null,
+      doubled int generated always as (small * 2) virtual, constraint title_kind unique (title, kind))`,
+    'create view titles as select code, title from things'
+  ]
+}
+
+type Expected = Record<string, object>
+
+const everywhere: Expected = {
+  amount: { type: 'string', format: 'decimal', pattern: '^-?\\d{1,9}(\\.\\d{1,3})?$' },
+  doc: { description: 'Any JSON value.' },
+  seen: { type: ['string', 'null'], format: 'date-time' },
+  day: { type: ['string', 'null'], format: 'date' },
+  made: { type: 'string', pattern: String, description: 'A date and time without an offset.' },
+  data: { type: ['string', 'null'], contentEncoding: 'base64' },
+  doubled: { readOnly: true },
+  owner: { 'x-references': { table: 'people', column: 'id' } },
+  second_owner: { 'x-references': { table: 'people', column: 'id' } }
+}
+const ofEngine: Record<EngineName, Expected> = {
+  sqlite: { title: { type: 'string', 'x-sql-type': 'varchar(40)' }, flag: { type: 'integer' }, small: { type: 'integer', format: 'int64' } },
+  get mysql () { return this.mariadb },
+  mariadb: {
+    code: { type: 'string', maxLength: 4, 'x-sql-type': 'char(4)' },
+    owner: { type: 'integer', format: 'int64', minimum: 0 },
+    kind: { type: 'string', enum: ['new', "it's"] },
+    marks: { type: ['array', 'null'], items: { enum: ['a', 'b'] }, uniqueItems: true },
+    small: { type: 'integer', format: 'int32', minimum: 0, maximum: 255 },
+    year: { type: ['integer', 'null'], minimum: 0, maximum: 2155, description: /1901/ },
+    ratio: { type: ['number', 'null'], format: 'float' },
+    title: { type: 'string', maxLength: 40, description: 'shown */ on top' },
+    flag: { type: 'integer', format: 'int32' },
+    bits: { type: ['string', 'null'], pattern: '^[01]{1,5}$' },
+    one: { type: ['boolean', 'null'] },
+    place: { type: ['object', 'null'], properties: { type: { enum: ['Point'] } } }
+  }
+}
+
+await onEachEngine(t, 'a row has a schema for each column', { schema: facts }, async (t, { server, engine }) => {
+  const { json: { components: { schemas }, tags } } = await get(server, '/shop/openapi.json')
+  const { ThingsRow: row, TitlesRow: view, PeopleRow: people } = schemas
+  t.equal(row.required, undefined, 'a row has the columns that were asked for')
+  t.equal(row.additionalProperties, false)
+  t.match(row.properties, { ...everywhere, ...ofEngine[engine] })
+  t.notMatch(row.properties.big, { maximum: Number }, 'no bound that a JSON number would round')
+  t.same(row['x-primary-key'], ['code'])
+  t.same(row['x-unique-keys'].map((key: any) => key.columns.join()).sort(), engine === 'sqlite' ? ['code', 'title,kind'] : ['code', 'owner,code', 'title,kind'])
+  t.same(row['x-foreign-keys'].map((key: any) => [key.columns, key.referencedTable, key.referencedColumns]).sort(), [[['owner'], 'people', ['id']], [['second_owner'], 'people', ['id']]])
+  t.same(Object.keys(people.properties), ['id', 'a.b', '__proto__'])
+  t.match(people.properties.id, { 'x-auto-increment': true })
+  t.same(Object.keys(view.properties), ['code', 'title'])
+  t.same(schemas.ThingsColumn.enum, Object.keys(row.properties))
+  if (engine !== 'sqlite') t.match(tags, [{ name: 'people', description: 'who there is' }])
+})
+
+await onEachEngine(t, 'what is inserted and changed has the writable columns, required where there is no default', { schema: facts }, async (t, { server }) => {
+  const { json: { components: { schemas } }, text } = await get(server, '/shop/openapi.json')
+  const { ThingsInsert: insert, ThingsUpdate: update, ThingsRow: row, PeopleInsert: people } = schemas
+  t.same(insert.required, ['code', 'owner', 'title', 'doc'])
+  t.same(people.required, undefined)
+  const writable = Object.keys(row.properties).filter((name) => name !== 'doubled')
+  for (const schema of [insert, update]) {
+    t.same(Object.keys(schema.properties), writable)
+    t.equal(schema.additionalProperties, false)
+    t.match(schema.properties.amount, { anyOf: [{ type: 'string' }, { type: 'number' }] }, 'more is taken than shown')
+    t.match(schema.properties.flag, { anyOf: [{ type: 'integer' }, { type: 'boolean' }] })
+  }
+  t.same(update.required, undefined)
+  t.equal(update.minProperties, 1)
+  const defaults = Object.entries<any>(insert.properties).flatMap(([name, schema]) => 'x-default' in schema ? [[name, schema['x-default']]] : [])
+  t.same(defaults, [['kind', "it's"], ['small', 7], ['amount', '1.500'], ['big', 2 ** 63], ['flag', 1]])
+  t.match(text, '"x-default":9223372036854775807', 'exactly, in the text')
+  t.notMatch(JSON.stringify(schemas), '"default"', 'a keyword by which generators would demand the column or send it')
+})
+
+await onEachEngine(t, 'filters know the operators of each type', { schema: facts }, async (t, { server, engine }) => {
+  const { json: { components: { schemas } } } = await get(server, '/shop/openapi.json')
+  const properties = schemas.ThingsFilters.properties
+  t.match(properties, { amount: { $ref: '#/components/schemas/DecimalFilter' }, title: { $ref: '#/components/schemas/TextFilter' }, doubled: { $ref: '#/components/schemas/IntegerFilter' } })
+  t.match(properties, { $and: { type: 'array', items: { $ref: '#/components/schemas/ThingsFilters' } }, $or: { type: 'array' }, $not: { $ref: '#/components/schemas/ThingsFilters' } })
+  const operators = (name: string): string => Object.keys(schemas[name].anyOf.at(-1).properties).join(' ')
+  t.equal(operators('TextFilter'), '$eq $ne $in $nin $gt $gte $lt $lte $between $like $nlike $startsWith $contains $null')
+  t.equal(operators('IntegerFilter'), '$eq $ne $in $nin $gt $gte $lt $lte $between $null')
+  t.same(Object.keys(schemas.JsonFilter), [], 'any JSON value')
+  if (engine === 'sqlite') return
+  t.equal(operators('ThingsKindFilter'), '$eq $ne $in $nin $null')
+  t.match(schemas.ThingsKindFilter.anyOf[0], { type: 'string', enum: ['new', "it's"] })
+  t.match(schemas.ThingsMarksFilter.anyOf.map(({ type }: { type: string }) => type), ['array', 'null', 'object'], 'a list is one value')
+})
+
+await onEachEngine(t, 'columns of no known type are shown and not written, and a table may have no others', { schema: () => ['create table odd (x, y)', 'create table keyless (a json null, "b c" int null)'], only: ['sqlite'] }, async (t, { server, post }) => {
+  const { json: { components: { schemas }, paths } } = await get(server, '/shop/openapi.json')
+  t.match(schemas.OddRow.properties.x, { description: /not writable/ })
+  t.same(schemas.OddInsert.properties, {})
+  t.match(schemas.UnknownFilter.anyOf, [{ type: 'null' }, { properties: { $null: {} } }])
+  for (const table of ['odd', 'keyless']) {
+    const { examples } = paths[`/shop/${table}`].post.requestBody.content['application/json']
+    t.match(await post(table, examples.select.value), { status: 200 })
+    t.match(await post(table, examples.delete.value), { status: 200 })
+    t.notOk('orderBy' in examples.select.value)
+  }
+})
+
+await onEachEngine(t, 'every reference leads to something, and nothing is left over', { schema: facts, tokens: [tokenFor('reader', ['select']), tokenFor('writer', ['insert']), tokenFor('remover', ['delete'])] }, async (t, { server }) => {
+  for (const token of ['reader', 'writer', 'remover', undefined]) {
+    const { json } = await get(server, '/shop/openapi.json', token === undefined ? {} : { token })
+    const references = new Set(referencesIn(json))
+    const names = ['schemas', 'responses'].flatMap((kind) => Object.keys(json.components[kind]).map((name) => `#/components/${kind}/${name}`))
+    t.same([...references].sort(), names.sort(), token ?? 'everything')
+  }
+})
+
+await onEachEngine(t, 'the columns of a foreign key lead to no table that the token does not see', { schema: facts, tokens: [tokenFor('some', ['select'], { shop: ['things'] })] }, async (t, { server }) => {
+  const { json, text } = await get(server, '/shop/openapi.json', { token: 'some' })
+  t.notMatch(text, /people/i)
+  t.match(json.components.schemas.ThingsRow.properties.owner, { type: 'integer' })
+})
+
+await onEachEngine(t, 'an insert answers with the identity of the row, as its column has it', { schema: shop }, async (t, { server }) => {
+  const { json: { components: { schemas } } } = await get(server, '/shop/openapi.json')
+  const idOf = (name: string) => schemas[name].properties.data.properties.id
+  t.match(idOf('OrdersInsertResponse'), { type: 'integer', format: 'int64' })
+  t.match(idOf('ProductsInsertResponse'), { type: ['string', 'null'] }, 'a key that the client gives, or a default')
+  t.match(idOf('OrderItemsInsertResponse'), { type: 'null' }, 'a key of two columns')
+})
+
+await onEachEngine(t, 'names are good names, and none is used twice', {
+  schema: (engine) => {
+    const quote = engine === 'sqlite' ? '"' : '`'
+    const names = ['order_items', 'order-items', 'orderItems2', 'orders', 'orders_insert', '2024', '名前', 'a/b {c}', 'text', 'HTTPLogs', '__proto__']
+    return names.map((name) => `create table ${quote}${name}${quote} (id int not null primary key, name varchar(10) null)`)
+  }
+}, async (t, { server, post }) => {
+  const { json } = await get(server, '/shop/openapi.json')
+  const operations = Object.values<any>(json.paths).map(({ post }) => post)
+  const ids = operations.map(({ operationId }) => operationId)
+  t.equal(new Set(ids.map((id) => id.toLowerCase())).size, 11)
+  t.same(ids.filter((id) => !/^query[A-Z][A-Za-z0-9]*$/.test(id)), [])
+  for (const id of ['queryOrderItems', 'queryTable2024', 'queryHttpLogs', 'queryTable', 'queryABC', 'queryProto']) t.ok(ids.includes(id), id)
+  const names = Object.keys(json.components.schemas)
+  t.equal(new Set(names.map((name) => name.toLowerCase())).size, names.length)
+  for (const [path, { post: { tags: [table] } }] of Object.entries<any>(json.paths)) {
+    t.match(path, /^\/shop\/[\w.~%-]+$/)
+    t.equal(decodeURIComponent(path.slice('/shop/'.length)), table)
+    t.match(await post(table, { verb: 'select' }), { status: 200 })
+  }
+})

@@ -1,0 +1,58 @@
+/** The document of the interface, and that every error is in it as it is answered. */
+import t from 'tap'
+import { BodySchema } from '../../schemas/body.ts'
+import { catalogue } from '../../src/errors.ts'
+import { get, tokenFor } from '../support/documents.ts'
+import { onEachEngine } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+
+await onEachEngine(t, 'the interface is one path with the verbs as a union', { schema: shop, only: ['sqlite'] }, async (t, { server }) => {
+  const { json } = await get(server, '/openapi.json')
+  t.match(json, { openapi: '3.1.0', servers: [{ url: '/api' }], security: [{ token: [] }], 'x-databases': ['shop'] })
+  t.match(json.components.securitySchemes, { token: { type: 'http', scheme: 'bearer' } })
+  t.same(Object.keys(json.paths), ['/{database}/{table}'])
+  const { post } = json.paths['/{database}/{table}']
+  t.match(post.parameters, [{ in: 'path', name: 'database', required: true }, { in: 'path', name: 'table', required: true }])
+  const { schema } = post.requestBody.content['application/json']
+  t.match(schema.discriminator, { propertyName: 'verb', mapping: { select: '#/components/schemas/SelectRequest', delete: '#/components/schemas/DeleteRequest' } })
+  t.equal(schema.oneOf.length, 4)
+  for (const body of BodySchema.anyOf) {
+    const verb = body.properties.verb.const
+    const { properties, required } = json.components.schemas[`${verb[0]?.toUpperCase()}${verb.slice(1)}Request`]
+    t.same({ fields: Object.keys(properties), required }, { fields: Object.keys(body.properties), required: body.required }, `${verb}: the schema that requests are held against`)
+  }
+})
+
+await onEachEngine(t, 'every error of the catalogue is there under its status, with an example', { schema: shop, only: ['sqlite'] }, async (t, { server }) => {
+  const { json } = await get(server, '/openapi.json')
+  const { responses } = json.paths['/{database}/{table}'].post
+  const found = Object.entries<any>(responses).filter(([status]) => status !== '200').flatMap(([status, { content, description }]) =>
+    Object.entries<any>(content['application/json'].examples).map(([code, { value }]) => {
+      t.match(value, { success: false, data: {}, error: { code, message: /^[^%]{10,}$/, details: Array } }, code)
+      t.match(description, code)
+      return [code, Number(status)]
+    }))
+  t.same(found.sort(), [...catalogue].sort())
+  t.same(json.components.schemas.ErrorResponse.properties.error.properties.code.enum, [...catalogue.keys()])
+  t.match(responses['401'].headers, { 'WWW-Authenticate': {} })
+  for (const status of ['429', '503']) t.match(responses[status].headers, { 'Retry-After': {} })
+})
+
+await onEachEngine(t, 'the examples of errors are what is answered', { schema: shop, only: ['sqlite'], tokens: [tokenFor('reader', ['select'])] }, async (t, { server, post }) => {
+  const { json } = await get(server, '/openapi.json')
+  const examples = Object.assign({}, ...Object.values<any>(json.paths['/{database}/{table}'].post.responses).map(({ content }) => content['application/json'].examples))
+  const answers = [
+    await post('customers', '{'),
+    await post('customers', { verb: 'drop' }),
+    await post('customers', { verb: 'delete' }),
+    await post('products', { verb: 'select', columns: ['sku', 'colour'] }),
+    await post('products', { verb: 'insert', data: { sku: 'A', name: 'A', price: '1.505' } }),
+    await post('products', { verb: 'select', orderBy: 'sku, sku' }),
+    await post('products', { verb: 'select', limit: 5000 }),
+    await post('products', { verb: 'insert', data: { sku: 'A', price: '1' } }),
+    await post('products', { verb: 'select' }, { token: 'nobody' }),
+    await post('products', { verb: 'delete', filters: { sku: 'A' } }, { token: 'reader' }),
+    await post('products', 'verb=select', { headers: { 'content-type': 'text/plain' } })
+  ]
+  for (const { json } of answers) t.same(json, examples[json.error.code].value, json.error.code)
+})

@@ -1,0 +1,53 @@
+/** The document of a large database: soon there, and in nobody's way. */
+import { DatabaseSync } from 'node:sqlite'
+import t from 'tap'
+import { get, tokenFor } from '../support/documents.ts'
+import { startService, TOKEN } from '../support/service.ts'
+
+const TABLES = 500
+const types = ['integer not null', 'varchar(40) not null', "decimal(10,2) not null default '1.50'", 'datetime null', 'boolean not null default 0', 'json null', 'text null', 'double null', 'date null', 'blob null']
+
+function createTables (path: string): void {
+  const database = new DatabaseSync(path)
+  const columns = Array.from({ length: 20 }, (_, index) => `column_${index} ${types[index % types.length]}`)
+  database.exec(`begin; ${Array.from({ length: TABLES }, (_, index) => `create table table_${index} (id integer primary key autoincrement, ${columns.join(', ')});`).join('')} commit`)
+  database.close()
+}
+
+/** Seconds that this process computed, however busy the machine is. */
+async function secondsOf (run: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage()
+  await run()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1e6
+}
+
+t.test(`a document of ${TABLES} tables is made in less than a second, and kept`, async (t) => {
+  const path = `${t.testdir()}/large.db`
+  createTables(path)
+  const { server, post } = await startService(t, `sqlite:${path}`, { tokens: [tokenFor('reader', ['select'])] })
+  await get(server, '/openapi.json') // loads what is loaded once
+  const { app } = server
+  const ask = (headers: Record<string, string> = {}, token = TOKEN) => app.inject({ url: '/api/shop/openapi.json', headers: { authorization: `Bearer ${token}`, ...headers } })
+
+  const seconds = await secondsOf(ask)
+  t.comment(`${seconds.toFixed(2)} s`)
+  t.ok(seconds < 1, `${seconds} s`)
+  const { body, headers: { etag } } = await ask()
+  t.equal(Object.keys(JSON.parse(body).paths).length, TABLES)
+  const again = await secondsOf(async () => { t.equal((await ask({ 'if-none-match': String(etag) })).statusCode, 304) })
+  t.ok(again < seconds / 4, `${again} s to say that it is known`)
+
+  await t.test('others are answered meanwhile', async (t) => {
+    const made: number[] = []
+    const making = ask({}, 'reader').then(({ statusCode }) => { made.push(statusCode) })
+    let answered = -1
+    while (made.length === 0) {
+      t.match(await post('table_0', { verb: 'select' }), { status: 200 })
+      answered++
+    }
+    await making
+    t.same(made, [200])
+    t.ok(answered >= 10, `${answered} of them`)
+  })
+})

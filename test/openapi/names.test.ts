@@ -1,0 +1,31 @@
+import t from 'tap'
+import { createNames, pascalCase } from '../../src/openapi/names.ts'
+
+const cases: Array<[text: string, name: string]> = [
+  ['orders', 'Orders'],
+  ['order_items', 'OrderItems'],
+  ['orderItems', 'OrderItems'],
+  ['ORDER-ITEMS', 'OrderItems'],
+  ['HTTPLogs', 'HttpLogs'],
+  ['log2024', 'Log2024'],
+  ['2024_logs', 'Table2024Logs'],
+  ['Größe täglich', 'GroETaglich'],
+  ['名前', 'Table'],
+  ['', 'Table'],
+  ['__proto__', 'Proto'],
+  ['a.b/c d', 'ABCD']
+]
+
+for (const [text, name] of cases) {
+  t.test(`${JSON.stringify(text)} becomes ${name}`, async (t) => { t.equal(pascalCase(text), name) })
+}
+
+t.test('a name is taken with all of its endings, whatever their case, or numbered', async (t) => {
+  const names = createNames(['OrdersRow'])
+  t.equal(names.take('Orders', ['Row', 'Insert']), 'Orders2')
+  t.equal(names.take('orders', ['Insert', 'Update']), 'orders')
+  t.equal(names.take('ORDERS', ['Update']), 'ORDERS2')
+  t.equal(names.take('Other'), 'Other')
+  t.equal(names.take('Other'), 'Other2')
+  t.equal(names.take('Other'), 'Other3')
+})

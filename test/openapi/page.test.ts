@@ -1,0 +1,94 @@
+/** The page at {prefix}/docs, in a browser. */
+import t, { type Test } from 'tap'
+import type { Page } from 'playwright-core'
+import { noBrowser, startBrowser } from '../support/browser.ts'
+import { get, tokenFor } from '../support/documents.ts'
+import { serveRowQuery } from '../support/row-query.ts'
+import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+
+const FILES = ['/docs', '/docs/page.css', '/docs/page.js', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js']
+const options = { docs: true }
+const tokens = [tokenFor('writer', ['insert'], { shop: ['orders'] })]
+
+await onEachEngine(t, 'the page is sent without a token, says nothing of any database and allows nothing from elsewhere', { schema: shop, only: ['sqlite'], options }, async (t, { server }) => {
+  for (const file of FILES) {
+    const { status, headers, text } = await get(server, file, { token: null })
+    t.match({ status, headers }, { status: 200, headers: { etag: /^"[\w-]+"$/, 'x-content-type-options': 'nosniff', 'x-request-id': String } }, file)
+    t.equal(headers['content-security-policy'],
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+    t.match(await get(server, file, { token: null, headers: { 'if-none-match': headers['etag'] as string } }), { status: 304, text: '' })
+    if (!file.includes('swagger')) t.notMatch(text, /customers|https?:/)
+  }
+  t.match(await get(server, '/docs/other.js', { token: null }), { status: 401 })
+})
+
+await onEachEngine(t, 'the page is off unless it is turned on', { schema: shop, only: ['sqlite'] }, async (t, { server }) => {
+  t.match(await get(server, '/docs'), { status: 404, json: { error: { code: 'NOT_FOUND' } } })
+})
+
+interface Visit { page: Page, address: string, faults: string[] }
+
+/** Opens the page; what it complains of, and what it asks of other hosts, is a fault. */
+async function visit (t: Test, address: string): Promise<Visit> {
+  const browser = await startBrowser(t)
+  const page = await browser.newPage({ viewport: { width: 1280, height: 1000 } })
+  const faults: string[] = []
+  page.on('console', (message) => { if (['error', 'warning'].includes(message.type())) faults.push(message.text()) })
+  page.on('pageerror', (error) => { faults.push(error.message) })
+  page.on('request', (request) => { if (!/^(data:|blob:)/.test(request.url()) && !request.url().startsWith(`${address}/`)) faults.push(request.url()) })
+  await page.goto(`${address}/api/docs`)
+  return { page, address, faults }
+}
+
+async function open (page: Page, token: string): Promise<void> {
+  await page.getByLabel('Token').fill(token)
+  await page.getByRole('button', { name: 'Open' }).click()
+}
+
+/** Picks a table, waits until it is shown, and sends the example of a verb. */
+async function send (page: Page, table: string, verb: string): Promise<string> {
+  await page.getByLabel('Table').selectOption(table)
+  await page.locator(`[data-path="/shop/${table}"], [data-path="/demo/${table}"]`).waitFor()
+  await page.locator('.examples-select select').first().selectOption(verb)
+  await page.getByRole('button', { name: 'Execute' }).click()
+  return await page.locator('.live-responses-table .response').first().innerText()
+}
+
+await onEachEngine(t, 'a person enters a token, picks a table and sends an example', { schema: shop, only: ['sqlite', 'mariadb'], options, tokens }, async (t, { server }: Service) => {
+  if (noBrowser !== false) return t.comment(noBrowser)
+  const { page, faults } = await visit(t, await server.app.listen({ port: 0 }))
+  await open(page, TOKEN)
+  t.match(await send(page, 'customers', 'select'), /200[^]*"email": "ada@example\.com"/)
+  t.match(await send(page, 'orders', 'insert'), /200[^]*"inserted": 1/)
+  t.match(await send(page, 'orders', 'delete'), /200[^]*"deleted": 0/, 'an example that is sent unread removes nothing')
+  t.same(await page.getByLabel('Table').locator('option').allInnerTexts().then((names) => names.sort()), ['customers', 'order_items', 'order_lines', 'orders', 'products', 'settings'])
+
+  await open(page, 'writer')
+  await page.locator('[data-path="/shop/orders"]').waitFor()
+  t.same(await page.getByLabel('Table').locator('option').allInnerTexts(), ['orders'], 'what the token may do')
+  const examples = page.locator('.examples-select select').first().locator('option')
+  await examples.first().waitFor({ state: 'attached' })
+  t.same(await examples.allInnerTexts(), ['insert'])
+  t.same(faults, [], 'without a word in the console, or a request to another host')
+
+  await open(page, 'nobody')
+  t.equal(await page.getByRole('alert').filter({ hasText: 'token' }).innerText(), 'The token is not valid')
+})
+
+t.test('the demo has the page, and says where', { skip: noBrowser }, async (t) => {
+  const server = await serveRowQuery(t)
+  const stdout = await server.printed(/"update"/)
+  const [, address = ''] = /page {5}(\S+)\/api\/docs\n/.exec(stdout) as RegExpExecArray
+  const [, token = ''] = /token {4}(\S+)/.exec(stdout) as RegExpExecArray
+  const { page, faults } = await visit(t as Test, address)
+  await open(page, token)
+  t.match(await send(page, 'orders', 'select'), /200[^]*"ordered_at"/)
+  t.notMatch(await page.locator('body').innerText(), token, 'the token is shown nowhere')
+  t.same(faults, [])
+  const picture = process.env['TEST_SCREENSHOT'] // for the README
+  if (picture !== undefined) {
+    await page.evaluate('document.querySelector(".execute-wrapper, .btn-group").scrollIntoView({ block: "center" })')
+    await page.screenshot({ path: picture })
+  }
+})

@@ -1,0 +1,23 @@
+/** The documents of a service as somebody asks for them. */
+import type { TokenOptions } from '../../schemas/options.ts'
+import type { Server } from '../../src/server.ts'
+import { hashToken } from '../../src/tokens.ts'
+import { TOKEN, type Answer } from './service.ts'
+
+/** GET /api{path} */
+export async function get ({ app }: Server, path: string, { token = TOKEN, headers = {}, method = 'GET' }: { token?: string | null, headers?: Record<string, string>, method?: 'GET' | 'HEAD' | 'PUT' } = {}): Promise<Answer> {
+  const response = await app.inject({ method, url: `/api${path}`, headers: { ...(token !== null && { authorization: `Bearer ${token}` }), ...headers } })
+  const isJson = String(response.headers['content-type']).startsWith('application/json') && response.body !== ''
+  return { status: response.statusCode, headers: response.headers, text: response.body, json: isJson ? JSON.parse(response.body) : undefined }
+}
+
+/** An entry for a token that is its own name. */
+export function tokenFor (name: string, permissions: TokenOptions['permissions'], databases?: TokenOptions['databases']): TokenOptions {
+  return { name, sha256: hashToken(name), permissions, ...(databases !== undefined && { databases }) }
+}
+
+/** Every reference in a document. */
+export function referencesIn (value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, item]) => key === '$ref' && typeof item === 'string' ? [item] : referencesIn(item))
+}
