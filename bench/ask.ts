@@ -1,0 +1,33 @@
+/** Questions to a child process and its answers, over the channel that Node opens between the two. */
+import type { Spawned } from './contenders/spawn.ts'
+
+type Answer = { readonly value: unknown } | { readonly error: string }
+
+/** One question at a time. @throws what went wrong in the child, or that it ended */
+export function ask<T> ({ child, printed }: Spawned, question: object): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onMessage = (answer: Answer): void => {
+      child.off('exit', onExit)
+      if ('error' in answer) reject(new Error(answer.error))
+      else resolve(answer.value as T)
+    }
+    const onExit = (): void => {
+      child.off('message', onMessage)
+      reject(new Error(`a process ended without an answer: ${printed()}`))
+    }
+    child.once('message', onMessage)
+    child.once('exit', onExit)
+    child.send(question)
+  })
+}
+
+/** In the child: answers every question until the parent is gone. */
+export function answer (handle: (question: never) => Promise<unknown>): void {
+  process.on('disconnect', () => { process.exit() })
+  process.on('message', (question) => {
+    handle(question as never).then(
+      (value) => { process.send?.({ value } satisfies Answer) },
+      (error: unknown) => { process.send?.({ error: String((error as Error).stack) } satisfies Answer) }
+    )
+  })
+}

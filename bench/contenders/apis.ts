@@ -1,0 +1,80 @@
+/** How each contender wants to be asked for an operation over HTTP, and where its rows are in the answer. */
+import { COLUMNS } from '../database/orders.ts'
+import type { Operation } from '../workloads.ts'
+
+export interface HttpRequest { readonly method: string, readonly path: string, readonly body?: object }
+
+export interface Api {
+  readonly headers: Readonly<Record<string, string>>
+  toRequest (operation: Operation): HttpRequest
+  /** Rows of a select. */
+  rowsOf (answer: unknown): Array<Record<string, unknown>>
+}
+
+/** The token of every contender. */
+export const TOKEN = 'a-token-for-measurements-0123456789'
+
+const bearer = { authorization: `Bearer ${TOKEN}` }
+
+/** This service, and the name of the database there. */
+export function rowQueryApi (database: string): Api {
+  const post = (table: string, body: object): HttpRequest => ({ method: 'POST', path: `/api/${database}/${table}`, body })
+  return {
+    headers: bearer,
+    toRequest (operation) {
+      switch (operation.kind) {
+        case 'key': return post('orders', { verb: 'select', filters: { id: operation.id } })
+        case 'list': return post('orders', { verb: 'select', filters: { id: { $gt: operation.after } }, orderBy: 'id', limit: operation.limit })
+        case 'insert': return post('new_orders', { verb: 'insert', data: operation.order })
+        case 'update': return post('orders', { verb: 'update', data: { status: operation.status, quantity: operation.quantity }, filters: { id: operation.id } })
+      }
+    },
+    rowsOf: (answer) => (answer as { data: { rows?: [] } }).data.rows ?? []
+  }
+}
+
+/** The routes written here, one for each workload. */
+export const routesApi: Api = {
+  headers: bearer,
+  toRequest (operation) {
+    const { kind, ...body } = operation
+    switch (kind) {
+      case 'key': return { method: 'POST', path: '/orders/by-key', body }
+      case 'insert': return { method: 'POST', path: '/orders/insert', body: (operation as { order: object }).order }
+      case 'list':
+      case 'update': return { method: 'POST', path: `/orders/${kind}`, body }
+    }
+  },
+  rowsOf: (answer) => (answer as { rows?: [] }).rows ?? []
+}
+
+export const platformaticApi: Api = {
+  headers: { 'x-platformatic-admin-secret': TOKEN },
+  toRequest (operation) {
+    switch (operation.kind) {
+      case 'key': return { method: 'GET', path: `/orders/${operation.id}` }
+      case 'list': return { method: 'GET', path: `/orders/?where.id.gt=${operation.after}&orderby.id=asc&limit=${operation.limit}` }
+      case 'update': return { method: 'PUT', path: `/orders/${operation.id}?fields=id`, body: { status: operation.status, quantity: operation.quantity } }
+      case 'insert': {
+        const { ordered_at: orderedAt, ...rest } = operation.order
+        return { method: 'POST', path: '/newOrders/?fields=id', body: { ...rest, orderedAt } }
+      }
+    }
+  },
+  rowsOf: (answer) => [answer as Record<string, unknown>].flat().map((row) => Object.fromEntries(COLUMNS.map((name) => [name, row[camelCase(name)]])))
+}
+
+function camelCase (name: string): string {
+  return name.replace(/_(\w)/g, (_all, letter: string) => letter.toUpperCase())
+}
+
+/** The bytes of a whole HTTP/1.1 request, as text. */
+export function toRequestText (port: number, { headers }: Api, { method, path, body }: HttpRequest): string {
+  const text = body === undefined ? '' : JSON.stringify(body)
+  const all = {
+    host: `127.0.0.1:${port}`,
+    ...headers,
+    ...(body !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) })
+  }
+  return `${method} ${path} HTTP/1.1\r\n${Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${text}`
+}

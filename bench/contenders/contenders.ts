@@ -1,0 +1,40 @@
+/** Everybody who takes part, in the order of the table. */
+import { fileURLToPath } from 'node:url'
+import { builtFile } from '../build.ts'
+import { platformaticApi, routesApi, TOKEN, type Api } from './apis.ts'
+import { bareContender } from './bare-contender.ts'
+import type { Contender } from './contender.ts'
+import { httpContender } from './http-contender.ts'
+import { SERVICE, serviceContender } from './service.ts'
+
+/** The database that everybody works on. */
+export const DATABASE = 'shop'
+
+export const HAND_WRITTEN = ['hand-written, execute', 'hand-written, query'] as const
+/** What there is no going below: the driver's work, and Fastify's. */
+export const BARE = ['bare mysql2, query', 'bare mysql2, execute'] as const
+
+/** What is compared with each other before all: they stand first below. */
+export const MAIN: readonly string[] = [SERVICE, ...HAND_WRITTEN]
+
+const BENCH_PACKAGES = fileURLToPath(new URL('../package.json', import.meta.url))
+
+export const CONTENDERS: readonly Contender[] = [
+  serviceContender(DATABASE),
+  fastifyContender(HAND_WRITTEN[0], 'hand-written', { METHOD: 'execute' }),
+  fastifyContender(HAND_WRITTEN[1], 'hand-written', { METHOD: 'query' }),
+  fastifyContender('Kysely route', 'kysely'),
+  fastifyContender('Platformatic DB', 'platformatic', { PACKAGES: BENCH_PACKAGES }, platformaticApi),
+  { ...fastifyContender('empty route', 'empty'), workloads: ['row by key'], withoutRows: true },
+  bareContender(BARE[0], 'query'),
+  bareContender(BARE[1], 'execute')
+]
+
+function fastifyContender (name: string, program: string, env: Record<string, string> = {}, api: Api = routesApi): Contender {
+  const file = builtFile(`bench/contenders/programs/${program}.ts`)
+  return httpContender({
+    name,
+    api,
+    program: (databaseUrl, port) => ({ args: [file], env: { DATABASE_URL: databaseUrl, PORT: String(port), API_TOKEN: TOKEN, ...env } })
+  })
+}

@@ -1,0 +1,36 @@
+/** What somebody writes who needs these five things: a route for each, fixed SQL, mysql2, and JSON.stringify by Fastify. */
+import mysql, { type ResultSetHeader, type RowDataPacket } from 'mysql2/promise'
+import type { NewOrder } from '../../database/orders.ts'
+import { createApp, listen } from './app.ts'
+import { insertBody, keyBody, listBody, updateBody } from './schemas.ts'
+import { parametersOf, poolOptions, statements } from './statements.ts'
+
+const pool = mysql.createPool(poolOptions())
+const prepared = process.env['METHOD'] === 'execute'
+const app = await createApp()
+
+app.post<{ Body: { id: number } }>('/orders/by-key', { schema: { body: keyBody } }, async ({ body }) => {
+  const [rows] = await run<RowDataPacket[]>(statements.key, [body.id])
+  return { rows }
+})
+
+app.post<{ Body: { after: number, limit: number } }>('/orders/list', { schema: { body: listBody } }, async ({ body }) => {
+  const [rows] = await run<RowDataPacket[]>(statements.list, [body.after, body.limit])
+  return { rows }
+})
+
+app.post<{ Body: NewOrder }>('/orders/insert', { schema: { body: insertBody } }, async ({ body }) => {
+  const [{ insertId }] = await run<ResultSetHeader>(statements.insert, parametersOf({ kind: 'insert', order: body }))
+  return { id: insertId }
+})
+
+app.post<{ Body: { id: number, status: string, quantity: number } }>('/orders/update', { schema: { body: updateBody } }, async ({ body }) => {
+  const [{ affectedRows }] = await run<ResultSetHeader>(statements.update, [body.status, body.quantity, body.id])
+  return { updated: affectedRows }
+})
+
+function run<T extends RowDataPacket[] | ResultSetHeader> (sql: string, values: Array<string | number>) {
+  return prepared ? pool.execute<T>(sql, values) : pool.query<T>(sql, values)
+}
+
+await listen(app)

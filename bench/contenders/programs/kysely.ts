@@ -1,0 +1,42 @@
+/** The same routes with Kysely, as its documentation has them: each request builds and compiles its query. */
+import { Kysely, MysqlDialect, type Generated } from 'kysely'
+import mysql from 'mysql2'
+import { COLUMNS, type NewOrder } from '../../database/orders.ts'
+import { createApp, listen } from './app.ts'
+import { insertBody, keyBody, listBody, updateBody } from './schemas.ts'
+import { poolOptions } from './statements.ts'
+
+interface Row {
+  id: Generated<number>
+  quantity: number
+  status: string
+  total: string
+  customer: string
+  ordered_at: string
+  updated_at: Generated<string>
+  details: string
+}
+
+const db = new Kysely<{ orders: Row, new_orders: Row }>({ dialect: new MysqlDialect({ pool: mysql.createPool(poolOptions()) }) })
+const app = await createApp()
+
+app.post<{ Body: { id: number } }>('/orders/by-key', { schema: { body: keyBody } }, async ({ body }) => {
+  return { rows: await db.selectFrom('orders').select(COLUMNS).where('id', '=', body.id).execute() }
+})
+
+app.post<{ Body: { after: number, limit: number } }>('/orders/list', { schema: { body: listBody } }, async ({ body }) => {
+  return { rows: await db.selectFrom('orders').select(COLUMNS).where('id', '>', body.after).orderBy('id').limit(body.limit).execute() }
+})
+
+app.post<{ Body: NewOrder }>('/orders/insert', { schema: { body: insertBody } }, async ({ body }) => {
+  const { insertId } = await db.insertInto('new_orders').values({ ...body, details: JSON.stringify(body.details) }).executeTakeFirstOrThrow()
+  return { id: Number(insertId) }
+})
+
+app.post<{ Body: { id: number, status: string, quantity: number } }>('/orders/update', { schema: { body: updateBody } }, async ({ body }) => {
+  const { id, status, quantity } = body
+  const { numUpdatedRows } = await db.updateTable('orders').set({ status, quantity }).where('id', '=', id).executeTakeFirstOrThrow()
+  return { updated: Number(numUpdatedRows) }
+})
+
+await listen(app)

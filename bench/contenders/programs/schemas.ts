@@ -1,0 +1,25 @@
+/** The bodies that the hand-written routes take, as JSON Schemas for Fastify's own validator. */
+import { STATUSES } from '../../database/orders.ts'
+
+const quantity = { type: 'integer', minimum: -2147483648, maximum: 2147483647 } as const
+const status = { enum: STATUSES } as const
+const id = { type: 'integer', minimum: 1 } as const
+
+export const keyBody = object({ id })
+
+export const listBody = object({ after: { type: 'integer', minimum: 0 }, limit: { type: 'integer', minimum: 1, maximum: 1000 } })
+
+export const insertBody = object({
+  quantity,
+  status,
+  total: { type: 'string', pattern: '^-?\\d{1,8}(\\.\\d{1,2})?$' },
+  customer: { type: 'string', maxLength: 100 },
+  ordered_at: { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?$' },
+  details: { type: 'object' }
+})
+
+export const updateBody = object({ id, quantity, status })
+
+function object (properties: Record<string, object>) {
+  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
+}

@@ -1,0 +1,33 @@
+/** The SQL that somebody writes by hand for the workloads, and the driver's settings to go with it. */
+import type { PoolOptions } from 'mysql2'
+import { COLUMNS } from '../../database/orders.ts'
+import type { Operation } from '../../workloads.ts'
+
+/**
+ * mysql2's defaults but for dates, which stay text: somebody who minds the cost of lists finds out that Date objects double it.
+ * JSON is parsed, as a client wants a value and not a text in a text.
+ */
+export function poolOptions (): PoolOptions {
+  return { uri: process.env['DATABASE_URL'] as string, connectionLimit: 10, dateStrings: true }
+}
+
+const columns = COLUMNS.join(', ')
+
+export const statements = {
+  key: `select ${columns} from orders where id = ?`,
+  list: `select ${columns} from orders where id > ? order by id limit ?`,
+  insert: 'insert into new_orders (quantity, status, total, customer, ordered_at, details) values (?, ?, ?, ?, ?, ?)',
+  update: 'update orders set status = ?, quantity = ? where id = ?'
+}
+
+export function parametersOf (operation: Operation): Array<string | number> {
+  switch (operation.kind) {
+    case 'key': return [operation.id]
+    case 'list': return [operation.after, operation.limit]
+    case 'update': return [operation.status, operation.quantity, operation.id]
+    case 'insert': {
+      const { quantity, status, total, customer, ordered_at: orderedAt, details } = operation.order
+      return [quantity, status, total, customer, orderedAt, JSON.stringify(details)]
+    }
+  }
+}

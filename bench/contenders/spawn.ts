@@ -1,0 +1,62 @@
+/** Processes on ports of their own, which end with this one at the latest. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { atExit } from '../../test/servers/at-exit.ts'
+import { temporaryFolder } from '../../test/servers/folders.ts'
+
+export interface Program {
+  /** What Node is started with: a file and its arguments. */
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  /** Whether questions can be put to it (ask.ts). */
+  readonly channel?: boolean
+}
+
+export interface Spawned {
+  readonly child: ChildProcess
+  readonly pid: number
+  /** The end of what it has printed. */
+  printed (): string
+  stop (): Promise<void>
+}
+
+/**
+ * Starts a program with this Node. What it prints goes to a file, as in earnest; nothing of the environment that is not meant
+ * for it reaches it.
+ */
+export function spawnProgram ({ args, env, channel = false }: Program): Spawned {
+  const folder = temporaryFolder(join(tmpdir(), 'row-query-bench'))
+  const path = join(folder.path, 'output')
+  const output = openSync(path, 'a')
+  const child = spawn(process.execPath, args, {
+    cwd: folder.path,
+    env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...env },
+    stdio: ['ignore', output, output, ...(channel ? ['ipc' as const] : [])]
+  })
+  closeSync(output)
+  const kill = atExit(() => { child.kill('SIGKILL') })
+  return {
+    child,
+    pid: child.pid as number,
+    printed: () => readFileSync(path, 'utf8').slice(-2000),
+    async stop () {
+      const ended = child.exitCode !== null || child.signalCode !== null || once(child, 'exit')
+      kill()
+      await ended
+      folder.remove()
+    }
+  }
+}
+
+export async function freePort (): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}

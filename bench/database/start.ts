@@ -1,0 +1,39 @@
+import { createConnection, type Connection } from 'mysql2/promise'
+import { obtain, WAYS } from '../../test/servers/obtain.ts'
+
+export interface BenchDatabase {
+  /** `mysql://root@127.0.0.1:12345`, without a database's name. */
+  readonly url: string
+  readonly name: string
+  readonly version: string
+  readonly connection: Connection
+  readonly stop: () => Promise<void>
+}
+
+/** As a server is set that somebody measures on: enough memory for the tables, UTC, and connections for everybody. */
+const SETTINGS = ['innodb_buffer_pool_size = 805306368', "time_zone = '+00:00'", 'max_connections = 1000']
+
+/** A MariaDB of our own, never one that somebody else uses: it is set and filled as we like. */
+export async function startDatabase (): Promise<BenchDatabase> {
+  const { engine, stop } = await obtain([{ kind: 'mariadb' }], WAYS.filter(({ name }) => name !== 'TEST_MYSQL_URL'))
+  const setUp = await createConnection({ uri: engine.url })
+  for (const setting of SETTINGS) await setUp.query(`set global ${setting}`)
+  await setUp.end()
+  const connection = await createConnection({ uri: engine.url, dateStrings: true, charset: 'utf8mb4' })
+  return {
+    url: engine.url,
+    name: 'MariaDB',
+    version: engine.version,
+    connection,
+    stop: async () => {
+      await connection.end()
+      stop()
+    }
+  }
+}
+
+/** A new, empty database. The answer is its URL. */
+export async function createDatabase ({ connection, url }: BenchDatabase, name: string): Promise<string> {
+  await connection.query(`create database ${name} character set utf8mb4`)
+  return `${url}/${name}`
+}

@@ -1,0 +1,81 @@
+/** Everybody in turns: what disturbs the machine for a while disturbs all of them alike. */
+import type { Contender, Running, Stage } from '../contenders/contender.ts'
+import type { TurnResult } from '../load/loop.ts'
+import type { Workload } from '../workloads.ts'
+import { turnOrder } from './order.ts'
+import { memory } from './process.ts'
+
+export interface Effort {
+  readonly rounds: number
+  /** Of one turn. */
+  readonly seconds: number
+  /** Part of a workload's requests of warm-up that are made before the first round. */
+  readonly warmUp: number
+}
+
+/** Somebody who takes part, where, and in what. */
+export interface Entry {
+  readonly name: string
+  readonly contender: Contender
+  readonly stage: Stage
+  readonly workload: Workload
+  /** Clients that ask at the same time; 50 if left out. */
+  readonly connections?: number
+  /** Done before anything is measured. @throws where it is not worth measuring */
+  readonly check?: (running: Running) => Promise<void>
+}
+
+export interface Figures {
+  readonly name: string
+  /** One for each round. */
+  readonly turns: readonly TurnResult[]
+  /** MB. */
+  readonly peakMemory: number
+}
+
+export const CONNECTIONS = 50
+
+/** Requests of each client that do not count at the beginning of a turn, when its connection is new. */
+const SETTLE = 3
+
+/**
+ * In processes that are started for this alone, so that nothing is left in them from anything else. The first `neighbours`
+ * entries have their turns next to each other.
+ */
+export async function measureInTurns (entries: readonly Entry[], effort: Effort, neighbours = 0): Promise<Figures[]> {
+  const players: Player[] = []
+  try {
+    for (const entry of entries) players.push(await prepare(entry, effort))
+    for (let round = 0; round < effort.rounds; round++) {
+      for (const player of turnOrder(players, round, neighbours)) player.turns.push(await play(player, SETTLE, effort.seconds))
+    }
+    return players.map(({ entry: { name }, running, turns }) => ({ name, turns, peakMemory: memory(running.pid, 'VmHWM') }))
+  } finally {
+    for (const { running } of players) await running.stop()
+  }
+}
+
+interface Player { readonly entry: Entry, readonly running: Running, readonly turns: TurnResult[] }
+
+async function prepare (entry: Entry, { warmUp }: Effort): Promise<Player> {
+  try {
+    const running = await entry.contender.start(entry.stage)
+    await entry.check?.(running)
+    const player = { entry, running, turns: [] }
+    const { bad } = await play(player, warmUp * entry.workload.warmUp / connectionsOf(entry), 0)
+    if (bad > 0) console.log(`# ${entry.name}: ${bad} answers of the warm-up were no success`)
+    return player
+  } catch (error) {
+    throw new Error(`${entry.name}, ${entry.workload.name}: ${(error as Error).message}`)
+  }
+}
+
+/** `warmUp`: requests of each client. */
+function play ({ entry, running }: Player, warmUp: number, seconds: number): Promise<TurnResult> {
+  const connections = connectionsOf(entry)
+  return running.turn({ workload: entry.workload, connections, warmUp: Math.ceil(warmUp * connections), seconds })
+}
+
+function connectionsOf ({ connections = CONNECTIONS }: Entry): number {
+  return connections
+}

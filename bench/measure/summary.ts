@@ -1,0 +1,44 @@
+/** Turns of everybody -> one row for each, with its ratio to the better hand-written route. */
+import type { TurnResult } from '../load/loop.ts'
+import type { Row } from '../report/results.ts'
+import type { Figures } from './rounds.ts'
+import { median, spread } from './statistics.ts'
+
+export interface Groups {
+  /** The better of these is what the others are compared with. */
+  readonly baseline: readonly string[]
+  /** Of these only the better one is shown. */
+  readonly alternatives: readonly string[]
+}
+
+export function summarize (figures: readonly Figures[], { baseline, alternatives }: Groups): Row[] {
+  const best = cheapest(figures, baseline)
+  const shown = cheapest(figures, alternatives)
+  return figures
+    .filter((each) => each === shown || !alternatives.includes(each.name))
+    .map((each) => toRow(each, best))
+}
+
+/** CPU seconds for 10,000 requests. */
+export function cpuOf ({ cpuSeconds, requests }: TurnResult): number {
+  return cpuSeconds / requests * 10_000
+}
+
+export function toRow ({ name, turns, peakMemory }: Figures, baseline: Figures | undefined): Row {
+  const middle = (value: (turn: TurnResult) => number): number => median(turns.map(value))
+  return {
+    name,
+    requestsPerSecond: middle(({ requests, seconds }) => requests / seconds),
+    p50: middle(({ p50 }) => p50),
+    p99: middle(({ p99 }) => p99),
+    cpu: middle(cpuOf),
+    peakMemory,
+    ratio: baseline === undefined ? undefined : spread(turns.map((turn, round) => cpuOf(turn) / cpuOf(baseline.turns[round] as TurnResult))),
+    bad: turns.reduce((sum, { bad }) => sum + bad, 0)
+  }
+}
+
+function cheapest (figures: readonly Figures[], names: readonly string[]): Figures | undefined {
+  const cost = ({ turns }: Figures): number => median(turns.map(cpuOf))
+  return figures.filter(({ name }) => names.includes(name)).toSorted((a, b) => cost(a) - cost(b))[0]
+}

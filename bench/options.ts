@@ -1,0 +1,63 @@
+/** The words behind `npm run bench --`. */
+import { parseArgs } from 'node:util'
+import type { Effort } from './measure/rounds.ts'
+
+export interface Options extends Effort {
+  readonly quick: boolean
+  /** Parts of names; all if undefined. */
+  readonly workloads: readonly string[] | undefined
+  readonly contenders: readonly string[] | undefined
+}
+
+export const HELP = `npm run bench [-- options]
+
+  --quick              short rounds and little growth: under three minutes, into bench/results/quick
+  --workloads a,b      only those whose name contains one of these; results are printed, not written
+  --contenders a,b     the same for who takes part
+  --rounds n           rounds of each workload; a multiple of six gives every order of the main contenders
+  --seconds n          length of one turn
+`
+
+const FULL: Effort = { rounds: 6, seconds: 2, warmUp: 1 }
+const QUICK: Effort = { rounds: 3, seconds: 0.5, warmUp: 0.2 }
+
+/** Undefined where help is asked for. @throws Error where an option is unknown or not a number */
+export function readOptions (args: string[]): Options | undefined {
+  const { values } = parseArgs({
+    args,
+    options: {
+      quick: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+      workloads: { type: 'string' },
+      contenders: { type: 'string' },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' }
+    }
+  })
+  if (values.help) return undefined
+  const effort = values.quick ? QUICK : FULL
+  return {
+    ...effort,
+    rounds: toNumber('rounds', values.rounds) ?? effort.rounds,
+    seconds: toNumber('seconds', values.seconds) ?? effort.seconds,
+    quick: values.quick,
+    workloads: toNames(values.workloads),
+    contenders: toNames(values.contenders)
+  }
+}
+
+function toNumber (name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const number = Number(text)
+  if (!(number > 0)) throw new Error(`--${name} ${text}: must be a number above 0`)
+  return number
+}
+
+function toNames (text: string | undefined): string[] | undefined {
+  return text?.split(',').map((name) => name.trim())
+}
+
+/** Whether a name was asked for. */
+export function isWanted (name: string, parts: readonly string[] | undefined): boolean {
+  return parts === undefined || parts.some((part) => name.includes(part))
+}

@@ -1,0 +1,71 @@
+/** What is asked of everybody, and how often each thing in a turn: the same for all, by a seed. */
+import { STATUSES, type NewOrder } from './database/orders.ts'
+
+export type Operation =
+  | { readonly kind: 'key', readonly id: number }
+  | { readonly kind: 'list', readonly after: number, readonly limit: number }
+  | { readonly kind: 'insert', readonly order: NewOrder }
+  | { readonly kind: 'update', readonly id: number, readonly status: string, readonly quantity: number }
+
+export interface Workload {
+  readonly name: string
+  readonly operations: readonly Operation[]
+  /** Requests before anything is measured: enough for V8 to compile whatever is hot. */
+  readonly warmUp: number
+}
+
+/** Rows in the table `orders`. */
+export const TABLE_SIZE = 100_000
+
+const WARM_UP = 5000
+/** Of a thousand rows each: a million rows. */
+const WARM_UP_OF_LISTS = 1000
+
+/** Requests that are made up beforehand and then sent in turns. */
+const REQUESTS = 2000
+
+export const WORKLOADS: readonly Workload[] = [
+  byKey(TABLE_SIZE),
+  { name: '100 rows', operations: make(REQUESTS, (random) => ({ kind: 'list', after: random(TABLE_SIZE - 100), limit: 100 })), warmUp: WARM_UP },
+  { name: '1000 rows', operations: make(REQUESTS, (random) => ({ kind: 'list', after: random(TABLE_SIZE - 1000), limit: 1000 })), warmUp: WARM_UP_OF_LISTS },
+  { name: 'insert', operations: make(REQUESTS, (random) => ({ kind: 'insert', order: newOrder(random(TABLE_SIZE)) })), warmUp: WARM_UP },
+  { name: 'update by key', operations: updates(), warmUp: WARM_UP }
+]
+
+export function byKey (tableSize: number): Workload {
+  return { name: 'row by key', operations: make(REQUESTS, (random) => ({ kind: 'key', id: random(tableSize) + 1 })), warmUp: WARM_UP }
+}
+
+/** Every row twice, with other values the second time: an update that changes nothing costs less. */
+function updates (): Operation[] {
+  const first = make(REQUESTS / 2, (random) => ({ id: random(TABLE_SIZE) + 1, change: random(50) }))
+  return [0, 50].flatMap((offset) => first.map(({ id, change }): Operation =>
+    ({ kind: 'update', id, status: STATUSES[(change + offset / 50) % STATUSES.length] as string, quantity: change + offset + 1 })))
+}
+
+function newOrder (number: number): NewOrder {
+  return {
+    quantity: number % 97 + 1,
+    status: STATUSES[number % STATUSES.length] as string,
+    total: `${number % 10_000}.25`,
+    customer: `Zoë Example-Sørensen ${number}`,
+    ordered_at: new Date(Date.UTC(2026, 0, 1) + number * 61_137).toISOString().slice(0, -1),
+    details: { gift: number % 3 === 0, weight: number % 5000 + 0.25, tags: ['fragile', `north-${number % 50}`] }
+  }
+}
+
+function make<T> (count: number, one: (random: (below: number) => number) => T): T[] {
+  const random = createRandom(20_261_120)
+  return Array.from({ length: count }, () => one(random))
+}
+
+/** mulberry32: whole numbers from 0, the same in every process. */
+function createRandom (seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let bits = Math.imul(state ^ (state >>> 15), 1 | state)
+    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits
+    return ((bits ^ (bits >>> 14)) >>> 0) % below
+  }
+}
