@@ -23,6 +23,14 @@ await onEachEngine(t, 'the catalog costs the same few queries however many table
   t.ok(many.length <= 8, `${many.length} statements`)
 })
 
+await onEachEngine(t, 'columns that are declared alike share their type, in whatever table, and no others do', { schema, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+  const { tables } = await loadCatalog(url)
+  const types = (column: string) => new Set(Array.from(tables.values(), ({ columns }) => columns.get(column)?.type))
+  t.equal(types('a').size, 1)
+  t.same(types('a'), types('id'))
+  t.equal(new Set([...types('a'), ...types('b')]).size, 2)
+})
+
 await onEachEngine(t, 'the servers\' own databases cannot be reached', { schema: { mysql: ['create table t (a int null)'], sqlite: ['create table t (a integer primary key autoincrement)'] } }, async (t, { post, statements }) => {
   statements()
   for (const database of ['mysql', 'information_schema', 'performance_schema', 'sys', 'main', 'temp']) {

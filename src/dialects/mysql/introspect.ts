@@ -1,5 +1,7 @@
 /** Five queries on information_schema for a whole database, whatever the number of its tables. */
 import type { Column, ForeignKey, Key, TableFacts } from '../../catalog/catalog.ts'
+import type { ColumnType } from '../../types/column-type.ts'
+import type { TypeFacts } from '../../types/facts.ts'
 import { parseMembers } from '../../types/members.ts'
 import { mysqlType } from '../../types/mysql.ts'
 
@@ -29,15 +31,16 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
   const uniques = groupByTable(await ask(UNIQUE_KEYS))
   const foreigns = groupByTable(await ask(FOREIGN_KEYS))
   const json = groupByTable(isMariadb ? await ask(JSON_CHECKS) : [])
+  const typeOf = createTypes()
   return tables.map((row) => {
     const [name, type, comment] = row as [string, string, string]
-    const checked = new Set(json.get(name)?.map(([, clause]) => (clause as string).toLowerCase()))
+    const jsonChecks = new Set(json.get(name)?.map(([, clause]) => (clause as string).toLowerCase()))
     const keys = toKeys(uniques.get(name) ?? [])
     return {
       name,
       kind: type === 'VIEW' ? 'view' : 'table',
       comment: type === 'VIEW' ? '' : comment,
-      columns: (columns.get(name) ?? []).map((column) => toColumn(column, checked, isMariadb)),
+      columns: (columns.get(name) ?? []).map((column) => toColumn(column, { jsonChecks, isMariadb, typeOf })),
       primaryKey: keys.find((key) => key.name === 'PRIMARY')?.columns ?? [],
       uniqueKeys: keys,
       foreignKeys: toForeignKeys(name, foreigns.get(name) ?? [])
@@ -48,7 +51,25 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
 const toNumber = (digits: string | null | undefined): number | null => digits === null || digits === undefined ? null : Number(digits)
 const groupByTable = (rows: Row[]): Map<string, Row[]> => Map.groupBy(rows, ([table]) => table as string)
 
-function toColumn (row: Row, jsonChecks: ReadonlySet<string>, isMariadb: boolean): Column {
+/** What a column's row does not tell. */
+interface Surroundings {
+  readonly jsonChecks: ReadonlySet<string>
+  readonly isMariadb: boolean
+  readonly typeOf: (facts: TypeFacts) => ColumnType
+}
+
+/** Columns of the same facts have the same type: a database of thousands of columns has dozens of types. */
+function createTypes (): Surroundings['typeOf'] {
+  const types = new Map<string, ColumnType>()
+  return (facts) => {
+    const key = JSON.stringify(facts)
+    const type = types.get(key) ?? mysqlType(facts)
+    types.set(key, type)
+    return type
+  }
+}
+
+function toColumn (row: Row, { jsonChecks, isMariadb, typeOf }: Surroundings): Column {
   const [, name, type, declaration, nullable, defaultText, extra, expression, comment] = row as [string, string, string, string, string, string | null, string, string | null, string]
   const [length, bytes, scale] = row.slice(9, 12).map(toNumber) as [number | null, number | null, number | null]
   const generated = (expression ?? '') !== ''
@@ -56,7 +77,7 @@ function toColumn (row: Row, jsonChecks: ReadonlySet<string>, isMariadb: boolean
   const json = jsonChecks.has(`json_valid(\`${name.toLowerCase().replaceAll('`', '``')}\`)`)
   return {
     name,
-    type: mysqlType({ name: type.toLowerCase(), declaration, length, bytes, scale, charset: row[12] ?? null, srid: toNumber(row[13]), json }),
+    type: typeOf({ name: type.toLowerCase(), declaration, length, bytes, scale, charset: row[12] ?? null, srid: toNumber(row[13]), json }),
     declaration: json ? 'json' : declaration,
     nullable: nullable === 'YES',
     generated,
