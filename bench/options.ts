@@ -18,8 +18,8 @@ export const HELP = `npm run bench [-- options]
   --seconds n          length of one turn
 `
 
-const FULL: Effort = { rounds: 6, seconds: 2, warmUp: 1 }
-const QUICK: Effort = { rounds: 3, seconds: 0.5, warmUp: 0.2 }
+const FULL: Effort = { rounds: 6, seconds: 1.5, warmUp: 1 }
+const QUICK: Effort = { rounds: 3, seconds: 0.5, warmUp: 0.5 }
 
 /** Undefined where help is asked for. @throws Error where an option is unknown or not a number */
 export function readOptions (args: string[]): Options | undefined {

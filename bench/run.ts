@@ -1,51 +1,45 @@
 /**
- * `npm run bench`: starts a database and everybody who takes part, measures them in turns, prints the table and writes it with a
- * chart to bench/results. Needs Linux, because CPU time and memory come from /proc.
+ * `npm run bench`: starts a database and everybody who takes part, measures them in turns, prints the tables and writes them, with
+ * a chart, where they are read. Needs Linux, because CPU time and memory come from /proc.
  */
 import { build } from './build.ts'
 import { checkContender } from './contenders/check.ts'
 import { BARE, CONTENDERS, DATABASE, HAND_WRITTEN, MAIN } from './contenders/contenders.ts'
 import type { Stage } from './contenders/contender.ts'
 import { SERVICE } from './contenders/service.ts'
-import { createOrders, fillOrders } from './database/orders.ts'
-import { createDatabase, startDatabase, type BenchDatabase } from './database/start.ts'
+import { createShop, startDatabase, type BenchDatabase } from './database/start.ts'
 import { installDependencies } from './dependencies.ts'
 import { growCatalog } from './growth/catalog-size.ts'
 import { growConnections } from './growth/connections.ts'
 import { measureLogging } from './growth/logging.ts'
 import { growTable } from './growth/table-size.ts'
 import { startGenerator } from './load/generator.ts'
-import { CONNECTIONS, measureInTurns } from './measure/rounds.ts'
+import { CONNECTIONS, measureInTurns, type Entry } from './measure/rounds.ts'
 import { summarize } from './measure/summary.ts'
 import { HELP, isWanted, readOptions, type Options } from './options.ts'
-import { toMarkdown, workloadTable } from './report/markdown.ts'
-import type { GrowthResult, Results, WorkloadResult } from './report/results.ts'
+import { toReport, workloadTable } from './report/markdown.ts'
+import type { GrowthResult, WorkloadResult } from './report/results.ts'
 import { createStamp } from './report/stamp.ts'
-import { writeResults } from './report/write.ts'
+import { writeDocuments, writeResults } from './report/write.ts'
 import { TABLE_SIZE, WORKLOADS } from './workloads.ts'
 
 async function bench (options: Options): Promise<void> {
   await installDependencies()
   await build()
   const database = await startDatabase()
-  const stage: Stage = { databaseUrl: await createShop(database), generator: startGenerator() }
+  const stamp = createStamp(database, describe(options))
+  const stage: Stage = { databaseUrl: await createShop(database, DATABASE), generator: startGenerator() }
 
   const workloads = await measureWorkloads(options, database, stage)
+  reportFailures(workloads)
   const partial = options.workloads !== undefined || options.contenders !== undefined
   if (partial) return console.log('\n' + workloadTable(workloads))
 
   const growth = await measureGrowth(options, database, stage)
-  const results: Results = { stamp: createStamp(database, describe(options)), workloads, growth }
-  writeResults(new URL(options.quick ? 'results/quick/' : 'results/', import.meta.url), results, SERVICE)
-  console.log('\n' + toMarkdown(results))
-}
-
-async function createShop (database: BenchDatabase): Promise<string> {
-  const url = await createDatabase(database, DATABASE)
-  await database.connection.query(`use ${DATABASE}`)
-  for (const table of ['orders', 'new_orders']) await database.connection.query(createOrders(table))
-  await database.connection.query(fillOrders('orders', 1, TABLE_SIZE))
-  return url
+  const results = { stamp, workloads, growth }
+  writeResults(new URL(options.quick ? 'results/quick/' : 'results/', import.meta.url), results)
+  if (!options.quick) writeDocuments(results, SERVICE)
+  console.log('\n' + toReport(results, '##'))
 }
 
 async function measureWorkloads (options: Options, { connection }: BenchDatabase, stage: Stage): Promise<WorkloadResult[]> {
@@ -54,10 +48,11 @@ async function measureWorkloads (options: Options, { connection }: BenchDatabase
     console.log(`# ${workload.name}`)
     await connection.query('truncate table new_orders')
     const contenders = CONTENDERS.filter(({ name, workloads }) => isWanted(name, options.contenders) && workloads?.includes(workload.name) !== false)
-    const turns = await measureInTurns(contenders.map((contender) => ({
+    const entries = contenders.map((contender): Entry => ({
       name: contender.name, contender, stage, workload, check: (running) => checkContender(contender, running, workload, connection)
-    })), options, contenders.filter(({ name }) => MAIN.includes(name)).length)
-    results.push({ workload: workload.name, rows: summarize(turns, { baseline: HAND_WRITTEN, alternatives: BARE }), turns })
+    }))
+    const turns = await measureInTurns(entries, options, contenders.filter(({ name }) => MAIN.includes(name)).length)
+    results.push({ workload: workload.name, rows: summarize(turns, { baseline: HAND_WRITTEN, alternatives: { name: 'bare mysql2', of: BARE } }), turns })
   }
   return results
 }
@@ -65,17 +60,31 @@ async function measureWorkloads (options: Options, { connection }: BenchDatabase
 /** How the start grows with the number of tables is always told, the rest takes its time. */
 async function measureGrowth (options: Options, database: BenchDatabase, stage: Stage): Promise<GrowthResult[]> {
   console.log('# growth')
-  if (options.quick) return [await growCatalog(database, stage, [10, 1000], 2)]
+  if (options.quick) return [await growCatalog(database, stage, [10, 1000], 3)]
+  const effort = { ...options, rounds: Math.min(options.rounds, 3) }
   return [
-    await growTable(database, stage, [1000, 10_000, 100_000, 1_000_000], options),
-    await growCatalog(database, stage, [1, 10, 100, 1000, 2000], 5),
-    await growConnections(stage, [1, 10, 50, 100, 200], options),
-    await measureLogging(stage, options)
+    await growCatalog(database, stage, [1, 10, 100, 1000, 2000], 7),
+    await growTable(database, stage, [1000, 10_000, 100_000, 1_000_000], effort),
+    await growConnections(stage, [1, 10, 50, 100, 200], effort),
+    await measureLogging(stage, effort)
   ]
 }
 
 function describe ({ rounds, seconds }: Options): string {
   return `${rounds} rounds of ${seconds} s for each contender and workload, in turns; ${CONNECTIONS} clients, a pool of 10 connections, ${TABLE_SIZE.toLocaleString('en')} rows of 8 columns`
+}
+
+/** Figures with failures in them are shown, and are not worth keeping. */
+function reportFailures (workloads: readonly WorkloadResult[]): void {
+  for (const { workload, turns } of workloads) {
+    for (const { name, turns: rounds } of turns) {
+      rounds.forEach(({ bad, requests }, round) => {
+        if (bad === 0) return
+        console.log(`# FAILED: ${workload}, ${name}, round ${round + 1}: ${bad} answers of ${requests} were no success`)
+        process.exitCode = 1
+      })
+    }
+  }
 }
 
 // the database, the contenders and their folders go when this process exits, whichever way it does

@@ -16,6 +16,11 @@ export const TOKEN = 'a-token-for-measurements-0123456789'
 
 const bearer = { authorization: `Bearer ${TOKEN}` }
 
+/** The form of the answer is the same for this service and the routes written here. */
+function rowsOfEnvelope (answer: unknown): Array<Record<string, unknown>> {
+  return (answer as { data: { rows?: [] } }).data.rows ?? []
+}
+
 /** This service, and the name of the database there. */
 export function rowQueryApi (database: string): Api {
   const post = (table: string, body: object): HttpRequest => ({ method: 'POST', path: `/api/${database}/${table}`, body })
@@ -29,7 +34,7 @@ export function rowQueryApi (database: string): Api {
         case 'update': return post('orders', { verb: 'update', data: { status: operation.status, quantity: operation.quantity }, filters: { id: operation.id } })
       }
     },
-    rowsOf: (answer) => (answer as { data: { rows?: [] } }).data.rows ?? []
+    rowsOf: rowsOfEnvelope
   }
 }
 
@@ -45,7 +50,7 @@ export const routesApi: Api = {
       case 'update': return { method: 'POST', path: `/orders/${kind}`, body }
     }
   },
-  rowsOf: (answer) => (answer as { rows?: [] }).rows ?? []
+  rowsOf: rowsOfEnvelope
 }
 
 export const platformaticApi: Api = {

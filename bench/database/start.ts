@@ -1,5 +1,7 @@
 import { createConnection, type Connection } from 'mysql2/promise'
 import { obtain, WAYS } from '../../test/servers/obtain.ts'
+import { TABLE_SIZE } from '../workloads.ts'
+import { createOrders, fillOrders } from './orders.ts'
 
 export interface BenchDatabase {
   /** `mysql://root@127.0.0.1:12345`, without a database's name. */
@@ -30,6 +32,15 @@ export async function startDatabase (): Promise<BenchDatabase> {
       stop()
     }
   }
+}
+
+/** The database that everybody works on: rows to read and change, and an empty table to insert into. The answer is its URL. */
+export async function createShop (database: BenchDatabase, name: string): Promise<string> {
+  const url = await createDatabase(database, name)
+  await database.connection.query(`use ${name}`)
+  for (const table of ['orders', 'new_orders']) await database.connection.query(createOrders(table))
+  await database.connection.query(fillOrders('orders', 1, TABLE_SIZE))
+  return url
 }
 
 /** A new, empty database. The answer is its URL. */

@@ -6,6 +6,9 @@ import { memory } from '../measure/process.ts'
 import { median } from '../measure/statistics.ts'
 import type { GrowthResult } from '../report/results.ts'
 
+/** Of these the summary tells. */
+const TOLD = ['10', '1000']
+
 /** From the start of the process to its first row, and its memory then, by the number of tables in the database. */
 export async function growCatalog (database: BenchDatabase, stage: Stage, sizes: readonly number[], starts: number): Promise<GrowthResult> {
   const name = 'catalog'
@@ -19,7 +22,12 @@ export async function growCatalog (database: BenchDatabase, stage: Stage, sizes:
     const seen = await startAgain({ ...stage, databaseUrl }, name, starts)
     rows.push([String(size), (median(seen.map(({ seconds }) => seconds)) * 1000).toFixed(0), median(seen.map(({ megabytes }) => megabytes)).toFixed(0)])
   }
-  return { title: 'Tables in the database: start to the first answer', columns: ['tables', 'ms', 'memory MB'], rows }
+  return {
+    title: 'Tables in the database: start to the first answer',
+    columns: ['tables', 'ms', 'memory MB'],
+    rows,
+    summary: `From the start of the process to its first answer: ${rows.filter(([size]) => TOLD.includes(size as string)).map(([size, ms]) => `${ms} ms with ${size} tables`).join(', ')}.`
+  }
 }
 
 async function startAgain (stage: Stage, name: string, starts: number): Promise<Array<{ seconds: number, megabytes: number }>> {

@@ -7,16 +7,16 @@ import { median, spread } from './statistics.ts'
 export interface Groups {
   /** The better of these is what the others are compared with. */
   readonly baseline: readonly string[]
-  /** Of these only the better one is shown. */
-  readonly alternatives: readonly string[]
+  /** Ways to do the same, of which only the cheaper one is shown, under the name of all. */
+  readonly alternatives: { readonly name: string, readonly of: readonly string[] }
 }
 
 export function summarize (figures: readonly Figures[], { baseline, alternatives }: Groups): Row[] {
   const best = cheapest(figures, baseline)
-  const shown = cheapest(figures, alternatives)
+  const shown = cheapest(figures, alternatives.of)
   return figures
-    .filter((each) => each === shown || !alternatives.includes(each.name))
-    .map((each) => toRow(each, best))
+    .filter((each) => each === shown || !alternatives.of.includes(each.name))
+    .map((each) => toRow(each === shown ? { ...each, name: alternatives.name } : each, best))
 }
 
 /** CPU seconds for 10,000 requests. */

@@ -8,6 +8,6 @@ export function figures ({ requestsPerSecond, p50, p99, cpu, peakMemory, bad }: 
 }
 
 /** Two digits after the point below ten, one above. */
-function significant (value: number): string {
+export function significant (value: number): string {
   return value.toFixed(value < 10 ? 2 : 1)
 }

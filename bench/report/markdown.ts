@@ -1,18 +1,36 @@
-import { figures, FIGURES } from './figures.ts'
-import type { Results, Row, WorkloadResult } from './results.ts'
+import { figures, FIGURES, significant } from './figures.ts'
+import type { Results, Row, Stamp, WorkloadResult } from './results.ts'
 
 const HEAD = ['', ...FIGURES, 'CPU ratio (spread)']
 
-/** The whole report as Markdown. */
-export function toMarkdown ({ stamp, workloads, growth }: Results): string {
+/** The whole report. `level`: of its headings, such as `##`. */
+export function toReport ({ stamp, workloads, growth }: Results, level: string): string {
   return [
-    '# Benchmark',
-    `${stamp.date}, commit ${stamp.commit}, ${stamp.machine}. ${stamp.effort}.`,
-    Object.entries(stamp.versions).map(([name, version]) => `${name} ${version}`).join(', ') + '.',
+    `${stamp.effort}. ${stampText(stamp)}`,
     'CPU is that of the process that answers, in seconds for 10,000 requests. The ratio compares it with the better hand-written route: the median of the rounds and, in parentheses, the least and the most.',
     workloadTable(workloads),
-    ...growth.flatMap(({ title, columns, rows }) => [`## ${title}`, table(columns, rows)])
+    `The load generator was busy for at most ${(clientShare(workloads) * 100).toFixed(0)} % of the time.`,
+    ...growth.flatMap(({ title, columns, rows }) => [`${level} ${title}`, table(columns, rows)])
   ].join('\n\n') + '\n'
+}
+
+/** A line for everybody, with the CPU of every workload and its ratio; the start, where it was measured. */
+export function toSummary ({ stamp, workloads, growth }: Results): string {
+  const names = [...new Set(workloads.flatMap(({ rows }) => rows.map(({ name }) => name)))]
+  const cell = (name: string, { rows }: WorkloadResult): string => {
+    const row = rows.find((each) => each.name === name)
+    return row === undefined ? '' : `${significant(row.cpu)}${row.ratio === undefined ? '' : ` (${row.ratio.median.toFixed(2)})`}`
+  }
+  return [
+    table(['CPU s for 10,000 requests (ratio)', ...workloads.map(({ workload }) => workload)],
+      names.map((name) => [name, ...workloads.map((workload) => cell(name, workload))])),
+    ...growth.flatMap(({ summary }) => summary ?? []),
+    stampText(stamp)
+  ].join('\n\n') + '\n'
+}
+
+function stampText ({ date, commit, machine, load, versions }: Stamp): string {
+  return `Measured ${date} at commit ${commit} on ${machine} (load before it ${load.toFixed(2)}), with ${Object.entries(versions).map(([name, version]) => `${name} ${version}`).join(', ')}.`
 }
 
 /** One table for all workloads. */
@@ -28,10 +46,15 @@ function cells (row: Row): string[] {
   return [name, ...figures(row), ratio === undefined ? '' : `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}-${ratio.max.toFixed(2)})`]
 }
 
+/** The most of one core that the load generator took in any turn. */
+function clientShare (workloads: readonly WorkloadResult[]): number {
+  return Math.max(0, ...workloads.flatMap(({ turns }) => turns.flatMap((each) => each.turns.map(({ clientCpuSeconds, seconds }) => clientCpuSeconds / seconds))))
+}
+
 /** Padded, so that it reads as well in a terminal; the first column is text, the others are numbers. */
 export function table (head: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
   const widths = head.map((title, column) => Math.max(3, title.length, ...rows.map((row) => (row[column] as string).length)))
   const line = (row: readonly string[]): string => `| ${row.map((cell, column) => column === 0 ? cell.padEnd(widths[0] as number) : cell.padStart(widths[column] as number)).join(' | ')} |`
   const rule = widths.map((width, column) => column === 0 ? '-'.repeat(width) : '-'.repeat(width - 1) + ':')
-  return [line(head), line(rule), ...rows.map(line)].join('\n')
+  return [line(head), `| ${rule.join(' | ')} |`, ...rows.map(line)].join('\n')
 }

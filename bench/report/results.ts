@@ -1,4 +1,4 @@
-/** What a run has found, as it is kept in results.json. */
+/** What a run has found, as it is kept in benchmark.json. */
 import type { Figures } from '../measure/rounds.ts'
 import type { Spread } from '../measure/statistics.ts'
 
@@ -6,6 +6,8 @@ export interface Stamp {
   readonly date: string
   readonly commit: string
   readonly machine: string
+  /** Load average of the machine in the minute before. */
+  readonly load: number
   readonly versions: Readonly<Record<string, string>>
   /** How long it was measured. */
   readonly effort: string
@@ -34,6 +36,8 @@ export interface GrowthResult {
   readonly title: string
   readonly columns: readonly string[]
   readonly rows: ReadonlyArray<readonly string[]>
+  /** A sentence for who reads no tables. */
+  readonly summary?: string
 }
 
 export interface Results {

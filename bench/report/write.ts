@@ -1,12 +1,21 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { toChart } from './chart.ts'
-import { toMarkdown } from './markdown.ts'
+import { toReport, toSummary } from './markdown.ts'
 import type { Results } from './results.ts'
+import { writeSection } from './sections.ts'
 
-/** The table, the chart and everything that was measured. `own` is the contender that the chart is about. */
-export function writeResults (folder: URL, results: Results, own: string): void {
+const ROOT = new URL('../../', import.meta.url)
+
+/** Everything that was measured, as data and as tables. */
+export function writeResults (folder: URL, results: Results): void {
   mkdirSync(folder, { recursive: true })
-  writeFileSync(new URL('benchmark.md', folder), toMarkdown(results))
-  writeFileSync(new URL('benchmark.svg', folder), toChart(results, own))
+  writeFileSync(new URL('benchmark.md', folder), `# Benchmark\n\n${toReport(results, '##')}`)
   writeFileSync(new URL('benchmark.json', folder), JSON.stringify(results, undefined, 1) + '\n')
+}
+
+/** What readers see: the tables in the documents, and the chart. `own` is the contender that it is about. */
+export function writeDocuments (results: Results, own: string): void {
+  writeFileSync(new URL('docs/benchmarks.svg', ROOT), toChart(results, own))
+  writeSection(new URL('docs/benchmarks.md', ROOT), toReport(results, '###'))
+  writeSection(new URL('README.md', ROOT), toSummary(results))
 }

@@ -8,7 +8,7 @@ const figures = (name: string, ...cpu: number[]): Figures => ({
   peakMemory: 100,
   turns: cpu.map((cpuSeconds, round) => ({ requests: 1000, seconds: 0.5, bad: round, p50: round + 1, p99: round + 10, cpuSeconds, clientCpuSeconds: 0.1 }))
 })
-const groups = { baseline: ['execute', 'query'], alternatives: ['bare a', 'bare b'] }
+const groups = { baseline: ['execute', 'query'], alternatives: { name: 'bare', of: ['bare a', 'bare b'] } }
 
 t.test('CPU is told for 10,000 requests, and everything else as the median of the rounds', async (t) => {
   const [row] = summarize([figures('execute', 0.1, 0.3, 0.2)], groups)
@@ -24,9 +24,9 @@ t.test('the ratio compares rounds one by one with the better of the hand-written
   ])
 })
 
-t.test('of two ways to do the same only the cheaper one is shown', async (t) => {
+t.test('of two ways to do the same only the cheaper one is shown, under the name of both', async (t) => {
   const rows = summarize([figures('bare a', 0.3), figures('query', 0.2), figures('bare b', 0.1)], groups)
-  t.same(rows.map(({ name }) => name), ['query', 'bare b'])
+  t.same(rows.map(({ name }) => name), ['query', 'bare'])
 })
 
 t.test('there is no ratio without a hand-written route', async (t) => {

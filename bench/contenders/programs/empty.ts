@@ -3,5 +3,5 @@ import { createApp, listen } from './app.ts'
 import { keyBody } from './schemas.ts'
 
 const app = await createApp()
-app.post('/orders/by-key', { schema: { body: keyBody } }, async () => ({ success: true }))
+app.post('/orders/by-key', { schema: { body: keyBody } }, async () => ({ success: true, data: {} }))
 await listen(app)

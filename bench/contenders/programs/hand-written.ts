@@ -11,22 +11,22 @@ const app = await createApp()
 
 app.post<{ Body: { id: number } }>('/orders/by-key', { schema: { body: keyBody } }, async ({ body }) => {
   const [rows] = await run<RowDataPacket[]>(statements.key, [body.id])
-  return { rows }
+  return { success: true, data: { rows, count: rows.length } }
 })
 
 app.post<{ Body: { after: number, limit: number } }>('/orders/list', { schema: { body: listBody } }, async ({ body }) => {
   const [rows] = await run<RowDataPacket[]>(statements.list, [body.after, body.limit])
-  return { rows }
+  return { success: true, data: { rows, count: rows.length } }
 })
 
 app.post<{ Body: NewOrder }>('/orders/insert', { schema: { body: insertBody } }, async ({ body }) => {
   const [{ insertId }] = await run<ResultSetHeader>(statements.insert, parametersOf({ kind: 'insert', order: body }))
-  return { id: insertId }
+  return { success: true, data: { inserted: 1, id: insertId } }
 })
 
 app.post<{ Body: { id: number, status: string, quantity: number } }>('/orders/update', { schema: { body: updateBody } }, async ({ body }) => {
   const [{ affectedRows }] = await run<ResultSetHeader>(statements.update, [body.status, body.quantity, body.id])
-  return { updated: affectedRows }
+  return { success: true, data: { updated: affectedRows } }
 })
 
 function run<T extends RowDataPacket[] | ResultSetHeader> (sql: string, values: Array<string | number>) {

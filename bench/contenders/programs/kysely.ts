@@ -21,22 +21,24 @@ const db = new Kysely<{ orders: Row, new_orders: Row }>({ dialect: new MysqlDial
 const app = await createApp()
 
 app.post<{ Body: { id: number } }>('/orders/by-key', { schema: { body: keyBody } }, async ({ body }) => {
-  return { rows: await db.selectFrom('orders').select(COLUMNS).where('id', '=', body.id).execute() }
+  const rows = await db.selectFrom('orders').select(COLUMNS).where('id', '=', body.id).execute()
+  return { success: true, data: { rows, count: rows.length } }
 })
 
 app.post<{ Body: { after: number, limit: number } }>('/orders/list', { schema: { body: listBody } }, async ({ body }) => {
-  return { rows: await db.selectFrom('orders').select(COLUMNS).where('id', '>', body.after).orderBy('id').limit(body.limit).execute() }
+  const rows = await db.selectFrom('orders').select(COLUMNS).where('id', '>', body.after).orderBy('id').limit(body.limit).execute()
+  return { success: true, data: { rows, count: rows.length } }
 })
 
 app.post<{ Body: NewOrder }>('/orders/insert', { schema: { body: insertBody } }, async ({ body }) => {
   const { insertId } = await db.insertInto('new_orders').values({ ...body, details: JSON.stringify(body.details) }).executeTakeFirstOrThrow()
-  return { id: Number(insertId) }
+  return { success: true, data: { inserted: 1, id: Number(insertId) } }
 })
 
 app.post<{ Body: { id: number, status: string, quantity: number } }>('/orders/update', { schema: { body: updateBody } }, async ({ body }) => {
   const { id, status, quantity } = body
   const { numUpdatedRows } = await db.updateTable('orders').set({ status, quantity }).where('id', '=', id).executeTakeFirstOrThrow()
-  return { updated: Number(numUpdatedRows) }
+  return { success: true, data: { updated: Number(numUpdatedRows) } }
 })
 
 await listen(app)
