@@ -19,7 +19,7 @@ export const HELP = `npm run bench [-- options]
 `
 
 const FULL: Effort = { rounds: 6, seconds: 1.5, warmUp: 1 }
-const QUICK: Effort = { rounds: 3, seconds: 0.5, warmUp: 0.5 }
+const QUICK: Effort = { rounds: 3, seconds: 0.5, warmUp: 0.3 }
 
 /** Undefined where help is asked for. @throws Error where an option is unknown or not a number */
 export function readOptions (args: string[]): Options | undefined {
