@@ -17,7 +17,6 @@ export interface Result {
 export interface Client {
   readonly destroyed: boolean
   on (event: 'close', listener: () => void): unknown
-  off (event: 'close', listener: () => void): unknown
 }
 
 /** A connected database. */

@@ -2,7 +2,8 @@
 import type { Dialect } from '../dialect.ts'
 import { attempt } from './attempts.ts'
 import { toConnectError, type MysqlError } from './errors.ts'
-import type { ExecutionOptions } from './execute.ts'
+import { createDeadlines } from './deadlines.ts'
+import type { ExecutionOptions, Stoppable } from './execute.ts'
 import { introspectMysql, type Ask } from './introspect.ts'
 import type { MysqlAddress } from './options.ts'
 import { sendPlainCommand } from './plain-command.ts'
@@ -33,7 +34,7 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
     chosen ??= createCommandSender(connection) ?? sendPlainCommand
     chosen(connection, command)
   }
-  const options: ExecutionOptions = { timeout: statementTimeout, resultLimit, send }
+  const options: ExecutionOptions = { deadlines: createDeadlines<Stoppable>(statementTimeout, (execution) => execution.stop()), resultLimit, send }
   return {
     engine: 'mysql',
     introspect: () => withSession(primary, statementTimeout, introspectMysql),

@@ -1,4 +1,5 @@
 import { overloaded } from '../../errors.ts'
+import { createDeadlines } from './deadlines.ts'
 
 /** Those who wait for something, in the order in which they came, each for a bounded time. */
 export interface Queue<T> {
@@ -13,17 +14,21 @@ export interface Queue<T> {
   refuse (reason: () => Error, last?: number): void
 }
 
-interface Waiter<T> { readonly number: number, readonly resolve: (thing: T) => void, readonly reject: (error: Error) => void, readonly timer: NodeJS.Timeout }
+interface Waiter<T> { readonly number: number, readonly resolve: (thing: T) => void, readonly reject: (error: Error) => void }
 
 /** `places`: how many may wait; `patience`: for how long, in milliseconds. */
 export function createQueue<T> (places: number, patience: number): Queue<T> {
   // a Set keeps the order and forgets one in the middle as quickly as the first
   const waiters = new Set<Waiter<T>>()
+  const deadlines = createDeadlines<Waiter<T>>(patience, (waiter) => {
+    waiters.delete(waiter)
+    waiter.reject(overloaded())
+  })
   let count = 0
 
   const take = (waiter: Waiter<T>): void => {
     waiters.delete(waiter)
-    clearTimeout(waiter.timer)
+    deadlines.delete(waiter)
   }
 
   return {
@@ -32,12 +37,9 @@ export function createQueue<T> (places: number, patience: number): Queue<T> {
     wait (more) {
       if (waiters.size >= places + more) return Promise.reject(overloaded())
       return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => {
-          waiters.delete(waiter)
-          reject(overloaded())
-        }, patience)
-        const waiter = { number: ++count, resolve, reject, timer }
+        const waiter = { number: ++count, resolve, reject }
         waiters.add(waiter)
+        deadlines.add(waiter)
       })
     },
     give (thing) {

@@ -13,6 +13,9 @@ interface Packet { readonly buffer: Buffer, readonly offset: number, readonly en
 interface Command {
   _fieldCount: number
   _receivedFieldsCount: number
+  readonly _rows: readonly unknown[]
+  onResult: CommandDone
+  done (): null
   readField (packet: Packet, connection: Connection): unknown
   fieldsEOF (packet: Packet, connection: Connection): unknown
   row (packet: Packet, connection: Connection): unknown
@@ -52,7 +55,7 @@ export function createCommandSender (connection: object): SendCommand | undefine
 function queryClass (): CommandClass | undefined {
   const sample = (mysql.Connection as unknown as { createQuery (sql: string, values: [], done: () => void, config: object): object }).createQuery('', [], () => {}, {})
   const methods = sample as Record<string, unknown>
-  return ['readField', 'fieldsEOF', 'row'].every((name) => typeof methods[name] === 'function') ? sample.constructor as CommandClass : undefined
+  return ['readField', 'fieldsEOF', 'row', 'done'].every((name) => typeof methods[name] === 'function') ? sample.constructor as CommandClass : undefined
 }
 
 function createRowCommand (Query: CommandClass): new (options: CommandOptions) => Command {
@@ -71,6 +74,12 @@ function createRowCommand (Query: CommandClass): new (options: CommandOptions) =
     override readField (): unknown {
       this._receivedFieldsCount++
       return this._receivedFieldsCount === this._fieldCount ? this.fieldsEOF : this.readField
+    }
+
+    /** Calls back at once and not at the next tick: a promise waits for it, which comes later anyway. */
+    override done (): null {
+      this.onResult(null, this._rows[0] as ResultSetHeader)
+      return null
     }
 
     override row (packet: Packet, connection: Connection): unknown {

@@ -17,34 +17,27 @@ function killStatement ({ connection: { threadId }, address, host, server }: Ses
 /** How long a statement that was killed may take to end, in milliseconds: what it changed has to be undone. */
 const GRACE = 5000
 
-/** A way to end the one statement that runs in a session. */
+/** A statement that is being ended. */
 export interface Stop {
-  /** Ends it. May be called again; the first call counts. */
-  now (): void
-  readonly called: boolean
-  /** Settles when the session may be used again: a KILL that is still under way would hit the next statement. */
+  /** To be called when it has ended. Settles when its session may be used again: a KILL that is still under way would hit the next statement. */
   done (): Promise<void>
 }
 
 /**
- * Where the statement cannot be ended the connection is given up, and the server notices at its next step. mysql2 then never
- * calls back: `onGivenUp` is called in its place.
+ * Ends the statement that runs in a session. Where that cannot be done the connection is given up, and the server notices at
+ * its next step. mysql2 then never calls back: `onGivenUp` is called in its place.
  */
-export function createStop (session: Session, onGivenUp: (error: Error) => void): Stop {
-  let killing: Promise<void> | undefined
+export function stopStatement (session: Session, onGivenUp: (error: Error) => void): Stop {
   let timer: NodeJS.Timeout | undefined
   const giveUp = (): void => {
     abandon(session.connection)
     onGivenUp(Object.assign(new Error('the statement could not be ended'), { code: 'KILL_FAILED' }))
   }
+  const killing = killStatement(session).then((killed) => {
+    if (killed) timer = setTimeout(giveUp, GRACE)
+    else giveUp()
+  })
   return {
-    now () {
-      killing ??= killStatement(session).then((killed) => {
-        if (killed) timer = setTimeout(giveUp, GRACE)
-        else giveUp()
-      })
-    },
-    get called () { return killing !== undefined },
     async done () {
       await killing
       clearTimeout(timer)
