@@ -37,8 +37,8 @@ export default fp(async function errors (app: FastifyInstance) {
 /** Answers with an error; one that nobody foresaw is logged with its stack and answered without. */
 export function sendError (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = toRefusal(error)
-  if (isBug(refusal)) request.log.error({ err: error }, 'unexpected error')
-  else if (isTrouble(refusal)) request.log.warn({ code: refusal.code, reason: refusal.reason }, 'refused')
+  if (isBug(refusal)) request.log.error({ requestId: request.id, err: error }, 'unexpected error')
+  else if (isTrouble(refusal)) request.log.warn({ requestId: request.id, code: refusal.code, reason: refusal.reason }, 'refused')
   if (isTemporary(refusal)) reply.header('retry-after', RETRY_AFTER)
   return reply.code(refusal.statusCode).type('application/json; charset=utf-8').send(JSON.stringify(refusalOf(refusal)))
 }

@@ -8,8 +8,8 @@ import { tableNotFound } from './errors.ts'
 export interface Database {
   readonly name: string
   readonly dialect: Dialect
-  /** @throws TABLE_NOT_FOUND; DATABASE_UNAVAILABLE while the catalog could not be read even once */
-  getTable (name: string): Promise<Table>
+  /** At once where the catalog has been read. @throws TABLE_NOT_FOUND; DATABASE_UNAVAILABLE while the catalog could not be read even once */
+  getTable (name: string): Table | Promise<Table>
   /** All that is known of its tables. @throws DATABASE_UNAVAILABLE while the catalog could not be read even once */
   getCatalog (): Catalog | Promise<Catalog>
   /** Reads the catalog again now. */
@@ -31,14 +31,18 @@ export function createDatabase ({ name, dialect, refreshInterval, onRefreshError
     interval: refreshInterval,
     onError: (error) => onRefreshError(error, name)
   })
+  const tableOf = ({ tables }: Catalog, table: string): Table => {
+    const found = tables.get(table)
+    if (found === undefined) throw tableNotFound(table, name)
+    return found
+  }
+
   return {
     name,
     dialect,
-    async getTable (table) {
-      const catalog = await store.current()
-      const found = catalog.tables.get(table)
-      if (found === undefined) throw tableNotFound(table, name)
-      return found
+    getTable (table) {
+      const catalog = store.current()
+      return catalog instanceof Promise ? catalog.then((loaded) => tableOf(loaded, table)) : tableOf(catalog, table)
     },
     getCatalog: store.current,
     refresh: store.refresh,

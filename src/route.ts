@@ -29,13 +29,13 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }
     done(findPlaceRefusal({ databases, grant: request.rowQueryGrant as Grant, ...request.params as Params }))
   }
 
-  app.post<{ Params: Params, Body: Body }>(url, { schema: { body: BodySchema }, config: shownInHost(app.prefix), bodyLimit, onRequest: find }, async (request, reply) => {
+  app.post<{ Params: Params, Body: Body }>(url, { schema: { body: BodySchema }, config: shownInHost(app.prefix), bodyLimit, onRequest: find }, (request, reply) => {
     const { params, body } = request as RowRequest
     const grant = request.rowQueryGrant as Grant
     const refusal = findVerbRefusal(grant, body.verb)
     if (refusal !== undefined) throw refusal
-    const text = await walkAgainIfMoved({ database: databases.get(params.database) as Database, table: params.table, body, limits, client: reply.raw })
-    return reply.type('application/json; charset=utf-8').send(text)
+    reply.type('application/json; charset=utf-8')
+    return walkAgainIfMoved({ database: databases.get(params.database) as Database, table: params.table, body, limits, client: reply.raw })
   })
 
   const refuseMethod = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {

@@ -33,6 +33,7 @@ export async function createServer ({ options, prefix, logLevel, logStream }: Se
       serializers: { req: ({ method, url }) => ({ method, url }), res: ({ statusCode }) => ({ statusCode }) },
       ...(logStream !== undefined && { stream: logStream })
     },
+    childLoggerFactory: (logger) => logger, // one for each request would be dearer than its plan; lines carry `requestId`
     genReqId: ({ headers }) => requestId(headers),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     http: { requireHostHeader: false }, // checked below: Node's own refusal has no body

@@ -18,8 +18,10 @@ export interface Walk {
 }
 
 /** The text of the answer. @throws every refusal of the contract from 404 on */
-export async function walk ({ database, table: name, body, limits, client }: Walk): Promise<string | Buffer> {
-  const table = await database.getTable(name)
+export async function walk (request: Walk): Promise<string | Buffer> {
+  const { database, table: name, body, limits, client } = request
+  const found = database.getTable(name)
+  const table = found instanceof Promise ? await found : found
   const plan = createPlan(body, table, limits)
   const query = compileQuery(plan, database.dialect.engine)
   const result = await database.dialect.execute(query, plan, client)

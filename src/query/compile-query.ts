@@ -1,5 +1,5 @@
 import type { Plan } from '../plan/plan.ts'
-import { builderFor, type Engine, type Query } from './builder.ts'
+import { builderFor, type Engine, type Query, type Statement } from './builder.ts'
 import { compileDelete } from './delete.ts'
 import { compileInsert } from './insert.ts'
 import { compileSelect } from './select.ts'
@@ -11,15 +11,24 @@ const MAX_KEPT_LENGTH = 10_000
 /** Statements kept for each table; the one that was not used for longest goes first. */
 const MAX_KEPT = 100
 
+/** With so many there is no need yet to note which was used last. */
+const IN_NO_DANGER = MAX_KEPT / 2
+
 /** The statement of a plan. Cannot fail: what could be refused was refused before there was a plan. */
 export function compileQuery (plan: Plan, engine: Engine): Query {
   const { place, statements } = builderFor(engine, plan.table)
   const { key, parameters } = shapeOf(plan, engine, place)
-  const statement = statements.get(key) ?? compileAfresh(plan, engine)
+  const kept = statements.get(key)
+  const statement = kept ?? compileAfresh(plan, engine)
+  if (kept === undefined || statements.size > IN_NO_DANGER) keep(statements, key, statement)
+  return { sql: statement.sql, pieces: statement.pieces, parameters }
+}
+
+/** Puts a statement at the end, and the first one out where there are too many. */
+function keep (statements: Map<string, Statement>, key: string, statement: Statement): void {
   statements.delete(key)
   if (statement.sql.length <= MAX_KEPT_LENGTH) statements.set(key, statement)
   if (statements.size > MAX_KEPT) statements.delete(statements.keys().next().value as string)
-  return { sql: statement.sql, pieces: statement.pieces, parameters }
 }
 
 /** The same by Kysely each time. */

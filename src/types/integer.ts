@@ -15,13 +15,17 @@ export function integerBounds (bits: number, unsigned: boolean): IntegerBounds {
 
 /** A whole number within bounds, exactly. `1.0` and `1e2` are whole numbers too (JSON Schema 2020-12, 4.2.3). */
 export function readInteger (value: unknown, { min, max }: IntegerBounds): bigint {
+  const number = typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : readWhole(value)
+  if (number < min || number > max) throw new ValueRefused(`must be from ${min} to ${max}`)
+  return number
+}
+
+function readWhole (value: unknown): bigint {
   const digits = readDigits(value)
   if (digits === undefined || digits.fraction !== '' || (typeof value === 'string' && value.includes('.'))) {
     throw expected('a whole number, or a string of digits')
   }
-  const number = BigInt(digits.whole) * (digits.negative ? -1n : 1n)
-  if (number < min || number > max) throw new ValueRefused(`must be from ${min} to ${max}`)
-  return number
+  return BigInt(digits.whole) * (digits.negative ? -1n : 1n)
 }
 
 /** JSON Schema bounds are JSON numbers: beyond 2^53 they are left out rather than rounded. The format is for those who generate clients. */
