@@ -3,7 +3,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, ValueErrorType, type TypeCheck } from '@sinclair/typebox/compiler'
 import { BODIES, MAX_LIMIT } from '../schemas/body.ts'
 import { filtersRequired, invalidBody, invalidJson, limitOutOfRange, withDetails, type ServiceError } from './errors.ts'
-import { parseExactJson } from './exact-json.ts'
+import { parseExactJson, repeatsKey } from './exact-json.ts'
 
 const checks = new Map<unknown, TypeCheck<TSchema>>(Object.entries(BODIES).map(([verb, schema]) => [verb, TypeCompiler.Compile<TSchema>(schema)]))
 
@@ -19,7 +19,8 @@ const forms = new Map([
 /** The parsed body, or why there is none. */
 export function parseBody (text: string): unknown {
   try {
-    return readLimit(parseExactJson(text))
+    const body = parseExactJson(text)
+    return repeatsKey(text, body) ? invalidJson('it names a key twice') : readLimit(body)
   } catch (error) {
     return invalidJson(error instanceof RangeError ? 'it nests too deep' : 'it cannot be parsed')
   }

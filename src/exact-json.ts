@@ -32,6 +32,44 @@ export function parseExactJson (text: string): unknown {
   })
 }
 
+/**
+ * Whether an object in JSON text that `parsed` came from names a key twice: then it has fewer keys than the text has pairs.
+ * `JSON.parse` keeps the last one and says nothing; another reader on the way, such as a firewall, may go by the first.
+ */
+export function repeatsKey (text: string, parsed: unknown): boolean {
+  return countPairs(text) > countKeys(parsed)
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COLON = 0x3a
+
+/** Colons outside of strings: in text that is known to be JSON, one for each pair. */
+function countPairs (text: string): number {
+  let pairs = 0
+  let inString = false
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === QUOTE) inString = !inString
+    else if (inString && code === BACKSLASH) index++
+    else if (!inString && code === COLON) pairs++
+  }
+  return pairs
+}
+
+/** Without recursion: JSON may nest as deep as a body is long. */
+function countKeys (parsed: unknown): number {
+  let keys = 0
+  const open: unknown[] = [parsed]
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (typeof value !== 'object' || value === null || JSON.isRawJSON(value)) continue
+    const items = Object.values(value)
+    if (!Array.isArray(value)) keys += items.length
+    for (const item of items) if (typeof item === 'object') open.push(item)
+  }
+  return keys
+}
+
 /** Whether the double means the same number as its text: doubles keep 15 significant digits (IEEE 754). */
 function isExact (value: number, source: string): boolean {
   if (Number.isSafeInteger(value) && String(value) === source) return true

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { numberText, parseExactJson } from '../src/exact-json.ts'
+import { numberText, parseExactJson, repeatsKey } from '../src/exact-json.ts'
 
 t.test('a number that a double does not hold keeps its text', async (t) => {
   for (const text of ['18446744073709551615', '-9223372036854775809', '9007199254740993', '0.1234567890123456789', '1e400', '-1e-400', '123456789012345678901234567890.5', '1.00000000000000000001']) {
@@ -44,6 +44,17 @@ t.test('keys that could reach a prototype are own properties like any other', as
     t.equal(({} as { polluted?: unknown }).polluted, undefined)
     t.equal(JSON.stringify(value), text)
   }
+})
+
+t.test('a key that is named twice in one object is found, and nothing else is taken for one', async (t) => {
+  const repeats = (text: string): boolean => repeatsKey(text, parseExactJson(text))
+  for (const text of ['{"a":1,"a":1}', '[{"b":{"a":1, "a" :2}}]', '{"a":1,"\\u0061":1}', '{"":1,"":1}', '{"\\"":1,"\\"":2}', '{"__proto__":1,"__proto__":{}}', '{"a":12345678901234567890,"a":1}']) {
+    t.equal(repeats(text), true, text)
+  }
+  for (const text of ['1', '"a:a"', '{}', '{"a":{"a":{"a":1}}}', '[{"a":1},{"a":1}]', '{"a:":":","b":"\\\\","c":"\\":"}', '{"__proto__":{"__proto__":null}}', '{"a":12345678901234567890,"A":1}']) {
+    t.equal(repeats(text), false, text)
+  }
+  fc.assert(fc.property(fc.json(), (text) => !repeats(text)))
 })
 
 t.test('text that is no JSON is refused as JSON.parse does', async (t) => {

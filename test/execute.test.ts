@@ -1,7 +1,7 @@
 /** Requests without HTTP: the same answers, and the same refusals in the same order. */
 import t from 'tap'
 import type { ExecuteRequest } from '../src/execute.ts'
-import { parseExactJson } from '../src/exact-json.ts'
+import { parseExactJson, repeatsKey } from '../src/exact-json.ts'
 import { createRowQuery, ServiceError, type GrantOptions } from '../src/index.ts'
 import { badBodies } from './support/bad-bodies.ts'
 import { badValuesByTable, shopAndOdd } from './support/bad-values.ts'
@@ -34,9 +34,11 @@ await onEachEngine(t, 'the four verbs give the data of their answers', { schema:
 /** The value of a body that is sent as text or bytes; undefined for what a program cannot have, or cannot write down. */
 function asValue (sent: unknown): unknown {
   try {
-    const body = typeof sent === 'string' || Buffer.isBuffer(sent) ? parseExactJson(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(sent as Buffer))) : sent
+    if (typeof sent !== 'string' && !Buffer.isBuffer(sent)) return sent
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(sent as Buffer))
+    const body = parseExactJson(text)
     JSON.stringify(body)
-    return body
+    return repeatsKey(text, body) ? undefined : body
   } catch {
     return undefined
   }

@@ -61,6 +61,14 @@ const notJson = refusedWith(400, 'INVALID_JSON', [
   ['a byte order mark', bytes([0xef, 0xbb, 0xbf], SELECT)],
   ['UTF-16', Buffer.from(`\ufeff${SELECT}`, 'utf16le')],
   ['UTF-16 without a mark', Buffer.from(SELECT, 'utf16le')],
+  ['two verbs', '{"verb":"select","verb":"select"}'],
+  ['two filters, of which the last is another', '{"verb":"delete","filters":{"id":1},"filters":{"id":2}}'],
+  ['two filters, of which the last is empty', '{"verb":"delete","filters":{"id":1},"filters":{}}'],
+  ['a column twice in a filter, once with an escape', '{"verb":"delete","filters":{"id":1,"\\u0069d":2}}'],
+  ['an operator twice', '{"verb":"select","filters":{"id":{"$gt":1,"$gt":2}}}'],
+  ['a column twice in the data', '{"verb":"update","data":{"name":"a","name":"a"},"filters":{"id":1}}'],
+  ['__proto__ twice', '{"verb":"insert","data":{"__proto__":1,"__proto__":2}}'],
+  ['a key twice inside a value of JSON', '{"verb":"insert","data":{"tags":[{"a":[{"b":1,"b":{":":1}}]}]}}'],
   ['compressed JSON', gzipSync(SELECT)],
   ['100,000 brackets that are never closed', '['.repeat(100_000)],
   ['100,000 brackets around a number of 20 digits', deep(100_000, '12345678901234567890')]
@@ -79,7 +87,6 @@ const badVerbs = refusedWith(400, 'INVALID_BODY', [
     (verb, shown): Row => [`the verb ${shown}`, { verb, filters: { id: 1 } }, '/verb']),
   ['a verb that no double holds', '{"verb":1e400}', '/verb'],
   ['a verb by another name', { Verb: 'select' }, '/verb'],
-  ['two verbs, of which the last is none', '{"verb":"select","verb":"truncate"}', '/verb'],
   ['the verb in a prototype', '{"__proto__":{"verb":"select"}}', '/verb']
 ])
 
@@ -124,7 +131,6 @@ const noFilters = refusedWith(400, 'FILTERS_REQUIRED', [
   ['a delete without filters', { verb: 'delete' }, '/filters'],
   ['an update with empty filters', { verb: 'update', data: { name: 'x' }, filters: {} }, '/filters'],
   ['a delete with empty filters', { verb: 'delete', filters: {} }, '/filters'],
-  ['two filters, of which the last is empty', '{"verb":"delete","filters":{"id":1},"filters":{}}', '/filters'],
   ['an update of nothing without filters', { verb: 'update', data: { name: 'x' }, filter: { id: 1 } }, '/filters']
 ])
 
