@@ -99,7 +99,7 @@ function readList (use: Use): unknown[] {
 }
 
 function readPattern ({ column, value, path }: Use): string {
-  return readWith(readString, column, value, path)
+  return readWith(column.type.readPattern ?? readString, column, value, path)
 }
 
 /** A text as a pattern for LIKE that matches only itself. */

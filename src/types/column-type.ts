@@ -48,6 +48,8 @@ export interface ColumnType {
   readonly structured: boolean
   /** What JSON null means in a column that does not take SQL NULL (a JSON column has a null of its own). */
   readonly ownNull?: Value
+  /** JSON value -> pattern of LIKE, where that takes less than any text. @throws ValueRefused */
+  readonly readPattern?: (value: unknown) => string
   /** How two parameters are ordered; left out where that is for the column's collation to say, or there is no order. */
   readonly order?: (a: Value, b: Value) => number
   /** Set where the column holds every whole number from `min` to `max`, and no other value. */

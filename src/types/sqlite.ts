@@ -4,14 +4,14 @@
  */
 import { numberText } from '../exact-json.ts'
 import { binaryType } from './binary.ts'
-import { createType, type ColumnType, type DriverValue, type Value } from './column-type.ts'
+import { createType, ValueRefused, type ColumnType, type DriverValue, type Value } from './column-type.ts'
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
 import type { TypeFacts } from './facts.ts'
 import { doubleType, jsonNumber } from './float.ts'
 import { byNumber, integerBounds, integerType, tinyBoolType } from './integer.ts'
 import { jsonType, requireDouble, wholeNumber } from './json.ts'
 import { datetimeType, dateType, timestampType, timeType } from './temporal.ts'
-import { textType, unknownType } from './text.ts'
+import { readString, textType, unknownType } from './text.ts'
 
 /** Doubles, in which SQLite keeps a DECIMAL, hold this many decimal digits exactly. */
 const EXACT_DIGITS = 15
@@ -70,6 +70,13 @@ const SQLITE_JSON = native({
   }
 }, writeJson)
 
+/** SQLite's LIKE takes a NUL for the end of a text: `\0%` would be taken for `` and `%\0%` for `%`, which matches everything. */
+function readPattern (value: unknown): string {
+  const pattern = readString(value)
+  if (pattern.includes('\0')) throw new ValueRefused('holds a NUL character, which SQLite takes for the end of a pattern')
+  return pattern
+}
+
 const unpadded = { scale: 6, padded: false }
 
 /** Tried in order: the first whose word the declaration begins with, then SQLite's own rules of affinity. */
@@ -82,7 +89,7 @@ const byPrefix: ReadonlyArray<readonly [RegExp, (facts: TypeFacts) => ColumnType
   [/^json/, () => SQLITE_JSON],
   [/^(dec|num)/, sqliteDecimal],
   [/int|^year/, () => native(integerType(64, false))],
-  [/char|clob|text/, () => native(textType({ characters: null, bytes: null }))],
+  [/char|clob|text/, () => native({ ...textType({ characters: null, bytes: null }), readPattern })],
   [/blob/, () => native(binaryType({ bytes: null, padded: false }))],
   [/real|floa|doub/, () => native(doubleType(false))]
 ]

@@ -121,3 +121,15 @@ await onEachEngine(t, 'filters at the limits are taken', { schema }, async (t, {
     t.equal((await post('things', { verb: 'select', filters })).status, 200)
   }
 })
+
+await onEachEngine(t, 'a pattern with a NUL character never finds more than the texts that it describes', { schema }, async (t, { post, sql, engine }) => {
+  for (const pattern of [{ $contains: '\0' }, { $like: '%\0%' }, { $startsWith: 'a\0z' }, { $like: 'a%\0' }]) {
+    for (const verb of ['select', 'delete']) {
+      const { json } = await post('things', { verb, filters: { name: pattern } })
+      // SQLite's LIKE would take NUL for the end, and `%\0%` for `%`
+      if (engine === 'sqlite') t.match(json.error, { code: 'INVALID_VALUE', details: [{ path: `/filters/name/${Object.keys(pattern)}` }] }, JSON.stringify(pattern))
+      else t.match(json.data, verb === 'select' ? { count: 0 } : { deleted: 0 }, JSON.stringify(pattern))
+    }
+  }
+  t.match(await sql('select count(*) as count from things'), [{ count: 5 }])
+})
