@@ -1,6 +1,6 @@
 /** The service as a server of its own: the plugin in a Fastify app that is set up for nothing else. */
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { METHODS, type ServerResponse } from 'node:http'
+import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { sendError } from '../plugins/errors.ts'
 import { requestId } from '../plugins/request-id.ts'
@@ -77,12 +77,23 @@ function answerOutside (error: FastifyError, request: FastifyRequest, reply: Fas
   sendError(error, request, reply)
 }
 
+/** What Node keeps with a socket: the response that is being made, and the request that is being read. */
+interface RequestSocket extends Socket {
+  _httpMessage?: ServerResponse | null
+  parser?: { incoming: IncomingMessage | null } | null
+}
+
 /** Bytes that are not HTTP: there is no request to answer, only a socket. */
-function answerBrokenRequest (error: Error, socket: Socket & { _httpMessage?: ServerResponse | null }): void {
-  // A whole request before them may be running still, and change rows: this must not pass for its answer.
+function answerBrokenRequest (error: Error, socket: RequestSocket): void {
   const running = socket._httpMessage
-  if (running?.req.complete === true) {
+  // A whole request before them may be running still, and change rows: this must not pass for its answer.
+  if (running?.req.complete === true || running?.writableEnded === true) {
     running.once('close', () => { socket.destroy() })
+    return
+  }
+  // They are the body of a request that has its answer: another one would be taken for that of the next request.
+  if (running === null && socket.parser?.incoming?.complete === false) {
+    socket.destroySoon()
     return
   }
   const { code, message, statusCode } = invalidRequest('it could not be parsed')

@@ -1,9 +1,10 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { dump, isRefusal } from '../support/refusals.ts'
-import { onEachEngine, TOKEN } from '../support/service.ts'
+import { onEachEngine, TOKEN, type Answer } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { listen, readAnswers, request, SELECT, type Line } from '../support/wire.ts'
 
@@ -133,6 +134,22 @@ await onEachEngine(t, 'bytes that follow a request do not pass for its answer', 
   const insert = request({ without: ['Connection'], body: '{"verb":"insert","data":{"email":"new@example.com","name":"New"}}' })
   t.match((await wire.send(Buffer.concat([insert, Buffer.from('garbage\r\n\r\n')]))).map(({ text }) => text), ['{"success":true,"data":{"inserted":1,"id":5}}'])
   t.match(await service.sql('select email from customers where id = 5'), [{ email: 'new@example.com' }])
+})
+
+await onEachEngine(t, 'a request that was answered before its body turned out to be broken has that one answer', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+  const wire = await listen(service)
+  for (const keep of [[], ['Connection']]) {
+    const head = request({ start: 'POST /elsewhere HTTP/1.1', without: ['Content-Length', ...keep], with: ['Transfer-Encoding: chunked'], body: '' })
+    const broken = Buffer.from('no length\r\n')
+    const statuses = (answers: Answer[]): number[] => answers.map(({ status }) => status)
+    t.same(statuses(await wire.send(Buffer.concat([head, broken]))), [404], 'all at once')
+    const socket = await wire.open()
+    const answers = readAnswers(socket)
+    socket.write(head)
+    await once(socket, 'data')
+    socket.write(broken)
+    t.same(statuses(await answers), [404], 'the rest later')
+  }
 })
 
 await onEachEngine(t, 'a request that was on its way when the server closes is answered', { schema: shop }, async (t, service) => {
