@@ -146,3 +146,22 @@ await onEachEngine(t, '403 where the account of the service may not do it', { sc
     t.equal(answer.json.error.message, 'The service\'s database account may not do this on "customers"')
   }
 })
+
+const refusing: Schema = {
+  sqlite: [],
+  mysql: [
+    'create table people (id int not null primary key, boss int null, constraint `bo``ss\'s` foreign key (boss) references people (id))',
+    'create table years (id int not null primary key) partition by range (id) (partition early values less than (10))',
+    'create table endless (id int not null primary key, n int null)',
+    'create trigger again after insert on endless for each row update endless set n = 1'
+  ]
+}
+
+await onEachEngine(t, 'a foreign key with a backtick in its name, a row without a partition and a trigger that cannot run are told apart', { schema: refusing, only: ['mariadb', 'mysql'] }, async (t, service) => {
+  await refuseAll(t, service, 409, [{ why: 'a backtick', table: 'people', body: { verb: 'insert', data: { id: 1, boss: 2 } }, code: 'FOREIGN_KEY_VIOLATION', details: [['/data/boss', 'foreign key "bo`ss\'s" on "boss"']] }])
+  await refuseAll(t, service, 422, [
+    { why: 'no partition', table: 'years', body: { verb: 'insert', data: { id: 10 } }, code: 'CHECK_VIOLATION' },
+    { why: 'a trigger on its own table', table: 'endless', body: { verb: 'insert', data: { id: 1 } }, code: 'CHECK_VIOLATION' }
+  ])
+  t.match(await service.sql('select (select count(*) from people) + (select count(*) from years) + (select count(*) from endless) as count'), [{ count: 0 }])
+})

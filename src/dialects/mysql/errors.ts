@@ -22,7 +22,7 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [(table, message) => noReferencedRow(foreignKeysIn(message, table)), [1216, 1452]],
   [rowIsReferenced, [1217, 1451, 1761, 1762]],
   [() => notNullViolation(), [1048, 1263, 1364]],
-  [() => checkViolation(), [1369, 1644, 3819, 4025]],
+  [() => checkViolation(), [1369, 1442, 1526, 1644, 3819, 4025]],
   [() => valueOutOfRange(), [1153, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1441, 1690, 3140, 3854]],
   [() => deadlock(), [1180, 1213, 1614, 3101]],
   [() => lockTimeout(), [1205, 3572]],
@@ -84,7 +84,7 @@ function uniqueKeyIn (message: string, { name: table, uniqueKeys }: Table): Key 
   return uniqueKeys.find(({ name }) => message.endsWith(` '${name}'`) || message.endsWith(` '${table}.${name}'`))
 }
 
-/** `… CONSTRAINT `orders_customer` FOREIGN KEY (…`; no value of a row stands in this message. */
+/** `… CONSTRAINT `orders_customer` FOREIGN KEY (…`, a backtick in the name as it is; no value of a row stands in this message. */
 function foreignKeysIn (message: string, { foreignKeys }: Table): ForeignKey[] {
-  return foreignKeys.filter(({ name }) => message.includes(` CONSTRAINT \`${name.replaceAll('`', '``')}\` FOREIGN KEY `))
+  return foreignKeys.filter(({ name }) => message.includes(` CONSTRAINT \`${name}\` FOREIGN KEY `))
 }
