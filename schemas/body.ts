@@ -14,11 +14,15 @@ const Data = Type.Record(Type.String(), Type.Unknown(), {
 export const DEFAULT_LIMIT = 100
 export const MAX_LIMIT = 1000
 
+/** As many as a table of MySQL can have: looking for repeats in a megabyte of names would take most of a second. */
+const MAX_COLUMNS = 4096
+
 export const SelectBodySchema = Type.Object({
   verb: Type.Literal('select'),
   filters: Type.Optional(Filters),
   columns: Type.Optional(Type.Array(Type.String(), {
     minItems: 1,
+    maxItems: MAX_COLUMNS,
     uniqueItems: true,
     description: 'Columns to return, in this order; all of them if left out.'
   })),

@@ -133,3 +133,10 @@ await onEachEngine(t, 'a pattern with a NUL character never finds more than the 
   }
   t.match(await sql('select count(*) as count from things'), [{ count: 5 }])
 })
+
+await onEachEngine(t, 'a pattern that is too much for the database is refused, or finds nothing', { schema }, async (t, { post }) => {
+  for (const pattern of [{ $like: '%a'.repeat(50_000) }, { $contains: '%'.repeat(60_000) }]) {
+    const { status, json } = await post('things', { verb: 'select', filters: { note: pattern } })
+    t.ok(status === 200 ? json.data.count === 0 : json.error.code === 'VALUE_OUT_OF_RANGE', JSON.stringify(json))
+  }
+})

@@ -115,6 +115,7 @@ const badFields = refusedWith(400, 'INVALID_BODY', [
   ...each([null, 'id', {}, 1, true, []], (columns, shown): Row => [`the columns ${shown}`, { verb: 'select', columns }, '/columns']),
   ...each([1, null, ['email'], {}, true], (column, shown): Row => [`the column ${shown}`, { verb: 'select', columns: ['id', column] }, '/columns/1']),
   ['a column twice', { verb: 'select', columns: ['id', 'email', 'id'] }, '/columns'],
+  ['more columns than any table has', { verb: 'select', columns: Array.from({ length: 4097 }, (_, index) => `c${index}`) }, '/columns'],
   ['a column of 50,000 brackets', `{"verb":"select","columns":["id",${deep(50_000)}]}`, '/columns/1'],
   ['a column that no double holds', '{"verb":"select","columns":[12345678901234567890]}', '/columns/0'],
   ...each(['10', '', '1; drop table customers', null, true, [1], {}, 1.5, 0.1, -2.5], (limit, shown): Row => [`the limit ${shown}`, { verb: 'select', limit }, '/limit']),

@@ -45,10 +45,14 @@ const byPrimaryCode = new Map<number, Refuse>([
   [26, databaseUnavailable]
 ])
 
+/** A pattern of more than 50,000 bytes (https://www.sqlite.org/limits.html, "Maximum Length Of A LIKE Or GLOB Pattern"). */
+const TOO_COMPLEX = 'LIKE or GLOB pattern too complex'
+
 /** What an error of SQLite's means for the client. */
 export function toServiceError (error: SqliteError, plan: Plan): Error {
   const { errcode, message } = error
   if (errcode === undefined) return error
+  if (errcode === 1 && message === TOO_COMPLEX) return valueOutOfRange()
   if (errcode === 1 && /^no such (table|column)|has no column/.test(message)) return new SchemaMoved()
   const refuse = byCode.get(errcode) ?? byPrimaryCode.get(errcode & 0xff)
   return refuse?.(plan, message) ?? new UnknownDatabaseError(errcode)

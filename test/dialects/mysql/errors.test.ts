@@ -19,7 +19,7 @@ const fromServer = (errno: number, message = 'secret value 42', sqlState = 'HY00
 const codes: Array<[code: string, numbers: number[]]> = [
   ['NOT_NULL_VIOLATION', [1048, 1263, 1364]],
   ['CHECK_VIOLATION', [1369, 1442, 1526, 1644, 3819, 4025]],
-  ['VALUE_OUT_OF_RANGE', [1264, 1265, 1292, 1366, 1406, 1411, 1690, 3140, 3854]],
+  ['VALUE_OUT_OF_RANGE', [1264, 1265, 1292, 1366, 1406, 1411, 1436, 1690, 3140, 3854]],
   ['DEADLOCK', [1180, 1213, 1614, 3101]],
   ['LOCK_TIMEOUT', [1205, 3572]],
   ['QUERY_TIMEOUT', [1028, 1317, 1969, 3024]],
