@@ -3,7 +3,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, ValueErrorType, type TypeCheck } from '@sinclair/typebox/compiler'
 import { BODIES, MAX_LIMIT } from '../schemas/body.ts'
 import { filtersRequired, invalidBody, invalidJson, limitOutOfRange, withDetails, type ServiceError } from './errors.ts'
-import { parseExactJson, repeatsKey } from './exact-json.ts'
+import { lookOver, parseExactJson, repeatsKey } from './exact-json.ts'
 
 const checks = new Map<unknown, TypeCheck<TSchema>>(Object.entries(BODIES).map(([verb, schema]) => [verb, TypeCompiler.Compile<TSchema>(schema)]))
 
@@ -19,8 +19,9 @@ const forms = new Map([
 /** The parsed body, or why there is none. */
 export function parseBody (text: string): unknown {
   try {
-    const body = parseExactJson(text)
-    return repeatsKey(text, body) ? invalidJson('it names a key twice') : readLimit(body)
+    const overview = lookOver(text)
+    const body = parseExactJson(text, overview)
+    return repeatsKey(overview, body) ? invalidJson('it names a key twice') : readLimit(body)
   } catch (error) {
     return invalidJson(error instanceof RangeError ? 'it nests too deep' : 'it cannot be parsed')
   }

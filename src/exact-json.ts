@@ -15,8 +15,43 @@ declare global {
   }
 }
 
-/** 16 digits in a row, or an exponent of three: without either, no number can lose anything in a double. */
-const MAY_LOSE = /[\d.]{16}|\d[eE][+-]?\d{3}/
+/** What one pass over JSON text tells of it, before it is parsed. */
+export interface Overview {
+  /** Keys and values: colons outside of strings. */
+  readonly pairs: number
+  /** False where no number can lose anything in a double: none has 16 digits, or an exponent. */
+  readonly mayLose: boolean
+}
+
+const [QUOTE, BACKSLASH, COLON, POINT, ZERO, NINE, SMALL_E, CASE] = [0x22, 0x5c, 0x3a, 0x2e, 0x30, 0x39, 0x65, 0x20] as const
+
+export function lookOver (text: string): Overview {
+  let pairs = 0
+  let mayLose = false
+  let digits = 0
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === POINT || (code >= ZERO && code <= NINE)) {
+      if (++digits === 16) mayLose = true
+      continue
+    }
+    if (digits > 0 && (code | CASE) === SMALL_E) mayLose = true
+    digits = 0
+    if (code === COLON) pairs++
+    else if (code === QUOTE) index = endOfString(text, index)
+  }
+  return { pairs, mayLose }
+}
+
+/** Where the string that begins at `start` has its closing quote, or the text its end. */
+function endOfString (text: string, start: number): number {
+  for (let index = start + 1; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === QUOTE) return index
+    if (code === BACKSLASH) index++
+  }
+  return text.length
+}
 
 /**
  * Parses JSON text. Keys called `__proto__` or `constructor` become own properties like any other: nothing
@@ -24,8 +59,8 @@ const MAY_LOSE = /[\d.]{16}|\d[eE][+-]?\d{3}/
  *
  * @throws SyntaxError where the text is not JSON, RangeError where it nests too deep to be walked
  */
-export function parseExactJson (text: string): unknown {
-  if (!MAY_LOSE.test(text)) return JSON.parse(text)
+export function parseExactJson (text: string, { mayLose } = lookOver(text)): unknown {
+  if (!mayLose) return JSON.parse(text)
   return JSON.parse(text, (_key: string, value: unknown, context: { source?: string }) => {
     if (typeof value !== 'number' || context.source === undefined) return value
     return isExact(value, context.source) ? value : JSON.rawJSON(context.source)
@@ -33,28 +68,11 @@ export function parseExactJson (text: string): unknown {
 }
 
 /**
- * Whether an object in JSON text that `parsed` came from names a key twice: then it has fewer keys than the text has pairs.
+ * Whether an object in the JSON text that `parsed` came from names a key twice: then it has fewer keys than the text has pairs.
  * `JSON.parse` keeps the last one and says nothing; another reader on the way, such as a firewall, may go by the first.
  */
-export function repeatsKey (text: string, parsed: unknown): boolean {
-  return countPairs(text) > countKeys(parsed)
-}
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const COLON = 0x3a
-
-/** Colons outside of strings: in text that is known to be JSON, one for each pair. */
-function countPairs (text: string): number {
-  let pairs = 0
-  let inString = false
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (code === QUOTE) inString = !inString
-    else if (inString && code === BACKSLASH) index++
-    else if (!inString && code === COLON) pairs++
-  }
-  return pairs
+export function repeatsKey ({ pairs }: Overview, parsed: unknown): boolean {
+  return pairs > countKeys(parsed)
 }
 
 /** Without recursion: JSON may nest as deep as a body is long. */

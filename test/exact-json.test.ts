@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { numberText, parseExactJson, repeatsKey } from '../src/exact-json.ts'
+import { lookOver, numberText, parseExactJson, repeatsKey } from '../src/exact-json.ts'
 
 t.test('a number that a double does not hold keeps its text', async (t) => {
   for (const text of ['18446744073709551615', '-9223372036854775809', '9007199254740993', '0.1234567890123456789', '1e400', '-1e-400', '123456789012345678901234567890.5', '1.00000000000000000001']) {
@@ -47,7 +47,7 @@ t.test('keys that could reach a prototype are own properties like any other', as
 })
 
 t.test('a key that is named twice in one object is found, and nothing else is taken for one', async (t) => {
-  const repeats = (text: string): boolean => repeatsKey(text, parseExactJson(text))
+  const repeats = (text: string): boolean => repeatsKey(lookOver(text), parseExactJson(text))
   for (const text of ['{"a":1,"a":1}', '[{"b":{"a":1, "a" :2}}]', '{"a":1,"\\u0061":1}', '{"":1,"":1}', '{"\\"":1,"\\"":2}', '{"__proto__":1,"__proto__":{}}', '{"a":12345678901234567890,"a":1}']) {
     t.equal(repeats(text), true, text)
   }
