@@ -64,6 +64,11 @@ const grants: Array<[why: string, grant: GrantOptions]> = [
   ['a table that is not there', { permissions: ['delete'], databases: { shop: ['customers', 'nowhere'] } }]
 ]
 
+const noGrants = [
+  undefined, null, 'everything', {}, { permissions: 'select' }, { permissions: ['read'] }, { permissions: ['select'], databases: null },
+  { permissions: ['select'], databases: ['shop'] }, { permissions: ['select'], database: { other: '*' } }
+]
+
 await onEachEngine(t, 'refusals come in the order of HTTP', {
   schema: shop, only: ['sqlite'], tokens: grants.slice(1, 3).concat(grants.slice(4)).map(([why, { permissions, databases }]) => tokenFor(why, [...permissions], databases as Record<string, '*' | string[]>))
 }, async (t, service) => {
@@ -81,7 +86,7 @@ await onEachEngine(t, 'refusals come in the order of HTTP', {
   }
   t.match(await refusalOf(call({ grant: grants[0]?.[1], body: 0 })), { status: 404, error: { code: 'DATABASE_NOT_FOUND' } })
   t.match(await refusalOf(call({ grant: grants[3]?.[1], body: { verb: 'select' } })), { status: 403, error: { code: 'PERMISSION_DENIED' } })
-  for (const grant of [undefined, null, 'everything']) t.match(await refusalOf(call({ grant, body: { verb: 'select' } })), { status: 401, error: { code: 'UNAUTHENTICATED' } })
+  for (const grant of noGrants) t.match(await refusalOf(call({ grant, body: { verb: 'select' } })), { status: 401, error: { code: 'UNAUTHENTICATED' } })
 })
 
 const circular: Record<string, unknown> = { verb: 'select' }
@@ -96,12 +101,18 @@ const noJson: Array<[why: string, body: unknown, code: string]> = [
   ['a symbol', { verb: 'select', filters: { id: Symbol('id') } }, 'INVALID_BODY'],
   ['no body', undefined, 'INVALID_BODY'],
   ['an object in itself', circular, 'INVALID_JSON'],
+  ['a Map, which would be no filters', { verb: 'select', filters: new Map([['id', 1]]) }, 'INVALID_BODY'],
+  ['a promise of filters', { verb: 'select', filters: Promise.resolve({ id: 1 }) }, 'INVALID_BODY'],
+  ['a list with a hole', { verb: 'select', filters: { id: new Array(2) } }, 'INVALID_BODY'],
   ['a Buffer', { verb: 'select', filters: { name: Buffer.from('Ada') } }, 'INVALID_VALUE'],
   ['a Date in a column without an offset', { verb: 'update', data: { created_at: new Date() }, filters: { id: 1 } }, 'INVALID_VALUE']
 ]
 
 await onEachEngine(t, 'what is no JSON is refused, and means nothing else', { schema: shop, only: ['sqlite'] }, async (t, service) => {
   for (const [why, body, code] of noJson) t.match(await refusalOf(callOf(service)({ body })), { status: 400, error: { code } }, why)
+  t.match(await refusalOf(callOf(service)({ body: { verb: 'select', filters: new Map([['id', 1]]) } })), { error: { message: '"filters" is [Map], which JSON does not have' } })
+  const bare = Object.assign(Object.create(null), { id: 1 })
+  t.match(await callOf(service)({ body: { verb: 'select', columns: ['id'], filters: bare } }), { rows: [{ id: 1 }] }, 'an object without a prototype is as good as any')
 })
 
 const big = {
