@@ -1,9 +1,8 @@
-/** So many requests of one token in each window; the next ones are refused with 429. */
+/** So many requests of one token in each window, or of one address where no token is asked for; the next ones are refused with 429. */
 import fastifyRateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { rateLimited } from '../src/errors.ts'
-import type { Grant } from '../src/grant.ts'
 
 export interface RateLimit {
   /** Requests in a window. */
@@ -17,7 +16,7 @@ export default fp(async function rateLimit (app: FastifyInstance, { max, window 
     max,
     timeWindow: window,
     enableDraftSpec: true, // RateLimit headers without the X-
-    keyGenerator: (request: FastifyRequest) => (request.rowQueryGrant as Grant).name,
+    keyGenerator: (request: FastifyRequest) => request.rowQueryGrant?.name ?? `address ${request.ip}`,
     errorResponseBuilder: () => rateLimited()
   })
 }, { name: 'row-query-rate-limit' })
