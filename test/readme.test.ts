@@ -38,7 +38,10 @@ t.test('there is a test for every command', async (t) => {
     'npm ci && npm test',
     'DATABASE_URL=mysql://user:password@127.0.0.1:3306/shop API_TOKEN=a-long-secret npm start',
     'export TOKEN=rq_...',
-    'npm run -s row-query -- token --name reports --permissions select --expires 2027-01-01\nnpm run -s row-query -- check'
+    [
+      'npm run -s row-query -- token --name reports --permissions select --expires 2027-01-01', 'npm run -s row-query -- check',
+      'npm run -s row-query -- openapi demo', 'npm run -s row-query -- types demo'
+    ].join('\n')
   ])
   t.equal(scripts.test, 'node test/run.ts')
 })
@@ -82,6 +85,7 @@ t.test('the other commands of the program do what is said of them', async (t) =>
     execFile('env', ['-u', 'NODE_OPTIONS', 'sh', '-ec', lines], { cwd: checkOut(t) }, (error, stdout) => error === null ? resolve(stdout) : reject(error))
   })
   t.match(output, /rq_[\w-]{43}[^]*"expires": "2027-01-01"[^]*\ndemo: answers, 5 tables and views\n/)
+  t.match(output, /\n\{\n {2}"openapi": "3\.1\.0"[^]*"\/demo\/orders": \{[^]*\nexport interface Orders \{\n[^]*\nexport interface DB \{\n/)
 })
 
 t.test('the table of errors has every code under its status, and no other', async (t) => {

@@ -1,15 +1,10 @@
 import { parseArgs } from 'node:util'
 import { createCatalog, type Table } from '../catalog/catalog.ts'
 import { loadConfig } from '../config/load.ts'
-import { ConfigError } from '../config/mistakes.ts'
 import { resolveSettings, type DatabaseConfig } from '../config/settings.ts'
 import { createShop } from '../demo/shop.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import { ServiceError } from '../errors.ts'
-import { openDialect } from '../open-databases.ts'
-
-/** With more time than connecting may take: what went wrong there is to be told. */
-const ONE_CONNECTION = { size: 1, queue: 1, wait: 60_000 }
+import { openOnce, reasonOf } from './one-connection.ts'
 
 /** `row-query check`: whether every database answers, its tables, and what the account may do. 0 if all answer, else 1. */
 export async function check (args: string[]): Promise<number> {
@@ -27,16 +22,10 @@ export async function check (args: string[]): Promise<number> {
 
 async function describe (config: DatabaseConfig): Promise<{ answers: boolean, text: string }> {
   try {
-    return { answers: true, text: await describeDatabase(config.name, await openDialect({ ...config, pool: ONE_CONNECTION })) }
+    return { answers: true, text: await describeDatabase(config.name, await openOnce(config)) }
   } catch (error) {
     return { answers: false, text: `${config.name}: does not answer (${reasonOf(error)})\n` }
   }
-}
-
-function reasonOf (error: unknown): string {
-  if (error instanceof ConfigError) return error.message
-  if (error instanceof ServiceError) return error.reason ?? error.code
-  throw error
 }
 
 async function describeDatabase (name: string, dialect: Dialect): Promise<string> {

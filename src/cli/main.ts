@@ -39,6 +39,8 @@ async function main ([name = 'help', ...args]: string[]): Promise<number> {
 }
 
 silenceSqliteWarning()
+// who reads what is printed may have seen enough: `row-query openapi | head`
+process.stdout.on('error', () => { process.exitCode = 1 })
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {

@@ -6,8 +6,7 @@ import { loadConfig } from '../config/load.ts'
 import { ConfigError } from '../config/mistakes.ts'
 import { resolveSettings, type DatabaseConfig } from '../config/settings.ts'
 import { createShop } from '../demo/shop.ts'
-import type { ServiceError } from '../errors.ts'
-import { openDialect } from '../open-databases.ts'
+import { openOnce, reasonOf } from './one-connection.ts'
 
 interface Chosen {
   /** All that are configured. */
@@ -37,12 +36,10 @@ export function namesOf (databases: readonly DatabaseConfig[]): string {
 
 /** @throws ConfigError where the database does not answer */
 export async function readCatalog (config: DatabaseConfig): Promise<Catalog> {
-  const dialect = await openDialect(config)
+  const dialect = await openOnce(config)
+  const refuse = (error: unknown): never => { throw new ConfigError([`databases.${config.name}: does not answer (${reasonOf(error)})`]) }
   try {
-    return createCatalog(await dialect.introspect(), Date.now())
-  } catch (error) {
-    const { reason, code } = error as ServiceError
-    throw new ConfigError([`databases.${config.name}: does not answer (${reason ?? code})`])
+    return createCatalog(await dialect.introspect().catch(refuse), Date.now())
   } finally {
     await dialect.close()
   }

@@ -1,3 +1,4 @@
+import { parseExactJson } from '../exact-json.ts'
 import { VERBS } from '../grant.ts'
 import { createDatabaseDocument } from '../openapi/database-document.ts'
 import { createInterfaceDocument } from '../openapi/interface-document.ts'
@@ -10,6 +11,6 @@ export async function openapi (args: string[]): Promise<number> {
   const document = database === undefined
     ? await createInterfaceDocument({ verbs: VERBS, databases: databases.map(({ name }) => name), prefix })
     : await createDatabaseDocument({ database: database.name, tables: visibleTables(await readCatalog(database), EVERYTHING, database.name), prefix })
-  process.stdout.write(`${JSON.stringify(JSON.parse(String(document.bytes)), undefined, 2)}\n`)
+  process.stdout.write(`${JSON.stringify(parseExactJson(String(document.bytes)), undefined, 2)}\n`)
   return 0
 }

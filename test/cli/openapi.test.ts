@@ -1,3 +1,5 @@
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { createShop } from '../../src/demo/shop.ts'
 import { get } from '../support/documents.ts'
@@ -13,6 +15,20 @@ await onEachEngine(t, 'row-query openapi prints what a token for everything is s
     t.same(JSON.parse(stdout), (await get(server, path)).json)
     t.match(stdout, /^\{\n {2}"openapi": "3\.1\.0",\n/, 'to be read by people too')
   }
+})
+
+t.test('numbers are printed as exactly as they are served', async (t) => {
+  const folder = t.testdir()
+  const database = new DatabaseSync(`${folder}/big.db`)
+  database.exec('create table big (id bigint not null default 9223372036854775807)')
+  database.close()
+  const { stdout } = await runRowQuery(t, ['openapi', 'big'], { env: { DATABASE_URL: `sqlite:${folder}/big.db` } })
+  t.match(stdout, '"x-default": 9223372036854775807')
+})
+
+t.test('who stops reading ends it without a word', { skip: process.platform === 'win32' }, async (t) => {
+  const command = ['sh', '-c', `"${process.execPath}" "${fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))}" openapi demo | head -c 1`]
+  t.same(await runRowQuery(t, [], { command }), { code: 0, stdout: '{', stderr: '' })
 })
 
 t.test('without configuration it is the demo, and where one database is configured types need not name it', async (t) => {
