@@ -1,11 +1,12 @@
 /** The objects that the service answers with: one for each verb, and one for every refusal. */
 import { Type } from '@sinclair/typebox'
 
-const success = Type.Literal(true)
+/** As an enum and not by `const`: generators of OpenAPI 3.0's time know only the former. */
+const Always = (value: boolean) => Type.Boolean({ enum: [value] })
 const Count = (description: string) => Type.Integer({ format: 'int32', minimum: 0, description })
 
 export const SelectAnswerSchema = Type.Object({
-  success,
+  success: Always(true),
   data: Type.Object({
     rows: Type.Array(Type.Record(Type.String(), Type.Unknown(), { description: 'Column to value, in the order asked for.' })),
     count: Count('Rows in this answer.')
@@ -13,7 +14,7 @@ export const SelectAnswerSchema = Type.Object({
 }, { description: 'The answer to a select.' })
 
 export const InsertAnswerSchema = Type.Object({
-  success,
+  success: Always(true),
   data: Type.Object({
     inserted: Count('Rows added.'),
     id: Type.Unknown({ description: 'The number that the database gave the row, else the value of its primary key, else null.' })
@@ -21,19 +22,19 @@ export const InsertAnswerSchema = Type.Object({
 }, { description: 'The answer to an insert.' })
 
 export const UpdateAnswerSchema = Type.Object({
-  success,
+  success: Always(true),
   data: Type.Object({ updated: Count('Rows changed; one that had the values already is none.') })
 }, { description: 'The answer to an update.' })
 
 export const DeleteAnswerSchema = Type.Object({
-  success,
+  success: Always(true),
   data: Type.Object({ deleted: Count('Rows removed.') })
 }, { description: 'The answer to a delete.' })
 
 export const ANSWERS = { select: SelectAnswerSchema, insert: InsertAnswerSchema, update: UpdateAnswerSchema, delete: DeleteAnswerSchema } as const
 
 export const RefusalSchema = Type.Object({
-  success: Type.Literal(false),
+  success: Always(false),
   data: Type.Object({}),
   error: Type.Object({
     code: Type.String({ description: 'Stable: to be told apart by programs.' }),

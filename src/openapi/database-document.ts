@@ -1,16 +1,15 @@
 /** The document of one database: a path for each table, with the schemas of its columns. */
 import { setImmediate } from 'node:timers/promises'
 import { ANSWERS } from '../../schemas/answer.ts'
-import type { Verb } from '../grant.ts'
-import { describeOperations, type Operation } from './describe.ts'
+import { describeOperations, doneResponse, type Operation } from './describe.ts'
 import { createDocumentWriter, type DocumentText } from './document-text.ts'
 import { refusalSchema, responseReferences, sharedResponses } from './error-responses.ts'
 import { createFilterSchemas, nameOfFilter } from './filter-schemas.ts'
 import { createHead, securitySchemes } from './head.ts'
 import { createNames, pascalCase, type Names } from './names.ts'
+import { plainText } from './plain-text.ts'
 import { requestExamples } from './request-examples.ts'
-import { anyOf, refTo, type Schema } from './schema.ts'
-import { answerName, requestName } from './request-schemas.ts'
+import { refTo, type Schema } from './schema.ts'
 import { ENDINGS, tableSchemas, type Subject } from './table-schemas.ts'
 import type { VisibleTable } from './visible.ts'
 
@@ -43,7 +42,7 @@ export async function createDatabaseDocument ({ database, tables, prefix }: Data
   }
   document.close()
   document.open('components')
-  document.add({ securitySchemes, responses: sharedResponses(refTo(REFUSAL)) })
+  document.add({ securitySchemes, ...(subjects.length > 0 && { responses: sharedResponses(refTo(REFUSAL)) }) })
   document.open('schemas')
   for (const slice of slices) {
     for (const subject of slice) document.add(tableSchemas(subject, filters, names))
@@ -76,23 +75,14 @@ function operationOf ({ table, verbs, name }: Subject, database: string): Operat
     schema: {
       operationId: `query${name}`,
       summary: `Rows of ${table.name}: ${verbs.join(', ')}`,
-      ...(table.comment !== '' && { description: table.comment }),
+      ...(table.comment !== '' && { description: plainText(table.comment) }),
       tags: [table.name],
-      body: unionOf(verbs.map((verb): [Verb, string] => [verb, requestName(name, verb)])),
-      response: { [OK]: { description: 'Done.', ...anyOf(verbs.map((verb) => refTo(answerName(name, verb)))) } }
+      body: refTo(`${name}Request`),
+      response: doneResponse(refTo(`${name}Response`))
     },
     examples: requestExamples(table, verbs),
     responses: responseReferences
   }
-}
-
-/** The status of every answer that is no refusal. */
-const OK = 200
-
-/** Requests told apart by their verb. */
-function unionOf (members: ReadonlyArray<readonly [Verb, string]>): Schema {
-  const mapping = Object.fromEntries(members.map(([verb, name]) => [verb, refTo(name)['$ref']]))
-  return { oneOf: members.map(([, name]) => refTo(name)), discriminator: { propertyName: 'verb', mapping } }
 }
 
 /** A segment of a path, without what Fastify's router and OpenAPI's templates give a meaning to. */
@@ -101,7 +91,7 @@ function encodeSegment (name: string): string {
 }
 
 function tagOf ({ table: { name, comment, kind } }: Subject): Schema {
-  return { name, description: comment || `The ${kind} ${name}` }
+  return { name, description: plainText(comment || `The ${kind} ${name}`) }
 }
 
 function sharedSchemas (subjects: readonly Subject[]): Record<string, Schema> {
@@ -109,6 +99,6 @@ function sharedSchemas (subjects: readonly Subject[]): Record<string, Schema> {
   return {
     ...(verbs.has('update') && { UpdateResponse: ANSWERS.update }),
     ...(verbs.has('delete') && { DeleteResponse: ANSWERS.delete }),
-    [REFUSAL]: refusalSchema
+    ...(subjects.length > 0 && { [REFUSAL]: refusalSchema })
   }
 }

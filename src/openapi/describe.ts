@@ -16,6 +16,14 @@ export interface Operation {
   readonly responses?: Readonly<Record<string, Schema>>
 }
 
+/** The status of every answer that is no refusal. */
+const OK = 200
+
+/** The response to a request that was done, for a route's schema. */
+export function doneResponse (schema: Schema): Schema {
+  return { [OK]: { description: 'Done.', headers: { 'x-request-id': { type: 'string', description: 'Finds the request in the log.' } }, ...schema } }
+}
+
 interface Described {
   post: Schema & { requestBody: { content: Record<string, Schema> }, responses: Record<string, Schema> }
 }

@@ -10,7 +10,7 @@ export interface DocumentText {
 export interface DocumentWriter {
   /** Begins an object under a key of the one that is open; the document itself to begin with. */
   open (key: string): void
-  /** Adds members, of which there must be some, to the object that is open. */
+  /** Adds members to the object that is open. */
   add (members: Schema): void
   /** Ends the object that is open. */
   close (): void
@@ -31,7 +31,9 @@ export function createDocumentWriter (): DocumentWriter {
       isEmpty = true
     },
     add (members) {
-      write(separator() + JSON.stringify(members).slice(1, -1))
+      const text = JSON.stringify(members).slice(1, -1)
+      if (text === '') return
+      write(separator() + text)
       isEmpty = false
     },
     close () {

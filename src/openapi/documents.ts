@@ -3,12 +3,13 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../database.ts'
 import { seesDatabase, VERBS, type Grant } from '../grant.ts'
 import { createDatabaseDocument } from './database-document.ts'
+import { createDocumentCache, type DocumentCache } from './document-cache.ts'
 import type { DocumentText } from './document-text.ts'
 import { createInterfaceDocument } from './interface-document.ts'
 import { signatureOf, visibleTables } from './visible.ts'
 
-/** Documents of one catalog that are kept; tokens that see the same share one. */
-const KEPT = 16
+/** Bytes of documents of one catalog that are kept; tokens that see the same share one. */
+const KEPT = 64 * 2 ** 20
 
 export interface Documents {
   /** The interface with what the grant may do. */
@@ -23,8 +24,8 @@ export interface DocumentsOptions {
 }
 
 export function createDocuments ({ databases, prefix }: DocumentsOptions): Documents {
-  const interfaces = createCache()
-  const byCatalog = new WeakMap<Catalog, Cache>()
+  const interfaces = createDocumentCache(KEPT)
+  const byCatalog = new WeakMap<Catalog, DocumentCache>()
   return {
     ofInterface (grant) {
       const names = [...databases.keys()].filter((name) => seesDatabase(grant, name))
@@ -33,7 +34,7 @@ export function createDocuments ({ databases, prefix }: DocumentsOptions): Docum
     },
     async ofDatabase (database, grant) {
       const catalog = await database.getCatalog()
-      const cache = byCatalog.get(catalog) ?? createCache()
+      const cache = byCatalog.get(catalog) ?? createDocumentCache(KEPT)
       byCatalog.set(catalog, cache)
       return await cache(signatureOf(grant, database.name), () => createDatabaseDocument({
         database: database.name,
@@ -41,20 +42,5 @@ export function createDocuments ({ databases, prefix }: DocumentsOptions): Docum
         prefix
       }))
     }
-  }
-}
-
-type Cache = (key: string, make: () => Promise<DocumentText>) => Promise<DocumentText>
-
-/** Those who ask while a document is being made wait for the same one; the one that was asked for longest ago goes first. */
-function createCache (): Cache {
-  const kept = new Map<string, Promise<DocumentText>>()
-  return (key, make) => {
-    const document = kept.get(key) ?? make()
-    kept.delete(key)
-    kept.set(key, document)
-    const [oldest] = kept.keys()
-    if (kept.size > KEPT) kept.delete(oldest as string)
-    return document
   }
 }

@@ -1,7 +1,7 @@
 /** Every error of the catalogue as responses of a document: one for each status, with an example of each code. */
 import { STATUS_CODES } from 'node:http'
 import { RefusalSchema } from '../../schemas/answer.ts'
-import { catalogue, isTemporary, rateLimited, refusalOf, unauthenticated, type ServiceError } from '../errors.ts'
+import { catalogue, isTemporary, methodNotAllowed, rateLimited, refusalOf, unauthenticated, type ServiceError } from '../errors.ts'
 import { examplesByStatus } from './error-examples.ts'
 import { pascalCase } from './names.ts'
 import type { Schema } from './schema.ts'
@@ -15,14 +15,25 @@ export const refusalSchema: Schema = {
   }
 }
 
+const header = (type: string, description: string): Schema => ({ description, schema: { type } })
+
+const REQUEST_ID = { 'x-request-id': header('string', 'Finds the request in the log.') }
+const RETRY_AFTER = { 'Retry-After': header('integer', 'Seconds after which to try again.') }
+
 /** Headers that come with a refusal, by its code. */
 const headers = new Map<string, Schema>([
-  [unauthenticated('').code, { 'WWW-Authenticate': { description: 'RFC 6750', schema: { type: 'string' } } }],
-  [rateLimited().code, { 'Retry-After': { description: 'Seconds', schema: { type: 'integer' } } }]
+  [unauthenticated('').code, { 'WWW-Authenticate': header('string', 'The scheme Bearer, as RFC 6750 says.') }],
+  [methodNotAllowed('').code, { Allow: header('string', 'POST') }],
+  [rateLimited().code, {
+    ...RETRY_AFTER,
+    'RateLimit-Limit': header('integer', 'Requests in a window.'),
+    'RateLimit-Remaining': header('integer', 'Requests that are left of them.'),
+    'RateLimit-Reset': header('integer', 'Seconds to the next window.')
+  }]
 ])
 
-function headersOf (error: ServiceError): Schema | undefined {
-  return isTemporary(error) ? headers.get(rateLimited().code) : headers.get(error.code)
+function headersOf (error: ServiceError): Schema {
+  return { ...(isTemporary(error) ? RETRY_AFTER : headers.get(error.code)), ...REQUEST_ID }
 }
 
 /** The name of a status as a name of a response: 404 -> NotFound. */
@@ -33,10 +44,9 @@ function nameOf (status: number): string {
 /** Status -> a response; `schema` stands in it for that of a refusal. */
 export function errorResponses (schema: Schema): Record<string, Schema> {
   return Object.fromEntries([...examplesByStatus].map(([status, errors]) => {
-    const found = headersOf(errors[0] as ServiceError)
     return [status, {
       description: `${STATUS_CODES[status]}: ${errors.map(({ code }) => code).join(', ')}`,
-      ...(found !== undefined && { headers: found }),
+      headers: headersOf(errors[0] as ServiceError),
       content: { 'application/json': { schema, examples: Object.fromEntries(errors.map((error) => [error.code, { value: refusalOf(error) }])) } }
     }]
   }))

@@ -3,15 +3,16 @@ import { Type } from '@sinclair/typebox'
 import { ANSWERS } from '../../schemas/answer.ts'
 import { BODIES } from '../../schemas/body.ts'
 import { VERBS, type Verb } from '../grant.ts'
-import { describeOperations } from './describe.ts'
+import { describeOperations, doneResponse } from './describe.ts'
 import { createDocumentWriter, type DocumentText } from './document-text.ts'
 import { errorResponses, refusalSchema } from './error-responses.ts'
 import { createHead, securitySchemes } from './head.ts'
-import { pascalCase } from './names.ts'
-import { anyOf, refTo, type Schema } from './schema.ts'
-import { withoutDefault } from './request-schemas.ts'
+import { refTo, type Schema } from './schema.ts'
+import { answerName, requestName, unions, withoutDefault } from './request-schemas.ts'
 
 const REFUSAL = 'ErrorResponse'
+/** What stands in the names of schemas where a table's name does in the document of a database. */
+const NAME = 'Rows'
 
 const examples: Readonly<Record<Verb, object>> = {
   select: { columns: ['id', 'name'], filters: { price: { $lt: '20.00' } }, orderBy: 'price DESC', limit: 10 },
@@ -30,8 +31,6 @@ const params = Type.Object({
   table: Type.String({ description: 'A table or view of the database; names are case-sensitive.' })
 })
 
-const done = { description: 'Done.' }
-
 /** The interface in the document of an app that the service is part of: for the schema of its route there. */
 export function routeSchema (operationId: string): Schema {
   const refusals = Object.entries(errorResponses(refusalSchema)).map(([status, { headers, ...response }]) => [status, response])
@@ -41,12 +40,9 @@ export function routeSchema (operationId: string): Schema {
     tags: ['rows'],
     params,
     body: { oneOf: VERBS.map(requestOf) },
-    response: { [OK]: { ...done, anyOf: VERBS.map((verb) => ANSWERS[verb]) }, ...Object.fromEntries(refusals) }
+    response: { ...doneResponse({ anyOf: VERBS.map((verb) => ANSWERS[verb]) }), ...Object.fromEntries(refusals) }
   }
 }
-
-/** The status of every answer that is no refusal. */
-const OK = 200
 
 export interface InterfaceDocument {
   readonly verbs: readonly Verb[]
@@ -56,34 +52,30 @@ export interface InterfaceDocument {
 }
 
 export async function createInterfaceDocument ({ verbs, databases, prefix }: InterfaceDocument): Promise<DocumentText> {
-  const mapping = Object.fromEntries(verbs.map((verb) => [verb, refTo(requestName(verb))['$ref']]))
   const paths = await describeOperations([{
     url: '/:database/:table',
     schema: {
-      operationId: 'queryRows',
+      operationId: `query${NAME}`,
       ...text,
       tags: ['rows'],
       params,
-      body: { oneOf: verbs.map((verb) => refTo(requestName(verb))), discriminator: { propertyName: 'verb', mapping } },
-      response: { [OK]: { ...done, ...anyOf(verbs.map((verb) => refTo(answerName(verb)))) } }
+      body: refTo(`${NAME}Request`),
+      response: doneResponse(refTo(`${NAME}Response`))
     },
     examples: Object.fromEntries(verbs.map((verb) => [verb, { summary: verb, value: { verb, ...examples[verb] } }])),
     responses: errorResponses(refTo(REFUSAL))
   }])
-  const schemas = verbs.flatMap((verb): Array<[string, Schema]> => [[requestName(verb), requestOf(verb)], [answerName(verb), ANSWERS[verb]]])
+  const schemas = verbs.flatMap((verb): Array<[string, Schema]> => [[requestName(NAME, verb), requestOf(verb)], [answerName(NAME, verb), ANSWERS[verb]]])
   const document = createDocumentWriter()
   document.add({
     ...createHead('Row Query', prefix),
     tags: [{ name: 'rows', description: 'Rows of tables' }],
     'x-databases': databases,
     paths,
-    components: { securitySchemes, schemas: { ...Object.fromEntries(schemas), [REFUSAL]: refusalSchema } }
+    components: { securitySchemes, schemas: { ...Object.fromEntries(schemas), ...unions(NAME, verbs), [REFUSAL]: refusalSchema } }
   })
   return document.end()
 }
-
-const requestName = (verb: Verb): string => `${pascalCase(verb)}Request`
-const answerName = (verb: Verb): string => `${pascalCase(verb)}Response`
 
 /** The schema that a body is held against, in the form of a document. */
 function requestOf (verb: Verb): Schema {

@@ -4,7 +4,8 @@ import { BODIES } from '../../schemas/body.ts'
 import type { Column } from '../catalog/catalog.ts'
 import type { Verb } from '../grant.ts'
 import { pascalCase } from './names.ts'
-import { closedObject, orNull, refTo, type Schema } from './schema.ts'
+import { plainText } from './plain-text.ts'
+import { anyOf, closedObject, orNull, refTo, type Schema, type Schemas } from './schema.ts'
 import { bare, shownSchema } from './value-schema.ts'
 
 export function requestName (name: string, verb: Verb): string {
@@ -14,6 +15,15 @@ export function requestName (name: string, verb: Verb): string {
 /** The answers to update and delete are the same for every table. */
 export function answerName (name: string, verb: Verb): string {
   return `${verb === 'select' || verb === 'insert' ? name : ''}${pascalCase(verb)}Response`
+}
+
+/** What the operation takes and answers, as schemas of the document: so named, clients need not make up names for unions. */
+export function unions (name: string, verbs: readonly Verb[]): Schemas {
+  const mapping = Object.fromEntries(verbs.map((verb) => [verb, refTo(requestName(name, verb))['$ref']]))
+  return {
+    [`${name}Request`]: { oneOf: verbs.map((verb) => refTo(requestName(name, verb))), discriminator: { propertyName: 'verb', mapping } },
+    [`${name}Response`]: anyOf(verbs.map((verb) => refTo(answerName(name, verb))))
+  }
 }
 
 /** The request object of the interface with the columns of this table in it. */
@@ -38,15 +48,18 @@ export function selectAnswer (name: string): Schema {
   return { ...ANSWERS.select, properties: { ...rest, data: { ...data, properties: { ...data.properties, rows: { type: 'array', items: refTo(`${name}Row`) } } } } }
 }
 
+/** OpenAPI Generator makes a type that is not there of null alone. */
+const NO_ID = orNull({ type: 'integer', description: 'Always null: no single column identifies a row.' })
+
 /** `id` is of the column that identifies a row, or null. */
 export function insertAnswer (identity: Column | undefined): Schema {
   const { data, ...rest } = ANSWERS.insert.properties
-  const id = identity === undefined ? { type: 'null' } : idSchema(identity)
+  const id = identity === undefined ? NO_ID : idSchema(identity)
   return { ...ANSWERS.insert, properties: { ...rest, data: { ...data, properties: { ...data.properties, id } } } }
 }
 
 function idSchema (identity: Column): Schema {
   const { 'x-sql-type': declaration, description, ...schema } = shownSchema(identity)
   const shown = identity.autoIncrement ? schema : orNull(schema)
-  return { ...shown, description: `The value of "${identity.name}" in the new row.` }
+  return { ...shown, description: plainText(`The value of "${identity.name}" in the new row.`) }
 }

@@ -2,8 +2,9 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Verb } from '../grant.ts'
 import type { FilterSchemas } from './filter-schemas.ts'
-import { pascalCase, type Names } from './names.ts'
-import { insertAnswer, requestName, requestSchema, selectAnswer } from './request-schemas.ts'
+import { joinWords, type Names } from './names.ts'
+import { plainText } from './plain-text.ts'
+import { insertAnswer, requestName, requestSchema, selectAnswer, unions } from './request-schemas.ts'
 import { closedObject, refTo, type Schema, type Schemas } from './schema.ts'
 import { findDefault, shownSchema, takenSchema } from './value-schema.ts'
 
@@ -19,7 +20,7 @@ export interface Subject {
 
 /** The endings of the names; all of them are taken for a table, whatever verbs a document has. */
 export const ENDINGS = [
-  'Row', 'Insert', 'Update', 'Filters', 'Column', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse'
+  'Row', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse'
 ]
 
 export function tableSchemas (subject: Subject, filters: FilterSchemas, names: Names): Schemas {
@@ -38,7 +39,7 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
   if (verbs.includes('update')) schemas[`${name}Update`] = updateSchema(columns)
   if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Filters`] = filtersSchema(name, columns, filters, names)
   for (const verb of verbs) schemas[requestName(name, verb)] = requestSchema(name, verb)
-  return schemas
+  return { ...schemas, ...unions(name, verbs) }
 }
 
 function rowSchema ({ table, isVisible }: Subject, columns: readonly Column[]): Schema {
@@ -50,7 +51,7 @@ function rowSchema ({ table, isVisible }: Subject, columns: readonly Column[]): 
     ...(column.autoIncrement && { 'x-auto-increment': true }),
     ...(references.has(column.name) && { 'x-references': references.get(column.name) })
   }]), {
-    description: `${table.comment === '' ? '' : `${table.comment}\n`}A row of "${table.name}" has the columns that were asked for, all of them where none were named: every property may be left out.`,
+    description: plainText(`${table.comment === '' ? '' : `${table.comment}\n`}A row of "${table.name}" has the columns that were asked for, all of them where none were named: every property may be left out.`),
     ...(table.primaryKey.length > 0 && { 'x-primary-key': table.primaryKey }),
     ...(table.uniqueKeys.length > 0 && { 'x-unique-keys': table.uniqueKeys }),
     ...(foreignKeys.length > 0 && {
@@ -84,7 +85,7 @@ function filtersSchema (name: string, columns: readonly Column[], filters: Filte
   const own = refTo(`${name}Filters`)
   const list = { type: 'array', items: own }
   return closedObject([
-    ...columns.map((column): [string, Schema] => [column.name, filters.refTo(column, () => names.take(`${name}${pascalCase(column.name)}Filter`))]),
+    ...columns.map((column): [string, Schema] => [column.name, filters.refTo(column, () => names.take(`${name}${joinWords(column.name)}Filter`))]),
     ['$and', list], ['$or', list], ['$not', own]
   ])
 }

@@ -1,6 +1,7 @@
 /** The schema of a column's values, out of that of its type. */
 import type { Column } from '../catalog/catalog.ts'
 import { parseExactJson } from '../exact-json.ts'
+import { plainText } from './plain-text.ts'
 import { anyOf, membersOf, orNull, type Schema } from './schema.ts'
 
 /** What insert and update take. */
@@ -28,7 +29,7 @@ export function bare ({ title, examples, description, writeOnly, ...schema }: Sc
 function describe (column: Column, members: readonly Schema[]): Schema {
   const { nullable, declaration, type } = column
   const schema = anyOf(members.map(bare))
-  const description = [column.comment, type.schema.description].filter(Boolean).join('\n')
+  const description = plainText([column.comment, type.schema.description].filter(Boolean).join('\n'))
   return { ...(nullable ? orNull(schema) : schema), ...(description !== '' && { description }), 'x-sql-type': declaration }
 }
 

@@ -26,6 +26,11 @@ export function createFindMember (members: readonly string[]): FindMember {
   return (text) => places.get(text) ?? vague.find(({ pattern }) => pattern.test(text))?.place
 }
 
+/** Those that are known to the letter. */
+export function exactMembers (members: readonly string[]): string[] {
+  return members.filter((member) => !member.includes('?'))
+}
+
 function toPattern (member: string): RegExp {
   const parts = member.split('?').map((part) => part.replace(/[\\^$.*+()[\]{}|/-]/g, '\\$&'))
   return new RegExp(`^${parts.join('[?\\u{10000}-\\u{10ffff}]')}$`, 'u')

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { createType, expected, textOf, ValueRefused, type ColumnType } from './column-type.ts'
-import { createFindMember } from './members.ts'
+import { createFindMember, exactMembers } from './members.ts'
 
 interface TextBounds { characters: number | null, bytes: number | null }
 
@@ -32,6 +32,12 @@ function codePoints (text: string): number {
   return text.length - (text.match(/[\ud800-\udbff]/g)?.length ?? 0)
 }
 
+/** One of the members; where not all are known to the letter, a schema that listed them would forbid what is there. */
+function memberSchema (members: readonly string[], rest: { examples?: string[] } = {}) {
+  if (exactMembers(members).length === members.length) return Type.String({ enum: [...members], ...rest })
+  return Type.String({ description: `One of ${quoted(members)}, in which ? may stand for another character.`, ...rest })
+}
+
 /**
  * ENUM: one of its members, to the letter; MySQL would take '1' for the first member if none is called so. The empty string is
  * what MySQL has put where a value was no member: it can be looked for, and the database refuses to write it.
@@ -39,7 +45,7 @@ function codePoints (text: string): number {
 export function enumType (members: readonly string[]): ColumnType {
   const findMember = createFindMember(members)
   return createType({
-    schema: Type.String({ enum: [...members], examples: members.slice(0, 1) }),
+    schema: memberSchema(members, { examples: [...exactMembers(members), ...members].slice(0, 1) }),
     read: (value) => {
       const member = readString(value)
       if (member !== '' && findMember(member) === undefined) throw expected('one of ' + quoted(members))
@@ -55,7 +61,7 @@ export function enumType (members: readonly string[]): ColumnType {
 export function setType (members: readonly string[]): ColumnType {
   const findMember = createFindMember(members)
   return createType({
-    schema: Type.Array(Type.String({ enum: [...members] }), { uniqueItems: true, examples: [members.slice(0, 1)] }),
+    schema: Type.Array(memberSchema(members), { uniqueItems: true, examples: [exactMembers(members).slice(0, 1)] }),
     read: (value) => {
       if (!Array.isArray(value)) throw expected('a list of ' + quoted(members))
       const chosen = value.map((member) => ({ member, place: findMember(readString(member)) })).sort((a, b) => Number(a.place) - Number(b.place))

@@ -81,12 +81,17 @@ await onEachEngine(t, 'a document is made once and sent once to who keeps it', {
   t.match((await get(server, '/shop/openapi.json', { headers: { 'if-none-match': before.headers.etag as string } })).json.components.schemas.SettingsRow.properties.extra, { type: ['integer', 'null'] })
 })
 
-await onEachEngine(t, 'no more than sixteen documents of a catalog are kept', {
-  schema: shop, only: ['sqlite'], tokens: Array.from({ length: 20 }, (_, index) => tokenFor(`t${index}`, ['select'], { shop: ['orders', `t${index}`] }))
+await onEachEngine(t, 'every grant is shown its own document, however many there are', {
+  schema: shop, only: ['sqlite'], tokens: Array.from({ length: 20 }, (_, index) => tokenFor(`t${index}`, ['select'], { shop: index % 2 === 0 ? ['orders', `t${index}`] : ['settings', `t${index}`] }))
 }, async (t, { server }) => {
   for (let round = 0; round < 2; round++) {
-    for (let index = 0; index < 20; index++) t.match(await get(server, '/shop/openapi.json', { token: `t${index}` }), { status: 200, json: { paths: { '/shop/orders': {} } } })
+    for (let index = 0; index < 20; index++) t.same(pathsOf((await get(server, '/shop/openapi.json', { token: `t${index}` })).json), [index % 2 === 0 ? '/shop/orders' : '/shop/settings'])
   }
+})
+
+await onEachEngine(t, 'a token that sees no table is shown none', { schema: shop, only: ['sqlite'], tokens: [tokenFor('nothing', ['select'], { shop: ['nowhere'] })] }, async (t, { server }) => {
+  t.match(await get(server, '/shop/openapi.json', { token: 'nothing' }), { status: 200, json: { paths: {}, tags: [] } })
+  t.match((await get(server, '/openapi.json', { token: 'nothing' })).json, { 'x-databases': ['shop'] })
 })
 
 await onEachEngine(t, 'public documents show everything to everybody', { schema: shop, options: { openapi: 'public' }, tokens: [tokenFor('reader', ['select'])] }, async (t, { server, post }) => {
@@ -102,6 +107,13 @@ await onEachEngine(t, 'public documents show everything to everybody', { schema:
 await onEachEngine(t, 'documents that are turned off are not there', { schema: shop, options: { openapi: 'off' } }, async (t, { server }) => {
   isRefusal(t, await get(server, '/openapi.json'), { status: 404, code: 'NOT_FOUND', why: 'the interface' })
   isRefusal(t, await get(server, '/shop/openapi.json'), { status: 405, code: 'METHOD_NOT_ALLOWED', why: 'a table of that name could be' })
+})
+
+await onEachEngine(t, 'public documents count for the address that asks, and others for the token', { schema: shop, only: ['sqlite'], options: { openapi: 'public', rateLimit: { max: 2 } } }, async (t, { server, post }) => {
+  const statuses: number[] = []
+  for (let count = 0; count < 3; count++) statuses.push((await get(server, '/shop/openapi.json', { token: null })).status)
+  t.same(statuses, [200, 200, 429])
+  t.match(await post('orders', { verb: 'select' }), { status: 200 })
 })
 
 const namesakes = (quote: string) => ['openapi.json', 'docs'].map((table) => `create table ${quote}${table}${quote} (id int not null primary key)`)

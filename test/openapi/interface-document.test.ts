@@ -13,12 +13,14 @@ await onEachEngine(t, 'the interface is one path with the verbs as a union', { s
   t.same(Object.keys(json.paths), ['/{database}/{table}'])
   const { post } = json.paths['/{database}/{table}']
   t.match(post.parameters, [{ in: 'path', name: 'database', required: true }, { in: 'path', name: 'table', required: true }])
-  const { schema } = post.requestBody.content['application/json']
-  t.match(schema.discriminator, { propertyName: 'verb', mapping: { select: '#/components/schemas/SelectRequest', delete: '#/components/schemas/DeleteRequest' } })
+  t.same(post.requestBody.content['application/json'].schema, { $ref: '#/components/schemas/RowsRequest' })
+  const { RowsRequest: schema, RowsResponse: answers } = json.components.schemas
+  t.match(schema.discriminator, { propertyName: 'verb', mapping: { select: '#/components/schemas/RowsSelectRequest', delete: '#/components/schemas/RowsDeleteRequest' } })
+  t.equal(answers.anyOf.length, 4)
   t.equal(schema.oneOf.length, 4)
   for (const body of BodySchema.anyOf) {
     const verb = body.properties.verb.const
-    const { properties, required } = json.components.schemas[`${verb[0]?.toUpperCase()}${verb.slice(1)}Request`]
+    const { properties, required } = json.components.schemas[`Rows${verb[0]?.toUpperCase()}${verb.slice(1)}Request`]
     t.same({ fields: Object.keys(properties), required }, { fields: Object.keys(body.properties), required: body.required }, `${verb}: the schema that requests are held against`)
   }
 })
@@ -34,8 +36,27 @@ await onEachEngine(t, 'every error of the catalogue is there under its status, w
     }))
   t.same(found.sort(), [...catalogue].sort())
   t.same(json.components.schemas.ErrorResponse.properties.error.properties.code.enum, [...catalogue.keys()])
-  t.match(responses['401'].headers, { 'WWW-Authenticate': {} })
-  for (const status of ['429', '503']) t.match(responses[status].headers, { 'Retry-After': {} })
+})
+
+await onEachEngine(t, 'the headers that come with an answer are there', { schema: shop, only: ['sqlite'], options: { rateLimit: { max: 4 } } }, async (t, { server, post }) => {
+  const { json } = await get(server, '/openapi.json')
+  const { responses } = json.paths['/{database}/{table}'].post
+  const usual = ['content-type', 'content-length', 'date', 'connection']
+  const answers = [
+    await post('orders', { verb: 'select' }),
+    await post('orders', { verb: 'select' }, { token: null }),
+    await post('orders', { verb: 'select' }, { method: 'PUT' }),
+    await post('orders', { verb: 'drop' }),
+    await post('orders', { verb: 'select' }),
+    await post('orders', { verb: 'select' })
+  ]
+  t.same(answers.map(({ status }) => status), [200, 401, 405, 400, 200, 429])
+  for (const { status, headers } of answers) {
+    const described = Object.keys(responses[status].headers).map((name) => name.toLowerCase())
+    const sent = Object.keys(headers).filter((name) => !usual.includes(name) && (status === 429 || !name.startsWith('ratelimit-')))
+    t.same(sent.sort(), described.sort(), String(status))
+  }
+  t.match(responses['503'].headers, { 'Retry-After': { schema: { type: 'integer' } } })
 })
 
 await onEachEngine(t, 'the examples of errors are what is answered', { schema: shop, only: ['sqlite'], tokens: [tokenFor('reader', ['select'])] }, async (t, { server, post }) => {

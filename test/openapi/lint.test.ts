@@ -4,12 +4,31 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { writeFileSync } from 'node:fs'
-import { get } from '../support/documents.ts'
-import { onEachEngine, type Schema } from '../support/service.ts'
+import { get, tokenFor } from '../support/documents.ts'
+import { runRowQuery } from '../support/row-query.ts'
+import { onEachEngine, TOKEN, type EngineName, type Schema, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-columns.ts'
+
+/** Names that mean something in HTML, Markdown, URLs, JSON Pointers, JSON Schema, paths of Fastify or JavaScript. */
+const NAMES = ['order items', 'order-items', "it's", '"quoted"', '__proto__', '2024', '#hash?', 'a/b', 'a%2Fb', 'a~1b', 'back\\slash', '名前', '$ref', '$and', 'a*b', '.dot', ':param', '{x}', '<b>']
+/** Beyond U+FFFF: MySQL has no such names. */
+const BICYCLE = '🚲'
+const COMMENT = '</script><img src=x onerror=alert(1)> */ [x](javascript:alert(1)) ![](http://example.com/x.png) {{x}} ${x}' // eslint-disable-line no-template-curly-in-string
+
+/** A table by each of these names, with a column by each of them. */
+function oddTables (engine: EngineName): string[] {
+  const quote = engine === 'sqlite' ? '"' : '`'
+  const quoted = (name: string): string => `${quote}${name.replaceAll(quote, quote + quote)}${quote}`
+  const names = engine === 'sqlite' ? [...NAMES, BICYCLE] : NAMES
+  const comment = engine === 'sqlite' ? '' : ` comment '${COMMENT}'`
+  const members = engine === 'sqlite' ? 'text' : "enum('a b', '2', '', 'null', 'true', '\"', '*/', 'it''s', 'é')"
+  // the validator takes a property that is called $ref for a reference
+  const columns = names.filter((name) => name !== '$ref').map((name) => `${quoted(name)} varchar(10) null${comment}`).join(', ')
+  return names.map((name) => `create table ${quoted(name)} (id int not null primary key, kind ${members} not null default '2'${comment}, ${columns})${comment}`)
+}
 
 /** A shop and a column of every type. */
 const schema: Schema = (engine) => {
@@ -29,16 +48,47 @@ async function lint (file: string): Promise<unknown[]> {
   return (JSON.parse(stdout) as { problems: unknown[] }).problems
 }
 
-await onEachEngine(t, 'both documents are valid OpenAPI without errors or warnings', { schema }, async (t, { server }) => {
+/** Both documents, judged by both tools. */
+async function isValid (t: Test, { server }: Service, token?: string): Promise<void> {
   const folder = t.testdir()
   for (const path of ['/openapi.json', '/shop/openapi.json']) {
-    const { text, json } = await get(server, path)
+    const { text, json } = await get(server, path, token === undefined ? {} : { token })
     const file = join(folder, 'openapi.json')
     writeFileSync(file, text)
     t.same(await lint(file), [], path)
     const validator = new Validator()
     t.match(await validator.validate(json), { valid: true })
     t.equal(validator.version, '3.1')
+  }
+}
+
+const tokens = [tokenFor('reader', ['select']), tokenFor('writer', ['insert', 'delete'], { shop: ['orders', 'order_lines'] }), tokenFor('nothing', ['select'], { shop: ['nowhere'] })]
+
+await onEachEngine(t, 'both documents are valid OpenAPI without errors or warnings', { schema, tokens }, async (t, service) => {
+  await isValid(t, service)
+  for (const { name } of service.engine === 'sqlite' ? tokens : []) await isValid(t, service, name)
+})
+
+await onEachEngine(t, 'names and comments of any kind make valid documents, and their examples can be sent', { schema: oddTables }, async (t, service) => {
+  await isValid(t, service)
+  const { json: { paths }, text } = await get(service.server, '/shop/openapi.json')
+  t.equal(Object.keys(paths).length, service.engine === 'sqlite' ? NAMES.length + 1 : NAMES.length)
+  for (const [path, { post }] of Object.entries<any>(paths)) {
+    for (const { value } of Object.values<any>(post.requestBody.content['application/json'].examples)) {
+      const answer = await service.server.app.inject({ method: 'POST', url: `/api${path}`, headers: { authorization: `Bearer ${TOKEN}` }, payload: value })
+      t.equal(answer.statusCode, 200, `${path} ${JSON.stringify(value)}`)
+    }
+  }
+  t.notMatch(text, /<img|\]\((java|http)/, 'comments stay text')
+})
+
+await onEachEngine(t, 'what row-query openapi prints is valid too', { schema, only: ['sqlite', 'mariadb'] }, async (t, { url }) => {
+  for (const args of [[], ['shop']]) {
+    const { stdout } = await runRowQuery(t, ['openapi', ...args], { env: { ROW_QUERY_CONFIG: `${t.testdir({ 'shop.json': JSON.stringify({ databases: { shop: { url } } }) })}/shop.json` } })
+    const file = join(t.testdir(), 'printed.json')
+    writeFileSync(file, stdout)
+    t.same(await lint(file), [])
+    t.match(await new Validator().validate(JSON.parse(stdout)), { valid: true })
   }
 })
 

@@ -29,3 +29,13 @@ t.test('a name is taken with all of its endings, whatever their case, or numbere
   t.equal(names.take('Other'), 'Other2')
   t.equal(names.take('Other'), 'Other3')
 })
+
+t.test('hundreds of names that are the same here cost no more than others', async (t) => {
+  const names = createNames([])
+  const endings = ['Row', 'Insert', 'Update']
+  let asked = 0
+  const counting = { map: (each: (ending: string) => string) => endings.map((ending) => { asked++; return each(ending) }) } as unknown as string[]
+  const taken = Array.from({ length: 1000 }, () => names.take(pascalCase('名前'), counting))
+  t.equal(new Set(taken).size, 1000)
+  t.ok(asked < 10_000, `${asked} candidates`)
+})

@@ -20,8 +20,7 @@ function createCheck (document: any): (name: string, value: unknown) => unknown 
 
 for (const [name, group] of [...Object.entries<readonly TypedColumn[]>(mysqlGroups), ...Object.entries(sqliteGroups)]) {
   const only = Object.hasOwn(sqliteGroups, name) ? ['sqlite'] : (await engines()).map((engine) => engine.name)
-  // a member with a character beyond U+FFFF stands in the catalog, and so in the schema, with a ? in its place
-  const columnsFor = (engine: EngineName): TypedColumn[] => group.filter(({ only, declaration }) => (only === undefined || only === engine) && !declaration.includes('😀'))
+  const columnsFor = (engine: EngineName): TypedColumn[] => group.filter(({ only }) => only === undefined || only === engine)
   const schema = (engine: EngineName): string[] => [`create table every (id integer not null primary key, ${columnsFor(engine).map(({ declaration }, index) => `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}, `).join('')} rest int null)`]
 
   await onEachEngine(t, `values of ${name} are as their schemas say`, { only: only as EngineName[], schema }, async (t, { server, post, engine }) => {
