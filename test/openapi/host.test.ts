@@ -1,5 +1,5 @@
 /** Our route in the document of an app that has @fastify/swagger itself. */
-import swagger from '@fastify/swagger'
+import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import t, { type Test } from 'tap'
@@ -9,12 +9,12 @@ import rowQuery, { hashToken } from '../../src/index.ts'
 
 const tokens = [{ name: 'reader', sha256: hashToken('reader'), permissions: ['select' as const] }]
 
-async function createHost (t: Test, { prefixes = ['/api'], openapi = '3.1.0', withSwagger = true } = {}): Promise<FastifyInstance> {
+async function createHost (t: Test, { prefixes = ['/api'], openapi = '3.1.0', withSwagger = true, swaggerOptions = { openapi: { openapi, info: { title: 'Host', version: '2.0.0' } } } as FastifyDynamicSwaggerOptions } = {}): Promise<FastifyInstance> {
   const path = `${t.testdir()}/shop.db`
   createShop(path)
   const app = Fastify()
   t.teardown(() => app.close())
-  if (withSwagger) await app.register(swagger, { openapi: { openapi, info: { title: 'Host', version: '2.0.0' } } })
+  if (withSwagger) await app.register(swagger, swaggerOptions)
   app.get('/own', { schema: { operationId: 'own', response: { 200: { description: 'ok', type: 'string' } } } }, async () => 'own')
   for (const prefix of prefixes) await app.register(rowQuery, { prefix, databases: { shop: { url: `sqlite:${path}` } }, tokens, docs: true })
   await app.ready()
@@ -37,6 +37,13 @@ for (const openapi of ['3.1.0', '3.0.3']) {
     t.match(await new Validator().validate(structuredClone(document)), { valid: true })
   })
 }
+
+t.test('the route is in a document of Swagger 2.0 as well, which says less of it', async (t) => {
+  const app = await createHost(t, { swaggerOptions: { swagger: { info: { title: 'Host', version: '2.0.0' } } } })
+  const document = app.swagger() as any
+  t.equal(document.swagger, '2.0')
+  t.match(document.paths['/api/{database}/{table}'].post, { operationId: 'queryApiRows', responses: { 200: {}, 404: {} } })
+})
 
 t.test('an app that has the plugin twice has two operations', async (t) => {
   const app = await createHost(t, { prefixes: ['/api', '/other/v2', ''] })

@@ -76,6 +76,25 @@ await onEachEngine(t, 'a person enters a token, picks a table and sends an examp
   t.equal(await page.getByRole('alert').filter({ hasText: 'token' }).innerText(), 'The token is not valid')
 })
 
+const hostile = '<img src=http://example.com/a.png onerror=alert(1)> ![](http://example.com/b.png) [link](javascript:alert(1)) <b>not bold</b>'
+
+await onEachEngine(t, 'comments are shown as they are written, and names of any kind can be picked', {
+  schema: () => [`create table \`it's "<b>" \\ é\` (id int not null primary key, \`a<b>\` int null comment '${hostile}', \`__proto__\` int null) comment '${hostile}'`], only: ['mariadb'], options: { docs: true, openapi: 'public' }
+}, async (t, { server }: Service) => {
+  if (noBrowser !== false) return t.comment(noBrowser)
+  const { page, faults } = await visit(t, await server.app.listen({ port: 0 }))
+  await open(page, '')
+  const shown = page.locator('.opblock-description').first()
+  await shown.waitFor()
+  t.match(await shown.innerText(), '<b>not bold</b>')
+  t.match(await shown.innerText(), 'onerror=alert(1)')
+  t.equal(await page.locator('#reference img, #reference a[href^="javascript"], .opblock-description b').count(), 0)
+  t.same(await page.getByLabel('Table').locator('option').allInnerTexts(), ["it's \"<b>\" \\ é"])
+  t.same(faults, [], 'everybody may look')
+  await page.getByRole('button', { name: 'Execute' }).click()
+  t.match(await page.locator('.live-responses-table .response').first().innerText(), /401[^]*UNAUTHENTICATED/, 'and asks for rows with a token only')
+})
+
 t.test('the demo has the page, and says where', { skip: noBrowser }, async (t) => {
   const server = await serveRowQuery(t)
   const stdout = await server.printed(/"update"/)

@@ -29,6 +29,7 @@ export interface Workshop {
   /** Copies a program of test/clients/programs/ here. */
   add (program: string): void
   write (file: string, text: string): void
+  remove (file: string): void
   /** Compiles everything under `strict`: what the compiler says, empty if nothing. */
   compile (how?: { emit: boolean }): Promise<string>
   /** Runs a compiled program. */
@@ -48,6 +49,7 @@ export function createWorkshop (t: Test): Workshop {
     run: (name, command, ...args) => runProgram(folder, commandOf(name, command), args),
     add: (program) => copyFileSync(join(ROOT, 'test/clients/programs', program), join(folder, program)),
     write,
+    remove: (file) => rmSync(join(folder, file)),
     async compile ({ emit } = { emit: true }) {
       const how = emit ? { outDir: 'out' } : { noEmit: true, rootDir: '/' }
       const compilerOptions = { ...strict, ...how, noEmitOnError: true, rewriteRelativeImportExtensions: true, paths: { 'fastify-row-query': [join(ROOT, 'src/index.ts')] } }

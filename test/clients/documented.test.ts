@@ -1,0 +1,59 @@
+/** docs/clients.md as a reader follows it: its commands are run, its programs compiled and started. */
+import t from 'tap'
+import { createShop } from '../../src/demo/shop.ts'
+import { get } from '../support/documents.ts'
+import { codeBlocks, readDocument } from '../support/markdown.ts'
+import { createWorkshop } from '../support/programs.ts'
+import { runRowQuery } from '../support/row-query.ts'
+import { startService, TOKEN } from '../support/service.ts'
+
+const document = readDocument('docs/clients.md')
+const blocks = codeBlocks(document)
+const commands = blocks.filter(({ kind }) => kind === 'sh').flatMap(({ text }) => text.trim().split('\n'))
+const programs = blocks.filter(({ kind }) => kind === 'ts').map(({ text }) => text)
+
+/** What a command gives its program, of which there must be one. */
+function argumentsOf (program: string): string[] {
+  const [command = ''] = commands.filter((each) => each.startsWith(`npx ${program} `))
+  return command.split(' ').slice(2)
+}
+
+t.test('clients are generated, compiled and used as it says', async (t) => {
+  const path = `${t.testdir()}/shop.db`
+  createShop(path)
+  const url = `sqlite:${path}`
+  const { server } = await startService(t, url)
+  const address = await server.app.listen({ port: 0 })
+  const workshop = createWorkshop(t)
+
+  const [printed, types] = commands.filter((each) => each.startsWith('npx row-query ')).map((each) => each.split(' > ')[0]?.split(' ').slice(2) as string[])
+  t.same([printed, types], [['openapi', 'shop'], ['types', 'shop']])
+  const { stdout } = await runRowQuery(t, printed as string[], { env: { DATABASE_URL: url } })
+  t.same(JSON.parse(stdout), (await get(server, '/shop/openapi.json')).json)
+  workshop.write('shop.json', stdout)
+  await workshop.run('openapi-typescript', 'openapi-typescript', ...argumentsOf('openapi-typescript'))
+  await workshop.run('@hey-api/openapi-ts', 'openapi-ts', ...argumentsOf('openapi-ts'))
+  workshop.write('db.ts', (await runRowQuery(t, types as string[], { env: { DATABASE_URL: url } })).stdout)
+
+  t.equal(programs.length, 3)
+  const files = ['openapi-fetch.ts', 'hey-api.ts', 'in-process.ts']
+  const prints = ['console.log(JSON.stringify(data))', 'console.log(JSON.stringify(data))', 'console.log(JSON.stringify(orders[0]))']
+  for (const [index, program] of programs.entries()) {
+    const here = program.replace('http://127.0.0.1:3000', address).replace("type { DB } from './shop.ts'", "type { DB } from './db.ts'")
+    workshop.write(files[index] as string, `${here}\n${prints[index]}\n`)
+  }
+  t.equal(await workshop.compile({ emit: false }), '')
+
+  // the package itself is used from its source elsewhere
+  workshop.remove('in-process.ts')
+  t.equal(await workshop.compile(), '')
+  const outputs = await Promise.all(files.slice(0, 2).map((file) => workshop.start(file, { TOKEN })))
+  t.match(outputs[0], /"success":true,"data":\{"rows":\[\{"id":\d+/)
+  t.match(outputs[1], /\{"success":true,"data":\{"updated":[01]\}\}/)
+})
+
+t.test('the commands for other languages differ in their language alone', async (t) => {
+  const others = commands.filter((each) => each.startsWith('openapi-generator-cli '))
+  t.same(others.map((each) => / -g (\w+) /.exec(each)?.[1]), ['python', 'go', 'java'])
+  for (const command of others) t.match(command, /^openapi-generator-cli generate -i shop\.json .* --openapi-normalizer NORMALIZE_31SPEC=true$/)
+})
