@@ -1,6 +1,7 @@
 /** Every failure as the envelope of the contract: the one place where an error becomes an answer. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import type {} from './telemetry.ts' // declares request.rowQueryRecord
 import {
   bodyTooLarge, internal, invalidRequest, isBug, isTemporary, isTrouble, notFound, overloaded, permissionDenied, rateLimited, refusalOf, ServiceError, unauthenticated,
   unsupportedMediaType
@@ -37,13 +38,16 @@ export default fp(async function errors (app: FastifyInstance) {
 /** Answers with an error; one that nobody foresaw is logged with its stack and answered without. */
 export function sendError (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = toRefusal(error)
+  const record = request.rowQueryRecord
+  if (record != null) record.refusal = refusal
   if (isBug(refusal)) request.log.error({ requestId: request.id, err: error }, 'unexpected error')
-  else if (isTrouble(refusal)) request.log.warn({ requestId: request.id, code: refusal.code, reason: refusal.reason }, 'refused')
+  else if (isTrouble(refusal) && record?.isLogged !== true) request.log.warn({ requestId: request.id, code: refusal.code, reason: refusal.reason }, 'refused')
   if (isTemporary(refusal)) reply.header('retry-after', RETRY_AFTER)
   return reply.code(refusal.statusCode).type('application/json; charset=utf-8').send(JSON.stringify(refusalOf(refusal)))
 }
 
-function toRefusal (error: FastifyError | ServiceError): ServiceError {
+/** What a client is told of an error. */
+export function toRefusal (error: FastifyError | ServiceError): ServiceError {
   if (error instanceof ServiceError) return error
   return (fastifyErrors.get(error.code) ?? hostErrors.get(error.statusCode))?.() ?? internal()
 }

@@ -62,21 +62,41 @@ export const OptionsSchema = Type.Object({
     default: 'token',
     description: 'who may read the OpenAPI documents: a token sees what it may do, everybody sees everything, nobody'
   })),
-  docs: Type.Optional(Type.Boolean({ default: false, description: 'whether there is a page to look at the documents and try requests' }))
+  docs: Type.Optional(Type.Boolean({ default: false, description: 'whether there is a page to look at the documents and try requests' })),
+  tracing: Type.Optional(Type.Boolean({ default: true, description: 'whether OpenTelemetry, where it is set up, is given spans of each request' })),
+  serverTiming: Type.Optional(Type.Boolean({ default: false, description: 'whether answers have a Server-Timing header' })),
+  requestLog: Type.Optional(Type.Boolean({ default: false, description: 'whether each request has a line in the log' })),
+  metrics: Type.Optional(Type.Boolean({ default: false, description: 'whether requests, connections and catalogs are counted' }))
 }, closed)
 
-export const SERVER_DEFAULTS = { host: '127.0.0.1', port: 3000, prefix: '/api', logLevel: 'info' }
+export const SERVER_DEFAULTS = { host: '127.0.0.1', port: 3000, prefix: '/api', logLevel: 'info', requestLog: true, metrics: false } as const
 
-/** A configuration file: the plugin's options and what the server adds. */
-export const ConfigSchema = Type.Composite([OptionsSchema, Type.Object({
+const MetricsSchema = Type.Union([Type.Boolean(), Type.Object({
+  host: Type.Optional(Type.String({ minLength: 1, default: SERVER_DEFAULTS.host, description: 'address to listen on for metrics' })),
+  port: Type.Integer({ minimum: 0, maximum: 65_535, description: 'port for metrics alone' })
+}, closed)], { default: SERVER_DEFAULTS.metrics, description: 'true: /metrics beside the service, for tokens of every database; an object: on a port of its own, for everybody' })
+
+export const ShutdownSchema = Type.Object({
+  delay: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000, default: 0, description: 'how long /health/ready says no before the port closes, in milliseconds' })),
+  timeout: Type.Optional(Milliseconds(10_000, 'how long running requests may take to finish'))
+}, closed)
+
+/** What the server adds, or takes in another form than the plugin. */
+export const ServerSchema = Type.Object({
   host: Type.Optional(Type.String({ minLength: 1, default: SERVER_DEFAULTS.host, description: 'address to listen on; 0.0.0.0 for every one of this machine' })),
   port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, default: SERVER_DEFAULTS.port, description: '0 for any that is free' })),
   prefix: Type.Optional(Type.String({ pattern: '^(/[A-Za-z0-9._~-]+)*$', default: SERVER_DEFAULTS.prefix, description: 'a path such as /api, without a slash at its end' })),
   logLevel: Type.Optional(Type.Union(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)), {
     default: SERVER_DEFAULTS.logLevel,
     description: 'the least important log lines that are written'
-  }))
-})], closed)
+  })),
+  requestLog: Type.Optional(Type.Boolean({ default: SERVER_DEFAULTS.requestLog, description: 'whether each request has a line in the log' })),
+  metrics: Type.Optional(MetricsSchema),
+  shutdown: Type.Optional(ShutdownSchema)
+})
+
+/** A configuration file. */
+export const ConfigSchema = Type.Composite([Type.Omit(OptionsSchema, Object.keys(ServerSchema.properties) as Array<'requestLog' | 'metrics'>), ServerSchema], closed)
 
 export type RowQueryOptions = Static<typeof OptionsSchema>
 export type Config = Static<typeof ConfigSchema>

@@ -1,6 +1,7 @@
 /** The plugin: what is registered, in the order in which a request meets it. */
 import type { FastifyInstance, FastifyPluginAsync, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
+import { Registry } from 'prom-client'
 import auth from '../plugins/auth.ts'
 import body from '../plugins/body.ts'
 import docsPage from '../plugins/docs-page.ts'
@@ -8,14 +9,17 @@ import errors from '../plugins/errors.ts'
 import openapi from '../plugins/openapi.ts'
 import rateLimit from '../plugins/rate-limit.ts'
 import requestId from '../plugins/request-id.ts'
+import telemetry from '../plugins/telemetry.ts'
 import type { RowQueryOptions } from '../schemas/options.ts'
 import { resolveSettings } from './config/settings.ts'
 import type { Database } from './database.ts'
 import { execute, type ExecuteRequest } from './execute.ts'
 import { openDatabases } from './open-databases.ts'
 import { createDocuments } from './openapi/documents.ts'
+import { createReadiness } from './readiness.ts'
 import { addRoute } from './route.ts'
-import { createTokenStore } from './tokens.ts'
+import { createListeners } from './telemetry/listeners.ts'
+import { createTokenStore, type TokenStore } from './tokens.ts'
 import type { AnyDatabases, Execute } from './typed.ts'
 
 /** `encapsulate`: hooks, parsers and decorators stay ours in a host app. */
@@ -28,6 +32,12 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
   refresh (): Promise<void>
   /** A request without HTTP, once the plugin is ready. @throws ServiceError as HTTP would answer it */
   readonly execute: Execute<Databases>
+  /** Whether every database can be asked, by a look that is a second old at most and takes no longer. Never rejects. */
+  isReady (): Promise<boolean>
+  /** What the option `metrics` counts, for Prometheus; empty without it. */
+  readonly registry: Registry
+  /** Whose a token is: for routes of the app that take the same ones. */
+  readonly tokens: TokenStore
 }
 
 /**
@@ -37,15 +47,21 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
 export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (options: RowQueryOptions): RowQuery<Databases> {
   const settings = resolveSettings(options)
   const tokens = createTokenStore(settings.tokens)
+  const registry = new Registry()
   let databases: ReadonlyMap<string, Database> = new Map()
+  const readiness = createReadiness(() => databases)
 
   const plugin: FastifyPluginAsync = fp(async (app: FastifyInstance) => {
     databases = await openDatabases(settings.databases, app.log)
+    app.addHook('preClose', async () => readiness.end())
     app.addHook('onClose', async () => { await Promise.all(Array.from(databases.values(), (database) => database.close())) })
 
     app.setReplySerializer((payload) => payload as string) // answers are text already, whatever the host app's serializer
     await app.register(errors)
     await app.register(requestId)
+    const { requestLog, serverTiming } = settings
+    const listeners = createListeners(settings, { databases, registry, log: app.log })
+    if (listeners.length > 0 || serverTiming) await app.register(telemetry, { databases, listeners, requestLog, serverTiming })
     const documents = createDocuments({ databases, prefix: app.prefix })
     if (settings.docs) await app.register(docsPage)
     await app.register(auth, { tokens })
@@ -57,6 +73,9 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
 
   return {
     plugin,
+    isReady: readiness.isReady,
+    registry,
+    tokens,
     execute: (async (request: ExecuteRequest) => {
       if (databases.size === 0) throw new Error('execute() needs the plugin to be registered, and the app to be ready')
       return await execute({ databases, limits: settings.limits }, request)

@@ -3,15 +3,19 @@ import { createCatalog } from './catalog/catalog.ts'
 import { createCatalogStore } from './catalog/store.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { tableNotFound } from './errors.ts'
+import type { StatementUse } from './query/compile-query.ts'
 
 /** A configured database: its name in paths, its connection and what is known of its tables. */
 export interface Database {
   readonly name: string
   readonly dialect: Dialect
+  readonly statements: StatementUse
   /** At once where the catalog has been read. @throws TABLE_NOT_FOUND; DATABASE_UNAVAILABLE while the catalog could not be read even once */
   getTable (name: string): Table | Promise<Table>
   /** All that is known of its tables. @throws DATABASE_UNAVAILABLE while the catalog could not be read even once */
   getCatalog (): Catalog | Promise<Catalog>
+  /** The same without asking for it: undefined while it could not be read even once. */
+  latestCatalog (): Catalog | undefined
   /** Reads the catalog again now. */
   refresh (): Promise<Catalog>
   close (): Promise<void>
@@ -40,11 +44,13 @@ export function createDatabase ({ name, dialect, refreshInterval, onRefreshError
   return {
     name,
     dialect,
+    statements: { kept: 0, built: 0 },
     getTable (table) {
       const catalog = store.current()
       return catalog instanceof Promise ? catalog.then((loaded) => tableOf(loaded, table)) : tableOf(catalog, table)
     },
     getCatalog: store.current,
+    latestCatalog: store.latest,
     refresh: store.refresh,
     async close () {
       store.stop()

@@ -35,7 +35,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }
     const refusal = findVerbRefusal(grant, body.verb)
     if (refusal !== undefined) throw refusal
     reply.type('application/json; charset=utf-8')
-    return walkAgainIfMoved({ database: databases.get(params.database) as Database, table: params.table, body, limits, client: reply.raw })
+    return walkAgainIfMoved({ database: databases.get(params.database) as Database, table: params.table, body, limits, client: reply.raw, record: request.rowQueryRecord })
   })
 
   const refuseMethod = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {

@@ -1,17 +1,23 @@
 /** The service as a server of its own: the plugin in a Fastify app that is set up for nothing else. */
-import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, { LogController, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { sendError } from '../plugins/errors.ts'
+import { collectDefaultMetrics } from 'prom-client'
+import { sendError, toRefusal } from '../plugins/errors.ts'
+import health from '../plugins/health.ts'
+import metrics from '../plugins/metrics.ts'
 import { requestId } from '../plugins/request-id.ts'
 import type { RowQueryOptions } from '../schemas/options.ts'
 import { createRowQuery, type RowQuery } from './app.ts'
+import { createEnding, type Ending } from './ending.ts'
 import { invalidRequest, notFound } from './errors.ts'
 
 export interface ServerOptions {
   readonly options: RowQueryOptions
   readonly prefix: string
   readonly logLevel: string
+  /** Whether metrics are shown by an app of their own, and not beside the service. */
+  readonly metricsApart?: boolean
   /** Where log lines go; standard output if left out. */
   readonly logStream?: { write (line: string): void }
 }
@@ -19,14 +25,18 @@ export interface ServerOptions {
 export interface Server {
   readonly app: FastifyInstance
   readonly rows: RowQuery
+  readonly ending: Ending
+  /** Shows metrics and nothing else, to everybody; closed with the other one. */
+  readonly metricsApp: FastifyInstance | undefined
 }
 
 /** A table's name has at most 64 characters, each up to 12 bytes once it is percent-encoded. */
 const MAX_PARAM_LENGTH = 1024
 
 /** An app that answers nothing but the plugin's routes. @throws ConfigError */
-export async function createServer ({ options, prefix, logLevel, logStream }: ServerOptions): Promise<Server> {
+export async function createServer ({ options, prefix, logLevel, metricsApart = false, logStream }: ServerOptions): Promise<Server> {
   const rows = createRowQuery(options)
+  const answerOutside = createOutsideHandler(options.requestLog === true)
   const app = Fastify({
     logger: {
       level: logLevel,
@@ -35,20 +45,36 @@ export async function createServer ({ options, prefix, logLevel, logStream }: Se
     },
     childLoggerFactory: (logger) => logger, // one for each request would be dearer than its plan; lines carry `requestId`
     genReqId: ({ headers }) => requestId(headers),
+    logController: new LogController({ disableRequestLogging: true }), // src/telemetry/request-log.ts has one line where Fastify has two
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     http: { requireHostHeader: false }, // checked below: Node's own refusal has no body
     return503OnClosing: false, // what still comes in on an open connection is answered, and the connection closed
     frameworkErrors: answerOutside,
     clientErrorHandler: answerBrokenRequest
   })
-  answerEverything(app)
-  endConnections(app)
+  answerEverything(app, answerOutside)
+  const ending = createEnding(app)
+  await app.register(health, { isReady: async () => !ending.hasBegun && await rows.isReady() })
+  const metricsApp = options.metrics === true ? await showMetrics(app, rows, metricsApart) : undefined
   await app.register(rows.plugin, { prefix })
-  return { app, rows }
+  return { app, rows, ending, metricsApp }
+}
+
+/** On an app of their own, if so; else beside the service, for its tokens. */
+async function showMetrics (app: FastifyInstance, { registry, tokens }: RowQuery, apart: boolean): Promise<FastifyInstance | undefined> {
+  collectDefaultMetrics({ register: registry })
+  if (!apart) {
+    await app.register(metrics, { registry, tokens })
+    return undefined
+  }
+  const metricsApp = Fastify()
+  await metricsApp.register(metrics, { registry })
+  app.addHook('onClose', async () => { await metricsApp.close() })
+  return metricsApp
 }
 
 /** What Fastify or Node would answer in a form of their own gets the envelope too. */
-function answerEverything (app: FastifyInstance): void {
+function answerEverything (app: FastifyInstance, answerOutside: OutsideHandler): void {
   app.removeAllContentTypeParsers()
   app.setErrorHandler(answerOutside)
   app.setNotFoundHandler((request, reply) => answerOutside(notFound() as FastifyError, request, reply))
@@ -61,20 +87,15 @@ function answerEverything (app: FastifyInstance): void {
   })
 }
 
-/** A connection that is in use when the server closes ends with its answer: a client that would keep it open must not hold up the end. */
-function endConnections (app: FastifyInstance): void {
-  let closing = false
-  app.addHook('preClose', async () => { closing = true })
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    if (closing) reply.header('connection', 'close')
-    done()
-  })
-}
+type OutsideHandler = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void
 
-/** What never reaches the plugin's own handlers (a path that cannot be decoded, one outside the prefix) gets the same envelope. */
-function answerOutside (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  reply.header('x-request-id', request.id)
-  sendError(error, request, reply)
+/** What never reaches the plugin's own handlers (a path that cannot be decoded, one outside the prefix) gets the same envelope, and a line in the log. */
+function createOutsideHandler (isLogged: boolean): OutsideHandler {
+  return (error, request, reply) => {
+    reply.header('x-request-id', request.id)
+    sendError(error, request, reply)
+    if (isLogged) request.server.log.info({ requestId: request.id, status: reply.statusCode, code: toRefusal(error).code }, 'request')
+  }
 }
 
 /** What Node keeps with a socket: the response that is being made, and the request that is being read. */

@@ -7,6 +7,7 @@ import { createPlan } from './plan/create-plan.ts'
 import type { FilterLimits } from './plan/filter-scope.ts'
 import { compileQuery } from './query/compile-query.ts'
 import { respond } from './response/respond.ts'
+import type { RequestRecord } from './telemetry/record.ts'
 
 export interface Walk {
   readonly database: Database
@@ -15,16 +16,22 @@ export interface Walk {
   readonly limits: FilterLimits
   /** Whose going away ends the statement. */
   readonly client?: Client
+  /** Where it is noted how far it came, and when. */
+  readonly record?: RequestRecord | null | undefined
 }
 
 /** The text of the answer. @throws every refusal of the contract from 404 on */
 export async function walk (request: Walk): Promise<string | Buffer> {
-  const { database, table: name, body, limits, client } = request
+  const { database, table: name, body, limits, client, record } = request
   const found = database.getTable(name)
   const table = found instanceof Promise ? await found : found
+  record?.begin(table)
   const plan = createPlan(body, table, limits)
-  const query = compileQuery(plan, database.dialect.engine)
+  record?.planned()
+  const query = compileQuery(plan, database.dialect.engine, database.statements)
+  record?.compiled()
   const result = await database.dialect.execute(query, plan, client)
+  record?.executed(result)
   return respond(plan, result)
 }
 

@@ -4,6 +4,8 @@ import type { Catalog } from './catalog.ts'
 export interface CatalogStore {
   /** The newest catalog; waits for the first one only. @throws what loading it threw */
   current (): Catalog | Promise<Catalog>
+  /** The newest catalog, if there is one yet. */
+  latest (): Catalog | undefined
   /**
    * Reads it again now. One reading that is under way may have passed by what has changed since: who comes meanwhile
    * gets the next one, together with all the others.
@@ -46,6 +48,7 @@ export function createCatalogStore ({ load, interval, onError }: CatalogStoreOpt
 
   return {
     current: () => catalog ?? running ?? start(),
+    latest: () => catalog,
     refresh,
     stop: () => clearInterval(timer)
   }

@@ -26,13 +26,18 @@ export interface Settings {
   readonly rateLimit: { readonly max: number, readonly window: number } | undefined
   readonly openapi: 'token' | 'public' | 'off'
   readonly docs: boolean
+  readonly tracing: boolean
+  readonly serverTiming: boolean
+  readonly requestLog: boolean
+  readonly metrics: boolean
 }
 
 /** The caller's object is not changed. @throws ConfigError with every mistake at once */
 export function resolveSettings (options: unknown): Settings {
   const mistakes = findMistakes(OptionsSchema, options)
   if (mistakes.length > 0) throw new ConfigError(mistakes)
-  const { databases, tokens = [], bodyLimit = 1_048_576, limits = {}, rateLimit, openapi = 'token', docs = false } = options as RowQueryOptions
+  const given = options as RowQueryOptions
+  const { databases, tokens = [], bodyLimit = 1_048_576, limits = {}, rateLimit, openapi = 'token', docs = false } = given
   const settings: Settings = {
     databases: Object.entries(databases).flatMap(([name, database]) => toDatabase(mistakes, name, database)),
     tokens: tokens.flatMap((token, index) => collect(mistakes, `tokens.${index}.`, () => toToken(token, databases))),
@@ -40,7 +45,11 @@ export function resolveSettings (options: unknown): Settings {
     limits: { depth: limits.filterDepth ?? 32, conditions: limits.filterConditions ?? 256, values: limits.filterValues ?? 10_000 },
     rateLimit: rateLimit === undefined ? undefined : { max: rateLimit.max, window: rateLimit.window ?? 60_000 },
     openapi,
-    docs
+    docs,
+    tracing: given.tracing ?? true,
+    serverTiming: given.serverTiming ?? false,
+    requestLog: given.requestLog ?? false,
+    metrics: given.metrics ?? false
   }
   mistakes.push(...findRepeated(tokens))
   if (docs && openapi === 'off') mistakes.push('docs: shows the documents, which "openapi" turns off')

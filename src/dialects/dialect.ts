@@ -7,6 +7,8 @@ import type { Engine, Query } from '../query/builder.ts'
 export interface Result {
   /** The whole answer to a select, written as its rows arrived (src/response/row-writer.ts). */
   readonly answer: Buffer | string | undefined
+  /** Rows in that answer. */
+  readonly returned?: number
   /** Rows inserted, updated or deleted. */
   readonly changed: number
   /** The number that the database gave a new row, as digits (of no meaning where it gave none); undefined for a select. */
@@ -28,11 +30,25 @@ export interface Dialect {
   execute (query: Query, plan: Plan, client?: Client): Promise<Result>
   /** What the account may do, a line each, as the database says it. @throws ServiceError */
   privileges (): Promise<string[]>
+  /** Whether it can be asked anything: done where it can, without a place in the queue while it is busy. @throws ServiceError */
+  check? (): Promise<void>
+  /** The connections, the database's own first and then those of each replica. */
+  poolUse? (): PoolUse[]
   close (): Promise<void>
 }
 
 /** In connections, and in requests that wait for one. */
-export interface PoolUse { readonly size: number, readonly open: number, readonly idle: number, readonly waiting: number }
+export interface PoolUse {
+  readonly size: number
+  readonly open: number
+  readonly idle: number
+  readonly waiting: number
+  /** Requests that had to wait for a connection since the start, and how long they waited together, in milliseconds. */
+  readonly waits: number
+  readonly waited: number
+  /** Connections that could not be made since the start. */
+  readonly failures: number
+}
 
 /** The database does not know a table or column that the catalog has: it was changed since. Nothing ran. */
 export class SchemaMoved extends Error {

@@ -14,12 +14,17 @@ const MAX_KEPT = 100
 /** With so many there is no need yet to note which was used last. */
 const IN_NO_DANGER = MAX_KEPT / 2
 
-/** The statement of a plan. Cannot fail: what could be refused was refused before there was a plan. */
-export function compileQuery (plan: Plan, engine: Engine): Query {
+/** How many statements were there already, and how many were built. */
+export interface StatementUse { kept: number, built: number }
+
+/** The statement of a plan, counted in `use`. Cannot fail: what could be refused was refused before there was a plan. */
+export function compileQuery (plan: Plan, engine: Engine, use: StatementUse = { kept: 0, built: 0 }): Query {
   const { place, statements } = builderFor(engine, plan.table)
   const { key, parameters } = shapeOf(plan, engine, place)
   const kept = statements.get(key)
   const statement = kept ?? compileAfresh(plan, engine)
+  if (kept === undefined) use.built++
+  else use.kept++
   if (kept === undefined || statements.size > IN_NO_DANGER) keep(statements, key, statement)
   return { sql: statement.sql, pieces: statement.pieces, parameters }
 }

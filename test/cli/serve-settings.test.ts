@@ -81,7 +81,7 @@ t.test('flags win over the environment, which wins over the file', async (t) => 
   const env = { ROW_QUERY_CONFIG: 'row-query.json', HOST: 'not-used.invalid', PORT: '1', LOG_LEVEL: 'info' }
   const server = await serveRowQuery(t, { cwd, env, args: ['--config', 'flag.json', '--host', '127.0.0.1', '--port', '0'] })
   t.match(await server.post('/from-flag/shop/people', select, 'reads-all'), { status: 200 })
-  t.match(await server.printed(/request completed/), /"level":30/, 'LOG_LEVEL is not that of the file')
+  t.match(await server.printed(/"msg":"request"/), /"level":30/, 'LOG_LEVEL is not that of the file')
 
   const prefixed = await serveRowQuery(t, { cwd, env: { ...env, HOST: '127.0.0.1', PORT: '0', PATH_PREFIX: '/from-environment' } })
   t.match(await prefixed.post('/from-environment/shop/people', select, 'reads-all'), { status: 200 })

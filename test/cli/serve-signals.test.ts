@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { createTestDatabase, engines, type Engine, type TestDatabase } from '../servers/engines.ts'
 import { createProxy, type Proxy } from '../support/recorder.ts'
 import { serveRowQuery } from '../support/row-query.ts'
+import { running, until } from '../support/until.ts'
 
 const TABLE = 'create table people (id int auto_increment primary key, name varchar(20))'
 const select = { verb: 'select' }
@@ -71,7 +72,7 @@ for (const engine of await engines()) {
     const server = await serveRowQuery(t, { env: { DATABASE_URL: database.url, API_TOKEN: 'secret' } })
     await database.query('lock tables people write')
     const answer = server.post(`/api/${database.name}/people`, { verb: 'insert', data: { name: 'Ada' } }, 'secret')
-    await server.printed(/incoming request/)
+    await until('it runs', async () => (await running({ sql: database.query })).length > 0)
     const end = server.stop('SIGTERM')
     await sleep(200)
     t.equal(server.child.exitCode, null, 'it waits')

@@ -22,7 +22,11 @@ t.test('every setting that is left out has its default', async (t) => {
     limits: { depth: 32, conditions: 256, values: 10_000 },
     rateLimit: undefined,
     openapi: OptionsSchema.properties.openapi.default,
-    docs: OptionsSchema.properties.docs.default
+    docs: OptionsSchema.properties.docs.default,
+    tracing: OptionsSchema.properties.tracing.default,
+    serverTiming: OptionsSchema.properties.serverTiming.default,
+    requestLog: OptionsSchema.properties.requestLog.default,
+    metrics: OptionsSchema.properties.metrics.default
   })
   t.strictSame(defaultsOf(LimitsSchema), { filterDepth: 32, filterConditions: 256, filterValues: 10_000 })
   t.strictSame(resolveSettings({ databases: { shop: { url } }, rateLimit: { max: 1 } }).rateLimit, { max: 1, ...defaultsOf(RateLimitSchema) })
@@ -35,7 +39,11 @@ t.test('every setting that is given is used', async (t) => {
     limits: { filterDepth: 7, filterConditions: 8, filterValues: 9 },
     rateLimit: { max: 10, window: 11 },
     openapi: 'public',
-    docs: true
+    docs: true,
+    tracing: false,
+    serverTiming: true,
+    requestLog: true,
+    metrics: true
   }
   t.strictSame(resolveSettings(options), {
     databases: [{ name: 'shop', address, replicas: [{ ...server, hosts: [{ host: 'copy', port: 3306 }, { host: 'db', port: 3306 }] }], pool: { size: 1, queue: 2, wait: 3 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5 }],
@@ -44,7 +52,11 @@ t.test('every setting that is given is used', async (t) => {
     limits: { depth: 7, conditions: 8, values: 9 },
     rateLimit: { max: 10, window: 11 },
     openapi: 'public',
-    docs: true
+    docs: true,
+    tracing: false,
+    serverTiming: true,
+    requestLog: true,
+    metrics: true
   })
 })
 

@@ -34,6 +34,7 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
     chosen ??= createCommandSender(connection) ?? sendPlainCommand
     chosen(connection, command)
   }
+  const all = [primary, ...copies]
   const options: ExecutionOptions = { deadlines: createDeadlines<Stoppable>(statementTimeout, (execution) => execution.stop()), resultLimit, send }
   return {
     engine: 'mysql',
@@ -43,7 +44,13 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
       const pools = plan.verb === 'select' ? readers() : writers
       return attempt({ pools, attempts: pools.length + address.hosts.length }, { query, plan, client }, options)
     },
-    close: async () => { await Promise.all([primary, ...copies].map((pool) => pool.close())) }
+    async check () {
+      const { open, idle } = primary.use
+      // all in use: they are about to answer, or to be given up by their time limit
+      if (open === 0 || idle > 0) primary.release(await primary.acquire())
+    },
+    poolUse: () => all.map(({ use }) => use),
+    close: async () => { await Promise.all(all.map((pool) => pool.close())) }
   }
 }
 

@@ -101,7 +101,7 @@ class Execution implements Stoppable {
   #outcome (error: MysqlError | null, header: ResultSetHeader | undefined): Result | Interruption {
     if (this.#writer?.isTooLarge === true) throw resultTooLarge(this.#options.resultLimit)
     if (error !== null) return this.#interruption(error)
-    return this.#writer === undefined ? toChange(header as ResultSetHeader) : { answer: this.#writer.finish(), changed: 0, insertId: undefined }
+    return this.#writer === undefined ? toChange(header as ResultSetHeader) : { answer: this.#writer.finish(), returned: this.#writer.count, changed: 0, insertId: undefined }
   }
 
   #interruption (error: MysqlError): Interruption {

@@ -7,6 +7,8 @@ import { openSession, type Session } from './session.ts'
 export interface Opener {
   /** How many are being opened. */
   readonly opening: number
+  /** How many attempts have failed. */
+  readonly failures: number
   /** Whether the last attempt failed. */
   readonly failing: boolean
   /** As many attempts as there is a want for; one alone while they fail, and none for a moment after a failure. */
@@ -38,6 +40,7 @@ const SLOW = 500
 export function createOpener ({ address, hosts, statementTimeout, size, open, wanted, onOpen, onFail, onLost }: OpenerOptions): Opener {
   const slow = new Set<symbol>()
   let opening = 0
+  let failures = 0
   let failing = false
   let resting = false
 
@@ -45,6 +48,7 @@ export function createOpener ({ address, hosts, statementTimeout, size, open, wa
   const connect = async (tries = 1): Promise<Session> => {
     const { current: host, turn } = hosts
     return await openSession({ address, host, turn, statementTimeout }, onLost).catch((error: MysqlError) => {
+      failures++
       if (isCrowded(error) && open() > 0) throw error
       hosts.fail(host)
       if (tries >= address.hosts.length) throw error
@@ -94,6 +98,7 @@ export function createOpener ({ address, hosts, statementTimeout, size, open, wa
 
   return {
     get opening () { return opening },
+    get failures () { return failures },
     get failing () { return failing },
     grow,
     probe () { if (mayStart() && opening === 0) start() }

@@ -102,7 +102,7 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
     },
     get isUp () { return !opener.failing },
     probe: opener.probe,
-    get use () { return { size, open: stock.open, idle: stock.idle, waiting: queue.size } },
+    get use () { return { size, open: stock.open, idle: stock.idle, waiting: queue.size, waits: queue.last, waited: queue.waited, failures: opener.failures } },
     async close () {
       closed = true
       queue.refuse(() => databaseUnavailable())

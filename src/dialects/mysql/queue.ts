@@ -6,6 +6,8 @@ export interface Queue<T> {
   readonly size: number
   /** The number of who came last; numbers grow. */
   readonly last: number
+  /** How long those who do not wait any more have waited together, in milliseconds. */
+  readonly waited: number
   /** @throws OVERLOADED where too many wait already, or nothing came in time; `more`: places besides the usual ones */
   wait (more: number): Promise<T>
   /** Gives it to who came first; false where nobody waits. */
@@ -14,30 +16,34 @@ export interface Queue<T> {
   refuse (reason: () => Error, last?: number): void
 }
 
-interface Waiter<T> { readonly number: number, readonly resolve: (thing: T) => void, readonly reject: (error: Error) => void }
+interface Waiter<T> { readonly number: number, readonly since: number, readonly resolve: (thing: T) => void, readonly reject: (error: Error) => void }
 
 /** `places`: how many may wait; `patience`: for how long, in milliseconds. */
 export function createQueue<T> (places: number, patience: number): Queue<T> {
   // a Set keeps the order and forgets one in the middle as quickly as the first
   const waiters = new Set<Waiter<T>>()
-  const deadlines = createDeadlines<Waiter<T>>(patience, (waiter) => {
-    waiters.delete(waiter)
-    waiter.reject(overloaded())
-  })
   let count = 0
+  let waited = 0
 
   const take = (waiter: Waiter<T>): void => {
     waiters.delete(waiter)
     deadlines.delete(waiter)
+    waited += performance.now() - waiter.since
   }
+
+  const deadlines = createDeadlines<Waiter<T>>(patience, (waiter) => {
+    take(waiter)
+    waiter.reject(overloaded())
+  })
 
   return {
     get size () { return waiters.size },
     get last () { return count },
+    get waited () { return waited },
     wait (more) {
       if (waiters.size >= places + more) return Promise.reject(overloaded())
       return new Promise((resolve, reject) => {
-        const waiter = { number: ++count, resolve, reject }
+        const waiter = { number: ++count, since: performance.now(), resolve, reject }
         waiters.add(waiter)
         deadlines.add(waiter)
       })

@@ -67,7 +67,7 @@ function select (statement: StatementSync, parameters: SQLInputValue[], columns:
     writer.row(Object.values(row))
     if (writer.isTooLarge) throw resultTooLarge(resultLimit)
   }
-  return { answer: writer.finish(), changed: 0, insertId: undefined }
+  return { answer: writer.finish(), returned: writer.count, changed: 0, insertId: undefined }
 }
 
 function change (statement: StatementSync, parameters: SQLInputValue[]): Result {

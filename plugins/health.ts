@@ -1,0 +1,16 @@
+/** `GET /health/live` and `GET /health/ready`, for whoever starts, restarts and sends requests to the server. Nobody needs a token, and nobody learns anything. */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { databaseUnavailable } from '../src/errors.ts'
+
+const { statusCode: UNAVAILABLE } = databaseUnavailable()
+
+export default fp(async function health (app: FastifyInstance, { isReady }: { isReady: () => Promise<boolean> }) {
+  app.get('/health/live', async (_request, reply) => {
+    return reply.header('cache-control', 'no-store').type('application/json; charset=utf-8').send('{"status":"ok"}')
+  })
+  app.get('/health/ready', async (_request, reply) => {
+    reply.header('cache-control', 'no-store').type('application/json; charset=utf-8')
+    return await isReady() ? reply.send('{"status":"ok"}') : reply.code(UNAVAILABLE).send('{"status":"unavailable"}')
+  })
+}, { name: 'row-query-health' })

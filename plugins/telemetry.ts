@@ -1,0 +1,51 @@
+/** Notes of each request what there is to tell of it, and tells it at its end. Registered only where somebody listens. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Database } from '../src/database.ts'
+import { VERBS, type Verb } from '../src/grant.ts'
+import { RequestRecord, type Listener } from '../src/telemetry/record.ts'
+import { timingOf } from '../src/telemetry/server-timing.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null until a request has come to us, and where nobody looks. */
+    rowQueryRecord?: RequestRecord | null
+  }
+}
+
+export interface TelemetryOptions {
+  readonly databases: ReadonlyMap<string, Database>
+  readonly listeners: readonly Listener[]
+  readonly requestLog: boolean
+  readonly serverTiming: boolean
+}
+
+export default fp(async function telemetry (app: FastifyInstance, { databases, listeners, requestLog, serverTiming }: TelemetryOptions) {
+  app.decorateRequest('rowQueryRecord', null)
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.rowQueryRecord = new RequestRecord(requestLog)
+    done()
+  })
+  // Not onResponse: that one comes with two listeners and a closure for each request, and not at all where the client has gone.
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    // a hook of the host app may have refused before ours
+    const record = request.rowQueryRecord ?? new RequestRecord(requestLog)
+    end(record, request, reply, databases)
+    for (const listener of listeners) listener(record)
+    if (serverTiming) reply.header('server-timing', timingOf(record))
+    done()
+  })
+}, { name: 'row-query-telemetry' })
+
+/** What a stranger made up is left out: there would be no end of labels. */
+function end (record: RequestRecord, request: FastifyRequest, reply: FastifyReply, databases: ReadonlyMap<string, Database>): void {
+  record.end()
+  const { database } = request.params as { database?: string }
+  if (database !== undefined && databases.has(database)) record.database = database
+  const { verb } = (request.body ?? {}) as { verb?: unknown }
+  if (VERBS.includes(verb as Verb)) record.verb = verb as Verb
+  record.token = request.rowQueryGrant?.name ?? ''
+  record.route = request.routeOptions.url ?? ''
+  record.requestId = reply.getHeader('x-request-id') as string
+  record.status = reply.statusCode
+}

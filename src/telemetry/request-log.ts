@@ -1,0 +1,38 @@
+/** One line a request: who asked what of which table, how it ended and how long it took. Never a body, a value, SQL, a token or a client's address. */
+import type { FastifyBaseLogger } from 'fastify'
+import { isTrouble } from '../errors.ts'
+import type { Listener, RequestRecord } from './record.ts'
+
+/** Writes to a log: trouble of ours or of the database as an error, the rest as information. */
+export function createRequestLog (log: FastifyBaseLogger): Listener {
+  return (record) => {
+    const { refusal } = record
+    if (refusal !== undefined && isTrouble(refusal)) log.error(lineOf(record), 'request')
+    else log.info(lineOf(record), 'request')
+  }
+}
+
+/** Fields that say nothing are left out. */
+export function lineOf (record: RequestRecord) {
+  const { requestId, verb, database, table, token, route, status, rows, refusal, total, inDatabase } = record
+  return {
+    requestId,
+    verb: verb || undefined,
+    database: database || undefined,
+    table: table || undefined,
+    // where there is a verb it can only be one
+    route: verb === '' && route !== '' ? route : undefined,
+    token: token || undefined,
+    status,
+    code: refusal?.code,
+    reason: refusal?.reason,
+    rows,
+    ms: round(total),
+    databaseMs: inDatabase === undefined ? undefined : round(inDatabase)
+  }
+}
+
+/** To microseconds: the clock has no more. */
+export function round (milliseconds: number): number {
+  return Math.round(milliseconds * 1000) / 1000
+}

@@ -1,0 +1,76 @@
+import t from 'tap'
+import Fastify from 'fastify'
+import { createRowQuery } from '../../src/app.ts'
+import { parseMetrics, valueOf } from '../support/metrics.ts'
+import { createProxy } from '../support/recorder.ts'
+import { onEachEngine, startService, type Service } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+import { until } from '../support/until.ts'
+
+const health = async ({ server }: Pick<Service, 'server'>, path: string) => {
+  const { statusCode, payload, headers } = await server.app.inject(`/health/${path}`)
+  return { status: statusCode, text: payload, headers }
+}
+const ready = async (service: Pick<Service, 'server'>) => (await health(service, 'ready')).status === 200
+
+await onEachEngine(t, 'a server whose databases can be asked is alive and ready, and says so to everybody', { schema: shop }, async (t, service) => {
+  for (const path of ['live', 'ready']) {
+    t.match(await health(service, path), { status: 200, text: '{"status":"ok"}', headers: { 'cache-control': 'no-store', 'content-type': 'application/json; charset=utf-8' } })
+  }
+})
+
+const only = ['mariadb', 'mysql'] as const
+
+await onEachEngine(t, 'while the database is away the server is alive and not ready, without saying why', { schema: shop, only }, async (t, service) => {
+  const { proxy, url } = service
+  t.ok(await ready(service))
+  await proxy?.close()
+  await until('noticed', async () => !(await ready(service)))
+  t.match(await health(service, 'ready'), { status: 503, text: '{"status":"unavailable"}' })
+  t.match(await health(service, 'live'), { status: 200 })
+  const back = await createProxy((proxy as NonNullable<typeof proxy>).target, Number(new URL(url).port))
+  t.teardown(() => back.close())
+  await until('ready again', () => ready(service))
+})
+
+await onEachEngine(t, 'a network that drops packets makes it not ready within a bounded time', { schema: shop, only }, async (t, service) => {
+  t.ok(await ready(service))
+  const proxy = service.proxy as NonNullable<typeof service.proxy>
+  proxy.silent = true
+  await until('noticed', async () => !(await ready(service)))
+  proxy.silent = false
+  await until('ready again', () => ready(service))
+})
+
+await onEachEngine(t, 'a server that was started before its database is ready once that is there', { schema: shop, only }, async (t, { proxy, url }) => {
+  const { target } = proxy as NonNullable<typeof proxy>
+  const away = await createProxy(target)
+  await away.close()
+  const late = await startService(t, away.url)
+  t.notOk(await ready(late))
+  const back = await createProxy(target, Number(new URL(away.url).port))
+  t.teardown(() => back.close())
+  await until('ready', () => ready(late))
+  t.not(url, away.url)
+})
+
+await onEachEngine(t, 'a pool that is in use to the last connection does not make it unready, and is not waited for', { schema: shop, only, options: { metrics: true }, database: { pool: { size: 1 } } }, async (t, service) => {
+  const { sql, post } = service
+  await sql('lock tables orders write')
+  const answers = Array.from({ length: 3 }, () => post('orders', { verb: 'select' }))
+  await until('two wait for the third', async () => valueOf(parseMetrics(await service.server.rows.registry.metrics()), 'row_query_pool_waiting') === 2)
+  t.ok(await ready(service))
+  await sql('unlock tables')
+  for (const answer of answers) t.equal((await answer).status, 200)
+})
+
+t.test('an app asks for itself: not before the plugin is there, nor once it closes', async (t) => {
+  const rows = createRowQuery({ databases: { shop: { url: 'mysql://nobody@127.0.0.1:1/shop' } } })
+  t.equal(await rows.isReady(), false)
+  const app = Fastify()
+  await app.register(rows.plugin)
+  await app.ready()
+  t.equal(await rows.isReady(), false, 'its database is away')
+  await app.close()
+  t.equal(await rows.isReady(), false)
+})

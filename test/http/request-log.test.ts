@@ -1,0 +1,75 @@
+import Fastify from 'fastify'
+import t from 'tap'
+import { createRowQuery } from '../../src/app.ts'
+import { onEachEngine, startService, TOKEN } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+
+const select = { verb: 'select', columns: ['id'], filters: { status: 'new' } }
+
+/** The lines since the last call, without what pino adds. */
+function read (log: string[]): Array<Record<string, unknown>> {
+  return log.splice(0).map((line) => {
+    const { time, pid, hostname, ...rest } = JSON.parse(line)
+    return rest
+  })
+}
+
+await onEachEngine(t, 'a request has one line in the log: who asked what of which table, how it ended and how long it took', { schema: shop, options: { requestLog: true } }, async (t, { post, log }) => {
+  const { headers } = await post('customers', select)
+  const about = { level: 30, msg: 'request', database: 'shop', table: 'customers', token: 'everything' }
+  const [line, ...more] = read(log)
+  t.same(more, [])
+  t.match(line, { ...about, requestId: headers['x-request-id'], verb: 'select', status: 200, rows: 2, ms: Number, databaseMs: Number })
+  t.ok(Number(line?.['ms']) >= Number(line?.['databaseMs']) && Number(line?.['databaseMs']) > 0, JSON.stringify(line))
+  t.same(Object.keys(line as object).sort(), ['database', 'databaseMs', 'level', 'ms', 'msg', 'requestId', 'rows', 'status', 'table', 'token', 'verb'])
+
+  await post('customers', { verb: 'update', data: { note: 'x' }, filters: { id: [1, 3, 999] } }, { headers: { 'x-request-id': 'mine' } })
+  t.match(read(log), [{ ...about, requestId: 'mine', verb: 'update', status: 200, rows: 2 }])
+  await post('customers', { verb: 'insert', data: { email: 'ada@example.com', name: 'Ada' } })
+  t.match(read(log), [{ ...about, verb: 'insert', status: 409, code: 'UNIQUE_VIOLATION', rows: undefined, databaseMs: Number }])
+  await post('customers', { ...select, columns: ['secret'] })
+  t.match(read(log), [{ ...about, status: 400, code: 'COLUMN_NOT_FOUND', databaseMs: undefined }])
+})
+
+await onEachEngine(t, 'what a stranger makes up is in no line', { schema: shop, options: { requestLog: true, openapi: 'public' } }, async (t, { post, log, server }) => {
+  await post('made-up-table', select)
+  t.match(read(log), [{ verb: 'select', database: 'shop', table: undefined, status: 404, code: 'TABLE_NOT_FOUND' }])
+  await post('customers', select, { database: 'made-up-database' })
+  t.match(read(log), [{ verb: undefined, database: undefined, table: undefined, route: '/api/:database/:table', status: 404, code: 'DATABASE_NOT_FOUND' }])
+  await post('customers', { verb: 'made-up-verb' })
+  t.match(read(log), [{ verb: undefined, database: 'shop', status: 400, code: 'INVALID_BODY' }])
+  await post('customers', 'null')
+  t.match(read(log), [{ verb: undefined, status: 400, code: 'INVALID_BODY' }])
+  await post('customers', select, { token: 'made-up-token' })
+  t.match(read(log), [{ token: undefined, database: 'shop', status: 401, code: 'UNAUTHENTICATED' }])
+  await server.app.inject('/api/made-up?path')
+  await server.app.inject('/api/openapi.json?made-up')
+  const lines = read(log)
+  t.match(lines, [{ route: undefined, status: 401, code: 'UNAUTHENTICATED' }, { route: '/api/openapi.json', status: 200 }])
+  t.notMatch(JSON.stringify(lines), 'made-up')
+})
+
+await onEachEngine(t, 'trouble of the database is an error, with the name that the driver has for it, and has no second line', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+  const { post, log } = await startService(t, Object.assign(new URL(url), { port: '1' }).href, { options: { requestLog: true } })
+  log.splice(0)
+  await post('customers', select)
+  t.match(read(log), [{ level: 50, msg: 'request', database: 'shop', verb: 'select', table: undefined, status: 503, code: 'DATABASE_UNAVAILABLE', reason: 'ECONNREFUSED', databaseMs: undefined }])
+})
+
+t.test('in a host app it is off unless it is turned on, and a refusal of a hook of the host has its line too', async (t) => {
+  const options = { databases: { shop: { url: 'mysql://nobody@127.0.0.1:1/shop' } } }
+  for (const requestLog of [undefined, true]) {
+    const log: string[] = []
+    const app = Fastify({ logger: { stream: { write: (line: string) => { log.push(line) } } } })
+    t.teardown(() => app.close())
+    app.addHook('onRequest', async ({ headers }) => { if (headers['x-stop'] !== undefined) throw Object.assign(new Error('of the host'), { statusCode: 403 }) })
+    await app.register(createRowQuery({ ...options, ...(requestLog !== undefined && { requestLog }) }).plugin, { prefix: '/api' })
+    await app.ready()
+    log.splice(0)
+    await app.inject({ method: 'POST', url: '/api/shop/customers', headers: { authorization: `Bearer ${TOKEN}` } })
+    t.match(read(log).map(({ msg }) => msg), requestLog === true ? ['incoming request', 'request', 'request completed'] : ['incoming request', 'request completed'])
+    await app.inject({ method: 'POST', url: '/api/shop/customers', headers: { 'x-stop': '1', 'x-request-id': 'mine' } })
+    const [, line] = read(log)
+    if (requestLog === true) t.match(line, { level: 30, msg: 'request', requestId: 'mine', status: 403, database: 'shop', ms: Number })
+  }
+})
