@@ -22,6 +22,7 @@ interface Value { readonly metricName: string, readonly labels: Labels, readonly
 export interface DurationsMetric {
   readonly name: string
   readonly help: string
+  readonly labelNames: readonly string[]
   /** What there is at a scrape. */
   readonly read: () => Iterable<readonly [labels: Labels, durations: Durations]>
 }
@@ -30,10 +31,11 @@ export interface DurationsMetric {
  * Shows durations as a histogram. prom-client's own one hashes its labels for each observation, which takes longer than all the rest
  * of what is noted of a request (docs/operations.md has the figures); here it is asked at a scrape only.
  */
-export function showDurations (registry: Registry, { name, help, read }: DurationsMetric): void {
+export function showDurations (registry: Registry, { name, help, labelNames, read }: DurationsMetric): void {
   const metric = {
     name,
     help,
+    labelNames,
     type: 'histogram',
     aggregator: 'sum',
     get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: Array.from(read()).flatMap(([labels, durations]) => valuesOf(name, labels, durations)) }),

@@ -32,11 +32,13 @@ export function addRequestMetrics (registry: Registry): Listener {
   showDurations(registry, {
     name: 'row_query_request_duration_seconds',
     help: 'Time from the head of a request to its answer, in seconds',
+    labelNames: ['verb', 'database'],
     read: () => all().map(({ labels, total }) => [labels, total])
   })
   showDurations(registry, {
     name: 'row_query_database_duration_seconds',
     help: 'Part of it that was spent waiting for a connection and the database, of requests that sent a statement, in seconds',
+    labelNames: ['verb', 'database'],
     read: () => all().filter(({ inDatabase }) => inDatabase.sum > 0).map(({ labels, inDatabase }) => [labels, inDatabase])
   })
 
