@@ -15,6 +15,9 @@ export interface TokenStore {
   findGrant (token: string, now?: number): Grant | undefined
 }
 
+/** Characters that a token must have: shorter ones are words that somebody can guess. */
+export const MIN_TOKEN_LENGTH = 32
+
 /** SHA-256 in lower-case hex. Tokens are random and long, so one pass is enough: there is nothing to guess. */
 export function hashToken (token: string): string {
   return hash('sha256', token)

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { catalogue } from '../src/errors.ts'
 import { codeBlocks, readDocument, ROOT, tableRows } from './support/markdown.ts'
 import { serveRowQuery } from './support/row-query.ts'
+import { TOKEN } from './support/service.ts'
 import { createShell } from './support/shell.ts'
 
 const readme = readDocument('README.md')
@@ -36,7 +37,7 @@ t.test('there is a test for every command', async (t) => {
   t.same(commands.filter((command) => !command.startsWith('curl ')), [
     'npm ci && npm start',
     'npm ci && npm test',
-    'DATABASE_URL=mysql://user:password@127.0.0.1:3306/shop API_TOKEN=a-long-secret npm start',
+    'export API_TOKEN=$(openssl rand -hex 32)\nDATABASE_URL=mysql://user:password@127.0.0.1:3306/shop npm start',
     'export TOKEN=rq_...',
     [
       'npm run -s row-query -- token --name reports --permissions select --expires 2027-01-01', 'npm run -s row-query -- check',
@@ -59,9 +60,9 @@ t.test('npm start serves the demo, and the requests have the answers that are sh
 })
 
 t.test('every filter that is shown is one', async (t) => {
-  const server = await serveRowQuery(t, { env: { API_TOKEN: 'secret' } })
+  const server = await serveRowQuery(t, { env: { API_TOKEN: TOKEN } })
   const count = async (filters: unknown) => {
-    const { status, json } = await server.post('/api/demo/orders', { verb: 'select', filters }, 'secret')
+    const { status, json } = await server.post('/api/demo/orders', { verb: 'select', filters }, TOKEN)
     t.equal(status, 200, JSON.stringify(filters))
     return json.data.count
   }
@@ -74,8 +75,8 @@ t.test('every filter that is shown is one', async (t) => {
 })
 
 t.test('npm start with DATABASE_URL and API_TOKEN serves that database', async (t) => {
-  const server = await npmStart(t, checkOut(t), { DATABASE_URL: 'mysql://user:password@127.0.0.1:1/shop', API_TOKEN: 'a-long-secret' })
-  t.match(await server.post('/api/shop/orders', { verb: 'select' }, 'a-long-secret'), { status: 503 })
+  const server = await npmStart(t, checkOut(t), { DATABASE_URL: 'mysql://user:password@127.0.0.1:1/shop', API_TOKEN: TOKEN })
+  t.match(await server.post('/api/shop/orders', { verb: 'select' }, TOKEN), { status: 503 })
   t.match(await server.post('/api/shop/orders', { verb: 'select' }, 'another'), { status: 401 })
 })
 

@@ -1,8 +1,9 @@
 /** Command line, environment and configuration file -> one configuration. */
 import { readFileSync } from 'node:fs'
 import { ConfigSchema, type Config } from '../../schemas/options.ts'
-import { VERBS, type Verb } from '../grant.ts'
+import { VERBS } from '../grant.ts'
 import { createToken, hashToken } from '../tokens.ts'
+import { readApiToken } from './api-token.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
 import { ConfigError, findMistakes } from './mistakes.ts'
 
@@ -97,16 +98,11 @@ function addDatabase ({ config, mistakes, names }: Draft, url: string | undefine
 }
 
 /** The token of API_TOKEN, beside those of the file. */
-function addToken ({ config, mistakes }: Draft, { API_TOKEN: token, API_TOKEN_PERMISSIONS: list }: Environment): void {
-  const permissions = [...new Set(list?.split(',').map((permission) => permission.trim()) ?? VERBS)]
-  const known = permissions.every((permission) => VERBS.includes(permission as Verb))
-  const fit = token === undefined || /^[\x21-\x7e]+$/.test(token)
-  if (!known) mistakes.push(`API_TOKEN_PERMISSIONS: must be a list of ${VERBS.join(', ')}, separated by commas`)
-  if (!fit) mistakes.push('API_TOKEN: must be printable ASCII without spaces, not empty')
-  if (list !== undefined && token === undefined) mistakes.push('API_TOKEN_PERMISSIONS: says nothing without API_TOKEN')
+function addToken ({ config, mistakes }: Draft, { API_TOKEN: token, API_TOKEN_PERMISSIONS: permissions }: Environment): void {
+  const { entry, mistakes: found } = readApiToken(token, permissions)
+  mistakes.push(...found)
   const { tokens = [] } = config
-  if (token === undefined || !known || !Array.isArray(tokens)) return
-  config['tokens'] = [...tokens, { name: 'API_TOKEN', sha256: hashToken(token), permissions }]
+  if (entry !== undefined && Array.isArray(tokens)) config['tokens'] = [...tokens, entry]
 }
 
 /** Where no database is configured there is the demo to try. */

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { serveRowQuery, type Running } from '../support/row-query.ts'
+import { TOKEN } from '../support/service.ts'
 import { createShell } from '../support/shell.ts'
 
 const printedToken = /token {4}(rq_[\w-]{43})\n/
@@ -53,12 +54,12 @@ t.test('a second start keeps the rows and makes another token', async (t) => {
 })
 
 t.test('a token that is configured is the one that works, and is not printed', async (t) => {
-  const env = { API_TOKEN: 'a-token-of-mine' }
+  const env = { API_TOKEN: TOKEN }
   const server = await serveRowQuery(t, { env })
   const stdout = await server.printed(/"update"/)
   t.notMatch(stdout, printedToken)
   t.match(await answersOf(t, stdout, env), [{ success: true }, { success: true }, { success: true }])
-  t.notMatch((await server.stop()).stdout, 'a-token-of-mine')
+  t.notMatch((await server.stop()).stdout, TOKEN)
 })
 
 t.test('the requests are printed for the address and the path that were asked for', async (t) => {

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { hashToken } from '../../src/tokens.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { serveRowQuery } from '../support/row-query.ts'
+import { TOKEN } from '../support/service.ts'
 
 const select = { verb: 'select' }
 const insert = { verb: 'insert', data: { name: 'Ada' } }
@@ -25,26 +26,27 @@ for (const engine of await engines()) {
   t.test(`DATABASE_URL and API_TOKEN are all it takes (${engine.name})`, async (t) => {
     const database = await createTestDatabase(engine, ['create table people (id int auto_increment primary key, name varchar(20) not null)'])
     t.teardown(() => database.drop())
-    const server = await serveRowQuery(t, { env: { DATABASE_URL: database.url, API_TOKEN: 'secret' } })
-    t.match(await server.post(`/api/${database.name}/people`, insert, 'secret'), { status: 200, json: { data: { inserted: 1, id: 1 } } })
-    t.match(await server.post(`/api/${database.name}/people`, select, 'secret'), { json: { data: { rows: [{ id: 1, name: 'Ada' }], count: 1 } } })
+    const server = await serveRowQuery(t, { env: { DATABASE_URL: database.url, API_TOKEN: TOKEN } })
+    t.match(await server.post(`/api/${database.name}/people`, insert, TOKEN), { status: 200, json: { data: { inserted: 1, id: 1 } } })
+    t.match(await server.post(`/api/${database.name}/people`, select, TOKEN), { json: { data: { rows: [{ id: 1, name: 'Ada' }], count: 1 } } })
     const { stdout, stderr } = await server.stop()
     t.equal(stderr, '')
-    t.notMatch(stdout, /secret|root@|demo/)
+    t.notMatch(stdout, TOKEN)
+    t.notMatch(stdout, /root@|demo/)
   })
 }
 
 t.test('a SQLite file is served under its name', async (t) => {
   const cwd = folderWith(t, { databases: ['shop'] })
-  const server = await serveRowQuery(t, { cwd, env: { DATABASE_URL: 'sqlite:shop.db', API_TOKEN: 'secret' } })
-  t.match(await server.post('/api/shop/people', insert, 'secret'), { status: 200, json: { data: { inserted: 1 } } })
+  const server = await serveRowQuery(t, { cwd, env: { DATABASE_URL: 'sqlite:shop.db', API_TOKEN: TOKEN } })
+  t.match(await server.post('/api/shop/people', insert, TOKEN), { status: 200, json: { data: { inserted: 1 } } })
 })
 
 t.test('API_TOKEN_PERMISSIONS are the only ones that API_TOKEN has', async (t) => {
   const cwd = folderWith(t, { databases: ['shop'] })
-  const server = await serveRowQuery(t, { cwd, env: { DATABASE_URL: 'sqlite:shop.db', API_TOKEN: 'secret', API_TOKEN_PERMISSIONS: 'select, update' } })
-  t.match(await server.post('/api/shop/people', select, 'secret'), { status: 200 })
-  t.match(await server.post('/api/shop/people', insert, 'secret'), { status: 403, json: { error: { code: 'PERMISSION_DENIED' } } })
+  const server = await serveRowQuery(t, { cwd, env: { DATABASE_URL: 'sqlite:shop.db', API_TOKEN: TOKEN, API_TOKEN_PERMISSIONS: 'select, update' } })
+  t.match(await server.post('/api/shop/people', select, TOKEN), { status: 200 })
+  t.match(await server.post('/api/shop/people', insert, TOKEN), { status: 403, json: { error: { code: 'PERMISSION_DENIED' } } })
 })
 
 const config = {
@@ -68,8 +70,8 @@ t.test('a configuration file names several databases and tokens', async (t) => {
 
 t.test('DATABASE_URL and API_TOKEN come beside what the file has', async (t) => {
   const cwd = folderWith(t, { databases: ['shop', 'staff', 'third'], config })
-  const server = await serveRowQuery(t, { cwd, env: { ROW_QUERY_CONFIG: 'row-query.json', DATABASE_URL: 'sqlite:third.db', API_TOKEN: 'mine' } })
-  for (const token of ['mine', 'reads-all']) {
+  const server = await serveRowQuery(t, { cwd, env: { ROW_QUERY_CONFIG: 'row-query.json', DATABASE_URL: 'sqlite:third.db', API_TOKEN: TOKEN } })
+  for (const token of [TOKEN, 'reads-all']) {
     for (const database of ['shop', 'third']) t.match(await server.post(`/from-file/${database}/people`, select, token), { status: 200 })
   }
 })
@@ -89,7 +91,7 @@ t.test('flags win over the environment, which wins over the file', async (t) => 
 })
 
 t.test('an empty PATH_PREFIX puts the databases at the root', async (t) => {
-  const server = await serveRowQuery(t, { env: { PATH_PREFIX: '', API_TOKEN: 'mine' } })
-  t.match(await server.post('/demo/products', select, 'mine'), { status: 200 })
-  t.match(await server.post('/demo', select, 'mine'), { status: 404, json: { error: { code: 'NOT_FOUND' } } })
+  const server = await serveRowQuery(t, { env: { PATH_PREFIX: '', API_TOKEN: TOKEN } })
+  t.match(await server.post('/demo/products', select, TOKEN), { status: 200 })
+  t.match(await server.post('/demo', select, TOKEN), { status: 404, json: { error: { code: 'NOT_FOUND' } } })
 })

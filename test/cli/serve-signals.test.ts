@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { createTestDatabase, engines, type Engine, type TestDatabase } from '../servers/engines.ts'
 import { createProxy, type Proxy } from '../support/recorder.ts'
 import { serveRowQuery } from '../support/row-query.ts'
+import { TOKEN } from '../support/service.ts'
 import { running, until } from '../support/until.ts'
 
 const TABLE = 'create table people (id int auto_increment primary key, name varchar(20))'
@@ -28,8 +29,8 @@ async function createHangingProxy (t: Test, url: string): Promise<Proxy> {
 for (const engine of await engines()) {
   t.test(`SIGHUP reads the catalog again (${engine.name})`, async (t) => {
     const database = await createDatabase(t, engine)
-    const server = await serveRowQuery(t, { env: { DATABASE_URL: database.url, API_TOKEN: 'secret' } })
-    const ask = () => server.post(`/api/${database.name}/people`, select, 'secret')
+    const server = await serveRowQuery(t, { env: { DATABASE_URL: database.url, API_TOKEN: TOKEN } })
+    const ask = () => server.post(`/api/${database.name}/people`, select, TOKEN)
     await database.query(TABLE)
     t.match(await ask(), { status: 404, json: { error: { code: 'TABLE_NOT_FOUND' } } })
     server.child.kill('SIGHUP')
@@ -41,9 +42,9 @@ for (const engine of await engines()) {
     const database = await createDatabase(t, engine, [TABLE])
     const { url, close } = await createProxy(database.url)
     await close()
-    const server = await serveRowQuery(t, { env: { DATABASE_URL: url, API_TOKEN: 'secret' } })
+    const server = await serveRowQuery(t, { env: { DATABASE_URL: url, API_TOKEN: TOKEN } })
     t.match(await server.printed(/catalog could not be read/), new RegExp(`"database":"${database.name}","code":"DATABASE_UNAVAILABLE","reason":"ECONNREFUSED"`))
-    const ask = () => server.post(`/api/${database.name}/people`, select, 'secret')
+    const ask = () => server.post(`/api/${database.name}/people`, select, TOKEN)
     t.match(await ask(), { status: 503, headers: { 'retry-after': String }, json: { error: { code: 'DATABASE_UNAVAILABLE' } } })
     server.child.kill('SIGHUP')
     await server.printed(/"msg":"the catalog could not be read"}\n[^]*"msg":"the catalog could not be read"/)
@@ -58,9 +59,9 @@ for (const engine of await engines()) {
     const proxy = await createHangingProxy(t, database.url)
     const config = { databases: { shop: { url: proxy.url, statementTimeout: 500 } } }
     const cwd = t.testdir({ 'row-query.json': JSON.stringify(config) })
-    const server = await serveRowQuery(t, { cwd, env: { ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: 'secret' } })
+    const server = await serveRowQuery(t, { cwd, env: { ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: TOKEN } })
     t.match(await server.printed(/catalog could not be read/), /"code":"DATABASE_UNAVAILABLE","reason":"ETIMEDOUT"/)
-    const ask = () => server.post('/api/shop/people', select, 'secret')
+    const ask = () => server.post('/api/shop/people', select, TOKEN)
     t.match(await ask(), { status: 503 })
     proxy.statements.push = () => 0
     proxy.silent = false
@@ -69,9 +70,9 @@ for (const engine of await engines()) {
 
   t.test(`SIGTERM lets a running request finish (${engine.name})`, async (t) => {
     const database = await createDatabase(t, engine, [TABLE])
-    const server = await serveRowQuery(t, { env: { DATABASE_URL: database.url, API_TOKEN: 'secret' } })
+    const server = await serveRowQuery(t, { env: { DATABASE_URL: database.url, API_TOKEN: TOKEN } })
     await database.query('lock tables people write')
-    const answer = server.post(`/api/${database.name}/people`, { verb: 'insert', data: { name: 'Ada' } }, 'secret')
+    const answer = server.post(`/api/${database.name}/people`, { verb: 'insert', data: { name: 'Ada' } }, TOKEN)
     await until('it runs', async () => (await running({ sql: database.query })).length > 0)
     const end = server.stop('SIGTERM')
     await sleep(200)

@@ -5,6 +5,7 @@ import type { Config } from '../../schemas/options.ts'
 import { DEMO_PATH, loadConfig, type Environment, type Flags } from '../../src/config/load.ts'
 import { ConfigError } from '../../src/config/mistakes.ts'
 import { hashToken } from '../../src/tokens.ts'
+import { TOKEN } from '../support/service.ts'
 
 const all = ['select', 'insert', 'update', 'delete']
 const shop = { url: 'mysql://root@127.0.0.1/shop' }
@@ -42,7 +43,7 @@ t.test('nothing configured is the demo with a token for every verb', async (t) =
 })
 
 t.test('the demo makes no token where there is one', async (t) => {
-  t.same(load({ env: { API_TOKEN: 'mine' } }).demo, { path: DEMO_PATH, token: undefined })
+  t.same(load({ env: { API_TOKEN: TOKEN } }).demo, { path: DEMO_PATH, token: undefined })
   t.same(load({ file: { tokens: [reader] } }).demo, { path: DEMO_PATH, token: undefined })
   t.same(load({ file: { tokens: [] } }).config.tokens, [], 'nor where somebody wants none')
 })
@@ -57,13 +58,13 @@ const loaded: Array<{ what: string, from: Parameters<typeof load>[0], config: ob
   },
   {
     what: 'API_TOKEN beside those of a file',
-    from: { env: { API_TOKEN: 'mine' }, file: { databases: { shop }, tokens: [reader] } },
-    config: { databases: { shop }, tokens: [reader, { name: 'API_TOKEN', sha256: hashToken('mine'), permissions: all }] }
+    from: { env: { API_TOKEN: TOKEN }, file: { databases: { shop }, tokens: [reader] } },
+    config: { databases: { shop }, tokens: [reader, { name: 'API_TOKEN', sha256: hashToken(TOKEN), permissions: all }] }
   },
   {
     what: 'API_TOKEN_PERMISSIONS, each once',
-    from: { env: { DATABASE_URL: shop.url, API_TOKEN: 'mine', API_TOKEN_PERMISSIONS: ' select,insert, select' } },
-    config: { databases: { shop }, tokens: [{ name: 'API_TOKEN', sha256: hashToken('mine'), permissions: ['select', 'insert'] }] }
+    from: { env: { DATABASE_URL: shop.url, API_TOKEN: TOKEN, API_TOKEN_PERMISSIONS: ' select,insert, select' } },
+    config: { databases: { shop }, tokens: [{ name: 'API_TOKEN', sha256: hashToken(TOKEN), permissions: ['select', 'insert'] }] }
   },
   {
     what: 'the environment over the file',
@@ -88,7 +89,7 @@ t.test('--config wins over ROW_QUERY_CONFIG', async (t) => {
   t.same(loadConfig({ ROW_QUERY_CONFIG: join(folder, 'b.json') }, { config: join(folder, 'a.json') }).config, { databases: { shop } })
 })
 
-const SECRET = 'hunter2'
+const SECRET = 'hunter2-and-so-on-up-to-the-32-characters'
 
 const mistakes: Array<{ because: string, from: Parameters<typeof load>[0], lines: Array<string | RegExp> }> = [
   { because: 'a port that is no number', from: { flags: { port: '3e3' } }, lines: ['--port: must be a whole number from 0 to 65535 (0 for any that is free)'] },
@@ -102,6 +103,7 @@ const mistakes: Array<{ because: string, from: Parameters<typeof load>[0], lines
   { because: 'such a name in the file', from: { file: { databases: { 'my/shop': shop } } }, lines: [/^databases\.my\/shop: has a name that is not allowed \(/] },
   { because: 'a token that no header can carry', from: { env: { API_TOKEN: `${SECRET}\n` } }, lines: ['API_TOKEN: must be printable ASCII without spaces, not empty'] },
   { because: 'an empty token', from: { env: { API_TOKEN: '' } }, lines: ['API_TOKEN: must be printable ASCII without spaces, not empty'] },
+  { because: 'a token that can be guessed', from: { env: { API_TOKEN: SECRET.slice(0, 31) } }, lines: ['API_TOKEN: must have at least 32 characters, which "openssl rand -hex 32" makes at random'] },
   { because: 'an unknown permission', from: { env: { API_TOKEN: SECRET, API_TOKEN_PERMISSIONS: 'select,drop' } }, lines: ['API_TOKEN_PERMISSIONS: must be a list of select, insert, update, delete, separated by commas'] },
   { because: 'empty permissions', from: { env: { API_TOKEN: SECRET, API_TOKEN_PERMISSIONS: '' } }, lines: [/^API_TOKEN_PERMISSIONS: must be a list of/] },
   { because: 'permissions of no token', from: { env: { API_TOKEN_PERMISSIONS: 'select' } }, lines: ['API_TOKEN_PERMISSIONS: says nothing without API_TOKEN'] },
@@ -120,6 +122,6 @@ for (const { because, from, lines } of mistakes) {
     const said = mistakesOf(() => load(from))
     t.match(said, lines)
     t.equal(said.length, lines.length)
-    t.notMatch(said.join('\n'), SECRET)
+    t.notMatch(said.join('\n'), SECRET.slice(0, 7))
   })
 }

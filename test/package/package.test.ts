@@ -8,6 +8,7 @@ import { createShop } from '../../src/demo/shop.ts'
 import { codeBlocks, readDocument, ROOT } from '../support/markdown.ts'
 import { call, installedIn, installPackage } from '../support/package.ts'
 import { runRowQuery, serveRowQuery } from '../support/row-query.ts'
+import { TOKEN } from '../support/service.ts'
 
 const { version, dependencies, devDependencies } = JSON.parse(readDocument('package.json'))
 const { folder, files, remove } = await installPackage()
@@ -76,9 +77,9 @@ t.test('the apps in the README compile and run', async (t) => {
     if (kind === 'ts') t.equal(await compile('readme.ts'), '', 'as it stands there')
     const program = readFileSync(join(folder, 'readme.js'), 'utf8')
     writeFileSync(join(folder, 'readme.js'), program.replace('mysql://user:password@127.0.0.1:3306/shop', 'sqlite:shop.db').replace('port: 3000', 'port: 0'))
-    const app = await serveRowQuery(t, { cwd: folder, command: [process.execPath, 'readme.js'], env: { API_TOKEN: 'secret' } })
-    t.match(await app.post('/api/shop/orders', select, 'secret'), selected)
-    t.match(await app.post('/api/shop/orders', { verb: 'delete', filters: { id: 1 } }, 'secret'), { status: 403 })
+    const app = await serveRowQuery(t, { cwd: folder, command: [process.execPath, 'readme.js'], env: { API_TOKEN: TOKEN } })
+    t.match(await app.post('/api/shop/orders', select, TOKEN), selected)
+    t.match(await app.post('/api/shop/orders', { verb: 'delete', filters: { id: 1 } }, TOKEN), { status: 403 })
   }
 })
 
