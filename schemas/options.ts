@@ -55,6 +55,7 @@ export const OptionsSchema = Type.Object({
     description: 'a name of 1 to 64 letters, digits and _ . - to each database'
   }),
   tokens: Type.Optional(Type.Array(TokenSchema, { description: 'who may do what; without any, every request is refused' })),
+  tokensFile: Type.Optional(Type.String({ minLength: 1, description: 'path of a JSON file with a list of more such entries; a change of it counts at once' })),
   bodyLimit: Type.Optional(Type.Integer({ minimum: 1, default: 1_048_576, description: 'bytes of a request body' })),
   limits: Type.Optional(LimitsSchema),
   rateLimit: Type.Optional(RateLimitSchema),

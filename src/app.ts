@@ -20,6 +20,7 @@ import { createReadiness } from './readiness.ts'
 import { addRoute } from './route.ts'
 import { createListeners } from './telemetry/listeners.ts'
 import { createTokenStore, type TokenStore } from './tokens.ts'
+import { watchTokens, type TokenWatch } from './token-watch.ts'
 import type { AnyDatabases, Execute } from './typed.ts'
 
 /** `encapsulate`: hooks, parsers and decorators stay ours in a host app. */
@@ -28,7 +29,7 @@ const META = { name: 'fastify-row-query', fastify: '5.x', encapsulate: true }
 export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
   /** To be registered once, under any prefix. */
   readonly plugin: FastifyPluginAsync
-  /** Reads the catalog of every database again, now. */
+  /** Reads the catalog of every database again, and the token file, now. */
   refresh (): Promise<void>
   /** A request without HTTP, once the plugin is ready. @throws ServiceError as HTTP would answer it */
   readonly execute: Execute<Databases>
@@ -46,15 +47,20 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
  */
 export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (options: RowQueryOptions): RowQuery<Databases> {
   const settings = resolveSettings(options)
-  const tokens = createTokenStore(settings.tokens)
+  const tokens = createTokenStore(settings.tokens, settings.tokenFile?.tokens)
   const registry = new Registry()
   let databases: ReadonlyMap<string, Database> = new Map()
+  let tokenWatch: TokenWatch | undefined
   const readiness = createReadiness(() => databases)
 
   const plugin: FastifyPluginAsync = fp(async (app: FastifyInstance) => {
     databases = await openDatabases(settings.databases, app.log)
+    if (settings.tokenFile !== undefined) tokenWatch = watchTokens({ file: settings.tokenFile.file, log: app.log, onChange: tokens.replace })
     app.addHook('preClose', async () => readiness.end())
-    app.addHook('onClose', async () => { await Promise.all(Array.from(databases.values(), (database) => database.close())) })
+    app.addHook('onClose', async () => {
+      tokenWatch?.stop()
+      await Promise.all(Array.from(databases.values(), (database) => database.close()))
+    })
 
     app.setReplySerializer((payload) => payload as string) // answers are text already, whatever the host app's serializer
     await app.register(errors)
@@ -80,7 +86,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
       if (databases.size === 0) throw new Error('execute() needs the plugin to be registered, and the app to be ready')
       return await execute({ databases, limits: settings.limits }, request)
     }) as Execute<Databases>,
-    refresh: async () => { await Promise.all(Array.from(databases.values(), (database) => database.refresh())) }
+    refresh: async () => { await Promise.all([tokenWatch?.refresh(), ...Array.from(databases.values(), (database) => database.refresh())]) }
   }
 }
 

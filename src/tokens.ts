@@ -10,9 +10,10 @@ export interface StoredToken {
 }
 
 export interface TokenStore {
-  readonly size: number
   /** The grant of a token that is known and has not expired. */
   findGrant (token: string, now?: number): Grant | undefined
+  /** Puts other tokens in the place of those that may change. */
+  replace (changing: readonly StoredToken[]): void
 }
 
 /** Characters that a token must have: shorter ones are words that somebody can guess. */
@@ -32,14 +33,15 @@ export function createToken (): string {
  * Looks tokens up by hash. The time of a look-up depends on the hash of what was sent, which a caller cannot
  * steer towards a stored one, so it says nothing about the tokens there are.
  */
-export function createTokenStore (tokens: readonly StoredToken[]): TokenStore {
-  const byHash = new Map(tokens.map((token) => [token.sha256, token]))
+export function createTokenStore (fixed: readonly StoredToken[], changing: readonly StoredToken[] = []): TokenStore {
+  const index = (tokens: readonly StoredToken[]): ReadonlyMap<string, StoredToken> => new Map([...fixed, ...tokens].map((token) => [token.sha256, token]))
+  let byHash = index(changing)
   return {
-    size: byHash.size,
     findGrant (token, now = Date.now()) {
       const stored = byHash.get(hashToken(token))
       if (stored === undefined || (stored.expiresAt !== undefined && stored.expiresAt <= now)) return undefined
       return stored.grant
-    }
+    },
+    replace (tokens) { byHash = index(tokens) }
   }
 }

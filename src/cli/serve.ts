@@ -21,7 +21,7 @@ export async function serve (args: string[]): Promise<number> {
   const address = await listen(app, { host, port })
   if (metricsApp !== undefined && own !== undefined) app.log.info(`metrics at ${await listen(metricsApp, own, 'metrics.', app)}/metrics`)
   if (demo !== undefined) process.stdout.write(demoBanner({ address, prefix, docs: options.docs === true, ...demo }))
-  if (options.tokens === undefined || options.tokens.length === 0) process.stderr.write(NO_TOKEN_NOTICE)
+  if ((options.tokens ?? []).length === 0 && options.tokensFile === undefined) process.stderr.write(NO_TOKEN_NOTICE)
 
   process.on('SIGHUP', () => {
     rows.refresh().then(() => app.log.info('catalog read again'), () => app.log.warn('the catalog could not be read'))

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { TokenSchema, type TokenOptions } from '../../schemas/options.ts'
 import { ConfigError, findMistakes } from '../config/mistakes.ts'
-import { parseExpiry } from '../config/settings.ts'
+import { parseExpiry } from '../config/token-entries.ts'
 import { createToken, hashToken } from '../tokens.ts'
 
 /**
@@ -29,7 +29,7 @@ export async function token (args: string[]): Promise<number> {
     ...(expires !== undefined && { expires })
   }
   check(entry as TokenOptions, database, table)
-  process.stdout.write(`The token, shown only now:\n\n  ${secret}\n\nFor "tokens" in the configuration file:\n\n${JSON.stringify(entry, undefined, 2)}\n`)
+  process.stdout.write(`The token, shown only now:\n\n  ${secret}\n\nFor "tokens" in the configuration file, or the list of the token file:\n\n${JSON.stringify(entry, undefined, 2)}\n`)
   return 0
 }
 

@@ -5,7 +5,7 @@ import { VERBS } from '../grant.ts'
 import { createToken, hashToken } from '../tokens.ts'
 import { readApiToken } from './api-token.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
-import { ConfigError, findMistakes } from './mistakes.ts'
+import { ConfigError, findMistakes, placeOfSyntaxError } from './mistakes.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -26,7 +26,8 @@ export const SOURCES: ReadonlyArray<readonly [setting: string, ...sources: strin
   ['host', '--host', 'HOST'],
   ['port', '--port', 'PORT'],
   ['prefix', 'PATH_PREFIX'],
-  ['logLevel', 'LOG_LEVEL']
+  ['logLevel', 'LOG_LEVEL'],
+  ['tokensFile', 'API_TOKENS_FILE']
 ]
 
 /** What is being put together, with what went wrong so far and what a person calls each setting. */
@@ -59,14 +60,8 @@ function readConfigFile ({ config, mistakes }: Draft, given: Environment): void 
     if (isObject(content)) Object.assign(config, content)
     else mistakes.push(`${source}: ${path} does not hold a JSON object`)
   } catch (error) {
-    mistakes.push(`${source}: ${path} ${error instanceof SyntaxError ? `is not valid JSON${placeOf(error)}` : 'cannot be read'}`)
+    mistakes.push(`${source}: ${path} ${error instanceof SyntaxError ? `is not valid JSON${placeOfSyntaxError(error)}` : 'cannot be read'}`)
   }
-}
-
-/** Only the place: the rest of a parser's message quotes the file, in which there are secrets. */
-function placeOf ({ message }: SyntaxError): string {
-  const [place] = /line \d+ column \d+/.exec(message) ?? []
-  return place === undefined ? '' : `, ${place}`
 }
 
 function readSources ({ config, names }: Draft, given: Environment): void {
@@ -109,7 +104,7 @@ function addToken ({ config, mistakes }: Draft, { API_TOKEN: token, API_TOKEN_PE
 function addDemo ({ config }: Draft): Loaded['demo'] {
   if (config['databases'] !== undefined) return undefined
   Object.assign(config, { databases: { demo: { url: `sqlite:${DEMO_PATH}` } }, docs: config['docs'] ?? config['openapi'] !== 'off' })
-  if (config['tokens'] !== undefined) return { path: DEMO_PATH, token: undefined }
+  if (config['tokens'] !== undefined || config['tokensFile'] !== undefined) return { path: DEMO_PATH, token: undefined }
   const token = createToken()
   config['tokens'] = [{ name: 'demo', sha256: hashToken(token), permissions: [...VERBS] }]
   return { path: DEMO_PATH, token }

@@ -59,3 +59,9 @@ function formOf (schema: TSchema): string {
   if (schema['anyOf'] !== undefined) return (schema['anyOf'] as TSchema[]).map(formOf).join(' or ')
   return forms[schema['type'] as keyof typeof forms](schema)
 }
+
+/** Where JSON is not valid, as far as it is known. Only the place: the rest of a parser's message quotes the file, in which there are secrets. */
+export function placeOfSyntaxError ({ message }: SyntaxError): string {
+  const [place] = /line \d+ column \d+/.exec(message) ?? []
+  return place === undefined ? '' : `, ${place}`
+}

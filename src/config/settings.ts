@@ -1,12 +1,13 @@
 /** Options as somebody wrote them -> settings as the program uses them: checked whole, every default filled in. */
-import { OptionsSchema, type DatabaseOptions, type RowQueryOptions, type TokenOptions } from '../../schemas/options.ts'
+import { OptionsSchema, type DatabaseOptions, type RowQueryOptions } from '../../schemas/options.ts'
 import type { MysqlAddress } from '../dialects/mysql/options.ts'
 import type { PoolLimits } from '../dialects/mysql/pool.ts'
-import { createGrant } from '../grant.ts'
 import type { FilterLimits } from '../plan/filter-scope.ts'
 import type { StoredToken } from '../tokens.ts'
 import { parseDatabaseUrl, parseReplicaUrl, type Address } from './database-url.ts'
 import { ConfigError, findMistakes } from './mistakes.ts'
+import { readEntries } from './token-entries.ts'
+import { createTokenFile, readTokenFile, type TokenFile } from './token-file.ts'
 
 export interface DatabaseConfig {
   readonly name: string
@@ -21,6 +22,8 @@ export interface DatabaseConfig {
 export interface Settings {
   readonly databases: readonly DatabaseConfig[]
   readonly tokens: readonly StoredToken[]
+  /** Where more of them are, and those that were there at the start. */
+  readonly tokenFile: { readonly file: TokenFile, readonly tokens: readonly StoredToken[] } | undefined
   readonly bodyLimit: number
   readonly limits: FilterLimits
   readonly rateLimit: { readonly max: number, readonly window: number } | undefined
@@ -37,10 +40,11 @@ export function resolveSettings (options: unknown): Settings {
   const mistakes = findMistakes(OptionsSchema, options)
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   const given = options as RowQueryOptions
-  const { databases, tokens = [], bodyLimit = 1_048_576, limits = {}, rateLimit, openapi = 'token', docs = false } = given
+  const { databases, tokens = [], tokensFile, bodyLimit = 1_048_576, limits = {}, rateLimit, openapi = 'token', docs = false } = given
   const settings: Settings = {
     databases: Object.entries(databases).flatMap(([name, database]) => toDatabase(mistakes, name, database)),
-    tokens: tokens.flatMap((token, index) => collect(mistakes, `tokens.${index}.`, () => toToken(token, databases))),
+    tokens: readEntries(mistakes, 'tokens', tokens, databases),
+    tokenFile: tokensFile === undefined ? undefined : openTokenFile(mistakes, createTokenFile(tokensFile, { databases, tokens })),
     bodyLimit,
     limits: { depth: limits.filterDepth ?? 32, conditions: limits.filterConditions ?? 256, values: limits.filterValues ?? 10_000 },
     rateLimit: rateLimit === undefined ? undefined : { max: rateLimit.max, window: rateLimit.window ?? 60_000 },
@@ -51,19 +55,18 @@ export function resolveSettings (options: unknown): Settings {
     requestLog: given.requestLog ?? false,
     metrics: given.metrics ?? false
   }
-  mistakes.push(...findRepeated(tokens))
   if (docs && openapi === 'off') mistakes.push('docs: shows the documents, which "openapi" turns off')
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return settings
 }
 
-/** Of two entries for the same token only one could count. */
-function findRepeated (tokens: readonly TokenOptions[]): string[] {
-  const hashes = tokens.map(({ sha256 }) => sha256)
-  return hashes.flatMap((sha256, index) => {
-    const first = hashes.indexOf(sha256)
-    return first < index ? [`tokens.${index}.sha256: is the same as that of tokens.${first}`] : []
-  })
+function openTokenFile (mistakes: string[], file: TokenFile): Settings['tokenFile'] {
+  try {
+    return { file, tokens: readTokenFile(file) }
+  } catch (error) {
+    mistakes.push(...(error as ConfigError).mistakes)
+    return undefined
+  }
 }
 
 /** The value, or a line in the list of mistakes and none. */
@@ -91,26 +94,4 @@ function toDatabase (mistakes: string[], name: string, { url, replicas = [], poo
     resultLimit,
     refreshInterval
   }]
-}
-
-function toToken ({ name, sha256, permissions, databases, expires }: TokenOptions, known: RowQueryOptions['databases']): StoredToken {
-  const stranger = Object.keys(databases ?? {}).find((database) => !Object.hasOwn(known, database))
-  if (stranger !== undefined) throw new Error(`databases.${stranger}: is not configured; there are ${Object.keys(known).join(', ')}`)
-  const expiresAt = expires === undefined ? undefined : parseExpiry(expires)
-  return { sha256, grant: createGrant(name, { permissions, databases }), expiresAt }
-}
-
-const EXPIRY = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
-
-/** A day means its beginning in UTC. In milliseconds since 1970. */
-export function parseExpiry (text: string): number {
-  const time = EXPIRY.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : NaN
-  if (Number.isNaN(time)) throw new Error('expires: must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z')
-  return time
-}
-
-/** JavaScript takes February 30 for a day in March. */
-function isDay (text: string): boolean {
-  const day = new Date(text)
-  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)
 }
