@@ -1,5 +1,6 @@
 /** What the plugin takes, and what a configuration file may say. `docs/configuration.md` has the same list; a test compares them. */
 import { type Static, Type } from '@sinclair/typebox'
+import { ServerSchema } from './server.ts'
 
 const closed = { additionalProperties: false }
 const Name = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' })
@@ -48,6 +49,11 @@ export const RateLimitSchema = Type.Object({
   window: Type.Optional(Milliseconds(60_000, 'length of a window'))
 }, closed)
 
+export const FailedLoginsSchema = Type.Object({
+  max: Type.Optional(Type.Integer({ minimum: 0, default: 30, description: 'requests with a wrong token of one address in each window, after which it is refused until the window ends; 0 for any number' })),
+  window: Type.Optional(Milliseconds(60_000, 'length of a window'))
+}, closed)
+
 export const OptionsSchema = Type.Object({
   databases: Type.Record(Name, DatabaseSchema, {
     additionalProperties: false,
@@ -59,6 +65,7 @@ export const OptionsSchema = Type.Object({
   bodyLimit: Type.Optional(Type.Integer({ minimum: 1, default: 1_048_576, description: 'bytes of a request body' })),
   limits: Type.Optional(LimitsSchema),
   rateLimit: Type.Optional(RateLimitSchema),
+  failedLogins: Type.Optional(FailedLoginsSchema),
   openapi: Type.Optional(Type.Union([Type.Literal('token'), Type.Literal('public'), Type.Literal('off')], {
     default: 'token',
     description: 'who may read the OpenAPI documents: a token sees what it may do, everybody sees everything, nobody'
@@ -70,33 +77,7 @@ export const OptionsSchema = Type.Object({
   metrics: Type.Optional(Type.Boolean({ default: false, description: 'whether requests, connections and catalogs are counted' }))
 }, closed)
 
-export const SERVER_DEFAULTS = { host: '127.0.0.1', port: 3000, prefix: '/api', logLevel: 'info', requestLog: true, metrics: false } as const
-
-const MetricsSchema = Type.Union([Type.Boolean(), Type.Object({
-  host: Type.Optional(Type.String({ minLength: 1, default: SERVER_DEFAULTS.host, description: 'address to listen on for metrics' })),
-  port: Type.Integer({ minimum: 0, maximum: 65_535, description: 'port for metrics alone' })
-}, closed)], { default: SERVER_DEFAULTS.metrics, description: 'true: /metrics beside the service, for tokens of every database; an object: on a port of its own, for everybody' })
-
-export const ShutdownSchema = Type.Object({
-  delay: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000, default: 0, description: 'how long /health/ready says no before the port closes, in milliseconds' })),
-  timeout: Type.Optional(Milliseconds(10_000, 'how long running requests may take to finish'))
-}, closed)
-
-/** What the server adds, or takes in another form than the plugin. */
-export const ServerSchema = Type.Object({
-  host: Type.Optional(Type.String({ minLength: 1, default: SERVER_DEFAULTS.host, description: 'address to listen on; 0.0.0.0 for every one of this machine' })),
-  port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, default: SERVER_DEFAULTS.port, description: '0 for any that is free' })),
-  prefix: Type.Optional(Type.String({ pattern: '^(/[A-Za-z0-9._~-]+)*$', default: SERVER_DEFAULTS.prefix, description: 'a path such as /api, without a slash at its end' })),
-  logLevel: Type.Optional(Type.Union(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)), {
-    default: SERVER_DEFAULTS.logLevel,
-    description: 'the least important log lines that are written'
-  })),
-  requestLog: Type.Optional(Type.Boolean({ default: SERVER_DEFAULTS.requestLog, description: 'whether each request has a line in the log' })),
-  metrics: Type.Optional(MetricsSchema),
-  shutdown: Type.Optional(ShutdownSchema)
-})
-
-/** A configuration file. */
+/** A configuration file. Of what the server takes in another form than the plugin, its form is the one. */
 export const ConfigSchema = Type.Composite([Type.Omit(OptionsSchema, Object.keys(ServerSchema.properties) as Array<'requestLog' | 'metrics'>), ServerSchema], closed)
 
 export type RowQueryOptions = Static<typeof OptionsSchema>

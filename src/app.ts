@@ -6,6 +6,7 @@ import auth from '../plugins/auth.ts'
 import body from '../plugins/body.ts'
 import docsPage from '../plugins/docs-page.ts'
 import errors from '../plugins/errors.ts'
+import failedLogins from '../plugins/failed-logins.ts'
 import openapi from '../plugins/openapi.ts'
 import rateLimit from '../plugins/rate-limit.ts'
 import requestId from '../plugins/request-id.ts'
@@ -70,6 +71,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
     if (listeners.length > 0 || serverTiming) await app.register(telemetry, { databases, listeners, requestLog, serverTiming })
     const documents = createDocuments({ databases, prefix: app.prefix })
     if (settings.docs) await app.register(docsPage)
+    if (settings.failedLogins.max > 0) await app.register(failedLogins, settings.failedLogins)
     await app.register(auth, { tokens })
     if (settings.rateLimit !== undefined) await app.register(rateLimit, settings.rateLimit)
     if (settings.openapi !== 'off') await app.register(openapi, { documents, databases, isPublic: settings.openapi === 'public' })

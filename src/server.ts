@@ -1,7 +1,6 @@
 /** The service as a server of its own: the plugin in a Fastify app that is set up for nothing else. */
 import Fastify, { LogController, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { METHODS } from 'node:http'
 import { collectDefaultMetrics } from 'prom-client'
 import { sendError, toRefusal } from '../plugins/errors.ts'
 import health from '../plugins/health.ts'
@@ -9,6 +8,9 @@ import metrics from '../plugins/metrics.ts'
 import { requestId } from '../plugins/request-id.ts'
 import type { RowQueryOptions } from '../schemas/options.ts'
 import { createRowQuery, type RowQuery } from './app.ts'
+import { answerBrokenRequest } from './broken-request.ts'
+import { HTTP_DEFAULTS, type HttpSettings } from './config/server-settings.ts'
+import { connectionOptions, limitConnections } from './connections.ts'
 import { createEnding, type Ending } from './ending.ts'
 import { invalidRequest, notFound } from './errors.ts'
 
@@ -20,6 +22,9 @@ export interface ServerOptions {
   readonly metricsApart?: boolean
   /** Where log lines go; standard output if left out. */
   readonly logStream?: { write (line: string): void }
+  /** Proxies whose X-Forwarded-For is believed; none if left out. */
+  readonly trustProxy?: readonly string[]
+  readonly http?: HttpSettings
 }
 
 export interface Server {
@@ -34,10 +39,12 @@ export interface Server {
 const MAX_PARAM_LENGTH = 1024
 
 /** An app that answers nothing but the plugin's routes. @throws ConfigError */
-export async function createServer ({ options, prefix, logLevel, metricsApart = false, logStream }: ServerOptions): Promise<Server> {
+export async function createServer ({ options, prefix, logLevel, metricsApart = false, logStream, trustProxy = [], http = HTTP_DEFAULTS }: ServerOptions): Promise<Server> {
   const rows = createRowQuery(options)
   const answerOutside = createOutsideHandler(options.requestLog === true)
   const app = Fastify({
+    ...connectionOptions(http),
+    ...(trustProxy.length > 0 && { trustProxy: [...trustProxy] }),
     logger: {
       level: logLevel,
       serializers: { req: ({ method, url }) => ({ method, url }), res: ({ statusCode }) => ({ statusCode }) },
@@ -47,11 +54,11 @@ export async function createServer ({ options, prefix, logLevel, metricsApart = 
     genReqId: ({ headers }) => requestId(headers),
     logController: new LogController({ disableRequestLogging: true }), // src/telemetry/request-log.ts has one line where Fastify has two
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    http: { requireHostHeader: false }, // checked below: Node's own refusal has no body
     return503OnClosing: false, // what still comes in on an open connection is answered, and the connection closed
     frameworkErrors: answerOutside,
     clientErrorHandler: answerBrokenRequest
   })
+  limitConnections(app.server, http)
   answerEverything(app, answerOutside)
   const ending = createEnding(app)
   await app.register(health, { isReady: async () => !ending.hasBegun && await rows.isReady() })
@@ -95,33 +102,5 @@ function createOutsideHandler (isLogged: boolean): OutsideHandler {
     reply.header('x-request-id', request.id)
     sendError(error, request, reply)
     if (isLogged) request.server.log.info({ requestId: request.id, status: reply.statusCode, code: toRefusal(error).code }, 'request')
-  }
-}
-
-/** What Node keeps with a socket: the response that is being made, and the request that is being read. */
-interface RequestSocket extends Socket {
-  _httpMessage?: ServerResponse | null
-  parser?: { incoming: IncomingMessage | null } | null
-}
-
-/** Bytes that are not HTTP: there is no request to answer, only a socket. */
-function answerBrokenRequest (error: Error, socket: RequestSocket): void {
-  const running = socket._httpMessage
-  // A whole request before them may be running still, and change rows: this must not pass for its answer.
-  if (running?.req.complete === true || running?.writableEnded === true) {
-    running.once('close', () => { socket.destroy() })
-    return
-  }
-  // They are the body of a request that has its answer: another one would be taken for that of the next request.
-  if (running === null && socket.parser?.incoming?.complete === false) {
-    socket.destroySoon()
-    return
-  }
-  const { code, message, statusCode } = invalidRequest('it could not be parsed')
-  const body = JSON.stringify({ success: false, data: {}, error: { code, message, details: [] } })
-  if (socket.writable) {
-    socket.end(`HTTP/1.1 ${statusCode} Bad Request\r\ncontent-type: application/json; charset=utf-8\r\nx-request-id: ${requestId({})}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`)
-  } else {
-    socket.destroy(error)
   }
 }

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { createCatalog, type Table } from '../catalog/catalog.ts'
 import { loadConfig } from '../config/load.ts'
+import { splitConfig } from '../config/server-settings.ts'
 import { resolveSettings, type DatabaseConfig } from '../config/settings.ts'
 import { createShop } from '../demo/shop.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -9,7 +10,8 @@ import { openOnce, reasonOf } from './one-connection.ts'
 /** `row-query check`: whether every database answers, its tables, and what the account may do. 0 if all answer, else 1. */
 export async function check (args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { config: { type: 'string' } } })
-  const { config: { host, port, prefix, logLevel, ...options }, demo } = loadConfig(process.env, values)
+  const { config, demo } = loadConfig(process.env, values)
+  const { options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)
   let failures = 0
   for (const database of resolveSettings(options).databases) {

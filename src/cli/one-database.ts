@@ -1,9 +1,9 @@
 /** What commands that print something about one database have in common. */
 import { parseArgs } from 'node:util'
-import { SERVER_DEFAULTS } from '../../schemas/options.ts'
 import { createCatalog, type Catalog } from '../catalog/catalog.ts'
 import { loadConfig } from '../config/load.ts'
 import { ConfigError } from '../config/mistakes.ts'
+import { splitConfig } from '../config/server-settings.ts'
 import { resolveSettings, type DatabaseConfig } from '../config/settings.ts'
 import { createShop } from '../demo/shop.ts'
 import { openOnce, reasonOf } from './one-connection.ts'
@@ -20,14 +20,15 @@ interface Chosen {
 /** `[name] [--config path]`. @throws ConfigError */
 export function chooseDatabase (args: string[]): Chosen {
   const { values, positionals } = parseArgs({ args, options: { config: { type: 'string' } }, allowPositionals: true })
-  const { config: { host, port, prefix, logLevel, ...options }, demo } = loadConfig(process.env, values)
+  const { config, demo } = loadConfig(process.env, values)
+  const { server: { prefix }, options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)
   const { databases } = resolveSettings(options)
   const [name, ...others] = positionals
   const database = databases.find((each) => each.name === name)
   if (others.length > 0) throw new ConfigError([`one database at a time, not ${positionals.join(', ')}`])
   if (name !== undefined && database === undefined) throw new ConfigError([`"${name}" is not configured; there are ${namesOf(databases)}`])
-  return { databases, database, prefix: prefix ?? SERVER_DEFAULTS.prefix }
+  return { databases, database, prefix }
 }
 
 export function namesOf (databases: readonly DatabaseConfig[]): string {

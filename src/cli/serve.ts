@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import type { FastifyInstance } from 'fastify'
-import { SERVER_DEFAULTS } from '../../schemas/options.ts'
 import { loadConfig } from '../config/load.ts'
 import { ConfigError } from '../config/mistakes.ts'
+import { splitConfig } from '../config/server-settings.ts'
 import { createShop } from '../demo/shop.ts'
 import { createServer } from '../server.ts'
 import { demoBanner, NO_TOKEN_NOTICE } from './banner.ts'
@@ -12,15 +12,14 @@ import { closeOnSignal } from './shutdown.ts'
 export async function serve (args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { config: { type: 'string' }, host: { type: 'string' }, port: { type: 'string' } } })
   const { config, demo } = loadConfig(process.env, values)
-  const { host, port, prefix, logLevel, metrics, shutdown, ...options } = { ...SERVER_DEFAULTS, ...config }
-  const own = typeof metrics === 'object' ? { host: SERVER_DEFAULTS.host, ...metrics } : undefined
+  const { server: { host, port, metrics, shutdown, ...settings }, options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)
 
-  const server = await createServer({ options: { ...options, metrics: metrics !== false }, prefix, logLevel, metricsApart: own !== undefined })
+  const server = await createServer({ options, ...settings, metricsApart: metrics !== undefined })
   const { app, rows, metricsApp } = server
   const address = await listen(app, { host, port })
-  if (metricsApp !== undefined && own !== undefined) app.log.info(`metrics at ${await listen(metricsApp, own, 'metrics.', app)}/metrics`)
-  if (demo !== undefined) process.stdout.write(demoBanner({ address, prefix, docs: options.docs === true, ...demo }))
+  if (metricsApp !== undefined && metrics !== undefined) app.log.info(`metrics at ${await listen(metricsApp, metrics, 'metrics.', app)}/metrics`)
+  if (demo !== undefined) process.stdout.write(demoBanner({ address, prefix: settings.prefix, docs: options.docs === true, ...demo }))
   if ((options.tokens ?? []).length === 0 && options.tokensFile === undefined) process.stderr.write(NO_TOKEN_NOTICE)
 
   process.on('SIGHUP', () => {

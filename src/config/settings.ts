@@ -27,6 +27,7 @@ export interface Settings {
   readonly bodyLimit: number
   readonly limits: FilterLimits
   readonly rateLimit: { readonly max: number, readonly window: number } | undefined
+  readonly failedLogins: { readonly max: number, readonly window: number }
   readonly openapi: 'token' | 'public' | 'off'
   readonly docs: boolean
   readonly tracing: boolean
@@ -40,7 +41,7 @@ export function resolveSettings (options: unknown): Settings {
   const mistakes = findMistakes(OptionsSchema, options)
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   const given = options as RowQueryOptions
-  const { databases, tokens = [], tokensFile, bodyLimit = 1_048_576, limits = {}, rateLimit, openapi = 'token', docs = false } = given
+  const { databases, tokens = [], tokensFile, bodyLimit = 1_048_576, limits = {}, rateLimit, failedLogins = {}, openapi = 'token', docs = false } = given
   const settings: Settings = {
     databases: Object.entries(databases).flatMap(([name, database]) => toDatabase(mistakes, name, database)),
     tokens: readEntries(mistakes, 'tokens', tokens, databases),
@@ -48,6 +49,7 @@ export function resolveSettings (options: unknown): Settings {
     bodyLimit,
     limits: { depth: limits.filterDepth ?? 32, conditions: limits.filterConditions ?? 256, values: limits.filterValues ?? 10_000 },
     rateLimit: rateLimit === undefined ? undefined : { max: rateLimit.max, window: rateLimit.window ?? 60_000 },
+    failedLogins: { max: failedLogins.max ?? 30, window: failedLogins.window ?? 60_000 },
     openapi,
     docs,
     tracing: given.tracing ?? true,

@@ -1,7 +1,7 @@
 /** Every error of the catalogue as responses of a document: one for each status, with an example of each code. */
 import { STATUS_CODES } from 'node:http'
 import { RefusalSchema } from '../../schemas/answer.ts'
-import { catalogue, isTemporary, methodNotAllowed, rateLimited, refusalOf, unauthenticated, type ServiceError } from '../errors.ts'
+import { catalogue, isTemporary, methodNotAllowed, rateLimited, refusalOf, requestTimeout, unauthenticated, type ServiceError } from '../errors.ts'
 import { examplesByStatus } from './error-examples.ts'
 import { pascalCase } from './names.ts'
 import type { Schema } from './schema.ts'
@@ -24,6 +24,7 @@ const RETRY_AFTER = { 'Retry-After': header('integer', 'Seconds after which to t
 const headers = new Map<string, Schema>([
   [unauthenticated('').code, { 'WWW-Authenticate': header('string', 'The scheme Bearer, as RFC 6750 says.') }],
   [methodNotAllowed('').code, { Allow: header('string', 'POST') }],
+  [requestTimeout().code, RETRY_AFTER],
   [rateLimited().code, {
     ...RETRY_AFTER,
     'RateLimit-Limit': header('integer', 'Requests in a window.'),

@@ -1,8 +1,10 @@
 /** docs/configuration.md says of every setting what the schema says, and of nothing else. */
 import type { TSchema } from '@sinclair/typebox'
 import t from 'tap'
-import { ConfigSchema, ServerSchema } from '../../schemas/options.ts'
+import { ConfigSchema } from '../../schemas/options.ts'
+import { ServerSchema } from '../../schemas/server.ts'
 import { loadConfig, SOURCES } from '../../src/config/load.ts'
+import { splitConfig } from '../../src/config/server-settings.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { codeBlocks, readDocument, tableRows } from '../support/markdown.ts'
 
@@ -60,7 +62,8 @@ t.test('every variable and flag stands in the document, and no other does', asyn
 t.test('what the document shows as a file can be loaded', async (t) => {
   const [block] = codeBlocks(document).filter(({ kind }) => kind === 'json config')
   const path = `${t.testdir({ 'row-query.json': block?.text as string })}/row-query.json`
-  const { config: { host, port, prefix, logLevel, ...options }, demo } = loadConfig({}, { config: path })
+  const { config, demo } = loadConfig({}, { config: path })
+  const { server: { port }, options } = splitConfig(config)
   t.match({ port, demo }, { port: 8080, demo: undefined })
   t.match(resolveSettings(options), { databases: [{ name: 'shop' }, { name: 'crm', pool: { size: 20 } }], tokens: [{ grant: { name: 'reports' } }], rateLimit: { max: 600 } })
 })

@@ -1,6 +1,6 @@
 import type { TObject } from '@sinclair/typebox'
 import t from 'tap'
-import { DatabaseSchema, LimitsSchema, OptionsSchema, PoolSchema, RateLimitSchema, type RowQueryOptions } from '../../schemas/options.ts'
+import { DatabaseSchema, FailedLoginsSchema, LimitsSchema, OptionsSchema, PoolSchema, RateLimitSchema, type RowQueryOptions } from '../../schemas/options.ts'
 import { ConfigError } from '../../src/config/mistakes.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { parseExpiry } from '../../src/config/token-entries.ts'
@@ -23,6 +23,7 @@ t.test('every setting that is left out has its default', async (t) => {
     bodyLimit: OptionsSchema.properties.bodyLimit.default,
     limits: { depth: 32, conditions: 256, values: 10_000 },
     rateLimit: undefined,
+    failedLogins: defaultsOf(FailedLoginsSchema),
     openapi: OptionsSchema.properties.openapi.default,
     docs: OptionsSchema.properties.docs.default,
     tracing: OptionsSchema.properties.tracing.default,
@@ -40,6 +41,7 @@ t.test('every setting that is given is used', async (t) => {
     bodyLimit: 6,
     limits: { filterDepth: 7, filterConditions: 8, filterValues: 9 },
     rateLimit: { max: 10, window: 11 },
+    failedLogins: { max: 12, window: 13 },
     openapi: 'public',
     docs: true,
     tracing: false,
@@ -54,6 +56,7 @@ t.test('every setting that is given is used', async (t) => {
     bodyLimit: 6,
     limits: { depth: 7, conditions: 8, values: 9 },
     rateLimit: { max: 10, window: 11 },
+    failedLogins: { max: 12, window: 13 },
     openapi: 'public',
     docs: true,
     tracing: false,

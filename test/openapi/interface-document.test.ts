@@ -56,7 +56,7 @@ await onEachEngine(t, 'the headers that come with an answer are there', { schema
     const sent = Object.keys(headers).filter((name) => !usual.includes(name) && (status === 429 || !name.startsWith('ratelimit-')))
     t.same(sent.sort(), described.sort(), String(status))
   }
-  t.match(responses['503'].headers, { 'Retry-After': { schema: { type: 'integer' } } })
+  for (const status of ['408', '503']) t.match(responses[status].headers, { 'Retry-After': { schema: { type: 'integer' } } })
 })
 
 await onEachEngine(t, 'the examples of errors are what is answered', { schema: shop, only: ['sqlite'], tokens: [tokenFor('reader', ['select'])] }, async (t, { server, post }) => {

@@ -7,7 +7,7 @@ import type { InjectOptions } from 'fastify'
 import type { Test } from 'tap'
 import type { RowQueryOptions, TokenOptions } from '../../schemas/options.ts'
 import { VERBS } from '../../src/grant.ts'
-import { createServer, type Server } from '../../src/server.ts'
+import { createServer, type Server, type ServerOptions } from '../../src/server.ts'
 import { hashToken } from '../../src/tokens.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { createProxy, recordSqlite, type Proxy } from './recorder.ts'
@@ -53,6 +53,8 @@ export interface ServiceOptions {
   options?: Partial<RowQueryOptions>
   database?: Partial<RowQueryOptions['databases'][string]>
   tokens?: TokenOptions[]
+  /** Settings of the server. */
+  server?: Partial<ServerOptions>
 }
 
 /** Runs a test on every engine that this run has; each gets a database and a service of its own. */
@@ -104,13 +106,14 @@ function own (statements: string[]): string[] {
 }
 
 /** The service by itself on a database that is there, or is not. */
-export async function startService (t: Test, url: string, { options, database, tokens = [] }: Omit<ServiceOptions, 'schema' | 'only'> = {}) {
+export async function startService (t: Test, url: string, { options, database, tokens = [], server: settings }: Omit<ServiceOptions, 'schema' | 'only'> = {}) {
   const log: string[] = []
   const everything: TokenOptions = { name: 'everything', sha256: hashToken(TOKEN), permissions: [...VERBS] }
   const server = await createServer({
     options: { databases: { shop: { url, ...database } }, tokens: [everything, ...tokens], ...options },
     prefix: '/api',
     logLevel: 'info',
+    ...settings,
     logStream: { write: (line) => { log.push(line) } }
   })
   await server.app.ready()

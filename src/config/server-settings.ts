@@ -1,0 +1,53 @@
+/** What a configuration says to the server alone, checked and with every default; the rest are options of the plugin. */
+import { BlockList, isIPv6 } from 'node:net'
+import type { Config, RowQueryOptions } from '../../schemas/options.ts'
+import { SERVER_DEFAULTS, type HttpOptions, type ServerOptions } from '../../schemas/server.ts'
+import { ConfigError } from './mistakes.ts'
+
+export type HttpSettings = Readonly<Required<HttpOptions>>
+
+export interface ServerSettings {
+  readonly host: string
+  readonly port: number
+  readonly prefix: string
+  readonly logLevel: string
+  /** Where metrics are shown, if not beside the service. */
+  readonly metrics: { readonly host: string, readonly port: number } | undefined
+  readonly shutdown: ServerOptions['shutdown']
+  /** Proxies that are believed about whom they ask for. */
+  readonly trustProxy: readonly string[]
+  readonly http: HttpSettings
+}
+
+/** As schemas/server.ts says them; a test holds both to each other. */
+export const HTTP_DEFAULTS: HttpSettings = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 72_000,
+  answerTimeout: 60_000,
+  maxHeaderSize: 16_384,
+  maxConnections: 10_000
+}
+
+/** @throws ConfigError */
+export function splitConfig (config: Config): { server: ServerSettings, options: RowQueryOptions } {
+  const { host, port, prefix, logLevel, metrics, shutdown, trustProxy = [], http: given, ...options } = { ...SERVER_DEFAULTS, ...config }
+  const http = { ...HTTP_DEFAULTS, ...given }
+  const mistakes = trustProxy.flatMap((proxy, index) => isNetwork(proxy) ? [] : [`trustProxy.${index}: must be an address, or a network such as 10.0.0.0/8`])
+  if (http.headersTimeout >= http.requestTimeout) mistakes.push('http.headersTimeout: must be less than http.requestTimeout')
+  if (mistakes.length > 0) throw new ConfigError(mistakes)
+  const own = typeof metrics === 'object' ? { host: SERVER_DEFAULTS.host, ...metrics } : undefined
+  return { options: { ...options, metrics: metrics !== false }, server: { host, port, prefix, logLevel, metrics: own, shutdown, trustProxy, http } }
+}
+
+/** Names of networks have been told from addresses by the schema. */
+function isNetwork (text: string): boolean {
+  if (/^[a-z]{3,}/.test(text)) return true
+  const [address = '', prefix = '0'] = text.split('/')
+  try {
+    new BlockList().addSubnet(address, Number(prefix), isIPv6(address) ? 'ipv6' : 'ipv4')
+    return true
+  } catch {
+    return false
+  }
+}

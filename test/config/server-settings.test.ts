@@ -1,0 +1,30 @@
+import t from 'tap'
+import type { Config } from '../../schemas/options.ts'
+import { HttpSchema } from '../../schemas/server.ts'
+import { ConfigError } from '../../src/config/mistakes.ts'
+import { HTTP_DEFAULTS, splitConfig } from '../../src/config/server-settings.ts'
+
+const databases = { shop: { url: 'mysql://root@db/shop' } }
+const mistakesOf = (config: Partial<Config>): readonly string[] => (t.throws(() => splitConfig({ databases, ...config }), ConfigError) as ConfigError).mistakes
+
+t.test('what is the server\'s is told from what is the plugin\'s, with every default', async (t) => {
+  t.strictSame(splitConfig({ databases, bodyLimit: 5 }), {
+    options: { databases, bodyLimit: 5 },
+    server: { host: '127.0.0.1', port: 3000, prefix: '/api', logLevel: 'info', trustProxy: [], http: HTTP_DEFAULTS }
+  })
+  t.strictSame(HTTP_DEFAULTS, Object.fromEntries(Object.entries(HttpSchema.properties).map(([name, { default: fallback }]) => [name, fallback])), 'which are those of the schema')
+  const given = { host: '::', port: 1, prefix: '/rows', logLevel: 'warn', trustProxy: ['loopback'] }
+  t.strictSame(splitConfig({ databases, ...given, http: { maxConnections: 7 } }).server, { ...given, http: { ...HTTP_DEFAULTS, maxConnections: 7 } })
+})
+
+t.test('a proxy is an address or a network', async (t) => {
+  const trustProxy = ['loopback', 'uniquelocal', '10.0.0.1', '10.0.0.0/8', '::1', 'fd00::/8']
+  t.same(splitConfig({ databases, trustProxy }).server.trustProxy, trustProxy)
+  t.same(mistakesOf({ trustProxy: ['10.0.0.1', '10.0.0.256', '10.0.0.0/33', 'fd00::/129', '1:2'] }),
+    [1, 2, 3, 4].map((index) => `trustProxy.${index}: must be an address, or a network such as 10.0.0.0/8`))
+})
+
+t.test('the head of a request cannot take as long as all of it', async (t) => {
+  for (const headersTimeout of [30_000, 40_000]) t.same(mistakesOf({ http: { headersTimeout } }), ['http.headersTimeout: must be less than http.requestTimeout'])
+  t.same(splitConfig({ databases, http: { headersTimeout: 99, requestTimeout: 100 } }).server.http.headersTimeout, 99)
+})

@@ -1,0 +1,127 @@
+/** Whoever sends many wrong tokens is not listened to for a while. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import Fastify from 'fastify'
+import fastifyRateLimit from '@fastify/rate-limit'
+import t from 'tap'
+import { rowQuery } from '../../src/index.ts'
+import { tokenFor } from '../support/documents.ts'
+import { isRefusal } from '../support/refusals.ts'
+import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+
+interface From { address?: string, authorization?: string, forwarded?: string, path?: string }
+
+/** A request from an address, as a socket or a proxy tells it. */
+async function ask ({ server: { app } }: Pick<Service, 'server'>, { address = '192.0.2.1', authorization, forwarded, path = '/api/shop/customers' }: From) {
+  const response = await app.inject({
+    method: 'POST',
+    url: path,
+    remoteAddress: address,
+    headers: { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }), ...(forwarded !== undefined && { 'x-forwarded-for': forwarded }) },
+    payload: { verb: 'select', columns: ['id'], limit: 1 }
+  })
+  return { status: response.statusCode, headers: response.headers, text: response.body, json: response.json() }
+}
+
+const right = `Bearer ${TOKEN}`
+const wrong = 'Bearer wrong'
+
+async function fail (service: Pick<Service, 'server'>, times: number, from: From = {}): Promise<number[]> {
+  const statuses: number[] = []
+  for (let time = 0; time < times; time++) statuses.push((await ask(service, { authorization: wrong, ...from })).status)
+  return [...new Set(statuses)]
+}
+
+const few = { schema: shop, only: ['sqlite' as const], options: { failedLogins: { max: 3 } } }
+
+await onEachEngine(t, 'after thirty wrong tokens in a minute an address is refused, whatever it sends as a token', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+  t.same(await fail(service, 30), [401])
+  for (const authorization of [wrong, right, 'Basic abc']) {
+    const answer = await ask(service, { authorization })
+    isRefusal(t, answer, { status: 429, code: 'RATE_LIMITED', why: authorization })
+    t.match(answer.headers, { 'ratelimit-limit': '30', 'ratelimit-remaining': '0', 'ratelimit-reset': /^\d+$/, 'retry-after': /^([1-9]|[1-5]\d|60)$/ })
+    t.notOk('www-authenticate' in answer.headers)
+  }
+  t.match(await ask(service, { address: '192.0.2.2', authorization: right }), { status: 200 }, 'another address is not')
+  t.match(await ask(service, {}), { status: 401 }, 'and who sends no token is told to')
+  const warnings = service.log.map((line) => JSON.parse(line)).filter(({ level }) => level === 40)
+  t.match(warnings, [{ address: '192.0.2.1', seconds: Number, msg: /^too many failed logins/ }], 'the log says so once')
+  t.notMatch(service.log.join(''), /wrong|test-token/)
+})
+
+await onEachEngine(t, 'what is no wrong token does not count', { ...few, tokens: [tokenFor('reader', ['insert'])] }, async (t, service) => {
+  for (let time = 0; time < 5; time++) {
+    t.match(await ask(service, { authorization: right }), { status: 200 })
+    t.match(await ask(service, {}), { status: 401 }, 'no token')
+    t.match(await ask(service, { authorization: 'Bearer reader' }), { status: 403 })
+    t.match(await ask(service, { authorization: right, path: '/api/shop/nowhere' }), { status: 404 })
+  }
+  t.same(await fail(service, 3), [401])
+  t.same(await fail(service, 1), [429])
+})
+
+await onEachEngine(t, 'a wrong token counts on every path, as another scheme does', few, async (t, service) => {
+  t.same(await fail(service, 1, { path: '/api/nope' }), [401])
+  t.same(await fail(service, 1, { authorization: 'Basic abc' }), [401])
+  t.same(await fail(service, 1, { path: '/api/nope/nope' }), [401])
+  t.same(await fail(service, 1), [429])
+})
+
+await onEachEngine(t, 'when the window is over the address is listened to again', { ...few, options: { failedLogins: { max: 2, window: 300 } } }, async (t, service) => {
+  t.same(await fail(service, 2), [401])
+  t.match(await ask(service, { authorization: right }), { status: 429, headers: { 'retry-after': '1' } })
+  await sleep(320)
+  t.match(await ask(service, { authorization: right }), { status: 200 })
+  t.same(await fail(service, 2), [401])
+  t.same(await fail(service, 1), [429], 'and counted anew')
+})
+
+const networks: Array<[one: string, other: string, same: boolean]> = [
+  ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff', true],
+  ['2001:db8:1:2::1', '2001:db8:1:3::1', false],
+  ['192.0.2.1', '::ffff:192.0.2.1', true],
+  ['192.0.2.1', '192.0.2.9', false],
+  ['unix', '/run/row-query.sock', true]
+]
+
+for (const [one, other, same] of networks) {
+  await onEachEngine(t, `${one} and ${other} ${same ? 'are one' : 'are two'} of those that are counted`, few, async (t, service) => {
+    t.same(await fail(service, 3, { address: one }), [401])
+    t.equal((await ask(service, { address: other, authorization: right })).status, same ? 429 : 200)
+  })
+}
+
+await onEachEngine(t, 'behind a proxy that is trusted, those count that it asks for', { ...few, server: { trustProxy: ['10.0.0.0/8'] } }, async (t, service) => {
+  t.same(await fail(service, 3, { address: '10.0.0.1', forwarded: '203.0.113.1, 192.0.2.7' }), [401])
+  t.match(await ask(service, { address: '10.0.0.1', authorization: right, forwarded: '198.51.100.1, 192.0.2.7' }), { status: 429 }, 'what the client wrote there itself is no address')
+  t.match(await ask(service, { address: '10.0.0.1', authorization: right, forwarded: '192.0.2.8' }), { status: 200 })
+  t.match(await ask(service, { address: '192.0.2.9', authorization: right, forwarded: '192.0.2.7' }), { status: 200 }, 'another host is no proxy')
+})
+
+await onEachEngine(t, 'without a proxy that is trusted, nobody is believed about an address', few, async (t, service) => {
+  for (const forwarded of ['203.0.113.1', '203.0.113.2', '203.0.113.3']) t.same(await fail(service, 1, { forwarded }), [401])
+  t.same(await fail(service, 1, { forwarded: '203.0.113.4' }), [429])
+})
+
+await onEachEngine(t, 'failedLogins.max 0 turns it off', { ...few, options: { failedLogins: { max: 0 } } }, async (t, service) => {
+  t.same(await fail(service, 50), [401])
+})
+
+await onEachEngine(t, 'no more than five thousand addresses are remembered, the latest', { ...few, options: { failedLogins: { max: 1 } } }, async (t, service) => {
+  const address = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`
+  for (let number = 0; number <= 5000; number++) await ask(service, { address: address(number), authorization: wrong, path: '/api/x' })
+  t.match(await ask(service, { address: address(0), authorization: right }), { status: 200 })
+  t.match(await ask(service, { address: address(1), authorization: right }), { status: 429 })
+  t.match(await ask(service, { address: address(5000), authorization: right }), { status: 429 })
+})
+
+await onEachEngine(t, 'in an app that counts for itself, both count', few, async (t, { url }) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(fastifyRateLimit, { max: 1000, keyGenerator: () => 'all', allowList: () => true })
+  await app.register(rowQuery, { prefix: '/api', databases: { shop: { url } }, tokens: [tokenFor(TOKEN, ['select'])], failedLogins: { max: 2 } })
+  const service = { server: { app } } as unknown as Service
+  t.same(await fail(service, 2), [401])
+  t.same(await fail(service, 1), [429])
+  t.match(await ask(service, { address: '192.0.2.2', authorization: right }), { status: 200 })
+})
