@@ -22,6 +22,7 @@ function databaseThat (t: Test, ...ends: Array<Error | string>) {
       return { answer: end, changed: 1, insertId: '0' }
     },
     privileges: async () => [],
+    findRisks: async () => ({ risks: [], enough: [] }),
     close: async () => {}
   }
   const database = createDatabase({ name: 'shop', dialect, refreshInterval: 60_000, onRefreshError: () => {} })

@@ -7,35 +7,53 @@ import { createShop } from '../demo/shop.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { openOnce, reasonOf } from './one-connection.ts'
 
-/** `row-query check`: whether every database answers, its tables, and what the account may do. 0 if all answer, else 1. */
+/**
+ * `row-query check`: whether every database answers, its tables, what the account may do and what of it is dangerous. 0 if all
+ * answer (and with `--strict` nothing is dangerous), else 1.
+ */
 export async function check (args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { config: { type: 'string' } } })
+  const { values } = parseArgs({ args, options: { config: { type: 'string' }, strict: { type: 'boolean', default: false } } })
   const { config, demo } = loadConfig(process.env, values)
   const { options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)
+  const { databases } = resolveSettings(options)
+  const configured = databases.flatMap(({ address }) => address.engine === 'mysql' ? [address.address.database] : [])
   let failures = 0
-  for (const database of resolveSettings(options).databases) {
-    const report = await describe(database)
-    process.stdout.write(report.text)
-    if (!report.answers) failures++
+  for (const database of databases) {
+    const { answers, risks, text } = await describe(database, configured)
+    process.stdout.write(text)
+    if (!answers || (values.strict && risks > 0)) failures++
   }
   return failures === 0 ? 0 : 1
 }
 
-async function describe (config: DatabaseConfig): Promise<{ answers: boolean, text: string }> {
+interface Report {
+  readonly answers: boolean
+  /** How many things are dangerous. */
+  readonly risks: number
+  readonly text: string
+}
+
+async function describe (config: DatabaseConfig, configured: readonly string[]): Promise<Report> {
   try {
-    return { answers: true, text: await describeDatabase(config.name, await openOnce(config)) }
+    return await describeDatabase(config.name, await openOnce(config), configured)
   } catch (error) {
-    return { answers: false, text: `${config.name}: does not answer (${reasonOf(error)})\n` }
+    return { answers: false, risks: 0, text: `${config.name}: does not answer (${reasonOf(error)})\n` }
   }
 }
 
-async function describeDatabase (name: string, dialect: Dialect): Promise<string> {
+async function describeDatabase (name: string, dialect: Dialect, configured: readonly string[]): Promise<Report> {
   try {
     const { tables } = createCatalog(await dialect.introspect(), Date.now())
     const privileges = await dialect.privileges()
-    const lines = [...Array.from(tables.values(), describeTable), ...privileges.map((line) => `  account: ${line}`)]
-    return `${name}: answers, ${tables.size} tables and views\n${lines.map((line) => line + '\n').join('')}`
+    const { risks, enough } = await dialect.findRisks(configured)
+    const lines = [
+      ...Array.from(tables.values(), describeTable),
+      ...privileges.map((line) => `  account: ${line}`),
+      ...risks.map((line) => `  warning: ${line}`),
+      ...enough.map((line) => `  enough: ${line}`)
+    ]
+    return { answers: true, risks: risks.length, text: `${name}: answers, ${tables.size} tables and views\n${lines.map((line) => line + '\n').join('')}` }
   } finally {
     await dialect.close()
   }

@@ -8,7 +8,7 @@ const HELP = `row-query: read and change rows of MySQL tables through one HTTP e
   row-query serve [--config row-query.json] [--host 127.0.0.1] [--port 3000]
   row-query token --name reports --permissions select[,insert,update,delete]
                   [--database shop] [--table orders] [--expires 2027-01-01]
-  row-query check [--config row-query.json]
+  row-query check [--config row-query.json] [--strict]
   row-query openapi [shop] [--config row-query.json]   the OpenAPI document of the interface, or of a database
   row-query types [shop] [--config row-query.json]     TypeScript interfaces of a database's tables
 

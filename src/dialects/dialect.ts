@@ -30,12 +30,17 @@ export interface Dialect {
   execute (query: Query, plan: Plan, client?: Client): Promise<Result>
   /** What the account may do, a line each, as the database says it. @throws ServiceError */
   privileges (): Promise<string[]>
+  /** What is dangerous about how the database is used. `configured`: the databases that the service has. @throws ServiceError */
+  findRisks (configured: readonly string[]): Promise<Risks>
   /** Whether it can be asked anything: done where it can, without a place in the queue while it is busy. @throws ServiceError */
   check? (): Promise<void>
   /** The connections, the database's own first and then those of each replica. */
   poolUse? (): PoolUse[]
   close (): Promise<void>
 }
+
+/** For a person, a line each; and the statements that grant what would be enough, where the account may do more. */
+export interface Risks { readonly risks: readonly string[], readonly enough: readonly string[] }
 
 /** In connections, and in requests that wait for one. */
 export interface PoolUse {

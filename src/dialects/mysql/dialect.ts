@@ -1,5 +1,6 @@
 /** MySQL, MariaDB and what speaks their protocol, by mysql2. */
 import type { Dialect } from '../dialect.ts'
+import { findAccountRisks } from './account-risks.ts'
 import { attempt } from './attempts.ts'
 import { toConnectError, type MysqlError } from './errors.ts'
 import { createDeadlines } from './deadlines.ts'
@@ -40,6 +41,7 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
     engine: 'mysql',
     introspect: () => withSession(primary, statementTimeout, introspectMysql),
     privileges: () => withSession(primary, statementTimeout, async (asked) => (await asked('show grants')).map(([grant]) => withoutSecrets(grant as string))),
+    findRisks: (configured) => withSession(primary, statementTimeout, (asked) => findAccountRisks(asked, address, configured)),
     execute (query, plan, client) {
       const pools = plan.verb === 'select' ? readers() : writers
       return attempt({ pools, attempts: pools.length + address.hosts.length }, { query, plan, client }, options)

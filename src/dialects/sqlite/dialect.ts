@@ -5,6 +5,7 @@ import { resultTooLarge, ServiceError } from '../../errors.ts'
 import { RowWriter } from '../../response/row-writer.ts'
 import type { Dialect, Result } from '../dialect.ts'
 import { toReadError, toServiceError } from './errors.ts'
+import { findFileRisks } from './file-risks.ts'
 import { introspectSqlite } from './introspect.ts'
 
 /** How long a statement waits for another process's lock, in milliseconds. */
@@ -44,6 +45,7 @@ export async function openSqlite ({ path, resultLimit }: SqliteSettings): Promis
       }
     },
     privileges: async () => ['reads and writes the file'],
+    findRisks: async () => findFileRisks(path),
     close: async () => database.close()
   }
 }
