@@ -26,6 +26,12 @@ export const ShutdownSchema = Type.Object({
   timeout: Type.Optional(Milliseconds(10_000, 'how long running requests may take to finish'))
 }, closed)
 
+export const HttpsSchema = Type.Object({
+  cert: Type.String({ minLength: 1, description: 'path of the certificate in PEM form, with those between it and its authority behind it' }),
+  key: Type.String({ minLength: 1, description: 'path of its private key in PEM form' }),
+  ca: Type.Optional(Type.String({ minLength: 1, description: 'path of the certificate of an authority that clients need a certificate of' }))
+}, { ...closed, description: 'TLS of our own, 1.2 or later; read again on SIGHUP' })
+
 /** Patterns leave to src/config/server-settings.ts whether an address is one. */
 export const ServerSchema = Type.Object({
   host: Type.Optional(Type.String({ minLength: 1, default: SERVER_DEFAULTS.host, description: 'address to listen on; 0.0.0.0 for every one of this machine' })),
@@ -41,8 +47,10 @@ export const ServerSchema = Type.Object({
   trustProxy: Type.Optional(Type.Array(Type.String({ pattern: '^(loopback|linklocal|uniquelocal|[0-9A-Fa-f:.]+(/[0-9]{1,3})?)$' }), {
     description: 'addresses or networks of proxies, such as 10.0.0.0/8 or loopback, whose X-Forwarded-For is believed'
   })),
-  http: Type.Optional(HttpSchema)
+  http: Type.Optional(HttpSchema),
+  https: Type.Optional(HttpsSchema)
 }, closed)
 
+export type HttpsOptions = Static<typeof HttpsSchema>
 export type HttpOptions = Static<typeof HttpSchema>
 export type ServerOptions = Static<typeof ServerSchema>

@@ -1,13 +1,14 @@
 /** How long a client may take, and how much it may ask of a connection. */
 import type { Server, ServerOptions, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { TlsOptions } from 'node:tls'
 import type { HttpSettings } from './config/server-settings.ts'
 
 /** How often connections are held to their time, in milliseconds: Node's own half a minute would be longer than the time itself. */
 const CHECK_INTERVAL = 1000
 
-/** For the making of a Fastify app. `http` goes to Node's server. */
-export function connectionOptions ({ headersTimeout, requestTimeout, keepAliveTimeout, answerTimeout, maxHeaderSize }: HttpSettings) {
+/** For the making of a Fastify app. `http` and `https` go to Node's server. */
+export function connectionOptions ({ headersTimeout, requestTimeout, keepAliveTimeout, answerTimeout, maxHeaderSize }: HttpSettings, tls?: TlsOptions) {
   const http: ServerOptions = {
     requireHostHeader: false, // checked by us: Node's own refusal has no body
     headersTimeout,
@@ -15,7 +16,8 @@ export function connectionOptions ({ headersTimeout, requestTimeout, keepAliveTi
     maxHeaderSize,
     connectionsCheckingInterval: CHECK_INTERVAL
   }
-  return { http, requestTimeout, keepAliveTimeout, connectionTimeout: answerTimeout }
+  const https = tls === undefined ? null : { ...http, ...tls, handshakeTimeout: headersTimeout }
+  return { http, https, requestTimeout, keepAliveTimeout, connectionTimeout: answerTimeout }
 }
 
 /** What the making of an app has no option for. */

@@ -7,8 +7,10 @@ import health from '../plugins/health.ts'
 import metrics from '../plugins/metrics.ts'
 import { requestId } from '../plugins/request-id.ts'
 import type { RowQueryOptions } from '../schemas/options.ts'
+import type { HttpsOptions } from '../schemas/server.ts'
 import { createRowQuery, type RowQuery } from './app.ts'
 import { answerBrokenRequest } from './broken-request.ts'
+import { readCertificate, reloadCertificate } from './certificate.ts'
 import { HTTP_DEFAULTS, type HttpSettings } from './config/server-settings.ts'
 import { connectionOptions, limitConnections } from './connections.ts'
 import { createEnding, type Ending } from './ending.ts'
@@ -25,6 +27,8 @@ export interface ServerOptions {
   /** Proxies whose X-Forwarded-For is believed; none if left out. */
   readonly trustProxy?: readonly string[]
   readonly http?: HttpSettings
+  /** Where the certificate is; without TLS if left out. */
+  readonly https?: HttpsOptions | undefined
 }
 
 export interface Server {
@@ -33,17 +37,19 @@ export interface Server {
   readonly ending: Ending
   /** Shows metrics and nothing else, to everybody; closed with the other one. */
   readonly metricsApp: FastifyInstance | undefined
+  /** Reads the files of the certificate again, if there is one. What is wrong with them is logged. */
+  reloadCertificate (): void
 }
 
 /** A table's name has at most 64 characters, each up to 12 bytes once it is percent-encoded. */
 const MAX_PARAM_LENGTH = 1024
 
 /** An app that answers nothing but the plugin's routes. @throws ConfigError */
-export async function createServer ({ options, prefix, logLevel, metricsApart = false, logStream, trustProxy = [], http = HTTP_DEFAULTS }: ServerOptions): Promise<Server> {
+export async function createServer ({ options, prefix, logLevel, metricsApart = false, logStream, trustProxy = [], http = HTTP_DEFAULTS, https }: ServerOptions): Promise<Server> {
   const rows = createRowQuery(options)
   const answerOutside = createOutsideHandler(options.requestLog === true)
-  const app = Fastify({
-    ...connectionOptions(http),
+  const app: FastifyInstance = Fastify({
+    ...connectionOptions(http, https && readCertificate(https)),
     ...(trustProxy.length > 0 && { trustProxy: [...trustProxy] }),
     logger: {
       level: logLevel,
@@ -64,7 +70,7 @@ export async function createServer ({ options, prefix, logLevel, metricsApart = 
   await app.register(health, { isReady: async () => !ending.hasBegun && await rows.isReady() })
   const metricsApp = options.metrics === true ? await showMetrics(app, rows, metricsApart) : undefined
   await app.register(rows.plugin, { prefix })
-  return { app, rows, ending, metricsApp }
+  return { app, rows, ending, metricsApp, reloadCertificate: () => { if (https !== undefined) reloadCertificate(app.server, https, app.log) } }
 }
 
 /** On an app of their own, if so; else beside the service, for its tokens. */

@@ -22,6 +22,7 @@ function databaseThat (t: Test, { introspect = async () => [], check = async () 
     },
     execute: async () => { throw new Error('never') },
     privileges: async () => [],
+    findRisks: async () => ({ risks: [], enough: [] }),
     close: async () => {}
   }
   const database = createDatabase({ name: 'shop', dialect, refreshInterval: 60_000, onRefreshError: () => {} })

@@ -13,7 +13,7 @@ const HELP = `row-query: read and change rows of MySQL tables through one HTTP e
   row-query types [shop] [--config row-query.json]     TypeScript interfaces of a database's tables
 
 Settings also come from DATABASE_URL, API_TOKEN, API_TOKEN_PERMISSIONS, API_TOKENS_FILE, ROW_QUERY_CONFIG, HOST, PORT,
-LOG_LEVEL and PATH_PREFIX. Without any, serve opens an embedded demo database.
+LOG_LEVEL, PATH_PREFIX, HTTPS_CERT and HTTPS_KEY. Without any, serve opens an embedded demo database.
 `
 
 type Command = (args: string[]) => Promise<number>

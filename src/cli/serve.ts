@@ -16,13 +16,14 @@ export async function serve (args: string[]): Promise<number> {
   if (demo !== undefined) createShop(demo.path)
 
   const server = await createServer({ options, ...settings, metricsApart: metrics !== undefined })
-  const { app, rows, metricsApp } = server
+  const { app, rows, metricsApp, reloadCertificate } = server
   const address = await listen(app, { host, port })
   if (metricsApp !== undefined && metrics !== undefined) app.log.info(`metrics at ${await listen(metricsApp, metrics, 'metrics.', app)}/metrics`)
   if (demo !== undefined) process.stdout.write(demoBanner({ address, prefix: settings.prefix, docs: options.docs === true, ...demo }))
   if ((options.tokens ?? []).length === 0 && options.tokensFile === undefined) process.stderr.write(NO_TOKEN_NOTICE)
 
   process.on('SIGHUP', () => {
+    reloadCertificate()
     rows.refresh().then(() => app.log.info('catalog read again'), () => app.log.warn('the catalog could not be read'))
   })
   closeOnSignal(server, shutdown)

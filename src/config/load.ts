@@ -27,7 +27,9 @@ export const SOURCES: ReadonlyArray<readonly [setting: string, ...sources: strin
   ['port', '--port', 'PORT'],
   ['prefix', 'PATH_PREFIX'],
   ['logLevel', 'LOG_LEVEL'],
-  ['tokensFile', 'API_TOKENS_FILE']
+  ['tokensFile', 'API_TOKENS_FILE'],
+  ['https.cert', 'HTTPS_CERT'],
+  ['https.key', 'HTTPS_KEY']
 ]
 
 /** What is being put together, with what went wrong so far and what a person calls each setting. */
@@ -68,9 +70,15 @@ function readSources ({ config, names }: Draft, given: Environment): void {
   for (const [setting, ...sources] of SOURCES) {
     const source = sources.find((name) => given[name] !== undefined)
     if (source === undefined) continue
-    config[setting] = setting === 'port' ? toPort(given[source] as string) : given[source]
+    assign(config, setting.split('.'), setting === 'port' ? toPort(given[source] as string) : given[source])
     names.set(setting, source)
   }
+}
+
+/** One level deep at most. What the file has in the way is left for the schema to refuse. */
+function assign (config: Record<string, unknown>, [name = '', inner]: string[], value: unknown): void {
+  if (inner === undefined) config[name] = value
+  else if (isObject(config[name] ??= {})) config[name] = { ...config[name], [inner]: value }
 }
 
 /** Text that is no number is left for the schema to refuse. */

@@ -1,7 +1,7 @@
 /** What a configuration says to the server alone, checked and with every default; the rest are options of the plugin. */
 import { BlockList, isIPv6 } from 'node:net'
 import type { Config, RowQueryOptions } from '../../schemas/options.ts'
-import { SERVER_DEFAULTS, type HttpOptions, type ServerOptions } from '../../schemas/server.ts'
+import { SERVER_DEFAULTS, type HttpOptions, type HttpsOptions, type ServerOptions } from '../../schemas/server.ts'
 import { ConfigError } from './mistakes.ts'
 
 export type HttpSettings = Readonly<Required<HttpOptions>>
@@ -17,6 +17,8 @@ export interface ServerSettings {
   /** Proxies that are believed about whom they ask for. */
   readonly trustProxy: readonly string[]
   readonly http: HttpSettings
+  /** Where the certificate is; without TLS if undefined. */
+  readonly https: HttpsOptions | undefined
 }
 
 /** As schemas/server.ts says them; a test holds both to each other. */
@@ -31,13 +33,13 @@ export const HTTP_DEFAULTS: HttpSettings = {
 
 /** @throws ConfigError */
 export function splitConfig (config: Config): { server: ServerSettings, options: RowQueryOptions } {
-  const { host, port, prefix, logLevel, metrics, shutdown, trustProxy = [], http: given, ...options } = { ...SERVER_DEFAULTS, ...config }
+  const { host, port, prefix, logLevel, metrics, shutdown, trustProxy = [], http: given, https, ...options } = { ...SERVER_DEFAULTS, ...config }
   const http = { ...HTTP_DEFAULTS, ...given }
   const mistakes = trustProxy.flatMap((proxy, index) => isNetwork(proxy) ? [] : [`trustProxy.${index}: must be an address, or a network such as 10.0.0.0/8`])
   if (http.headersTimeout >= http.requestTimeout) mistakes.push('http.headersTimeout: must be less than http.requestTimeout')
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   const own = typeof metrics === 'object' ? { host: SERVER_DEFAULTS.host, ...metrics } : undefined
-  return { options: { ...options, metrics: metrics !== false }, server: { host, port, prefix, logLevel, metrics: own, shutdown, trustProxy, http } }
+  return { options: { ...options, metrics: metrics !== false }, server: { host, port, prefix, logLevel, metrics: own, shutdown, trustProxy, http, https } }
 }
 
 /** Names of networks have been told from addresses by the schema. */

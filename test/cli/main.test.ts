@@ -6,7 +6,7 @@ for (const args of [[], ['help'], ['--help'], ['-h'], ['serve', '--help'], ['tok
     const { code, stdout, stderr } = await runRowQuery(t, args)
     t.same({ code, stderr }, { code: 0, stderr: '' })
     for (const command of ['serve', 'token', 'check', 'openapi', 'types']) t.match(stdout, `\n  row-query ${command} `)
-    for (const variable of ['DATABASE_URL', 'API_TOKEN', 'API_TOKEN_PERMISSIONS', 'API_TOKENS_FILE', 'ROW_QUERY_CONFIG', 'HOST', 'PORT', 'LOG_LEVEL', 'PATH_PREFIX']) {
+    for (const variable of ['DATABASE_URL', 'API_TOKEN', 'API_TOKEN_PERMISSIONS', 'API_TOKENS_FILE', 'ROW_QUERY_CONFIG', 'HOST', 'PORT', 'LOG_LEVEL', 'PATH_PREFIX', 'HTTPS_CERT', 'HTTPS_KEY']) {
       t.match(stdout, new RegExp(`\\b${variable}\\b`))
     }
   })

@@ -55,7 +55,8 @@ t.test('every variable and flag stands in the document, and no other does', asyn
   t.same(flags, [['--config', 'ROW_QUERY_CONFIG'], ...SOURCES.filter(([, , variable]) => variable !== undefined).map(([, flag, variable]) => [flag, variable])].map((pair) => pair.map(code)))
   for (const [setting, ...sources] of SOURCES) {
     const [, , , fallback] = rows.find(([name]) => name === code(sources.at(-1))) as string[]
-    t.equal(fallback, defaultOf(ConfigSchema.properties[setting as 'host'], false), setting)
+    const schema = setting.split('.').reduce((outer: TSchema, name) => outer['properties'][name], ConfigSchema)
+    t.equal(fallback, defaultOf(schema, false), setting)
   }
 })
 

@@ -10,10 +10,10 @@ const mistakesOf = (config: Partial<Config>): readonly string[] => (t.throws(() 
 t.test('what is the server\'s is told from what is the plugin\'s, with every default', async (t) => {
   t.strictSame(splitConfig({ databases, bodyLimit: 5 }), {
     options: { databases, bodyLimit: 5 },
-    server: { host: '127.0.0.1', port: 3000, prefix: '/api', logLevel: 'info', trustProxy: [], http: HTTP_DEFAULTS }
+    server: { host: '127.0.0.1', port: 3000, prefix: '/api', logLevel: 'info', trustProxy: [], http: HTTP_DEFAULTS, https: undefined }
   })
   t.strictSame(HTTP_DEFAULTS, Object.fromEntries(Object.entries(HttpSchema.properties).map(([name, { default: fallback }]) => [name, fallback])), 'which are those of the schema')
-  const given = { host: '::', port: 1, prefix: '/rows', logLevel: 'warn', trustProxy: ['loopback'] }
+  const given = { host: '::', port: 1, prefix: '/rows', logLevel: 'warn', trustProxy: ['loopback'], https: { cert: 'a', key: 'b' } }
   t.strictSame(splitConfig({ databases, ...given, http: { maxConnections: 7 } }).server, { ...given, http: { ...HTTP_DEFAULTS, maxConnections: 7 } })
 })
 

@@ -45,7 +45,7 @@ export async function runRowQuery (t: Test, args: string[], start: Start = {}): 
 export async function serveRowQuery (t: Test, { args = [], env = {}, ...start }: Start = {}): Promise<Running> {
   const serve = start.command === undefined ? ['serve'] : []
   const { child, end, printed } = launch(t, { ...start, args: [...serve, ...args], env: { PORT: '0', ...env } })
-  const [, address = ''] = /(http:\/\/[^"/\s]+)/.exec(await printed(/http:\/\/[^"/\s]+:\d+["/]/)) as RegExpExecArray
+  const [, address = ''] = /(https?:\/\/[^"/\s]+)/.exec(await printed(/https?:\/\/[^"/\s]+:\d+["/]/)) as RegExpExecArray
   return {
     address,
     child,

@@ -1,0 +1,17 @@
+/** Certificates that are made for a test. */
+import { generate } from 'selfsigned'
+
+export interface TestCertificate { readonly cert: string, readonly key: string }
+
+/** One that is its own authority, of a server on this machine or of a client. */
+export async function createCertificate (name = 'localhost'): Promise<TestCertificate> {
+  const { cert, private: key } = await generate([{ name: 'commonName', value: name }], {
+    keyType: 'ec',
+    extensions: [
+      { name: 'basicConstraints', cA: true, critical: true },
+      { name: 'keyUsage', keyCertSign: true, digitalSignature: true },
+      { name: 'subjectAltName', altNames: [{ type: 2, value: name }, { type: 7, ip: '127.0.0.1' }] }
+    ]
+  })
+  return { cert, key }
+}
