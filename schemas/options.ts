@@ -54,6 +54,13 @@ export const FailedLoginsSchema = Type.Object({
   window: Type.Optional(Milliseconds(60_000, 'length of a window'))
 }, closed)
 
+export const CorsSchema = Type.Object({
+  origins: Type.Array(Type.String({ pattern: '^(\\*|https?://[^/\\s]+)$' }), {
+    minItems: 1,
+    description: 'origins whose pages may send requests, such as https://app.example.com; "*" for every one'
+  })
+}, closed)
+
 export const OptionsSchema = Type.Object({
   databases: Type.Record(Name, DatabaseSchema, {
     additionalProperties: false,
@@ -66,6 +73,7 @@ export const OptionsSchema = Type.Object({
   limits: Type.Optional(LimitsSchema),
   rateLimit: Type.Optional(RateLimitSchema),
   failedLogins: Type.Optional(FailedLoginsSchema),
+  cors: Type.Optional(CorsSchema),
   openapi: Type.Optional(Type.Union([Type.Literal('token'), Type.Literal('public'), Type.Literal('off')], {
     default: 'token',
     description: 'who may read the OpenAPI documents: a token sees what it may do, everybody sees everything, nobody'

@@ -2,8 +2,10 @@
 import type { FastifyInstance, FastifyPluginAsync, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { Registry } from 'prom-client'
+import answerHeaders from '../plugins/answer-headers.ts'
 import auth from '../plugins/auth.ts'
 import body from '../plugins/body.ts'
+import cors from '../plugins/cors.ts'
 import docsPage from '../plugins/docs-page.ts'
 import errors from '../plugins/errors.ts'
 import failedLogins from '../plugins/failed-logins.ts'
@@ -66,6 +68,8 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
     app.setReplySerializer((payload) => payload as string) // answers are text already, whatever the host app's serializer
     await app.register(errors)
     await app.register(requestId)
+    await app.register(answerHeaders)
+    if (settings.cors !== undefined) await app.register(cors, settings.cors)
     const { requestLog, serverTiming } = settings
     const listeners = createListeners(settings, { databases, registry, log: app.log })
     if (listeners.length > 0 || serverTiming) await app.register(telemetry, { databases, listeners, requestLog, serverTiming })

@@ -28,6 +28,7 @@ export interface Settings {
   readonly limits: FilterLimits
   readonly rateLimit: { readonly max: number, readonly window: number } | undefined
   readonly failedLogins: { readonly max: number, readonly window: number }
+  readonly cors: { readonly origins: readonly string[] } | undefined
   readonly openapi: 'token' | 'public' | 'off'
   readonly docs: boolean
   readonly tracing: boolean
@@ -41,7 +42,7 @@ export function resolveSettings (options: unknown): Settings {
   const mistakes = findMistakes(OptionsSchema, options)
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   const given = options as RowQueryOptions
-  const { databases, tokens = [], tokensFile, bodyLimit = 1_048_576, limits = {}, rateLimit, failedLogins = {}, openapi = 'token', docs = false } = given
+  const { databases, tokens = [], tokensFile, bodyLimit = 1_048_576, limits = {}, rateLimit, failedLogins = {}, cors, openapi = 'token', docs = false } = given
   const settings: Settings = {
     databases: Object.entries(databases).flatMap(([name, database]) => toDatabase(mistakes, name, database)),
     tokens: readEntries(mistakes, 'tokens', tokens, databases),
@@ -50,6 +51,7 @@ export function resolveSettings (options: unknown): Settings {
     limits: { depth: limits.filterDepth ?? 32, conditions: limits.filterConditions ?? 256, values: limits.filterValues ?? 10_000 },
     rateLimit: rateLimit === undefined ? undefined : { max: rateLimit.max, window: rateLimit.window ?? 60_000 },
     failedLogins: { max: failedLogins.max ?? 30, window: failedLogins.window ?? 60_000 },
+    cors,
     openapi,
     docs,
     tracing: given.tracing ?? true,

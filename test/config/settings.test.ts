@@ -24,6 +24,7 @@ t.test('every setting that is left out has its default', async (t) => {
     limits: { depth: 32, conditions: 256, values: 10_000 },
     rateLimit: undefined,
     failedLogins: defaultsOf(FailedLoginsSchema),
+    cors: undefined,
     openapi: OptionsSchema.properties.openapi.default,
     docs: OptionsSchema.properties.docs.default,
     tracing: OptionsSchema.properties.tracing.default,
@@ -42,6 +43,7 @@ t.test('every setting that is given is used', async (t) => {
     limits: { filterDepth: 7, filterConditions: 8, filterValues: 9 },
     rateLimit: { max: 10, window: 11 },
     failedLogins: { max: 12, window: 13 },
+    cors: { origins: ['https://app.example.com'] },
     openapi: 'public',
     docs: true,
     tracing: false,
@@ -57,6 +59,7 @@ t.test('every setting that is given is used', async (t) => {
     limits: { depth: 7, conditions: 8, values: 9 },
     rateLimit: { max: 10, window: 11 },
     failedLogins: { max: 12, window: 13 },
+    cors: { origins: ['https://app.example.com'] },
     openapi: 'public',
     docs: true,
     tracing: false,
@@ -97,6 +100,11 @@ const refused: Array<{ because: string, options: unknown, mistakes: Array<string
     because: 'a page for documents that there are none of',
     options: { databases: { shop: { url } }, docs: true, openapi: 'off' },
     mistakes: ['docs: shows the documents, which "openapi" turns off']
+  },
+  {
+    because: 'origins that are none',
+    options: { databases: { shop: { url } }, cors: { origins: ['app.example.com', 'https://app.example.com/', '*'] } },
+    mistakes: ['cors.origins.0: must be text', 'cors.origins.1: must be text']
   },
   {
     because: 'several URLs that cannot be read',

@@ -16,7 +16,9 @@ await onEachEngine(t, 'the page is sent without a token, says nothing of any dat
     const { status, headers, text } = await get(server, file, { token: null })
     t.match({ status, headers }, { status: 200, headers: { etag: /^"[\w-]+"$/, 'x-content-type-options': 'nosniff', 'x-request-id': String } }, file)
     t.equal(headers['content-security-policy'],
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+      "default-src 'none';script-src 'self';style-src 'self';img-src 'self' data:;connect-src 'self';base-uri 'none';form-action 'none';frame-ancestors 'none'")
+    t.match(headers, { 'x-frame-options': 'DENY', 'referrer-policy': 'no-referrer', 'cross-origin-opener-policy': 'same-origin', 'cross-origin-resource-policy': 'same-origin', 'cache-control': 'no-cache' })
+    t.notOk('strict-transport-security' in headers)
     t.match(await get(server, file, { token: null, headers: { 'if-none-match': headers['etag'] as string } }), { status: 304, text: '' })
     if (!file.includes('swagger')) t.notMatch(text, /customers|https?:/)
   }

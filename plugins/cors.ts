@@ -1,0 +1,26 @@
+/** Lets pages of other origins send requests, those that are listed. A browser's question beforehand is answered without a token. */
+import fastifyCors, { type FastifyCorsOptions } from '@fastify/cors'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+
+export interface CorsOptions { readonly origins: readonly string[] }
+
+/** Without credentials: a token is no cookie, that a browser would send by itself. */
+const ALLOWED: FastifyCorsOptions = {
+  methods: ['GET', 'POST'],
+  allowedHeaders: ['authorization', 'content-type', 'if-none-match', 'x-request-id'],
+  exposedHeaders: ['x-request-id', 'retry-after', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'www-authenticate', 'etag'],
+  maxAge: 600,
+  credentials: false
+}
+
+export default fp(async function cors (app: FastifyInstance, { origins }: CorsOptions) {
+  const anyOrigin = origins.includes('*')
+  await app.register(fastifyCors, {
+    delegator: (request: FastifyRequest, callback: (error: Error | null, options?: FastifyCorsOptions) => void) => {
+      const { origin, 'access-control-request-method': asked } = request.headers
+      if (origin === undefined || !(anyOrigin || origins.includes(origin))) return callback(null, { origin: false })
+      callback(null, { ...ALLOWED, origin: anyOrigin ? '*' : origin, preflight: asked !== undefined })
+    }
+  })
+}, { name: 'row-query-cors' })

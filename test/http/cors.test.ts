@@ -1,0 +1,86 @@
+/** What pages of other origins may do, and what every answer says of itself. */
+import t from 'tap'
+import type { InjectOptions } from 'fastify'
+import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+
+const ORIGIN = 'https://app.example.com'
+const only = ['sqlite' as const]
+const listed = { schema: shop, only, options: { cors: { origins: [ORIGIN, 'http://localhost:5173'] } } }
+
+async function ask ({ server: { app } }: Service, { method = 'POST', url = '/api/shop/customers', headers = {}, token = TOKEN }: Pick<InjectOptions, 'method' | 'url'> & { headers?: Record<string, string>, token?: string | null }) {
+  const response = await app.inject({
+    method,
+    url,
+    headers: { ...(token !== null && { authorization: `Bearer ${token}` }), ...headers, ...(method === 'POST' && { 'content-type': 'application/json' }) },
+    ...(method === 'POST' && { payload: '{"verb":"select","columns":["id"],"limit":1}' })
+  })
+  const { 'content-type': type } = response.headers
+  return { status: response.statusCode, headers: response.headers, json: type === undefined ? undefined : response.json() }
+}
+
+/** The question of a browser before a request: it has no token. */
+const asking = (origin: string) => ({ method: 'OPTIONS' as const, token: null, headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization,content-type' } })
+const corsHeaders = (headers: object): string[] => Object.keys(headers).filter((name) => name.startsWith('access-control-'))
+
+await onEachEngine(t, 'the question of a listed origin is answered without a token', listed, async (t, service) => {
+  for (const origin of [ORIGIN, 'http://localhost:5173']) {
+    for (const url of ['/api/shop/customers', '/api/shop/no-such-table', '/api/nowhere', '/api/openapi.json']) {
+      const { status, headers, json } = await ask(service, { ...asking(origin), url })
+      t.same([status, json], [204, undefined], url)
+      t.match(headers, {
+        'access-control-allow-origin': origin,
+        'access-control-allow-methods': 'GET, POST',
+        'access-control-allow-headers': 'authorization, content-type, if-none-match, x-request-id',
+        'access-control-max-age': '600',
+        vary: /origin/i
+      })
+      t.notOk('access-control-allow-credentials' in headers)
+    }
+  }
+})
+
+await onEachEngine(t, 'a page of a listed origin may read every answer and its headers', listed, async (t, service) => {
+  const headers = { origin: ORIGIN }
+  const answers = [await ask(service, { headers }), await ask(service, { headers, token: 'wrong' }), await ask(service, { headers, url: '/api/shop/nowhere' }), await ask(service, { headers, url: '/api/nowhere' })]
+  t.same(answers.map(({ status }) => status), [200, 401, 404, 404])
+  for (const { headers } of answers) {
+    t.equal(headers['access-control-allow-origin'], ORIGIN)
+    t.match(headers['access-control-expose-headers'], /x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset/)
+  }
+})
+
+await onEachEngine(t, 'another origin, or none, gets no such header, and its question no answer', listed, async (t, service) => {
+  for (const origin of ['https://evil.example.com', 'https://app.example.com.evil.com', 'http://app.example.com', 'null', '*']) {
+    const question = await ask(service, asking(origin))
+    t.match(question, { status: 401, json: { error: { code: 'UNAUTHENTICATED' } } })
+    const { status, headers } = await ask(service, { headers: { origin } })
+    t.same([status, corsHeaders(headers), corsHeaders(question.headers)], [200, [], []], origin)
+    t.match(headers['vary'], /origin/i, 'so that no cache gives the answer of one origin to another')
+  }
+  t.same(corsHeaders((await ask(service, {})).headers), [])
+  t.match(await ask(service, { method: 'OPTIONS', headers: { origin: ORIGIN } }), { status: 405, headers: { allow: 'POST' } }, 'a request with that method is no question')
+  t.match(await ask(service, { method: 'OPTIONS', url: '/api/nowhere' }), { status: 404, json: { error: { code: 'NOT_FOUND' } } })
+})
+
+await onEachEngine(t, 'for "*" every origin may, without being named', { ...listed, options: { cors: { origins: ['*'] } } }, async (t, service) => {
+  for (const { headers, status } of [await ask(service, asking('https://any.example.com')), await ask(service, { headers: { origin: 'null' } })]) {
+    t.ok(status < 300)
+    t.equal(headers['access-control-allow-origin'], '*')
+    t.notOk('access-control-allow-credentials' in headers)
+  }
+})
+
+await onEachEngine(t, 'unless it is configured there is no such header at all', { schema: shop, only }, async (t, service) => {
+  const question = await ask(service, asking(ORIGIN))
+  t.equal(question.status, 401)
+  const { status, headers } = await ask(service, { headers: { origin: ORIGIN } })
+  t.same([status, corsHeaders(headers), headers['vary'], corsHeaders(question.headers)], [200, [], undefined, []])
+})
+
+await onEachEngine(t, 'every answer is kept by no cache and taken for nothing but what it is', { schema: shop, only }, async (t, service) => {
+  for (const answer of [await ask(service, {}), await ask(service, { token: 'wrong' }), await ask(service, { url: '/api/nowhere' }), await ask(service, { method: 'GET' })]) {
+    t.match(answer.headers, { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }, String(answer.status))
+  }
+  t.match(await ask(service, { method: 'GET', url: '/api/openapi.json' }), { headers: { 'cache-control': 'private, no-cache', 'x-content-type-options': 'nosniff' } }, 'a document may be kept and asked about')
+})
