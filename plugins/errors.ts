@@ -1,6 +1,7 @@
 /** Every failure as the envelope of the contract: the one place where an error becomes an answer. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { shownId } from './request-id.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 import {
   bodyTooLarge, internal, invalidRequest, isBug, isTemporary, isTrouble, notFound, overloaded, permissionDenied, rateLimited, refusalOf, ServiceError, unauthenticated,
@@ -40,8 +41,8 @@ export function sendError (error: FastifyError, request: FastifyRequest, reply: 
   const refusal = toRefusal(error)
   const record = request.rowQueryRecord
   if (record != null) record.refusal = refusal
-  if (isBug(refusal)) request.log.error({ requestId: request.id, err: error }, 'unexpected error')
-  else if (isTrouble(refusal) && record?.isLogged !== true) request.log.warn({ requestId: request.id, code: refusal.code, reason: refusal.reason }, 'refused')
+  if (isBug(refusal)) request.log.error({ requestId: shownId(request), err: error }, 'unexpected error')
+  else if (isTrouble(refusal) && record?.isLogged !== true) request.log.warn({ requestId: shownId(request), code: refusal.code, reason: refusal.reason }, 'refused')
   if (isTemporary(refusal)) reply.header('retry-after', RETRY_AFTER)
   return reply.code(refusal.statusCode).type('application/json; charset=utf-8').send(JSON.stringify(refusalOf(refusal)))
 }

@@ -5,6 +5,7 @@ import type { Database } from '../src/database.ts'
 import { VERBS, type Verb } from '../src/grant.ts'
 import { RequestRecord, type Listener } from '../src/telemetry/record.ts'
 import { timingOf } from '../src/telemetry/server-timing.ts'
+import { shownId } from './request-id.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -46,6 +47,6 @@ function end (record: RequestRecord, request: FastifyRequest, reply: FastifyRepl
   if (VERBS.includes(verb as Verb)) record.verb = verb as Verb
   record.token = request.rowQueryGrant?.name ?? ''
   record.route = request.routeOptions.url ?? ''
-  record.requestId = reply.getHeader('x-request-id') as string
+  record.requestId = shownId(request)
   record.status = reply.statusCode
 }

@@ -42,6 +42,17 @@ t.test('a port for metrics that cannot be had is a mistake in the configuration'
   t.match(await runRowQuery(t, ['serve'], { ...start(t, { metrics: { prot: 1 } }) }), { code: 2, stderr: /^row-query: metrics: must be true or false or an object/ })
 })
 
+t.test('the other commands take a configuration with settings of the server, too', async (t) => {
+  const config = { metrics: { port: 0 }, shutdown: { delay: 5 }, requestLog: false, host: '0.0.0.0', prefix: '/rows' }
+  const { cwd, env } = start(t, config)
+  const server = await serveRowQuery(t, { cwd, env })
+  await server.stop()
+  const check = await runRowQuery(t, ['check'], { cwd, env: { ...env, DATABASE_URL: 'sqlite:data/demo.db' } })
+  t.match(check, { code: 0, stderr: '' })
+  const { code, stdout } = await runRowQuery(t, ['openapi'], { cwd, env: { ...env, DATABASE_URL: 'sqlite:data/demo.db' } })
+  t.match({ code, servers: stdout }, { code: 0, servers: '/rows' })
+})
+
 t.test('requestLog false leaves out the lines of requests', async (t) => {
   const server = await serveRowQuery(t, start(t, { requestLog: false }))
   t.match(await server.post('/api/demo/products', select, 'secret'), { status: 200 })

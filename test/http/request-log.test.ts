@@ -56,6 +56,17 @@ await onEachEngine(t, 'trouble of the database is an error, with the name that t
   t.match(read(log), [{ level: 50, msg: 'request', database: 'shop', verb: 'select', table: undefined, status: 503, code: 'DATABASE_UNAVAILABLE', reason: 'ECONNREFUSED', databaseMs: undefined }])
 })
 
+t.test('a bug has a line with its stack besides, which the id of the request finds, also in an app with ids of its own', async (t) => {
+  const log: string[] = []
+  const app = Fastify({ logger: { stream: { write: (line: string) => { log.push(line) } } }, genReqId: () => 'of-the-host' })
+  t.teardown(() => app.close())
+  app.addHook('onRequest', async () => { throw new Error('out of the blue') })
+  await app.register(createRowQuery({ databases: { shop: { url: 'mysql://nobody@127.0.0.1:1/shop' } } }).plugin, { prefix: '/api' })
+  const { headers } = await app.inject({ method: 'POST', url: '/api/shop/customers', headers: { 'x-request-id': 'mine' } })
+  t.equal(headers['x-request-id'], 'mine')
+  t.match(read(log).filter(({ msg }) => msg === 'unexpected error'), [{ level: 50, requestId: 'mine', err: { stack: /out of the blue/ } }])
+})
+
 t.test('in a host app it is off unless it is turned on, and a refusal of a hook of the host has its line too', async (t) => {
   const options = { databases: { shop: { url: 'mysql://nobody@127.0.0.1:1/shop' } } }
   for (const requestLog of [undefined, true]) {
