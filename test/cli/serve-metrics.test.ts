@@ -3,21 +3,22 @@ import { createServer, type AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { parseMetrics, valueOf } from '../support/metrics.ts'
 import { runRowQuery, serveRowQuery } from '../support/row-query.ts'
+import { TOKEN } from '../support/service.ts'
 
 const select = { verb: 'select', limit: 1 }
 
-const start = (t: Test, config: object) => ({ cwd: t.testdir({ 'row-query.json': JSON.stringify(config) }), env: { ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: 'secret' } })
+const start = (t: Test, config: object) => ({ cwd: t.testdir({ 'row-query.json': JSON.stringify(config) }), env: { ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: TOKEN } })
 
 t.test('metrics on a port of their own are for everybody there, and not on the main one', async (t) => {
   const server = await serveRowQuery(t, start(t, { metrics: { port: 0 } }))
   const [, url = ''] = /metrics at (http:[^"]+)/.exec(await server.printed(/metrics at/)) as RegExpExecArray
-  t.match(await server.post('/api/demo/products', select, 'secret'), { status: 200 })
+  t.match(await server.post('/api/demo/products', select, TOKEN), { status: 200 })
   const answer = await fetch(url)
   t.equal(answer.status, 200)
   const samples = parseMetrics(await answer.text())
   t.equal(valueOf(samples, 'row_query_requests_total', { database: 'demo', verb: 'select', status: '200' }), 1)
   t.equal((await fetch(new URL('/api/demo/products', url), { method: 'POST' })).status, 404, 'nothing else is there')
-  t.equal((await fetch(`${server.address}/metrics`, { headers: { authorization: 'Bearer secret' } })).status, 404)
+  t.equal((await fetch(`${server.address}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })).status, 404)
   t.match(await server.stop(), { code: 0, stderr: '' })
   await t.rejects(fetch(url), 'closed with the server')
 })
@@ -25,7 +26,7 @@ t.test('metrics on a port of their own are for everybody there, and not on the m
 t.test('metrics beside the service, or none', async (t) => {
   for (const [metrics, status] of [[true, 200], [false, 404]] as const) {
     const server = await serveRowQuery(t, start(t, { metrics }))
-    t.equal((await fetch(`${server.address}/metrics`, { headers: { authorization: 'Bearer secret' } })).status, status)
+    t.equal((await fetch(`${server.address}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })).status, status)
     t.match(await server.stop(), { code: 0, stderr: '' })
   }
 })
@@ -55,6 +56,6 @@ t.test('the other commands take a configuration with settings of the server, too
 
 t.test('requestLog false leaves out the lines of requests', async (t) => {
   const server = await serveRowQuery(t, start(t, { requestLog: false }))
-  t.match(await server.post('/api/demo/products', select, 'secret'), { status: 200 })
+  t.match(await server.post('/api/demo/products', select, TOKEN), { status: 200 })
   t.notMatch((await server.stop()).stdout, '"msg":"request"')
 })

@@ -7,10 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { serveRowQuery, type Running } from '../support/row-query.ts'
+import { TOKEN } from '../support/service.ts'
 import { running, until } from '../support/until.ts'
 
 const TABLE = 'create table people (id int auto_increment primary key, name varchar(20))'
-const TOKEN = 'secret'
+const TOKEN = TOKEN
 const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
 const insert = (name: string) => ({ verb: 'insert', data: { name } })
 
