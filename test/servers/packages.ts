@@ -23,6 +23,16 @@ export async function programFromPackages ({ kind }: Wish): Promise<Program> {
   return await unpackedProgram(kind, root)
 }
 
+/** The folder of a package of the system's own suite, unpacked with what it needs and the system has not. */
+export async function unpackedPackage (name: string): Promise<string> {
+  return await makeOnce(join(cacheFolder(), 'servers', name, 'root'), async (temporary) => {
+    const work = temporaryFolder(join(cacheFolder(), 'servers', name, 'work'))
+    await unpackOwn(work.path, temporary, name)
+    work.remove()
+    chmodSync(temporary, 0o755)
+  })
+}
+
 /**
  * A package of the system's own suite: with the system's package lists if they serve, else (there are
  * none, or they are out of date) with private ones.

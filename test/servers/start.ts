@@ -68,14 +68,14 @@ async function listen (command: string[], env: Program['env'], data: string, att
 }
 
 /** In a process group of its own: Ctrl-C ends the tests first, and then we end the server. */
-function spawnServer ([file = '', ...args]: string[], env: Program['env']): ChildProcess {
+export function spawnServer ([file = '', ...args]: string[], env: Program['env']): ChildProcess {
   const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: 'ignore', detached: true })
   child.on('error', () => {}) // its exit code tells
   child.unref()
   return child
 }
 
-function lastWords (log: string): string {
+export function lastWords (log: string): string {
   return complaint(read(log)) ?? 'the server did not start'
 }
 
@@ -83,7 +83,7 @@ function read (log: string): string {
   return existsSync(log) ? readFileSync(log, 'utf8') : ''
 }
 
-async function freePort (): Promise<number> {
+export async function freePort (): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Service } from './service.ts'
 
-/** Waits until something holds; a test that waits in vain fails instead of hanging. */
-export async function until (what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 10_000; Date.now() < end;) {
+/** Waits until something holds; a test that waits in vain (for 10 seconds, or as many as are said) fails instead of hanging. */
+export async function until (what: string, holds: () => boolean | Promise<boolean>, seconds = 10): Promise<void> {
+  for (const end = Date.now() + seconds * 1000; Date.now() < end;) {
     if (await holds()) return
     await sleep(10)
   }
