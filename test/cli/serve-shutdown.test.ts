@@ -11,7 +11,6 @@ import { TOKEN } from '../support/service.ts'
 import { running, until } from '../support/until.ts'
 
 const TABLE = 'create table people (id int auto_increment primary key, name varchar(20))'
-const TOKEN = TOKEN
 const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
 const insert = (name: string) => ({ verb: 'insert', data: { name } })
 

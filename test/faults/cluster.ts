@@ -1,0 +1,103 @@
+/** What must hold on any cluster whose nodes all take writes. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import type { ServerProcess } from '../servers/processes.ts'
+import { until } from '../support/until.ts'
+import { insert, lost, reconcile, ROWS, startLoad } from './load.ts'
+import { BOUND, serve, shopOn, sqlOn, type Program } from './service.ts'
+
+/** A server of several that hold the same database. */
+export interface Node extends Omit<ServerProcess, 'start'> {
+  /** With `root`, who has no password. */
+  readonly url: string
+  start (more?: string[]): Promise<void>
+  /** Starts it after it was killed, and waits until it takes part again. */
+  rejoin (): Promise<void>
+}
+
+export interface Cluster {
+  readonly nodes: readonly Node[]
+  remove (): void
+}
+
+/**
+ * How long writing may pause when a node is gone, in milliseconds. Three seconds are promised, two of which Galera's nodes need to
+ * be sure of it; the rest is for a machine that does much else.
+ */
+const PAUSE = 6000
+/** Rows until it is sure that writing goes on, and these are no answers that were under way. */
+const ROWS_AGAIN = 20
+
+/** All nodes in one URL, beginning with one of them. */
+function urlOf ({ nodes }: Cluster, first = 0): string {
+  const hosts = nodes.map((_, index) => new URL((nodes[(first + index) % nodes.length] as Node).url).host)
+  return `mysql://app:app-password@${hosts.join()}/shop`
+}
+
+/** Which node the service is connected to. */
+async function nodeOf ({ nodes }: Cluster): Promise<number> {
+  const connections = "select count(*) as count from information_schema.processlist where USER = 'app'"
+  const counts = await Promise.all(nodes.map(async ({ url }) => Number((await sqlOn(url)(connections).catch(() => [{ count: 0 }]))[0].count)))
+  return counts.indexOf(Math.max(...counts))
+}
+
+/** Each node is killed in turn, and comes back; the last one leaves the service with the first again. */
+export async function holdsUnderLoad (t: Test, cluster: Cluster): Promise<void> {
+  const [first] = cluster.nodes as [Node]
+  await shopOn(first.url, [ROWS])
+  const program = await serve(t, { url: urlOf(cluster) })
+  const load = startLoad(program, '/api/shop/rows_written', 8)
+  await sleep(500)
+  for (const [index, node] of cluster.nodes.entries()) {
+    await until(`node ${index} is in use`, async () => await nodeOf(cluster) === index, 30)
+    load.longestPause()
+    await node.end('SIGKILL')
+    const enough = load.written + ROWS_AGAIN
+    await until('rows are written again', () => load.written > enough, 30)
+    const pause = load.longestPause()
+    t.comment(`node ${index} killed: no row was written for ${pause} ms`)
+    t.ok(pause < PAUSE)
+    await node.rejoin()
+  }
+  await until('the first is in use again', async () => await nodeOf(cluster) === 0, 30)
+  await load.stop()
+  t.comment(`the slowest answer: ${load.slowest} ms`)
+  t.ok(load.slowest < BOUND)
+  for (const [index, { url }] of cluster.nodes.entries()) {
+    const rows = async () => (await sqlOn(url)('select name from rows_written')).map(({ name }) => name as string)
+    // the nodes apply what others took a moment later
+    await until(`node ${index} has them all`, async () => lost(load, await rows()).length === 0)
+    reconcile(t, load, await rows())
+  }
+  t.ok(program.lives())
+  await program.stop()
+}
+
+/** How many writes of two services, each by a node of its own, to one row. */
+const ROUNDS = 150
+
+/** Conflicting changes come as the error of that name, and are refused as deadlocks; who sends them again comes through. */
+export async function conflictsAreDeadlocks (t: Test, cluster: Cluster, errorName: string): Promise<void> {
+  const [first, second] = [await serve(t, { url: urlOf(cluster) }), await serve(t, { url: urlOf(cluster, 1) })]
+  const { json: { data: { id } } } = await first.ask('rows_written', insert('contended'))
+  const answers: string[] = []
+  const write = async ({ ask }: Program, name: string): Promise<boolean> => {
+    const { status, json } = await ask('rows_written', { verb: 'update', data: { name }, filters: { id } })
+    answers.push(status === 200 ? '200' : `${status} ${json.error.code}`)
+    return status === 200
+  }
+  const rename = async (program: Program, by: string): Promise<void> => {
+    for (let round = 0; round < ROUNDS; round++) {
+      let tries = 1
+      while (!await write(program, `${by}-${round}`) && tries < 100) tries++
+      if (tries === 100) throw new Error('a write that is safe to send again never comes through')
+    }
+  }
+  await Promise.all([rename(first, 'a'), rename(first, 'b'), rename(second, 'c'), rename(second, 'd')])
+  const counts = Object.groupBy(answers, (answer) => answer)
+  t.comment(JSON.stringify(Object.fromEntries(Object.entries(counts).map(([answer, all]) => [answer, all?.length]))))
+  t.same(Object.keys(counts).sort(), ['200', '503 DEADLOCK'])
+  t.equal(counts['200']?.length, 4 * ROUNDS, 'every write comes through')
+  const logs = (await Promise.all([first.stop(), second.stop()])).map(({ stdout }) => stdout).join('')
+  t.match(logs, new RegExp(`\\b${errorName}\\b`))
+}

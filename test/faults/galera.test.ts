@@ -1,0 +1,12 @@
+import t from 'tap'
+import { holdsUnderLoad, conflictsAreDeadlocks } from './cluster.ts'
+import { findGalera, startGalera } from './galera.ts'
+
+const galera = await findGalera().catch((error: Error) => error)
+if (galera instanceof Error) t.pass(`PASSED OVER, there is no Galera to be had: ${galera.message}`)
+else {
+  const cluster = await startGalera(galera)
+  t.teardown(() => cluster.remove())
+  await t.test('a node of three that form a Galera cluster is killed under load', (t) => holdsUnderLoad(t, cluster))
+  await t.test('changes of the same row by two nodes at once are deadlocks, and safe to retry', (t) => conflictsAreDeadlocks(t, cluster, 'ER_LOCK_DEADLOCK'))
+}

@@ -1,0 +1,120 @@
+/** Three MariaDB servers that form a Galera cluster, on the loopback interface. */
+import { chmodSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeData, words } from '../servers/data.ts'
+import { temporaryFolder } from '../servers/folders.ts'
+import { DURABLE } from '../servers/own.ts'
+import { unpackedPackage } from '../servers/packages.ts'
+import { createServerProcess } from '../servers/processes.ts'
+import { programOnPath, unpackedProgram, type Program } from '../servers/program.ts'
+import { run } from '../servers/shell.ts'
+import { freePort, settings } from '../servers/start.ts'
+import { userFor, type User } from '../servers/user.ts'
+import { until } from '../support/until.ts'
+import { sqlOn } from './service.ts'
+import type { Cluster, Node } from './cluster.ts'
+
+/** How fast the others notice that one is gone: less than the five seconds that Galera would take. */
+const TIMES = 'evs.keepalive_period=PT0.2S;evs.inactive_check_period=PT0.2S;evs.suspect_timeout=PT1S;evs.inactive_timeout=PT1.5S;evs.install_timeout=PT1.5S'
+const LIBRARY = '/usr/lib/galera/libgalera_smm.so'
+
+/** `increment` and `state`: where a node is given what it lacks, or everything. */
+interface Ports { readonly sql: number, readonly group: number, readonly increment: number, readonly state: number }
+
+interface Place extends Galera { readonly user: User, readonly folder: string, readonly ports: readonly Ports[] }
+
+/** What it takes: the server with Galera's library, and the programs by which one node is given what it lacks. */
+export interface Galera { readonly program: Program, readonly provider: string }
+
+/** @throws where this system and its packages have none */
+export async function findGalera (): Promise<Galera> {
+  if (existsSync(LIBRARY)) return { program: await programOnPath({ kind: 'mariadb' }), provider: LIBRARY }
+  const root = await unpackedPackage('mariadb-server')
+  const program = await unpackedProgram('mariadb', root)
+  return { program: { ...program, env: { ...program.env, PATH: `${root}/usr/bin:${process.env['PATH']}` } }, provider: join(root, LIBRARY) }
+}
+
+export async function startGalera (found: Galera): Promise<Cluster> {
+  const folder = temporaryFolder(join(tmpdir(), 'row-query'))
+  chmodSync(folder.path, 0o711) // as in start.ts
+  const user = userFor(found.program, folder.path)
+  const ports = await Promise.all([1, 2, 3].map(async (): Promise<Ports> =>
+    ({ sql: await freePort(), group: await freePort(), increment: await freePort(), state: await freePort() })))
+  const place = { ...found, user, folder: folder.path, ports }
+  const nodes = ports.map((_, index) => createNode(place, index))
+  const [first, ...others] = nodes as [Node, ...Node[]]
+  await makeEqualData(place, first)
+  await first.start(['--wsrep-new-cluster'])
+  for (const node of others) await node.start()
+  return {
+    nodes,
+    remove () {
+      for (const node of nodes) node.remove()
+      folder.remove()
+    }
+  }
+}
+
+const dataOf = ({ folder }: Place, index: number): string => join(folder, `n${index}`)
+
+function createNode (place: Place, index: number): Node {
+  const data = dataOf(place, index)
+  const url = `mysql://root@127.0.0.1:${place.ports[index]?.sql}`
+  const log = join(data, 'log.err')
+  const [base, command] = commandsOf(place, index)
+  const { env } = place.program
+  const server = createServerProcess({ url, data, log, env })
+  // until then it refuses every statement
+  const isSynced = async (): Promise<boolean> => {
+    const [state] = await sqlOn(url, '')("show status like 'wsrep_local_state_comment'").catch(() => [])
+    return state?.Value === 'Synced'
+  }
+  const start = async (more: string[] = []): Promise<void> => {
+    await server.start([...base, ...command, `--log-error=${log}`, ...more])
+    await until('the node is in the cluster', isSynced, 60)
+  }
+  /** Where a node that was killed had come to, as InnoDB knows. */
+  const recover = async (): Promise<string> => {
+    const report = join(data, 'recover.log')
+    await run([...base, '--wsrep-recover', '--wsrep-cluster-address=gcomm://', `--log-error=${report}`], { env }).catch(() => {})
+    return [...readFileSync(report, 'utf8').matchAll(/Recovered position: (\S+)/g)].at(-1)?.[1] as string
+  }
+  return { ...server, url, start, rejoin: async () => await start([`--wsrep-start-position=${await recover()}`]) }
+}
+
+/** What each start says, and what only one into the cluster does. */
+function commandsOf (place: Place, index: number): [string[], string[]] {
+  const { program, provider, user, ports } = place
+  const { sql, group, increment, state } = ports[index] as Ports
+  const data = dataOf(place, index)
+  const members = ports.map(({ group }) => `127.0.0.1:${group}`).join()
+  return [[
+    ...words(program, user, data), ...settings('mariadb'), ...DURABLE, '--innodb-autoinc-lock-mode=2', '--binlog-format=ROW',
+    '--bind-address=127.0.0.1', `--port=${sql}`, `--socket=${join(data, 's')}`, `--pid-file=${join(data, 'pid')}`,
+    // a conflict is to be seen, and not tried again in silence
+    '--wsrep-on=ON', `--wsrep-provider=${provider}`, '--wsrep-retry-autocommit=0'
+  ], [
+    '--wsrep-cluster-name=t', `--wsrep-node-name=n${index}`, '--wsrep-node-address=127.0.0.1', `--wsrep-cluster-address=gcomm://${members}`,
+    '--wsrep-sst-method=rsync', `--wsrep-sst-receive-address=127.0.0.1:${state}`,
+    `--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:${group};ist.recv_addr=127.0.0.1:${increment};gcache.size=32M;${TIMES}`
+  ]]
+}
+
+/** All begin at the same position, so that none has to be given everything by another. */
+async function makeEqualData (place: Place, first: Node): Promise<void> {
+  const { program, user } = place
+  const data = dataOf(place, 0)
+  await makeData(program, user, data)
+  await first.start(['--wsrep-new-cluster'])
+  await first.end()
+  for (const file of ['galera.cache', 'gvwstate.dat', 's', 'pid', 'log.err']) rmSync(join(data, file), { force: true })
+  for (const copy of [1, 2].map((index) => dataOf(place, index))) {
+    cpSync(data, copy, { recursive: true })
+    const state = join(copy, 'grastate.dat')
+    writeFileSync(state, readFileSync(state, 'utf8').replace('safe_to_bootstrap: 1', 'safe_to_bootstrap: 0'))
+    if (user.uid !== undefined) await run(['chown', '-R', `${user.uid}:${user.uid}`, copy])
+  }
+  // rsync, by which a node is told that it lacks nothing more, writes as `nobody` where root starts it
+  if (user.options.includes('--user=root')) for (const index of [0, 1, 2]) chmodSync(dataOf(place, index), 0o777)
+}
