@@ -5,10 +5,16 @@ import { createProxy } from '../support/recorder.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { until } from '../support/until.ts'
 import { insert, reconcile, ROWS, startLoad } from './load.ts'
-import { kinds, ownShop, serve } from './service.ts'
+import { killAll, kinds, ownShop, serve } from './service.ts'
 
 const select = { verb: 'select', columns: ['name'], orderBy: 'id DESC', limit: 1 }
 const UNAVAILABLE = { status: 503, code: 'DATABASE_UNAVAILABLE' }
+
+/** Who may not do everything may not write. MySQL's second one holds for everybody. */
+const READ_ONLY = {
+  mariadb: { on: 'set global read_only = 1', off: 'set global read_only = 0' },
+  mysql: { on: 'set global super_read_only = 1', off: 'set global read_only = 0' }
+}
 
 for (const kind of kinds) {
   t.test(`${kind} is there and refuses`, async (t) => {
@@ -18,18 +24,33 @@ for (const kind of kinds) {
 
     await t.test('what would write, while it is read-only', async (t) => {
       t.equal((await ask('rows_written', insert('before'))).status, 200)
-      await sql('set global read_only = 1')
+      await sql(READ_ONLY[kind].on)
       for (let each = 0; each < 30; each++) isRefusal(t, await ask('rows_written', insert('never')), { ...UNAVAILABLE, why: 'read-only' })
       t.match(await ask('rows_written', select), { status: 200, json: { data: { rows: [{ name: 'before' }] } } }, 'what reads is answered')
-      await sql('set global read_only = 0')
+      await sql(READ_ONLY[kind].off)
       t.equal((await ask('rows_written', insert('after'))).status, 200, 'the first write after it')
       t.match(await sql('select name from rows_written order by id'), [{ name: 'before' }, { name: 'after' }])
+    })
+
+    await t.test('more connections than the account may have', async (t) => {
+      await sql("alter user app@'%' with max_user_connections 2")
+      await killAll(sql)
+      const answers = await Promise.all(Array.from({ length: 50 }, () => ask('rows_written', select)))
+      t.same([...new Set(answers.map(({ status }) => status))], [200], 'the two that it may have serve everybody')
+      await sql("alter user app@'%' with max_user_connections 0")
+    })
+
+    await t.test('everybody but its administrators', { skip: kind === 'mysql' ? false : 'MariaDB has no offline mode' }, async (t) => {
+      await sql('set global offline_mode = 1')
+      for (const body of [select, insert('never')]) isRefusal(t, await ask('rows_written', body), { ...UNAVAILABLE, why: 'offline' })
+      await sql('set global offline_mode = 0')
+      t.equal((await ask('rows_written', insert('online'))).status, 200, 'the first write after it')
     })
 
     await t.test('more connections than it may have', async (t) => {
       const hogs: Connection[] = []
       await sql('set global max_connections = 20')
-      for (const { id } of await sql("select ID as id from information_schema.processlist where USER = 'app'")) await sql(`kill ${id}`).catch(() => {})
+      await killAll(sql)
       const hog = async () => { hogs.push(await createConnection({ uri: url })) }
       while (await hog().then(() => true, () => false));
       const begin = Date.now()

@@ -47,7 +47,7 @@ for (const kind of kinds) {
     await Promise.all([one.server.start(), two.server.start()])
     await uses('both are back', ['one', 'two'])
     t.comment(`the slowest answer while servers end: ${state.slowest} ms`)
-    t.ok(state.slowest < SOON * 3)
+    t.ok(state.slowest < SOON)
 
     t.teardown(() => two.server.freeze(false))
     two.server.freeze(true)

@@ -39,7 +39,7 @@ const args = process.argv.slice(2)
 try {
   const TEST_FAULTS = JSON.stringify(await findKinds())
   const files = args.some((argument) => argument.endsWith('.ts')) ? [] : testFiles()
-  process.exit(await runTap(['--disable-coverage', `--timeout=${TIMEOUT}`, ...args, ...files], { TEST_FAULTS }))
+  process.exit(await runTap(['--disable-coverage', '--jobs=2', `--timeout=${TIMEOUT}`, ...args, ...files], { TEST_FAULTS }))
 } catch (error) {
   console.error(`npm run test:faults: ${(error as Error).message}`)
   process.exit(1)
