@@ -18,7 +18,7 @@ export function isRefusal (t: Test, answer: Answer, expected: { status: number, 
 }
 
 /** What is wrong with the form of a refusal. */
-function faultsOf ({ headers, text, json }: Answer): string[] {
+export function faultsOf ({ headers, text, json }: Answer): string[] {
   const { error = {} } = json ?? {}
   const faults: string[] = []
   const must = (holds: unknown, fault: string): void => { if (holds !== true) faults.push(`${fault}: ${text.slice(0, 300)}`) }

@@ -1,0 +1,3 @@
+import { fuzzBodiesOn } from './bodies-on.ts'
+
+await fuzzBodiesOn('mysql')

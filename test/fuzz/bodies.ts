@@ -1,0 +1,69 @@
+/** Bodies as a client would send them: every verb, operator and type, made from the catalog of a table. */
+import fc, { type Arbitrary } from 'fast-check'
+import type { Column } from '../../src/catalog/catalog.ts'
+import type { JsonTexts } from '../support/values.ts'
+import { list, pairs, text, type Json } from './json.ts'
+import type { FuzzTable } from './tables.ts'
+
+const patterns: JsonTexts = fc.oneof(
+  fc.constantFrom('%', '_', 'a%', '%a', '%\\%%', '\\_', '\\', '\\\\', '%%', '', 'A', 'a\0', '\0', '\0%'),
+  fc.string({ unit: fc.constantFrom('a', 'b', ' ', '%', '_', '\\', "'", '\0', 'é', '😀'), maxLength: 5 })
+).map(text)
+
+const lists = (values: Arbitrary<Json>, minLength = 0): Arbitrary<Json> => fc.array(values, { minLength, maxLength: 5 }).map((items) => list(...items))
+const operator = (name: string, operand: Arbitrary<Json>): Arbitrary<Json> => operand.map((value) => pairs([name, value]))
+const oneOf = (names: readonly string[], operand: Arbitrary<Json>): Arbitrary<Json> => fc.constantFrom(...names).chain((name) => operator(name, operand))
+
+/** What a filter may say of one column. */
+function conditions ({ type: { comparison, structured } }: Column, values: JsonTexts): Arbitrary<Json> {
+  const nothing = fc.oneof(fc.constant<Json>('null'), operator('$null', fc.constantFrom('true', 'false')))
+  if (comparison === 'none') return nothing
+  const withNull = fc.option(values, { freq: 8, nil: 'null' })
+  const equality = fc.oneof(structured ? operator('$eq', values) : values, oneOf(['$eq', '$ne'], withNull), oneOf(['$in', '$nin'], lists(withNull)), structured ? nothing : lists(withNull, 1), nothing)
+  if (comparison === 'equality') return equality
+  const order = fc.oneof(oneOf(['$gt', '$gte', '$lt', '$lte'], values), operator('$between', fc.tuple(values, values).map((two) => list(...two))),
+    fc.tuple(values, values).map(([low, high]) => pairs(['$gte', low], ['$lt', high])))
+  if (comparison === 'order') return fc.oneof({ weight: 2, arbitrary: equality }, { weight: 1, arbitrary: order })
+  return fc.oneof({ weight: 2, arbitrary: equality }, { weight: 1, arbitrary: order }, { weight: 2, arbitrary: oneOf(['$like', '$nlike', '$startsWith', '$contains'], patterns) })
+}
+
+/** Filters by one or several columns, nested; half of the columns are those that the model understands. */
+export function filtersOf ({ catalog, values, kinds }: FuzzTable): Arbitrary<Json> {
+  const conditionOn = (columns: readonly Column[]): Arbitrary<readonly [string, Json]> => fc.oneof(...columns.map((column) => conditions(column, values.get(column.name) as JsonTexts).map((condition) => [column.name, condition] as const)))
+  const usable = catalog.columnList.filter(({ name }) => values.has(name))
+  const known = conditionOn(usable.filter(({ name }) => kinds.has(name)))
+  const any = fc.oneof({ weight: 2, arbitrary: known }, { weight: 1, arbitrary: conditionOn(usable) })
+  const flat = (condition: Arbitrary<readonly [string, Json]>, minLength: number): Arbitrary<Json> =>
+    fc.uniqueArray(condition, { minLength, maxLength: 3, selector: ([name]) => name }).map((entries) => pairs(...entries))
+  const { nested } = fc.letrec<{ nested: Json }>((tie) => ({
+    nested: fc.oneof({ maxDepth: 3, depthSize: 'small' },
+      { weight: 4, arbitrary: flat(known, 1) },
+      { weight: 2, arbitrary: flat(any, 0) },
+      { weight: 1, arbitrary: fc.tuple(fc.constantFrom('$and', '$or'), fc.array(tie('nested'), { maxLength: 3 })).map(([name, items]) => pairs([name, list(...items)])) },
+      { weight: 1, arbitrary: tie('nested').map((inner) => pairs(['$not', inner])) })
+  }))
+  return nested
+}
+
+/** One body of any verb. */
+export function bodiesOf (table: FuzzTable): Arbitrary<Json> {
+  const { catalog, values } = table
+  const names = catalog.columnList.map(({ name }) => name)
+  const written = names.filter((name) => values.has(name))
+  const filters = filtersOf(table)
+  const orderable = catalog.columnList.filter(({ type }) => type.comparison !== 'none' && !type.structured).map(({ name }) => name)
+  const order = fc.uniqueArray(fc.tuple(fc.constantFrom('id', 'n', 'price', 'day', 'level', ...orderable), fc.constantFrom('', ' ASC', ' desc', ' DESC')), { minLength: 1, maxLength: 3, selector: ([name]) => name })
+    .map((terms) => text(terms.map((term) => term.join('')).join(', ')))
+  const data = (minLength: number): Arbitrary<Json> => fc.uniqueArray(fc.constantFrom(...written, ...written.slice(1)), { minLength, maxLength: 6 }).chain((chosen) =>
+    fc.tuple(...chosen.map((name) => fc.option(values.get(name) as JsonTexts, { freq: name === 'id' || name === 'level' ? 50 : 8, nil: 'null' })))
+      .map((texts) => pairs(...chosen.map((name, index) => [name, texts[index] as string] as const))))
+  const fields = (verb: string, parts: ReadonlyArray<readonly [name: string, json: Arbitrary<Json>, freq?: number]>): Arbitrary<Json> =>
+    fc.tuple(...parts.map(([, json, freq]) => freq === undefined ? json : fc.option(json, { freq, nil: undefined })))
+      .map((chosen) => pairs(['verb', text(verb)], ...parts.flatMap(([name], index) => chosen[index] === undefined ? [] : [[name, chosen[index]] as const])))
+  return fc.oneof(
+    { weight: 4, arbitrary: fields('select', [['filters', filters, 8], ['columns', fc.shuffledSubarray(names, { minLength: 1 }).map((chosen) => list(...chosen.map(text))), 1], ['limit', fc.integer({ min: 1, max: 1000 }).map(String), 1], ['orderBy', order, 1]]) },
+    { weight: 2, arbitrary: fields('insert', [['data', data(0)]]) },
+    { weight: 2, arbitrary: fields('update', [['data', data(1)], ['filters', filters]]) },
+    { weight: 1, arbitrary: fields('delete', [['filters', filters]]) }
+  )
+}

@@ -1,0 +1,49 @@
+/**
+ * How much is sent, and from which seed:
+ *
+ *     FUZZ_BODIES=20000   bodies to each engine
+ *     FUZZ_MINUTES=60     in place of that: how long to go on, about that long for each file of this folder
+ *     FUZZ_SEED=123       where to begin, as a failure names it
+ *     FUZZ_TABLE=texts    this table alone
+ */
+import fc, { type IAsyncProperty } from 'fast-check'
+import type { Test } from 'tap'
+
+const { FUZZ_BODIES = '20000', FUZZ_MINUTES, FUZZ_SEED = String(Date.now() % 1_000_000_000), FUZZ_TABLE } = process.env
+
+export const seed = Number(FUZZ_SEED)
+export const isWanted = (table: string): boolean => (FUZZ_TABLE ?? table) === table
+
+/** Runs of a property that share a seed: a failure is found again by its seed alone. */
+const RUNS = 10
+/** Milliseconds that may be spent on making a counterexample smaller. */
+const SHRINKING = 60_000
+
+/** What was found to be wrong, with all that led to it. */
+export class Counterexample extends Error {}
+
+/** A part of the whole: `share` of the bodies or minutes. */
+export interface Part<Value> {
+  readonly name: string
+  readonly share: number
+  readonly property: IAsyncProperty<Value>
+  /** Bodies sent so far. */
+  readonly sent: () => number
+}
+
+/** Checks a property again and again, each time with the next seed, until enough was sent. */
+export async function campaign<Value> (t: Test, { name, share, property, sent }: Part<Value>): Promise<void> {
+  const start = Date.now()
+  const isEnough = (): boolean => FUZZ_MINUTES === undefined ? sent() >= Number(FUZZ_BODIES) * share : Date.now() - start >= Number(FUZZ_MINUTES) * 60_000 * share
+  let current = seed
+  for (; !isEnough(); current++) {
+    const { failed, errorInstance } = await fc.check(property, { seed: current, numRuns: RUNS, interruptAfterTimeLimit: SHRINKING })
+    if (failed) {
+      const { message, stack = message } = errorInstance as Error
+      t.fail(`${name}: FUZZ_SEED=${current}`, { at: null, stack: '' })
+      t.comment(errorInstance instanceof Counterexample ? message : stack)
+      return
+    }
+  }
+  t.pass(`${name}: ${sent()} bodies in ${((Date.now() - start) / 1000).toFixed(1)} s, FUZZ_SEED=${seed} to ${current - 1}`)
+}

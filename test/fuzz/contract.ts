@@ -1,0 +1,23 @@
+/** What every answer must be, whatever was sent: one of the contract's, whole, and silent about the inside. */
+import { catalogue } from '../../src/errors.ts'
+import type { Answer } from '../support/service.ts'
+import { faultsOf } from '../support/refusals.ts'
+
+/** Keys of `data` in the answer to each verb. */
+const forms: Readonly<Record<string, string>> = { select: 'rows,count', insert: 'inserted,id', update: 'updated', delete: 'deleted' }
+
+/** What is wrong with an answer; `allowed` are codes from 500 on that may come just now. */
+export function contractFaults (answer: Answer, verb: unknown, allowed: readonly string[] = []): string[] {
+  const { status, json, headers } = answer
+  const faults: string[] = []
+  if (!/^[\x20-\x7e]{1,128}$/.test(String(headers['x-request-id']))) faults.push('no x-request-id')
+  if (status === 200) {
+    if (Object.keys(json).join() !== 'success,data' || json.success !== true) faults.push('not {success: true, data}')
+    if (Object.keys(json.data).join() !== forms[String(verb)]) faults.push(`"data" is not that of the verb ${String(verb)}`)
+    return faults
+  }
+  const code = json?.error?.code
+  if (catalogue.get(code) !== status) faults.push(`${status} ${code} is no pair of the contract`)
+  if (status >= 500 && !allowed.includes(code)) faults.push(`${status} ${code} while all is well`)
+  return [...faults, ...faultsOf(answer)]
+}

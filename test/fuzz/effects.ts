@@ -1,0 +1,131 @@
+/** What an answer says happened, held to what the table shows, and to the model where that has an answer. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Answer } from '../support/service.ts'
+import { read } from './json.ts'
+import { predict, valueOf, type Row } from './model.ts'
+import type { FuzzTable } from './tables.ts'
+
+/** Rows by id, as the service wrote them. */
+export type Rows = ReadonlyMap<string, Row>
+
+/** A request whose answer was a success. */
+export interface Effect {
+  readonly table: FuzzTable
+  readonly body: { verb: string, filters?: unknown, data?: Row, columns?: string[], limit?: unknown, orderBy?: string }
+  readonly answer: Answer
+  /** Rows before it, and after it. */
+  readonly before: Rows
+  readonly after: Rows
+  /** Ids that a select by the same filters gave just before; undefined where nobody asked. */
+  readonly selected: ReadonlySet<string> | undefined
+}
+
+export class Mismatch extends Error {}
+function must (holds: boolean, fault: () => string): asserts holds {
+  if (!holds) throw new Mismatch(fault())
+}
+
+export function rowsOf (answer: string): Rows {
+  return new Map((read(answer).data.rows as Row[]).map((row) => [textOf(row['id']), row]))
+}
+
+const textOf = (value: unknown): string => JSON.stringify(value)
+const same = (a: unknown, b: unknown): boolean => textOf(a) === textOf(b)
+
+/** @throws Mismatch */
+export function checkEffect (effect: Effect): void {
+  const { body: { verb } } = effect
+  if (verb === 'select') checkSelect(effect)
+  else if (verb === 'insert') checkInsert(effect)
+  else checkChange(effect)
+}
+
+/** The rows that a filter matches, with certainty or at most. */
+function matchedBy ({ table, body: { filters = {} }, before, selected }: Effect): { ids: Set<string>, certain: boolean } {
+  const matches = predict(filters, table)
+  if (matches === undefined) return { ids: new Set(selected ?? before.keys()), certain: selected !== undefined }
+  const ids = new Set([...before].filter(([, row]) => matches(row)).map(([id]) => id))
+  must(selected === undefined || isDeepStrictEqual(selected, ids), () => `a select by these filters gives the rows ${list(selected as Set<string>)}, the model ${list(ids)}`)
+  return { ids, certain: true }
+}
+
+const list = (ids: Iterable<string>): string => `[${[...ids].sort((a, b) => Number(a) - Number(b)).join()}]`
+
+function checkSelect (effect: Effect): void {
+  const { table, body: { columns = table.catalog.columnList.map(({ name }) => name), limit, orderBy }, answer, before } = effect
+  const { ids, certain } = matchedBy(effect)
+  const { rows, count } = read(answer.text).data as { rows: Row[], count: unknown }
+  must(same(count, rows.length), () => `count is ${textOf(count)}, there are ${rows.length} rows`)
+  const most = limit === undefined ? 100 : Number(textOf(limit))
+  must(rows.length <= most, () => `${rows.length} rows, more than the limit`)
+  if (certain) must(rows.length === Math.min(most, ids.size), () => `${rows.length} rows, the model has ${ids.size} that match: ${list(ids)}`)
+  const open = Array.from(ids, (id) => textOf(Object.fromEntries(columns.map((name) => [name, before.get(id)?.[name]]))))
+  for (const row of rows) {
+    const found = open.indexOf(textOf(row))
+    must(found >= 0, () => `${textOf(row)} is none of the rows that match: ${list(ids)}`)
+    open.splice(found, 1)
+  }
+  if (orderBy !== undefined) checkOrder(table, orderBy, columns, rows)
+}
+
+/** By the first term, where the model knows its column. */
+function checkOrder ({ kinds, engine }: FuzzTable, orderBy: string, columns: readonly string[], rows: readonly Row[]): void {
+  const [, name = '', direction = ''] = /^\s*(\w+)\s*(\w*)/.exec(orderBy) ?? []
+  const kind = kinds.get(name)
+  if (kind === undefined || kind === 'word' || !columns.includes(name) || engine === undefined) return
+  const cells = rows.map((row) => row[name] === null ? null : valueOf(kind, row[name]))
+  if (/^desc/i.test(direction)) cells.reverse()
+  const wrong = cells.findIndex((cell, index) => index > 0 && cell !== cells[index - 1] && !precedes(cells[index - 1] ?? null, cell))
+  must(wrong < 0, () => `not ordered by ${orderBy}: ${textOf(rows.map((row) => row[name]))}`)
+}
+
+type Cell = ReturnType<typeof valueOf> | null
+const precedes = (a: Cell, b: Cell): boolean => a === null || (b !== null && a < b)
+
+function checkInsert ({ body: { data = {} }, answer, before, after, table }: Effect): void {
+  const { inserted, id } = read(answer.text).data
+  must(same(inserted, 1), () => 'inserted is not 1')
+  const row = after.get(textOf(id))
+  must(row !== undefined && !before.has(textOf(id)), () => `the id ${textOf(id)} is not that of a new row`)
+  must(after.size === before.size + 1, () => `${after.size - before.size} rows more`)
+  for (const [key, old] of before) must(same(after.get(key), old), () => `row ${key} changed from ${textOf(old)} to ${textOf(after.get(key))}`)
+  checkWritten(table, data, row)
+}
+
+/** What was written is what is there, as far as the model understands it. */
+function checkWritten ({ kinds }: FuzzTable, data: Row, row: Row): void {
+  for (const [name, value] of Object.entries(data)) {
+    const kind = kinds.get(name)
+    if (value === null) must(row[name] === null, () => `${name} was set to null and is ${textOf(row[name])}`)
+    else if (kind !== undefined && !isOdd(value)) must(row[name] !== null && valueOf(kind, row[name]) === valueOf(kind, value), () => `${name} was set to ${textOf(value)} and is ${textOf(row[name])}`)
+  }
+}
+
+/** Written in a way that the model does not read: `1e2`, `1.0`. */
+const isOdd = (value: unknown): boolean => JSON.isRawJSON(value) && !/^-?\d+(\.\d{1,2})?$/.test(value.rawJSON)
+
+function checkChange (effect: Effect): void {
+  const { body: { verb, data = {} }, answer, before, after, table } = effect
+  const { ids, certain } = matchedBy(effect)
+  const { updated, deleted } = read(answer.text).data
+  for (const [id, old] of before) {
+    if (!ids.has(id)) must(same(after.get(id), old), () => `row ${id} is outside of the filters and changed from ${textOf(old)} to ${textOf(after.get(id))}`)
+  }
+  if (verb === 'delete') {
+    const gone = [...before.keys()].filter((id) => !after.has(id))
+    must(same(deleted, gone.length), () => `deleted is ${textOf(deleted)}, ${gone.length} rows are gone`)
+    must(!certain || gone.length === ids.size, () => `${list(gone)} are gone, the filters match ${list(ids)}`)
+    must(after.size === before.size - gone.length, () => 'there are rows that were not there')
+    return
+  }
+  must(after.size === before.size, () => `${before.size} rows became ${after.size}`)
+  const pairs = [...ids].map((id) => ({ id, old: before.get(id) as Row, row: after.get(id) ?? after.get(textOf(data['id'])) as Row }))
+  const changed = pairs.filter(({ old, row }) => !same(old, row))
+  // null in JSON and the like look the same before and after
+  must(changed.length <= Number(textOf(updated)) && Number(textOf(updated)) <= ids.size, () => `updated is ${textOf(updated)}, ${changed.length} rows of ${ids.size} changed`)
+  for (const { id, old, row } of changed) {
+    const touched = Object.keys(old).filter((name) => !same(old[name], row[name]) && !Object.hasOwn(data, name) && name !== 'twice')
+    must(touched.length === 0, () => `row ${id}: ${touched.join()} changed without being asked to`)
+  }
+  if (certain) for (const { row } of pairs) checkWritten(table, data, row)
+}

@@ -1,0 +1,123 @@
+/**
+ * Which rows a filter matches, by SQL's logic of three values, for columns whose comparison is simple: written apart from the
+ * service, over rows as it returned them. What is beyond it (collations, floats, JSON) is left open.
+ */
+import type { FuzzTable, Kind } from './tables.ts'
+
+export type Row = Readonly<Record<string, unknown>>
+type Truth = boolean | null
+type Matcher = (row: Row) => Truth
+type Comparable = bigint | string
+
+/** The model has no answer for this filter. */
+class Unpredictable extends Error {}
+
+/** Whether a row is matched; undefined where the model has no answer. */
+export function predict (filters: unknown, table: FuzzTable): ((row: Row) => boolean) | undefined {
+  try {
+    const matches = group(filters, table)
+    return (row) => matches(row) === true
+  } catch (error) {
+    if (error instanceof Unpredictable) return undefined
+    throw error
+  }
+}
+
+function group (filters: unknown, table: FuzzTable): Matcher {
+  if (!isObject(filters)) throw new Unpredictable()
+  return all(Object.entries(filters).map(([key, value]) => {
+    if (key === '$and') return all(groups(value, table))
+    if (key === '$or') return not(all(groups(value, table).map(not)))
+    if (key === '$not') return not(group(value, table))
+    const kind = table.kinds.get(key)
+    if (kind === undefined) throw new Unpredictable()
+    return column(key, kind, value, table)
+  }))
+}
+
+function groups (value: unknown, table: FuzzTable): Matcher[] {
+  if (!Array.isArray(value)) throw new Unpredictable()
+  return value.map((each) => group(each, table))
+}
+
+const not = (matches: Matcher): Matcher => (row) => {
+  const truth = matches(row)
+  return truth === null ? null : !truth
+}
+
+const all = (matchers: readonly Matcher[]): Matcher => (row) => {
+  const truths = matchers.map((matches) => matches(row))
+  return truths.includes(false) ? false : truths.includes(null) ? null : true
+}
+
+function column (name: string, kind: Kind, value: unknown, table: FuzzTable): Matcher {
+  if (isObject(value)) return all(Object.entries(value).map(([operator, operand]) => leaf(name, kind, operator, operand, table)))
+  return leaf(name, kind, Array.isArray(value) ? '$in' : '$eq', value, table)
+}
+
+function leaf (name: string, kind: Kind, operator: string, operand: unknown, { engine }: FuzzTable): Matcher {
+  const isNull: Matcher = (row) => row[name] === null
+  const known = (test: (cell: Comparable) => boolean): Matcher => (row) => row[name] === null ? null : test(valueOf(kind, row[name]))
+  // what is padded with spaces compares as equal in MySQL's older collations, utf8mb4_bin among them
+  const same = (a: Comparable, b: Comparable): boolean => kind === 'word' && engine !== 'sqlite' ? trimmed(a) === trimmed(b) : a === b
+  const ordered = (): Comparable => kind === 'word' ? unpredictable() : valueOf(kind, operand)
+  // SQLite's LIKE takes a NUL for the end of a text
+  const likable = (cell: Comparable): string => engine === 'sqlite' ? String(cell).replace(/\0.*/s, '') : String(cell)
+  const listed = (): { values: Comparable[], hasNull: boolean } => {
+    if (!Array.isArray(operand)) throw new Unpredictable()
+    return { values: operand.filter((each) => each !== null).map((each) => valueOf(kind, each)), hasNull: operand.includes(null) }
+  }
+  const isIn = (): Matcher => {
+    const { values, hasNull } = listed()
+    const isListed: Matcher = values.length === 0 ? () => false : known((cell) => values.some((each) => same(cell, each)))
+    return hasNull ? not(all([not(isListed), not(isNull)])) : isListed
+  }
+  switch (operator) {
+    case '$eq': return operand === null ? isNull : equal(known, same, valueOf(kind, operand))
+    case '$ne': return not(operand === null ? isNull : equal(known, same, valueOf(kind, operand)))
+    case '$in': return isIn()
+    case '$nin': return not(isIn())
+    case '$gt': return compared(known, ordered(), (cell, value) => cell > value)
+    case '$gte': return compared(known, ordered(), (cell, value) => cell >= value)
+    case '$lt': return compared(known, ordered(), (cell, value) => cell < value)
+    case '$lte': return compared(known, ordered(), (cell, value) => cell <= value)
+    case '$between': {
+      const { values: [low = unpredictable(), high = unpredictable()] } = listed()
+      return kind === 'word' ? unpredictable() : known((cell) => cell >= low && cell <= high)
+    }
+    case '$startsWith': return compared(known, textOf(kind, operand), (cell, value) => likable(cell).startsWith(String(value)))
+    case '$contains': return compared(known, textOf(kind, operand), (cell, value) => likable(cell).includes(String(value)))
+    case '$null': return operand === true ? isNull : operand === false ? not(isNull) : unpredictable()
+    default: return unpredictable()
+  }
+}
+
+type Known = (test: (cell: Comparable) => boolean) => Matcher
+const equal = (known: Known, same: (a: Comparable, b: Comparable) => boolean, value: Comparable): Matcher => known((cell) => same(cell, value))
+const compared = (known: Known, value: Comparable, test: (cell: Comparable, value: Comparable) => boolean): Matcher => known((cell) => test(cell, value))
+
+const unpredictable = (): never => { throw new Unpredictable() }
+const trimmed = (value: Comparable): string => String(value).replace(/ +$/, '')
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
+
+const textOf = (kind: Kind, value: unknown): string => kind === 'word' && typeof value === 'string' ? value : unpredictable()
+
+/** A cell or an operand as something that JavaScript compares as the column does. */
+export function valueOf (kind: Kind, value: unknown): Comparable {
+  const written = JSON.isRawJSON(value) ? value.rawJSON : value
+  switch (kind) {
+    case 'integer': return matched(written, /^-?\d+$/, BigInt)
+    case 'decimal': return matched(written, /^-?\d+(\.\d{1,2})?$/, (digits) => {
+      const [whole = '', fraction = ''] = digits.split('.')
+      return BigInt(whole + fraction.padEnd(2, '0'))
+    })
+    case 'day': return matched(written, /^\d{4}-\d\d-\d\d$/, String)
+    case 'bytes': return matched(written, /^[\w+/]*=*$/, (base64) => Buffer.from(base64, 'base64').toString('hex'))
+    case 'flag': return matched(typeof written === 'boolean' ? String(Number(written)) : written, /^\d+$/, BigInt)
+    case 'word': return matched(written, /^/, String)
+  }
+}
+
+function matched (value: unknown, form: RegExp, make: (text: string) => Comparable): Comparable {
+  return typeof value === 'string' && form.test(value) ? make(value) : unpredictable()
+}

@@ -1,0 +1,94 @@
+/** Bodies sent one after the other to a table whose rows are known, each answer held to the contract and to the model. */
+import type { Answer, Service } from '../support/service.ts'
+import { Counterexample } from './campaign.ts'
+import { contractFaults } from './contract.ts'
+import { checkEffect, Mismatch, rowsOf, type Rows } from './effects.ts'
+import { read } from './json.ts'
+import { predict } from './model.ts'
+import type { Sent } from './mutations.ts'
+import type { FuzzTable } from './tables.ts'
+
+/** How much of a body or an answer a report shows. */
+const SHOWN = 1500
+
+/** What was sent and answered. */
+export interface Step { readonly sent: Sent, readonly answer: Answer }
+
+/** @throws Counterexample */
+export async function runScenario ({ post }: Service, table: FuzzTable, bodies: readonly Sent[]): Promise<void> {
+  await table.reset()
+  const dump = async (): Promise<string> => (await post(table.name, '{"verb":"select","orderBy":"id","limit":1000}')).text
+  let shown = await dump()
+  let rows = rowsOf(shown)
+  const steps: Step[] = []
+  try {
+    for (const sent of bodies) {
+      const body = parsed(sent)
+      const selected = await selectedBefore(post, table, body)
+      const answer = await post(table.name, sent.payload, { headers: sent.headers })
+      steps.push({ sent, answer })
+      const [fault] = contractFaults(answer, body?.verb)
+      if (fault !== undefined) throw new Mismatch(fault)
+      checkRefusal(sent, answer, body, table, rows)
+      if (answer.status !== 200) continue
+      const changed = body.verb !== 'select'
+      const now = changed ? await dump() : shown
+      const after = changed ? rowsOf(now) : rows
+      checkEffect({ table, body, answer, before: rows, after, selected })
+      shown = now
+      rows = after
+    }
+    if (await dump() !== shown) throw new Mismatch('a request that was refused changed something')
+  } catch (error) {
+    throw error instanceof Mismatch ? new Counterexample(describe(table, error, steps)) : error
+  }
+}
+
+/** The body as JSON, if it is any. */
+export function parsed ({ payload }: Sent): any {
+  try {
+    return read(String(payload))
+  } catch {
+    return undefined
+  }
+}
+
+/** The ids that a select by the filters of a write gives, where the model cannot tell. */
+async function selectedBefore (post: Service['post'], table: FuzzTable, body: any): Promise<Set<string> | undefined> {
+  const { verb, filters } = body ?? {}
+  if ((verb !== 'update' && verb !== 'delete') || typeof filters !== 'object' || filters === null || predict(filters, table) !== undefined) return undefined
+  const { status, text } = await post(table.name, JSON.stringify({ verb: 'select', columns: ['id'], limit: 1000, filters }))
+  return status === 200 ? new Set(rowsOf(text).keys()) : undefined
+}
+
+/** What may still be said to a body that is as it should be */
+function pardons (body: any, table: FuzzTable): string[] {
+  const { verb, data } = body
+  return [
+    // a character that the character set of a column does not have; a computed column that overflows
+    ...table.name === 'texts' || verb !== 'select' ? ['VALUE_OUT_OF_RANGE'] : [],
+    ...table.engine === 'sqlite' && JSON.stringify(body).includes('\\u0000') ? ['INVALID_VALUE'] : [],
+    ...data?.id === null || data?.level === null ? ['NOT_NULL_VIOLATION'] : [],
+    ...verb === 'update' || verb === 'delete' ? ['FILTERS_REQUIRED'] : [],
+    ...verb === 'update' || verb === 'insert' ? ['UNIQUE_VIOLATION'] : []
+  ]
+}
+
+/** A body as it should be is refused for good reasons only. */
+function checkRefusal ({ valid }: Sent, { status, json }: Answer, body: any, table: FuzzTable, rows: Rows): void {
+  if (!valid || status === 200) return
+  const { code } = json.error
+  if (!pardons(body, table).includes(code)) throw new Mismatch(`${code} for a body that nothing is wrong with`)
+  const matches = code === 'FILTERS_REQUIRED' ? predict(body.filters, table) : undefined
+  if (matches !== undefined && ![...rows.values()].every(matches)) throw new Mismatch('FILTERS_REQUIRED for filters that do not match every row')
+}
+
+/** The fault, and everything that led to it. */
+export function describe ({ name, engine }: FuzzTable, { message }: Error, steps: readonly Step[]): string {
+  const lines = steps.map(({ sent, answer }, index) => {
+    const bytes = typeof sent.payload === 'string' ? sent.payload : `(base64) ${sent.payload.toString('base64')}`
+    const headers = Object.keys(sent.headers).length === 0 ? '' : ` ${JSON.stringify(sent.headers)}`
+    return `${index + 1}. ${bytes.slice(0, SHOWN)}${headers}\n   -> ${answer.status} ${answer.text.slice(0, SHOWN)}`
+  })
+  return [`${message} (${engine}, table ${name}, rows as at the start, then:)`, ...lines].join('\n')
+}
