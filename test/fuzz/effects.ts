@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Answer } from '../support/service.ts'
 import { read } from './json.ts'
-import { predict, valueOf, type Row } from './model.ts'
+import { predict, saysNothing, valueOf, type Row } from './model.ts'
 import type { FuzzTable } from './tables.ts'
 
 /** Rows by id, as the service wrote them. */
@@ -69,10 +69,10 @@ function checkSelect (effect: Effect): void {
 }
 
 /** By the first term, where the model knows its column. */
-function checkOrder ({ kinds, engine }: FuzzTable, orderBy: string, columns: readonly string[], rows: readonly Row[]): void {
+function checkOrder ({ kinds }: FuzzTable, orderBy: string, columns: readonly string[], rows: readonly Row[]): void {
   const [, name = '', direction = ''] = /^\s*(\w+)\s*(\w*)/.exec(orderBy) ?? []
   const kind = kinds.get(name)
-  if (kind === undefined || kind === 'word' || !columns.includes(name) || engine === undefined) return
+  if (kind === undefined || kind === 'word' || !columns.includes(name)) return
   const cells = rows.map((row) => row[name] === null ? null : valueOf(kind, row[name]))
   if (/^desc/i.test(direction)) cells.reverse()
   const wrong = cells.findIndex((cell, index) => index > 0 && cell !== cells[index - 1] && !precedes(cells[index - 1] ?? null, cell))
@@ -105,7 +105,8 @@ function checkWritten ({ kinds }: FuzzTable, data: Row, row: Row): void {
 const isOdd = (value: unknown): boolean => JSON.isRawJSON(value) && !/^-?\d+(\.\d{1,2})?$/.test(value.rawJSON)
 
 function checkChange (effect: Effect): void {
-  const { body: { verb, data = {} }, answer, before, after, table } = effect
+  const { body: { verb, filters, data = {} }, answer, before, after, table } = effect
+  must(!saysNothing(filters, table), () => 'filters that say nothing of any row were taken')
   const { ids, certain } = matchedBy(effect)
   const { updated, deleted } = read(answer.text).data
   for (const [id, old] of before) {

@@ -12,6 +12,8 @@ type Comparable = bigint | string
 /** The model has no answer for this filter. */
 class Unpredictable extends Error {}
 
+const unpredictable = (): never => { throw new Unpredictable() }
+
 /** Whether a row is matched; undefined where the model has no answer. */
 export function predict (filters: unknown, table: FuzzTable): ((row: Row) => boolean) | undefined {
   try {
@@ -19,6 +21,19 @@ export function predict (filters: unknown, table: FuzzTable): ((row: Row) => boo
     return (row) => matches(row) === true
   } catch (error) {
     if (error instanceof Unpredictable) return undefined
+    throw error
+  }
+}
+
+/** A row that nobody may look into. */
+const closed: Row = new Proxy({}, { get: () => unpredictable() })
+
+/** Whether filters are true without a look at any row, such as `{"$not": {"$or": []}}`. */
+export function saysNothing (filters: unknown, table: FuzzTable): boolean {
+  try {
+    return predict(filters, table)?.(closed) === true
+  } catch (error) {
+    if (error instanceof Unpredictable) return false
     throw error
   }
 }
@@ -96,7 +111,6 @@ type Known = (test: (cell: Comparable) => boolean) => Matcher
 const equal = (known: Known, same: (a: Comparable, b: Comparable) => boolean, value: Comparable): Matcher => known((cell) => same(cell, value))
 const compared = (known: Known, value: Comparable, test: (cell: Comparable, value: Comparable) => boolean): Matcher => known((cell) => test(cell, value))
 
-const unpredictable = (): never => { throw new Unpredictable() }
 const trimmed = (value: Comparable): string => String(value).replace(/ +$/, '')
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
 
