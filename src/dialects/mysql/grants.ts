@@ -31,7 +31,7 @@ const MARIADB_ROLE = new RegExp(`^GRANT (${NAME}) TO `)
 /** The privileges of a line; undefined for one that grants a role, or something else than a privilege on data. */
 export function parseGrant (line: string): Granted | undefined {
   const [, list = '', database = '', rest = ''] = LINE.exec(line) ?? []
-  if (list === '' || list.startsWith('PROXY')) return undefined
+  if (list === '') return undefined
   const privileges = list.replace(/ ?\([^)]*\)/g, '').split(/, ?/) // without the columns of each
   return { privileges, database: unquote(database), mayGrant: /WITH GRANT OPTION/.test(rest) }
 }
