@@ -11,10 +11,16 @@ export function readBase64 (value: unknown): Buffer {
   return bytes
 }
 
+/** How long the base64 of so many bytes is; left out where 32 bits do not hold it, in which generators keep lengths. */
+function base64Length (bytes: number | null): { maxLength?: number } {
+  const length = Math.ceil((bytes ?? Infinity) / 3) * 4
+  return length < 2 ** 31 ? { maxLength: length } : {}
+}
+
 /** BINARY(n), VARBINARY and the BLOBs. `padded`: BINARY fills up with zero bytes, in a condition too. */
 export function binaryType ({ bytes, padded }: { bytes: number | null, padded: boolean }): ColumnType {
   return createType({
-    schema: Type.String({ title: 'Bytes', contentEncoding: 'base64', description: 'Bytes in base64.', examples: ['AA=='] }),
+    schema: Type.String({ title: 'Bytes', contentEncoding: 'base64', ...base64Length(bytes), description: 'Bytes in base64.', examples: ['AA=='] }),
     read: (value) => {
       const given = readBase64(value)
       if (bytes !== null && given.length > bytes) throw new ValueRefused(`is longer than ${bytes} bytes`)

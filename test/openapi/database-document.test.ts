@@ -57,6 +57,7 @@ const ofEngine: Record<EngineName, Expected> = {
     flag: { type: 'integer', format: 'int32' },
     bits: { type: ['string', 'null'], pattern: '^[01]{1,5}$' },
     one: { type: ['boolean', 'null'] },
+    data: { type: ['string', 'null'], contentEncoding: 'base64', maxLength: 40 },
     place: { type: ['object', 'null'], properties: { type: { enum: ['Point'] } } }
   }
 }
