@@ -12,6 +12,16 @@ const base = location.pathname.replace(/\/docs$/, '')
 
 let shown
 
+/** Swagger UI shows an answer by way of JSON.parse, which rounds whole numbers beyond 2^53: here numbers stay as they came. */
+function keepNumbers () {
+  const { parse, rawJSON } = JSON
+  if (rawJSON === undefined) return // a browser of before 2025
+  const keep = (_key, value, { source }) => typeof value === 'number' && String(value) !== source ? rawJSON(source) : value
+  JSON.parse = (text, reviver = keep) => parse(text, reviver)
+}
+
+keepNumbers()
+
 form.addEventListener('submit', (event) => {
   event.preventDefault()
   attempt(openService)
