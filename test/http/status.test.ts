@@ -120,7 +120,7 @@ await onEachEngine(t, '500 for what nobody foresaw; the log has it with its stac
   t.equal(answer.headers['x-request-id'], 'find me')
   t.notOk('retry-after' in answer.headers)
   const [event] = log.map((line) => JSON.parse(line)).filter(({ level }) => level >= 50)
-  t.match(event, { reqId: 'find me', err: { type: 'UnknownDatabaseError', message: /^unexpected database error (1|9999)$/, stack: /\n +at / } })
+  t.match(event, { requestId: 'find me', err: { type: 'UnknownDatabaseError', message: /^unexpected database error (1|9999)$/, stack: /\n +at / } })
   t.notMatch(log.join(''), /secret/)
   t.match(await sql('select count(*) as count from settings'), [{ count: 0 }])
 })
