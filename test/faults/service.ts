@@ -18,7 +18,7 @@ export const BOUND = 30_000
  * How soon a request is answered once its database is there again, in milliseconds. A second is promised, and a tenth of it is what it
  * takes where the machine does nothing else; the rest is for one that does.
  */
-export const SOON = 3000
+export const SOON = 5000
 
 /** The servers to test with: `npm run test:faults` has found them and says so in TEST_FAULTS. */
 export const kinds = JSON.parse(process.env['TEST_FAULTS'] ?? '["mariadb", "mysql"]') as Kind[]
