@@ -9,12 +9,20 @@ const mistakesOf = (config: Partial<Config>): readonly string[] => (t.throws(() 
 
 t.test('what is the server\'s is told from what is the plugin\'s, with every default', async (t) => {
   t.strictSame(splitConfig({ databases, bodyLimit: 5 }), {
-    options: { databases, bodyLimit: 5 },
-    server: { host: '127.0.0.1', port: 3000, prefix: '/api', logLevel: 'info', trustProxy: [], http: HTTP_DEFAULTS, https: undefined }
+    options: { databases, bodyLimit: 5, requestLog: true, metrics: false },
+    server: { host: '127.0.0.1', port: 3000, prefix: '/api', logLevel: 'info', metrics: undefined, shutdown: undefined, trustProxy: [], http: HTTP_DEFAULTS, https: undefined }
   })
   t.strictSame(HTTP_DEFAULTS, Object.fromEntries(Object.entries(HttpSchema.properties).map(([name, { default: fallback }]) => [name, fallback])), 'which are those of the schema')
   const given = { host: '::', port: 1, prefix: '/rows', logLevel: 'warn', trustProxy: ['loopback'], https: { cert: 'a', key: 'b' } }
-  t.strictSame(splitConfig({ databases, ...given, http: { maxConnections: 7 } }).server, { ...given, http: { ...HTTP_DEFAULTS, maxConnections: 7 } })
+  t.strictSame(splitConfig({ databases, ...given, http: { maxConnections: 7 } }).server,
+    { ...given, metrics: undefined, shutdown: undefined, http: { ...HTTP_DEFAULTS, maxConnections: 7 } })
+})
+
+t.test('metrics are counted where they are shown, and shown apart where a port is given', async (t) => {
+  for (const [metrics, counted, apart] of [[true, true, undefined], [{ port: 9 }, true, { host: '127.0.0.1', port: 9 }], [{ host: '::', port: 9 }, true, { host: '::', port: 9 }]] as const) {
+    const { options, server } = splitConfig({ databases, metrics })
+    t.same([options.metrics, server.metrics], [counted, apart])
+  }
 })
 
 t.test('a proxy is an address or a network', async (t) => {
