@@ -42,14 +42,21 @@ function writeQuoted (output: Output, bytes: Buffer, start: number, end: number)
 
 /** UTF-8 in quotes. Most texts need no escape and are copied; the others are left to JSON.stringify. */
 function writeText (output: Output, bytes: Buffer, start: number, end: number): void {
-  if (end - start > LONG_TEXT || needsEscape(bytes, start, end)) output.text(JSON.stringify(bytes.toString('utf8', start, end)))
-  else writeQuoted(output, bytes, start, end)
+  if (end - start > LONG_TEXT || !copyPlain(output, bytes, start, end)) output.text(JSON.stringify(bytes.toString('utf8', start, end)))
 }
 
-function needsEscape (bytes: Buffer, start: number, end: number): boolean {
+/** In quotes and in one pass; nothing, and false, where a character needs an escape. */
+function copyPlain (output: Output, bytes: Buffer, start: number, end: number): boolean {
+  output.reserve(end - start + 2)
+  const target = output.bytes
+  let at = output.length
+  target[at++] = QUOTE
   for (let index = start; index < end; index++) {
     const byte = bytes[index] as number
-    if (byte < FIRST_PRINTABLE || byte === QUOTE || byte === BACKSLASH) return true
+    if (byte < FIRST_PRINTABLE || byte === QUOTE || byte === BACKSLASH) return false
+    target[at++] = byte
   }
-  return false
+  target[at++] = QUOTE
+  output.length = at
+  return true
 }

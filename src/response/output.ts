@@ -2,7 +2,7 @@
 
 const FIRST_SIZE = 1024
 /** Below this a loop copies faster than a call into the platform. */
-const SHORT = 32
+const SHORT = 100
 
 export class Output {
   bytes = Buffer.allocUnsafe(FIRST_SIZE)
@@ -25,10 +25,10 @@ export class Output {
   }
 
   /** A part of another buffer. */
-  copy (source: Uint8Array, start: number, end: number): void {
+  copy (source: Buffer, start: number, end: number): void {
     this.reserve(end - start)
     if (end - start > SHORT) {
-      this.bytes.set(source.subarray(start, end), this.length)
+      source.copy(this.bytes, this.length, start, end)
       this.length += end - start
       return
     }

@@ -6,6 +6,7 @@ import { Output } from './output.ts'
 
 const HEAD = '{"success":true,"data":{"rows":['
 const NULL = Buffer.from('null')
+const CLOSE = 0x7d
 /** Bytes up to which an answer is cheaper to send as a string. */
 const SHORT_ANSWER = 16_384
 
@@ -14,15 +15,18 @@ export class RowWriter {
   readonly #columns: readonly Column[]
   /** `{"id":` for the first column, `,"name":` for the next ones. */
   readonly #keys: readonly Buffer[]
+  /** `,{"id":` for the first column of every row but the first. */
+  readonly #nextRow: Buffer
   readonly #cells: readonly CellWriter[]
   readonly #limit: number
   count = 0
 
   /** `limit`: bytes that the answer may have. */
   constructor (columns: readonly Column[], limit: number) {
-    const { keys, cells } = layoutOf(columns)
+    const { keys, nextRow, cells } = layoutOf(columns)
     this.#columns = columns
     this.#keys = keys
+    this.#nextRow = nextRow
     this.#cells = cells
     this.#limit = limit
     this.#output.text(HEAD)
@@ -46,7 +50,8 @@ export class RowWriter {
   }
 
   endRow (): void {
-    this.#output.text('}')
+    this.#output.reserve(1)
+    this.#output.byte(CLOSE)
     this.count++
   }
 
@@ -70,24 +75,29 @@ export class RowWriter {
   }
 
   #key (index: number): void {
-    if (index === 0 && this.count > 0) this.#output.text(',')
-    const key = this.#keys[index] as Buffer
+    const key = index === 0 && this.count > 0 ? this.#nextRow : this.#keys[index] as Buffer
     this.#output.copy(key, 0, key.length)
   }
 }
 
-interface Layout { readonly keys: readonly Buffer[], readonly cells: readonly CellWriter[] }
+interface Layout { readonly keys: readonly Buffer[], readonly nextRow: Buffer, readonly cells: readonly CellWriter[] }
 
 /** The same list of columns is asked for again and again where a request names none. */
 const layouts = new WeakMap<readonly Column[], Layout>()
 
 function layoutOf (columns: readonly Column[]): Layout {
-  const layout = layouts.get(columns) ?? {
-    keys: columns.map(({ name }, index) => Buffer.from(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`)),
+  const layout = layouts.get(columns) ?? createLayout(columns)
+  layouts.set(columns, layout)
+  return layout
+}
+
+function createLayout (columns: readonly Column[]): Layout {
+  const keys = columns.map(({ name }, index) => Buffer.from(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`))
+  return {
+    keys,
+    nextRow: Buffer.concat([Buffer.from(','), ...keys.slice(0, 1)]),
     cells: columns.map(({ type }): CellWriter => type.byteForm === undefined
       ? (output, bytes, start, end) => output.text(type.write(bytes.subarray(start, end)))
       : writers[type.byteForm])
   }
-  layouts.set(columns, layout)
-  return layout
 }

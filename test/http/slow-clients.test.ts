@@ -1,4 +1,5 @@
 /** Clients that take their time: each connection has a bound, and what can be answered is answered. */
+import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -57,7 +58,9 @@ await onEachEngine(t, 'a request without a token is refused before its body has 
   const socket = await (await listen(service)).open()
   const answers = readAnswers(socket)
   socket.write(request({ without: ['Connection', 'Authorization', 'Content-Length'], with: ['Content-Length: 1000'], body: '' }))
-  t.match(await answers, [{ status: 401, json: { error: { code: 'UNAUTHENTICATED' } } }, { status: 408 }])
+  const [answer, ...more] = await answers
+  t.match(answer, { status: 401, json: { error: { code: 'UNAUTHENTICATED' } } })
+  t.same(more, [], 'a second answer would be taken for that of the next request')
 })
 
 await onEachEngine(t, 'a connection that was used waits for its next request longer than a request may take', quick, async (t, service) => {
@@ -99,8 +102,8 @@ await onEachEngine(t, 'a client that does not read its answer is left', { ...qui
   const socket = await (await listen(service)).open()
   socket.on('error', () => {})
   socket.write(request({ start: 'POST /api/shop/wide HTTP/1.1', without: ['Connection'], body: '{"verb":"select"}' }))
-  socket.pause()
-  await until('the answer has begun', () => service.log.some((line) => line.includes('incoming request')))
+  // it takes in as much as it has room for, and no more
+  await once(socket, 'readable')
   await until('no connection is left', async () => await connectionsOf(service) === 0)
   t.pass()
 })
