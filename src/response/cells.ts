@@ -1,62 +1,93 @@
-/** How the bytes of one cell become JSON. */
+/**
+ * A row of MySQL's text protocol as JSON, from bytes to bytes. It runs for every cell of every answer, so it is one function:
+ * where the bytes go stays in local variables, and room is made once for a row.
+ */
+import type { Column } from '../catalog/catalog.ts'
 import type { ByteForm } from '../types/column-type.ts'
 import type { Output } from './output.ts'
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const FIRST_PRINTABLE = 0x20
-const T = 0x54
-const Z = 0x5a
+/** How one column is written. */
+export interface CellLayout {
+  /** `{"id":` for the first column, `,"name":` for the next ones. */
+  readonly key: Buffer
+  /** The same as text. */
+  readonly keyText: string
+  /** The short way from its bytes to JSON; by the type's own `write` where there is none. */
+  readonly form: ByteForm | undefined
+  readonly column: Column
+}
+
+export interface RowLayout {
+  readonly cells: readonly CellLayout[]
+  /** Bytes that a row has besides those of its values, at most. */
+  readonly overhead: number
+}
+
+const [QUOTE, BACKSLASH, CLOSE, FIRST_PRINTABLE, T, Z] = [0x22, 0x5c, 0x7d, 0x20, 0x54, 0x5a] as const
 /** Where the space between day and time stands: `2026-11-20 10:15:00`. */
 const BETWEEN_DAY_AND_TIME = 10
-/** Texts longer than this are escaped by the platform, which is faster on them than a loop. */
-const LONG_TEXT = 512
+const NULL = Buffer.from('null')
+/** Texts longer than this are copied and escaped by the platform, which is faster on them than a loop. */
+const LONG = 512
 
-/** How a cell's bytes become JSON; anything else by the type's own `write`. */
-export type CellWriter = (output: Output, bytes: Buffer, start: number, end: number) => void
+/** The first byte of a cell is its length, or says where that stands (MySQL manual, "Protocol::LengthEncodedInteger"). */
+const NULL_CELL = 0xfb
+const TWO_BYTES = 0xfc
+const THREE_BYTES = 0xfd
 
-/** One for each form that a type may name. */
-export const writers: Readonly<Record<ByteForm, CellWriter>> = {
-  plain: (output, bytes, start, end) => output.copy(bytes, start, end),
-  quoted: writeQuoted,
-  text: writeText,
-  moment: (output, bytes, start, end) => {
-    const at = output.length + 1 + BETWEEN_DAY_AND_TIME
-    writeQuoted(output, bytes, start, end)
-    output.bytes[at] = T
-  },
-  instant: (output, bytes, start, end) => {
-    writers.moment(output, bytes, start, end)
-    output.reserve(1)
-    output.bytes[output.length - 1] = Z
-    output.byte(QUOTE)
+export function createRowLayout (columns: readonly Column[]): RowLayout {
+  const cells = columns.map((column, index): CellLayout => {
+    const keyText = `${index === 0 ? '{' : ','}${JSON.stringify(column.name)}:`
+    return { key: Buffer.from(keyText), keyText, form: column.type.byteForm, column }
+  })
+  // a comma before the row and a brace behind it; around each value two quotes and a Z, or null
+  return { cells, overhead: cells.reduce((sum, { key }) => sum + key.length + NULL.length, 2) }
+}
+
+/** Writes the row that stands in `bytes` from `offset` to `end`. */
+export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes: Buffer, offset: number, end: number): void {
+  output.reserve(overhead + end - offset)
+  let target = output.bytes
+  let to = output.length
+  for (let index = 0, at = offset; at < end; index++) {
+    const { key, form, column } = cells[index] as CellLayout
+    for (let each = 0; each < key.length; each++) target[to++] = key[each] as number
+    let length = bytes[at++] as number
+    if (length === NULL_CELL) {
+      for (let each = 0; each < NULL.length; each++) target[to++] = NULL[each] as number
+      continue
+    }
+    if (length > NULL_CELL) {
+      const size = length === TWO_BYTES ? 2 : length === THREE_BYTES ? 3 : 6
+      length = bytes.readUIntLE(at, size)
+      at += size === 6 ? 8 : size
+    }
+    const start = at
+    at += length
+    if (form === undefined || (form === 'escaped' && (length > LONG || needsEscape(bytes, start, at)))) {
+      output.length = to
+      output.text(form === undefined ? column.type.write(bytes.subarray(start, at)) : JSON.stringify(bytes.toString('utf8', start, at)))
+      output.reserve(overhead + end - at)
+      target = output.bytes
+      to = output.length
+      continue
+    }
+    if (form !== 'plain') target[to++] = QUOTE
+    if (length > LONG) to += bytes.copy(target, to, start, at)
+    else for (let each = start; each < at; each++) target[to++] = bytes[each] as number
+    if (form === 'plain') continue
+    if (form === 'moment' || form === 'instant') target[to - length + BETWEEN_DAY_AND_TIME] = T
+    if (form === 'instant') target[to++] = Z
+    target[to++] = QUOTE
   }
+  target[to++] = CLOSE
+  output.length = to
 }
 
-function writeQuoted (output: Output, bytes: Buffer, start: number, end: number): void {
-  output.reserve(end - start + 2)
-  output.byte(QUOTE)
-  output.copy(bytes, start, end)
-  output.byte(QUOTE)
-}
-
-/** UTF-8 in quotes. Most texts need no escape and are copied; the others are left to JSON.stringify. */
-function writeText (output: Output, bytes: Buffer, start: number, end: number): void {
-  if (end - start > LONG_TEXT || !copyPlain(output, bytes, start, end)) output.text(JSON.stringify(bytes.toString('utf8', start, end)))
-}
-
-/** In quotes and in one pass; nothing, and false, where a character needs an escape. */
-function copyPlain (output: Output, bytes: Buffer, start: number, end: number): boolean {
-  output.reserve(end - start + 2)
-  const target = output.bytes
-  let at = output.length
-  target[at++] = QUOTE
+function needsEscape (bytes: Buffer, start: number, end: number): boolean {
   for (let index = start; index < end; index++) {
     const byte = bytes[index] as number
-    if (byte < FIRST_PRINTABLE || byte === QUOTE || byte === BACKSLASH) return false
-    target[at++] = byte
+    if (byte < FIRST_PRINTABLE || byte === QUOTE || byte === BACKSLASH) return true
   }
-  target[at++] = QUOTE
-  output.length = at
-  return true
+  return false
 }

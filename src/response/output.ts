@@ -1,8 +1,8 @@
 /** One growing buffer: an answer is written into it once, from the driver's bytes, without strings in between. */
 
 const FIRST_SIZE = 1024
-/** Below this a loop copies faster than a call into the platform. */
-const SHORT = 100
+/** Up to here it is cheaper to ask for too much than to copy often: memory that is not touched costs nothing. */
+const LARGE = 1_048_576
 
 export class Output {
   bytes = Buffer.allocUnsafe(FIRST_SIZE)
@@ -14,7 +14,8 @@ export class Output {
   }
 
   #grow (count: number): void {
-    const larger = Buffer.allocUnsafe(Math.max(this.bytes.length * 2, this.length + count))
+    const factor = this.bytes.length < LARGE ? 4 : 2
+    const larger = Buffer.allocUnsafe(Math.max(this.bytes.length * factor, this.length + count))
     this.bytes.copy(larger, 0, 0, this.length)
     this.bytes = larger
   }
@@ -22,20 +23,6 @@ export class Output {
   /** One byte, for which there is room. */
   byte (value: number): void {
     this.bytes[this.length++] = value
-  }
-
-  /** A part of another buffer. */
-  copy (source: Buffer, start: number, end: number): void {
-    this.reserve(end - start)
-    if (end - start > SHORT) {
-      source.copy(this.bytes, this.length, start, end)
-      this.length += end - start
-      return
-    }
-    const { bytes } = this
-    let { length } = this
-    for (let index = start; index < end; index++) bytes[length++] = source[index] as number
-    this.length = length
   }
 
   text (text: string): void {

@@ -1,33 +1,23 @@
-/** Rows -> the whole answer to a select, as bytes. Fed cell by cell by the MySQL dialect's own command, or row by row. */
+/** Rows -> the whole answer to a select, as bytes. Fed by the MySQL dialect's own command with rows as they came, or with values. */
 import type { Column } from '../catalog/catalog.ts'
 import type { DriverValue } from '../types/column-type.ts'
-import { writers, type CellWriter } from './cells.ts'
+import { createRowLayout, writeRow, type RowLayout } from './cells.ts'
 import { Output } from './output.ts'
 
 const HEAD = '{"success":true,"data":{"rows":['
-const NULL = Buffer.from('null')
-const CLOSE = 0x7d
+const COMMA = 0x2c
 /** Bytes up to which an answer is cheaper to send as a string. */
 const SHORT_ANSWER = 16_384
 
 export class RowWriter {
   readonly #output = new Output()
-  readonly #columns: readonly Column[]
-  /** `{"id":` for the first column, `,"name":` for the next ones. */
-  readonly #keys: readonly Buffer[]
-  /** `,{"id":` for the first column of every row but the first. */
-  readonly #nextRow: Buffer
-  readonly #cells: readonly CellWriter[]
+  readonly #layout: RowLayout
   readonly #limit: number
   count = 0
 
   /** `limit`: bytes that the answer may have. */
   constructor (columns: readonly Column[], limit: number) {
-    const { keys, nextRow, cells } = layoutOf(columns)
-    this.#columns = columns
-    this.#keys = keys
-    this.#nextRow = nextRow
-    this.#cells = cells
+    this.#layout = layoutOf(columns)
     this.#limit = limit
     this.#output.text(HEAD)
   }
@@ -37,34 +27,20 @@ export class RowWriter {
     return this.#output.length > this.#limit
   }
 
-  /** The cell of a column, as bytes from MySQL's text protocol. Cells of a row come in order. */
-  cell (index: number, bytes: Buffer, start: number, end: number): void {
-    this.#key(index)
-    const write = this.#cells[index] as CellWriter
-    write(this.#output, bytes, start, end)
+  /** A row of MySQL's text protocol, which stands in `bytes` from `offset` to `end`. */
+  textRow (bytes: Buffer, offset: number, end: number): void {
+    this.#begin()
+    writeRow(this.#output, this.#layout, bytes, offset, end)
   }
 
-  nullCell (index: number): void {
-    this.#key(index)
-    this.#output.copy(NULL, 0, NULL.length)
-  }
-
-  endRow (): void {
-    this.#output.reserve(1)
-    this.#output.byte(CLOSE)
-    this.count++
-  }
-
-  /** A whole row of values as a driver gives them. */
+  /** A row of values as a driver gives them. */
   row (values: ReadonlyArray<DriverValue | null>): void {
-    for (const [index, value] of values.entries()) {
-      if (value === null) this.nullCell(index)
-      else {
-        this.#key(index)
-        this.#output.text((this.#columns[index] as Column).type.write(value))
-      }
-    }
-    this.endRow()
+    this.#begin()
+    const cells = this.#layout.cells.map(({ keyText, column }, index) => {
+      const value = values[index] as DriverValue | null
+      return keyText + (value === null ? 'null' : column.type.write(value))
+    })
+    this.#output.text(cells.join('') + '}')
   }
 
   /** The answer. A short one as a string: Node sends that together with the headers, in one write. */
@@ -74,30 +50,18 @@ export class RowWriter {
     return bytes.length <= SHORT_ANSWER ? bytes.toString() : bytes
   }
 
-  #key (index: number): void {
-    const key = index === 0 && this.count > 0 ? this.#nextRow : this.#keys[index] as Buffer
-    this.#output.copy(key, 0, key.length)
+  #begin (): void {
+    if (this.count++ === 0) return
+    this.#output.reserve(1)
+    this.#output.byte(COMMA)
   }
 }
-
-interface Layout { readonly keys: readonly Buffer[], readonly nextRow: Buffer, readonly cells: readonly CellWriter[] }
 
 /** The same list of columns is asked for again and again where a request names none. */
-const layouts = new WeakMap<readonly Column[], Layout>()
+const layouts = new WeakMap<readonly Column[], RowLayout>()
 
-function layoutOf (columns: readonly Column[]): Layout {
-  const layout = layouts.get(columns) ?? createLayout(columns)
+function layoutOf (columns: readonly Column[]): RowLayout {
+  const layout = layouts.get(columns) ?? createRowLayout(columns)
   layouts.set(columns, layout)
   return layout
-}
-
-function createLayout (columns: readonly Column[]): Layout {
-  const keys = columns.map(({ name }, index) => Buffer.from(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`))
-  return {
-    keys,
-    nextRow: Buffer.concat([Buffer.from(','), ...keys.slice(0, 1)]),
-    cells: columns.map(({ type }): CellWriter => type.byteForm === undefined
-      ? (output, bytes, start, end) => output.text(type.write(bytes.subarray(start, end)))
-      : writers[type.byteForm])
-  }
 }

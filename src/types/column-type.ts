@@ -24,10 +24,10 @@ export type Comparison = 'none' | 'equality' | 'order' | 'text'
 
 /**
  * How the bytes of MySQL's text protocol become the JSON text that `write` gives, without making a string: as they are
- * (`plain`), in quotes (`quoted`), in quotes with what JSON must escape (`text`), in quotes with a `T` between day and time
+ * (`plain`), in quotes (`quoted`), in quotes with what JSON must escape (`escaped`), in quotes with a `T` between day and time
  * (`moment`), and with a `Z` besides (`instant`).
  */
-export type ByteForm = 'plain' | 'quoted' | 'text' | 'moment' | 'instant'
+export type ByteForm = 'plain' | 'quoted' | 'escaped' | 'moment' | 'instant'
 
 /** How one SQL type is described, read, written, stored and compared. */
 export interface ColumnType {

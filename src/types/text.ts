@@ -22,7 +22,7 @@ export function textType ({ characters, bytes }: TextBounds): ColumnType {
       return text
     },
     write: (value) => JSON.stringify(textOf(value)),
-    byteForm: 'text',
+    byteForm: 'escaped',
     comparison: 'text'
   })
 }
@@ -52,7 +52,7 @@ export function enumType (members: readonly string[]): ColumnType {
       return member
     },
     write: (value) => JSON.stringify(textOf(value)),
-    byteForm: 'text',
+    byteForm: 'escaped',
     comparison: 'equality'
   })
 }

@@ -8,21 +8,19 @@ export interface Deadlines<T> {
   delete (thing: T): void
 }
 
-/** `onDue`: told of each thing that is not over after so many milliseconds. Keeps no process alive. */
+/** `onDue`: told of each thing that is not over after so many milliseconds. Keeps a process alive while there is any. */
 export function createDeadlines<T> (milliseconds: number, onDue: (thing: T) => void): Deadlines<T> {
   const due = new Map<T, number>()
-  let sleeping = false
-
-  const sleep = (time: number): void => {
-    sleeping = true
-    setTimeout(wake, time).unref()
-  }
+  let timer: NodeJS.Timeout | undefined
 
   const wake = (): void => {
-    sleeping = false
+    timer = undefined
     const now = performance.now()
     for (const [thing, time] of due) {
-      if (time > now) return sleep(Math.ceil(time - now))
+      if (time > now) {
+        timer = setTimeout(wake, Math.ceil(time - now))
+        return
+      }
       due.delete(thing)
       onDue(thing)
     }
@@ -31,8 +29,12 @@ export function createDeadlines<T> (milliseconds: number, onDue: (thing: T) => v
   return {
     add (thing) {
       due.set(thing, performance.now() + milliseconds)
-      if (!sleeping) sleep(milliseconds)
+      timer ??= setTimeout(wake, milliseconds)
+      if (due.size === 1) timer.ref()
     },
-    delete: (thing) => { due.delete(thing) }
+    delete (thing) {
+      due.delete(thing)
+      if (due.size === 0) timer?.unref()
+    }
   }
 }

@@ -84,7 +84,10 @@ function uniqueKeyIn (message: string, { name: table, uniqueKeys }: Table): Key 
   return uniqueKeys.find(({ name }) => message.endsWith(` '${name}'`) || message.endsWith(` '${table}.${name}'`))
 }
 
-/** `… CONSTRAINT `orders_customer` FOREIGN KEY (…`, a backtick in the name as it is; no value of a row stands in this message. */
+/**
+ * `… CONSTRAINT `orders_customer` FOREIGN KEY (…`, a backtick in the name as it is, or doubled since MariaDB 10.11.19; no value
+ * of a row stands in this message.
+ */
 function foreignKeysIn (message: string, { foreignKeys }: Table): ForeignKey[] {
-  return foreignKeys.filter(({ name }) => message.includes(` CONSTRAINT \`${name}\` FOREIGN KEY `))
+  return foreignKeys.filter(({ name }) => [name, name.replaceAll('`', '``')].some((text) => message.includes(` CONSTRAINT \`${text}\` FOREIGN KEY `)))
 }

@@ -37,11 +37,6 @@ export type SendCommand = (connection: Connection, options: CommandOptions) => v
 
 type CommandClass = new (options: { sql: string }, done: CommandDone) => Command
 
-/** Bytes of a length-coded cell (MySQL manual, "Protocol::LengthEncodedInteger"). */
-const NULL_CELL = 0xfb
-const TWO_BYTES = 0xfc
-const THREE_BYTES = 0xfd
-
 /** The way to send commands that read rows as bytes, or undefined where mysql2 is not made as expected. */
 export function createCommandSender (connection: object): SendCommand | undefined {
   const Query = queryClass()
@@ -90,23 +85,7 @@ function createRowCommand (Query: CommandClass): new (options: CommandOptions) =
 
     #write ({ buffer, offset, end }: Packet): void {
       const writer = this.#writer as RowWriter
-      let at = offset
-      for (let index = 0; at < end; index++) {
-        const first = buffer[at++] as number
-        if (first === NULL_CELL) {
-          writer.nullCell(index)
-          continue
-        }
-        let length = first
-        if (first > NULL_CELL) {
-          const size = first === TWO_BYTES ? 2 : first === THREE_BYTES ? 3 : 6
-          length = buffer.readUIntLE(at, size)
-          at += size === 6 ? 8 : size
-        }
-        writer.cell(index, buffer, at, at + length)
-        at += length
-      }
-      writer.endRow()
+      writer.textRow(buffer, offset, end)
       if (writer.isTooLarge) {
         this.#tooLarge = true
         this.#onTooLarge()
