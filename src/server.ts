@@ -53,7 +53,6 @@ export async function createServer ({ options, prefix, logLevel, metricsApart = 
     ...(trustProxy.length > 0 && { trustProxy: [...trustProxy] }),
     logger: {
       level: logLevel,
-      serializers: { req: ({ method, url }) => ({ method, url }), res: ({ statusCode }) => ({ statusCode }) },
       ...(logStream !== undefined && { stream: logStream })
     },
     childLoggerFactory: (logger) => logger, // one for each request would be dearer than its plan; lines carry `requestId`

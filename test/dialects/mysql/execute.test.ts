@@ -1,0 +1,31 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { parseReplicaUrl } from '../../../src/config/database-url.ts'
+import { createDeadlines } from '../../../src/dialects/mysql/deadlines.ts'
+import { executeOn, type Stoppable } from '../../../src/dialects/mysql/execute.ts'
+import type { MysqlPool } from '../../../src/dialects/mysql/pool.ts'
+import type { Session } from '../../../src/dialects/mysql/session.ts'
+import type { Plan } from '../../../src/plan/plan.ts'
+
+t.test('a statement that ends while it is being stopped in vain is answered once, and its connection is given up', async (t) => {
+  // takes whoever wants to end the statement, and sends them away later
+  const server = createServer((socket) => { setTimeout(() => socket.destroy(), 150) }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => { server.close() })
+  const events: string[] = []
+  const connection = { threadId: 1, destroy: () => { events.push('given up') }, stream: { destroy: () => {} } }
+  const address = parseReplicaUrl(`mysql://root@127.0.0.1:${(server.address() as AddressInfo).port}/shop`)
+  const session = { connection, address, host: address.hosts[0], server: 'here' } as unknown as Session
+  const pool = { release: () => { events.push('released') } } as unknown as MysqlPool
+
+  const outcome = await executeOn(pool, session, { query: { sql: 'do 1', pieces: ['do 1'], parameters: [] }, plan: { verb: 'update' } as Plan, client: undefined }, {
+    deadlines: createDeadlines<Stoppable>(20, (execution) => execution.stop()),
+    resultLimit: 1000,
+    send: (_connection, { done }) => { setTimeout(() => done(null, { affectedRows: 3, insertId: 0 } as Parameters<typeof done>[1]), 60) }
+  })
+  t.match(outcome, { changed: 3 })
+  await sleep(50)
+  t.same(events, ['given up', 'released'], 'once each')
+})
