@@ -11,7 +11,7 @@ import { createGrant, type GrantOptions } from './grant.ts'
 import type { FilterLimits } from './plan/filter-scope.ts'
 import { toJson } from './to-json.ts'
 import { toValues } from './response/to-values.ts'
-import { walkAgainIfMoved } from './walk.ts'
+import { walk } from './walk.ts'
 
 export interface InProcess {
   readonly databases: ReadonlyMap<string, Database>
@@ -33,7 +33,7 @@ export async function execute ({ databases, limits }: InProcess, { database: nam
   const { verb } = body as Body
   refuse(findVerbRefusal(grant, verb))
   const database = databases.get(name) as Database
-  const text = await walkAgainIfMoved({ database, table, body: body as Body, limits })
+  const text = await walk({ database, table, body: body as Body, limits })
   const { data } = parseExactJson(String(text)) as { data: object }
   return toValues(data, await database.getTable(table))
 }

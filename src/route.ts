@@ -7,7 +7,7 @@ import { methodNotAllowed, notFound } from './errors.ts'
 import type { Grant } from './grant.ts'
 import { shownInHost } from './openapi/host-route.ts'
 import type { FilterLimits } from './plan/filter-scope.ts'
-import { walkAgainIfMoved } from './walk.ts'
+import { walk } from './walk.ts'
 
 export interface RouteOptions {
   readonly databases: ReadonlyMap<string, Database>
@@ -35,7 +35,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }
     const refusal = findVerbRefusal(grant, body.verb)
     if (refusal !== undefined) throw refusal
     reply.type('application/json; charset=utf-8')
-    return walkAgainIfMoved({ database: databases.get(params.database) as Database, table: params.table, body, limits, client: reply.raw, record: request.rowQueryRecord })
+    return walk({ database: databases.get(params.database) as Database, table: params.table, body, limits, client: reply.raw, record: request.rowQueryRecord })
   })
 
   const refuseMethod = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {

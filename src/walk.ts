@@ -20,8 +20,11 @@ export interface Walk {
   readonly record?: RequestRecord | null | undefined
 }
 
-/** The text of the answer. @throws every refusal of the contract from 404 on */
-export async function walk (request: Walk): Promise<string | Buffer> {
+/**
+ * The text of the answer. Where the database's tables turn out to have changed: once more, after reading them again.
+ * @throws every refusal of the contract from 404 on
+ */
+export async function walk (request: Walk, isSecond = false): Promise<string | Buffer> {
   const { database, table: name, body, limits, client, record } = request
   const found = database.getTable(name)
   const table = found instanceof Promise ? await found : found
@@ -30,27 +33,22 @@ export async function walk (request: Walk): Promise<string | Buffer> {
   record?.planned()
   const query = compileQuery(plan, database.dialect.engine, database.statements)
   record?.compiled()
-  const result = await database.dialect.execute(query, plan, client)
-  record?.executed(result)
-  return respond(plan, result)
-}
-
-/**
- * The same, and where the database's tables turn out to have changed: once more after reading them again. A column that
- * was dropped is then refused by name. A write that would still be possible is left to the client to send again.
- */
-export async function walkAgainIfMoved (request: Walk): Promise<string | Buffer> {
   try {
-    return await walk(request)
+    const result = await database.dialect.execute(query, plan, client)
+    record?.executed(result)
+    return respond(plan, result)
   } catch (error) {
     if (!(error instanceof SchemaMoved)) throw error
+    if (isSecond) throw tableNotFound(name, database.name)
+    return await walkAgain(request)
   }
-  await request.database.refresh()
-  if (request.body.verb !== 'select') {
-    createPlan(request.body, await request.database.getTable(request.table), request.limits)
-    throw databaseUnavailable()
-  }
-  return walk(request).catch((error: unknown) => {
-    throw error instanceof SchemaMoved ? tableNotFound(request.table, request.database.name) : error
-  })
+}
+
+/** A column that was dropped is now refused by name. A write that would still be possible is left to the client to send again. */
+async function walkAgain (request: Walk): Promise<string | Buffer> {
+  const { database, table: name, body, limits } = request
+  await database.refresh()
+  if (body.verb === 'select') return await walk(request, true)
+  createPlan(body, await database.getTable(name), limits)
+  throw databaseUnavailable()
 }

@@ -3,7 +3,7 @@ import type { Body } from '../schemas/body.ts'
 import { createDatabase } from '../src/database.ts'
 import { SchemaMoved, type Dialect } from '../src/dialects/dialect.ts'
 import { deadlock } from '../src/errors.ts'
-import { walkAgainIfMoved } from '../src/walk.ts'
+import { walk } from '../src/walk.ts'
 import { LIMITS, orders } from './support/sql.ts'
 
 /** A database whose statements end as told, one after the other. */
@@ -27,38 +27,38 @@ function databaseThat (t: Test, ...ends: Array<Error | string>) {
   }
   const database = createDatabase({ name: 'shop', dialect, refreshInterval: 60_000, onRefreshError: () => {} })
   t.teardown(() => database.close())
-  const walk = (body: object) => walkAgainIfMoved({ database, table: 'orders', body: body as Body, limits: LIMITS })
-  return { told, walk }
+  const ask = (body: object) => walk({ database, table: 'orders', body: body as Body, limits: LIMITS })
+  return { told, ask }
 }
 
 const select = { verb: 'select' }
 const update = { verb: 'update', data: { name: 'x' }, filters: { id: 1 } }
 
 t.test('a select that meets a changed table is sent once more, after the catalog was read again', async (t) => {
-  const { told, walk } = databaseThat(t, new SchemaMoved(), 'the rows')
-  t.equal(await walk(select), 'the rows')
+  const { told, ask } = databaseThat(t, new SchemaMoved(), 'the rows')
+  t.equal(await ask(select), 'the rows')
   t.same(told, { executed: 2, introspected: 2 })
 })
 
 t.test('a select that the database refuses twice, though the catalog has its table, is answered as not there', async (t) => {
-  const { told, walk } = databaseThat(t, new SchemaMoved(), new SchemaMoved(), 'never')
-  await t.rejects(walk(select), { code: 'TABLE_NOT_FOUND', message: 'Table "orders" does not exist in database "shop"' })
+  const { told, ask } = databaseThat(t, new SchemaMoved(), new SchemaMoved(), 'never')
+  await t.rejects(ask(select), { code: 'TABLE_NOT_FOUND', message: 'Table "orders" does not exist in database "shop"' })
   t.same(told, { executed: 2, introspected: 2 })
 })
 
 t.test('what goes wrong the second time is answered as it is', async (t) => {
-  const { walk } = databaseThat(t, new SchemaMoved(), deadlock())
-  await t.rejects(walk(select), { code: 'DEADLOCK' })
+  const { ask } = databaseThat(t, new SchemaMoved(), deadlock())
+  await t.rejects(ask(select), { code: 'DEADLOCK' })
 })
 
 t.test('a write is never sent a second time', async (t) => {
-  const { told, walk } = databaseThat(t, new SchemaMoved(), 'never')
-  await t.rejects(walk(update), { code: 'DATABASE_UNAVAILABLE' })
+  const { told, ask } = databaseThat(t, new SchemaMoved(), 'never')
+  await t.rejects(ask(update), { code: 'DATABASE_UNAVAILABLE' })
   t.same(told, { executed: 1, introspected: 2 })
 })
 
 t.test('any other error is answered at once', async (t) => {
-  const { told, walk } = databaseThat(t, deadlock(), 'never')
-  await t.rejects(walk(select), { code: 'DEADLOCK' })
+  const { told, ask } = databaseThat(t, deadlock(), 'never')
+  await t.rejects(ask(select), { code: 'DEADLOCK' })
   t.same(told, { executed: 1, introspected: 1 })
 })
