@@ -1,5 +1,6 @@
 import type { Result } from '../dialect.ts'
-import { clientGone, executeOn, Interruption, type ExecutionOptions, type Statement } from './execute.ts'
+import { executeOn, type ExecutionOptions, type Statement } from './execute.ts'
+import { clientGone, type Interruption } from './interruption.ts'
 import type { MysqlPool } from './pool.ts'
 import type { Session } from './session.ts'
 
@@ -18,26 +19,26 @@ const FIRST = { count: 1, losses: 0 }
  * Runs a statement, and once more where its connection was lost while it read. What did not run at all is sent to wherever it
  * may run yet. @throws ServiceError, or SchemaMoved
  */
-export async function attempt (ways: Ways, statement: Statement, options: ExecutionOptions, { count, losses } = FIRST): Promise<Result> {
+export function attempt (ways: Ways, statement: Statement, options: ExecutionOptions, { count, losses } = FIRST): Promise<Result> {
   const { pools, attempts } = ways
   const last = pools.at(-1) as MysqlPool
   const pool = pools[count - 1] ?? last
-  let session: Session
-  try {
-    const acquired = pool.acquire()
-    session = acquired instanceof Promise ? await acquired : acquired
-  } catch (error) {
-    // one that is slow is no reason to burden the others
-    if (pool === last || pool.isUp) throw error
-    return await attempt(ways, statement, options, { count: count + 1, losses })
+
+  const onInterruption = ({ refusal, wasLost }: Interruption): Promise<Result> => {
+    const lost = losses + Number(wasLost)
+    if (count >= attempts || lost > 1) return Promise.reject(refusal)
+    return attempt(ways, statement, options, { count: count + 1, losses: lost })
   }
-  if (statement.client?.destroyed === true) {
+  const run = (session: Session): Promise<Result> => {
+    if (statement.client?.destroyed !== true) return executeOn({ pool, session, statement, options, onInterruption })
     pool.release(session)
     throw clientGone()
   }
-  const outcome = await executeOn(pool, session, statement, options)
-  if (!(outcome instanceof Interruption)) return outcome
-  const lost = losses + Number(outcome.wasLost)
-  if (count >= attempts || lost > 1) throw outcome.refusal
-  return await attempt(ways, statement, options, { count: count + 1, losses: lost })
+  const acquired = pool.acquire()
+  if (!(acquired instanceof Promise)) return run(acquired)
+  return acquired.then(run, (error: unknown) => {
+    // one that is slow is no reason to burden the others
+    if (pool === last || pool.isUp) throw error
+    return attempt(ways, statement, options, { count: count + 1, losses })
+  })
 }

@@ -1,11 +1,12 @@
 import type { QueryError, ResultSetHeader } from 'mysql2'
-import { queryTimeout, resultTooLarge, withReason, type ServiceError } from '../../errors.ts'
+import { resultTooLarge } from '../../errors.ts'
 import type { Plan } from '../../plan/plan.ts'
 import type { Query } from '../../query/builder.ts'
 import { RowWriter } from '../../response/row-writer.ts'
 import type { Client, Result } from '../dialect.ts'
 import type { Deadlines } from './deadlines.ts'
-import { isLost, isNotHere, toServiceError, wasNotSent, type MysqlError } from './errors.ts'
+import type { MysqlError } from './errors.ts'
+import { Interruption, toInterruption } from './interruption.ts'
 import { writeStatement } from './literal.ts'
 import type { MysqlPool } from './pool.ts'
 import type { SendCommand } from './row-command.ts'
@@ -25,95 +26,76 @@ export interface Stoppable { stop (): void }
 /** A statement as it is to be run: with what is known of who waits for its answer. */
 export interface Statement { readonly query: Query, readonly plan: Plan, readonly client: Client | undefined }
 
-/** A statement may be sent once more: it did not run, or it only read and its connection was lost. */
-export class Interruption {
-  readonly refusal: Error
-  readonly wasLost: boolean
-
-  constructor (refusal: Error, wasLost: boolean) {
-    this.refusal = refusal
-    this.wasLost = wasLost
-  }
+export interface Run {
+  readonly pool: MysqlPool
+  readonly session: Session
+  readonly statement: Statement
+  readonly options: ExecutionOptions
+  /** What is to be done instead; called when the session has been given back. */
+  readonly onInterruption: (interruption: Interruption) => Promise<Result>
 }
 
-/** Nobody reads this answer; the log tells it from a timeout. */
-export const clientGone = (): ServiceError => withReason(queryTimeout(), 'CLIENT_GONE')
-
-/** Runs a statement once and gives the session back to its pool. @throws ServiceError, or SchemaMoved */
-export function executeOn (pool: MysqlPool, session: Session, statement: Statement, options: ExecutionOptions): Promise<Result | Interruption> {
-  return new Promise((resolve, reject) => { new Execution(pool, session, statement, options, { resolve, reject }).start() })
+/** Runs a statement and gives the session back to its pool. @throws ServiceError, or SchemaMoved */
+export function executeOn (run: Run): Promise<Result> {
+  return new Promise((resolve, reject) => { new Execution(run, resolve, reject).start() })
 }
-
-interface Settle { readonly resolve: (outcome: Result | Interruption) => void, readonly reject: (error: unknown) => void }
 
 /** One run of a statement. Few objects, and one promise: there is one of these for each request. */
 class Execution implements Stoppable {
-  readonly #pool: MysqlPool
-  readonly #session: Session
-  readonly #statement: Statement
-  readonly #options: ExecutionOptions
-  readonly #settle: Settle
+  readonly #run: Run
+  readonly #resolve: (result: Result | Promise<Result>) => void
+  readonly #reject: (error: unknown) => void
   readonly #writer: RowWriter | undefined
   #stop: Stop | undefined
   #ended = false
 
-  constructor (pool: MysqlPool, session: Session, statement: Statement, options: ExecutionOptions, settle: Settle) {
-    this.#pool = pool
-    this.#session = session
-    this.#statement = statement
-    this.#options = options
-    this.#settle = settle
-    this.#writer = statement.plan.verb === 'select' ? new RowWriter(statement.plan.columns, options.resultLimit) : undefined
+  constructor (run: Run, resolve: (result: Result | Promise<Result>) => void, reject: (error: unknown) => void) {
+    const { statement: { plan }, options: { resultLimit } } = run
+    this.#run = run
+    this.#resolve = resolve
+    this.#reject = reject
+    this.#writer = plan.verb === 'select' ? new RowWriter(plan.columns, resultLimit) : undefined
   }
 
   start (): void {
-    const { deadlines, send } = this.#options
+    const { session, statement: { query, client }, options: { deadlines, send } } = this.#run
     deadlines.add(this)
     // never taken off: it is called once, when the response is over, and does nothing where the statement is as well
-    this.#statement.client?.on('close', this.stop)
-    send(this.#session.connection, { sql: writeStatement(this.#statement.query), writer: this.#writer, onTooLarge: this.stop, done: this.#done })
+    client?.on('close', this.stop)
+    send(session.connection, { sql: writeStatement(query), writer: this.#writer, onTooLarge: this.stop, done: this.#done })
   }
 
   /** Ends the statement, if it runs still. */
   readonly stop = (): void => {
-    if (!this.#ended) this.#stop ??= stopStatement(this.#session, this.#done)
+    if (!this.#ended) this.#stop ??= stopStatement(this.#run.session, this.#done)
   }
 
   readonly #done = (error: QueryError | Error | null, header?: ResultSetHeader): void => {
     // the connection may be lost, which mysql2 tells, after it was given up
     if (this.#ended) return
     this.#ended = true
-    this.#options.deadlines.delete(this)
+    this.#run.options.deadlines.delete(this)
     if (this.#stop === undefined) this.#leave(error as MysqlError | null, header)
     else this.#stop.done().then(() => this.#leave(error as MysqlError | null, header))
   }
 
   #leave (error: MysqlError | null, header: ResultSetHeader | undefined): void {
+    const { pool, session, onInterruption } = this.#run
     try {
-      this.#settle.resolve(this.#outcome(error, header))
+      const outcome = this.#outcome(error, header)
+      this.#resolve(outcome instanceof Interruption ? Promise.resolve(outcome).then(onInterruption) : outcome)
     } catch (refusal) {
-      this.#settle.reject(refusal)
+      this.#reject(refusal)
     }
-    this.#pool.release(this.#session)
+    pool.release(session)
   }
 
   /** @throws ServiceError, or SchemaMoved, where the statement must not be sent again */
   #outcome (error: MysqlError | null, header: ResultSetHeader | undefined): Result | Interruption {
-    if (this.#writer?.isTooLarge === true) throw resultTooLarge(this.#options.resultLimit)
-    if (error !== null) return this.#interruption(error)
-    return this.#writer === undefined ? toChange(header as ResultSetHeader) : { answer: this.#writer.finish(), returned: this.#writer.count, changed: 0, insertId: undefined }
-  }
-
-  #interruption (error: MysqlError): Interruption {
-    const { plan, client } = this.#statement
-    const lost = isLost(error)
-    const stopped = this.#stop !== undefined
-    if (stopped && !lost) throw client?.destroyed === true ? clientGone() : queryTimeout()
-    const refusal = toServiceError(error, plan)
-    if (lost || wasNotSent(error)) this.#pool.discard(this.#session)
-    const again = lost ? plan.verb === 'select' && !stopped : wasNotSent(error) || (isNotHere(error) && this.#pool.moveOn(this.#session))
-    if (again) return new Interruption(refusal, lost)
-    throw refusal
+    if (this.#writer?.isTooLarge === true) throw resultTooLarge(this.#run.options.resultLimit)
+    if (error !== null) return toInterruption(this.#run, error, this.#stop !== undefined)
+    if (this.#writer === undefined) return toChange(header as ResultSetHeader)
+    return { answer: this.#writer.finish(), returned: this.#writer.count, changed: 0, insertId: undefined }
   }
 }
 

@@ -20,10 +20,16 @@ t.test('a statement that ends while it is being stopped in vain is answered once
   const session = { connection, address, host: address.hosts[0], server: 'here' } as unknown as Session
   const pool = { release: () => { events.push('released') } } as unknown as MysqlPool
 
-  const outcome = await executeOn(pool, session, { query: { sql: 'do 1', pieces: ['do 1'], parameters: [] }, plan: { verb: 'update' } as Plan, client: undefined }, {
-    deadlines: createDeadlines<Stoppable>(20, (execution) => execution.stop()),
-    resultLimit: 1000,
-    send: (_connection, { done }) => { setTimeout(() => done(null, { affectedRows: 3, insertId: 0 } as Parameters<typeof done>[1]), 60) }
+  const outcome = await executeOn({
+    pool,
+    session,
+    statement: { query: { sql: 'do 1', pieces: ['do 1'], parameters: [] }, plan: { verb: 'update' } as Plan, client: undefined },
+    options: {
+      deadlines: createDeadlines<Stoppable>(20, (execution) => execution.stop()),
+      resultLimit: 1000,
+      send: (_connection, { done }) => { setTimeout(() => done(null, { affectedRows: 3, insertId: 0 } as Parameters<typeof done>[1]), 60) }
+    },
+    onInterruption: async ({ refusal }) => { throw refusal }
   })
   t.match(outcome, { changed: 3 })
   await sleep(50)
