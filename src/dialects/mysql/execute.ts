@@ -5,6 +5,7 @@ import type { Query } from '../../query/builder.ts'
 import { RowWriter } from '../../response/row-writer.ts'
 import type { Client, Result } from '../dialect.ts'
 import type { Deadlines } from './deadlines.ts'
+import type { Place } from './fifo.ts'
 import type { MysqlError } from './errors.ts'
 import { Interruption, toInterruption } from './interruption.ts'
 import { writeStatement } from './literal.ts'
@@ -46,6 +47,7 @@ class Execution implements Stoppable {
   readonly #resolve: (result: Result | Promise<Result>) => void
   readonly #reject: (error: unknown) => void
   readonly #writer: RowWriter | undefined
+  #deadline: Place = 0
   #stop: Stop | undefined
   #ended = false
 
@@ -59,7 +61,7 @@ class Execution implements Stoppable {
 
   start (): void {
     const { session, statement: { query, client }, options: { deadlines, send } } = this.#run
-    deadlines.add(this)
+    this.#deadline = deadlines.add(this)
     // never taken off: it is called once, when the response is over, and does nothing where the statement is as well
     client?.on('close', this.stop)
     send(session.connection, { sql: writeStatement(query), writer: this.#writer, onTooLarge: this.stop, done: this.#done })
@@ -74,7 +76,7 @@ class Execution implements Stoppable {
     // the connection may be lost, which mysql2 tells, after it was given up
     if (this.#ended) return
     this.#ended = true
-    this.#run.options.deadlines.delete(this)
+    this.#run.options.deadlines.remove(this.#deadline)
     if (this.#stop === undefined) this.#leave(error as MysqlError | null, header)
     else this.#stop.done().then(() => this.#leave(error as MysqlError | null, header))
   }

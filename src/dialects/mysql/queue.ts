@@ -1,5 +1,6 @@
 import { overloaded } from '../../errors.ts'
 import { createDeadlines } from './deadlines.ts'
+import { createFifo, type Place } from './fifo.ts'
 
 /** Those who wait for something, in the order in which they came, each for a bounded time. */
 export interface Queue<T> {
@@ -16,25 +17,29 @@ export interface Queue<T> {
   refuse (reason: () => Error, last?: number): void
 }
 
-interface Waiter<T> { readonly number: number, readonly since: number, readonly resolve: (thing: T) => void, readonly reject: (error: Error) => void }
+interface Waiter<T> {
+  readonly number: number
+  readonly since: number
+  readonly resolve: (thing: T) => void
+  readonly reject: (error: Error) => void
+  readonly deadline: Place
+}
 
 /** `places`: how many may wait; `patience`: for how long, in milliseconds. */
 export function createQueue<T> (places: number, patience: number): Queue<T> {
-  // a Set keeps the order and forgets one in the middle as quickly as the first
-  const waiters = new Set<Waiter<T>>()
+  const waiters = createFifo<Waiter<T>>()
+  // who waits longest is the first of those who wait
+  const deadlines = createDeadlines<null>(patience, () => take()?.reject(overloaded()))
   let count = 0
   let waited = 0
 
-  const take = (waiter: Waiter<T>): void => {
-    waiters.delete(waiter)
-    deadlines.delete(waiter)
-    waited += performance.now() - waiter.since
+  const take = (): Waiter<T> | undefined => {
+    const first = waiters.shift()
+    if (first === undefined) return undefined
+    deadlines.remove(first.deadline)
+    waited += performance.now() - first.since
+    return first
   }
-
-  const deadlines = createDeadlines<Waiter<T>>(patience, (waiter) => {
-    take(waiter)
-    waiter.reject(overloaded())
-  })
 
   return {
     get size () { return waiters.size },
@@ -43,24 +48,16 @@ export function createQueue<T> (places: number, patience: number): Queue<T> {
     wait (more) {
       if (waiters.size >= places + more) return Promise.reject(overloaded())
       return new Promise((resolve, reject) => {
-        const waiter = { number: ++count, since: performance.now(), resolve, reject }
-        waiters.add(waiter)
-        deadlines.add(waiter)
+        waiters.push({ number: ++count, since: performance.now(), resolve, reject, deadline: deadlines.add(null) })
       })
     },
     give (thing) {
-      const [first] = waiters
-      if (first === undefined) return false
-      take(first)
-      first.resolve(thing)
-      return true
+      const first = take()
+      first?.resolve(thing)
+      return first !== undefined
     },
     refuse (reason, last = count) {
-      for (const waiter of waiters) {
-        if (waiter.number > last) return
-        take(waiter)
-        waiter.reject(reason())
-      }
+      while (waiters.first !== undefined && waiters.first.number <= last) take()?.reject(reason())
     }
   }
 }

@@ -18,8 +18,7 @@ t.test('what is not over in time falls due, each after its own time', async (t) 
 t.test('what is over does not fall due, and what comes after a rest does', async (t) => {
   const due: string[] = []
   const deadlines = createDeadlines<string>(20, (thing) => { due.push(thing) })
-  deadlines.add('over')
-  deadlines.delete('over')
+  deadlines.remove(deadlines.add('over'))
   await sleep(60)
   t.same(due, [])
   deadlines.add('late')
