@@ -120,7 +120,10 @@ function checkChange (effect: Effect): void {
     return
   }
   must(after.size === before.size, () => `${before.size} rows became ${after.size}`)
-  const pairs = [...ids].map((id) => ({ id, old: before.get(id) as Row, row: after.get(id) ?? after.get(textOf(data['id'])) as Row }))
+  must([...ids].every((id) => after.has(id)) || Object.hasOwn(data, 'id'), () => 'rows have other ids without being asked to')
+  // one row at most can have been given another id, in whatever way that was written
+  const moved = [...after].find(([id]) => !before.has(id))?.[1] as Row
+  const pairs = [...ids].map((id) => ({ id, old: before.get(id) as Row, row: after.get(id) ?? moved }))
   const changed = pairs.filter(({ old, row }) => !same(old, row))
   // null in JSON and the like look the same before and after
   must(changed.length <= Number(textOf(updated)) && Number(textOf(updated)) <= ids.size, () => `updated is ${textOf(updated)}, ${changed.length} rows of ${ids.size} changed`)
