@@ -1,5 +1,4 @@
 /** Who is calling: `Authorization: Bearer <token>` -> request.rowQueryGrant, before anything else of the request is looked at. */
-import fastifyAuth from '@fastify/auth'
 import bearerAuth from '@fastify/bearer-auth'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
@@ -21,7 +20,6 @@ declare module 'fastify' {
 
 export default fp(async function auth (app: FastifyInstance, { tokens }: { tokens: TokenStore }) {
   app.decorateRequest('rowQueryGrant', null)
-  await app.register(fastifyAuth)
   await app.register(bearerAuth, {
     addHook: false,
     keys: new Set<string>(),
@@ -32,11 +30,11 @@ export default fp(async function auth (app: FastifyInstance, { tokens }: { token
       return request.rowQueryGrant !== null
     }
   })
-  const verify = app.auth([app.verifyBearerAuth as NonNullable<typeof app.verifyBearerAuth>])
+  const verify = app.verifyBearerAuth as NonNullable<typeof app.verifyBearerAuth>
 
   app.addHook('onRequest', function (request, reply, done) {
     if (request.routeOptions.config.rowQueryPublic === true) return done()
-    verify.call(app, request, reply, (error?: Error) => error === undefined || error === null ? done() : done(refuse(request, reply)))
+    verify(request, reply, (error) => done(error === undefined ? undefined : refuse(request, reply)))
   })
 }, { name: 'row-query-auth' })
 
