@@ -18,7 +18,6 @@ export interface Result {
 /** Who waits for an answer: a response of Node's. */
 export interface Client {
   readonly destroyed: boolean
-  on (event: 'close', listener: () => void): unknown
 }
 
 /** A connected database. */

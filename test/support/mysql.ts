@@ -52,7 +52,9 @@ export function sendStatement (connection: Connection, sql: string, writer: RowW
   return new Promise((resolve, reject) => send(connection, {
     sql,
     writer,
-    onTooLarge: () => { tooLarge++ },
-    done: (error) => error === null ? resolve({ answer: Buffer.from(writer.finish()), tooLarge, writer }) : reject(error)
+    listener: {
+      stop: () => { tooLarge++ },
+      done: (error) => error === null ? resolve({ answer: Buffer.from(writer.finish()), tooLarge, writer }) : reject(error)
+    }
   }))
 }

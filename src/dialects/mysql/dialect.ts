@@ -36,7 +36,7 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
     chosen(connection, command)
   }
   const all = [primary, ...copies]
-  const options: ExecutionOptions = { deadlines: createDeadlines<Stoppable>(statementTimeout, (execution) => execution.stop()), resultLimit, send }
+  const options: ExecutionOptions = { deadlines: createDeadlines<Stoppable>(statementTimeout, { onDue: ({ thing }) => thing.stop(), onLook: (execution) => execution.look() }), resultLimit, send }
   return {
     engine: 'mysql',
     introspect: () => withSession(primary, statementTimeout, introspectMysql),

@@ -22,7 +22,13 @@ export interface ExecutionOptions {
   readonly send: SendCommand
 }
 
-export interface Stoppable { stop (): void }
+/** A statement that runs. */
+export interface Stoppable {
+  /** Its time is over. */
+  stop (): void
+  /** Stops where nobody waits for it any more. */
+  look (): void
+}
 
 /** A statement as it is to be run: with what is known of who waits for its answer. */
 export interface Statement { readonly query: Query, readonly plan: Plan, readonly client: Client | undefined }
@@ -47,7 +53,7 @@ class Execution implements Stoppable {
   readonly #resolve: (result: Result | Promise<Result>) => void
   readonly #reject: (error: unknown) => void
   readonly #writer: RowWriter | undefined
-  #deadline: Place = 0
+  #place: Place<Stoppable> | undefined
   #stop: Stop | undefined
   #ended = false
 
@@ -60,23 +66,25 @@ class Execution implements Stoppable {
   }
 
   start (): void {
-    const { session, statement: { query, client }, options: { deadlines, send } } = this.#run
-    this.#deadline = deadlines.add(this)
-    // never taken off: it is called once, when the response is over, and does nothing where the statement is as well
-    client?.on('close', this.stop)
-    send(session.connection, { sql: writeStatement(query), writer: this.#writer, onTooLarge: this.stop, done: this.#done })
+    const { session, statement: { query }, options: { deadlines, send } } = this.#run
+    this.#place = deadlines.push(this)
+    send(session.connection, { sql: writeStatement(query), writer: this.#writer, listener: this })
   }
 
   /** Ends the statement, if it runs still. */
-  readonly stop = (): void => {
-    if (!this.#ended) this.#stop ??= stopStatement(this.#run.session, this.#done)
+  stop (): void {
+    if (!this.#ended) this.#stop ??= stopStatement(this.#run.session, (error) => this.done(error))
   }
 
-  readonly #done = (error: QueryError | Error | null, header?: ResultSetHeader): void => {
+  look (): void {
+    if (this.#run.statement.client?.destroyed === true) this.stop()
+  }
+
+  done (error: QueryError | Error | null, header?: ResultSetHeader): void {
     // the connection may be lost, which mysql2 tells, after it was given up
     if (this.#ended) return
     this.#ended = true
-    this.#run.options.deadlines.remove(this.#deadline)
+    this.#run.options.deadlines.remove(this.#place as Place<Stoppable>)
     if (this.#stop === undefined) this.#leave(error as MysqlError | null, header)
     else this.#stop.done().then(() => this.#leave(error as MysqlError | null, header))
   }

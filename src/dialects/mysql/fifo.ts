@@ -1,57 +1,57 @@
 /**
- * First in, first out, with a way out of the middle: an array whose front is given up by the thousand. A Set or Map would do as
- * well, but V8 links each table that one outgrows to the next; a dead one in the old generation then keeps alive all that came
- * after it, with every request that stood in one of them, until the next full collection.
+ * First in, first out, with a way out of the middle: a list whose places know their neighbours, and forget them when they are left.
+ * A Set, a Map or an array that shrinks and grows would do as well, but V8 leaves the tables behind that they outgrow; in the old
+ * generation a dead one keeps alive whatever stood in it, requests and all, until the next full collection.
  */
 export interface Fifo<T> {
   /** How many are in. */
   readonly size: number
-  readonly first: T | undefined
-  push (thing: T): Place
-  /** Takes the first one out. */
-  shift (): T | undefined
+  /** Undefined where nobody is in. */
+  readonly first: Place<T> | undefined
+  push (thing: T): Place<T>
   /** Takes one out, if it is in still. */
-  remove (place: Place): void
+  remove (place: Place<T>): void
+  each (visit: (thing: T) => void): void
 }
 
-/** Where something was put; no two things have the same. */
-export type Place = number
+/** Where something stands. */
+export interface Place<T> {
+  readonly thing: T
+  /** When it came, by `performance.now()`. */
+  readonly since: number
+  /** Its neighbours, until it is left. */
+  before: Place<T> | undefined
+  after: Place<T> | undefined
+}
 
-/** Empty places at the front that are not worth moving all others for. */
-const WORTH_MOVING = 1024
-
-export function createFifo<T extends object> (): Fifo<T> {
-  const slots: Array<T | undefined> = []
-  /** The place of the first slot. */
-  let offset = 0
-  /** The first slot that is not known to be empty. */
-  let head = 0
+export function createFifo<T> (): Fifo<T> {
+  let first: Place<T> | undefined
+  let last: Place<T> | undefined
   let size = 0
-
-  const remove = (place: Place): void => {
-    const index = place - offset
-    if (slots[index] === undefined) return
-    slots[index] = undefined
-    size--
-    while (head < slots.length && slots[head] === undefined) head++
-    if (head < WORTH_MOVING) return
-    slots.splice(0, head)
-    offset += head
-    head = 0
-  }
 
   return {
     get size () { return size },
-    get first () { return slots[head] },
-    push: (thing) => {
+    get first () { return first },
+    push (thing) {
+      const place: Place<T> = { thing, since: performance.now(), before: last, after: undefined }
+      if (last === undefined) first = place
+      else last.after = place
+      last = place
       size++
-      return slots.push(thing) - 1 + offset
+      return place
     },
-    shift () {
-      const first = slots[head]
-      remove(offset + head)
-      return first
+    remove (place) {
+      const { before, after } = place
+      if (before === undefined && place !== first) return
+      if (before === undefined) first = after
+      else before.after = after
+      if (after === undefined) last = before
+      else after.before = before
+      place.before = place.after = undefined
+      size--
     },
-    remove
+    each (visit) {
+      for (let place = first; place !== undefined; place = place.after) visit(place.thing)
+    }
   }
 }

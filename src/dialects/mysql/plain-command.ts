@@ -3,16 +3,16 @@ import type { ResultSetHeader } from 'mysql2'
 import type { SendCommand } from './row-command.ts'
 import { AS_BYTES } from './options.ts'
 
-export const sendPlainCommand: SendCommand = (connection, { sql, writer, onTooLarge, done }) => {
+export const sendPlainCommand: SendCommand = (connection, { sql, writer, listener }) => {
   connection.query({ sql, ...AS_BYTES }, (error, answer) => {
-    if (error !== null) return done(error)
+    if (error !== null) return listener.done(error)
     for (const row of Array.isArray(answer) ? answer as unknown as Buffer[][] : []) {
       writer?.row(row)
       if (writer?.isTooLarge === true) {
-        onTooLarge()
+        listener.stop()
         break
       }
     }
-    done(null, answer as ResultSetHeader)
+    listener.done(null, answer as ResultSetHeader)
   })
 }

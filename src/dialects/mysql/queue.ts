@@ -1,6 +1,6 @@
 import { overloaded } from '../../errors.ts'
 import { createDeadlines } from './deadlines.ts'
-import { createFifo, type Place } from './fifo.ts'
+import type { Place } from './fifo.ts'
 
 /** Those who wait for something, in the order in which they came, each for a bounded time. */
 export interface Queue<T> {
@@ -19,26 +19,24 @@ export interface Queue<T> {
 
 interface Waiter<T> {
   readonly number: number
-  readonly since: number
   readonly resolve: (thing: T) => void
   readonly reject: (error: Error) => void
-  readonly deadline: Place
 }
 
 /** `places`: how many may wait; `patience`: for how long, in milliseconds. */
 export function createQueue<T> (places: number, patience: number): Queue<T> {
-  const waiters = createFifo<Waiter<T>>()
-  // who waits longest is the first of those who wait
-  const deadlines = createDeadlines<null>(patience, () => take()?.reject(overloaded()))
   let count = 0
   let waited = 0
 
-  const take = (): Waiter<T> | undefined => {
-    const first = waiters.shift()
-    if (first === undefined) return undefined
-    deadlines.remove(first.deadline)
-    waited += performance.now() - first.since
-    return first
+  const leave = ({ thing, since }: Place<Waiter<T>>): Waiter<T> => {
+    waited += performance.now() - since
+    return thing
+  }
+  const waiters = createDeadlines<Waiter<T>>(patience, { onDue: (place) => leave(place).reject(overloaded()) })
+
+  const take = (first: Place<Waiter<T>>): Waiter<T> => {
+    waiters.remove(first)
+    return leave(first)
   }
 
   return {
@@ -47,17 +45,15 @@ export function createQueue<T> (places: number, patience: number): Queue<T> {
     get waited () { return waited },
     wait (more) {
       if (waiters.size >= places + more) return Promise.reject(overloaded())
-      return new Promise((resolve, reject) => {
-        waiters.push({ number: ++count, since: performance.now(), resolve, reject, deadline: deadlines.add(null) })
-      })
+      return new Promise((resolve, reject) => { waiters.push({ number: ++count, resolve, reject }) })
     },
     give (thing) {
-      const first = take()
-      first?.resolve(thing)
+      const { first } = waiters
+      if (first !== undefined) take(first).resolve(thing)
       return first !== undefined
     },
     refuse (reason, last = count) {
-      while (waiters.first !== undefined && waiters.first.number <= last) take()?.reject(reason())
+      for (let { first } = waiters; first !== undefined && first.thing.number <= last; { first } = waiters) take(first).reject(reason())
     }
   }
 }

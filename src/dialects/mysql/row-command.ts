@@ -27,9 +27,14 @@ export interface CommandOptions {
   readonly sql: string
   /** Takes the rows; none for statements that give none. */
   readonly writer: RowWriter | undefined
+  readonly listener: CommandListener
+}
+
+export interface CommandListener {
   /** Called once, when the answer has become too large; rows are passed over from then on. */
-  readonly onTooLarge: () => void
-  readonly done: CommandDone
+  stop (): void
+  /** Called at the end. */
+  done: CommandDone
 }
 
 /** Runs a statement on a connection. */
@@ -56,13 +61,13 @@ function queryClass (): CommandClass | undefined {
 function createRowCommand (Query: CommandClass): new (options: CommandOptions) => Command {
   return class RowCommand extends Query {
     readonly #writer: RowWriter | undefined
-    readonly #onTooLarge: () => void
+    readonly #listener: CommandListener
     #tooLarge = false
 
-    constructor ({ sql, writer, onTooLarge, done }: CommandOptions) {
-      super({ sql }, done)
+    constructor ({ sql, writer, listener }: CommandOptions) {
+      super({ sql }, (error, header) => listener.done(error, header))
       this.#writer = writer
-      this.#onTooLarge = onTooLarge
+      this.#listener = listener
     }
 
     /** Column definitions say nothing that the plan does not: they are counted. */
@@ -88,7 +93,7 @@ function createRowCommand (Query: CommandClass): new (options: CommandOptions) =
       writer.textRow(buffer, offset, end)
       if (writer.isTooLarge) {
         this.#tooLarge = true
-        this.#onTooLarge()
+        this.#listener.stop()
       }
     }
   }

@@ -25,9 +25,9 @@ t.test('a statement that ends while it is being stopped in vain is answered once
     session,
     statement: { query: { sql: 'do 1', pieces: ['do 1'], parameters: [] }, plan: { verb: 'update' } as Plan, client: undefined },
     options: {
-      deadlines: createDeadlines<Stoppable>(20, (execution) => execution.stop()),
+      deadlines: createDeadlines<Stoppable>(20, { onDue: ({ thing }) => thing.stop() }),
       resultLimit: 1000,
-      send: (_connection, { done }) => { setTimeout(() => done(null, { affectedRows: 3, insertId: 0 } as Parameters<typeof done>[1]), 60) }
+      send: (_connection, { listener }) => { setTimeout(() => listener.done(null, { affectedRows: 3, insertId: 0 } as Parameters<typeof listener.done>[1]), 60) }
     },
     onInterruption: async ({ refusal }) => { throw refusal }
   })
