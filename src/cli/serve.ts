@@ -6,8 +6,8 @@ import { splitConfig } from '../config/server-settings.ts'
 import { createShop } from '../demo/shop.ts'
 import { createServer } from '../server.ts'
 import { demoBanner, NO_TOKEN_NOTICE } from './banner.ts'
+import { tuneGarbageCollection } from './garbage.ts'
 import { closeOnSignal } from './shutdown.ts'
-import { keepRequestsYoung } from './young-objects.ts'
 
 /** `row-query serve`: starts and stays. @throws ConfigError */
 export async function serve (args: string[]): Promise<number> {
@@ -15,7 +15,7 @@ export async function serve (args: string[]): Promise<number> {
   const { config, demo } = loadConfig(process.env, values)
   const { server: { host, port, metrics, shutdown, ...settings }, options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)
-  keepRequestsYoung()
+  tuneGarbageCollection()
 
   const server = await createServer({ options, ...settings, metricsApart: metrics !== undefined })
   const { app, rows, metricsApp, reloadCertificate } = server

@@ -1,11 +1,19 @@
 /** One growing buffer: an answer is written into it once, from the driver's bytes, without strings in between. */
 
-const FIRST_SIZE = 1024
+const FIRST_SIZE = 65_536
 /** Up to here it is cheaper to ask for too much than to copy often: memory that is not touched costs nothing. */
 const LARGE = 1_048_576
 
+/**
+ * Buffers that wait for the next answer: V8 collects everything whenever so much was allocated outside of its heap, which new
+ * ones for each answer would come to ten times a second. There are as many as statements ran at the same time, and none that is large.
+ */
+const spare: Buffer[] = []
+const MAX_SPARE = 32
+const NONE = Buffer.alloc(0)
+
 export class Output {
-  bytes = Buffer.allocUnsafe(FIRST_SIZE)
+  bytes = spare.pop() ?? Buffer.allocUnsafeSlow(FIRST_SIZE)
   length = 0
 
   /** Makes room for so many bytes more. */
@@ -15,7 +23,7 @@ export class Output {
 
   #grow (count: number): void {
     const factor = this.bytes.length < LARGE ? 4 : 2
-    const larger = Buffer.allocUnsafe(Math.max(this.bytes.length * factor, this.length + count))
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * factor, this.length + count))
     this.bytes.copy(larger, 0, 0, this.length)
     this.bytes = larger
   }
@@ -30,8 +38,19 @@ export class Output {
     this.length += this.bytes.write(text, this.length)
   }
 
-  /** What was written. */
-  toBuffer (): Buffer {
-    return this.bytes.subarray(0, this.length)
+  /** What was written, as a string where it has no more bytes than `short`. Nothing can be written after it. */
+  end (short: number): Buffer | string {
+    const { bytes, length } = this
+    this.bytes = NONE
+    if (bytes.length > LARGE) return bytes.subarray(0, length)
+    const written = length <= short ? bytes.toString('utf8', 0, length) : copyOf(bytes, length)
+    if (spare.length < MAX_SPARE) spare.push(bytes)
+    return written
   }
+}
+
+function copyOf (bytes: Buffer, length: number): Buffer {
+  const copy = Buffer.allocUnsafeSlow(length)
+  bytes.copy(copy, 0, 0, length)
+  return copy
 }

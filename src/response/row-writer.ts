@@ -7,7 +7,7 @@ import { Output } from './output.ts'
 const HEAD = '{"success":true,"data":{"rows":['
 const COMMA = 0x2c
 /** Bytes up to which an answer is cheaper to send as a string. */
-const SHORT_ANSWER = 16_384
+const SHORT_ANSWER = 65_536
 
 export class RowWriter {
   readonly #output = new Output()
@@ -46,8 +46,7 @@ export class RowWriter {
   /** The answer. A short one as a string: Node sends that together with the headers, in one write. */
   finish (): Buffer | string {
     this.#output.text(`],"count":${this.count}}}`)
-    const bytes = this.#output.toBuffer()
-    return bytes.length <= SHORT_ANSWER ? bytes.toString() : bytes
+    return this.#output.end(SHORT_ANSWER)
   }
 
   #begin (): void {

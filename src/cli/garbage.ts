@@ -1,0 +1,19 @@
+import { setFlagsFromString } from 'node:v8'
+
+/** The version of V8 that came with that; one that does not know a flag complains on standard error. */
+const FIRST_TO_WEIGH = 13
+
+/**
+ * How V8 is to collect garbage in a server, where much is short-lived and some of it always in use. Both are heuristics that V8 may
+ * change at any time, and neither changes what a program does; `node --trace-gc` shows what they do.
+ *
+ * - V8 counts which places in the code make objects that outlive a collection, and makes those among the old ones from then on. In
+ *   a server each collection finds some requests on their way; objects that are made old for that keep others alive when they are
+ *   dead, and memory grows until the next full collection.
+ * - Memory outside of V8's heap, such as buffers, would lead to a full collection for every 64 MB: with long lists several times a
+ *   second. It is weighed together with the heap instead, as later versions of V8 do.
+ */
+export function tuneGarbageCollection (): void {
+  setFlagsFromString('--no-allocation-site-pretenuring')
+  if (Number.parseInt(process.versions.v8) >= FIRST_TO_WEIGH) setFlagsFromString('--external-memory-accounted-in-global-limit')
+}
