@@ -25,7 +25,12 @@ export default fp(async function body (app: FastifyInstance) {
 /** The parsed body, or why there is none. */
 function parse ({ headers }: FastifyRequest, bytes: Buffer): unknown {
   const { 'content-type': type, 'content-encoding': encoding = 'identity' } = headers
-  const [, charset = 'utf-8'] = CHARSET.exec(type as string) ?? []
-  if (!/^utf-?8$/i.test(charset) || encoding !== 'identity') return unsupportedMediaType()
+  if (!isText(type as string) || encoding !== 'identity') return unsupportedMediaType()
   return isUtf8(bytes) ? parseBody(bytes.toString()) : invalidJson('it is not UTF-8')
+}
+
+function isText (type: string): boolean {
+  if (type === 'application/json') return true // nearly always
+  const [, charset = 'utf-8'] = CHARSET.exec(type) ?? []
+  return /^utf-?8$/i.test(charset)
 }

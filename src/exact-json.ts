@@ -81,9 +81,15 @@ function countKeys (parsed: unknown): number {
   const open: unknown[] = [parsed]
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
     if (typeof value !== 'object' || value === null || JSON.isRawJSON(value)) continue
-    const items = Object.values(value)
-    if (!Array.isArray(value)) keys += items.length
-    for (const item of items) if (typeof item === 'object') open.push(item)
+    if (Array.isArray(value)) {
+      for (const item of value) if (typeof item === 'object') open.push(item)
+      continue
+    }
+    for (const key in value) {
+      keys++
+      const item = (value as Record<string, unknown>)[key]
+      if (typeof item === 'object') open.push(item)
+    }
   }
   return keys
 }

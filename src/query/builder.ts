@@ -29,6 +29,9 @@ export type ColumnToken = `c${number}`
 /** Any table of any database, as Kysely sees it. */
 export interface Rows { t: Record<ColumnToken, Parameter> }
 
+/** Marks are none of the characters that say what is done with a column. A table has 4096 columns at most. */
+const FIRST_MARK = 0x100
+
 /** Stands for a parameter while a statement is built. No identifier can hold it in either engine, as one may hold `?`. */
 const PLACEHOLDER = '\0'
 
@@ -48,8 +51,8 @@ export interface TableBuilder {
   /** What Kysely makes of what was built. */
   readonly toQuery: (built: { toOperationNode (): RootOperationNode }) => Query
   readonly token: (column: Column) => ColumnToken
-  /** The column's place in its table. */
-  readonly place: (column: Column) => number
+  /** One character for a column, which stands for no other of its table. */
+  readonly mark: (column: Column) => string
   /** Statements built before, by shape (shape.ts), the one used last at the end. */
   readonly statements: Map<string, Statement>
 }
@@ -73,7 +76,8 @@ function createBuilder (engine: Engine, table: Table): TableBuilder {
     return { sql: pieces.join('?'), pieces, parameters: parameters as Parameter[] }
   }
   const db = new QueryCreator<Rows>({ executor: NOOP_QUERY_EXECUTOR })
-  return { db, toQuery, token, place: (column) => places.get(column) as number, statements: new Map() }
+  const marks = new Map(table.columnList.map((column, index): [Column, string] => [column, String.fromCharCode(FIRST_MARK + index)]))
+  return { db, toQuery, token, mark: (column) => marks.get(column) as string, statements: new Map() }
 }
 
 /** Puts the identifiers of one table in the place of the tokens; any other is one of our own. */

@@ -19,8 +19,8 @@ export interface StatementUse { kept: number, built: number }
 
 /** The statement of a plan, counted in `use`. Cannot fail: what could be refused was refused before there was a plan. */
 export function compileQuery (plan: Plan, engine: Engine, use: StatementUse = { kept: 0, built: 0 }): Query {
-  const { place, statements } = builderFor(engine, plan.table)
-  const { key, parameters } = shapeOf(plan, engine, place)
+  const { mark, statements } = builderFor(engine, plan.table)
+  const { key, parameters } = shapeOf(plan, engine, mark)
   const kept = statements.get(key)
   const statement = kept ?? compileAfresh(plan, engine)
   if (kept === undefined) use.built++

@@ -14,19 +14,19 @@ export interface Shape {
   readonly parameters: Parameter[]
 }
 
-/** What the walk needs to know: the place of a column in its table, and where parameters go. */
-interface Walk { readonly place: (column: Column) => number, readonly parameters: Parameter[] }
+/** What the walk needs to know: what stands for a column, and where parameters go. */
+interface Walk { readonly mark: (column: Column) => string, readonly parameters: Parameter[] }
 
-export function shapeOf (plan: Plan, engine: Engine, place: (column: Column) => number): Shape {
-  const walk: Walk = { place, parameters: [] }
+export function shapeOf (plan: Plan, engine: Engine, mark: (column: Column) => string): Shape {
+  const walk: Walk = { mark, parameters: [] }
   return { key: keyOf(plan, engine, walk), parameters: walk.parameters }
 }
 
 function keyOf (plan: Plan, engine: Engine, walk: Walk): string {
   switch (plan.verb) {
     case 'select': {
-      const columns = plan.columns === plan.table.columnList ? '*' : plan.columns.map(walk.place).join()
-      const key = `s${columns}?${conditionKey(plan.condition, walk)}^${plan.order.map(({ column, direction }) => walk.place(column) + direction).join()}`
+      const columns = plan.columns === plan.table.columnList ? '*' : plan.columns.map(walk.mark).join('')
+      const key = `s${columns}?${conditionKey(plan.condition, walk)}^${plan.order.map(({ column, direction }) => walk.mark(column) + direction).join()}`
       walk.parameters.push(plan.limit)
       return key
     }
@@ -41,32 +41,32 @@ function keyOf (plan: Plan, engine: Engine, walk: Walk): string {
   }
 }
 
-function assignmentsKey (assignments: readonly Assignment[], { place, parameters }: Walk): string {
+function assignmentsKey (assignments: readonly Assignment[], { mark, parameters }: Walk): string {
   let key = ''
   for (const { column, parameter } of assignments) {
     parameters.push(parameter)
     // NULL is never wrapped as other values may be (conditions.ts).
-    key += place(column) + (parameter === null ? 'n,' : ',')
+    key += parameter === null ? mark(column) + 'n' : mark(column)
   }
   return key
 }
 
 function conditionKey (condition: Condition, walk: Walk): string {
-  const { place, parameters } = walk
+  const { mark, parameters } = walk
   switch (condition.kind) {
     case 'compare':
       parameters.push(condition.parameter)
-      return place(condition.column) + condition.operator
+      return mark(condition.column) + condition.operator
     case 'in':
       for (const parameter of condition.parameters) parameters.push(parameter)
-      return `${place(condition.column)}${condition.negated ? 'n' : 'i'}${condition.parameters.length}`
+      return `${mark(condition.column)}${condition.negated ? 'n' : 'i'}${condition.parameters.length}`
     case 'between':
       parameters.push(condition.low, condition.high)
-      return `${place(condition.column)}b`
+      return `${mark(condition.column)}b`
     case 'like':
       parameters.push(condition.pattern)
-      return `${place(condition.column)}${condition.negated ? 'k' : 'l'}`
-    case 'null': return `${place(condition.column)}${condition.negated ? 'v' : 'z'}`
+      return `${mark(condition.column)}${condition.negated ? 'k' : 'l'}`
+    case 'null': return `${mark(condition.column)}${condition.negated ? 'v' : 'z'}`
     case 'not': return `!(${conditionKey(condition.condition, walk)})`
     case 'constant': return condition.value ? 't' : 'f'
     case 'and':

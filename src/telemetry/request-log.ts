@@ -4,11 +4,12 @@ import { isTrouble } from '../errors.ts'
 import type { Listener, RequestRecord } from './record.ts'
 
 /** Writes to a log: trouble of ours or of the database as an error, the rest as information. */
-export function createRequestLog (log: FastifyBaseLogger): Listener {
+export function createRequestLog (log: FastifyBaseLogger & { isLevelEnabled?: (level: string) => boolean }): Listener {
   return (record) => {
     const { refusal } = record
     if (refusal !== undefined && isTrouble(refusal)) log.error(lineOf(record), 'request')
-    else log.info(lineOf(record), 'request')
+    // a line that nobody reads need not be made
+    else if (log.isLevelEnabled?.('info') !== false) log.info(lineOf(record), 'request')
   }
 }
 

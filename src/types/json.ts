@@ -36,9 +36,9 @@ function check (value: unknown, depth: number, checkNumber: (text: string) => vo
   if (typeof value !== 'object' || value === null) return
   if (JSON.isRawJSON(value)) return checkNumber(value.rawJSON)
   if (depth >= MAX_DEPTH) throw new ValueRefused(`nests deeper than ${MAX_DEPTH} levels`)
-  for (const [key, item] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
     check(key, depth, checkNumber)
-    check(item, depth + 1, checkNumber)
+    check((value as Record<string, unknown>)[key], depth + 1, checkNumber)
   }
 }
 

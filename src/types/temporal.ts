@@ -13,10 +13,13 @@ const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:
 function isDay (text: string): boolean {
   const [, year, month, day] = DATE.exec(text) ?? []
   if (year === undefined || Number(month) > 12 || Number(day) > 31) return false
-  if (Number(month) === 0 || Number(day) === 0) return true
-  const date = new Date(0)
-  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
-  return date.getUTCDate() === Number(day)
+  return Number(day) <= 28 || Number(day) <= daysOf(Number(year), Number(month))
+}
+
+/** Days of a month; 31 where it is zero. */
+function daysOf (year: number, month: number): number {
+  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28
+  return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
 /** How many digits of a second a column keeps, and whether it writes them all (MySQL) or only those there are (SQLite's texts). */
