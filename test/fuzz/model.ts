@@ -116,6 +116,16 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 
 const textOf = (kind: Kind, value: unknown): string => kind === 'word' && typeof value === 'string' ? value : unpredictable()
 
+/** Whether the model can read a value: not `1e2`, `1.0` or what a mutation made of it. */
+export function isKnown (kind: Kind, value: unknown): boolean {
+  try {
+    valueOf(kind, value)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** A cell or an operand as something that JavaScript compares as the column does. */
 export function valueOf (kind: Kind, value: unknown): Comparable {
   const written = JSON.isRawJSON(value) ? value.rawJSON : value
@@ -127,7 +137,7 @@ export function valueOf (kind: Kind, value: unknown): Comparable {
     })
     case 'day': return matched(written, /^\d{4}-\d\d-\d\d$/, String)
     case 'bytes': return matched(written, /^[\w+/]*=*$/, (base64) => Buffer.from(base64, 'base64').toString('hex'))
-    case 'flag': return matched(typeof written === 'boolean' ? String(Number(written)) : written, /^\d+$/, BigInt)
+    case 'flag': return matched(typeof written === 'boolean' ? String(Number(written)) : written, /^-?\d+$/, BigInt)
     case 'word': return matched(written, /^/, String)
   }
 }

@@ -43,7 +43,7 @@ for (const engine of await engines()) {
   })
 
   t.test(`cells of any length are read both ways (${engine.name})`, async (t) => {
-    const database = await createTestDatabase(engine, ['create table big (id int not null primary key, body longtext null, raw longblob null, tail varchar(10) null)'])
+    const database = await createTestDatabase(engine, ['create table big (id int not null primary key, body longtext null, raw longblob null, tail varchar(10) null, doc json null)'])
     await database.query('set global max_allowed_packet = 67108864')
     const connection = await connect(database.url, { compress: false })
     const squeezed = await connect(database.url, { compress: true })
@@ -54,8 +54,8 @@ for (const engine of await engines()) {
     })
     // A connection made after the limit was raised. The borders of length-coded integers, and a row wider than one packet of 16 MB.
     const lengths = [0, 1, 31, 32, 33, 250, 251, 252, 511, 512, 513, 65_535, 65_536, 1_000_000, 16_777_216]
-    for (const [id, length] of lengths.entries()) await run(connection, 'insert into big values (?, repeat(?, ?), null, ?)', [id, id % 2 === 0 ? 'a' : '"', length, 'end'])
-    await run(connection, 'insert into big values (100, null, repeat(char(255), 100000), null)')
+    for (const [id, length] of lengths.entries()) await run(connection, "insert into big values (?, repeat(?, ?), null, ?, json_quote(repeat('b', least(?, 100000))))", [id, id % 2 === 0 ? 'a' : '"', length, 'end', length])
+    await run(connection, 'insert into big values (100, null, repeat(char(255), 100000), null, null)')
     const table = (await readTables(database.url)).get('big')
     if (table === undefined) throw new Error('no table')
     for (const target of [connection, squeezed]) {
@@ -64,6 +64,7 @@ for (const engine of await engines()) {
       t.ok(fast.answer.equals(slow.answer))
       const { rows } = JSON.parse(fast.answer.toString()).data
       t.same(rows.map((row: { body: string | null }) => row.body?.length), [...lengths, undefined])
+      t.same(rows.map((row: { doc: string | null }) => row.doc?.length), [...lengths.map((length) => Math.min(length, 100_000)), undefined])
     }
   })
 
