@@ -34,22 +34,26 @@ function urlOf ({ nodes }: Cluster, first = 0): string {
   return `mysql://app:app-password@${hosts.join()}/shop`
 }
 
-/** Which node the service is connected to. */
+/** Which node the service uses. It need not be the next one after a failure: that one may have refused, as the others agreed without it. */
 async function nodeOf ({ nodes }: Cluster): Promise<number> {
   const connections = "select count(*) as count from information_schema.processlist where USER = 'app'"
-  const counts = await Promise.all(nodes.map(async ({ url }) => Number((await sqlOn(url)(connections).catch(() => [{ count: 0 }]))[0].count)))
+  const counts = await Promise.all(nodes.map(async ({ url }) => Number((await sqlOn(url)(connections))[0].count)))
   return counts.indexOf(Math.max(...counts))
 }
 
-/** Each node is killed in turn, and comes back; the last one leaves the service with the first again. */
+/** One more than there are nodes: at least one of them is used again after it came back. */
+const KILLS = 4
+
+/** The node in use is killed, and comes back, again and again. */
 export async function holdsUnderLoad (t: Test, cluster: Cluster): Promise<void> {
   const [first] = cluster.nodes as [Node]
   await shopOn(first.url, [ROWS])
   const program = await serve(t, { url: urlOf(cluster) })
-  const load = startLoad(program, '/api/shop/rows_written', 8)
+  const load = startLoad(t, program, '/api/shop/rows_written', 8)
   await sleep(500)
-  for (const [index, node] of cluster.nodes.entries()) {
-    await until(`node ${index} is in use`, async () => await nodeOf(cluster) === index, 30)
+  for (let kill = 0; kill < KILLS; kill++) {
+    const index = await nodeOf(cluster)
+    const node = cluster.nodes[index] as Node
     load.longestPause()
     await node.end('SIGKILL')
     const enough = load.written + ROWS_AGAIN
@@ -59,7 +63,6 @@ export async function holdsUnderLoad (t: Test, cluster: Cluster): Promise<void> 
     t.ok(pause < PAUSE)
     await node.rejoin()
   }
-  await until('the first is in use again', async () => await nodeOf(cluster) === 0, 30)
   await load.stop()
   t.comment(`the slowest answer: ${load.slowest} ms`)
   t.ok(load.slowest < BOUND)
@@ -76,8 +79,8 @@ export async function holdsUnderLoad (t: Test, cluster: Cluster): Promise<void> 
 /** How many writes of two services, each by a node of its own, to one row. */
 const ROUNDS = 100
 
-/** Conflicting changes come as the error of that name, and are refused as deadlocks; who sends them again comes through. */
-export async function conflictsAreDeadlocks (t: Test, cluster: Cluster, errorName: string): Promise<void> {
+/** Conflicting changes come as an error of these names, and are refused as deadlocks; who sends them again comes through. */
+export async function conflictsAreDeadlocks (t: Test, cluster: Cluster, names: readonly string[]): Promise<void> {
   const [first, second] = [await serve(t, { url: urlOf(cluster) }), await serve(t, { url: urlOf(cluster, 1) })]
   const { json: { data: { id } } } = await first.ask('rows_written', insert('contended'))
   const answers: string[] = []
@@ -100,5 +103,7 @@ export async function conflictsAreDeadlocks (t: Test, cluster: Cluster, errorNam
   t.same(Object.keys(counts).sort(), ['200', '503 DEADLOCK'])
   t.equal(counts['200']?.length, 4 * ROUNDS, 'every write comes through')
   const logs = (await Promise.all([first.stop(), second.stop()])).map(({ stdout }) => stdout).join('')
-  t.match(logs, new RegExp(`\\b${errorName}\\b`))
+  const errors = logs.match(/\bER_[A-Z_]+\b/g) ?? []
+  t.comment(JSON.stringify(Object.fromEntries([...new Set(errors)].map((name) => [name, errors.filter((other) => other === name).length]))))
+  t.ok(errors.some((name) => names.includes(name)), `${names.join(' or ')} was met`)
 }

@@ -8,5 +8,5 @@ else {
   const cluster = await startGalera(galera)
   t.teardown(() => cluster.remove())
   await t.test('a node of three that form a Galera cluster is killed under load', (t) => holdsUnderLoad(t, cluster))
-  await t.test('changes of the same row by two nodes at once are deadlocks, and safe to retry', (t) => conflictsAreDeadlocks(t, cluster, 'ER_LOCK_DEADLOCK'))
+  await t.test('changes of the same row by two nodes at once are deadlocks, and safe to retry', (t) => conflictsAreDeadlocks(t, cluster, ['ER_LOCK_DEADLOCK']))
 }

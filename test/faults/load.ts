@@ -22,8 +22,11 @@ export const ROWS = 'create table rows_written (id bigint not null auto_incremen
 
 export const insert = (name: string) => ({ verb: 'insert', data: { name } })
 
-/** Inserts rows with names of their own by several clients at once; each goes on when it has its answer, and after a refusal waits a moment. */
-export function startLoad ({ post }: Running, path: string, clients = 16): Load {
+/**
+ * Inserts rows with names of their own by several clients at once; each goes on when it has its answer, and after a refusal waits a
+ * moment. It ends with the test at the latest.
+ */
+export function startLoad (t: Test, { post }: Running, path: string, clients = 16): Load {
   const answers = new Map<string, string>()
   const state = { running: true, slowest: 0, written: 0, last: Date.now(), pause: 0 }
   const written = (now: number): void => {
@@ -44,6 +47,13 @@ export function startLoad ({ post }: Running, path: string, clients = 16): Load 
     }
   }
   const clientsDone = Promise.all(Array.from({ length: clients }, (_, number) => client(number)))
+  // until it is stopped, which is where it then fails
+  clientsDone.catch(() => {})
+  const stop = async (): Promise<void> => {
+    state.running = false
+    await clientsDone
+  }
+  t.teardown(stop)
   return {
     answers,
     counts: () => Object.fromEntries(Map.groupBy(answers.values(), (answer) => answer).entries().map(([answer, all]) => [answer, all.length])),
@@ -54,10 +64,7 @@ export function startLoad ({ post }: Running, path: string, clients = 16): Load 
       state.pause = 0
       return pause
     },
-    async stop () {
-      state.running = false
-      await clientsDone
-    }
+    stop
   }
 }
 

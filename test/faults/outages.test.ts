@@ -88,7 +88,7 @@ for (const kind of kinds) {
     })
 
     await t.test('with every connection killed, again and again, under load', async (t) => {
-      const load = startLoad(program, '/api/shop/rows_written')
+      const load = startLoad(t, program, '/api/shop/rows_written')
       for (let round = 0; round < 10; round++) {
         await sleep(200)
         await killAll(sql)
@@ -113,7 +113,7 @@ for (const kind of kinds) {
     })
 
     await t.test('behind a network that drops every packet of a load for a while', async (t) => {
-      const load = startLoad(program, '/api/shop/rows_written')
+      const load = startLoad(t, program, '/api/shop/rows_written')
       await sleep(300)
       proxy.silent = true
       await sleep(3000)

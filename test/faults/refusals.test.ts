@@ -95,7 +95,7 @@ for (const kind of kinds) {
     const proxy = await createProxy(one.url)
     t.teardown(() => proxy.close())
     const program = await serve(t, { url: proxy.url })
-    const load = startLoad(program, '/api/shop/rows_written', 8)
+    const load = startLoad(t, program, '/api/shop/rows_written', 8)
     await sleep(300)
 
     // the replica is where the address leads before it takes writes

@@ -9,7 +9,7 @@ for (const kind of kinds) {
   t.test(`under load, over ${RESTARTS} restarts of ${kind} in a row, no row is lost and none is there twice`, async (t) => {
     const { server, sql, url } = await ownShop(t, kind, [ROWS])
     const program = await serve(t, { url })
-    const load = startLoad(program, '/api/shop/rows_written')
+    const load = startLoad(t, program, '/api/shop/rows_written')
     const slow: number[] = []
     for (let restart = 0; restart < RESTARTS; restart++) {
       await sleep(300)
