@@ -14,12 +14,13 @@ export const HELP = `npm run bench [-- options]
   --quick              short rounds and little growth: under three minutes, into bench/results/quick
   --workloads a,b      only those whose name contains one of these; results are printed, not written
   --contenders a,b     the same for who takes part
+  --starts n           how often everybody is started anew for a workload
   --rounds n           rounds of each workload; a multiple of six gives every order of the main contenders
   --seconds n          length of one turn
 `
 
-const FULL: Effort = { rounds: 6, seconds: 1.5, warmUp: 1 }
-const QUICK: Effort = { rounds: 3, seconds: 0.5, warmUp: 0.3 }
+const FULL: Effort = { starts: 3, rounds: 18, seconds: 0.5, warmUp: 1 }
+const QUICK: Effort = { starts: 1, rounds: 3, seconds: 0.4, warmUp: 0.3 }
 
 /** Undefined where help is asked for. @throws Error where an option is unknown or not a number */
 export function readOptions (args: string[]): Options | undefined {
@@ -30,6 +31,7 @@ export function readOptions (args: string[]): Options | undefined {
       help: { type: 'boolean', default: false },
       workloads: { type: 'string' },
       contenders: { type: 'string' },
+      starts: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' }
     }
@@ -38,6 +40,7 @@ export function readOptions (args: string[]): Options | undefined {
   const effort = values.quick ? QUICK : FULL
   return {
     ...effort,
+    starts: toNumber('starts', values.starts) ?? effort.starts,
     rounds: toNumber('rounds', values.rounds) ?? effort.rounds,
     seconds: toNumber('seconds', values.seconds) ?? effort.seconds,
     quick: values.quick,

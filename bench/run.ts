@@ -61,7 +61,7 @@ async function measureWorkloads (options: Options, { connection }: BenchDatabase
 async function measureGrowth (options: Options, database: BenchDatabase, stage: Stage): Promise<GrowthResult[]> {
   console.log('# growth')
   if (options.quick) return [await growCatalog(database, stage, [10, 1000], 3)]
-  const effort = { ...options, rounds: Math.min(options.rounds, 3) }
+  const effort = { ...options, starts: 1, rounds: Math.min(options.rounds, 6) }
   return [
     await growCatalog(database, stage, [1, 10, 100, 1000, 2000], 7),
     await growTable(database, stage, [1000, 10_000, 100_000, 1_000_000], effort),
@@ -70,8 +70,8 @@ async function measureGrowth (options: Options, database: BenchDatabase, stage: 
   ]
 }
 
-function describe ({ rounds, seconds }: Options): string {
-  return `${rounds} rounds of ${seconds} s for each contender and workload, in turns; ${CONNECTIONS} clients, a pool of 10 connections, ${TABLE_SIZE.toLocaleString('en')} rows of 8 columns`
+function describe ({ starts, rounds, seconds }: Options): string {
+  return `${rounds} rounds of ${seconds} s in ${starts} starts for each contender and workload, in turns; ${CONNECTIONS} clients, a pool of 10 connections, ${TABLE_SIZE.toLocaleString('en')} rows of 8 columns`
 }
 
 /** Figures with failures in them are shown, and are not worth keeping. */

@@ -6,6 +6,9 @@ import { turnOrder } from './order.ts'
 import { memory } from './process.ts'
 
 export interface Effort {
+  /** How often everybody is started anew. V8 does not compile the same program in the same way twice. */
+  readonly starts: number
+  /** In all starts together. */
   readonly rounds: number
   /** Of one turn. */
   readonly seconds: number
@@ -43,10 +46,23 @@ const SETTLE = 3
  * entries have their turns next to each other.
  */
 export async function measureInTurns (entries: readonly Entry[], effort: Effort, neighbours = 0): Promise<Figures[]> {
+  const starts: Figures[][] = []
+  for (let start = 0; start < effort.starts; start++) {
+    const [first, end] = [start, start + 1].map((number) => Math.round(effort.rounds * number / effort.starts)) as [number, number]
+    starts.push(await measureStart(entries, effort, { first, end, neighbours }))
+  }
+  return entries.map(({ name }, index) => {
+    const figures = starts.map((start) => start[index] as Figures)
+    return { name, turns: figures.flatMap(({ turns }) => turns), peakMemory: Math.max(...figures.map(({ peakMemory }) => peakMemory)) }
+  })
+}
+
+/** The rounds from `first` to before `end`. */
+async function measureStart (entries: readonly Entry[], effort: Effort, { first, end, neighbours }: { first: number, end: number, neighbours: number }): Promise<Figures[]> {
   const players: Player[] = []
   try {
     for (const entry of entries) players.push(await prepare(entry, effort))
-    for (let round = 0; round < effort.rounds; round++) {
+    for (let round = first; round < end; round++) {
       for (const player of turnOrder(players, round, neighbours)) player.turns.push(await play(player, SETTLE, effort.seconds))
     }
     return players.map(({ entry: { name }, running, turns }) => ({ name, turns, peakMemory: memory(running.pid, 'VmHWM') }))
