@@ -18,7 +18,13 @@ declare module 'fastify' {
   }
 }
 
-export default fp(async function auth (app: FastifyInstance, { tokens }: { tokens: TokenStore }) {
+export interface AuthOptions {
+  readonly tokens: TokenStore
+  /** Whether there are routes with `rowQueryPublic`; where there are none, no request is asked which route it is for. */
+  readonly somePublic?: boolean
+}
+
+export default fp(async function auth (app: FastifyInstance, { tokens, somePublic = false }: AuthOptions) {
   app.decorateRequest('rowQueryGrant', null)
   await app.register(bearerAuth, {
     addHook: false,
@@ -33,7 +39,7 @@ export default fp(async function auth (app: FastifyInstance, { tokens }: { token
   const verify = app.verifyBearerAuth as NonNullable<typeof app.verifyBearerAuth>
 
   app.addHook('onRequest', function (request, reply, done) {
-    if (request.routeOptions.config.rowQueryPublic === true) return done()
+    if (somePublic && request.routeOptions.config.rowQueryPublic === true) return done()
     verify(request, reply, (error) => done(error === undefined ? undefined : refuse(request, reply)))
   })
 }, { name: 'row-query-auth' })

@@ -18,19 +18,21 @@ export interface TelemetryOptions {
   readonly databases: ReadonlyMap<string, Database>
   readonly listeners: readonly Listener[]
   readonly requestLog: boolean
+  readonly tracing: boolean
   readonly serverTiming: boolean
 }
 
-export default fp(async function telemetry (app: FastifyInstance, { databases, listeners, requestLog, serverTiming }: TelemetryOptions) {
+export default fp(async function telemetry (app: FastifyInstance, { databases, listeners, requestLog, tracing, serverTiming }: TelemetryOptions) {
+  const begin = (): RequestRecord => new RequestRecord(requestLog, tracing || serverTiming)
   app.decorateRequest('rowQueryRecord', null)
   app.addHook('onRequest', (request, _reply, done) => {
-    request.rowQueryRecord = new RequestRecord(requestLog)
+    request.rowQueryRecord = begin()
     done()
   })
   // Not onResponse: that one comes with two listeners and a closure for each request, and not at all where the client has gone.
   app.addHook('onSend', (request, reply, _payload, done) => {
     // a hook of the host app may have refused before ours
-    const record = request.rowQueryRecord ?? new RequestRecord(requestLog)
+    const record = request.rowQueryRecord ?? begin()
     end(record, request, reply, databases)
     for (const listener of listeners) listener(record)
     if (serverTiming) reply.header('server-timing', timingOf(record))
@@ -45,8 +47,9 @@ function end (record: RequestRecord, request: FastifyRequest, reply: FastifyRepl
   if (database !== undefined && databases.has(database)) record.database = database
   const { verb } = (request.body ?? {}) as { verb?: unknown }
   if (VERBS.includes(verb as Verb)) record.verb = verb as Verb
+  // which makes a new object each time; where there is a verb there is only one route
+  else record.route = request.routeOptions.url ?? ''
   record.token = request.rowQueryGrant?.name ?? ''
-  record.route = request.routeOptions.url ?? ''
   record.requestId = shownId(request)
   record.status = reply.statusCode
 }

@@ -22,6 +22,7 @@ import { createDocuments } from './openapi/documents.ts'
 import { createReadiness } from './readiness.ts'
 import { addRoute } from './route.ts'
 import { createListeners } from './telemetry/listeners.ts'
+import { isTracingSetUp } from './telemetry/spans.ts'
 import { createTokenStore, type TokenStore } from './tokens.ts'
 import { watchTokens, type TokenWatch } from './token-watch.ts'
 import type { AnyDatabases, Execute } from './typed.ts'
@@ -71,12 +72,13 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
     await app.register(answerHeaders)
     if (settings.cors !== undefined) await app.register(cors, settings.cors)
     const { requestLog, serverTiming } = settings
-    const listeners = createListeners(settings, { databases, registry, log: app.log })
-    if (listeners.length > 0 || serverTiming) await app.register(telemetry, { databases, listeners, requestLog, serverTiming })
+    const tracing = settings.tracing && isTracingSetUp()
+    const listeners = createListeners({ ...settings, tracing }, { databases, registry, log: app.log })
+    if (listeners.length > 0 || serverTiming) await app.register(telemetry, { databases, listeners, requestLog, tracing, serverTiming })
     const documents = createDocuments({ databases, prefix: app.prefix })
     if (settings.docs) await app.register(docsPage)
     if (settings.failedLogins.max > 0) await app.register(failedLogins, settings.failedLogins)
-    await app.register(auth, { tokens })
+    await app.register(auth, { tokens, somePublic: settings.docs || settings.openapi === 'public' })
     if (settings.rateLimit !== undefined) await app.register(rateLimit, settings.rateLimit)
     if (settings.openapi !== 'off') await app.register(openapi, { documents, databases, isPublic: settings.openapi === 'public' })
     await app.register(body)

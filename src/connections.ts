@@ -8,7 +8,7 @@ import type { HttpSettings } from './config/server-settings.ts'
 const CHECK_INTERVAL = 1000
 
 /** For the making of a Fastify app. `http` and `https` go to Node's server. */
-export function connectionOptions ({ headersTimeout, requestTimeout, keepAliveTimeout, answerTimeout, maxHeaderSize }: HttpSettings, tls?: TlsOptions) {
+export function connectionOptions ({ headersTimeout, requestTimeout, keepAliveTimeout, maxHeaderSize }: HttpSettings, tls?: TlsOptions) {
   const http: ServerOptions = {
     requireHostHeader: false, // checked by us: Node's own refusal has no body
     headersTimeout,
@@ -17,14 +17,33 @@ export function connectionOptions ({ headersTimeout, requestTimeout, keepAliveTi
     connectionsCheckingInterval: CHECK_INTERVAL
   }
   const https = tls === undefined ? null : { ...http, ...tls, handshakeTimeout: headersTimeout }
-  return { http, https, requestTimeout, keepAliveTimeout, connectionTimeout: answerTimeout }
+  return { http, https, requestTimeout, keepAliveTimeout }
 }
 
 /** What the making of an app has no option for. */
-export function limitConnections (server: Server, { maxConnections }: HttpSettings): void {
+export function limitConnections (server: Server, { maxConnections, answerTimeout }: HttpSettings): void {
   server.maxConnections = maxConnections
+  limitAnswers(server, answerTimeout)
   // Nothing has moved for that long. A request that the database still works on has limits of its own.
   server.on('timeout', (socket: Socket & { _httpMessage?: ServerResponse | null }) => {
     if (socket._httpMessage?.headersSent !== false) socket.destroy()
   })
+}
+
+/**
+ * A timer for each connection that is slow to take its answer when it is looked at. Node's own, for all connections, would be wound up
+ * anew by every read and write of every request.
+ */
+function limitAnswers (server: Server, answerTimeout: number): void {
+  const open = new Set<Socket>()
+  const add = (socket: Socket): void => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  }
+  // the second one with TLS: what is written is known there
+  server.on('connection', add).on('secureConnection', add)
+  const look = setInterval(() => {
+    for (const socket of open) if (socket.writableLength > 0 && socket.timeout !== answerTimeout) socket.setTimeout(answerTimeout)
+  }, CHECK_INTERVAL).unref()
+  server.once('close', () => clearInterval(look))
 }

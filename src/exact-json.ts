@@ -43,12 +43,12 @@ export function lookOver (text: string): Overview {
   return { pairs, mayLose }
 }
 
-/** Where the string that begins at `start` has its closing quote, or the text its end. */
+/** Where the string that begins at `start` has its closing quote, or the text its end. A quote with an odd number of backslashes before it closes nothing. */
 function endOfString (text: string, start: number): number {
-  for (let index = start + 1; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (code === QUOTE) return index
-    if (code === BACKSLASH) index++
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let first = end
+    while (text.charCodeAt(first - 1) === BACKSLASH) first--
+    if ((end - first) % 2 === 0) return end
   }
   return text.length
 }

@@ -55,7 +55,6 @@ export async function createServer ({ options, prefix, logLevel, metricsApart = 
       level: logLevel,
       ...(logStream !== undefined && { stream: logStream })
     },
-    childLoggerFactory: (logger) => logger, // one for each request would be dearer than its plan; lines carry `requestId`
     genReqId: ({ headers }) => requestId(headers),
     logController: new LogController({ disableRequestLogging: true }), // src/telemetry/request-log.ts has one line where Fastify has two
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
@@ -63,6 +62,7 @@ export async function createServer ({ options, prefix, logLevel, metricsApart = 
     frameworkErrors: answerOutside,
     clientErrorHandler: answerBrokenRequest
   })
+  app.log.child = () => app.log // one for each request would be dearer than its plan; lines carry `requestId`
   limitConnections(app.server, http)
   answerEverything(app, answerOutside)
   const ending = createEnding(app)

@@ -33,7 +33,7 @@ t.test('every metric that an example or an explanation names is there', async (t
 })
 
 t.test("every field of a request's line stands in the document, and no other does", async (t) => {
-  t.same(tableRows(document, 'field', 'meaning').map(([name]) => name).toSorted(), Object.keys(lineOf(new RequestRecord(true))).map(code).toSorted())
+  t.same(tableRows(document, 'field', 'meaning').map(([name]) => name).toSorted(), Object.keys(lineOf(new RequestRecord(true, true))).map(code).toSorted())
 })
 
 t.test('every code that is trouble of ours or of the database is explained', async (t) => {

@@ -42,6 +42,8 @@ export interface Table {
   /** In the order of the table. */
   readonly columns: ReadonlyMap<string, Column>
   readonly columnList: readonly Column[]
+  /** Those that an insert must not leave out. */
+  readonly requiredColumns: readonly Column[]
   readonly primaryKey: readonly string[]
   readonly uniqueKeys: readonly Key[]
   readonly foreignKeys: readonly ForeignKey[]
@@ -56,7 +58,7 @@ export interface Catalog {
 }
 
 /** A table as a dialect's introspection gathers it. */
-export type TableFacts = Omit<Table, 'columns' | 'columnList' | 'identity'> & { readonly columns: readonly Column[] }
+export type TableFacts = Omit<Table, 'columns' | 'columnList' | 'requiredColumns' | 'identity'> & { readonly columns: readonly Column[] }
 
 /** Freezes what was gathered and derives what is looked up later. What has no columns is a view that the database cannot open. */
 export function createCatalog (tables: readonly TableFacts[], loadedAt: number): Catalog {
@@ -68,5 +70,5 @@ function createTable (facts: TableFacts): Table {
   const columns = new Map(facts.columns.map((column) => [column.name, Object.freeze(column)]))
   const single = facts.primaryKey.length === 1 ? columns.get(facts.primaryKey[0] as string) : undefined
   const identity = facts.columns.find((column) => column.autoIncrement) ?? single
-  return Object.freeze({ ...facts, columns, columnList: facts.columns, identity })
+  return Object.freeze({ ...facts, columns, columnList: facts.columns, requiredColumns: facts.columns.filter(({ optional }) => !optional), identity })
 }

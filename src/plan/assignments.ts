@@ -6,13 +6,17 @@ import type { Assignment } from './plan.ts'
 
 /** The columns and values of `data`. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, NOT_NULL_VIOLATION */
 export function planAssignments (data: Readonly<Record<string, unknown>>, table: Table): Assignment[] {
-  return Object.entries(data).map(([name, value]) => {
-    const path = ['data', name]
-    const column = getColumn(table, name, path)
-    if (column.generated) throw at(path, columnNotWritable(name, 'the database computes it'))
-    if (!column.type.writable) throw at(path, columnNotWritable(name, `the type ${column.declaration} is not supported`))
-    return { column, parameter: value === null ? readNull(column, path) : readValue(column, value, path) }
-  })
+  const assignments: Assignment[] = []
+  for (const name in data) assignments.push(planAssignment(table, name, data[name])) // parsed from JSON: all keys are its own
+  return assignments
+}
+
+function planAssignment (table: Table, name: string, value: unknown): Assignment {
+  const path = ['data', name]
+  const column = getColumn(table, name, path)
+  if (column.generated) throw at(path, columnNotWritable(name, 'the database computes it'))
+  if (!column.type.writable) throw at(path, columnNotWritable(name, `the type ${column.declaration} is not supported`))
+  return { column, parameter: value === null ? readNull(column, path) : readValue(column, value, path) }
 }
 
 /**

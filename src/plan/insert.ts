@@ -7,7 +7,7 @@ import type { InsertPlan } from './plan.ts'
 /** @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, MISSING_COLUMN, NOT_NULL_VIOLATION */
 export function planInsert ({ data }: InsertBody, table: Table): InsertPlan {
   const assignments = planAssignments(data, table)
-  const missing = table.columnList.filter(({ name, optional }) => !optional && !Object.hasOwn(data, name))
+  const missing = table.requiredColumns.filter(({ name }) => !Object.hasOwn(data, name))
   if (missing.length > 0) {
     const error = missingColumn(missing.map(({ name }) => `"${name}"`).join(', '))
     throw withDetails(error, ...missing.map(({ name }) => ({ path: pointer('data', name), message: 'has no default' })))

@@ -6,7 +6,7 @@ import { addDatabaseMetrics } from './database-metrics.ts'
 import type { Listener } from './record.ts'
 import { createRequestLog } from './request-log.ts'
 import { addRequestMetrics } from './request-metrics.ts'
-import { createSpans, isTracingSetUp } from './spans.ts'
+import { createSpans } from './spans.ts'
 
 export interface Ends {
   readonly databases: ReadonlyMap<string, Database>
@@ -23,6 +23,6 @@ export function createListeners (settings: { requestLog: boolean, metrics: boole
     addDatabaseMetrics(registry, databases)
     listeners.push(addRequestMetrics(registry))
   }
-  if (settings.tracing && isTracingSetUp()) listeners.push(createSpans(databases))
+  if (settings.tracing) listeners.push(createSpans(databases))
   return listeners
 }

@@ -22,6 +22,8 @@ export class RequestRecord {
 
   /** Whether a line of the log will tell of it. */
   readonly isLogged: boolean
+  /** Whether somebody wants to know of planning and compiling too, which takes readings of its own. */
+  readonly isDetailed: boolean
   requestId = ''
   verb: Verb | '' = ''
   /** One that is configured. */
@@ -30,7 +32,7 @@ export class RequestRecord {
   table = ''
   /** The name of the token. */
   token = ''
-  /** The pattern of its path. */
+  /** The pattern of its path, where there is no verb. */
   route = ''
   status = 0
   /** Rows of the answer, or rows that were changed. */
@@ -39,21 +41,23 @@ export class RequestRecord {
   /** Of the span that was active when the walk began. */
   context: Context | undefined
 
-  constructor (isLogged: boolean) {
+  constructor (isLogged: boolean, isDetailed: boolean) {
     this.isLogged = isLogged
+    this.isDetailed = isDetailed
   }
 
   /** Its table is found, and it is being planned. */
   begin (table: Table): void {
     this.table = table.name
-    this.context = context.active()
     // of an attempt before this one nothing is left
     this.plannedAt = this.compiledAt = this.executedAt = 0
+    if (!this.isDetailed) return
+    this.context = context.active()
     this.beganAt = performance.now()
   }
 
   planned (): void {
-    this.plannedAt = performance.now()
+    if (this.isDetailed) this.plannedAt = performance.now()
   }
 
   /** Its statement is ready, and being sent. */

@@ -21,8 +21,7 @@ export function lineOf (record: RequestRecord) {
     verb: verb || undefined,
     database: database || undefined,
     table: table || undefined,
-    // where there is a verb it can only be one
-    route: verb === '' && route !== '' ? route : undefined,
+    route: route || undefined,
     token: token || undefined,
     status,
     code: refusal?.code,

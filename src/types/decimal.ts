@@ -15,17 +15,20 @@ const MAX_LENGTH = 400
 /** Reads the text of a number, with or without an exponent, exactly; undefined where it is not one. */
 export function parseDigits (text: string): Digits | undefined {
   if (text.length > MAX_LENGTH) return undefined
-  const [, sign, whole = '', fraction = '', exponent = '0'] = NUMBER.exec(text) ?? []
-  if (sign === undefined) return undefined
+  const match = NUMBER.exec(text)
+  if (match === null) return undefined
+  const [, sign, whole = '', fraction = '', exponent] = match
+  const [left, right] = exponent === undefined ? [whole, fraction] : movePoint(whole, fraction, Number(exponent))
+  return { negative: sign === '-', whole: left.replace(/^0+/, ''), fraction: right.replace(/0+$/, '') }
+}
+
+/** The digits before and after the point once an exponent has moved it. */
+function movePoint (whole: string, fraction: string, exponent: number): [string, string] {
   const digits = whole + fraction
-  const point = whole.length + Math.max(-MAX_SHIFT, Math.min(MAX_SHIFT, Number(exponent)))
+  const point = whole.length + Math.max(-MAX_SHIFT, Math.min(MAX_SHIFT, exponent))
   const padded = point < 0 ? '0'.repeat(-point) + digits : digits.padEnd(point, '0')
   const split = Math.max(point, 0)
-  return {
-    negative: sign === '-',
-    whole: padded.slice(0, split).replace(/^0+/, ''),
-    fraction: padded.slice(split).replace(/0+$/, '')
-  }
+  return [padded.slice(0, split), padded.slice(split)]
 }
 
 /** The digits of a JSON number, or of a string that holds one in plain notation. */

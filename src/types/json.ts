@@ -36,7 +36,11 @@ function check (value: unknown, depth: number, checkNumber: (text: string) => vo
   if (typeof value !== 'object' || value === null) return
   if (JSON.isRawJSON(value)) return checkNumber(value.rawJSON)
   if (depth >= MAX_DEPTH) throw new ValueRefused(`nests deeper than ${MAX_DEPTH} levels`)
-  for (const key of Object.keys(value)) {
+  if (Array.isArray(value)) {
+    for (const item of value) check(item, depth + 1, checkNumber)
+    return
+  }
+  for (const key in value) { // parsed from JSON: all keys are its own
     check(key, depth, checkNumber)
     check((value as Record<string, unknown>)[key], depth + 1, checkNumber)
   }

@@ -1,19 +1,18 @@
 import { Type } from '@sinclair/typebox'
 import { createType, expected, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
 
-const DATE = /^(\d{4})-(\d\d)-(\d\d)$/
+const DATE = /^\d{4}-\d\d-\d\d$/
 const TIME = /^(-?)(\d{2,3}):([0-5]\d):([0-5]\d)(?:\.(\d{1,30}))?$/
 const DATETIME = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,30}))?$/
 const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,30}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
 /**
- * A day of the calendar. Parts that are zero are let through: MySQL keeps such dates (manual, "The DATE, DATETIME, and
+ * A day of the calendar, of a text that looks like one. Parts that are zero are let through: MySQL keeps such dates (manual, "The DATE, DATETIME, and
  * TIMESTAMP Types"), so what a select shows must be accepted again.
  */
 function isDay (text: string): boolean {
-  const [, year, month, day] = DATE.exec(text) ?? []
-  if (year === undefined || Number(month) > 12 || Number(day) > 31) return false
-  return Number(day) <= 28 || Number(day) <= daysOf(Number(year), Number(month))
+  const [month, day] = [Number(text.slice(5, 7)), Number(text.slice(8))]
+  return month <= 12 && (day <= 28 || day <= daysOf(Number(text.slice(0, 4)), month))
 }
 
 /** Days of a month; 31 where it is zero. */
@@ -26,8 +25,8 @@ function daysOf (year: number, month: number): number {
 export interface Precision { scale: number, padded: boolean }
 
 /** The digits of a second's fraction as the column has them. More digits than it keeps would be rounded: refused. */
-function fractionOf (digits: string | undefined, { scale, padded }: Precision): string {
-  const kept = (digits ?? '').replace(/0+$/, '')
+function fractionOf (digits = '', { scale, padded }: Precision): string {
+  const kept = digits.replace(/0+$/, '')
   if (kept.length > scale) throw new ValueRefused(`keeps ${scale} digits of a second`)
   const shown = padded ? kept.padEnd(scale, '0') : kept
   return shown === '' ? '' : '.' + shown
@@ -45,7 +44,7 @@ export function dateType (): ColumnType {
   return createType({
     schema: Type.String({ title: 'Date', format: 'date', examples: ['2026-11-20'] }),
     read: (value) => {
-      if (typeof value !== 'string' || !isDay(value)) throw expected('a date such as 2026-11-20')
+      if (typeof value !== 'string' || !DATE.test(value) || !isDay(value)) throw expected('a date such as 2026-11-20')
       return value
     },
     write: (value) => `"${textOf(value)}"`,
