@@ -17,7 +17,7 @@ export interface Workload {
 /** Rows in the table `orders`. */
 export const TABLE_SIZE = 100_000
 
-const WARM_UP = 25_000
+const WARM_UP = 40_000
 /** Of lists, whose rows get hot sooner. */
 const WARM_UP_OF_LISTS = 5000
 const WARM_UP_OF_LONG_LISTS = 1000
