@@ -30,8 +30,7 @@ export function parseBody (text: string): unknown {
 /** A number that no double holds is kept as text for values of columns; a field of the body itself needs none of that. */
 function readLimit (body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body
-  for (const field in body) {
-    const value = (body as Record<string, unknown>)[field]
+  for (const [field, value] of Object.entries(body)) {
     if (JSON.isRawJSON(value)) Object.defineProperty(body, field, { value: finite(Number(value.rawJSON)) })
   }
   return body

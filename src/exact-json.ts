@@ -43,7 +43,7 @@ export function lookOver (text: string): Overview {
   return { pairs, mayLose }
 }
 
-/** Where the string that begins at `start` has its closing quote, or the text its end. A quote with an odd number of backslashes before it closes nothing. */
+/** Where the string that begins at `start` has its closing quote, which has an even number of backslashes before it; or the text its end. */
 function endOfString (text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let first = end
@@ -85,7 +85,7 @@ function countKeys (parsed: unknown): number {
       for (const item of value) if (typeof item === 'object') open.push(item)
       continue
     }
-    for (const key in value) {
+    for (const key of Object.keys(value)) {
       keys++
       const item = (value as Record<string, unknown>)[key]
       if (typeof item === 'object') open.push(item)

@@ -48,6 +48,16 @@ t.test('keys that could reach a prototype are own properties like any other', as
 
 t.test('a key that is named twice in one object is found, and nothing else is taken for one', async (t) => {
   const repeats = (text: string): boolean => repeatsKey(lookOver(text), parseExactJson(text))
+  const polluted = (text: string): boolean => {
+    const shared: { stranger?: number } = Object.prototype
+    Object.defineProperty(shared, 'stranger', { value: 1, enumerable: true, configurable: true })
+    try {
+      return repeats(text)
+    } finally {
+      delete shared.stranger
+    }
+  }
+  t.ok(polluted('{"a":1,"a":2}'), 'what stands in the prototype of every object is no key of the text')
   for (const text of ['{"a":1,"a":1}', '[{"b":{"a":1, "a" :2}}]', '{"a":1,"\\u0061":1}', '{"":1,"":1}', '{"\\"":1,"\\"":2}', '{"__proto__":1,"__proto__":{}}', '{"a":12345678901234567890,"a":1}']) {
     t.equal(repeats(text), true, text)
   }

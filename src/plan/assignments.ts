@@ -6,9 +6,7 @@ import type { Assignment } from './plan.ts'
 
 /** The columns and values of `data`. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, NOT_NULL_VIOLATION */
 export function planAssignments (data: Readonly<Record<string, unknown>>, table: Table): Assignment[] {
-  const assignments: Assignment[] = []
-  for (const name in data) assignments.push(planAssignment(table, name, data[name])) // parsed from JSON: all keys are its own
-  return assignments
+  return Object.keys(data).map((name) => planAssignment(table, name, data[name]))
 }
 
 function planAssignment (table: Table, name: string, value: unknown): Assignment {

@@ -40,7 +40,7 @@ function check (value: unknown, depth: number, checkNumber: (text: string) => vo
     for (const item of value) check(item, depth + 1, checkNumber)
     return
   }
-  for (const key in value) { // parsed from JSON: all keys are its own
+  for (const key of Object.keys(value)) {
     check(key, depth, checkNumber)
     check((value as Record<string, unknown>)[key], depth + 1, checkNumber)
   }

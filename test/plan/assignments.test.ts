@@ -22,6 +22,13 @@ t.test('data becomes columns and parameters, in its order', async (t) => {
   t.same(planned('{}'), [])
 })
 
+t.test("what stands in the prototype of every object is no data of anybody's", async (t) => {
+  const shared: { needed?: number } = Object.prototype
+  Object.defineProperty(shared, 'needed', { value: 1, enumerable: true, configurable: true })
+  t.teardown(() => { delete shared.needed })
+  t.same(planned('{"name":"x"}'), [['name', 'x']])
+})
+
 t.test('null is no value where the column takes that, else the null that a JSON column has of its own', async (t) => {
   t.same(planned('{"name":null,"maybe_tags":null,"tags":null}'), [['name', null], ['maybe_tags', null], ['tags', 'null']])
 })
