@@ -1,5 +1,6 @@
 /** Entries for tokens as somebody wrote them -> tokens as they are looked up. */
 import type { RowQueryOptions, TokenOptions } from '../../schemas/options.ts'
+import { isDay } from '../calendar.ts'
 import { createGrant } from '../grant.ts'
 import type { StoredToken } from '../tokens.ts'
 
@@ -39,13 +40,8 @@ const EXPIRY = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
 
 /** A day means its beginning in UTC. In milliseconds since 1970. */
 export function parseExpiry (text: string): number {
+  // JavaScript takes February 30 for a day in March, and a zero for none
   const time = EXPIRY.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : NaN
   if (Number.isNaN(time)) throw new Error('expires: must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z')
   return time
-}
-
-/** JavaScript takes February 30 for a day in March. */
-function isDay (text: string): boolean {
-  const day = new Date(text)
-  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)
 }

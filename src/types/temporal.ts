@@ -1,25 +1,11 @@
 import { Type } from '@sinclair/typebox'
+import { isDay } from '../calendar.ts'
 import { createType, expected, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
 
 const DATE = /^\d{4}-\d\d-\d\d$/
 const TIME = /^(-?)(\d{2,3}):([0-5]\d):([0-5]\d)(?:\.(\d{1,30}))?$/
 const DATETIME = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,30}))?$/
 const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,30}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
-
-/**
- * A day of the calendar, of a text that looks like one. Parts that are zero are let through: MySQL keeps such dates (manual, "The DATE, DATETIME, and
- * TIMESTAMP Types"), so what a select shows must be accepted again.
- */
-function isDay (text: string): boolean {
-  const [month, day] = [Number(text.slice(5, 7)), Number(text.slice(8))]
-  return month <= 12 && (day <= 28 || day <= daysOf(Number(text.slice(0, 4)), month))
-}
-
-/** Days of a month; 31 where it is zero. */
-function daysOf (year: number, month: number): number {
-  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28
-  return [4, 6, 9, 11].includes(month) ? 30 : 31
-}
 
 /** How many digits of a second a column keeps, and whether it writes them all (MySQL) or only those there are (SQLite's texts). */
 export interface Precision { scale: number, padded: boolean }
