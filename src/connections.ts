@@ -1,4 +1,5 @@
 /** How long a client may take, and how much it may ask of a connection. */
+import type { EventEmitter } from 'node:events'
 import type { Server, ServerOptions, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
@@ -35,15 +36,22 @@ export function limitConnections (server: Server, { maxConnections, answerTimeou
  * anew by every read and write of every request.
  */
 function limitAnswers (server: Server, answerTimeout: number): void {
-  const open = new Set<Socket>()
-  const add = (socket: Socket): void => {
-    open.add(socket)
-    socket.once('close', () => open.delete(socket))
-  }
   // the second one with TLS: what is written is known there
-  server.on('connection', add).on('secureConnection', add)
+  const open = trackSockets(server, 'connection', 'secureConnection')
   const look = setInterval(() => {
     for (const socket of open) if (socket.writableLength > 0 && socket.timeout !== answerTimeout) socket.setTimeout(answerTimeout)
   }, CHECK_INTERVAL).unref()
   server.once('close', () => clearInterval(look))
+}
+
+/** The sockets that such events bring, as long as they are open. */
+export function trackSockets (server: EventEmitter, ...events: string[]): ReadonlySet<Socket> {
+  const open = new Set<Socket>()
+  for (const event of events) {
+    server.on(event, (socket: Socket) => {
+      open.add(socket)
+      socket.once('close', () => open.delete(socket))
+    })
+  }
+  return open
 }

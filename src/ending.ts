@@ -1,6 +1,6 @@
-import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
+import { trackSockets } from './connections.ts'
 
 /** The end of a server, which its clients are to notice before it comes. */
 export interface Ending {
@@ -35,11 +35,7 @@ export function createEnding (app: FastifyInstance): Ending {
 
 /** Node takes a connection without a request for one that is in use. What this returns ends them, a moment later. */
 function trackSilent ({ server }: FastifyInstance): () => void {
-  const open = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    open.add(socket)
-    socket.once('close', () => open.delete(socket))
-  })
+  const open = trackSockets(server, 'connection')
   return () => {
     setTimeout(() => { for (const socket of open) if (socket.bytesRead === 0) socket.destroy() }, FIRST_BYTE).unref()
   }
