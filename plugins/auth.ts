@@ -18,13 +18,7 @@ declare module 'fastify' {
   }
 }
 
-export interface AuthOptions {
-  readonly tokens: TokenStore
-  /** Whether there are routes with `rowQueryPublic`; where there are none, no request is asked which route it is for. */
-  readonly somePublic?: boolean
-}
-
-export default fp(async function auth (app: FastifyInstance, { tokens, somePublic = false }: AuthOptions) {
+export default fp(async function auth (app: FastifyInstance, { tokens }: { tokens: TokenStore }) {
   app.decorateRequest('rowQueryGrant', null)
   await app.register(bearerAuth, {
     addHook: false,
@@ -39,7 +33,7 @@ export default fp(async function auth (app: FastifyInstance, { tokens, somePubli
   const verify = app.verifyBearerAuth as NonNullable<typeof app.verifyBearerAuth>
 
   app.addHook('onRequest', function (request, reply, done) {
-    if (somePublic && request.routeOptions.config.rowQueryPublic === true) return done()
+    if (request.routeOptions.config.rowQueryPublic === true) return done()
     verify(request, reply, (error) => done(error === undefined ? undefined : refuse(request, reply)))
   })
 }, { name: 'row-query-auth' })

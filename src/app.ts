@@ -78,7 +78,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
     const documents = createDocuments({ databases, prefix: app.prefix })
     if (settings.docs) await app.register(docsPage)
     if (settings.failedLogins.max > 0) await app.register(failedLogins, settings.failedLogins)
-    await app.register(auth, { tokens, somePublic: settings.docs || settings.openapi === 'public' })
+    await app.register(auth, { tokens })
     if (settings.rateLimit !== undefined) await app.register(rateLimit, settings.rateLimit)
     if (settings.openapi !== 'off') await app.register(openapi, { documents, databases, isPublic: settings.openapi === 'public' })
     await app.register(body)
