@@ -14,11 +14,11 @@ export function writeStatement ({ pieces, parameters }: Query): string {
   return text
 }
 
+/** What cannot stand in single quotes as it is (MySQL manual, "String Literals"). Double quotes can, of which JSON is full. */
+const SPECIAL = /['\\\0]/
+
 function writeLiteral (parameter: Parameter): string {
-  switch (typeof parameter) {
-    case 'string': return mysql.escape(parameter)
-    case 'number':
-    case 'bigint': return String(parameter)
-    default: return parameter === null ? 'null' : `x'${parameter.toString('hex')}'`
-  }
+  if (typeof parameter === 'string') return SPECIAL.test(parameter) ? mysql.escape(parameter) : `'${parameter}'`
+  if (typeof parameter === 'number' || typeof parameter === 'bigint') return String(parameter)
+  return parameter === null ? 'null' : `x'${parameter.toString('hex')}'`
 }
