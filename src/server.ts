@@ -63,9 +63,9 @@ export async function createServer ({ options, prefix, logLevel, metricsApart = 
     clientErrorHandler: answerBrokenRequest
   })
   app.log.child = () => app.log // one for each request would be dearer than its plan; lines carry `requestId`
-  limitConnections(app.server, http)
   answerEverything(app, answerOutside)
   const ending = createEnding(app)
+  limitConnections(app, http)
   await app.register(health, { isReady: async () => !ending.hasBegun && await rows.isReady() })
   const metricsApp = options.metrics === true ? await showMetrics(app, rows, metricsApart) : undefined
   await app.register(rows.plugin, { prefix })
