@@ -97,6 +97,7 @@ class Execution implements Stoppable {
     } catch (refusal) {
       this.#reject(refusal)
     }
+    session.memory.free()
     pool.release(session)
   }
 

@@ -14,7 +14,7 @@ export interface MysqlAddress {
 }
 
 /** How long a connection may have nothing to say before the system asks whether the other end is still there, in milliseconds. */
-const KEEP_ALIVE = 10_000
+export const KEEP_ALIVE = 10_000
 
 /** How long after we gave a statement up the server ends it by itself, in milliseconds: where no KILL could get through. */
 export const BACKSTOP = 30_000

@@ -2,9 +2,12 @@
 import type { Socket } from 'node:net'
 import mysql, { type Connection } from 'mysql2'
 import { AS_BYTES, connectionOptions, sessionStatement, type Host, type MysqlAddress } from './options.ts'
+import { ReadMemory } from './read-memory.ts'
 
 export interface Session {
   readonly connection: Connection
+  /** Of its connection; to be freed after each answer. */
+  readonly memory: ReadMemory
   readonly address: MysqlAddress
   readonly host: Host
   /** Which change of hosts it was opened after (hosts.ts). */
@@ -33,9 +36,9 @@ const IDENTITY = 'select concat_ws(\' \', @@hostname, @@port, @@server_id)'
 
 /** @throws the driver's error */
 export async function openSession ({ address, host, turn, statementTimeout }: SessionTarget, onLost: (session: Session) => void): Promise<Session> {
-  return await connectTo(address, host, async (connection) => {
+  return await connectTo(address, host, async (connection, memory) => {
     await ask(connection, sessionStatement(statementTimeout))
-    const session: Session = { connection, address, host, turn, server: await identify(connection), open: true, idleSince: 0 }
+    const session: Session = { connection, memory, address, host, turn, server: await identify(connection), open: true, idleSince: 0 }
     connection.on('error', () => onLost(session))
     // mysql2 tells the statement that runs when the stream has closed, and not at all once the connection is destroyed
     connection.on('end', () => streamOf(connection).once('close', () => onLost(session)))
@@ -44,11 +47,14 @@ export async function openSession ({ address, host, turn, statementTimeout }: Se
 }
 
 /** Connects for a purpose, in a bounded time; what fails is closed. */
-export async function connectTo<T> (address: MysqlAddress, host: Host, use: (connection: Connection) => Promise<T>): Promise<T> {
-  const connection = mysql.createConnection(connectionOptions(address, host))
+export async function connectTo<T> (address: MysqlAddress, host: Host, use: (connection: Connection, memory: ReadMemory) => Promise<T>): Promise<T> {
+  const memory = new ReadMemory()
+  // TLS reads into memory of its own
+  const stream = address.ssl === undefined ? { stream: () => memory.connect(host) } : {}
+  const connection = mysql.createConnection({ ...connectionOptions(address, host), ...stream })
   try {
     const failed = new Promise<never>((_resolve, reject) => { connection.on('error', reject) })
-    return await within(address.hosts.length > 1 ? PATIENCE_AMONG_SEVERAL : PATIENCE, Promise.race([use(connection), failed]))
+    return await within(address.hosts.length > 1 ? PATIENCE_AMONG_SEVERAL : PATIENCE, Promise.race([use(connection, memory), failed]))
   } catch (error) {
     abandon(connection)
     throw error

@@ -6,6 +6,7 @@ import { parseReplicaUrl } from '../../../src/config/database-url.ts'
 import { createDeadlines } from '../../../src/dialects/mysql/deadlines.ts'
 import { executeOn, type Stoppable } from '../../../src/dialects/mysql/execute.ts'
 import type { MysqlPool } from '../../../src/dialects/mysql/pool.ts'
+import { ReadMemory } from '../../../src/dialects/mysql/read-memory.ts'
 import type { Session } from '../../../src/dialects/mysql/session.ts'
 import type { Plan } from '../../../src/plan/plan.ts'
 
@@ -17,7 +18,7 @@ t.test('a statement that ends while it is being stopped in vain is answered once
   const events: string[] = []
   const connection = { threadId: 1, destroy: () => { events.push('given up') }, stream: { destroy: () => {} } }
   const address = parseReplicaUrl(`mysql://root@127.0.0.1:${(server.address() as AddressInfo).port}/shop`)
-  const session = { connection, address, host: address.hosts[0], server: 'here' } as unknown as Session
+  const session = { connection, memory: new ReadMemory(), address, host: address.hosts[0], server: 'here' } as unknown as Session
   const pool = { release: () => { events.push('released') } } as unknown as MysqlPool
 
   const outcome = await executeOn({
