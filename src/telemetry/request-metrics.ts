@@ -46,19 +46,22 @@ export function addRequestMetrics (registry: Registry): Listener {
 }
 
 function seriesFor (byDatabase: Map<string, Map<string, Series>>, { database, verb }: RequestRecord): Series {
-  const byVerb = byDatabase.get(database) ?? new Map<string, Series>()
-  byDatabase.set(database, byVerb)
-  const series = byVerb.get(verb) ?? { labels: { verb, database }, outcomes: new Map(), total: new Durations(), inDatabase: new Durations() }
-  byVerb.set(verb, series)
-  return series
+  const byVerb = obtain(byDatabase, database, () => new Map<string, Series>())
+  return obtain(byVerb, verb, () => ({ labels: { verb, database }, outcomes: new Map(), total: new Durations(), inDatabase: new Durations() }))
 }
 
 function count ({ outcomes, total, inDatabase }: Series, record: RequestRecord): void {
   const { status, refusal } = record
-  const key = refusal?.code ?? status
-  const outcome = outcomes.get(key) ?? { status, code: refusal?.code ?? '', count: 0 }
-  outcome.count++
-  outcomes.set(key, outcome)
+  obtain(outcomes, refusal?.code ?? status, () => ({ status, code: refusal?.code ?? '', count: 0 })).count++
   total.add(record.total / 1000)
   if (record.inDatabase !== undefined) inDatabase.add(record.inDatabase / 1000)
+}
+
+/** What a map has under a key; made and put there where it has nothing yet. */
+function obtain<K, V extends object> (map: Map<K, V>, key: K, make: () => V): V {
+  const found = map.get(key)
+  if (found !== undefined) return found
+  const made = make()
+  map.set(key, made)
+  return made
 }

@@ -41,7 +41,7 @@ await onEachEngine(t, 'every error of the catalogue is there under its status, w
 await onEachEngine(t, 'the headers that come with an answer are there', { schema: shop, only: ['sqlite'], options: { rateLimit: { max: 4 } } }, async (t, { server, post }) => {
   const { json } = await get(server, '/openapi.json')
   const { responses } = json.paths['/{database}/{table}'].post
-  const usual = ['content-type', 'content-length', 'date', 'connection', 'cache-control', 'x-content-type-options']
+  const usual = ['content-type', 'content-length', 'date', 'connection', 'keep-alive', 'cache-control', 'x-content-type-options']
   const answers = [
     await post('orders', { verb: 'select' }),
     await post('orders', { verb: 'select' }, { token: null }),
