@@ -71,14 +71,12 @@ function createIdleEnd (keepAliveTimeout: number): (socket: ServerSocket, now: n
   }
 }
 
-/** The sockets that such events bring, as long as they are open. */
-export function trackSockets (server: EventEmitter, ...events: string[]): ReadonlySet<Socket> {
+/** The sockets that such an event brings, as long as they are open. */
+export function trackSockets (server: EventEmitter, event: string): ReadonlySet<Socket> {
   const open = new Set<Socket>()
-  for (const event of events) {
-    server.on(event, (socket: Socket) => {
-      open.add(socket)
-      socket.once('close', () => open.delete(socket))
-    })
-  }
+  server.on(event, (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
   return open
 }
