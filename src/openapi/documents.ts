@@ -2,6 +2,7 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../database.ts'
 import { seesDatabase, VERBS, type Grant } from '../grant.ts'
+import { obtain } from '../obtain.ts'
 import { createDatabaseDocument } from './database-document.ts'
 import { createDocumentCache, type DocumentCache } from './document-cache.ts'
 import type { DocumentText } from './document-text.ts'
@@ -34,8 +35,7 @@ export function createDocuments ({ databases, prefix }: DocumentsOptions): Docum
     },
     async ofDatabase (database, grant) {
       const catalog = await database.getCatalog()
-      const cache = byCatalog.get(catalog) ?? createDocumentCache(KEPT)
-      byCatalog.set(catalog, cache)
+      const cache = obtain(byCatalog, catalog, () => createDocumentCache(KEPT))
       return await cache(signatureOf(grant, database.name), () => createDatabaseDocument({
         database: database.name,
         tables: visibleTables(catalog, grant, database.name),

@@ -1,14 +1,13 @@
 /** The schema of a column's values, out of that of its type. */
 import type { Column } from '../catalog/catalog.ts'
 import { parseExactJson } from '../exact-json.ts'
+import { obtain } from '../obtain.ts'
 import { plainText } from './plain-text.ts'
 import { anyOf, membersOf, orNull, type Schema } from './schema.ts'
 
 /** What insert and update take. */
 export function takenSchema (column: Column): Schema {
-  const schema = known.get(column) ?? describe(column, membersOf(column.type.schema))
-  known.set(column, schema)
-  return schema
+  return obtain(known, column, () => describe(column, membersOf(column.type.schema)))
 }
 
 /** Asked for several times of each column. */

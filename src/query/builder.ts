@@ -9,6 +9,7 @@ import {
   type RootOperationNode
 } from 'kysely'
 import type { Column, Table } from '../catalog/catalog.ts'
+import { obtain } from '../obtain.ts'
 import type { Parameter } from '../types/column-type.ts'
 
 /** The text of a statement: whole, with `?` as its placeholders, and cut into the pieces between them. */
@@ -61,9 +62,7 @@ export interface TableBuilder {
 const known = new WeakMap<Table, TableBuilder>()
 
 export function builderFor (engine: Engine, table: Table): TableBuilder {
-  const builder = known.get(table) ?? createBuilder(engine, table)
-  known.set(table, builder)
-  return builder
+  return obtain(known, table, () => createBuilder(engine, table))
 }
 
 function createBuilder (engine: Engine, table: Table): TableBuilder {

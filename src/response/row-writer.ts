@@ -1,5 +1,6 @@
 /** Rows -> the whole answer to a select, as bytes. Fed by the MySQL dialect's own command with rows as they came, or with values. */
 import type { Column } from '../catalog/catalog.ts'
+import { obtain } from '../obtain.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { createRowLayout, writeRow, type RowLayout } from './cells.ts'
 import { Output } from './output.ts'
@@ -60,7 +61,5 @@ export class RowWriter {
 const layouts = new WeakMap<readonly Column[], RowLayout>()
 
 function layoutOf (columns: readonly Column[]): RowLayout {
-  const layout = layouts.get(columns) ?? createRowLayout(columns)
-  layouts.set(columns, layout)
-  return layout
+  return obtain(layouts, columns, () => createRowLayout(columns))
 }

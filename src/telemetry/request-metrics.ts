@@ -1,5 +1,6 @@
 /** Requests by verb, database and outcome. Counted in numbers of our own, which prom-client reads at a scrape. */
 import { Counter, type Registry } from 'prom-client'
+import { obtain } from '../obtain.ts'
 import { Durations, showDurations } from './durations.ts'
 import type { Listener, RequestRecord } from './record.ts'
 
@@ -55,13 +56,4 @@ function count ({ outcomes, total, inDatabase }: Series, record: RequestRecord):
   obtain(outcomes, refusal?.code ?? status, () => ({ status, code: refusal?.code ?? '', count: 0 })).count++
   total.add(record.total / 1000)
   if (record.inDatabase !== undefined) inDatabase.add(record.inDatabase / 1000)
-}
-
-/** What a map has under a key; made and put there where it has nothing yet. */
-function obtain<K, V extends object> (map: Map<K, V>, key: K, make: () => V): V {
-  const found = map.get(key)
-  if (found !== undefined) return found
-  const made = make()
-  map.set(key, made)
-  return made
 }

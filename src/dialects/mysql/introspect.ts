@@ -1,5 +1,6 @@
 /** Five queries on information_schema for a whole database, whatever the number of its tables. */
 import type { Column, ForeignKey, Key, TableFacts } from '../../catalog/catalog.ts'
+import { obtain } from '../../obtain.ts'
 import type { ColumnType } from '../../types/column-type.ts'
 import type { TypeFacts } from '../../types/facts.ts'
 import { parseMembers } from '../../types/members.ts'
@@ -61,12 +62,7 @@ interface Surroundings {
 /** Columns of the same facts have the same type: a database of thousands of columns has dozens of types. */
 function createTypes (): Surroundings['typeOf'] {
   const types = new Map<string, ColumnType>()
-  return (facts) => {
-    const key = JSON.stringify(facts)
-    const type = types.get(key) ?? mysqlType(facts)
-    types.set(key, type)
-    return type
-  }
+  return (facts) => obtain(types, JSON.stringify(facts), () => mysqlType(facts))
 }
 
 function toColumn (row: Row, { jsonChecks, isMariadb, typeOf }: Surroundings): Column {
