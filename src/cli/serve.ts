@@ -17,18 +17,20 @@ export async function serve (args: string[]): Promise<number> {
   if (demo !== undefined) createShop(demo.path)
   tuneGarbageCollection()
 
+  // by default a signal ends a process at once: each has its handler before it may come
+  let readAgain = (): void => {} // a start reads everything as it is
+  process.on('SIGHUP', () => readAgain())
   const server = await createServer({ options, ...settings, metricsApart: metrics !== undefined })
   const { app, rows, metricsApp, reloadCertificate } = server
+  readAgain = () => {
+    reloadCertificate()
+    rows.refresh().then(() => app.log.info('catalog read again'), () => app.log.warn('the catalog could not be read'))
+  }
+  closeOnSignal(server, shutdown)
   const address = await listen(app, { host, port })
   if (metricsApp !== undefined && metrics !== undefined) app.log.info(`metrics at ${await listen(metricsApp, metrics, 'metrics.', app)}/metrics`)
   if (demo !== undefined) process.stdout.write(demoBanner({ address, prefix: settings.prefix, docs: options.docs === true, ...demo }))
   if ((options.tokens ?? []).length === 0 && options.tokensFile === undefined) process.stderr.write(NO_TOKEN_NOTICE)
-
-  process.on('SIGHUP', () => {
-    reloadCertificate()
-    rows.refresh().then(() => app.log.info('catalog read again'), () => app.log.warn('the catalog could not be read'))
-  })
-  closeOnSignal(server, shutdown)
   return 0
 }
 

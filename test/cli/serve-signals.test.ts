@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createTestDatabase, engines, type Engine, type TestDatabase } from '../servers/engines.ts'
 import { createProxy, type Proxy } from '../support/recorder.ts'
-import { serveRowQuery } from '../support/row-query.ts'
+import { serveRowQuery, type Running } from '../support/row-query.ts'
 import { TOKEN } from '../support/service.ts'
 import { running, until } from '../support/until.ts'
 
@@ -92,11 +92,38 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 }
 
 t.test('an error that nothing caught is logged and ends the server', async (t) => {
-  const main = new URL('../../src/cli/main.ts', import.meta.url)
-  const cwd = t.testdir({ 'main.mjs': `process.on('SIGUSR2', () => { throw new Error('out of the blue') }); await import(${JSON.stringify(main)})` })
-  const server = await serveRowQuery(t, { cwd, command: [process.execPath, 'main.mjs', 'serve'] })
+  const server = await serveAfter(t, "process.on('SIGUSR2', () => { throw new Error('out of the blue') })")
   await server.printed(/"update"/)
   const { code, stdout } = await server.stop('SIGUSR2')
   t.equal(code, 1)
   t.match(stdout, /"level":60.*out of the blue.*stopping after an error that nothing caught/)
+})
+
+/** The program, and before it some lines that send it signals at a moment that no other process could meet. */
+async function serveAfter (t: Test, lines: string, env: Record<string, string> = {}): Promise<Running> {
+  const main = new URL('../../src/cli/main.ts', import.meta.url)
+  const cwd = t.testdir({ 'main.mjs': `import net from 'node:net'\n${lines}\nawait import(${JSON.stringify(main)})` })
+  return await serveRowQuery(t, { cwd, env, command: [process.execPath, 'main.mjs', 'serve'] })
+}
+
+t.test('a signal that comes the moment it listens ends it cleanly', async (t) => {
+  const server = await serveAfter(t, `
+    const { listen } = net.Server.prototype
+    net.Server.prototype.listen = function (...args) {
+      this.once('listening', () => process.kill(process.pid, 'SIGINT'))
+      return listen.apply(this, args)
+    }`)
+  t.match(await server.end, { code: 0, stderr: '' })
+})
+
+t.test('SIGHUP does not end a server that still starts', async (t) => {
+  const server = await serveAfter(t, `
+    const database = net.createServer((socket) => {
+      process.kill(process.pid, 'SIGHUP')
+      setImmediate(() => socket.destroy())
+    })
+    await new Promise((resolve) => database.listen(0, '127.0.0.1', resolve))
+    process.env.DATABASE_URL = 'mysql://root@127.0.0.1:' + database.address().port + '/shop'`, { API_TOKEN: TOKEN })
+  t.match(await server.post('/api/shop/people', select, TOKEN), { status: 503 })
+  t.match(await server.stop(), { code: 0, stderr: '' })
 })

@@ -32,6 +32,8 @@ export interface Running {
   printed (pattern: RegExp): Promise<string>
   /** POST {address}{path} */
   post (path: string, body: unknown, token?: string): Promise<Answer>
+  /** Settles when it has ended, for whatever reason. */
+  readonly end: Promise<Ended>
   /** Sends a signal and waits for the end. */
   stop (signal?: NodeJS.Signals): Promise<Ended>
 }
@@ -49,6 +51,7 @@ export async function serveRowQuery (t: Test, { args = [], env = {}, ...start }:
   return {
     address,
     child,
+    end,
     printed,
     post: (path, body, token) => post(address + path, body, token),
     stop: async (signal = 'SIGTERM') => {
