@@ -71,8 +71,12 @@ export async function post (url: string, body: unknown, token?: string): Promise
   return { status: response.status, headers: Object.fromEntries(response.headers), text, json: JSON.parse(text || 'null') }
 }
 
+/** Where coverage is not measured a process starts in half the time without tap's hooks, with what Node has compiled before. */
+const { NODE_COMPILE_CACHE } = process.env
+const QUICK = NODE_COMPILE_CACHE === undefined ? [] : ['env', '-u', 'NODE_OPTIONS', `NODE_COMPILE_CACHE=${NODE_COMPILE_CACHE}`]
+
 function launch (t: Test, { args = [], env = {}, cwd = temporaryFolder(t), command = [process.execPath, MAIN] }: Start) {
-  const [program, ...words] = [...command, ...args] as [string, ...string[]]
+  const [program, ...words] = [...QUICK, ...command, ...args] as [string, ...string[]]
   const child = spawn(program, words, { cwd, env: { PATH: process.env['PATH'], ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   const out = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => { out.stdout += text })
