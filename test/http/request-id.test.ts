@@ -1,8 +1,10 @@
 import t from 'tap'
+import { newId } from '../../src/new-id.ts'
 import { onEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+/** As long as a trace id of the W3C. */
+const OURS = /^[0-9a-f]{32}$/
 
 await onEachEngine(t, 'every answer carries a request id, and each another', { schema: shop }, async (t, { post, server }) => {
   const answers = [
@@ -17,8 +19,12 @@ await onEachEngine(t, 'every answer carries a request id, and each another', { s
     await server.app.inject({ method: 'POST', url: '/api/shop/%' })
   ]
   const ids = answers.map(({ headers }) => headers['x-request-id'] as string)
-  for (const id of ids) t.match(id, UUID)
+  for (const id of ids) t.match(id, OURS)
   t.equal(new Set(ids).size, ids.length)
+})
+
+t.test('no two ids are the same, however many there are', async (t) => {
+  t.equal(new Set(Array.from({ length: 10_000 }, newId)).size, 10_000)
 })
 
 await onEachEngine(t, 'a request id that is fit to be sent back is kept, on successes and refusals', { schema: shop }, async (t, { post }) => {
@@ -33,7 +39,7 @@ await onEachEngine(t, 'a request id that is fit to be sent back is kept, on succ
 await onEachEngine(t, 'a request id that is empty, too long or not printable ASCII is replaced', { schema: shop }, async (t, { post }) => {
   for (const id of ['', 'x'.repeat(129), 'tab\there', 'ümlaut', '\x7f']) {
     const { headers } = await post('customers', { verb: 'select' }, { headers: { 'x-request-id': id } })
-    t.match(headers['x-request-id'], UUID, JSON.stringify(id))
+    t.match(headers['x-request-id'], OURS, JSON.stringify(id))
   }
 })
 
