@@ -29,16 +29,19 @@ export function attempt (ways: Ways, statement: Statement, options: ExecutionOpt
     if (count >= attempts || lost > 1) return Promise.reject(refusal)
     return attempt(ways, statement, options, { count: count + 1, losses: lost })
   }
-  const run = (session: Session): Promise<Result> => {
-    if (statement.client?.destroyed !== true) return executeOn({ pool, session, statement, options, onInterruption })
-    pool.release(session)
-    throw clientGone()
-  }
-  const acquired = pool.acquire()
-  if (!(acquired instanceof Promise)) return run(acquired)
-  return acquired.then(run, (error: unknown) => {
-    // one that is slow is no reason to burden the others
-    if (pool === last || pool.isUp) throw error
-    return attempt(ways, statement, options, { count: count + 1, losses })
+  // one promise for it all: each one more takes its time, and one that waits for another twice that
+  return new Promise((resolve, reject) => {
+    const run = (session: Session): void => {
+      if (statement.client?.destroyed !== true) return executeOn({ pool, session, statement, options, onInterruption, resolve, reject })
+      pool.release(session)
+      reject(clientGone())
+    }
+    const acquired = pool.acquire()
+    if (!(acquired instanceof Promise)) return run(acquired)
+    acquired.then(run, (error: unknown) => {
+      // one that is slow is no reason to burden the others
+      if (pool === last || pool.isUp) reject(error)
+      else resolve(attempt(ways, statement, options, { count: count + 1, losses }))
+    }).catch(reject)
   })
 }

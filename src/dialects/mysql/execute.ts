@@ -40,28 +40,27 @@ export interface Run {
   readonly options: ExecutionOptions
   /** What is to be done instead; called when the session has been given back. */
   readonly onInterruption: (interruption: Interruption) => Promise<Result>
+  readonly resolve: (result: Result | Promise<Result>) => void
+  /** With a ServiceError, or SchemaMoved. */
+  readonly reject: (error: unknown) => void
 }
 
-/** Runs a statement and gives the session back to its pool. @throws ServiceError, or SchemaMoved */
-export function executeOn (run: Run): Promise<Result> {
-  return new Promise((resolve, reject) => { new Execution(run, resolve, reject).start() })
+/** Runs a statement and gives the session back to its pool. */
+export function executeOn (run: Run): void {
+  new Execution(run).start()
 }
 
-/** One run of a statement. Few objects, and one promise: there is one of these for each request. */
+/** One run of a statement. Few objects, and no promise of its own: there is one of these for each request. */
 class Execution implements Stoppable {
   readonly #run: Run
-  readonly #resolve: (result: Result | Promise<Result>) => void
-  readonly #reject: (error: unknown) => void
   readonly #writer: RowWriter | undefined
   #place: Place<Stoppable> | undefined
   #stop: Stop | undefined
   #ended = false
 
-  constructor (run: Run, resolve: (result: Result | Promise<Result>) => void, reject: (error: unknown) => void) {
+  constructor (run: Run) {
     const { statement: { plan }, options: { resultLimit } } = run
     this.#run = run
-    this.#resolve = resolve
-    this.#reject = reject
     this.#writer = plan.verb === 'select' ? new RowWriter(plan.columns, resultLimit) : undefined
   }
 
@@ -90,12 +89,12 @@ class Execution implements Stoppable {
   }
 
   #leave (error: MysqlError | null, header: ResultSetHeader | undefined): void {
-    const { pool, session, onInterruption } = this.#run
+    const { pool, session, onInterruption, resolve, reject } = this.#run
     try {
       const outcome = this.#outcome(error, header)
-      this.#resolve(outcome instanceof Interruption ? Promise.resolve(outcome).then(onInterruption) : outcome)
+      resolve(outcome instanceof Interruption ? Promise.resolve(outcome).then(onInterruption) : outcome)
     } catch (refusal) {
-      this.#reject(refusal)
+      reject(refusal)
     }
     session.memory.free()
     pool.release(session)

@@ -21,7 +21,7 @@ t.test('a statement that ends while it is being stopped in vain is answered once
   const session = { connection, memory: new ReadMemory(), address, host: address.hosts[0], server: 'here' } as unknown as Session
   const pool = { release: () => { events.push('released') } } as unknown as MysqlPool
 
-  const outcome = await executeOn({
+  const outcome = await new Promise((resolve, reject) => executeOn({
     pool,
     session,
     statement: { query: { sql: 'do 1', pieces: ['do 1'], parameters: [] }, plan: { verb: 'update' } as Plan, client: undefined },
@@ -30,8 +30,10 @@ t.test('a statement that ends while it is being stopped in vain is answered once
       resultLimit: 1000,
       send: (_connection, { listener }) => { setTimeout(() => listener.done(null, { affectedRows: 3, insertId: 0 } as Parameters<typeof listener.done>[1]), 60) }
     },
-    onInterruption: async ({ refusal }) => { throw refusal }
-  })
+    onInterruption: async ({ refusal }) => { throw refusal },
+    resolve,
+    reject
+  }))
   t.match(outcome, { changed: 3 })
   await sleep(50)
   t.same(events, ['given up', 'released'], 'once each')
