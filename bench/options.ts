@@ -19,7 +19,7 @@ export const HELP = `npm run bench [-- options]
   --seconds n          length of one turn
 `
 
-const FULL: Effort = { starts: 3, rounds: 18, seconds: 0.5, warmUp: 1 }
+const FULL: Effort = { starts: 2, rounds: 18, seconds: 0.5, warmUp: 1 }
 const QUICK: Effort = { starts: 1, rounds: 3, seconds: 0.4, warmUp: 0.1 }
 
 /** Undefined where help is asked for. @throws Error where an option is unknown or not a number */

@@ -14,7 +14,6 @@ import { growConnections } from './growth/connections.ts'
 import { measureLogging } from './growth/logging.ts'
 import { growTable } from './growth/table-size.ts'
 import { startGenerator } from './load/generator.ts'
-import { leaveOwnCore } from './measure/cores.ts'
 import { CONNECTIONS, measureInTurns, type Entry } from './measure/rounds.ts'
 import { summarize } from './measure/summary.ts'
 import { HELP, isWanted, readOptions, type Options } from './options.ts'
@@ -27,7 +26,6 @@ import { TABLE_SIZE, WORKLOADS } from './workloads.ts'
 async function bench (options: Options): Promise<void> {
   await installDependencies()
   await build()
-  leaveOwnCore()
   const database = await startDatabase()
   const stamp = createStamp(database, describe(options))
   const stage: Stage = { databaseUrl: await createShop(database, DATABASE), generator: startGenerator() }

@@ -13,7 +13,7 @@ export function bareContender (name: string, method: 'query' | 'execute'): Conte
     name,
     async start ({ databaseUrl }) {
       const begin = performance.now()
-      const program = spawnProgram({ args: [BARE], env: { DATABASE_URL: databaseUrl, METHOD: method }, measured: true, channel: true })
+      const program = spawnProgram({ args: [BARE], env: { DATABASE_URL: databaseUrl, METHOD: method }, channel: true })
       const question = <T>(content: BareQuestion): Promise<T> => ask(program, content)
       await question({ kind: 'run', operation: { kind: 'key', id: 1 } })
       return {

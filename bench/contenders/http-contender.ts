@@ -25,7 +25,7 @@ export function httpContender ({ name, program, api }: Options): Contender {
 async function startHttp (program: Options['program'], api: Api, { databaseUrl, generator }: Stage): Promise<Running> {
   const port = await freePort()
   const begin = performance.now()
-  const server = spawnProgram({ ...program(databaseUrl, port), measured: true })
+  const server = spawnProgram(program(databaseUrl, port))
   const send = (operation: Operation, headers = api.headers): Promise<Response> => post(port, api, operation, headers)
   await untilItAnswers(server, () => send(FIRST_QUESTION))
   return {

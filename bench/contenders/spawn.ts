@@ -7,11 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atExit } from '../../test/servers/at-exit.ts'
 import { temporaryFolder } from '../../test/servers/folders.ts'
-import { ON_OWN_CORE } from '../measure/cores.ts'
 
 export interface Program {
-  /** Whether it is what is measured, and has a core to itself. */
-  readonly measured?: boolean
   /** What Node is started with: a file and its arguments. */
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
@@ -31,12 +28,11 @@ export interface Spawned {
  * Starts a program with this Node. What it prints goes to a file, as in earnest; nothing of the environment that is not meant
  * for it reaches it.
  */
-export function spawnProgram ({ args, env, measured = false, channel = false }: Program): Spawned {
+export function spawnProgram ({ args, env, channel = false }: Program): Spawned {
   const folder = temporaryFolder(join(tmpdir(), 'row-query-bench'))
   const path = join(folder.path, 'output')
   const output = openSync(path, 'a')
-  const [command, ...words] = [...(measured ? ON_OWN_CORE : []), process.execPath, ...args] as [string, ...string[]]
-  const child = spawn(command, words, {
+  const child = spawn(process.execPath, args, {
     cwd: folder.path,
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...env },
     stdio: ['ignore', output, output, ...(channel ? ['ipc' as const] : [])]

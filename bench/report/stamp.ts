@@ -1,7 +1,7 @@
 /** Where, when and with what a run was made: a figure without it says nothing. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { cpus, loadavg, totalmem } from 'node:os'
+import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Stamp } from './results.ts'
 
@@ -12,7 +12,7 @@ export function createStamp (database: { readonly name: string, readonly version
   return {
     date: new Date().toISOString().slice(0, 16).replace('T', ' ') + ' UTC',
     commit: commit(),
-    machine: `${cpus().length} cores of ${cpus()[0]?.model.trim() ?? 'an unknown processor'}, ${Math.round(totalmem() / 2 ** 30)} GB`,
+    machine: `${availableParallelism()} cores of ${cpus()[0]?.model.trim() ?? 'an unknown processor'}, ${Math.round(totalmem() / 2 ** 30)} GB`,
     load: loadavg()[0] as number,
     versions: {
       'fastify-row-query': versionOf('package.json'),
