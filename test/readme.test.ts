@@ -1,10 +1,10 @@
 /** The README's commands are run, its requests sent and its answers compared, as a reader would do it from top to bottom. */
-import { execFile } from 'node:child_process'
 import { cpSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { catalogue } from '../src/errors.ts'
 import { codeBlocks, readDocument, ROOT, tableRows } from './support/markdown.ts'
+import { call, WITHOUT_TAP } from './support/package.ts'
 import { serveRowQuery } from './support/row-query.ts'
 import { TOKEN } from './support/service.ts'
 import { createShell } from './support/shell.ts'
@@ -27,7 +27,7 @@ function checkOut (t: Test): string {
 
 /** `npm start`, whose shell does not pass a signal on to the program. */
 async function npmStart (t: Test, cwd: string, env: Record<string, string> = {}) {
-  const server = await serveRowQuery(t, { cwd, env, command: ['env', '-u', 'NODE_OPTIONS', 'npm', 'start'] })
+  const server = await serveRowQuery(t, { cwd, env, command: [...WITHOUT_TAP, 'npm', 'start'] })
   const [, pid] = /"pid":(\d+)/.exec(await server.printed(/"pid":\d+/)) as RegExpExecArray
   t.teardown(() => process.kill(Number(pid), 'SIGKILL'))
   return server
@@ -82,9 +82,7 @@ t.test('npm start with DATABASE_URL and API_TOKEN serves that database', async (
 
 t.test('the other commands of the program do what is said of them', async (t) => {
   const [lines = ''] = commands.filter((command) => command.startsWith('npm run'))
-  const output = await new Promise<string>((resolve, reject) => {
-    execFile('env', ['-u', 'NODE_OPTIONS', 'sh', '-ec', lines], { cwd: checkOut(t) }, (error, stdout) => error === null ? resolve(stdout) : reject(error))
-  })
+  const output = await call(checkOut(t), 'sh', '-ec', lines)
   t.match(output, /rq_[\w-]{43}[^]*"expires": "2027-01-01"[^]*\ndemo: answers, 5 tables and views\n/)
   t.match(output, /\n\{\n {2}"openapi": "3\.1\.0"[^]*"\/demo\/orders": \{[^]*\nexport interface Orders \{\n[^]*\nexport interface DB \{\n/)
 })

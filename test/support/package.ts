@@ -9,13 +9,14 @@ import { ROOT } from './markdown.ts'
 /** What packing needs. It is copied, so that nobody's `dist` is built anew under their hands. */
 const PACKED = ['src', 'plugins', 'schemas', 'docs', 'examples', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'README.md', 'CHANGELOG.md', 'LICENSE']
 
-/**
- * Runs a program as a command line would: without the settings by which an outer `npm test` would direct npm, and without
- * what tap puts into NODE_OPTIONS of every process that it sees.
- */
+/** What a command begins with that shall run as it does outside of tap, which puts hooks into the NODE_OPTIONS of every process. */
+export const WITHOUT_TAP = ['env', '-u', 'NODE_OPTIONS'] as const
+
+/** Runs a program as a command line would: without tap, and without the settings by which an outer `npm test` would direct npm. */
 export async function call (cwd: string, ...command: string[]): Promise<string> {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith('npm_')))
-  const { stdout } = await promisify(execFile)('env', ['-u', 'NODE_OPTIONS', ...command], { cwd, env })
+  const [program, ...words] = WITHOUT_TAP
+  const { stdout } = await promisify(execFile)(program, [...words, ...command], { cwd, env })
   return stdout
 }
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { WITHOUT_TAP } from './package.ts'
 import type { Answer } from './service.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
@@ -73,7 +74,7 @@ export async function post (url: string, body: unknown, token?: string): Promise
 
 /** Where coverage is not measured a process starts in half the time without tap's hooks, with what Node has compiled before. */
 const { NODE_COMPILE_CACHE } = process.env
-const QUICK = NODE_COMPILE_CACHE === undefined ? [] : ['env', '-u', 'NODE_OPTIONS', `NODE_COMPILE_CACHE=${NODE_COMPILE_CACHE}`]
+const QUICK = NODE_COMPILE_CACHE === undefined ? [] : [...WITHOUT_TAP, `NODE_COMPILE_CACHE=${NODE_COMPILE_CACHE}`]
 
 function launch (t: Test, { args = [], env = {}, cwd = temporaryFolder(t), command = [process.execPath, MAIN] }: Start) {
   const [program, ...words] = [...QUICK, ...command, ...args] as [string, ...string[]]
