@@ -13,7 +13,7 @@ declare module 'fastify' {
   }
 
   interface FastifyContextConfig {
-    /** For whoever comes, with a token or without: such a route gets no grant. */
+    /** For whoever comes, with a token or without: such a route gets no grant. None that takes POST. */
     rowQueryPublic?: boolean
   }
 }
@@ -33,7 +33,8 @@ export default fp(async function auth (app: FastifyInstance, { tokens }: { token
   const verify = app.verifyBearerAuth as NonNullable<typeof app.verifyBearerAuth>
 
   app.addHook('onRequest', function (request, reply, done) {
-    if (request.routeOptions.config.rowQueryPublic === true) return done()
+    // what is public is only read; and the options of a route are put together anew for whoever looks at them
+    if (request.method !== 'POST' && request.routeOptions.config.rowQueryPublic === true) return done()
     verify(request, reply, (error) => done(error === undefined ? undefined : refuse(request, reply)))
   })
 }, { name: 'row-query-auth' })

@@ -33,8 +33,9 @@ export default fp(async function telemetry (app: FastifyInstance, { databases, l
   app.addHook('onSend', (request, reply, _payload, done) => {
     // a hook of the host app may have refused before ours
     const record = request.rowQueryRecord ?? begin()
-    end(record, request, reply, databases)
-    for (const listener of listeners) listener(record)
+    const interested = listeners.filter((listener) => listener.wants(record.refusal))
+    if (interested.length > 0 || serverTiming) end(record, request, reply, databases)
+    for (const listener of interested) listener.tell(record)
     if (serverTiming) reply.header('server-timing', timingOf(record))
     done()
   })

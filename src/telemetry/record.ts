@@ -5,8 +5,12 @@ import type { Result } from '../dialects/dialect.ts'
 import type { ServiceError } from '../errors.ts'
 import type { Verb } from '../grant.ts'
 
-/** Told of every request at its end. */
-export type Listener = (record: RequestRecord) => void
+/** Told of requests at their end. */
+export interface Listener {
+  /** Whether of one that ended so. */
+  wants (refusal: ServiceError | undefined): boolean
+  tell (record: RequestRecord): void
+}
 
 /**
  * One object and a few readings of the clock: it is made for every request that somebody looks at. Times are those of

@@ -1,15 +1,18 @@
 /** One line a request: who asked what of which table, how it ended and how long it took. Never a body, a value, SQL, a token or a client's address. */
 import type { FastifyBaseLogger } from 'fastify'
-import { isTrouble } from '../errors.ts'
+import { isTrouble, type ServiceError } from '../errors.ts'
 import type { Listener, RequestRecord } from './record.ts'
 
 /** Writes to a log: trouble of ours or of the database as an error, the rest as information. */
 export function createRequestLog (log: FastifyBaseLogger & { isLevelEnabled?: (level: string) => boolean }): Listener {
-  return (record) => {
-    const { refusal } = record
-    if (refusal !== undefined && isTrouble(refusal)) log.error(lineOf(record), 'request')
+  const isError = (refusal: ServiceError | undefined): boolean => refusal !== undefined && isTrouble(refusal)
+  return {
     // a line that nobody reads need not be made
-    else if (log.isLevelEnabled?.('info') !== false) log.info(lineOf(record), 'request')
+    wants: (refusal) => log.isLevelEnabled?.(isError(refusal) ? 'error' : 'info') !== false,
+    tell (record) {
+      if (isError(record.refusal)) log.error(lineOf(record), 'request')
+      else log.info(lineOf(record), 'request')
+    }
   }
 }
 

@@ -43,7 +43,7 @@ export function addRequestMetrics (registry: Registry): Listener {
     read: () => all().filter(({ inDatabase }) => inDatabase.sum > 0).map(({ labels, inDatabase }) => [labels, inDatabase])
   })
 
-  return (record) => count(seriesFor(byDatabase, record), record)
+  return { wants: () => true, tell: (record) => count(seriesFor(byDatabase, record), record) }
 }
 
 function seriesFor (byDatabase: Map<string, Map<string, Series>>, { database, verb }: RequestRecord): Series {

@@ -16,11 +16,14 @@ export function isTracingSetUp (): boolean {
 /** Makes the spans of requests that are recorded, and of no other. */
 export function createSpans (databases: ReadonlyMap<string, Database>): Listener {
   const tracer = trace.getTracer('fastify-row-query')
-  return (record) => {
-    if (!isSampled(record.context)) return
-    // The clock that was read never goes back, that of the other spans is set by the system: their difference is not the same for ever.
-    const epoch = Date.now() - performance.now()
-    for (const phase of phasesOf(record, databases, epoch)) makeSpan(tracer, record.context, phase, record.refusal)
+  return {
+    wants: () => true,
+    tell (record) {
+      if (!isSampled(record.context)) return
+      // The clock that was read never goes back, that of the other spans is set by the system: their difference is not the same for ever.
+      const epoch = Date.now() - performance.now()
+      for (const phase of phasesOf(record, databases, epoch)) makeSpan(tracer, record.context, phase, record.refusal)
+    }
   }
 }
 

@@ -56,6 +56,19 @@ await onEachEngine(t, 'trouble of the database is an error, with the name that t
   t.match(read(log), [{ level: 50, msg: 'request', database: 'shop', verb: 'select', table: undefined, status: 503, code: 'DATABASE_UNAVAILABLE', reason: 'ECONNREFUSED', databaseMs: undefined }])
 })
 
+await onEachEngine(t, 'where the log takes no information only trouble has a line, whole as ever, until its level is changed', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+  const { post, log, server } = await startService(t, Object.assign(new URL(url), { port: '1' }).href, { options: { requestLog: true } })
+  server.app.log.level = 'warn'
+  log.splice(0)
+  await post('customers', { verb: 'made-up-verb' })
+  t.same(read(log), [])
+  await post('customers', select)
+  t.match(read(log), [{ level: 50, msg: 'request', token: 'everything', database: 'shop', verb: 'select', status: 503, requestId: String, ms: Number }])
+  server.app.log.level = 'info'
+  await post('customers', { verb: 'made-up-verb' })
+  t.match(read(log), [{ level: 30, msg: 'request', database: 'shop', status: 400, code: 'INVALID_BODY' }])
+})
+
 t.test('a bug has a line with its stack besides, which the id of the request finds, also in an app with ids of its own', async (t) => {
   const log: string[] = []
   const app = Fastify({ logger: { stream: { write: (line: string) => { log.push(line) } } }, genReqId: () => 'of-the-host' })
