@@ -19,8 +19,9 @@ export const HELP = `npm run bench [-- options]
   --seconds n          length of one turn
 `
 
-const FULL: Effort = { starts: 2, rounds: 18, seconds: 0.5, warmUp: 1 }
-const QUICK: Effort = { starts: 1, rounds: 3, seconds: 0.4, warmUp: 0.1 }
+/** 10 s: until V8 has compiled whatever is hot and has let the heap grow, and a request costs what it costs from then on. */
+const FULL: Effort = { starts: 2, rounds: 18, seconds: 0.5, warmUp: 10 }
+const QUICK: Effort = { starts: 1, rounds: 3, seconds: 0.4, warmUp: 0.8 }
 
 /** Undefined where help is asked for. @throws Error where an option is unknown or not a number */
 export function readOptions (args: string[]): Options | undefined {

@@ -15,6 +15,7 @@ import { measureLogging } from './growth/logging.ts'
 import { growTable } from './growth/table-size.ts'
 import { startGenerator } from './load/generator.ts'
 import { CONNECTIONS, measureInTurns, type Entry } from './measure/rounds.ts'
+import { letRunOn } from './measure/scheduling.ts'
 import { summarize } from './measure/summary.ts'
 import { HELP, isWanted, readOptions, type Options } from './options.ts'
 import { toReport, workloadTable } from './report/markdown.ts'
@@ -26,6 +27,7 @@ import { TABLE_SIZE, WORKLOADS } from './workloads.ts'
 async function bench (options: Options): Promise<void> {
   await installDependencies()
   await build()
+  letRunOn()
   const database = await startDatabase()
   const stamp = createStamp(database, describe(options))
   const stage: Stage = { databaseUrl: await createShop(database, DATABASE), generator: startGenerator() }

@@ -10,31 +10,24 @@ export type Operation =
 export interface Workload {
   readonly name: string
   readonly operations: readonly Operation[]
-  /** Requests before anything is measured: as many as it takes until V8 has compiled whatever is hot, and a request costs what it costs from then on. */
-  readonly warmUp: number
 }
 
 /** Rows in the table `orders`. */
 export const TABLE_SIZE = 100_000
-
-const WARM_UP = 40_000
-/** Of lists, whose rows get hot sooner. */
-const WARM_UP_OF_LISTS = 5000
-const WARM_UP_OF_LONG_LISTS = 1000
 
 /** Requests that are made up beforehand and then sent in turns. */
 const REQUESTS = 2000
 
 export const WORKLOADS: readonly Workload[] = [
   byKey(TABLE_SIZE),
-  { name: '100 rows', operations: make(REQUESTS, (random) => ({ kind: 'list', after: random(TABLE_SIZE - 100), limit: 100 })), warmUp: WARM_UP_OF_LISTS },
-  { name: '1000 rows', operations: make(REQUESTS, (random) => ({ kind: 'list', after: random(TABLE_SIZE - 1000), limit: 1000 })), warmUp: WARM_UP_OF_LONG_LISTS },
-  { name: 'insert', operations: make(REQUESTS, (random) => ({ kind: 'insert', order: newOrder(random(TABLE_SIZE)) })), warmUp: WARM_UP },
-  { name: 'update by key', operations: updates(), warmUp: WARM_UP }
+  { name: '100 rows', operations: make(REQUESTS, (random) => ({ kind: 'list', after: random(TABLE_SIZE - 100), limit: 100 })) },
+  { name: '1000 rows', operations: make(REQUESTS, (random) => ({ kind: 'list', after: random(TABLE_SIZE - 1000), limit: 1000 })) },
+  { name: 'insert', operations: make(REQUESTS, (random) => ({ kind: 'insert', order: newOrder(random(TABLE_SIZE)) })) },
+  { name: 'update by key', operations: updates() }
 ]
 
 export function byKey (tableSize: number): Workload {
-  return { name: 'row by key', operations: make(REQUESTS, (random) => ({ kind: 'key', id: random(tableSize) + 1 })), warmUp: WARM_UP }
+  return { name: 'row by key', operations: make(REQUESTS, (random) => ({ kind: 'key', id: random(tableSize) + 1 })) }
 }
 
 /** Every row twice, with other values the second time: an update that changes nothing costs less. */

@@ -12,7 +12,7 @@ export interface Effort {
   readonly rounds: number
   /** Of one turn. */
   readonly seconds: number
-  /** Part of a workload's requests of warm-up that are made before the first round. */
+  /** Seconds in turns that do not count, before the first round. */
   readonly warmUp: number
 }
 
@@ -63,7 +63,7 @@ async function measureStart (entries: readonly Entry[], effort: Effort, { first,
   try {
     for (const entry of entries) players.push(await prepare(entry, effort))
     for (let round = first; round < end; round++) {
-      for (const player of turnOrder(players, round, neighbours)) player.turns.push(await play(player, SETTLE, effort.seconds))
+      for (const player of turnOrder(players, round, neighbours)) player.turns.push(await play(player, effort.seconds))
     }
     return players.map(({ entry: { name }, running, turns }) => ({ name, turns, peakMemory: memory(running.pid, 'VmHWM') }))
   } finally {
@@ -73,25 +73,22 @@ async function measureStart (entries: readonly Entry[], effort: Effort, { first,
 
 interface Player { readonly entry: Entry, readonly running: Running, readonly turns: TurnResult[] }
 
-async function prepare (entry: Entry, { warmUp }: Effort): Promise<Player> {
+/** The warm-up is made in turns too, whose connections begin and end: V8 compiles anew what had never seen that. */
+async function prepare (entry: Entry, { warmUp, seconds }: Effort): Promise<Player> {
   try {
     const running = await entry.contender.start(entry.stage)
     await entry.check?.(running)
     const player = { entry, running, turns: [] }
-    const { bad } = await play(player, warmUp * entry.workload.warmUp / connectionsOf(entry), 0)
-    if (bad > 0) console.log(`# ${entry.name}: ${bad} answers of the warm-up were no success`)
+    for (let warm = 0; warm < warmUp; warm += seconds) {
+      const { bad } = await play(player, seconds)
+      if (bad > 0) console.log(`# ${entry.name}: ${bad} answers of the warm-up were no success`)
+    }
     return player
   } catch (error) {
     throw new Error(`${entry.name}, ${entry.workload.name}: ${(error as Error).message}`)
   }
 }
 
-/** `warmUp`: requests of each client. */
-function play ({ entry, running }: Player, warmUp: number, seconds: number): Promise<TurnResult> {
-  const connections = connectionsOf(entry)
-  return running.turn({ workload: entry.workload, connections, warmUp: Math.ceil(warmUp * connections), seconds })
-}
-
-function connectionsOf ({ connections = CONNECTIONS }: Entry): number {
-  return connections
+function play ({ entry: { workload, connections = CONNECTIONS }, running }: Player, seconds: number): Promise<TurnResult> {
+  return running.turn({ workload, connections, warmUp: SETTLE * connections, seconds })
 }
