@@ -19,7 +19,7 @@ export const HELP = `npm run bench [-- options]
   --seconds n          length of one turn
 `
 
-/** 10 s: until V8 has compiled whatever is hot and has let the heap grow, and a request costs what it costs from then on. */
+/** 10 s of warm-up: until V8 has compiled whatever is hot and has let the heap grow. */
 const FULL: Effort = { starts: 2, rounds: 18, seconds: 0.5, warmUp: 10 }
 const QUICK: Effort = { starts: 1, rounds: 3, seconds: 0.4, warmUp: 0.8 }
 

@@ -101,10 +101,10 @@ t.test('an error that nothing caught is logged and ends the server', async (t) =
 })
 
 /** The program, and before it some lines that send it signals at a moment that no other process could meet. */
-async function serveAfter (t: Test, lines: string, { env = {}, command = [] }: { env?: Record<string, string>, command?: readonly string[] } = {}): Promise<Running> {
+async function serveAfter (t: Test, lines: string, { env = {}, prefix = [] }: { env?: Record<string, string>, prefix?: readonly string[] } = {}): Promise<Running> {
   const main = new URL('../../src/cli/main.ts', import.meta.url)
   const cwd = t.testdir({ 'main.mjs': `import net from 'node:net'\n${lines}\nawait import(${JSON.stringify(main)})` })
-  return await serveRowQuery(t, { cwd, env, command: [...command, process.execPath, 'main.mjs', 'serve'] })
+  return await serveRowQuery(t, { cwd, env, command: [...prefix, process.execPath, 'main.mjs', 'serve'] })
 }
 
 /** Without tap, whose hooks ask for every signal: beside them a program that does not would still end with 0. */
@@ -114,7 +114,7 @@ t.test('a signal that comes the moment it listens ends it cleanly', async (t) =>
     net.Server.prototype.listen = function (...args) {
       this.once('listening', () => process.kill(process.pid, 'SIGINT'))
       return listen.apply(this, args)
-    }`, { command: WITHOUT_TAP })
+    }`, { prefix: WITHOUT_TAP })
   t.match(await server.end, { code: 0, stderr: '' })
 })
 
