@@ -25,6 +25,12 @@ export interface Spawned {
 }
 
 /**
+ * Turns have pauses between them, in which V8 would give memory back and throw away machine code with it (src/cli/garbage.ts, where the
+ * service asks for the same). Everybody keeps theirs: what requests cost one after another is to be measured.
+ */
+const KEEP_WHAT_IS_COMPILED = '--no-memory-reducer-favors-memory'
+
+/**
  * Starts a program with this Node. What it prints goes to a file, as in earnest; nothing of the environment that is not meant
  * for it reaches it.
  */
@@ -32,7 +38,7 @@ export function spawnProgram ({ args, env, channel = false }: Program): Spawned 
   const folder = temporaryFolder(join(tmpdir(), 'row-query-bench'))
   const path = join(folder.path, 'output')
   const output = openSync(path, 'a')
-  const child = spawn(process.execPath, args, {
+  const child = spawn(process.execPath, [KEEP_WHAT_IS_COMPILED, ...args], {
     cwd: folder.path,
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...env },
     stdio: ['ignore', output, output, ...(channel ? ['ipc' as const] : [])]
