@@ -15,10 +15,13 @@ const FIRST_TO_KNOW = 13
  * - In a quiet while V8 collects once more to give memory back, and then also lets go of the shapes that no object has just now. With
  *   no request under way that is every shape of a request, and the machine code that was made for them goes too: the next requests
  *   cost many times as much until it is made again. Such a collection is to be like any other.
+ * - V8 lets memory grow to 1.1 to 4 times of what is alive before it collects again, the less the more there is to collect, and long
+ *   lists brought it to ten full collections a second after a quiet while. It is always 2.5 times.
  */
 export function tuneGarbageCollection (): void {
   setFlagsFromString('--no-allocation-site-pretenuring')
   if (Number.parseInt(process.versions.v8) < FIRST_TO_KNOW) return
   setFlagsFromString('--external-memory-accounted-in-global-limit')
   setFlagsFromString('--no-memory-reducer-favors-memory')
+  setFlagsFromString('--heap-growing-percent=150')
 }
