@@ -1,8 +1,5 @@
 import { setFlagsFromString } from 'node:v8'
 
-/** The version of V8 (Node 24) that came with the later flags; one that does not know a flag complains on standard error. */
-const FIRST_TO_KNOW = 13
-
 /**
  * How V8 is to collect garbage in a server, where much is short-lived and some of it always in use. These are heuristics that V8 may
  * change at any time, and none changes what a program does; `node --trace-gc` and `--trace-deopt` show what they do.
@@ -18,10 +15,22 @@ const FIRST_TO_KNOW = 13
  * - V8 lets memory grow to 1.1 to 4 times of what is alive before it collects again, the less the more there is to collect, and long
  *   lists brought it to ten full collections a second after a quiet while. It is always 2.5 times.
  */
+const FLAGS = [
+  { flag: '--no-allocation-site-pretenuring', since: 12 },
+  { flag: '--external-memory-accounted-in-global-limit', since: 13 },
+  { flag: '--no-memory-reducer-favors-memory', since: 13 },
+  { flag: '--heap-growing-percent=150', since: 13 }
+]
+
+/**
+ * What a V8 of that version, such as `13.6.233.17-node.54`, is told; it would complain on standard error of a flag that it does not
+ * know. 12 comes with Node 22, 13 with Node 24.
+ */
+export function garbageFlags (version: string): string[] {
+  return FLAGS.filter(({ since }) => Number.parseInt(version) >= since).map(({ flag }) => flag)
+}
+
+/** Before the first request; flags that are read while the program runs. */
 export function tuneGarbageCollection (): void {
-  setFlagsFromString('--no-allocation-site-pretenuring')
-  if (Number.parseInt(process.versions.v8) < FIRST_TO_KNOW) return
-  setFlagsFromString('--external-memory-accounted-in-global-limit')
-  setFlagsFromString('--no-memory-reducer-favors-memory')
-  setFlagsFromString('--heap-growing-percent=150')
+  garbageFlags(process.versions.v8).forEach((flag) => setFlagsFromString(flag))
 }
