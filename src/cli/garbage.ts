@@ -12,8 +12,8 @@ import { setFlagsFromString } from 'node:v8'
  * - In a quiet while V8 collects once more to give memory back, and then also lets go of the shapes that no object has just now. With
  *   no request under way that is every shape of a request, and the machine code that was made for them goes too: the next requests
  *   cost many times as much until it is made again. Such a collection is to be like any other.
- * - V8 lets memory grow to 1.1 to 4 times of what is alive before it collects again, the less the more there is to collect, and long
- *   lists brought it to ten full collections a second after a quiet while. It is always 2.5 times.
+ * - V8 lets memory grow to 1.1 to 4 times of what is alive before it collects again, the less the more time collecting takes
+ *   beside the program, and long lists brought it to ten full collections a second after a quiet while. It is always 2.5 times.
  */
 const FLAGS = [
   { flag: '--no-allocation-site-pretenuring', since: 12 },
