@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { garbageFlags } from '../../src/cli/garbage.ts'
+import { readDocument } from '../support/markdown.ts'
 
 const NODE_22 = '12.4.254.21-node.57'
 
@@ -14,6 +14,5 @@ t.test('an older V8 is not told what it does not know', async (t) => {
 })
 
 t.test('the documents show the same flags for an app', async (t) => {
-  const documents = readFileSync('docs/operations.md', 'utf8')
-  t.match(documents, `node ${garbageFlags('13.6').join(' ')} app.js`)
+  t.match(readDocument('docs/operations.md'), `node ${garbageFlags('13.6').join(' ')} app.js`)
 })
