@@ -19,7 +19,7 @@ export interface TurnOptions {
   readonly workload: Workload
   /** Clients that ask at the same time. */
   readonly connections: number
-  /** Answers before anything counts. */
+  /** Answers that every client has before anything counts. */
   readonly warmUp: number
   readonly seconds: number
 }

@@ -7,7 +7,7 @@ import { percentile } from '../measure/statistics.ts'
 export type Client = (operation: number, done: (good: boolean) => void) => void
 
 export interface Turn {
-  /** Answers before anything counts. */
+  /** Answers that every client has before anything counts: a server accepts many new ones one by one, between other work. */
   readonly warmUp: number
   readonly seconds: number
   /** The process that is measured. */
@@ -32,16 +32,19 @@ export async function runLoop (clients: readonly Client[], operations: number, {
   let latencies: number[] = []
   let next = 0
   let bad = 0
+  let settled = 0
   let open = true
   const warm = Promise.withResolvers<void>()
 
   const loop = (client: Client): Promise<void> => new Promise((resolve) => {
+    let answers = 0
     const ask = (): void => {
       if (!open) return resolve()
       const begin = performance.now()
       client(next++ % operations, (good) => {
-        if (latencies.push(performance.now() - begin) === warmUp) warm.resolve()
+        latencies.push(performance.now() - begin)
         if (!good) bad++
+        if (++answers === warmUp && ++settled === clients.length) warm.resolve()
         ask()
       })
     }

@@ -38,7 +38,7 @@ export interface Figures {
 
 export const CONNECTIONS = 50
 
-/** Requests of each client that do not count at the beginning of a turn, when its connection is new. */
+/** Answers that every client has before anything counts in a turn: its connection is new. */
 const SETTLE = 3
 
 /**
@@ -90,5 +90,5 @@ async function prepare (entry: Entry, { warmUp, seconds }: Effort): Promise<Play
 }
 
 function play ({ entry: { workload, connections = CONNECTIONS }, running }: Player, seconds: number): Promise<TurnResult> {
-  return running.turn({ workload, connections, warmUp: SETTLE * connections, seconds })
+  return running.turn({ workload, connections, warmUp: SETTLE, seconds })
 }
