@@ -19,7 +19,9 @@ export interface TurnResult {
   readonly seconds: number
   /** Answers that were no success, those of the warm-up included. */
   readonly bad: number
-  /** Milliseconds. */
+  /** Milliseconds, in ascending order, one for each request. */
+  readonly latencies: readonly number[]
+  /** Of these. */
   readonly p50: number
   readonly p99: number
   /** Of the process that is measured. */
@@ -67,6 +69,7 @@ export async function runLoop (clients: readonly Client[], operations: number, {
     requests: sorted.length,
     seconds: end.time - begin.time,
     bad,
+    latencies: Array.from(sorted, (time) => Math.round(time * 100) / 100),
     p50: percentile(sorted, 0.5),
     p99: percentile(sorted, 0.99),
     cpuSeconds: end.cpu - begin.cpu,

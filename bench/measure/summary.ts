@@ -2,7 +2,7 @@
 import type { TurnResult } from '../load/loop.ts'
 import type { Row } from '../report/results.ts'
 import type { Figures } from './rounds.ts'
-import { median, spread } from './statistics.ts'
+import { median, percentile, spread } from './statistics.ts'
 
 export interface Groups {
   /** The better of these is what the others are compared with. */
@@ -26,11 +26,12 @@ export function cpuOf ({ cpuSeconds, requests }: TurnResult): number {
 
 export function toRow ({ name, turns, peakMemory }: Figures, baseline: Figures | undefined): Row {
   const middle = (value: (turn: TurnResult) => number): number => median(turns.map(value))
+  const latencies = Float64Array.from(turns.flatMap((turn) => turn.latencies)).sort()
   return {
     name,
     requestsPerSecond: middle(({ requests, seconds }) => requests / seconds),
-    p50: middle(({ p50 }) => p50),
-    p99: middle(({ p99 }) => p99),
+    p50: percentile(latencies, 0.5),
+    p99: percentile(latencies, 0.99),
     cpu: middle(cpuOf),
     peakMemory,
     ratio: baseline === undefined ? undefined : spread(turns.map((turn, round) => cpuOf(turn) / cpuOf(baseline.turns[round] as TurnResult))),

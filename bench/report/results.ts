@@ -16,7 +16,7 @@ export interface Stamp {
 export interface Row {
   readonly name: string
   readonly requestsPerSecond: number
-  /** Milliseconds. */
+  /** Milliseconds, of the requests of all rounds. */
   readonly p50: number
   readonly p99: number
   /** CPU seconds of the contender's process for 10,000 requests. */

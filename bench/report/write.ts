@@ -6,11 +6,11 @@ import { writeSection } from './sections.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 
-/** Everything that was measured, as data and as tables. */
+/** Everything that was measured, as data and as tables; single latencies, a million of them, are not kept. */
 export function writeResults (folder: URL, results: Results): void {
   mkdirSync(folder, { recursive: true })
   writeFileSync(new URL('benchmark.md', folder), `# Benchmark\n\n${toReport(results, '##')}`)
-  writeFileSync(new URL('benchmark.json', folder), JSON.stringify(results, undefined, 1) + '\n')
+  writeFileSync(new URL('benchmark.json', folder), JSON.stringify(results, (key, value: unknown) => key === 'latencies' ? undefined : value, 1) + '\n')
 }
 
 /** What readers see: the tables in the documents, and the chart. `own` is the contender that it is about. */

@@ -6,7 +6,7 @@ import type { Results, Row } from '../../bench/report/results.ts'
 const row = (name: string, median: number | undefined): Row => ({
   name, requestsPerSecond: 1234.4, p50: 1.25, p99: 20, cpu: 0.456, peakMemory: 99.6, bad: 0, ratio: median === undefined ? undefined : { median, min: median / 2, max: median * 2 }
 })
-const turn = { requests: 1000, seconds: 2, bad: 0, p50: 1, p99: 2, cpuSeconds: 1, clientCpuSeconds: 0.5 }
+const turn = { requests: 1000, seconds: 2, bad: 0, latencies: [1, 2], p50: 1, p99: 2, cpuSeconds: 1, clientCpuSeconds: 0.5 }
 const results: Results = {
   stamp: { date: '2026-11-20 10:00 UTC', commit: 'abc1234', machine: '2 cores of <Some> & Other', load: 0.125, versions: { Node: '24.0.0', mysql2: '3.0.0' }, effort: '3 rounds' },
   workloads: [{ workload: 'row by key', rows: [row('service', 0.5), { ...row('slow', 9), cpu: 12.345 }, row('apart', undefined)], turns: [{ name: 'service', peakMemory: 99.6, turns: [turn] }] }],
