@@ -35,10 +35,31 @@ export interface ForeignKey {
   readonly referencedColumns: readonly string[]
 }
 
+export type TriggerEvent = 'insert' | 'update' | 'delete'
+/** `instead` is SQLite's INSTEAD OF, which only views have. */
+export type TriggerTiming = 'before' | 'after' | 'instead'
+
+export interface Trigger {
+  readonly timing: TriggerTiming
+  readonly event: TriggerEvent
+}
+
+/** The triggers of a table, as far as the account may see them. */
+export interface Triggers {
+  /** Whether the list is complete: MySQL and MariaDB show triggers only to accounts that hold the TRIGGER privilege. */
+  readonly known: boolean
+  readonly list: readonly Trigger[]
+}
+
 export interface Table {
   readonly name: string
   readonly kind: 'table' | 'view'
   readonly comment: string
+  /** The storage engine in lower case: `innodb`, `myisam`, `sqlite`; empty where the server names none, as for views. */
+  readonly engine: string
+  /** False only where the server says that its engine has no transactions: a statement that fails may then leave rows changed. */
+  readonly transactional: boolean
+  readonly triggers: Triggers
   /** In the order of the table. */
   readonly columns: ReadonlyMap<string, Column>
   readonly columnList: readonly Column[]
@@ -59,6 +80,11 @@ export interface Catalog {
 
 /** A table as a dialect's introspection gathers it. */
 export type TableFacts = Omit<Table, 'columns' | 'columnList' | 'requiredColumns' | 'identity'> & { readonly columns: readonly Column[] }
+
+/** Whether a statement of this kind may run a trigger of the table. Also true where the account may not see triggers. */
+export function mayFire ({ triggers: { known, list } }: Pick<Table, 'triggers'>, event: TriggerEvent, timing?: TriggerTiming): boolean {
+  return !known || list.some((trigger) => trigger.event === event && (timing === undefined || trigger.timing === timing))
+}
 
 /** Freezes what was gathered and derives what is looked up later. What has no columns is a view that the database cannot open. */
 export function createCatalog (tables: readonly TableFacts[], loadedAt: number): Catalog {

@@ -1,12 +1,12 @@
-/** Five queries on information_schema for a whole database, whatever the number of its tables. */
-import type { Column, ForeignKey, Key, TableFacts } from '../../catalog/catalog.ts'
+/** A fixed number of queries on information_schema for a whole database, whatever the number of its tables. */
+import type { Column, ForeignKey, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
 import { obtain } from '../../obtain.ts'
 import type { ColumnType } from '../../types/column-type.ts'
 import type { TypeFacts } from '../../types/facts.ts'
 import { parseMembers } from '../../types/members.ts'
 import { mysqlType } from '../../types/mysql.ts'
 
-const TABLES = `select TABLE_NAME, TABLE_TYPE, TABLE_COMMENT from information_schema.TABLES
+const TABLES = `select TABLE_NAME, TABLE_TYPE, TABLE_COMMENT, ENGINE from information_schema.TABLES
   where TABLE_SCHEMA = database() and TABLE_TYPE in ('BASE TABLE', 'SYSTEM VERSIONED', 'VIEW') order by TABLE_NAME`
 const columnsQuery = (srid: string): string => `select TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, GENERATION_EXPRESSION, COLUMN_COMMENT,
   coalesce(CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION), CHARACTER_OCTET_LENGTH, coalesce(DATETIME_PRECISION, NUMERIC_SCALE), CHARACTER_SET_NAME, ${srid}
@@ -16,6 +16,24 @@ const UNIQUE_KEYS = `select TABLE_NAME, INDEX_NAME, COLUMN_NAME from information
 const FOREIGN_KEYS = `select TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
   from information_schema.KEY_COLUMN_USAGE where TABLE_SCHEMA = database() and REFERENCED_TABLE_SCHEMA = database()
   order by TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION`
+const ENGINES_WITHOUT_TRANSACTIONS = "select ENGINE from information_schema.ENGINES where TRANSACTIONS = 'NO'"
+/** Only those of tables that the account has the TRIGGER privilege for. */
+const TRIGGERS = `select EVENT_OBJECT_TABLE, ACTION_TIMING, EVENT_MANIPULATION from information_schema.TRIGGERS
+  where EVENT_OBJECT_SCHEMA = database() and TRIGGER_SCHEMA = database() order by EVENT_OBJECT_TABLE, TRIGGER_NAME`
+/**
+ * What the account itself was granted that decides about TRIGGER: for all databases, for this one by each pattern that
+ * matches it, and for single tables. Grants by a role are not seen. With MySQL's partial revokes a grant for all databases
+ * does not count, since this database may be excepted from it.
+ */
+const privilegesQuery = (partialRevokes: string): string => {
+  const user = "left(current_user(), char_length(current_user()) - char_length(substring_index(current_user(), '@', -1)) - 1)"
+  const own = `GRANTEE = concat('''', ${user}, '''@''', substring_index(current_user(), '@', -1), '''')`
+  return `select 'all' as level, null as target, PRIVILEGE_TYPE from information_schema.USER_PRIVILEGES where ${own} and PRIVILEGE_TYPE = 'TRIGGER' and ${partialRevokes} = 0
+    union all select 'database', TABLE_SCHEMA, PRIVILEGE_TYPE from information_schema.SCHEMA_PRIVILEGES
+      where ${own} and convert(database() using utf8mb4) collate utf8mb4_bin like convert(TABLE_SCHEMA using utf8mb4)
+    union all select 'table', TABLE_NAME, PRIVILEGE_TYPE from information_schema.TABLE_PRIVILEGES
+      where ${own} and TABLE_SCHEMA = database() and PRIVILEGE_TYPE = 'TRIGGER'`
+}
 /** MariaDB's JSON is a LONGTEXT with this check; MySQL has a type and an information_schema of its own. */
 const JSON_CHECKS = `select TABLE_NAME, CHECK_CLAUSE from information_schema.CHECK_CONSTRAINTS
   where CONSTRAINT_SCHEMA = database() and lower(CHECK_CLAUSE) like 'json\\_valid(%'`
@@ -31,16 +49,23 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
   const columns = groupByTable(await ask(columnsQuery(isMariadb ? 'null' : 'SRS_ID')))
   const uniques = groupByTable(await ask(UNIQUE_KEYS))
   const foreigns = groupByTable(await ask(FOREIGN_KEYS))
+  const withoutTransactions = new Set((await ask(ENGINES_WITHOUT_TRANSACTIONS)).map(([engine]) => (engine as string).toLowerCase()))
+  const triggers = groupByTable(await ask(TRIGGERS))
+  const seesTriggers = readPrivileges(await ask(privilegesQuery(isMariadb ? '0' : '@@partial_revokes')))
   const json = groupByTable(isMariadb ? await ask(JSON_CHECKS) : [])
   const typeOf = createTypes()
   return tables.map((row) => {
     const [name, type, comment] = row as [string, string, string]
+    const engine = (row[3] ?? '').toLowerCase()
     const jsonChecks = new Set(json.get(name)?.map(([, clause]) => (clause as string).toLowerCase()))
     const keys = toKeys(uniques.get(name) ?? [])
     return {
       name,
       kind: type === 'VIEW' ? 'view' : 'table',
       comment: type === 'VIEW' ? '' : comment,
+      engine,
+      transactional: !withoutTransactions.has(engine),
+      triggers: toTriggers(triggers.get(name) ?? [], seesTriggers(name)),
       columns: (columns.get(name) ?? []).map((column) => toColumn(column, { jsonChecks, isMariadb, typeOf })),
       primaryKey: keys.find((key) => key.name === 'PRIMARY')?.columns ?? [],
       uniqueKeys: keys,
@@ -51,6 +76,26 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
 
 const toNumber = (digits: string | null | undefined): number | null => digits === null || digits === undefined ? null : Number(digits)
 const groupByTable = (rows: Row[]): Map<string, Row[]> => Map.groupBy(rows, ([table]) => table as string)
+
+/** Whether the account sees the triggers of a table. MySQL applies the most specific of several patterns for a database: all of them must grant it. */
+function readPrivileges (rows: Row[]): (table: string) => boolean {
+  const of = (level: string): Row[] => rows.filter((row) => row[0] === level)
+  const patterns = [...Map.groupBy(of('database'), ([, pattern]) => pattern as string).values()]
+  const everywhere = of('all').length > 0 || (patterns.length > 0 && patterns.every((granted) => granted.some(([, , privilege]) => privilege === 'TRIGGER')))
+  const tables = new Set(of('table').map(([, table]) => table))
+  return (table) => everywhere || tables.has(table)
+}
+
+const EVENTS: readonly TriggerEvent[] = ['insert', 'update', 'delete']
+
+/** Triggers that are listed are shown by a privilege, whoever granted it. MariaDB 12 has triggers for several events at once. */
+function toTriggers (rows: Row[], visible: boolean): Triggers {
+  const list = rows.flatMap((row): Trigger[] => {
+    const [, timing, manipulation] = (row as string[]).map((text) => text.toLowerCase()) as [string, TriggerTiming, string]
+    return EVENTS.filter((event) => manipulation.includes(event)).map((event) => ({ timing, event }))
+  })
+  return { known: visible || list.length > 0, list }
+}
 
 /** What a column's row does not tell. */
 interface Surroundings {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Column, ForeignKey, Key, TableFacts } from '../../catalog/catalog.ts'
+import type { Column, ForeignKey, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
 import { sqliteType } from '../../types/sqlite.ts'
 
 /** Tables and views of the file; SQLite's own (`sqlite_sequence`) are none of the user's. */
@@ -10,16 +10,21 @@ const UNIQUE_KEYS = `select t.name as "table", i.name as "key", i.origin, c.name
   where t.type = 'table' and i."unique" = 1 and i.partial = 0 order by t.name, i.seq, c.seqno`
 const FOREIGN_KEYS = `select t.name as "table", f.id, f."table" as referenced, f."from", f."to"
   from (${TABLES}) t, pragma_foreign_key_list(t.name) f where t.type = 'table' order by t.name, f.id, f.seq`
+/** A trigger names its table in any case. */
+const TRIGGERS = `select t.name as "table", s.sql from (${TABLES}) t, sqlite_schema s
+  where s.type = 'trigger' and s.tbl_name = t.name collate nocase order by s.name`
 
 interface TableRow { name: string, type: 'table' | 'view' }
 interface ColumnRow { name: string, type: string, notnull: number, dflt_value: string | null, pk: number, hidden: number }
 interface UniqueRow { table: string, key: string, origin: 'c' | 'u' | 'pk', column: string | null }
 interface ForeignRow { table: string, id: number, referenced: string, from: string, to: string | null }
+interface TriggerRow { table: string, sql: string }
 
 export function introspectSqlite (database: DatabaseSync): TableFacts[] {
   const all = <Row>(sql: string, ...parameters: string[]): Row[] => database.prepare(sql).all(...parameters) as unknown[] as Row[]
   const uniques = Map.groupBy(all<UniqueRow>(UNIQUE_KEYS), (row) => row.table)
   const foreigns = Map.groupBy(all<ForeignRow>(FOREIGN_KEYS), (row) => row.table)
+  const triggers = Map.groupBy(all<TriggerRow>(TRIGGERS), (row) => row.table)
   const tables = all<TableRow>(TABLES).map((table) => {
     const columns = columnsOf(() => all<ColumnRow>(COLUMNS, table.name))
     return { ...table, columns, primaryKey: columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk).map(({ name }) => name) }
@@ -31,6 +36,9 @@ export function introspectSqlite (database: DatabaseSync): TableFacts[] {
       name,
       kind: type,
       comment: '',
+      engine: 'sqlite',
+      transactional: true,
+      triggers: toTriggers(triggers.get(name) ?? []),
       columns: columns.map((column) => toColumn(column, isRowid(column, primaryKey, keys))),
       primaryKey,
       uniqueKeys: toKeys(keys, primaryKey),
@@ -84,6 +92,20 @@ function toColumn (row: ColumnRow, rowid: boolean): Column {
 function constantIn (sql: string | null): string | null {
   const [, text, number = null] = /^(?:'((?:[^']|'')*)'|([-+]?\d+(?:\.\d+)?))$/.exec(sql ?? '') ?? []
   return text === undefined ? number : text.replaceAll("''", "'")
+}
+
+const GAP = String.raw`(?:\s|--[^\n]*\n|/\*[^]*?\*/)`
+const NAME = String.raw`(?:"(?:[^"]|"")*"|\[[^\]]*\]|\`(?:[^\`]|\`\`)*\`|'(?:[^']|'')*'|[\w$\u0080-\uffff]+(?![\w$\u0080-\uffff]))`
+/** SQLite keeps the text of a trigger from its name on, after a CREATE TRIGGER of its own. BEFORE may be left out. */
+const TRIGGER = new RegExp(`^create trigger ${GAP}*${NAME}${GAP}*(?:(before|after|instead)${GAP}+(?:of${GAP}+)?)?(insert|update|delete)\\b`, 'i')
+
+function toTriggers (rows: TriggerRow[]): Triggers {
+  const list = rows.flatMap(({ sql }): Trigger[] => {
+    const [, timing = 'before', event] = TRIGGER.exec(sql)?.map((text) => text?.toLowerCase()) as [string, TriggerTiming | undefined, TriggerEvent] | undefined ?? []
+    return event === undefined ? [] : [{ timing, event }]
+  })
+  // a text that SQLite takes and this pattern does not may be of any event
+  return { known: list.length === rows.length, list }
 }
 
 const toNumber = (digits: string | undefined): number | null => digits === undefined ? null : Number(digits)
