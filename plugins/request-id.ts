@@ -1,14 +1,14 @@
 /** `x-request-id` on every answer: the caller's own where it is fit to be logged and sent back, else ours. */
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { newId } from '../src/new-id.ts'
 
 const PRINTABLE = /^[\x20-\x7e]{1,128}$/
 
 /** For Fastify's `genReqId`: 1 to 128 printable ASCII characters are kept. */
 export function requestId (headers: IncomingMessage['headers']): string {
-  return keptId(headers) ?? newId()
+  return keptId(headers) ?? randomUUID()
 }
 
 function keptId (headers: IncomingMessage['headers']): string | undefined {

@@ -1,8 +1,8 @@
 /** What comes on a connection and never becomes a request: there is nothing to answer but a socket. */
+import { randomUUID } from 'node:crypto'
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { headersTooLarge, invalidRequest, refusalOf, requestTimeout, type ServiceError } from './errors.ts'
-import { newId } from './new-id.ts'
 
 /** Node's name for it -> the refusal, with header lines of its own. */
 const refusals = new Map<string | undefined, () => { refusal: ServiceError, lines?: string }>([
@@ -43,6 +43,6 @@ export function answerBrokenRequest (error: Error & { code?: string }, socket: R
 
 function answerOf (refusal: ServiceError, lines: string): string {
   const body = JSON.stringify(refusalOf(refusal))
-  return `HTTP/1.1 ${refusal.statusCode} ${STATUS_CODES[refusal.statusCode]}\r\ncontent-type: application/json; charset=utf-8\r\nx-request-id: ${newId()}\r\n` +
+  return `HTTP/1.1 ${refusal.statusCode} ${STATUS_CODES[refusal.statusCode]}\r\ncontent-type: application/json; charset=utf-8\r\nx-request-id: ${randomUUID()}\r\n` +
     `${lines}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`
 }

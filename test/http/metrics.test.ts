@@ -51,7 +51,7 @@ await onEachEngine(t, 'buckets grow up to the count of all', { schema: shop, opt
   t.same(values, [...values].sort((a, b) => a - b))
   t.equal(values.at(-1), 5)
   service.server.rows.registry.resetMetrics()
-  t.equal(valueOf(await read(service), 'row_query_request_duration_seconds_count', { verb: 'select' }), 0, 'reset like any other')
+  t.notOk(valueOf(await read(service), 'row_query_request_duration_seconds_count', { verb: 'select' }), 'reset like any other')
 })
 
 await onEachEngine(t, 'whatever strangers make up, there are no more series', { schema: shop, options }, async (t, service) => {
