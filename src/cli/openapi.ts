@@ -9,7 +9,7 @@ import { chooseDatabase, readCatalog } from './one-database.ts'
 export async function openapi (args: string[]): Promise<number> {
   const { databases, database, prefix } = chooseDatabase(args)
   const document = database === undefined
-    ? await createInterfaceDocument({ verbs: VERBS, databases: databases.map(({ name }) => name), prefix })
+    ? createInterfaceDocument({ verbs: VERBS, databases: databases.map(({ name }) => name), prefix })
     : await createDatabaseDocument({ database: database.name, tables: visibleTables(await readCatalog(database), EVERYTHING, database.name), prefix })
   process.stdout.write(`${JSON.stringify(parseExactJson(String(document.bytes)), undefined, 2)}\n`)
   return 0

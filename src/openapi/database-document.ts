@@ -1,12 +1,12 @@
 /** The document of one database: a path for each table, with the schemas of its columns. */
 import { setImmediate } from 'node:timers/promises'
 import { ANSWERS } from '../../schemas/answer.ts'
-import { describeOperations, doneResponse, type Operation } from './describe.ts'
 import { createDocumentWriter, type DocumentText } from './document-text.ts'
 import { refusalSchema, responseReferences, sharedResponses } from './error-responses.ts'
 import { createFilterSchemas, nameOfFilter } from './filter-schemas.ts'
 import { createHead, securitySchemes } from './head.ts'
 import { createNames, pascalCase, type Names } from './names.ts'
+import { createPathItem } from './operation.ts'
 import { plainText } from './plain-text.ts'
 import { requestExamples } from './request-examples.ts'
 import { refTo, type Schema } from './schema.ts'
@@ -37,7 +37,7 @@ export async function createDatabaseDocument ({ database, tables, prefix }: Data
   document.add({ ...createHead(`Row Query: ${database}`, prefix), tags: subjects.map(tagOf) })
   document.open('paths')
   for (const slice of slices) {
-    document.add(await describeOperations(slice.map((subject) => operationOf(subject, database))))
+    document.add(Object.fromEntries(slice.map((subject) => pathOf(subject, database))))
     await setImmediate()
   }
   document.close()
@@ -69,23 +69,20 @@ function nameTables (tables: readonly VisibleTable[], names: Names): Subject[] {
   }))
 }
 
-function operationOf ({ table, verbs, name }: Subject, database: string): Operation {
-  return {
-    url: `/${encodeSegment(database)}/${encodeSegment(table.name)}`,
-    schema: {
-      operationId: `query${name}`,
-      summary: `Rows of ${table.name}: ${verbs.join(', ')}`,
-      ...(table.comment !== '' && { description: plainText(table.comment) }),
-      tags: [table.name],
-      body: refTo(`${name}Request`),
-      response: doneResponse(refTo(`${name}Response`))
-    },
+function pathOf ({ table, verbs, name }: Subject, database: string): [path: string, item: Schema] {
+  return [`/${encodeSegment(database)}/${encodeSegment(table.name)}`, createPathItem({
+    operationId: `query${name}`,
+    summary: `Rows of ${table.name}: ${verbs.join(', ')}`,
+    ...(table.comment !== '' && { description: plainText(table.comment) }),
+    tags: [table.name],
+    request: refTo(`${name}Request`),
+    answer: refTo(`${name}Response`),
     examples: requestExamples(table, verbs),
-    responses: responseReferences
-  }
+    refusals: responseReferences
+  })]
 }
 
-/** A segment of a path, without what Fastify's router and OpenAPI's templates give a meaning to. */
+/** A segment of a path: percent-encoded, with the characters that OpenAPI's templates or a router give a meaning to. */
 function encodeSegment (name: string): string {
   return encodeURIComponent(name).replace(/[()*]/g, (character) => '%' + character.charCodeAt(0).toString(16).toUpperCase())
 }

@@ -31,7 +31,7 @@ export function createDocuments ({ databases, prefix }: DocumentsOptions): Docum
     ofInterface (grant) {
       const names = [...databases.keys()].filter((name) => seesDatabase(grant, name))
       const verbs = VERBS.filter((verb) => grant.permissions.has(verb))
-      return interfaces(JSON.stringify([verbs, names]), () => createInterfaceDocument({ verbs, databases: names, prefix }))
+      return interfaces(JSON.stringify([verbs, names]), async () => createInterfaceDocument({ verbs, databases: names, prefix }))
     },
     async ofDatabase (database, grant) {
       const catalog = await database.getCatalog()

@@ -1,5 +1,5 @@
 /** What both documents begin with. */
-import { OPENAPI } from './describe.ts'
+import { OPENAPI } from './operation.ts'
 import type { Schema } from './schema.ts'
 
 /** Of the interface, which all databases share; not of the program. */

@@ -1,11 +1,14 @@
 /** Our route in the document of an app that has @fastify/swagger itself; without it nobody asks. */
 import type { FastifyContextConfig } from 'fastify'
-import type {} from '@fastify/swagger' // declares what it reads of a route
 import { routeSchema } from './interface-document.ts'
 import { pascalCase } from './names.ts'
+import type { Schema } from './schema.ts'
 
-/** For the route's `config`. The operation's name says the prefix: the plugin may be there twice. */
-export function shownInHost (prefix: string): FastifyContextConfig {
+/** What @fastify/swagger reads of a route's `config`. */
+type HostConfig = FastifyContextConfig & { swaggerTransform: (route: { url: string }) => { schema: Schema, url: string } }
+
+/** For the route's `config`. The operation id has the prefix, because an app may register the plugin more than once. */
+export function shownInHost (prefix: string): HostConfig {
   const operationId = `query${prefix === '' ? '' : pascalCase(prefix)}Rows`
-  return { swaggerTransform: ({ url }) => ({ schema: routeSchema(operationId), url }) }
+  return { swaggerTransform: ({ url }: { url: string }) => ({ schema: routeSchema(operationId), url }) }
 }

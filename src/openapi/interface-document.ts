@@ -3,10 +3,10 @@ import { Type } from '@sinclair/typebox'
 import { ANSWERS } from '../../schemas/answer.ts'
 import { BODIES } from '../../schemas/body.ts'
 import { VERBS, type Verb } from '../grant.ts'
-import { describeOperations, doneResponse } from './describe.ts'
 import { createDocumentWriter, type DocumentText } from './document-text.ts'
 import { errorResponses, refusalSchema } from './error-responses.ts'
 import { createHead, securitySchemes } from './head.ts'
+import { createPathItem, routeResponse } from './operation.ts'
 import { refTo, type Schema } from './schema.ts'
 import { answerName, requestName, unions, withoutDefault } from './request-schemas.ts'
 
@@ -40,7 +40,7 @@ export function routeSchema (operationId: string): Schema {
     tags: ['rows'],
     params,
     body: { oneOf: VERBS.map(requestOf) },
-    response: { ...doneResponse({ anyOf: VERBS.map((verb) => ANSWERS[verb]) }), ...Object.fromEntries(refusals) }
+    response: { ...routeResponse({ anyOf: VERBS.map((verb) => ANSWERS[verb]) }), ...Object.fromEntries(refusals) }
   }
 }
 
@@ -51,27 +51,24 @@ export interface InterfaceDocument {
   readonly prefix: string
 }
 
-export async function createInterfaceDocument ({ verbs, databases, prefix }: InterfaceDocument): Promise<DocumentText> {
-  const paths = await describeOperations([{
-    url: '/:database/:table',
-    schema: {
-      operationId: `query${NAME}`,
-      ...text,
-      tags: ['rows'],
-      params,
-      body: refTo(`${NAME}Request`),
-      response: doneResponse(refTo(`${NAME}Response`))
-    },
+export function createInterfaceDocument ({ verbs, databases, prefix }: InterfaceDocument): DocumentText {
+  const item = createPathItem({
+    operationId: `query${NAME}`,
+    ...text,
+    tags: ['rows'],
+    parameters: params.properties,
+    request: refTo(`${NAME}Request`),
+    answer: refTo(`${NAME}Response`),
     examples: Object.fromEntries(verbs.map((verb) => [verb, { summary: verb, value: { verb, ...examples[verb] } }])),
-    responses: errorResponses(refTo(REFUSAL))
-  }])
+    refusals: errorResponses(refTo(REFUSAL))
+  })
   const schemas = verbs.flatMap((verb): Array<[string, Schema]> => [[requestName(NAME, verb), requestOf(verb)], [answerName(NAME, verb), ANSWERS[verb]]])
   const document = createDocumentWriter()
   document.add({
     ...createHead('Row Query', prefix),
     tags: [{ name: 'rows', description: 'Rows of tables' }],
     'x-databases': databases,
-    paths,
+    paths: { '/{database}/{table}': item },
     components: { securitySchemes, schemas: { ...Object.fromEntries(schemas), ...unions(NAME, verbs), [REFUSAL]: refusalSchema } }
   })
   return document.end()
