@@ -46,7 +46,7 @@ export interface Trigger {
 
 /** The triggers of a table, as far as the account may see them. */
 export interface Triggers {
-  /** Whether the list is complete: MySQL and MariaDB show triggers only to accounts that hold the TRIGGER privilege. */
+  /** Whether the list is complete: MySQL shows triggers only to accounts that hold the TRIGGER privilege, MariaDB by version also to those that may write. */
   readonly known: boolean
   readonly list: readonly Trigger[]
 }

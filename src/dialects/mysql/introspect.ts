@@ -17,22 +17,25 @@ const FOREIGN_KEYS = `select TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCE
   from information_schema.KEY_COLUMN_USAGE where TABLE_SCHEMA = database() and REFERENCED_TABLE_SCHEMA = database()
   order by TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION`
 const ENGINES_WITHOUT_TRANSACTIONS = "select ENGINE from information_schema.ENGINES where TRANSACTIONS = 'NO'"
-/** Only those of tables that the account has the TRIGGER privilege for. */
+/** Only those of tables whose triggers the account may see. */
 const TRIGGERS = `select EVENT_OBJECT_TABLE, ACTION_TIMING, EVENT_MANIPULATION from information_schema.TRIGGERS
   where EVENT_OBJECT_SCHEMA = database() and TRIGGER_SCHEMA = database() order by EVENT_OBJECT_TABLE, TRIGGER_NAME`
 /**
- * What the account itself was granted that decides about TRIGGER: for all databases, for this one by each pattern that
- * matches it, and for single tables. Grants by a role are not seen. With MySQL's partial revokes a grant for all databases
- * does not count, since this database may be excepted from it.
+ * What the account itself was granted that shows it triggers: on all databases, on this one by each pattern that
+ * matches its name, and on single tables. Grants by a role are not seen.
+ *
+ * TRIGGER shows them. In MariaDB since MDEV-37474 (2026) the right to write does too, and there the column DEFINER may be
+ * null. With MySQL's partial revokes a grant on all databases does not count: this database may be excepted from it.
  */
-const privilegesQuery = (partialRevokes: string): string => {
-  const user = "left(current_user(), char_length(current_user()) - char_length(substring_index(current_user(), '@', -1)) - 1)"
-  const own = `GRANTEE = concat('''', ${user}, '''@''', substring_index(current_user(), '@', -1), '''')`
-  return `select 'all' as level, null as target, PRIVILEGE_TYPE from information_schema.USER_PRIVILEGES where ${own} and PRIVILEGE_TYPE = 'TRIGGER' and ${partialRevokes} = 0
+const privilegesQuery = (isMariadb: boolean): string => {
+  const host = "substring_index(current_user(), '@', -1)"
+  const own = `GRANTEE = concat('''', left(current_user(), char_length(current_user()) - char_length(${host}) - 1), '''@''', ${host}, '''')`
+  return `select 'all', null, PRIVILEGE_TYPE from information_schema.USER_PRIVILEGES where ${own}${isMariadb ? '' : ' and @@partial_revokes = 0'}
     union all select 'database', TABLE_SCHEMA, PRIVILEGE_TYPE from information_schema.SCHEMA_PRIVILEGES
       where ${own} and convert(database() using utf8mb4) collate utf8mb4_bin like convert(TABLE_SCHEMA using utf8mb4)
-    union all select 'table', TABLE_NAME, PRIVILEGE_TYPE from information_schema.TABLE_PRIVILEGES
-      where ${own} and TABLE_SCHEMA = database() and PRIVILEGE_TYPE = 'TRIGGER'`
+    union all select 'table', TABLE_NAME, PRIVILEGE_TYPE from information_schema.TABLE_PRIVILEGES where ${own} and TABLE_SCHEMA = database()
+    union all select 'definer', null, IS_NULLABLE from information_schema.COLUMNS
+      where TABLE_SCHEMA = 'information_schema' and TABLE_NAME = 'TRIGGERS' and COLUMN_NAME = 'DEFINER'`
 }
 /** MariaDB's JSON is a LONGTEXT with this check; MySQL has a type and an information_schema of its own. */
 const JSON_CHECKS = `select TABLE_NAME, CHECK_CLAUSE from information_schema.CHECK_CONSTRAINTS
@@ -51,7 +54,7 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
   const foreigns = groupByTable(await ask(FOREIGN_KEYS))
   const withoutTransactions = new Set((await ask(ENGINES_WITHOUT_TRANSACTIONS)).map(([engine]) => (engine as string).toLowerCase()))
   const triggers = groupByTable(await ask(TRIGGERS))
-  const seesTriggers = readPrivileges(await ask(privilegesQuery(isMariadb ? '0' : '@@partial_revokes')))
+  const seesTriggers = readPrivileges(await ask(privilegesQuery(isMariadb)))
   const json = groupByTable(isMariadb ? await ask(JSON_CHECKS) : [])
   const typeOf = createTypes()
   return tables.map((row) => {
@@ -77,13 +80,15 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
 const toNumber = (digits: string | null | undefined): number | null => digits === null || digits === undefined ? null : Number(digits)
 const groupByTable = (rows: Row[]): Map<string, Row[]> => Map.groupBy(rows, ([table]) => table as string)
 
-/** Whether the account sees the triggers of a table. MySQL applies the most specific of several patterns for a database: all of them must grant it. */
+/** Tells whether the account sees the triggers of a table. Of several patterns for a database the server applies one: all of them must show them. */
 function readPrivileges (rows: Row[]): (table: string) => boolean {
-  const of = (level: string): Row[] => rows.filter((row) => row[0] === level)
-  const patterns = [...Map.groupBy(of('database'), ([, pattern]) => pattern as string).values()]
-  const everywhere = of('all').length > 0 || (patterns.length > 0 && patterns.every((granted) => granted.some(([, , privilege]) => privilege === 'TRIGGER')))
-  const tables = new Set(of('table').map(([, table]) => table))
-  return (table) => everywhere || tables.has(table)
+  const at = (level: string): Row[] => rows.filter((row) => row[0] === level)
+  const sufficient = new Set(at('definer').some(([, , nullable]) => nullable === 'YES') ? ['TRIGGER', 'INSERT', 'UPDATE', 'DELETE'] : ['TRIGGER'])
+  const shows = (granted: Row[]): boolean => granted.some(([, , privilege]) => sufficient.has(privilege as string))
+  const patterns = [...Map.groupBy(at('database'), ([, pattern]) => pattern).values()]
+  const everywhere = shows(at('all')) || (patterns.length > 0 && patterns.every(shows))
+  const tables = Map.groupBy(at('table'), ([, table]) => table)
+  return (table) => everywhere || shows(tables.get(table) ?? [])
 }
 
 const EVENTS: readonly TriggerEvent[] = ['insert', 'update', 'delete']
