@@ -10,7 +10,9 @@ const Milliseconds = (fallback: number, description: string) =>
 export const PoolSchema = Type.Object({
   size: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 10, description: 'connections at most' })),
   queue: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 500, description: 'requests that may wait for a connection' })),
-  wait: Type.Optional(Milliseconds(5000, 'how long one may wait for a connection'))
+  wait: Type.Optional(Milliseconds(5000, 'how long one may wait for a connection')),
+  idleTimeout: Type.Optional(Milliseconds(60_000, 'after how long without a request an idle connection is closed')),
+  minimum: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 0, description: 'idle connections that are kept open all the same' }))
 }, closed)
 
 export const DatabaseSchema = Type.Object({

@@ -89,11 +89,13 @@ function toDatabase (mistakes: string[], name: string, { url, replicas = [], poo
   const copies = replicas.flatMap((replica, index) => collect(mistakes, `${place}.replicas.${index}: `, () => parseReplicaUrl(replica)))
   if (address === undefined) return []
   if (address.engine === 'sqlite' && replicas.length > 0) mistakes.push(`${place}.replicas: are for mysql:// and mariadb:// alone`)
+  const { size = 10, queue = 500, wait = 5000, idleTimeout = 60_000, minimum = 0 } = pool
+  if (minimum > size) mistakes.push(`${place}.pool.minimum: is more than "size", which is ${size}`)
   return [{
     name,
     address,
     replicas: copies,
-    pool: { size: pool.size ?? 10, queue: pool.queue ?? 500, wait: pool.wait ?? 5000 },
+    pool: { size, queue, wait, idleTimeout, minimum },
     statementTimeout,
     resultLimit,
     refreshInterval

@@ -38,7 +38,7 @@ t.test('every setting that is left out has its default', async (t) => {
 
 t.test('every setting that is given is used', async (t) => {
   const options: RowQueryOptions = {
-    databases: { shop: { url, replicas: ['mysql://root@copy,db/shop'], pool: { size: 1, queue: 2, wait: 3 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5 } },
+    databases: { shop: { url, replicas: ['mysql://root@copy,db/shop'], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5 } },
     bodyLimit: 6,
     limits: { filterDepth: 7, filterConditions: 8, filterValues: 9 },
     rateLimit: { max: 10, window: 11 },
@@ -52,7 +52,7 @@ t.test('every setting that is given is used', async (t) => {
     metrics: true
   }
   t.strictSame(resolveSettings(options), {
-    databases: [{ name: 'shop', address, replicas: [{ ...server, hosts: [{ host: 'copy', port: 3306 }, { host: 'db', port: 3306 }] }], pool: { size: 1, queue: 2, wait: 3 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5 }],
+    databases: [{ name: 'shop', address, replicas: [{ ...server, hosts: [{ host: 'copy', port: 3306 }, { host: 'db', port: 3306 }] }], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5 }],
     tokens: [],
     tokenFile: undefined,
     bodyLimit: 6,
@@ -100,6 +100,11 @@ const refused: Array<{ because: string, options: unknown, mistakes: Array<string
     because: 'a page for documents that there are none of',
     options: { databases: { shop: { url } }, docs: true, openapi: 'off' },
     mistakes: ['docs: shows the documents, which "openapi" turns off']
+  },
+  {
+    because: 'more connections to keep than there may be',
+    options: { databases: { a: { url, pool: { size: 3, minimum: 4 } }, b: { url, pool: { minimum: 10 } } } },
+    mistakes: ['databases.a.pool.minimum: is more than "size", which is 3']
   },
   {
     because: 'origins that are none',

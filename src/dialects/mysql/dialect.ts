@@ -61,7 +61,7 @@ async function withSession<T> (pool: MysqlPool, timeout: number, use: (ask: Ask)
   const session = await pool.acquire()
   try {
     const result = await use((sql) => within(timeout, ask(session.connection, sql)).catch((error: MysqlError) => { throw toConnectError(error) }))
-    pool.release(session)
+    pool.putBack(session)
     return result
   } catch (error) {
     pool.discard(session)

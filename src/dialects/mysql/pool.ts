@@ -15,6 +15,10 @@ export interface PoolLimits {
   readonly queue: number
   /** How long one may wait, in milliseconds. */
   readonly wait: number
+  /** After how many milliseconds without a request an idle connection is closed; never if left out. */
+  readonly idleTimeout?: number
+  /** Connections that are kept all the same. */
+  readonly minimum?: number
 }
 
 /** Sessions with one database, lent out one at a time. */
@@ -22,6 +26,8 @@ export interface MysqlPool {
   /** @throws OVERLOADED where too many wait or one waits too long, DATABASE_UNAVAILABLE where there is no connecting */
   acquire (): Session | Promise<Session>
   release (session: Session): void
+  /** The same for one that no request has used: what the service asks for itself keeps no connection open. */
+  putBack (session: Session): void
   /** A session was lost under a statement: the idle ones may be lost as well, and are not used any more. */
   discard (session: Session): void
   /** A session's server does not take the statement; true where another one may. */
@@ -34,6 +40,8 @@ export interface MysqlPool {
   close (): Promise<void>
 }
 
+/** The longest time that a timer of Node's can have, in milliseconds. */
+const FOR_EVER = 2 ** 31 - 1
 /** How long an idle session is trusted to be there still, in milliseconds. */
 const TRUST = 1000
 
@@ -41,17 +49,17 @@ const TRUST = 1000
  * Our own and not mysql2's: that one connects anew for each of a thousand requests that a server refuses, has no bound on
  * waiting, and its cluster leaves a request with a host before it is known whether the host answers.
  */
-export function createMysqlPool (address: MysqlAddress, { size, queue: places, wait }: PoolLimits, statementTimeout: number): MysqlPool {
+export function createMysqlPool (address: MysqlAddress, { size, queue: places, wait, idleTimeout = FOR_EVER, minimum = 0 }: PoolLimits, statementTimeout: number): MysqlPool {
   const hosts = createHosts(address.hosts)
   const queue = createQueue<Session>(places, wait)
-  const stock = createStock(() => opener.grow())
+  const stock = createStock({ onGone: () => opener.grow(), idleTimeout, minimum })
   let closed = false
 
   const isPast = ({ turn }: Session): boolean => turn !== hosts.turn
 
-  const put = (session: Session): void => {
+  const put = (session: Session, used: boolean): void => {
     if (closed || isPast(session)) stock.retire(session)
-    else if (!queue.give(session)) stock.lay(session)
+    else if (!queue.give(session)) stock.lay(session, used)
   }
 
   const onOpen = (session: Session): void => {
@@ -59,7 +67,7 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
     stock.retireIdle(isPast)
     // one that was slow may find its place taken
     if (stock.open > size) stock.retire(session)
-    else put(session)
+    else put(session, true)
   }
 
   const onFail = (error: MysqlError, last: number): void => {
@@ -93,7 +101,8 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
 
   return {
     acquire,
-    release (session) { if (session.open) put(session) },
+    release (session) { if (session.open) put(session, true) },
+    putBack (session) { if (session.open) put(session, false) },
     discard,
     moveOn (session) {
       const moved = hosts.refuse(session.turn)
@@ -106,6 +115,7 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
     async close () {
       closed = true
       queue.refuse(() => databaseUnavailable())
+      stock.stop()
       await stock.retireIdle()
     }
   }

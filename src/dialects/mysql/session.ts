@@ -17,6 +17,8 @@ export interface Session {
   /** False once it is lost or closed. */
   open: boolean
   idleSince: number
+  /** When a request used it last (0 for never), in milliseconds of the clock: what the service asks for itself does not count. */
+  usedAt: number
 }
 
 export interface SessionTarget {
@@ -38,7 +40,7 @@ const IDENTITY = 'select concat_ws(\' \', @@hostname, @@port, @@server_id)'
 export async function openSession ({ address, host, turn, statementTimeout }: SessionTarget, onLost: (session: Session) => void): Promise<Session> {
   return await connectTo(address, host, async (connection, memory) => {
     await ask(connection, sessionStatement(statementTimeout))
-    const session: Session = { connection, memory, address, host, turn, server: await identify(connection), open: true, idleSince: 0 }
+    const session: Session = { connection, memory, address, host, turn, server: await identify(connection), open: true, idleSince: 0, usedAt: 0 }
     connection.on('error', () => onLost(session))
     // mysql2 tells the statement that runs when the stream has closed, and not at all once the connection is destroyed
     connection.on('end', () => streamOf(connection).once('close', () => onLost(session)))

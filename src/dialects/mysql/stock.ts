@@ -8,18 +8,34 @@ export interface Stock {
   add (): void
   /** The idle one that was used last: the others may grow old. */
   take (): Session | undefined
-  lay (session: Session): void
+  /** `used`: whether a request has used it. */
+  lay (session: Session, used: boolean): void
   /** It is lost, or to be treated as if. */
   lose (session: Session): void
   /** It is not needed any more. */
   retire (session: Session): Promise<void>
   retireIdle (which?: (session: Session) => boolean): Promise<unknown>
+  /** No idle session is closed for its age any more. */
+  stop (): void
 }
 
-/** `onGone`: told of each that is gone, so that another one may take its place. */
-export function createStock (onGone: () => void): Stock {
+export interface StockOptions {
+  /** Told of each session that is gone, so that another one may take its place. */
+  readonly onGone: () => void
+  /** After how many milliseconds without a request an idle session is closed. */
+  readonly idleTimeout: number
+  /** Sessions that are kept all the same. */
+  readonly minimum: number
+}
+
+/** How often the stock looks for old sessions at most, as a part of the timeout. */
+const SWEEPS = 10
+
+export function createStock ({ onGone, idleTimeout, minimum }: StockOptions): Stock {
   const idle: Session[] = []
   let open = 0
+  // One timer for all sessions, which does not keep the process alive: one for each release would be work for each request.
+  let timer: NodeJS.Timeout | undefined
 
   const remove = (session: Session): void => {
     session.open = false
@@ -34,14 +50,33 @@ export function createStock (onGone: () => void): Stock {
     return takeLeave(session.connection)
   }
 
+  const sweepIn = (milliseconds: number): void => {
+    clearTimeout(timer)
+    timer = setTimeout(sweep, milliseconds).unref()
+  }
+
+  const sweep = (): void => {
+    timer = undefined
+    const now = Date.now()
+    const old = idle.filter(({ usedAt }) => usedAt + idleTimeout <= now)
+    // those that were used last are kept
+    for (const session of old.slice(0, Math.max(0, open - minimum))) retire(session)
+    if (idle.length === 0 || open <= minimum) return
+    const next = Math.min(...idle.map(({ usedAt }) => usedAt + idleTimeout - now))
+    sweepIn(Math.max(next, idleTimeout / SWEEPS))
+  }
+
   return {
     get open () { return open },
     get idle () { return idle.length },
     add () { open++ },
     take: () => idle.pop(),
-    lay (session) {
+    lay (session, used) {
       session.idleSince = Date.now()
+      if (used) session.usedAt = session.idleSince
       idle.push(session)
+      if (!used) sweepIn(idleTimeout / SWEEPS)
+      else if (timer === undefined) sweepIn(idleTimeout)
     },
     lose (session) {
       if (!session.open) return
@@ -49,6 +84,7 @@ export function createStock (onGone: () => void): Stock {
       remove(session)
     },
     retire,
-    retireIdle: (which = () => true) => Promise.all(idle.filter(which).map(retire))
+    retireIdle: (which = () => true) => Promise.all(idle.filter(which).map(retire)),
+    stop () { clearTimeout(timer) }
   }
 }

@@ -1,0 +1,79 @@
+/** Database connections that no request needs are given back to the server. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { onEachEngine, startService, type Service } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+import { until } from '../support/until.ts'
+
+const only = ['mariadb', 'mysql'] as const
+const TIMEOUT = 600
+const select = { verb: 'select', columns: ['id'] }
+
+/** Connections of the service, as the server sees them. */
+async function connections ({ sql }: Pick<Service, 'sql'>): Promise<number> {
+  const [{ count }] = await sql('select count(*) as count from information_schema.processlist where DB = database() and ID <> connection_id()') as [{ count: number }]
+  return count
+}
+
+/** Requests that all run at the same time: each needs a connection. */
+async function together ({ sql }: Pick<Service, 'sql'>, requests: ReadonlyArray<() => Promise<{ status: number }>>, open: () => Promise<boolean>): Promise<number[]> {
+  await sql('lock tables customers write')
+  const answers = requests.map((request) => request())
+  await until('each has a connection', open)
+  await sql('unlock tables')
+  return (await Promise.all(answers)).map(({ status }) => status)
+}
+
+await onEachEngine(t, 'a process with many databases holds no connection when nobody asks for anything', { schema: shop, only }, async (t, service) => {
+  const { url } = service
+  await service.server.app.close()
+  const names = Array.from({ length: 12 }, (_, index) => `database-${index}`)
+  const pool = { size: 4, idleTimeout: TIMEOUT }
+  const { post, server } = await startService(t, url, { options: { metrics: true, databases: Object.fromEntries(names.map((name) => [name, { url, pool }])) } })
+  const requests = names.flatMap((database) => [1, 2, 3, 4].map(() => () => post('customers', select, { database })))
+  const statuses = await together(service, requests, async () => await connections(service) === 48)
+  t.same(new Set(statuses), new Set([200]))
+  t.equal(await connections(service), 48, 'they are kept for a while')
+  const begin = Date.now()
+  await until('all of them are closed', async () => await connections(service) === 0)
+  t.comment(`48 connections were closed after ${Date.now() - begin} ms`)
+  t.match(await server.rows.registry.metrics(), /row_query_pool_open\{database="database-3",pool="primary"\} 0/)
+  t.equal((await post('customers', select, { database: 'database-3' })).status, 200, 'and opened again when needed')
+})
+
+await onEachEngine(t, 'as many connections as "pool.minimum" says are kept', { schema: shop, only, database: { pool: { size: 5, idleTimeout: TIMEOUT, minimum: 2 } } }, async (t, service) => {
+  const requests = Array.from({ length: 5 }, () => () => service.post('customers', select))
+  await together(service, requests, async () => await connections(service) === 5)
+  await until('the others are closed', async () => await connections(service) === 2)
+  await sleep(2 * TIMEOUT)
+  t.equal(await connections(service), 2)
+})
+
+await onEachEngine(t, 'a connection that is used is not closed, though others beside it are', { schema: shop, only, database: { pool: { size: 5, idleTimeout: TIMEOUT } } }, async (t, service) => {
+  const { post, proxy } = service
+  await together(service, Array.from({ length: 5 }, () => () => post('customers', select)), async () => await connections(service) === 5)
+  const made = proxy?.connections
+  for (let asked = 0; asked < 15; asked++) {
+    await sleep(TIMEOUT / 5)
+    t.equal((await post('customers', select)).status, 200)
+  }
+  t.equal(await connections(service), 1)
+  t.equal(proxy?.connections, made, 'it is the same one')
+})
+
+await onEachEngine(t, 'reading the catalog again keeps no connection open', { schema: shop, only, database: { refreshInterval: TIMEOUT * 2, pool: { idleTimeout: TIMEOUT } } }, async (t, service) => {
+  await until('nothing is open', async () => await connections(service) === 0)
+  const before = service.proxy?.connections as number
+  await until('the catalog has been read again', () => service.proxy?.connections as number > before)
+  await until('nothing is open again', async () => await connections(service) === 0)
+  t.pass()
+})
+
+await onEachEngine(t, 'replicas give their connections back as well', { schema: shop, only }, async (t, service) => {
+  const { url } = service
+  await service.server.app.close()
+  const { post } = await startService(t, url, { database: { replicas: [url, url], pool: { size: 2, idleTimeout: TIMEOUT } } })
+  await together(service, Array.from({ length: 4 }, () => () => post('customers', select)), async () => await connections(service) >= 4)
+  await until('all are closed', async () => await connections(service) === 0)
+  t.equal((await post('customers', select)).status, 200)
+})
