@@ -27,9 +27,3 @@ for (const document of documents) {
     t.same(named.filter((script) => !Object.hasOwn(scripts, script)), [])
   })
 }
-
-t.test('docs/architecture.md leads to every file, or to its folder', async (t) => {
-  const links = linksOf('docs/architecture.md').map((path) => path.replace(/\/$/, ''))
-  const files = ['src', 'plugins', 'schemas'].flatMap(filesIn).filter((path) => path.endsWith('.ts'))
-  t.same(files.filter((path) => !links.includes(path) && !links.includes(dirname(path))), [])
-})

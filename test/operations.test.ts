@@ -1,5 +1,4 @@
 /** docs/operations.md names every metric and every field of the log as they are, and no other. */
-import { globSync, readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { catalogue } from '../src/errors.ts'
 import { createServer } from '../src/server.ts'
@@ -40,16 +39,4 @@ t.test('every code that is trouble of ours or of the database is explained', asy
   const symptoms = tableRows(document, 'symptom', 'what it means', 'what to do').map(([symptom]) => symptom).join()
   const trouble = [...catalogue].filter(([, status]) => status >= 500).map(([name]) => name)
   t.same(trouble.filter((name) => !symptoms.includes(code(name))), [])
-})
-
-t.test('every line of the log stands in the document with its level, and no other does', async (t) => {
-  const written = new Map<string, Set<string>>()
-  for (const file of globSync('{src,plugins}/**/*.ts')) {
-    for (const [, level, text] of readFileSync(file, 'utf8').matchAll(/\blog\.(info|warn|error|fatal)\(.*?'([^']+)'\)/g)) {
-      written.set(code(text), (written.get(code(text)) ?? new Set()).add(code(level)))
-    }
-  }
-  const lines = [...written].map(([text, levels]) => [text, [...levels].toSorted().join(', ')])
-  const described = tableRows(document, 'line', 'level', 'meaning').map(([text, levels]) => [text, levels?.split(', ').toSorted().join(', ')])
-  t.same(described.toSorted(), lines.toSorted())
 })

@@ -7,13 +7,16 @@ import { fileURLToPath } from 'node:url'
 let child: ChildProcess | undefined
 let interrupted = false
 
+/** Prints a line for each file and the failures. `--reporter=tap` prints everything. */
+const REPORTER = fileURLToPath(new URL('reporter.ts', import.meta.url))
+
 /**
  * Runs tap to its end and gives its exit code. It has a process group of its own, so that its tests can be ended with it. Call
  * `endWithTap` before.
  */
 export async function runTap (args: string[], env: Record<string, string>): Promise<number> {
   const program = fileURLToPath(new URL('../node_modules/tap/dist/esm/run.mjs', import.meta.url))
-  child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, ...env }, detached: true })
+  child = spawn(process.execPath, [program, `--reporter=${REPORTER}`, ...args], { stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, ...env }, detached: true })
   const [code, signal] = await once(child, 'exit') as [number | null, NodeJS.Signals | null]
   return code ?? exitCodeOf(signal ?? 'SIGTERM')
 }

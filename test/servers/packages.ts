@@ -6,6 +6,9 @@ import { run } from './shell.ts'
 
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 
+/** How the message begins where the package, or one that it depends on, is missing from the archive. */
+export const NOT_PROVIDED = 'the archive does not provide'
+
 /** Perl serves only the scripts of the packages, which are never run. */
 const NEVER_NEEDED = /^(perl|libperl|gcc-.*-base)/
 
@@ -70,7 +73,7 @@ type Settings = Record<string, string>
 
 /** Downloads a package with the dependencies that are not installed, and unpacks them. */
 async function unpack (work: string, root: string, name: string, settings: Settings): Promise<void> {
-  const plan = await apt(work, ['-s', 'install', '--no-install-recommends', name], settings)
+  const plan = await apt(work, ['-s', 'install', '--no-install-recommends', name], settings).catch((error: Error) => { throw new Error(`${NOT_PROVIDED} ${name}: ${error.message}`) })
   const names = [...plan.matchAll(/^Inst (\S+)/gm)].map(([, found = '']) => found).filter((found) => !NEVER_NEEDED.test(found))
   await apt(work, ['download', ...new Set([name, ...names])], settings)
   for (const file of readdirSync(work)) {
