@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { headersTooLarge, invalidRequest, refusalOf, requestTimeout, type ServiceError } from './errors.ts'
+import { headersTooLarge, invalidRequest, methodNotAllowed, refusalOf, requestTimeout, type ServiceError } from './errors.ts'
 
 /** Node's name for it -> the refusal, with header lines of its own. */
 const refusals = new Map<string | undefined, () => { refusal: ServiceError, lines?: string }>([
@@ -21,12 +21,8 @@ interface RequestSocket extends Socket {
 
 /** For Fastify's `clientErrorHandler`. */
 export function answerBrokenRequest (error: Error & { code?: string }, socket: RequestSocket): void {
-  // A whole request before it may be running still, and change rows: this must not pass for its answer.
+  if (endsAfterRunning(socket)) return
   const running = socket._httpMessage
-  if (running?.req.complete === true || running?.writableEnded === true) {
-    running.once('close', () => { socket.destroy() })
-    return
-  }
   // It is the body of a request that has its answer: another one would be taken for that of the next request.
   if (running === null && socket.parser?.incoming?.complete === false) {
     socket.destroySoon()
@@ -36,7 +32,29 @@ export function answerBrokenRequest (error: Error & { code?: string }, socket: R
     socket.destroy(error)
     return
   }
-  const { refusal, lines = '' } = refusals.get(error.code)?.() ?? { refusal: invalidRequest('it could not be parsed') }
+  refuse(socket, refusals.get(error.code)?.() ?? { refusal: invalidRequest('it could not be parsed') })
+}
+
+/**
+ * For the event `connect` of Node's server: the method CONNECT asks for a tunnel, and Node has taken its own listeners off the socket.
+ * Without a listener for the event Node closes the connection without an answer.
+ */
+export function answerConnect ({ method }: IncomingMessage, socket: RequestSocket): void {
+  socket.on('error', () => {}) // it ends anyway
+  if (endsAfterRunning(socket)) return
+  refuse(socket, { refusal: methodNotAllowed(method as string), lines: 'allow: POST\r\n' })
+  socket.resume() // what the client sends on is dropped: unread bytes would make the end of the connection a reset
+}
+
+/** Where a whole request before this one may still be running, and change rows: an answer now would pass for the answer to it. */
+function endsAfterRunning (socket: RequestSocket): boolean {
+  const running = socket._httpMessage
+  if (running?.req.complete !== true && running?.writableEnded !== true) return false
+  running.once('close', () => { socket.destroy() })
+  return true
+}
+
+function refuse (socket: Socket, { refusal, lines = '' }: { refusal: ServiceError, lines?: string }): void {
   socket.end(answerOf(refusal, lines))
   setTimeout(() => socket.destroy(), LINGER).unref()
 }

@@ -1,6 +1,6 @@
 /** The service as a server of its own: the plugin in a Fastify app that is set up for nothing else. */
 import Fastify, { LogController, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { METHODS } from 'node:http'
+import { METHODS, type IncomingMessage } from 'node:http'
 import { collectDefaultMetrics } from 'prom-client'
 import { sendError, toRefusal } from '../plugins/errors.ts'
 import health from '../plugins/health.ts'
@@ -9,12 +9,12 @@ import { requestId } from '../plugins/request-id.ts'
 import type { RowQueryOptions } from '../schemas/options.ts'
 import type { HttpsOptions } from '../schemas/server.ts'
 import { createRowQuery, type RowQuery } from './app.ts'
-import { answerBrokenRequest } from './broken-request.ts'
+import { answerBrokenRequest, answerConnect } from './broken-request.ts'
 import { readCertificate, reloadCertificate } from './certificate.ts'
 import { HTTP_DEFAULTS, type HttpSettings } from './config/server-settings.ts'
 import { connectionOptions, limitConnections } from './connections.ts'
 import { createEnding, type Ending } from './ending.ts'
-import { invalidRequest, notFound } from './errors.ts'
+import { invalidRequest, notFound, type ServiceError } from './errors.ts'
 
 export interface ServerOptions {
   readonly options: RowQueryOptions
@@ -59,7 +59,7 @@ export async function createServer ({ options, prefix, logLevel, metricsApart = 
     logController: new LogController({ disableRequestLogging: true }), // src/telemetry/request-log.ts has one line where Fastify has two
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     return503OnClosing: false, // what still comes in on an open connection is answered, and the connection closed
-    frameworkErrors: answerOutside,
+    frameworkErrors: (error, request, reply) => answerOutside((findInvalid(request.raw) ?? error) as FastifyError, request, reply), // no hook runs before it
     clientErrorHandler: answerBrokenRequest
   })
   app.log.child = () => app.log // one for each request would be dearer than its plan; lines carry `requestId`
@@ -93,10 +93,29 @@ function answerEverything (app: FastifyInstance, answerOutside: OutsideHandler):
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   // RFC 9110, section 10.1.1: an expectation that we do not know may be ignored
   app.server.on('checkExpectation', (request, response) => { app.server.emit('request', request, response) })
+  app.server.on('connect', answerConnect)
   app.addHook('onRequest', ({ raw, id }, reply, done) => {
     reply.header('x-request-id', id)
-    done(raw.headers.host === undefined && raw.httpVersion === '1.1' ? invalidRequest('it has no Host header') : undefined)
+    done(findInvalid(raw))
   })
+}
+
+/** What Node's parser lets through and RFC 9112 does not (sections 3.2 and 3.2.1). */
+function findInvalid ({ url, httpVersion, rawHeaders }: IncomingMessage): ServiceError | undefined {
+  const hosts = countHosts(rawHeaders)
+  if (hosts > 1) return invalidRequest('it has more than one Host header')
+  if (hosts === 0 && httpVersion === '1.1') return invalidRequest('it has no Host header')
+  return (url as string).includes('#') ? invalidRequest('its path has a fragment ("#")') : undefined
+}
+
+/** In the list of names and values: of several, Node keeps the first alone. */
+function countHosts (rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') count++
+  }
+  return count
 }
 
 type OutsideHandler = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void

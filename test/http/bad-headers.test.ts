@@ -49,6 +49,11 @@ const refused: Refused[] = [
   ['chunks of no length', chunked('zz\r\n'), 400, 'INVALID_REQUEST'],
   ['a transfer encoding that does not end in chunks', { without: ['Content-Length'], with: ['Transfer-Encoding: gzip'] }, 400, 'INVALID_REQUEST'],
   ['no host', { without: ['Host'] }, 400, 'INVALID_REQUEST'],
+  ['two hosts', { with: ['Host: elsewhere'] }, 400, 'INVALID_REQUEST'],
+  ['two hosts that are the same', { with: ['host: 127.0.0.1'] }, 400, 'INVALID_REQUEST'],
+  ['two hosts in HTTP/1.0', { start: 'POST /api/shop/customers HTTP/1.0', with: ['HOST: elsewhere'] }, 400, 'INVALID_REQUEST'],
+  ['two hosts and a path that cannot be decoded', { ...path('/api/shop/%zz'), with: ['Host: elsewhere'] }, 400, 'INVALID_REQUEST'],
+  ['two hosts without a token', { without: ['Authorization'], with: ['Host: elsewhere'] }, 400, 'INVALID_REQUEST'],
   ['a NUL byte in a header', { with: ['X-Note: a\0b'] }, 400, 'INVALID_REQUEST'],
   ['a header of two lines', { with: ['X-Note: a', ' b'] }, 400, 'INVALID_REQUEST'],
   ['a blank before the colon', { with: ['X-Note : a'] }, 400, 'INVALID_REQUEST'],
@@ -61,9 +66,13 @@ const refused: Refused[] = [
   ['a version that HTTP does not have', { start: 'POST /api/shop/customers HTTP/4.2' }, 400, 'INVALID_REQUEST'],
   ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'INVALID_REQUEST'],
   ['TLS', Buffer.from('16030100a5010000a10303', 'hex'), 400, 'INVALID_REQUEST'],
+  ['CONNECT', 'CONNECT db.internal:3306 HTTP/1.1\r\nHost: db.internal:3306\r\n\r\n', 405, 'METHOD_NOT_ALLOWED'],
+  ['CONNECT with a token and bytes for the other end', request({ start: 'CONNECT 127.0.0.1:3306 HTTP/1.1' }), 405, 'METHOD_NOT_ALLOWED'],
   ['no HTTP at all', 'select * from customers;\r\n\r\n', 400, 'INVALID_REQUEST'],
 
   ['a blank in the path', path('/api/shop/custo mers'), 400, 'INVALID_REQUEST'],
+  ...['/api/shop/customers#x', '/api/shop/customers#', '/api/shop#/customers', '/api/shop/customers?a#b', 'http://elsewhere/api/shop/customers#x', '/elsewhere#x']
+    .map((target): Refused => [`the fragment in ${target}`, path(target), 400, 'INVALID_REQUEST']),
   ['a path of 20,000 characters', path(`/api/shop/${'x'.repeat(20_000)}`), 431, 'HEADERS_TOO_LARGE'],
   ['a table of 2,000 characters', path(`/api/shop/${'x'.repeat(2000)}`), 404, 'NOT_FOUND'],
   ['a database of 2,000 characters', path(`/api/${'x'.repeat(2000)}/customers`), 404, 'NOT_FOUND'],
@@ -134,6 +143,24 @@ await onEachEngine(t, 'bytes that follow a request do not pass for its answer', 
   const insert = request({ without: ['Connection'], body: '{"verb":"insert","data":{"email":"new@example.com","name":"New"}}' })
   t.match((await wire.send(Buffer.concat([insert, Buffer.from('garbage\r\n\r\n')]))).map(({ text }) => text), ['{"success":true,"data":{"inserted":1,"id":5}}'])
   t.match(await service.sql('select email from customers where id = 5'), [{ email: 'new@example.com' }])
+})
+
+await onEachEngine(t, 'CONNECT behind a running request does not pass for its answer, and its own answer names the methods', { schema: shop }, async (t, service) => {
+  const wire = await listen(service)
+  const connect = Buffer.from('CONNECT db:3306 HTTP/1.1\r\nHost: db:3306\r\n\r\n')
+  const insert = request({ without: ['Connection'], body: '{"verb":"insert","data":{"email":"new@example.com","name":"New"}}' })
+  t.match((await wire.send(Buffer.concat([insert, connect]))).map(({ text }) => text), ['{"success":true,"data":{"inserted":1,"id":5}}'])
+  const [answer] = await wire.send(connect)
+  t.match(answer?.headers, { allow: 'POST', connection: 'close', 'x-request-id': /./ })
+})
+
+await onEachEngine(t, 'a client that goes on sending after its CONNECT was refused does not keep the connection', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+  const socket = await (await listen(service)).open()
+  const answers = readAnswers(socket)
+  socket.write('CONNECT db:3306 HTTP/1.1\r\nHost: db:3306\r\n\r\n')
+  const flood = setInterval(() => socket.write('x'.repeat(1000)), 20)
+  t.match(await answers, [{ status: 405 }])
+  clearInterval(flood)
 })
 
 await onEachEngine(t, 'a request that was answered before its body turned out to be broken has that one answer', { schema: shop, only: ['sqlite'] }, async (t, service) => {
