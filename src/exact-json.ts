@@ -1,7 +1,7 @@
 /**
- * JSON in without rounding its numbers. A number that a double cannot hold exactly (18446744073709551615,
- * a DECIMAL of 30 digits) becomes a raw JSON value (ECMA-262 `JSON.rawJSON`) that carries its own text;
- * every other one is an ordinary number. `JSON.stringify` writes both as they came.
+ * JSON in without changing its numbers. A number that JavaScript would write in another way than it was sent
+ * (18446744073709551615, a DECIMAL of 30 digits, but also 52.0 and 1e2) becomes a raw JSON value (ECMA-262
+ * `JSON.rawJSON`) that carries its own text; every other one is an ordinary number. `JSON.stringify` writes both as they came.
  */
 
 /** A number as it stood in the text. Frozen, without a prototype; made by the platform only. */
@@ -19,28 +19,38 @@ declare global {
 export interface Overview {
   /** Keys and values: colons outside of strings. */
   readonly pairs: number
-  /** False where no number can lose anything in a double: none has 16 digits, or an exponent. */
-  readonly mayLose: boolean
+  /**
+   * False where JavaScript writes every number as it stands in the text. That is so for numbers of at most 15 digits (a
+   * double keeps those) that have no exponent, do not end in a zero after the point, are not -0 and not so small that
+   * JavaScript writes them with an exponent.
+   */
+  readonly mayChange: boolean
 }
 
-const [QUOTE, BACKSLASH, COLON, POINT, ZERO, NINE, SMALL_E, CASE] = [0x22, 0x5c, 0x3a, 0x2e, 0x30, 0x39, 0x65, 0x20] as const
+const [QUOTE, BACKSLASH, COLON, MINUS, POINT, ZERO, NINE, SMALL_E, CASE] = [0x22, 0x5c, 0x3a, 0x2d, 0x2e, 0x30, 0x39, 0x65, 0x20] as const
+/** Digits and point of a number that JavaScript writes as it is, at most. */
+const MAX_PLAIN_LENGTH = 15
+/** What numbers begin with that JavaScript writes with an exponent. */
+const TINY = '0.000000'
 
 export function lookOver (text: string): Overview {
   let pairs = 0
-  let mayLose = false
-  let digits = 0
+  let mayChange = false
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index)
-    if (code === POINT || (code >= ZERO && code <= NINE)) {
-      if (++digits === 16) mayLose = true
-      continue
-    }
-    if (digits > 0 && (code | CASE) === SMALL_E) mayLose = true
-    digits = 0
-    if (code === COLON) pairs++
+    if (code >= ZERO && code <= NINE) {
+      const start = index
+      let hasPoint = false
+      for (let next = text.charCodeAt(index + 1); next === POINT || (next >= ZERO && next <= NINE); next = text.charCodeAt(index + 1)) {
+        if (next === POINT) hasPoint = true
+        index++
+      }
+      mayChange ||= index - start >= MAX_PLAIN_LENGTH || (text.charCodeAt(index + 1) | CASE) === SMALL_E ||
+        (hasPoint ? text.charCodeAt(index) === ZERO || text.startsWith(TINY, start) : code === ZERO && text.charCodeAt(start - 1) === MINUS)
+    } else if (code === COLON) pairs++
     else if (code === QUOTE) index = endOfString(text, index)
   }
-  return { pairs, mayLose }
+  return { pairs, mayChange }
 }
 
 /** Where the string that begins at `start` has its closing quote, which has an even number of backslashes before it; or the text its end. */
@@ -59,11 +69,10 @@ function endOfString (text: string, start: number): number {
  *
  * @throws SyntaxError where the text is not JSON, RangeError where it nests too deep to be walked
  */
-export function parseExactJson (text: string, { mayLose } = lookOver(text)): unknown {
-  if (!mayLose) return JSON.parse(text)
-  return JSON.parse(text, (_key: string, value: unknown, context: { source?: string }) => {
-    if (typeof value !== 'number' || context.source === undefined) return value
-    return isExact(value, context.source) ? value : JSON.rawJSON(context.source)
+export function parseExactJson (text: string, { mayChange } = lookOver(text)): unknown {
+  if (!mayChange) return JSON.parse(text)
+  return JSON.parse(text, (_key: string, value: unknown, { source }: { source?: string }) => {
+    return typeof value !== 'number' || source === undefined || String(value) === source ? value : JSON.rawJSON(source)
   })
 }
 
@@ -92,15 +101,6 @@ function countKeys (parsed: unknown): number {
     }
   }
   return keys
-}
-
-/** Whether the double means the same number as its text: doubles keep 15 significant digits (IEEE 754). */
-function isExact (value: number, source: string): boolean {
-  if (Number.isSafeInteger(value) && String(value) === source) return true
-  const [mantissa = ''] = source.split(/[eE]/)
-  const digits = mantissa.replace(/\D/g, '').replace(/^0+/, '')
-  if (!Number.isFinite(value) || (value === 0 && digits !== '')) return false
-  return digits.length <= 15 && Math.abs(value) >= 1e-300
 }
 
 /** The decimal text of a JSON number as it was sent, or undefined for any other JSON value. */

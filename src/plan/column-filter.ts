@@ -1,6 +1,6 @@
 /** What a filter says of one column: a plain value, a list, or an object of operators (operators.ts). */
 import type { Column } from '../catalog/catalog.ts'
-import { invalidBody } from '../errors.ts'
+import { invalidBody, invalidValue, type ServiceError } from '../errors.ts'
 import type { Comparison } from '../types/column-type.ts'
 import { at, type Path } from './columns.ts'
 import { combine, type FilterScope } from './filter-scope.ts'
@@ -33,10 +33,17 @@ function hasOperators (column: Column, value: Record<string, unknown>): boolean 
   return column.type.structured ? keys.length > 0 && keys.every(isOperator) : keys.some(isOperator)
 }
 
+/** For a JSON column the object may have been meant as a value. */
+function unknownOperator (name: string, { column, path }: Use): ServiceError {
+  const known = `"${name}" is no operator; there are ${[...operators.keys()].join(', ')}`
+  if (column.type.holdsJson !== true) return at(path, invalidBody(known))
+  return at(path, invalidValue(column.name, `${known}; send an object whose keys all begin with $ as {"$eq": …}`))
+}
+
 function planOperator (name: string, use: Use): Condition {
   const { column, scope, path } = use
   const operator = operators.get(name)
-  if (operator === undefined) throw at(path, invalidBody(`"${name}" is no operator; there are ${[...operators.keys()].join(', ')}`))
+  if (operator === undefined) throw unknownOperator(name, use)
   if (++scope.conditions > scope.limits.conditions) throw at(path, invalidBody(`"filters" have more than ${scope.limits.conditions} conditions`))
   const asksForNull = use.value === null && operator.takesNull === true
   if (!asksForNull && LEVELS.indexOf(column.type.comparison) < LEVELS.indexOf(operator.needs)) {

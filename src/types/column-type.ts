@@ -46,6 +46,8 @@ export interface ColumnType {
   readonly writable: boolean
   /** Where a JSON array or object is one value of this type, a filter takes it as that and not as `$in` or operators. */
   readonly structured: boolean
+  /** Set where every JSON value is a value of the type. An object that looks like operators or a form is then sent under `$eq`. */
+  readonly holdsJson?: true
   /** What JSON null means in a column that does not take SQL NULL (a JSON column has a null of its own). */
   readonly ownNull?: Value
   /** JSON value -> pattern of LIKE, where that takes less than any text. @throws ValueRefused */

@@ -25,6 +25,7 @@ export function jsonType ({ checkNumber = () => {}, ...sql }: JsonOptions): Colu
     byteForm: 'plain',
     comparison: 'equality',
     structured: true,
+    holdsJson: true,
     ownNull: 'null',
     ...sql
   })

@@ -52,7 +52,8 @@ const times = (scale: number, hours: number): JsonTexts => fc.tuple(fc.constantF
 const documents: JsonTexts = fc.oneof(
   fc.jsonValue({ maxDepth: 4 }).filter((value) => value !== null && JSON.stringify(value).isWellFormed() && !/\\ud[89a-f]/i.test(JSON.stringify(value))).map(json),
   fc.bigInt({ min: -(1n << 63n), max: (1n << 64n) - 1n }).map((number) => `{"big":${number},"list":[${number},null,{"none":null}]}`),
-  fc.constantFrom('{}', '[]', '""', '0', 'false', '{"":[]}', '{"__proto__":{"constructor":1}}', '[1.5,-1e-7]', '-1.797693134862313e+308', '1e+21')
+  fc.tuple(fc.integer({ min: -99, max: 99 }), fc.constantFrom('.0', '.50', '.25', 'e2', 'E2', 'e+2', '.0e-3', '.000')).map(([whole, rest]) => `{"lat":${whole}${rest},"list":[${whole}${rest},-0,0.0]}`),
+  fc.constantFrom('{}', '[]', '""', '0', 'false', '{"":[]}', '{"__proto__":{"constructor":1}}', '[1.5,-1e-7]', '-1.797693134862313e+308', '1e+21', '52.0', '[52.0]', '{"$x":1}', '{"$eq":{"$x":[]}}')
 )
 
 const ordinate = fc.oneof(fc.double({ min: -1e6, max: 1e6, noNaN: true }), fc.integer({ min: -90, max: 90 }))

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { engines } from '../servers/engines.ts'
 import { onEachEngine, type EngineName, type Service } from '../support/service.ts'
+import { quoted } from '../support/quoted.ts'
 import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-columns.ts'
 
 const ROWS = 220
@@ -22,19 +23,13 @@ function storedBytes (engine: EngineName, { bytes }: TypedColumn, name: string):
   return bytes === undefined ? `hex(${name})` : bytes(name)
 }
 
-/** An object whose keys all look like operators is one of operators (the contract, section 5): `$eq` says that it is a value. */
-function asFilter (value: unknown): unknown {
-  const keys = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : []
-  return keys.length > 0 && keys.every((key) => key.startsWith('$')) ? { $eq: value } : value
-}
-
 async function hold (t: Test, service: Service, columns: readonly TypedColumn[]): Promise<void> {
   const { post, sql, engine } = service
   const names = columns.map((_column, index) => `c${index}`)
   const samples = columns.map(({ values }, index) => fc.sample(fc.option(values, { freq: 20, nil: 'null' }), { numRuns: ROWS, seed: seed + index }))
 
   for (let row = 0; row < ROWS; row++) {
-    const data = names.map((name, index) => `"${name}":${samples[index]?.[row]}`)
+    const data = names.map((name, index) => `"${name}":${JSON.stringify(quoted(parse(samples[index]?.[row] as string)))}`)
     const { status, text } = await post('one', `{"verb":"insert","data":{"id":${row + 1},${data.join(',')}}}`)
     if (status !== 200) { t.fail(`insert refused: ${text}`, { data, seed }); return }
   }
@@ -43,7 +38,7 @@ async function hold (t: Test, service: Service, columns: readonly TypedColumn[])
   t.equal(rows.length, ROWS)
 
   for (const row of rows) {
-    const again = await post('two', JSON.stringify({ verb: 'insert', data: row }))
+    const again = await post('two', JSON.stringify({ verb: 'insert', data: Object.fromEntries(Object.entries(row).map(([name, value]) => [name, quoted(value)])) }))
     if (again.status !== 200) { t.fail(`what was selected is not accepted by data: ${again.text}`, { row: JSON.stringify(row), seed }); return }
   }
   const list = names.map((name, index) => `${storedBytes(engine, columns[index] as TypedColumn, name)} as ${name}`).join(', ')
@@ -53,7 +48,7 @@ async function hold (t: Test, service: Service, columns: readonly TypedColumn[])
   for (const [index, name] of names.entries()) {
     const lost = []
     for (const row of rows) {
-      const found = await post('one', JSON.stringify({ verb: 'select', columns: ['id'], filters: { id: row.id, [name]: asFilter(row[name]) } }))
+      const found = await post('one', JSON.stringify({ verb: 'select', columns: ['id'], filters: { id: row.id, [name]: quoted(row[name]) } }))
       if (found.json.data.count !== 1) lost.push({ filter: JSON.stringify(row[name]), answer: found.text })
     }
     t.same(lost, [], `a filter made of a selected ${columns[index]?.declaration} finds its row (seed ${seed})`)
