@@ -56,6 +56,7 @@ export const notNullViolation = define('NOT_NULL_VIOLATION', 422, 'A column that
 export const checkViolation = define('CHECK_VIOLATION', 422, 'A check of the table refused the row')
 export const valueOutOfRange = define('VALUE_OUT_OF_RANGE', 422, 'The database refused a value as not fitting its column')
 export const resultTooLarge = define<[bytes: number]>('RESULT_TOO_LARGE', 422, 'The answer would be larger than %d bytes: ask for fewer rows or columns')
+export const unreadableValue = define<[column: string, reason: string]>('UNREADABLE_VALUE', 422, 'A row cannot be read: column "%s" %s')
 export const rateLimited = define('RATE_LIMITED', 429, 'Too many requests: try again later')
 export const headersTooLarge = define('HEADERS_TOO_LARGE', 431, 'The path and the headers are larger than the limit')
 export const internal = define('INTERNAL', 500, 'Something went wrong here; the request id finds it in the log')

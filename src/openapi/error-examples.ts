@@ -32,6 +32,7 @@ const examples: readonly ServiceError[] = [
   errors.checkViolation(),
   errors.valueOutOfRange(),
   errors.resultTooLarge(67_108_864),
+  errors.unreadableValue('place', 'holds bytes that are not a geometry'),
   errors.rateLimited(),
   errors.headersTooLarge(),
   errors.internal(),

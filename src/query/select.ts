@@ -1,3 +1,4 @@
+import type { Column, Table } from '../catalog/catalog.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 import { builderFor, type Engine, type Query } from './builder.ts'
 import { compileCondition, wrap } from './conditions.ts'
@@ -16,4 +17,12 @@ export function compileSelect (plan: SelectPlan, engine: Engine): Query {
   if (plan.condition.kind !== 'constant' || !plan.condition.value) query = query.where(compileCondition(plan.condition, builder))
   for (const { column, direction } of plan.order) query = query.orderBy(`t.${builder.token(column)}`, direction)
   return builder.toQuery(query.limit(plan.limit))
+}
+
+/** Shows what columns are at present, and no rows. */
+export function compileDefinitions (table: Table, columns: readonly Column[]): Query {
+  const builder = builderFor('mysql', table)
+  let query = builder.db.selectFrom('t')
+  for (const [index, column] of columns.entries()) query = query.select(({ ref }) => ref(builder.token(column)).as(`v${index}`))
+  return builder.toQuery(query.limit(0))
 }

@@ -3,7 +3,9 @@
  * where the bytes go stays in local variables, and room is made once for a row.
  */
 import type { Column } from '../catalog/catalog.ts'
-import type { ByteForm } from '../types/column-type.ts'
+import { unreadableValue } from '../errors.ts'
+import { ValueUnreadable, type ByteForm, type DriverValue } from '../types/column-type.ts'
+import { isJson } from '../types/json-text.ts'
 import type { Output } from './output.ts'
 
 /** How one column is written. */
@@ -44,7 +46,7 @@ export function createRowLayout (columns: readonly Column[]): RowLayout {
   return { cells, overhead: cells.reduce((sum, { key }) => sum + key.length + NULL.length, 2) }
 }
 
-/** Writes the row that stands in `bytes` from `offset` to `end`. */
+/** Writes the row that stands in `bytes` from `offset` to `end`. @throws UNREADABLE_VALUE */
 export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes: Buffer, offset: number, end: number): void {
   output.reserve(overhead + end - offset)
   let target = output.bytes
@@ -64,24 +66,34 @@ export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes:
     }
     const start = at
     at += length
-    if (form === undefined || (form === 'escaped' && (length > LONG || needsEscape(bytes, start, at)))) {
+    if (form === undefined || (form === 'escaped' ? length > LONG || needsEscape(bytes, start, at) : form === 'json' && !isJson(bytes, start, at))) {
       output.length = to
-      output.text(form === undefined ? column.type.write(bytes.subarray(start, at)) : JSON.stringify(bytes.toString('utf8', start, at)))
+      output.text(form === undefined ? writeValue(column, bytes.subarray(start, at)) : JSON.stringify(bytes.toString('utf8', start, at)))
       output.reserve(overhead + end - at)
       target = output.bytes
       to = output.length
       continue
     }
-    if (form !== 'plain') target[to++] = QUOTE
+    const isQuoted = form !== 'plain' && form !== 'json'
+    if (isQuoted) target[to++] = QUOTE
     if (length > LONG) to += bytes.copy(target, to, start, at)
     else for (let each = start; each < at; each++) target[to++] = bytes[each] as number
-    if (form === 'plain') continue
+    if (!isQuoted) continue
     if (form === 'moment' || form === 'instant') target[to - length + BETWEEN_DAY_AND_TIME] = T
     if (form === 'instant') target[to++] = Z
     target[to++] = QUOTE
   }
   target[to++] = CLOSE
   output.length = to
+}
+
+/** A value by its type's own way. @throws UNREADABLE_VALUE */
+export function writeValue ({ name, type }: Column, value: DriverValue): string {
+  try {
+    return type.write(value)
+  } catch (error) {
+    throw error instanceof ValueUnreadable ? unreadableValue(name, error.message) : error
+  }
 }
 
 function needsEscape (bytes: Buffer, start: number, end: number): boolean {

@@ -2,7 +2,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import { obtain } from '../obtain.ts'
 import type { DriverValue } from '../types/column-type.ts'
-import { createRowLayout, writeRow, type RowLayout } from './cells.ts'
+import { createRowLayout, writeRow, writeValue, type RowLayout } from './cells.ts'
 import { Output } from './output.ts'
 
 const HEAD = '{"success":true,"data":{"rows":['
@@ -12,7 +12,7 @@ const SHORT_ANSWER = 65_536
 
 export class RowWriter {
   readonly #output = new Output()
-  readonly #layout: RowLayout
+  #layout: RowLayout
   readonly #limit: number
   count = 0
 
@@ -23,23 +23,28 @@ export class RowWriter {
     this.#output.text(HEAD)
   }
 
+  /** To be called before the first row where the columns turn out to be others. */
+  useColumns (columns: readonly Column[]): void {
+    this.#layout = layoutOf(columns)
+  }
+
   /** Whether the answer has become larger than it may. Checked after each row. */
   get isTooLarge (): boolean {
     return this.#output.length > this.#limit
   }
 
-  /** A row of MySQL's text protocol, which stands in `bytes` from `offset` to `end`. */
+  /** A row of MySQL's text protocol, which stands in `bytes` from `offset` to `end`. @throws UNREADABLE_VALUE */
   textRow (bytes: Buffer, offset: number, end: number): void {
     this.#begin()
     writeRow(this.#output, this.#layout, bytes, offset, end)
   }
 
-  /** A row of values as a driver gives them. */
+  /** A row of values as a driver gives them. @throws UNREADABLE_VALUE */
   row (values: ReadonlyArray<DriverValue | null>): void {
     this.#begin()
     const cells = this.#layout.cells.map(({ keyText, column }, index) => {
       const value = values[index] as DriverValue | null
-      return keyText + (value === null ? 'null' : column.type.write(value))
+      return keyText + (value === null ? 'null' : writeValue(column, value))
     })
     this.#output.text(cells.join('') + '}')
   }

@@ -25,9 +25,9 @@ export type Comparison = 'none' | 'equality' | 'order' | 'text'
 /**
  * How the bytes of MySQL's text protocol become the JSON text that `write` gives, without making a string: as they are
  * (`plain`), in quotes (`quoted`), in quotes with what JSON must escape (`escaped`), in quotes with a `T` between day and time
- * (`moment`), and with a `Z` besides (`instant`).
+ * (`moment`), and with a `Z` besides (`instant`); as they are where they are JSON, else `escaped` (`json`).
  */
-export type ByteForm = 'plain' | 'quoted' | 'escaped' | 'moment' | 'instant'
+export type ByteForm = 'plain' | 'quoted' | 'escaped' | 'moment' | 'instant' | 'json'
 
 /** How one SQL type is described, read, written, stored and compared. */
 export interface ColumnType {
@@ -35,7 +35,7 @@ export interface ColumnType {
   readonly schema: TSchema
   /** JSON value (never null) -> parameter. @throws ValueRefused */
   readonly read: (value: unknown) => Value
-  /** Value from the driver (never null) -> JSON text. */
+  /** Value from the driver (never null) -> JSON text. @throws ValueUnreadable */
   readonly write: (value: DriverValue) => string
   /** The short way to what `write` gives, where there is one. */
   readonly byteForm?: ByteForm | undefined
@@ -58,6 +58,10 @@ export interface ColumnType {
   readonly wholeNumbers?: { readonly min: bigint, readonly max: bigint }
   /** SQL around the column in the list of what is selected. */
   readonly selected?: Wrapping
+  /** Classes of values (wire.ts) that a server may send for the column as it is; any if left out. */
+  readonly sentAs?: ReadonlySet<string> | undefined
+  /** The same for what `selected` makes of it. */
+  readonly selectedAs?: ReadonlySet<string> | undefined
   /** SQL around the parameter in insert and update. */
   readonly stored?: Wrapping
   /** SQL around the parameter in a condition. */
@@ -71,6 +75,14 @@ export class ValueRefused extends Error {
   constructor (message: string) {
     super(message)
     this.name = 'ValueRefused'
+  }
+}
+
+/** Stored bytes that are no value of their column's type. The message is for a person and continues 'Column "x" ': it never has the value. */
+export class ValueUnreadable extends Error {
+  constructor (message: string) {
+    super(message)
+    this.name = 'ValueUnreadable'
   }
 }
 

@@ -45,9 +45,12 @@ export function floatType (unsigned: boolean): ColumnType {
     },
     write: (value) => shortestFloat(Number(textOf(value))),
     order: byValue,
-    selected: ['cast(', ' as double)']
+    selected: ['cast(', ' as double)'],
+    selectedAs: DOUBLE
   })
 }
+
+const DOUBLE: ReadonlySet<string> = new Set(['double'])
 
 const byValue = (a: Value, b: Value): number => Number(a) - Number(b)
 
@@ -56,11 +59,11 @@ function signed (number: number, unsigned: boolean): number {
   return number
 }
 
-/** The shortest decimal text that rounds to the given 32-bit float (at most 9 digits, IEEE 754). */
+/** The shortest decimal text that rounds to the given 32-bit float (at most 9 digits, IEEE 754); a number that is none is written in full. */
 export function shortestFloat (float: number): string {
   if (float === 0) return jsonNumber(float)
   const candidates = [6, 7, 8, 9].map((digits) => Number(float.toPrecision(digits)))
-  return jsonNumber(candidates.find((number) => Math.fround(number) === float) as number)
+  return jsonNumber(candidates.find((number) => Math.fround(number) === float) ?? float)
 }
 
 export function jsonNumber (number: number): string {

@@ -48,6 +48,8 @@ export function geometryType ({ only, srid: own }: GeometryBounds): ColumnType {
       return writeGeometry(geometry, srid)
     },
     write: (value) => {
+      // ALTER TABLE fills a new NOT NULL column with values of no bytes, which no statement can write
+      if ((value as Buffer).length === 0) return 'null'
       const { srid, members } = readGeometry(value as Buffer)
       const crs = srid === usual ? '' : `,"crs":{"type":"name","properties":{"name":"EPSG:${srid}"}}`
       return `{${members}${crs}}`

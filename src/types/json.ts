@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox'
-import { createType, textOf, ValueRefused, type ColumnType, type Wrapping } from './column-type.ts'
+import { createType, textOf, ValueRefused, type ColumnType, type DriverValue, type Wrapping } from './column-type.ts'
 import { parseDigits } from './decimal.ts'
 import { integerBounds } from './integer.ts'
+import { isJson } from './json-text.ts'
 
 /** How deep MySQL lets JSON nest (manual, "The JSON Data Type"). */
 const MAX_DEPTH = 100
@@ -11,24 +12,32 @@ interface JsonOptions {
   comparedColumn?: Wrapping
   /** Refuses the text of a number that the engine would not keep as it is; none does that if left out. */
   checkNumber?: (text: string) => void
+  /** Whether the engine lets nothing but JSON into such a column. */
+  alwaysJson?: boolean
 }
 
 /** JSON: the value itself going out, any JSON value coming in. How it is compared depends on the engine. */
-export function jsonType ({ checkNumber = () => {}, ...sql }: JsonOptions): ColumnType {
+export function jsonType ({ checkNumber = () => {}, alwaysJson = false, ...sql }: JsonOptions): ColumnType {
   return createType({
     schema: Type.Unknown({ title: 'Json', description: 'Any JSON value.', examples: [{ key: 'value' }] }),
     read: (value) => {
       check(value, 0, checkNumber)
       return JSON.stringify(value)
     },
-    write: textOf,
-    byteForm: 'plain',
+    write: alwaysJson ? textOf : writeChecked,
+    byteForm: alwaysJson ? 'plain' : 'json',
     comparison: 'equality',
     structured: true,
     holdsJson: true,
     ownNull: 'null',
     ...sql
   })
+}
+
+/** What is JSON as it is; anything else as the string that it is. */
+function writeChecked (value: DriverValue): string {
+  const text = textOf(value)
+  return isJson(value as Buffer) ? text : JSON.stringify(text)
 }
 
 /** @throws ValueRefused where the database could not keep the value as it is */

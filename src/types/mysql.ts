@@ -3,7 +3,7 @@
  */
 import { isIPv4, isIPv6 } from 'node:net'
 import { binaryType } from './binary.ts'
-import type { ColumnType, Wrapping } from './column-type.ts'
+import { createType, type ColumnType, type Wrapping } from './column-type.ts'
 import { decimalType } from './decimal.ts'
 import type { TypeFacts } from './facts.ts'
 import { doubleType, floatType } from './float.ts'
@@ -13,6 +13,7 @@ import { jsonType, requireMysqlNumber } from './json.ts'
 import { parseMembers } from './members.ts'
 import { datetimeType, dateType, timestampType, timeType } from './temporal.ts'
 import { vectorType } from './vector.ts'
+import { wireClassesOf } from './wire.ts'
 import { enumType, formType, setType, textType, unknownType } from './text.ts'
 
 const UUID_TEXT = /^([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/i
@@ -38,7 +39,7 @@ const precision = (facts: TypeFacts) => ({ scale: facts.scale ?? 0, padded: true
 const geometry = (only: string | null) => ({ srid }: TypeFacts): ColumnType => geometryType({ only, srid })
 const isUtf8 = ({ charset }: TypeFacts): boolean => charset?.startsWith('utf8') ?? false
 
-const MYSQL_JSON = jsonType({ compared: ['cast(', ' as json)'], checkNumber: requireMysqlNumber })
+const MYSQL_JSON = jsonType({ compared: ['cast(', ' as json)'], checkNumber: requireMysqlNumber, alwaysJson: true })
 /**
  * MariaDB keeps JSON as text; two texts mean the same value where their normal forms are equal. The space behind keeps
  * JSON_NORMALIZE (seen with 10.11) from reading on beyond a value that ends in the digits of an exponent.
@@ -93,6 +94,8 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
 
 /** The column type for what introspection found; types that are not known are shown as text and not written. */
 export function mysqlType (facts: TypeFacts): ColumnType {
-  if (facts.json && facts.name === 'longtext') return MARIADB_JSON
-  return factories.get(facts.name)?.(facts) ?? unknownType(facts.declaration)
+  const sentAs = wireClassesOf(facts)
+  if (facts.json && facts.name === 'longtext') return createType({ ...MARIADB_JSON, sentAs })
+  const type = factories.get(facts.name)?.(facts) ?? unknownType(facts.declaration)
+  return createType({ ...type, sentAs })
 }

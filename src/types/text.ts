@@ -101,7 +101,7 @@ export function formType ({ name, format, title, example, isValid, normal = (tex
       return normal(value)
     },
     write: (value) => JSON.stringify(textOf(value)),
-    byteForm: 'quoted'
+    byteForm: 'escaped'
   })
 }
 

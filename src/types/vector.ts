@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { numberText } from '../exact-json.ts'
-import { createType, expected, ValueRefused, type ColumnType } from './column-type.ts'
+import { createType, expected, ValueRefused, ValueUnreadable, type ColumnType } from './column-type.ts'
 import { shortestFloat } from './float.ts'
 
 const FLOAT_BYTES = 4
@@ -19,13 +19,21 @@ export function vectorType (bytes: number): ColumnType {
     },
     write: (value) => {
       const packed = value as Buffer
-      const entries = Array.from({ length: packed.length / FLOAT_BYTES }, (_, index) => shortestFloat(packed.readFloatLE(index * FLOAT_BYTES)))
+      // ALTER TABLE fills a new NOT NULL column with values of no bytes, which no statement can write
+      if (packed.length === 0) return 'null'
+      if (packed.length % FLOAT_BYTES !== 0) throw new ValueUnreadable('holds bytes that are not a vector')
+      const entries = Array.from({ length: packed.length / FLOAT_BYTES }, (_, index) => writeEntry(packed.readFloatLE(index * FLOAT_BYTES)))
       return `[${entries.join(',')}]`
     },
     comparison: 'equality',
     structured: true,
     comparedColumn: ['cast(', ' as binary)']
   })
+}
+
+function writeEntry (entry: number): string {
+  if (!Number.isFinite(entry)) throw new ValueUnreadable('holds a vector with an entry that is not a number')
+  return shortestFloat(entry)
 }
 
 function readEntry (entry: unknown): number {

@@ -3,10 +3,10 @@
  * and written here and not by ST_AsGeoJSON: that one rounds nothing either, but loses the SRID and cannot be undone to the bit.
  */
 import { numberText } from '../exact-json.ts'
-import { ValueRefused } from './column-type.ts'
+import { ValueRefused, ValueUnreadable } from './column-type.ts'
 import { jsonNumber } from './float.ts'
 
-/** A place in bytes that are being read. */
+/** A place in bytes that are being read. They may be anything: each step looks whether it can be taken. */
 interface Cursor { readonly bytes: Buffer, at: number }
 
 /** One part of a geometry, both ways: bytes -> JSON text, and parsed JSON -> bytes. */
@@ -16,8 +16,11 @@ interface Codec {
 }
 
 const LITTLE_ENDIAN = 1
-/** Geometry collections in geometry collections, at most. */
+/** Geometry collections in geometry collections, at most: in what is written, and in what others have written. */
 const MAX_DEPTH = 32
+const MAX_READ_DEPTH = 200
+/** Nothing that is counted in a geometry takes less. */
+const LEAST_ITEM = 4
 
 const position: Codec = {
   read: (cursor) => `[${double(cursor)},${double(cursor)}]`,
@@ -30,7 +33,7 @@ const position: Codec = {
 }
 
 const list = (item: Codec): Codec => ({
-  read: (cursor) => `[${Array.from({ length: uint32(cursor) }, () => item.read(cursor)).join(',')}]`,
+  read: (cursor) => `[${Array.from({ length: count(cursor) }, () => item.read(cursor)).join(',')}]`,
   write: (value) => {
     if (!Array.isArray(value)) throw new ValueRefused('has coordinates that are nested too little')
     return [uint32Bytes(value.length), ...value.flatMap(item.write)]
@@ -40,7 +43,7 @@ const list = (item: Codec): Codec => ({
 /** A part that has a header of its own although its type is known: what the Multi geometries are made of. */
 const member = (code: number, item: Codec): Codec => ({
   read: (cursor) => {
-    cursor.at += 5
+    if (readHeader(cursor) !== code) throw unreadable()
     return item.read(cursor)
   },
   write: (value) => [header(code), ...item.write(value)]
@@ -66,16 +69,21 @@ const byType = new Map(shapes.map((shape) => [shape.type, shape]))
 /** The types of GeoJSON geometries. */
 export const GEOMETRY_TYPES: readonly string[] = [...byType.keys(), COLLECTION.type]
 
-/** Stored bytes -> the SRID and GeoJSON's members as JSON text, without the braces. */
+/** Stored bytes -> the SRID and GeoJSON's members as JSON text, without the braces. @throws ValueUnreadable */
 export function readGeometry (bytes: Buffer): { srid: number, members: string } {
-  return { srid: bytes.readUInt32LE(0), members: readMembers({ bytes, at: 4 }) }
+  const cursor = { bytes, at: 0 }
+  const srid = uint32(cursor)
+  const members = readMembers(cursor, 0)
+  if (cursor.at !== bytes.length) throw unreadable()
+  return { srid, members }
 }
 
-function readMembers (cursor: Cursor): string {
-  cursor.at += 1
-  const shape = byCode.get(uint32(cursor))
+function readMembers (cursor: Cursor, depth: number): string {
+  const code = readHeader(cursor)
+  const shape = byCode.get(code)
   if (shape !== undefined) return `"type":"${shape.type}","coordinates":${shape.coordinates.read(cursor)}`
-  const geometries = Array.from({ length: uint32(cursor) }, () => `{${readMembers(cursor)}}`)
+  if (code !== COLLECTION.code || depth > MAX_READ_DEPTH) throw unreadable()
+  const geometries = Array.from({ length: count(cursor) }, () => `{${readMembers(cursor, depth + 1)}}`)
   return `"type":"${COLLECTION.type}","geometries":[${geometries.join(',')}]`
 }
 
@@ -105,14 +113,37 @@ function uint32Bytes (number: number): Buffer {
   return bytes
 }
 
+const unreadable = (): ValueUnreadable => new ValueUnreadable('holds bytes that are not a geometry')
+
+/** Takes so many bytes and gives the place of the first one. */
+function take (cursor: Cursor, length: number): number {
+  const { at } = cursor
+  if (cursor.bytes.length - at < length) throw unreadable()
+  cursor.at += length
+  return at
+}
+
+/** Takes the order of the bytes, which the servers make little-endian, and gives the code of the type. */
+function readHeader (cursor: Cursor): number {
+  if (cursor.bytes[take(cursor, 1)] !== LITTLE_ENDIAN) throw unreadable()
+  return uint32(cursor)
+}
+
 function uint32 (cursor: Cursor): number {
-  cursor.at += 4
-  return cursor.bytes.readUInt32LE(cursor.at - 4)
+  return cursor.bytes.readUInt32LE(take(cursor, 4))
+}
+
+/** A number of items, of which no more can follow than there are bytes for. */
+function count (cursor: Cursor): number {
+  const items = uint32(cursor)
+  if (items > (cursor.bytes.length - cursor.at) / LEAST_ITEM) throw unreadable()
+  return items
 }
 
 function double (cursor: Cursor): string {
-  cursor.at += 8
-  return jsonNumber(cursor.bytes.readDoubleLE(cursor.at - 8))
+  const number = cursor.bytes.readDoubleLE(take(cursor, 8))
+  if (!Number.isFinite(number)) throw new ValueUnreadable('holds a geometry with an ordinate that is not a number')
+  return jsonNumber(number)
 }
 
 function finite (ordinate: unknown): number {

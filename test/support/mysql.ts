@@ -54,6 +54,7 @@ export function sendStatement (connection: Connection, sql: string, writer: RowW
     writer,
     listener: {
       stop: () => { tooLarge++ },
+      fail: reject,
       done: (error) => error === null ? resolve({ answer: Buffer.from(writer.finish()), tooLarge, writer }) : reject(error)
     }
   }))

@@ -4,6 +4,7 @@ import { findAccountRisks } from './account-risks.ts'
 import { attempt } from './attempts.ts'
 import { toConnectError, type MysqlError } from './errors.ts'
 import { createDeadlines } from './deadlines.ts'
+import { createDifferences } from './definitions.ts'
 import type { ExecutionOptions, Stoppable } from './execute.ts'
 import { introspectMysql, type Ask } from './introspect.ts'
 import type { MysqlAddress } from './options.ts'
@@ -36,10 +37,15 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
     chosen(connection, command)
   }
   const all = [primary, ...copies]
-  const options: ExecutionOptions = { deadlines: createDeadlines<Stoppable>(statementTimeout, { onDue: ({ thing }) => thing.stop(), onLook: (execution) => execution.look() }), resultLimit, send }
+  const options: ExecutionOptions = { deadlines: createDeadlines<Stoppable>(statementTimeout, { onDue: ({ thing }) => thing.stop(), onLook: (execution) => execution.look() }), resultLimit, send, known: new WeakMap(), differences: createDifferences() }
   return {
     engine: 'mysql',
-    introspect: () => withSession(primary, statementTimeout, introspectMysql),
+    async introspect () {
+      const since = performance.now()
+      const tables = await withSession(primary, statementTimeout, introspectMysql)
+      options.differences.review(tables, since)
+      return tables
+    },
     privileges: () => withSession(primary, statementTimeout, async (asked) => (await asked('show grants')).map(([grant]) => withoutSecrets(grant as string))),
     findRisks: (configured) => withSession(primary, statementTimeout, (asked) => findAccountRisks(asked, address, configured)),
     execute (query, plan, client) {

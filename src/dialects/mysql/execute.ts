@@ -4,13 +4,15 @@ import type { Plan } from '../../plan/plan.ts'
 import type { Query } from '../../query/builder.ts'
 import { RowWriter } from '../../response/row-writer.ts'
 import type { Client, Result } from '../dialect.ts'
+import { confirm, expectationsOf, isConfirmed, type Confirmation, type Expectations, type KnownStatements } from './confirmation.ts'
 import type { Deadlines } from './deadlines.ts'
+import type { Differences } from './definitions.ts'
 import type { Place } from './fifo.ts'
 import type { MysqlError } from './errors.ts'
 import { Interruption, toInterruption } from './interruption.ts'
 import { writeStatement } from './literal.ts'
 import type { MysqlPool } from './pool.ts'
-import type { SendCommand } from './row-command.ts'
+import type { CommandDone, SendCommand } from './row-command.ts'
 import type { Session } from './session.ts'
 import { stopStatement, type Stop } from './stop.ts'
 
@@ -20,6 +22,9 @@ export interface ExecutionOptions {
   /** Bytes that the answer may have. */
   readonly resultLimit: number
   readonly send: SendCommand
+  /** What is known of the statements that are kept. */
+  readonly known: KnownStatements
+  readonly differences: Differences
 }
 
 /** A statement that runs. */
@@ -53,21 +58,50 @@ export function executeOn (run: Run): void {
 /** One run of a statement. Few objects, and no promise of its own: there is one of these for each request. */
 class Execution implements Stoppable {
   readonly #run: Run
+  readonly #expectations: Expectations
   readonly #writer: RowWriter | undefined
+  /** What is being asked before the statement itself. */
+  #confirmation: Confirmation | undefined
+  /** Why the result cannot be read. */
+  #failure: unknown
   #place: Place<Stoppable> | undefined
   #stop: Stop | undefined
   #ended = false
 
   constructor (run: Run) {
-    const { statement: { plan }, options: { resultLimit } } = run
+    const { statement: { query, plan }, options: { resultLimit, known, differences } } = run
     this.#run = run
-    this.#writer = plan.verb === 'select' ? new RowWriter(plan.columns, resultLimit) : undefined
+    this.#expectations = expectationsOf(known, query, plan, differences)
+    const { definitions } = this.#expectations
+    this.#writer = definitions === undefined ? undefined : new RowWriter(definitions.columns, resultLimit)
   }
 
   start (): void {
-    const { session, statement: { query }, options: { deadlines, send } } = this.#run
-    this.#place = deadlines.push(this)
-    send(session.connection, { sql: writeStatement(query), writer: this.#writer, listener: this })
+    const { confirmation } = this.#expectations
+    this.#place = this.#run.options.deadlines.push(this)
+    if (confirmation === undefined || isConfirmed(confirmation)) this.#send()
+    else this.#confirm(confirmation)
+  }
+
+  #send (): void {
+    const { session, statement: { query }, options: { send } } = this.#run
+    send(session.connection, { sql: writeStatement(query), writer: this.#writer, definitions: this.#expectations.definitions, listener: this })
+  }
+
+  /** Asks whether columns are still what they were, and runs the statement where they are. */
+  #confirm (confirmation: Confirmation): void {
+    const { session, options: { send } } = this.#run
+    const { query, definitions } = confirmation
+    const since = performance.now()
+    this.#confirmation = confirmation
+    const done: CommandDone = (error) => {
+      if (this.#ended || error !== null || this.#failure !== undefined || this.#stop !== undefined) return this.done(error ?? STOPPED)
+      confirm(confirmation, since)
+      this.#confirmation = undefined
+      session.memory.free()
+      this.#send()
+    }
+    send(session.connection, { sql: writeStatement(query), writer: undefined, definitions, listener: { stop () {}, fail: (reason) => this.fail(reason), done } })
   }
 
   /** Ends the statement, if it runs still. */
@@ -77,6 +111,10 @@ class Execution implements Stoppable {
 
   look (): void {
     if (this.#run.statement.client?.destroyed === true) this.stop()
+  }
+
+  fail (reason: unknown): void {
+    this.#failure = reason
   }
 
   done (error: QueryError | Error | null, header?: ResultSetHeader): void {
@@ -100,14 +138,24 @@ class Execution implements Stoppable {
     pool.release(session)
   }
 
+  /** What was under way: a write whose confirmation failed has changed nothing. */
+  #asked (): Run {
+    const { plan } = this.#confirmation ?? {}
+    return plan === undefined ? this.#run : { ...this.#run, statement: { ...this.#run.statement, plan } }
+  }
+
   /** @throws ServiceError, or SchemaMoved, where the statement must not be sent again */
   #outcome (error: MysqlError | null, header: ResultSetHeader | undefined): Result | Interruption {
     if (this.#writer?.isTooLarge === true) throw resultTooLarge(this.#run.options.resultLimit)
-    if (error !== null) return toInterruption(this.#run, error, this.#stop !== undefined)
+    if (this.#failure !== undefined) throw this.#failure
+    if (error !== null) return toInterruption(this.#asked(), error, this.#stop !== undefined)
     if (this.#writer === undefined) return toChange(header as ResultSetHeader)
     return { answer: this.#writer.finish(), returned: this.#writer.count, changed: 0, insertId: undefined }
   }
 }
+
+/** What an error of the server's means for a statement that was stopped before it was sent. */
+const STOPPED: MysqlError = Object.assign(new Error('stopped'), { errno: 1317, sqlState: '70100' })
 
 /** mysql2 reads the new number as signed; what AUTO_INCREMENT gives never is. */
 function toChange ({ affectedRows, insertId }: ResultSetHeader): Result {

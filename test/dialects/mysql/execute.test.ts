@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { parseReplicaUrl } from '../../../src/config/database-url.ts'
 import { createDeadlines } from '../../../src/dialects/mysql/deadlines.ts'
+import { createDifferences } from '../../../src/dialects/mysql/definitions.ts'
 import { executeOn, type Stoppable } from '../../../src/dialects/mysql/execute.ts'
 import type { MysqlPool } from '../../../src/dialects/mysql/pool.ts'
 import { ReadMemory } from '../../../src/dialects/mysql/read-memory.ts'
@@ -24,10 +25,12 @@ t.test('a statement that ends while it is being stopped in vain is answered once
   const outcome = await new Promise((resolve, reject) => executeOn({
     pool,
     session,
-    statement: { query: { sql: 'do 1', pieces: ['do 1'], parameters: [] }, plan: { verb: 'update' } as Plan, client: undefined },
+    statement: { query: { sql: 'do 1', pieces: ['do 1'], parameters: [] }, plan: { verb: 'insert' } as Plan, client: undefined },
     options: {
       deadlines: createDeadlines<Stoppable>(20, { onDue: ({ thing }) => thing.stop() }),
       resultLimit: 1000,
+      known: new WeakMap(),
+      differences: createDifferences(),
       send: (_connection, { listener }) => { setTimeout(() => listener.done(null, { affectedRows: 3, insertId: 0 } as Parameters<typeof listener.done>[1]), 60) }
     },
     onInterruption: async ({ refusal }) => { throw refusal },
