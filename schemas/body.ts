@@ -14,6 +14,14 @@ const Data = Type.Record(Type.String(), Type.Unknown(), {
 export const DEFAULT_LIMIT = 100
 export const MAX_LIMIT = 1000
 
+/** A term of an order as an object: its one key is the column, whatever characters its name has. */
+const OrderTerm = Type.Object({}, {
+  additionalProperties: Type.String({ pattern: '^([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc])$' }),
+  minProperties: 1,
+  maxProperties: 1,
+  description: 'The column and its direction: ASC or DESC.'
+})
+
 /** As many as a table of MySQL can have: looking for repeats in a megabyte of names would take most of a second. */
 const MAX_COLUMNS = 4096
 
@@ -27,8 +35,8 @@ export const SelectBodySchema = Type.Object({
     description: 'Columns to return, in this order; all of them if left out.'
   })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: `Rows to return at most; ${DEFAULT_LIMIT} if left out.` })),
-  orderBy: Type.Optional(Type.String({
-    description: '"<column>", "<column> ASC" or "<column> DESC", several separated by commas.'
+  orderBy: Type.Optional(Type.Union([Type.String(), Type.Array(OrderTerm, { minItems: 1 })], {
+    description: '"<column>", "<column> ASC" or "<column> DESC", several separated by commas; or a list of terms such as {"<column>": "DESC"}, for columns of any name.'
   }))
 }, closed)
 

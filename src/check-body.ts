@@ -2,7 +2,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler, ValueErrorType, type TypeCheck } from '@sinclair/typebox/compiler'
 import { BODIES, MAX_LIMIT } from '../schemas/body.ts'
-import { filtersRequired, invalidBody, invalidJson, limitOutOfRange, withDetails, type ServiceError } from './errors.ts'
+import { filtersRequired, invalidBody, invalidJson, invalidOrderBy, limitOutOfRange, withDetails, type ServiceError } from './errors.ts'
 import { lookOver, parseExactJson, repeatsKey } from './exact-json.ts'
 
 const checks = new Map<unknown, TypeCheck<TSchema>>(Object.entries(BODIES).map(([verb, schema]) => [verb, TypeCompiler.Compile<TSchema>(schema)]))
@@ -13,7 +13,7 @@ const forms = new Map([
   ['data', 'an object of column values'],
   ['columns', 'a list of column names, not empty and without repeats'],
   ['limit', 'a whole number'],
-  ['orderBy', 'a string']
+  ['orderBy', 'a string or a list of objects']
 ])
 
 /** The parsed body, or why there is none. */
@@ -41,7 +41,7 @@ const finite = (number: number): number => Math.max(-Number.MAX_VALUE, Math.min(
 
 /** The first thing wrong with a body, or undefined. */
 export function findMistake (body: unknown): ServiceError | undefined {
-  if (typeof body !== 'object' || body === null || Array.isArray(body) || JSON.isRawJSON(body)) return invalidBody('The body must be a JSON object')
+  if (!isObject(body)) return invalidBody('The body must be a JSON object')
   const { verb } = body as { verb?: unknown }
   const check = checks.get(verb)
   if (check === undefined) return at('/verb', invalidBody('"verb" must be one of select, insert, update, delete'))
@@ -62,8 +62,17 @@ function describe (check: TypeCheck<TSchema>, body: object, verb: string): Servi
   if (!Object.hasOwn(check.Schema().properties, field)) return at(path, invalidBody(`"${field}" is no field that ${verb} uses`))
   if (!Object.hasOwn(body, field)) return at(path, field === 'filters' ? filtersRequired(verb) : invalidBody(`"${field}" is required to ${verb}`))
   if (type === ValueErrorType.IntegerMinimum || type === ValueErrorType.IntegerMaximum) return at(path, limitOutOfRange(MAX_LIMIT))
+  if (field === 'orderBy' && isListOfTerms(body)) return at(path, invalidOrderBy('must have terms of one column each, such as {"<column>": "DESC"}, with the direction ASC or DESC'))
   if (type === ValueErrorType.ObjectMinProperties) return at(path, invalidBody('"data" must not be empty'))
   return at(path, invalidBody(`"${field}" must be ${forms.get(field)}`))
+}
+
+/** A JSON object: a number that is kept as its text is none. */
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
+
+/** Whether `orderBy` has the form of a list of terms, whatever is in them. */
+function isListOfTerms ({ orderBy }: { orderBy?: unknown }): boolean {
+  return Array.isArray(orderBy) && orderBy.every(isObject)
 }
 
 const at = (path: string, error: ServiceError): ServiceError => withDetails(error, { path, message: error.message })

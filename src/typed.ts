@@ -53,7 +53,12 @@ export type Filters<T> = { [K in keyof T]?: ValueOf<T[K]> | null | ReadonlyArray
   $not?: Filters<T>
 }
 
-interface Select<T, C extends Name<T>> { verb: 'select', filters?: Filters<T>, columns?: readonly C[], limit?: number, orderBy?: string }
+type Direction = 'ASC' | 'DESC' | 'asc' | 'desc'
+
+/** A column and its direction, one in each object. */
+export type OrderTerm<T> = { [K in Name<T>]: { readonly [Column in K]: Direction } }[Name<T>]
+
+interface Select<T, C extends Name<T>> { verb: 'select', filters?: Filters<T>, columns?: readonly C[], limit?: number, orderBy?: string | ReadonlyArray<OrderTerm<T>> }
 
 /** Where, what and for whom. */
 interface Request<D extends string, T extends string, B> {

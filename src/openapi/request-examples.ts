@@ -1,7 +1,7 @@
 /** Ready requests for a table, one for each verb, to look at and to send. */
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Verb } from '../grant.ts'
-import type { Schema } from './schema.ts'
+import { membersOf, type Schema } from './schema.ts'
 import { isWritable } from './table-schemas.ts'
 
 /** Columns that a select in an example asks for, at most. */
@@ -53,13 +53,13 @@ function keyOf ({ primaryKey }: Table, columns: readonly Column[]): Column {
   return columns.find(({ name }) => name === primaryKey[0]) ?? columns.find(({ type }) => type.comparison !== 'none') ?? columns[0] as Column
 }
 
-/** Only where the name can stand in `orderBy` whatever else is in it. */
 function orderOf ({ name, type }: Column): object {
-  return /^\w+$/.test(name) && !type.structured && type.comparison !== 'none' ? { orderBy: `${name} DESC` } : {}
+  if (!type.sortable) return {}
+  return { orderBy: /^\w+$/.test(name) ? `${name} DESC` : [{ [name]: 'DESC' }] }
 }
 
 /** Filters for an example that somebody may send unread: of a numbered row they name one that is hardly there. */
 function nothingBy (column: Column): object {
   if (column.type.comparison === 'none') return { [column.name]: null }
-  return { [column.name]: column.type.wholeNumbers === undefined ? exampleOf(column) : 0 }
+  return { [column.name]: membersOf(column.type.schema).some(({ type }) => type === 'integer') ? 0 : exampleOf(column) }
 }

@@ -5,6 +5,7 @@ import type { Comparison, Value } from '../types/column-type.ts'
 import { readString } from '../types/text.ts'
 import { at, readWith, readValue, type Path } from './columns.ts'
 import { combine, type FilterScope } from './filter-scope.ts'
+import { literally, toPattern } from './pattern.ts'
 import type { Condition, Operator } from './plan.ts'
 
 /** One use of an operator: on which column, with what, and where in the body. */
@@ -28,8 +29,8 @@ export const operators: ReadonlyMap<string, FilterOperator> = new Map<string, Fi
   ['$lt', { needs: 'order', plan: (use) => planCompare(use, '<') }],
   ['$lte', { needs: 'order', plan: (use) => planCompare(use, '<=') }],
   ['$between', { needs: 'order', plan: planBetween }],
-  ['$like', { needs: 'text', plan: (use) => planLike(use, readPattern(use), false) }],
-  ['$nlike', { needs: 'text', plan: (use) => planLike(use, readPattern(use), true) }],
+  ['$like', { needs: 'text', plan: (use) => planLike(use, toPattern(readPattern(use)), false) }],
+  ['$nlike', { needs: 'text', plan: (use) => planLike(use, toPattern(readPattern(use)), true) }],
   ['$startsWith', { needs: 'text', plan: (use) => planLike(use, literally(readPattern(use)) + '%', false) }],
   ['$contains', { needs: 'text', plan: (use) => planLike(use, '%' + literally(readPattern(use)) + '%', false) }],
   ['$null', { needs: 'none', plan: planNullOperator }]
@@ -100,9 +101,4 @@ function readList (use: Use): unknown[] {
 
 function readPattern ({ column, value, path }: Use): string {
   return readWith(column.type.readPattern ?? readString, column, value, path)
-}
-
-/** A text as a pattern for LIKE that matches only itself. */
-function literally (text: string): string {
-  return text.replace(/[\\%_]/g, '\\$&')
 }

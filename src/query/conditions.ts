@@ -1,5 +1,6 @@
 import { expressionBuilder, sql, type AliasableExpression, type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool } from 'kysely'
 import type { Column } from '../catalog/catalog.ts'
+import { ESCAPE } from '../plan/pattern.ts'
 import type { Condition } from '../plan/plan.ts'
 import type { Parameter, Value, Wrapping } from '../types/column-type.ts'
 import type { Rows, TableBuilder } from './builder.ts'
@@ -33,7 +34,7 @@ export function compileCondition (condition: Condition, { token }: TableBuilder)
     case 'compare': return eb(left(condition.column), condition.operator, right(condition.column)(condition.parameter))
     case 'in': return eb(left(condition.column), condition.negated ? 'not in' : 'in', bindList(condition.parameters, condition.column.type.compared))
     case 'between': return eb.between(left(condition.column), right(condition.column)(condition.low), right(condition.column)(condition.high))
-    case 'like': return sql`${eb(eb.ref(token(condition.column)), condition.negated ? 'not like' : 'like', bind(condition.pattern))} escape ${sql.lit('\\')}`
+    case 'like': return sql`${eb(eb.ref(token(condition.column)), condition.negated ? 'not like' : 'like', bind(condition.pattern))} escape ${sql.lit(ESCAPE)}`
     case 'null': return eb(eb.ref(token(condition.column)), condition.negated ? 'is not' : 'is', null)
     case 'not': return eb.not(eb.parens(build(condition.condition)))
     case 'constant': return condition.value ? sql`1 = 1` : sql`1 = 0`

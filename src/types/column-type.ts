@@ -42,6 +42,8 @@ export interface ColumnType {
   /** A parameter made by `read` -> the JSON text that a select of it would give. */
   readonly echo: (parameter: Value) => string
   readonly comparison: Comparison
+  /** Whether rows can be put in the order of the column. */
+  readonly sortable: boolean
   /** False for types that are not known well enough to be written. */
   readonly writable: boolean
   /** Where a JSON array or object is one value of this type, a filter takes it as that and not as `$in` or operators. */
@@ -90,11 +92,13 @@ type Required = 'schema' | 'read' | 'write'
 
 /** Fills in what most types share. */
 export function createType (own: Pick<ColumnType, Required> & Partial<ColumnType>): ColumnType {
+  const { comparison = 'order', structured = false } = own
   return Object.freeze({
     echo: (parameter: Value) => own.write(Buffer.isBuffer(parameter) ? parameter : Buffer.from(String(parameter))),
-    comparison: 'order',
+    comparison,
+    sortable: comparison !== 'none' && !structured,
     writable: true,
-    structured: false,
+    structured,
     ...own
   } satisfies ColumnType)
 }

@@ -74,7 +74,8 @@ export function setType (members: readonly string[]): ColumnType {
       return text === '' ? '[]' : JSON.stringify(text.split(','))
     },
     comparison: 'equality',
-    structured: true
+    structured: true,
+    sortable: true // by the number of the value, as the servers keep it: the first member is 1, the second 2, the third 4
   })
 }
 

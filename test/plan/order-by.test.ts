@@ -9,10 +9,11 @@ const table = tableOf({
     mysqlColumn('kind', "enum('a')"),
     mysqlColumn('tags', 'json'),
     mysqlColumn('flags', "set('a')"),
-    mysqlColumn('unknown', 'something')
+    mysqlColumn('unknown', 'something'),
+    mysqlColumn('place', 'point')
   ]
 })
-const terms = (orderBy: string): Array<[string, string]> => planOrder(orderBy, table).map(({ column, direction }) => [column.name, direction])
+const terms = (orderBy: Parameters<typeof planOrder>[0]): Array<[string, string]> => planOrder(orderBy, table).map(({ column, direction }) => [column.name, direction])
 
 t.test('an order is a list of columns with a direction, ascending unless it says otherwise', async (t) => {
   const orders: Array<[orderBy: string, terms: Array<[string, string]>]> = [
@@ -35,6 +36,15 @@ t.test('an order is a list of columns with a direction, ascending unless it says
   for (const [orderBy, expected] of orders) t.same(terms(orderBy), expected, JSON.stringify(orderBy))
 })
 
+t.test('a list of objects says the same, for columns of any name', async (t) => {
+  t.same(terms([{ id: 'DESC' }, { name: 'asc' }]), [['id', 'desc'], ['name', 'asc']])
+  t.same(terms([{ 'x desc': 'DESC' }, { "it's": 'Asc' }, { flags: 'aSC' }]), [['x desc', 'desc'], ["it's", 'asc'], ['flags', 'asc']])
+  t.throws(() => planOrder([{ id: 'ASC' }, { nope: 'ASC' }], table), { code: 'COLUMN_NOT_FOUND', details: [{ path: '/orderBy/1/nope' }] })
+  t.throws(() => planOrder([{ 'id DESC': 'ASC' }], table), { code: 'COLUMN_NOT_FOUND' }, 'a name is nothing but a name')
+  t.throws(() => planOrder([{ id: 'ASC' }, { id: 'DESC' }], table), { code: 'INVALID_ORDER_BY' })
+  t.throws(() => planOrder([{ tags: 'ASC' }], table), { code: 'INVALID_ORDER_BY' })
+})
+
 t.test('what cannot be a name is refused as a mistake of form', async (t) => {
   for (const orderBy of ['', ' ', ',', 'id,', ',id', 'id,,name', '(id)', 'id; name', 'id UP', 'id ASC DESC x', '`id`', '"id"', '1+1', 'id--', 'rand()', '*']) {
     t.throws(() => planOrder(orderBy, table), { code: 'INVALID_ORDER_BY', details: [{ path: '/orderBy' }] }, JSON.stringify(orderBy))
@@ -48,7 +58,7 @@ t.test('what looks like a name is refused as a column that is not there', async 
 })
 
 t.test('a column whose type has no order is refused', async (t) => {
-  for (const name of ['tags', 'flags', 'unknown']) {
+  for (const name of ['tags', 'place', 'unknown']) {
     t.throws(() => planOrder(name, table), { code: 'INVALID_ORDER_BY', message: `"orderBy" names "${name}", whose type has no order` })
   }
 })
