@@ -6,6 +6,7 @@ import { createDatabase, type Database } from './database.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { createMysqlDialect } from './dialects/mysql/dialect.ts'
 import { openSqlite } from './dialects/sqlite/dialect.ts'
+import type { SqliteError } from './dialects/sqlite/errors.ts'
 import { ServiceError } from './errors.ts'
 
 /**
@@ -55,5 +56,5 @@ export async function openDialect ({ name, address, replicas, pool, statementTim
   const refuse = (reason: string) => new ConfigError([`databases.${name}.url: ${address.path} ${reason}`])
   // SQLite would make an empty file of a misspelt name.
   if (!existsSync(address.path)) throw refuse('does not exist')
-  return openSqlite({ path: address.path, resultLimit }).catch((error: { errstr?: string }) => { throw refuse(`cannot be opened: ${error.errstr}`) })
+  return openSqlite({ path: address.path, pool, statementTimeout, resultLimit }).catch(({ errstr, message }: SqliteError) => { throw refuse(`cannot be opened: ${errstr ?? message}`) })
 }

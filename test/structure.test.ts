@@ -72,9 +72,9 @@ t.test('only src/dialects touches a driver; the demo fills its own SQLite file',
   t.same(importing(outside('src/dialects', 'src/demo'), (name) => name === 'node:sqlite'), [])
 })
 
-t.test('a program without SQLite never loads it', async (t) => {
-  const loading = inside('src/dialects').filter(({ text }) => /^import (?!type).*'node:sqlite'/m.test(text))
-  t.same(loading.map(({ path }) => path), [])
+t.test('node:sqlite is loaded by the process of a session alone', async (t) => {
+  const loading = inside('src').filter(({ runtimeImports }) => runtimeImports.includes('node:sqlite') || runtimeImports.includes('src/dialects/sqlite/connection.ts'))
+  t.same(loading.map(({ path }) => path).filter((path) => !path.startsWith('src/demo/')), ['src/dialects/sqlite/connection.ts', 'src/dialects/sqlite/process.ts'])
 })
 
 t.test('only src/app.ts and src/server.ts import plugins', async (t) => {

@@ -1,9 +1,9 @@
 /**
  * Listens to what the service says to its database. Between the service and a MySQL server stands a proxy that reads the
- * packets on their way; for SQLite the driver's `prepare` is watched. A test can so prove that no statement was sent.
+ * packets on their way; for SQLite what the session is asked is watched. A test can so prove that no statement was sent.
  */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { DatabaseSync } from 'node:sqlite'
+import { Session } from '../../src/dialects/sqlite/session.ts'
 
 /** COM_QUERY, the command that carries SQL text (MySQL manual, "Client/Server Protocol"). */
 const COM_QUERY = 3
@@ -115,13 +115,13 @@ function createPacketReader (onStatement: (sql: string) => void): (bytes: Buffer
   }
 }
 
-/** Statements that any SQLite connection of this process prepares from now on. */
+/** Statements that any SQLite session of this process is asked to run from now on, without those that only end transactions. */
 export function recordSqlite (): { statements: string[], stop (): void } {
   const statements: string[] = []
-  const { prepare } = DatabaseSync.prototype
-  DatabaseSync.prototype.prepare = function (sql: string, ...rest: []) {
-    statements.push(sql)
-    return prepare.call(this, sql, ...rest)
+  const { ask } = Session.prototype
+  Session.prototype.ask = function (order) {
+    if ('sql' in order && order.sql !== 'commit') statements.push(order.sql)
+    return ask.call(this, order)
   }
-  return { statements, stop: () => { DatabaseSync.prototype.prepare = prepare } }
+  return { statements, stop: () => { Session.prototype.ask = ask } }
 }

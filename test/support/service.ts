@@ -81,11 +81,7 @@ async function startSqlite (t: Test, options: ServiceOptions): Promise<Service> 
     direct.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  const sql = async (statement: string, values: unknown[] = []): Promise<any[]> => {
-    const prepared = direct.prepare(statement)
-    recorder.statements.splice(recorder.statements.lastIndexOf(statement), 1)
-    return prepared.all(...values as [])
-  }
+  const sql = async (statement: string, values: unknown[] = []): Promise<any[]> => direct.prepare(statement).all(...values as [])
   return { ...service, engine: 'sqlite', sql, statements: () => own(recorder.statements), proxy: undefined }
 }
 

@@ -1,78 +1,102 @@
-/** The embedded default, by `node:sqlite`: one file, one connection, statements one after the other. */
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+/** The embedded default: one file, one session by `node:sqlite`, statements one after the other. */
+import { resolve } from 'node:path'
 import type { Column } from '../../catalog/catalog.ts'
-import { resultTooLarge, ServiceError } from '../../errors.ts'
+import { outcomeUnknown, queryTimeout, resultTooLarge, ServiceError, withReason } from '../../errors.ts'
+import type { Query } from '../../query/builder.ts'
 import { RowWriter } from '../../response/row-writer.ts'
-import type { Dialect, Result } from '../dialect.ts'
-import { toReadError, toServiceError } from './errors.ts'
+import type { Client, Dialect, Result } from '../dialect.ts'
+import { createDeadlines } from '../mysql/deadlines.ts'
+import { toReadError, toServiceError, type SqliteError } from './errors.ts'
 import { findFileRisks } from './file-risks.ts'
-import { introspectSqlite } from './introspect.ts'
-
-/** How long a statement waits for another process's lock, in milliseconds. */
-const LOCK_WAIT = 5000
-
-/** Statements kept prepared. */
-const MAX_PREPARED = 100
+import { introspectSqlite, type Ask } from './introspect.ts'
+import type { Session } from './session.ts'
+import { createSessions, type SessionLimits } from './sessions.ts'
 
 export interface SqliteSettings {
   readonly path: string
+  readonly pool: SessionLimits
+  /** Milliseconds that one statement may run. */
+  readonly statementTimeout: number
   /** Bytes that one answer may have. */
   readonly resultLimit: number
 }
 
-/** Opens the file; it must exist. `node:sqlite` is loaded here, so that programs without SQLite never load it. */
-export async function openSqlite ({ path, resultLimit }: SqliteSettings): Promise<Dialect> {
-  const { DatabaseSync } = await import('node:sqlite')
-  const database = new DatabaseSync(path, { enableForeignKeyConstraints: true })
-  database.exec(`pragma busy_timeout = ${LOCK_WAIT}; pragma journal_mode = wal; pragma case_sensitive_like = on`)
-  const prepared: Prepared = new Map()
+/** A statement that runs. */
+interface Running {
+  readonly session: Session
+  readonly client: Client | undefined
+  /** Why it was ended. */
+  refusal?: ServiceError
+}
+
+/** Opens the file; it must exist. @throws SqliteError */
+export async function openSqlite ({ path, pool, statementTimeout, resultLimit }: SqliteSettings): Promise<Dialect> {
+  const sessions = createSessions(resolve(path), pool)
+
+  const end = (running: Running, refusal: ServiceError): void => {
+    running.refusal = refusal
+    running.session.kill()
+  }
+  const deadlines = createDeadlines<Running>(statementTimeout, {
+    onDue: ({ thing }) => end(thing, queryTimeout()),
+    onLook: (running) => { if (running.client?.destroyed === true) end(running, clientGone()) }
+  })
+
+  /** Gives a statement its time. @throws QUERY_TIMEOUT where that is over or the client has gone; what `work` throws */
+  const limit = async <T>(session: Session, client: Client | undefined, work: () => Promise<T>): Promise<T> => {
+    const running: Running = { session, client }
+    const place = deadlines.push(running)
+    try {
+      return await work()
+    } catch (error) {
+      throw running.refusal ?? error
+    } finally {
+      deadlines.remove(place)
+    }
+  }
+
+  const select = async (session: Session, { sql, parameters }: Query, columns: readonly Column[]): Promise<Result> => {
+    const writer = new RowWriter(columns, resultLimit)
+    const isWhole = await session.read({ sql, parameters, limit: resultLimit }, (row) => {
+      writer.row(row)
+      return !writer.isTooLarge
+    })
+    if (!isWhole) throw resultTooLarge(resultLimit)
+    return { answer: writer.finish(), returned: writer.count, changed: 0, insertId: undefined }
+  }
+
+  /**
+   * In two steps, so that it is known what became of a statement that was ended: before COMMIT is sent nothing is changed.
+   * COMMIT has a time of its own.
+   */
+  const change = async (session: Session, { sql, parameters }: Query, client: Client | undefined): Promise<Result> => {
+    const { changes, insertId } = await limit(session, client, () => session.ask({ kind: 'run', sql, parameters, begin: true }))
+    await limit(session, undefined, () => session.ask({ kind: 'run', sql: 'commit', parameters: [] })).catch((error: SqliteError) => {
+      throw error.errcode === undefined ? outcomeUnknown() : error
+    })
+    return { answer: undefined, changed: changes as number, insertId }
+  }
+
+  await sessions.use(async () => {})
   return {
     engine: 'sqlite',
-    introspect: async () => {
-      try {
-        return introspectSqlite(database)
-      } catch (error) {
-        throw toReadError(error as Error)
-      }
-    },
-    execute: async (query, plan) => {
-      try {
-        const statement = prepare(database, prepared, query.sql)
-        const parameters = query.parameters as SQLInputValue[]
-        return plan.verb === 'select' ? select(statement, parameters, plan.columns, resultLimit) : change(statement, parameters)
-      } catch (error) {
-        throw error instanceof ServiceError ? error : toServiceError(error as Error, plan)
-      }
-    },
+    introspect: () => sessions.use((session) => {
+      const ask: Ask = (sql, ...parameters) => limit(session, undefined, async () => {
+        const rows: object[] = []
+        await session.read({ sql, parameters, limit: Infinity, named: true }, (row) => rows.push(row) > 0)
+        return rows
+      })
+      return introspectSqlite(ask)
+    }).catch((error: Error) => { throw toReadError(error) }),
+    execute: (query, plan, client) => sessions.use((session) => {
+      if (client?.destroyed === true) throw clientGone()
+      return plan.verb === 'select' ? limit(session, client, () => select(session, query, plan.columns)) : change(session, query, client)
+    }).catch((error: Error) => { throw error instanceof ServiceError ? error : toServiceError(error, plan) }),
     privileges: async () => ['reads and writes the file'],
     findRisks: async () => findFileRisks(path),
-    close: async () => database.close()
+    close: sessions.close
   }
 }
 
-type Prepared = Map<string, StatementSync>
-
-/** A statement prepared before, or prepared now; the one that was not used for longest is given up first. */
-function prepare (database: DatabaseSync, prepared: Prepared, sql: string): StatementSync {
-  const statement = prepared.get(sql) ?? database.prepare(sql)
-  statement.setReadBigInts(true)
-  prepared.delete(sql)
-  prepared.set(sql, statement)
-  if (prepared.size > MAX_PREPARED) prepared.delete(prepared.keys().next().value as string)
-  return statement
-}
-
-function select (statement: StatementSync, parameters: SQLInputValue[], columns: readonly Column[], resultLimit: number): Result {
-  const writer = new RowWriter(columns, resultLimit)
-  for (const row of statement.iterate(...parameters)) {
-    // As objects: Node 22.13 cannot return arrays yet. The names are the query's own (v0, v1, …), so their order is kept.
-    writer.row(Object.values(row))
-    if (writer.isTooLarge) throw resultTooLarge(resultLimit)
-  }
-  return { answer: writer.finish(), returned: writer.count, changed: 0, insertId: undefined }
-}
-
-function change (statement: StatementSync, parameters: SQLInputValue[]): Result {
-  const { changes, lastInsertRowid } = statement.run(...parameters)
-  return { answer: undefined, changed: Number(changes), insertId: String(lastInsertRowid) }
-}
+/** Nobody reads this answer; the log tells it from a timeout. */
+const clientGone = (): ServiceError => withReason(queryTimeout(), 'CLIENT_GONE')

@@ -1,4 +1,3 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Column, ForeignKey, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
 import { sqliteType } from '../../types/sqlite.ts'
 
@@ -20,15 +19,19 @@ interface UniqueRow { table: string, key: string, origin: 'c' | 'u' | 'pk', colu
 interface ForeignRow { table: string, id: number, referenced: string, from: string, to: string | null }
 interface TriggerRow { table: string, sql: string }
 
-export function introspectSqlite (database: DatabaseSync): TableFacts[] {
-  const all = <Row>(sql: string, ...parameters: string[]): Row[] => database.prepare(sql).all(...parameters) as unknown[] as Row[]
-  const uniques = Map.groupBy(all<UniqueRow>(UNIQUE_KEYS), (row) => row.table)
-  const foreigns = Map.groupBy(all<ForeignRow>(FOREIGN_KEYS), (row) => row.table)
-  const triggers = Map.groupBy(all<TriggerRow>(TRIGGERS), (row) => row.table)
-  const tables = all<TableRow>(TABLES).map((table) => {
-    const columns = columnsOf(() => all<ColumnRow>(COLUMNS, table.name))
-    return { ...table, columns, primaryKey: columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk).map(({ name }) => name) }
-  })
+/** Runs a query; rows are objects, and whole numbers are JavaScript numbers. @throws SqliteError */
+export type Ask = (sql: string, ...parameters: string[]) => Promise<object[]>
+
+export async function introspectSqlite (ask: Ask): Promise<TableFacts[]> {
+  const byTable = async <Row extends { table: string }>(sql: string): Promise<Map<string, Row[]>> => Map.groupBy(await ask(sql) as Row[], (row) => row.table)
+  const uniques = await byTable<UniqueRow>(UNIQUE_KEYS)
+  const foreigns = await byTable<ForeignRow>(FOREIGN_KEYS)
+  const triggers = await byTable<TriggerRow>(TRIGGERS)
+  const tables: Array<TableRow & { columns: ColumnRow[], primaryKey: string[] }> = []
+  for (const table of await ask(TABLES) as TableRow[]) {
+    const columns = await columnsOf(ask, table.name)
+    tables.push({ ...table, columns, primaryKey: columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk).map(({ name }) => name) })
+  }
   const primaryKeys = new Map(tables.map(({ name, primaryKey }) => [name.toLowerCase(), primaryKey]))
   return tables.map(({ name, type, columns, primaryKey }) => {
     const keys = uniques.get(name) ?? []
@@ -51,9 +54,9 @@ export function introspectSqlite (database: DatabaseSync): TableFacts[] {
 const SQLITE_ERROR = 1
 
 /** None for a view that SQLite cannot open, because what it is made of is gone. */
-function columnsOf (read: () => ColumnRow[]): ColumnRow[] {
+async function columnsOf (ask: Ask, table: string): Promise<ColumnRow[]> {
   try {
-    return read()
+    return await ask(COLUMNS, table) as ColumnRow[]
   } catch (error) {
     if ((error as { errcode?: number }).errcode === SQLITE_ERROR) return []
     throw error

@@ -3,22 +3,25 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createCatalog, type Table } from '../../../src/catalog/catalog.ts'
 import { openSqlite } from '../../../src/dialects/sqlite/dialect.ts'
+import { Session } from '../../../src/dialects/sqlite/session.ts'
 import { planSelect } from '../../../src/plan/select.ts'
 import { compileQuery } from '../../../src/query/compile-query.ts'
 import { LIMITS } from '../../support/sql.ts'
 
 const MEGABYTE = 2 ** 20
 
+const pool = { queue: 10, wait: 1000 }
+
 async function open (t: Test, ...statements: string[]) {
   const path = join(t.testdir(), 'test.db')
   const direct = new DatabaseSync(path)
   for (const statement of statements) direct.exec(statement)
-  const dialect = await openSqlite({ path, resultLimit: MEGABYTE })
+  const dialect = await openSqlite({ path, pool, statementTimeout: 10_000, resultLimit: MEGABYTE })
   t.teardown(async () => {
     direct.close()
     await dialect.close()
   })
-  const tables = createCatalog(await dialect.introspect(), 0).tables
+  const { tables } = createCatalog(await dialect.introspect(), 0)
   const select = async (body: object) => {
     const plan = planSelect({ verb: 'select', ...body }, tables.get('items') as Table, LIMITS)
     return JSON.parse(String((await dialect.execute(compileQuery(plan, 'sqlite'), plan)).answer)).data.rows
@@ -26,14 +29,14 @@ async function open (t: Test, ...statements: string[]) {
   return { dialect, direct, select }
 }
 
-/** From now on the driver fails at statements that match, as told. */
+/** From now on sessions fail at statements that match, as told. */
 function failing (t: Test, pattern: RegExp, error: Error): void {
-  const { prepare } = DatabaseSync.prototype
-  DatabaseSync.prototype.prepare = function (sql: string, ...rest: []) {
-    if (pattern.test(sql)) throw error
-    return prepare.call(this, sql, ...rest)
+  const { ask } = Session.prototype
+  Session.prototype.ask = async function (order) {
+    if ('sql' in order && pattern.test(order.sql)) throw error
+    return await ask.call(this, order)
   }
-  t.teardown(() => { DatabaseSync.prototype.prepare = prepare })
+  t.teardown(() => { Session.prototype.ask = ask })
 }
 
 t.test('what is wrong with the file while its tables are read is told as trouble of the database', async (t) => {

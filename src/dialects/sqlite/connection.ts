@@ -1,0 +1,124 @@
+/** A connection to a SQLite file as the process that has it open (process.ts) works with it. */
+import { existsSync } from 'node:fs'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import type { Order, ReadOrder, Reply, Row, RunOrder } from './protocol.ts'
+
+/** How long a statement waits for another process's lock, in milliseconds. */
+const LOCK_WAIT = 5000
+
+/** Statements kept prepared. */
+const MAX_PREPARED = 100
+
+/** Bytes of texts and blobs, about, that one reply has. A reply has one row at least, whatever its size. */
+const BATCH = 65_536
+
+/** What each value counts besides the bytes of a text or blob. */
+const VALUE = 16
+
+/** SQLITE_CANTOPEN (https://www.sqlite.org/rescode.html) */
+const CANNOT_OPEN = { errcode: 14, errstr: 'unable to open database file' }
+
+/** Answers the orders that one client sends, one after the other. */
+export class Connection {
+  readonly #database: DatabaseSync
+  readonly #prepared = new Map<string, StatementSync>()
+  #rows: { readonly iterator: Iterator<object>, readonly named: boolean, room: number } | undefined
+
+  /** The file must exist: SQLite would make an empty one of a wrong name. */
+  constructor (path: string) {
+    if (!existsSync(path)) throw Object.assign(new Error(CANNOT_OPEN.errstr), CANNOT_OPEN)
+    this.#database = new DatabaseSync(path, { enableForeignKeyConstraints: true })
+    this.#database.exec(`pragma busy_timeout = ${LOCK_WAIT}; pragma journal_mode = wal; pragma case_sensitive_like = on`)
+  }
+
+  reply (order: Order): Reply {
+    try {
+      switch (order.kind) {
+        case 'run': return this.#run(order)
+        case 'read': return this.#read(order)
+        case 'more': return this.#more()
+        case 'end': return this.#end()
+      }
+    } catch (error) {
+      this.#end()
+      this.#rollBack()
+      return toReply(error)
+    }
+  }
+
+  close (): void {
+    this.#database.close()
+  }
+
+  #run ({ sql, parameters, begin = false }: RunOrder): Reply {
+    if (begin) this.#prepare('begin immediate').run()
+    const statement = this.#prepare(sql)
+    statement.setReadBigInts(true)
+    const { changes, lastInsertRowid } = statement.run(...parameters as SQLInputValue[])
+    return { changes: Number(changes), insertId: String(lastInsertRowid) }
+  }
+
+  #read ({ sql, parameters, limit, named = false }: ReadOrder): Reply {
+    const statement = this.#prepare(sql)
+    statement.setReadBigInts(!named)
+    this.#rows = { iterator: statement.iterate(...parameters as SQLInputValue[]), named, room: limit }
+    return this.#more()
+  }
+
+  #more (): Reply {
+    const source = this.#rows
+    const rows: Row[] = []
+    if (source === undefined) return { rows, more: false }
+    let size = 0
+    while (size < BATCH) {
+      const { value, done = false } = source.iterator.next()
+      if (done) {
+        this.#rows = undefined
+        return { rows, more: false }
+      }
+      // As objects: Node 22.13 cannot return arrays yet. The names are the query's own (v0, v1, …), so their order is kept.
+      const values = Object.values(value as object) as Row
+      const bytes = bytesOf(values)
+      source.room -= bytes
+      if (source.room < 0) return { ...this.#end(), tooLarge: true }
+      size += bytes + values.length * VALUE
+      rows.push(source.named ? value : values)
+    }
+    return { rows, more: true }
+  }
+
+  #end (): Reply {
+    this.#rows?.iterator.return?.()
+    this.#rows = undefined
+    return {}
+  }
+
+  /** A failed statement leaves its transaction open, or SQLite has ended it already. */
+  #rollBack (): void {
+    try {
+      this.#database.exec('rollback')
+    } catch { /* there is no transaction */ }
+  }
+
+  /** A statement prepared before, or prepared now; the one that was not used for longest is given up first. */
+  #prepare (sql: string): StatementSync {
+    const statement = this.#prepared.get(sql) ?? this.#database.prepare(sql)
+    this.#prepared.delete(sql)
+    this.#prepared.set(sql, statement)
+    if (this.#prepared.size > MAX_PREPARED) this.#prepared.delete(this.#prepared.keys().next().value as string)
+    return statement
+  }
+}
+
+/** What texts and blobs have in the answer at least: a character is a byte or more. */
+function bytesOf (values: Row): number {
+  let bytes = 0
+  for (const value of values) if (typeof value === 'string' || value instanceof Uint8Array) bytes += value.length
+  return bytes
+}
+
+/** An error as a reply. */
+export function toReply (error: unknown): Reply {
+  const { errcode, errstr } = error as { errcode?: number, errstr?: string }
+  return { error: { thrown: error as Error, ...(errcode !== undefined && { errcode }), ...(errstr !== undefined && { errstr }) } }
+}

@@ -1,0 +1,21 @@
+/**
+ * The program that has a SQLite file open, in a process of its own: a statement of SQLite blocks the thread that runs it and
+ * cannot be interrupted there, but a process can be killed. Started by session.ts with the path of the file.
+ */
+import { Connection, toReply } from './connection.ts'
+import type { Order, Reply } from './protocol.ts'
+
+/** Signals that a terminal or a supervisor sends to every process of the service: the service decides when this one ends. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+const reply = (message: Reply): void => { process.send?.(message) }
+
+for (const signal of SIGNALS) process.on(signal, () => {})
+try {
+  const connection = new Connection(process.argv[2] as string)
+  process.on('message', (order: Order) => reply(connection.reply(order)))
+  process.on('disconnect', () => connection.close())
+  reply({})
+} catch (error) {
+  reply(toReply(error))
+}

@@ -1,0 +1,41 @@
+/** The messages between the service and the process that has a SQLite file open. Each order has one reply, and there is one order at a time. */
+import type { DriverValue } from '../../types/column-type.ts'
+
+/** Runs a statement that gives no rows. After an error nothing of its transaction is left. */
+export interface RunOrder {
+  readonly kind: 'run'
+  readonly sql: string
+  readonly parameters: readonly unknown[]
+  /** Whether a transaction is begun before. */
+  readonly begin?: boolean
+}
+
+/** Runs a select. */
+export interface ReadOrder {
+  readonly kind: 'read'
+  readonly sql: string
+  readonly parameters: readonly unknown[]
+  /** Bytes of texts and blobs that its rows may have. */
+  readonly limit: number
+  /** Whether rows are objects, and whole numbers JavaScript numbers. */
+  readonly named?: boolean
+}
+
+/** `more` asks for the next rows of the select, `end` ends it before its last row. */
+export type Order = RunOrder | ReadOrder | { readonly kind: 'more' } | { readonly kind: 'end' }
+
+/** Values in the order of the columns; an object in their place where the order says `named`. */
+export type Row = ReadonlyArray<DriverValue | null>
+
+export interface Reply {
+  readonly rows?: readonly Row[]
+  /** Whether there may be more rows: the next order is `more` or `end`. */
+  readonly more?: boolean
+  /** The rows are larger than the limit of the order; the select has ended. */
+  readonly tooLarge?: boolean
+  readonly changes?: number
+  /** The rowid that the last insert gave, as digits. */
+  readonly insertId?: string
+  /** What SQLite or Node threw. Properties of its own do not survive the way between processes, so they stand beside it. */
+  readonly error?: { readonly thrown: Error, readonly errcode?: number, readonly errstr?: string }
+}

@@ -1,0 +1,142 @@
+/** A session with a SQLite file. It lives in a process of its own, so that a statement blocks nobody else and can be ended, whatever it does. */
+import { fork, type ChildProcess } from 'node:child_process'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { databaseUnavailable, withReason } from '../../errors.ts'
+import type { Order, ReadOrder, Reply, Row } from './protocol.ts'
+
+/** Beside this file, with its ending: TypeScript in the repository, JavaScript in the package. */
+const PROGRAM = fileURLToPath(new URL(`./process${extname(fileURLToPath(import.meta.url))}`, import.meta.url))
+
+/** How long the process may take to open the file, and to close it, in milliseconds. */
+const PATIENCE = 10_000
+
+/** Sessions with a process that has not ended. */
+const living = new Set<Session>()
+
+process.on('exit', () => { for (const session of living) session.killIfBusy() })
+
+interface Waiting { readonly resolve: (reply: Reply) => void, readonly reject: (error: Error) => void }
+
+/** One at a time may use it, with one order at a time. */
+export class Session {
+  readonly #process: ChildProcess
+  readonly #ended = Promise.withResolvers<void>()
+  #waiting: Waiting | undefined
+  #isLost = false
+
+  private constructor (path: string) {
+    // What the options of Node load or open (a debugger, a tracer) is meant for the service.
+    const env = { ...process.env, NODE_OPTIONS: '' }
+    const execArgv = ['--disable-warning=ExperimentalWarning'] // Node 22 has one for node:sqlite
+    this.#process = fork(PROGRAM, [path], { serialization: 'advanced', execArgv, env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    living.add(this)
+    this.#process.on('message', (reply: Reply) => this.#settle()?.resolve(reply))
+    this.#process.once('disconnect', () => this.#fail()) // a reply that was sent before has been read by then
+    this.#process.once('exit', () => this.#end())
+    this.#process.once('error', () => { // it could not be started
+      this.#fail()
+      this.#end()
+    })
+  }
+
+  /** @throws SqliteError where the file cannot be opened, DATABASE_UNAVAILABLE where the process cannot be started */
+  static async open (path: string): Promise<Session> {
+    const session = new Session(path)
+    const timer = setTimeout(() => session.kill(), PATIENCE)
+    try {
+      resultOf(await session.#reply())
+    } catch (error) {
+      session.kill()
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+    session.#process.unref()
+    return session
+  }
+
+  /** Whether it cannot be used any more. */
+  get isLost (): boolean {
+    return this.#isLost
+  }
+
+  /** Resolves when the process has ended, and with it every lock and transaction that it had. */
+  ended (): Promise<void> {
+    this.#process.ref()
+    return this.#ended.promise
+  }
+
+  /** @throws SqliteError; DATABASE_UNAVAILABLE where the process has ended or is killed before it replies */
+  async ask (order: Order): Promise<Reply> {
+    const reply = this.#reply()
+    this.#process.send(order, () => {})
+    return resultOf(await reply)
+  }
+
+  /**
+   * Gives each row of a select to `visit` until that returns false. @returns whether there were no more rows than `visit` and the
+   * limit of the order take @throws as above
+   */
+  async read (order: Omit<ReadOrder, 'kind'>, visit: (row: Row) => boolean): Promise<boolean> {
+    let reply = await this.ask({ kind: 'read', ...order })
+    while (reply.rows?.every(visit) === true) {
+      if (reply.more === false) return true
+      reply = await this.ask({ kind: 'more' })
+    }
+    if (reply.more === true) await this.ask({ kind: 'end' })
+    return false
+  }
+
+  /** Ends the process now. What was not committed is undone by SQLite when the file is opened the next time. */
+  kill (): void {
+    this.#process.kill('SIGKILL')
+    this.#fail()
+  }
+
+  killIfBusy (): void {
+    if (this.#waiting !== undefined) this.kill()
+  }
+
+  /** Ends the process after it has closed the file. */
+  async close (): Promise<void> {
+    if (this.#process.connected) this.#process.disconnect()
+    this.#fail()
+    const timer = setTimeout(() => this.kill(), PATIENCE)
+    await this.ended()
+    clearTimeout(timer)
+  }
+
+  #reply (): Promise<Reply> {
+    if (this.#isLost) return Promise.reject(lost())
+    this.#process.channel?.ref() // whoever waits for a reply keeps the service alive, and an idle session does not
+    return new Promise((resolve, reject) => { this.#waiting = { resolve, reject } })
+  }
+
+  #settle (): Waiting | undefined {
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    this.#process.channel?.unref()
+    return waiting
+  }
+
+  #fail (): void {
+    this.#isLost = true
+    this.#settle()?.reject(lost())
+  }
+
+  /** The process has ended. */
+  #end (): void {
+    living.delete(this)
+    this.#ended.resolve()
+  }
+}
+
+const lost = (): Error => withReason(databaseUnavailable(), 'SQLITE_PROCESS_ENDED')
+
+/** @throws what the process has thrown */
+function resultOf (reply: Reply): Reply {
+  if (reply.error === undefined) return reply
+  const { thrown, ...properties } = reply.error
+  throw Object.assign(thrown, properties)
+}

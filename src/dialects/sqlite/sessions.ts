@@ -1,0 +1,51 @@
+import { databaseUnavailable } from '../../errors.ts'
+import { createQueue } from '../mysql/queue.ts'
+import { Session } from './session.ts'
+
+export interface SessionLimits {
+  /** Requests that may wait for the session. */
+  readonly queue: number
+  /** How long one may wait, in milliseconds. */
+  readonly wait: number
+}
+
+/** The session with a file, which one request uses at a time; another one is opened when it was lost. */
+export interface Sessions {
+  /** @throws OVERLOADED where too many wait or one waits too long; what opening the file throws; what `work` throws */
+  use<T> (work: (session: Session) => Promise<T>): Promise<T>
+  close (): Promise<void>
+}
+
+export function createSessions (path: string, { queue: places, wait }: SessionLimits): Sessions {
+  const turns = createQueue<void>(places, wait)
+  let session: Session | undefined
+  let busy = false
+  let closed = false
+
+  const obtain = async (): Promise<Session> => {
+    if (closed) throw databaseUnavailable()
+    if (session?.isLost !== false) {
+      await session?.ended() // its locks end with it
+      session = await Session.open(path)
+    }
+    return session
+  }
+
+  return {
+    async use (work) {
+      if (busy) await turns.wait(0)
+      busy = true
+      try {
+        return await work(await obtain())
+      } finally {
+        if (!turns.give()) busy = false
+      }
+    },
+    async close () {
+      closed = true
+      turns.refuse(() => databaseUnavailable())
+      if (busy) session?.kill()
+      await session?.close()
+    }
+  }
+}

@@ -1,0 +1,106 @@
+/** The program that has a SQLite file open, by itself. Sessions start it without the hooks that measure coverage. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import type { Order, Reply } from '../../../src/dialects/sqlite/protocol.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../../src/dialects/sqlite/process.ts', import.meta.url))
+const INFINITE = { limit: Infinity }
+
+async function start (t: Test, statements: string[] = [], path = join(t.testdir(), 'test.db')) {
+  const direct = new DatabaseSync(path)
+  for (const statement of statements) direct.exec(statement)
+  const child = fork(PROGRAM, [path], { serialization: 'advanced', execArgv: [] })
+  const reply = async () => (await once(child, 'message') as [Reply])[0]
+  const ask = (order: Order): Promise<Reply> => {
+    const next = reply()
+    child.send(order)
+    return next
+  }
+  const read = (sql: string, { parameters = [], ...rest }: { parameters?: unknown[], limit?: number, named?: boolean } = {}) => ask({ kind: 'read', sql, parameters, ...INFINITE, ...rest })
+  const run = (sql: string, begin = false) => ask({ kind: 'run', sql, parameters: [], begin })
+  const end = async (): Promise<number | null> => {
+    const exit = once(child, 'exit') as Promise<[number | null]>
+    child.disconnect()
+    return (await exit)[0]
+  }
+  t.teardown(async () => {
+    if (child.connected) await end()
+    direct.close()
+  })
+  t.same(await reply(), {}, 'it says that the file is open')
+  return { direct, child, ask, read, run, end }
+}
+
+t.test('a select gives its values as SQLite has them, or as objects with plain numbers', async (t) => {
+  const { read } = await start(t)
+  const sql = "select 1 as b, 9007199254740993 as a, 1.5 as c, 'x' as d, null as e, ? as f"
+  const [row] = (await read(sql, { parameters: [Buffer.from('y')] })).rows as unknown[][]
+  t.same(row?.slice(0, 5), [1n, 9007199254740993n, 1.5, 'x', null])
+  t.same(Buffer.from(row?.[5] as Uint8Array), Buffer.from('y'))
+  t.same(await read('select 1 as b, 2 as a', { named: true }), { rows: [{ b: 1, a: 2 }], more: false })
+})
+
+t.test('rows come in parts, and a select can be left before its end', async (t) => {
+  const { ask, read } = await start(t)
+  const numbers = "with recursive n (i) as (select 1 union all select i + 1 from n where i < 10000) select i, 'text' from n"
+  const first = await read(numbers)
+  t.equal(first.more, true)
+  let count = first.rows?.length as number
+  t.ok(count < 10_000)
+  for (let more = true; more;) {
+    const part: Reply = await ask({ kind: 'more' })
+    count += part.rows?.length as number
+    more = part.more as boolean
+  }
+  t.equal(count, 10_000)
+  t.same(await ask({ kind: 'more' }), { rows: [], more: false }, 'there is nothing after the end')
+  await read(numbers)
+  t.same(await ask({ kind: 'end' }), {})
+  t.same(await ask({ kind: 'more' }), { rows: [], more: false })
+})
+
+t.test('rows that are larger than the limit are not sent at all', async (t) => {
+  const { read } = await start(t)
+  t.same(await read("select 'abc' as a, zeroblob(8) as b", { limit: 10 }), { tooLarge: true })
+  t.match(await read("select 'abc' as a, zeroblob(7) as b", { limit: 10 }), { more: false })
+})
+
+t.test('a statement in a transaction changes nothing until that is committed', async (t) => {
+  const { direct, run } = await start(t, ['create table items (id integer primary key)'])
+  t.same(await run('insert into items values (7), (9007199254740993)', true), { changes: 2, insertId: '9007199254740993' })
+  t.same(direct.prepare('select * from items').all(), [])
+  await run('commit')
+  t.match(direct.prepare('select count(*) as count from items').all(), [{ count: 2 }])
+})
+
+t.test('an error ends the transaction, and comes with its number', async (t) => {
+  const { direct, run, read } = await start(t, ['create table items (id integer primary key)', 'insert into items values (1)'])
+  await run('update items set id = 5', true)
+  const { error } = await run('insert into items values (5)')
+  t.match(error, { errcode: 1555, thrown: { message: 'UNIQUE constraint failed: items.id' } })
+  t.match((await run('commit')).error, { thrown: { message: /no transaction/ } })
+  t.same(direct.prepare('select id from items').all().map(({ id }) => id), [1])
+  t.match(await read('select ?', { parameters: [{ a: 1 }] }), { error: { thrown: { message: /named parameter/ } } })
+})
+
+t.test('a file that is not there is not made', async (t) => {
+  const child = fork(PROGRAM, [join(t.testdir(), 'none.db')], { serialization: 'advanced', execArgv: [] })
+  const [reply] = await once(child, 'message') as [Reply]
+  t.match(reply, { error: { errcode: 14, errstr: 'unable to open database file' } })
+  const exit = once(child, 'exit')
+  child.disconnect()
+  t.same(await exit, [0, null])
+})
+
+t.test('signals that are meant for the service do not end it; the end of the service does', async (t) => {
+  const { child, read, end } = await start(t)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    child.kill(signal)
+    t.match(await read('select 1'), { more: false }, signal)
+  }
+  t.equal(await end(), 0)
+})
