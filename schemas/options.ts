@@ -43,7 +43,8 @@ export const TokenSchema = Type.Object({
 export const LimitsSchema = Type.Object({
   filterDepth: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 32, description: 'levels of nested filters' })),
   filterConditions: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 256, description: 'conditions in one body' })),
-  filterValues: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 10_000, description: 'values in the lists of one body' }))
+  filterValues: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 10_000, description: 'values in the lists of one body' })),
+  filterPattern: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 1000, description: 'characters in one pattern' }))
 }, closed)
 
 export const RateLimitSchema = Type.Object({

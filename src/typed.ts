@@ -32,6 +32,8 @@ type ValueOf<C> = Exclude<SelectOf<C> | InsertOf<C> | UpdateOf<C>, null | undefi
 
 export interface Operators<V> {
   $eq?: V | null
+  /** As `$eq`, but texts are compared to the byte. */
+  $is?: V | null
   $ne?: V | null
   $in?: ReadonlyArray<V | null>
   $nin?: ReadonlyArray<V | null>
@@ -47,11 +49,18 @@ export interface Operators<V> {
   $null?: boolean
 }
 
-export type Filters<T> = { [K in keyof T]?: ValueOf<T[K]> | null | ReadonlyArray<ValueOf<T[K]> | null> | Operators<ValueOf<T[K]>> } & {
+/** A column whose name begins with `$` has one `$` more in filters. */
+type Dollars<T> = { [K in Extract<keyof T, `$${string}`> as `$${K}`]?: ColumnFilter<T[K]> }
+
+type ColumnFilter<C> = ValueOf<C> | null | ReadonlyArray<ValueOf<C> | null> | Operators<ValueOf<C>>
+
+export type Filters<T> = { [K in keyof T]?: ColumnFilter<T[K]> } & {
   $and?: ReadonlyArray<Filters<T>>
   $or?: ReadonlyArray<Filters<T>>
   $not?: Filters<T>
-}
+  /** A row as a select gave it, or some of its columns. */
+  $is?: { readonly [K in keyof T]?: ValueOf<T[K]> | null }
+} & Dollars<T>
 
 type Direction = 'ASC' | 'DESC' | 'asc' | 'desc'
 

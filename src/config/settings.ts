@@ -48,7 +48,7 @@ export function resolveSettings (options: unknown): Settings {
     tokens: readEntries(mistakes, 'tokens', tokens, databases),
     tokenFile: tokensFile === undefined ? undefined : openTokenFile(mistakes, createTokenFile(tokensFile, { databases, tokens })),
     bodyLimit,
-    limits: { depth: limits.filterDepth ?? 32, conditions: limits.filterConditions ?? 256, values: limits.filterValues ?? 10_000 },
+    limits: { depth: limits.filterDepth ?? 32, conditions: limits.filterConditions ?? 256, values: limits.filterValues ?? 10_000, pattern: limits.filterPattern ?? 1000 },
     rateLimit: rateLimit === undefined ? undefined : { max: rateLimit.max, window: rateLimit.window ?? 60_000 },
     failedLogins: { max: failedLogins.max ?? 30, window: failedLogins.window ?? 60_000 },
     cors,

@@ -11,6 +11,7 @@ const PATTERN: Schema = { type: 'string' }
 /** Operators whose operand is not a value of the column: what it is instead. */
 const operands = new Map<string, (value: Schema) => Schema>([
   ['$eq', orNull],
+  ['$is', orNull],
   ['$ne', orNull],
   ['$in', listOf],
   ['$nin', listOf],

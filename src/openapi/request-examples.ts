@@ -2,7 +2,7 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Verb } from '../grant.ts'
 import { membersOf, type Schema } from './schema.ts'
-import { isWritable } from './table-schemas.ts'
+import { filterKey, isWritable } from './table-schemas.ts'
 
 /** Columns that a select in an example asks for, at most. */
 const SHOWN = 6
@@ -60,6 +60,7 @@ function orderOf ({ name, type }: Column): object {
 
 /** Filters for an example that somebody may send unread: of a numbered row they name one that is hardly there. */
 function nothingBy (column: Column): object {
-  if (column.type.comparison === 'none') return { [column.name]: null }
-  return { [column.name]: membersOf(column.type.schema).some(({ type }) => type === 'integer') ? 0 : exampleOf(column) }
+  const key = filterKey(column)
+  if (column.type.comparison === 'none') return { [key]: null }
+  return { [key]: membersOf(column.type.schema).some(({ type }) => type === 'integer') ? 0 : exampleOf(column) }
 }

@@ -27,8 +27,9 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
   const { name, verbs, table } = subject
   const columns = [...table.columns.values()]
   const schemas: Record<string, Schema> = {}
+  // Filters take a row too.
+  if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Row`] = rowSchema(subject, columns)
   if (verbs.includes('select')) {
-    schemas[`${name}Row`] = rowSchema(subject, columns)
     schemas[`${name}Column`] = { type: 'string', enum: columns.map((column) => column.name) }
     schemas[`${name}SelectResponse`] = selectAnswer(name)
   }
@@ -81,11 +82,16 @@ export function isWritable ({ generated, type }: Column): boolean {
   return !generated && type.writable
 }
 
+/** A column whose name begins with `$` has one `$` more in filters: `$$or` is the column `$or`. */
+export function filterKey ({ name }: Column): string {
+  return name.startsWith('$') ? `$${name}` : name
+}
+
 function filtersSchema (name: string, columns: readonly Column[], filters: FilterSchemas, names: Names): Schema {
   const own = refTo(`${name}Filters`)
   const list = { type: 'array', items: own }
   return closedObject([
-    ...columns.map((column): [string, Schema] => [column.name, filters.refTo(column, () => names.take(`${name}${joinWords(column.name)}Filter`))]),
-    ['$and', list], ['$or', list], ['$not', own]
+    ...columns.map((column): [string, Schema] => [filterKey(column), filters.refTo(column, () => names.take(`${name}${joinWords(column.name)}Filter`))]),
+    ['$and', list], ['$or', list], ['$not', own], ['$is', refTo(`${name}Row`)]
   ])
 }

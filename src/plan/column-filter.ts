@@ -35,12 +35,13 @@ function hasOperators (column: Column, value: Record<string, unknown>): boolean 
 
 /** For a JSON column the object may have been meant as a value. */
 function unknownOperator (name: string, { column, path }: Use): ServiceError {
-  const known = `"${name}" is no operator; there are ${[...operators.keys()].join(', ')}`
+  const known = `"${name}" is not an operator; use one of ${[...operators.keys()].join(', ')}`
   if (column.type.holdsJson !== true) return at(path, invalidBody(known))
   return at(path, invalidValue(column.name, `${known}; send an object whose keys all begin with $ as {"$eq": …}`))
 }
 
-function planOperator (name: string, use: Use): Condition {
+/** The condition of one operator on one column. @throws INVALID_VALUE, INVALID_BODY */
+export function planOperator (name: string, use: Use): Condition {
   const { column, scope, path } = use
   const operator = operators.get(name)
   if (operator === undefined) throw unknownOperator(name, use)

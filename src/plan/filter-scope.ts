@@ -9,6 +9,8 @@ export interface FilterLimits {
   readonly conditions: number
   /** Values in all lists together. */
   readonly values: number
+  /** Characters (code points) of one pattern. */
+  readonly pattern: number
 }
 
 /** What planning one body's filters has used up of its limits. */

@@ -2,7 +2,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import { invalidBody, invalidValue } from '../errors.ts'
 import type { Comparison, Value } from '../types/column-type.ts'
-import { readString } from '../types/text.ts'
+import { countCharacters, readString } from '../types/text.ts'
 import { at, readWith, readValue, type Path } from './columns.ts'
 import { combine, type FilterScope } from './filter-scope.ts'
 import { literally, toPattern } from './pattern.ts'
@@ -22,6 +22,7 @@ interface FilterOperator {
 export const operators: ReadonlyMap<string, FilterOperator> = new Map<string, FilterOperator>([
   ['$eq', { needs: 'equality', takesNull: true, plan: (use) => planEqual(use, false) }],
   ['$ne', { needs: 'equality', takesNull: true, plan: (use) => planEqual(use, true) }],
+  ['$is', { needs: 'equality', takesNull: true, plan: planIs }],
   ['$in', { needs: 'equality', plan: (use) => planIn(use, false) }],
   ['$nin', { needs: 'equality', plan: (use) => planIn(use, true) }],
   ['$gt', { needs: 'order', plan: (use) => planCompare(use, '>') }],
@@ -41,6 +42,21 @@ export const refuse = (use: Use, reason: string) => at(use.path, invalidValue(us
 function planEqual (use: Use, negated: boolean): Condition {
   if (use.value === null) return planNull(use.column, negated)
   return { kind: 'compare', column: use.column, operator: negated ? '<>' : '=', parameter: readOperand(use) }
+}
+
+/**
+ * The same value to the letter, with two answers only: a row without a value is not one of this value. The equality stays
+ * beside the comparison of bytes, since an index can serve it.
+ */
+function planIs (use: Use): Condition {
+  const { column } = use
+  if (use.value === null) return planNull(column, false)
+  const parameter = readOperand(use)
+  return combine('and', [
+    { kind: 'compare', column, operator: '=', parameter },
+    ...column.type.exact === undefined ? [] : [{ kind: 'exact', column, parameter } as const],
+    isNull(column, true)
+  ])
 }
 
 function planCompare (use: Use, operator: Operator): Condition {
@@ -99,6 +115,9 @@ function readList (use: Use): unknown[] {
   return use.value
 }
 
-function readPattern ({ column, value, path }: Use): string {
-  return readWith(column.type.readPattern ?? readString, column, value, path)
+function readPattern ({ column, value, scope, path }: Use): string {
+  const pattern = readWith(column.type.readPattern ?? readString, column, value, path)
+  const limit = scope.limits.pattern
+  if (pattern.length > limit && countCharacters(pattern) > limit) throw at(path, invalidBody(`"${path.join('.')}" is a pattern of more than ${limit} characters`))
+  return pattern
 }

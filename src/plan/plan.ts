@@ -11,6 +11,8 @@ export type Operator = '=' | '<>' | '>' | '>=' | '<' | '<='
 
 export type Condition =
   | { readonly kind: 'compare', readonly column: Column, readonly operator: Operator, readonly parameter: Value }
+  /** The column's text is the same to the byte; stands beside the equality that an index can serve. */
+  | { readonly kind: 'exact', readonly column: Column, readonly parameter: Value }
   | { readonly kind: 'in', readonly column: Column, readonly negated: boolean, readonly parameters: ReadonlyArray<Value> }
   | { readonly kind: 'between', readonly column: Column, readonly low: Value, readonly high: Value }
   | { readonly kind: 'like', readonly column: Column, readonly negated: boolean, readonly pattern: string }

@@ -1,8 +1,8 @@
-import { expressionBuilder, sql, type AliasableExpression, type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool } from 'kysely'
+import { expressionBuilder, sql, type AliasableExpression, type Expression, type ExpressionBuilder, type SqlBool } from 'kysely'
 import type { Column } from '../catalog/catalog.ts'
 import { ESCAPE } from '../plan/pattern.ts'
 import type { Condition } from '../plan/plan.ts'
-import type { Parameter, Value, Wrapping } from '../types/column-type.ts'
+import type { ColumnType, Parameter, Value, Wrapping } from '../types/column-type.ts'
 import type { Rows, TableBuilder } from './builder.ts'
 
 const eb: ExpressionBuilder<Rows, 't'> = expressionBuilder<Rows, 't'>()
@@ -14,8 +14,7 @@ export function wrap<T> (wrapping: Wrapping | undefined, expression: AliasableEx
 
 /** A parameter, as a placeholder in the statement. */
 export function bind (parameter: Parameter, wrapping?: Wrapping): Expression<Parameter> {
-  const placeholder: RawBuilder<Parameter> = sql`${parameter}`
-  return parameter === null ? placeholder : wrap(wrapping, placeholder)
+  return wrap(wrapping, sql<Parameter>`${parameter}`)
 }
 
 /** The same for a list, with few nodes to build: it may have ten thousand values. */
@@ -32,6 +31,10 @@ export function compileCondition (condition: Condition, { token }: TableBuilder)
   const right = (column: Column) => (parameter: Parameter) => bind(parameter, column.type.compared)
   switch (condition.kind) {
     case 'compare': return eb(left(condition.column), condition.operator, right(condition.column)(condition.parameter))
+    case 'exact': {
+      const { column, parameter } = condition.column.type.exact as NonNullable<ColumnType['exact']>
+      return eb(wrap(column, eb.ref(token(condition.column))), '=', bind(condition.parameter, parameter))
+    }
     case 'in': return eb(left(condition.column), condition.negated ? 'not in' : 'in', bindList(condition.parameters, condition.column.type.compared))
     case 'between': return eb.between(left(condition.column), right(condition.column)(condition.low), right(condition.column)(condition.high))
     case 'like': return sql`${eb(eb.ref(token(condition.column)), condition.negated ? 'not like' : 'like', bind(condition.pattern))} escape ${sql.lit(ESCAPE)}`

@@ -7,6 +7,6 @@ export function compileInsert ({ table, assignments }: InsertPlan, engine: Engin
   const { db, toQuery, token } = builderFor(engine, table)
   const insert = db.insertInto('t')
   if (assignments.length === 0) return toQuery(engine === 'mysql' ? insert.values({}) : insert.defaultValues())
-  const row = Object.fromEntries(assignments.map(({ column, parameter }) => [token(column), bind(parameter, column.type.stored)]))
+  const row = Object.fromEntries(assignments.map(({ column, parameter }) => [token(column), bind(parameter)]))
   return toQuery(insert.values(row))
 }

@@ -45,8 +45,7 @@ function assignmentsKey (assignments: readonly Assignment[], { mark, parameters 
   let key = ''
   for (const { column, parameter } of assignments) {
     parameters.push(parameter)
-    // NULL is never wrapped as other values may be (conditions.ts).
-    key += parameter === null ? mark(column) + 'n' : mark(column)
+    key += mark(column)
   }
   return key
 }
@@ -57,6 +56,9 @@ function conditionKey (condition: Condition, walk: Walk): string {
     case 'compare':
       parameters.push(condition.parameter)
       return mark(condition.column) + condition.operator
+    case 'exact':
+      parameters.push(condition.parameter)
+      return mark(condition.column) + 'x'
     case 'in':
       for (const parameter of condition.parameters) parameters.push(parameter)
       return `${mark(condition.column)}${condition.negated ? 'n' : 'i'}${condition.parameters.length}`

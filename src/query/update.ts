@@ -10,7 +10,7 @@ import { bind, compileCondition } from './conditions.ts'
 export function compileUpdate ({ table, assignments, condition }: UpdatePlan, engine: Engine): Query {
   const builder = builderFor(engine, table)
   const { db, toQuery, token } = builder
-  const row = Object.fromEntries(assignments.map(({ column, parameter }) => [token(column), bind(parameter, column.type.stored)]))
+  const row = Object.fromEntries(assignments.map(({ column, parameter }) => [token(column), bind(parameter)]))
   const update = db.updateTable('t').set(row).where(compileCondition(condition, builder))
   if (engine === 'mysql') return toQuery(update)
   return toQuery(update.where(({ or, ref }) => or(assignments.map(({ column, parameter }) => sql<boolean>`${ref(token(column))} is not ${bind(parameter)} collate binary`))))

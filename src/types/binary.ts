@@ -26,7 +26,6 @@ export function binaryType ({ bytes, padded }: { bytes: number | null, padded: b
       if (bytes !== null && given.length > bytes) throw new ValueRefused(`is longer than ${bytes} bytes`)
       return padded && bytes !== null && given.length < bytes ? Buffer.concat([given], bytes) : given
     },
-    write: (value) => `"${(value as Buffer).toString('base64')}"`,
-    order: (a, b) => Buffer.compare(a as Buffer, b as Buffer)
+    write: (value) => `"${(value as Buffer).toString('base64')}"`
   })
 }

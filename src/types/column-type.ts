@@ -18,7 +18,7 @@ export type Wrapping = readonly [before: string, after: string]
 
 /**
  * Which filter operators a type has. Each level has those before it too: `none` only `$null`; `equality` `$eq
- * $ne $in $nin`; `order` `$gt $gte $lt $lte $between`; `text` `$like $nlike $startsWith $contains`.
+ * $is $ne $in $nin`; `order` `$gt $gte $lt $lte $between`; `text` `$like $nlike $startsWith $contains`.
  */
 export type Comparison = 'none' | 'equality' | 'order' | 'text'
 
@@ -54,22 +54,23 @@ export interface ColumnType {
   readonly ownNull?: Value
   /** JSON value -> pattern of LIKE, where that takes less than any text. @throws ValueRefused */
   readonly readPattern?: (value: unknown) => string
-  /** How two parameters are ordered; left out where that is for the column's collation to say, or there is no order. */
-  readonly order?: (a: Value, b: Value) => number
-  /** Set where the column holds every whole number from `min` to `max`, and no other value. */
-  readonly wholeNumbers?: { readonly min: bigint, readonly max: bigint }
+  /** Set where every value of the column is a JSON number without a fraction. */
+  readonly wholeNumbers?: true
   /** SQL around the column in the list of what is selected. */
   readonly selected?: Wrapping
   /** Classes of values (wire.ts) that a server may send for the column as it is; any if left out. */
   readonly sentAs?: ReadonlySet<string> | undefined
   /** The same for what `selected` makes of it. */
   readonly selectedAs?: ReadonlySet<string> | undefined
-  /** SQL around the parameter in insert and update. */
-  readonly stored?: Wrapping
   /** SQL around the parameter in a condition. */
   readonly compared?: Wrapping
   /** SQL around the column in a condition; only for types that no index can help. */
   readonly comparedColumn?: Wrapping
+  /**
+   * Set where `=` may hold two different values equal, as a collation does with texts: SQL around the column and around the
+   * parameter that compares their bytes (`$is`).
+   */
+  readonly exact?: { readonly column?: Wrapping, readonly parameter: Wrapping }
 }
 
 /** A value that does not fit its column. The message is for a person and continues 'Column "x": '. */

@@ -70,13 +70,9 @@ export function decimalType (bounds: DecimalBounds): ColumnType {
     read: (value) => readDecimal(value, bounds),
     write: (value) => `"${withoutZerofill(textOf(value))}"`,
     byteForm: bounds.zerofill === true ? undefined : 'quoted',
-    order: (a, b) => scaled(a as string) < scaled(b as string) ? -1 : Number(a !== b),
     compared: ['cast(', ` as decimal(${bounds.precision},${bounds.scale}))`]
   })
 }
-
-/** A decimal at its column's scale as a whole number. */
-const scaled = (text: string): bigint => BigInt(text.replace('.', ''))
 
 /** ZEROFILL pads what the server sends with zeros, which are no part of the number. */
 export function withoutZerofill (text: string): string {

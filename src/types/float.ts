@@ -26,8 +26,7 @@ export function doubleType (unsigned: boolean, zerofill = false): ColumnType {
     schema: numberSchema('double', unsigned),
     read: (value) => doubleParameter(signed(readDouble(value), unsigned)),
     write: (value) => withoutZerofill(textOf(value)),
-    byteForm: zerofill ? undefined : 'plain',
-    order: byValue
+    byteForm: zerofill ? undefined : 'plain'
   })
 }
 
@@ -44,15 +43,12 @@ export function floatType (unsigned: boolean): ColumnType {
       return doubleParameter(float)
     },
     write: (value) => shortestFloat(Number(textOf(value))),
-    order: byValue,
     selected: ['cast(', ' as double)'],
     selectedAs: DOUBLE
   })
 }
 
 const DOUBLE: ReadonlySet<string> = new Set(['double'])
-
-const byValue = (a: Value, b: Value): number => Number(a) - Number(b)
 
 function signed (number: number, unsigned: boolean): number {
   if (unsigned && number < 0) throw new ValueRefused('is unsigned')

@@ -2,9 +2,6 @@ import { Type } from '@sinclair/typebox'
 import { createType, expected, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
 import { readDigits, withoutZerofill } from './decimal.ts'
 
-/** The order of parameters that are numbers. */
-export const byNumber = (a: Value, b: Value): number => a < b ? -1 : Number(a > b)
-
 interface IntegerBounds { min: bigint, max: bigint }
 
 /** The range of an integer of so many bits. */
@@ -44,8 +41,7 @@ export function integerType (bits: number, unsigned: boolean, zerofill = false):
     read: (value) => readInteger(value, bounds),
     write: (value) => withoutZerofill(textOf(value)),
     byteForm: zerofill ? undefined : 'plain',
-    order: byNumber,
-    wholeNumbers: bounds
+    wholeNumbers: true
   })
 }
 
@@ -68,8 +64,7 @@ export function yearType (): ColumnType {
       if (year > 0n && year < 1901n) throw new ValueRefused('must be 0 or from 1901 to 2155')
       return year
     },
-    write: (value) => withoutZerofill(textOf(value)),
-    order: byNumber
+    write: (value) => withoutZerofill(textOf(value))
   })
 }
 
@@ -90,8 +85,6 @@ export function bitType (length: number): ColumnType {
       return BigInt('0b' + value)
     },
     write: (value) => show(BigInt('0x' + (value as Buffer).toString('hex'))),
-    echo: (parameter) => show(parameter as bigint),
-    order: byNumber,
-    wholeNumbers: integerBounds(length, true)
+    echo: (parameter) => show(parameter as bigint)
   })
 }

@@ -8,7 +8,7 @@ import { createType, ValueRefused, type ColumnType, type DriverValue, type Value
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
 import type { TypeFacts } from './facts.ts'
 import { doubleType, jsonNumber } from './float.ts'
-import { byNumber, integerBounds, integerType, tinyBoolType } from './integer.ts'
+import { integerBounds, integerType, tinyBoolType } from './integer.ts'
 import { jsonType, requireDouble, wholeNumber } from './json.ts'
 import { datetimeType, dateType, timestampType, timeType } from './temporal.ts'
 import { readString, textType, unknownType } from './text.ts'
@@ -37,7 +37,7 @@ function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
     const digits = parseDigits(String(value))
     return digits === undefined ? writeNative(value) : `"${digits.negative ? '-' : ''}${digits.whole || '0'}${fractionAt(digits.fraction, length === null ? 0 : bounds.scale)}"`
   }
-  return native(createType({ schema: decimalSchema(bounds), read: (value): Value => Number(readDecimal(value, bounds)), write, order: byNumber }), write)
+  return native(createType({ schema: decimalSchema(bounds), read: (value): Value => Number(readDecimal(value, bounds)), write }), write)
 }
 
 function fractionAt (fraction: string, scale: number): string {
@@ -77,6 +77,9 @@ function readPattern (value: unknown): string {
   return pattern
 }
 
+/** Whatever collation the column declares. */
+const EXACT: NonNullable<ColumnType['exact']> = { parameter: ['', ' collate binary'] }
+
 const unpadded = { scale: 6, padded: false }
 
 /** Tried in order: the first whose word the declaration begins with, then SQLite's own rules of affinity. */
@@ -89,7 +92,7 @@ const byPrefix: ReadonlyArray<readonly [RegExp, (facts: TypeFacts) => ColumnType
   [/^json/, () => SQLITE_JSON],
   [/^(dec|num)/, sqliteDecimal],
   [/int|^year/, () => native(integerType(64, false))],
-  [/char|clob|text/, () => native({ ...textType({ characters: null, bytes: null }), readPattern })],
+  [/char|clob|text/, () => native({ ...textType({ characters: null, bytes: null }), readPattern, exact: EXACT })],
   [/blob/, () => native(binaryType({ bytes: null, padded: false }))],
   [/real|floa|doub/, () => native(doubleType(false))]
 ]

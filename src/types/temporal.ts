@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { isDay } from '../calendar.ts'
-import { createType, expected, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
+import { createType, expected, textOf, ValueRefused, type ColumnType } from './column-type.ts'
 
 const DATE = /^\d{4}-\d\d-\d\d$/
 const TIME = /^(-?)(\d{2,3}):([0-5]\d):([0-5]\d)(?:\.(\d{1,30}))?$/
@@ -18,14 +18,6 @@ function fractionOf (digits = '', { scale, padded }: Precision): string {
   return shown === '' ? '' : '.' + shown
 }
 
-/** Days and moments are written largest unit first, so their texts are in their order. */
-const byText = (a: Value, b: Value): number => a < b ? -1 : Number(a > b)
-
-function secondsOf (time: string): number {
-  const [hours = 0, minutes = 0, seconds = 0] = time.replace('-', '').split(':').map(Number)
-  return (hours * 3600 + minutes * 60 + seconds) * (time.startsWith('-') ? -1 : 1)
-}
-
 export function dateType (): ColumnType {
   return createType({
     schema: Type.String({ title: 'Date', format: 'date', examples: ['2026-11-20'] }),
@@ -34,8 +26,7 @@ export function dateType (): ColumnType {
       return value
     },
     write: (value) => `"${textOf(value)}"`,
-    byteForm: 'quoted',
-    order: byText
+    byteForm: 'quoted'
   })
 }
 
@@ -52,8 +43,7 @@ export function timeType (precision: Precision): ColumnType {
       return `${sign}${hours}:${minutes}:${seconds}${fraction}`
     },
     write: (value) => `"${textOf(value)}"`,
-    byteForm: 'quoted',
-    order: (a, b) => secondsOf(a as string) - secondsOf(b as string)
+    byteForm: 'quoted'
   })
 }
 
@@ -72,8 +62,7 @@ export function datetimeType (precision: Precision): ColumnType {
       return `${match[1]} ${match[2]}${fractionOf(match[3], precision)}`
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}"`,
-    byteForm: 'moment',
-    order: byText
+    byteForm: 'moment'
   })
 }
 
@@ -92,8 +81,7 @@ export function timestampType (precision: Precision): ColumnType {
       return utc(match) + fractionOf(match[3], precision)
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}Z"`,
-    byteForm: 'instant',
-    order: byText
+    byteForm: 'instant'
   })
 }
 

@@ -2,6 +2,12 @@ import { Type } from '@sinclair/typebox'
 import { createType, expected, textOf, ValueRefused, type ColumnType } from './column-type.ts'
 import { createFindMember, exactMembers } from './members.ts'
 
+/**
+ * MySQL's way to compare texts to the letter: as the bytes of their UTF-8, in which the service sends and shows them, whatever
+ * the character set of the column is. A collation would hold `acme`, `ACME` and, in most of MariaDB's, `acme ` equal.
+ */
+const EXACT: NonNullable<ColumnType['exact']> = { column: ['cast(convert(', ' using utf8mb4) as binary)'], parameter: ['cast(', ' as binary)'] }
+
 interface TextBounds { characters: number | null, bytes: number | null }
 
 /** A string that can be stored: half of a surrogate pair is no character, and no UTF-8. */
@@ -17,18 +23,19 @@ export function textType ({ characters, bytes }: TextBounds): ColumnType {
     schema: Type.String({ title: 'Text', ...(characters !== null && { maxLength: characters }), examples: ['text'.slice(0, characters ?? undefined)] }),
     read: (value) => {
       const text = readString(value)
-      if (characters !== null && text.length > characters && codePoints(text) > characters) throw new ValueRefused(`is longer than ${characters} characters`)
+      if (characters !== null && text.length > characters && countCharacters(text) > characters) throw new ValueRefused(`is longer than ${characters} characters`)
       if (bytes !== null && text.length > bytes / 4 && Buffer.byteLength(text) > bytes) throw new ValueRefused(`is longer than ${bytes} bytes`)
       return text
     },
     write: (value) => JSON.stringify(textOf(value)),
     byteForm: 'escaped',
-    comparison: 'text'
+    comparison: 'text',
+    exact: EXACT
   })
 }
 
 /** Characters as MySQL counts them: the two halves of a surrogate pair are one. */
-function codePoints (text: string): number {
+export function countCharacters (text: string): number {
   return text.length - (text.match(/[\ud800-\udbff]/g)?.length ?? 0)
 }
 
@@ -53,7 +60,8 @@ export function enumType (members: readonly string[]): ColumnType {
     },
     write: (value) => JSON.stringify(textOf(value)),
     byteForm: 'escaped',
-    comparison: 'equality'
+    comparison: 'equality',
+    exact: EXACT
   })
 }
 
@@ -75,7 +83,8 @@ export function setType (members: readonly string[]): ColumnType {
     },
     comparison: 'equality',
     structured: true,
-    sortable: true // by the number of the value, as the servers keep it: the first member is 1, the second 2, the third 4
+    sortable: true, // by the number of the value, as the servers keep it: the first member is 1, the second 2, the third 4
+    exact: EXACT
   })
 }
 

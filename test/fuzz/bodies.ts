@@ -19,7 +19,7 @@ function conditions ({ type: { comparison, structured } }: Column, values: JsonT
   const nothing = fc.oneof(fc.constant<Json>('null'), operator('$null', fc.constantFrom('true', 'false')))
   if (comparison === 'none') return nothing
   const withNull = fc.option(values, { freq: 8, nil: 'null' })
-  const equality = fc.oneof(structured ? operator('$eq', values) : values, oneOf(['$eq', '$ne'], withNull), oneOf(['$in', '$nin'], lists(withNull)), structured ? nothing : lists(withNull, 1), nothing)
+  const equality = fc.oneof(structured ? operator('$eq', values) : values, oneOf(['$eq', '$ne', '$is'], withNull), oneOf(['$in', '$nin'], lists(withNull)), structured ? nothing : lists(withNull, 1), nothing)
   if (comparison === 'equality') return equality
   const order = fc.oneof(oneOf(['$gt', '$gte', '$lt', '$lte'], values), operator('$between', fc.tuple(values, values).map((two) => list(...two))),
     fc.tuple(values, values).map(([low, high]) => pairs(['$gte', low], ['$lt', high])))
@@ -35,12 +35,15 @@ export function filtersOf ({ catalog, values, kinds }: FuzzTable): Arbitrary<Jso
   const any = fc.oneof({ weight: 2, arbitrary: known }, { weight: 1, arbitrary: conditionOn(usable) })
   const flat = (condition: Arbitrary<readonly [string, Json]>, minLength: number): Arbitrary<Json> =>
     fc.uniqueArray(condition, { minLength, maxLength: 3, selector: ([name]) => name }).map((entries) => pairs(...entries))
+  const row = fc.uniqueArray(fc.constantFrom(...usable).chain(({ name }) => fc.option(values.get(name) as JsonTexts, { freq: 8, nil: 'null' }).map((value) => [name, value] as const)), { maxLength: 3, selector: ([name]) => name })
+    .map((entries) => pairs(['$is', pairs(...entries)]))
   const { nested } = fc.letrec<{ nested: Json }>((tie) => ({
     nested: fc.oneof({ maxDepth: 3, depthSize: 'small' },
       { weight: 4, arbitrary: flat(known, 1) },
       { weight: 2, arbitrary: flat(any, 0) },
       { weight: 1, arbitrary: fc.tuple(fc.constantFrom('$and', '$or'), fc.array(tie('nested'), { maxLength: 3 })).map(([name, items]) => pairs([name, list(...items)])) },
-      { weight: 1, arbitrary: tie('nested').map((inner) => pairs(['$not', inner])) })
+      { weight: 1, arbitrary: tie('nested').map((inner) => pairs(['$not', inner])) },
+      { weight: 1, arbitrary: row })
   }))
   return nested
 }

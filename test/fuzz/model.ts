@@ -28,7 +28,7 @@ export function predict (filters: unknown, table: FuzzTable): ((row: Row) => boo
 /** A row that nobody may look into. */
 const closed: Row = new Proxy({}, { get: () => unpredictable() })
 
-/** Whether filters are true without a look at any row, such as `{"$not": {"$or": []}}`. */
+/** Whether filters are true without a look at any row, such as `{"$not": {"$or": []}}`: constants folded, and nothing beyond. */
 export function saysNothing (filters: unknown, table: FuzzTable): boolean {
   try {
     return predict(filters, table)?.(closed) === true
@@ -44,11 +44,13 @@ function group (filters: unknown, table: FuzzTable): Matcher {
     if (key === '$and') return all(groups(value, table))
     if (key === '$or') return not(all(groups(value, table).map(not)))
     if (key === '$not') return not(group(value, table))
-    const kind = table.kinds.get(key)
-    if (kind === undefined) throw new Unpredictable()
-    return column(key, kind, value, table)
+    if (key === '$is') return all(Object.entries(isObject(value) ? value : unpredictable()).map(([name, operand]) => leaf(name, kindOf(name, table), '$is', operand, table)))
+    const name = key.startsWith('$$') ? key.slice(1) : key
+    return column(name, kindOf(name, table), value, table)
   }))
 }
+
+const kindOf = (name: string, { kinds }: FuzzTable): Kind => kinds.get(name) ?? unpredictable()
 
 function groups (value: unknown, table: FuzzTable): Matcher[] {
   if (!Array.isArray(value)) throw new Unpredictable()
@@ -60,9 +62,21 @@ const not = (matches: Matcher): Matcher => (row) => {
   return truth === null ? null : !truth
 }
 
+/** One that is false decides, also beside those that cannot be told without a look at the row. */
 const all = (matchers: readonly Matcher[]): Matcher => (row) => {
-  const truths = matchers.map((matches) => matches(row))
-  return truths.includes(false) ? false : truths.includes(null) ? null : true
+  const truths = matchers.map((matches) => attempt(() => matches(row)))
+  if (truths.includes(false)) return false
+  if (truths.includes(undefined)) throw new Unpredictable()
+  return truths.includes(null) ? null : true
+}
+
+function attempt (ask: () => Truth): Truth | undefined {
+  try {
+    return ask()
+  } catch (error) {
+    if (error instanceof Unpredictable) return undefined
+    throw error
+  }
 }
 
 function column (name: string, kind: Kind, value: unknown, table: FuzzTable): Matcher {
@@ -70,8 +84,11 @@ function column (name: string, kind: Kind, value: unknown, table: FuzzTable): Ma
   return leaf(name, kind, Array.isArray(value) ? '$in' : '$eq', value, table)
 }
 
+/** Columns that always have a value (tables.ts). */
+const NOT_NULL = new Set(['id', 'level'])
+
 function leaf (name: string, kind: Kind, operator: string, operand: unknown, { engine }: FuzzTable): Matcher {
-  const isNull: Matcher = (row) => row[name] === null
+  const isNull: Matcher = NOT_NULL.has(name) ? () => false : (row) => row[name] === null
   const known = (test: (cell: Comparable) => boolean): Matcher => (row) => row[name] === null ? null : test(valueOf(kind, row[name]))
   // what is padded with spaces compares as equal in MySQL's older collations, utf8mb4_bin among them
   const same = (a: Comparable, b: Comparable): boolean => kind === 'word' && engine !== 'sqlite' ? trimmed(a) === trimmed(b) : a === b
@@ -89,6 +106,11 @@ function leaf (name: string, kind: Kind, operator: string, operand: unknown, { e
   }
   switch (operator) {
     case '$eq': return operand === null ? isNull : equal(known, same, valueOf(kind, operand))
+    case '$is': {
+      if (operand === null) return isNull
+      const value = valueOf(kind, operand)
+      return (row) => row[name] !== null && valueOf(kind, row[name]) === value
+    }
     case '$ne': return not(operand === null ? isNull : equal(known, same, valueOf(kind, operand)))
     case '$in': return isIn()
     case '$nin': return not(isIn())

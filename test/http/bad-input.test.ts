@@ -30,7 +30,7 @@ await onEachEngine(t, 'the message names the field or column as the client wrote
     [{ verb: 'select', 'a/b~1': 1 }, '"a/b~1" is no field that select uses'],
     [{ verb: 'insert', data: {}, filters: {} }, '"filters" is no field that insert uses'],
     [{ verb: 'update', filters: { id: 1 } }, '"data" is required to update'],
-    [{ verb: 'delete' }, 'delete needs "filters" that do not match every row'],
+    [{ verb: 'delete' }, 'delete needs "filters" that say which rows'],
     [{ verb: 'select', columns: ['%s/~1'] }, 'Column "%s/~1" does not exist in table "customers"'],
     [{ verb: 'select', filters: { name: 0 } }, 'Column "name": expected a string'],
     [{ verb: 'select', orderBy: 'id; drop' }, '"orderBy" must be of the form "<column> [ASC|DESC]", several separated by commas, not "id; drop"']

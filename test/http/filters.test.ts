@@ -6,10 +6,10 @@ const rows = 'insert into things (id, name, size, price, note, made, doc) values
   "(1, 'Ant', 1, '0.50', null, '2026-01-01 00:00:00', '{\"a\": 1}'), (2, 'bee', 2, '1.00', '100% sure', '2026-01-02 00:00:00', '[1, 2]'), " +
   "(3, 'Cat', 3, '10.00', 'a_b', '2026-01-03 00:00:00', null), (4, 'dog', null, '9.99', 'axb', null, 'null'), (5, 'a\\\\b', 5, '-1.00', '', '2026-01-05 00:00:00', '{}')"
 
-const columns = (json: string): string => `id integer not null primary key, name varchar(20) not null, size int null, price decimal(10,2) not null, note varchar(20) null, made datetime null, doc ${json} null`
+const columns = (json: string, quote: string): string => `id integer not null primary key, name varchar(20) not null, size int null, price decimal(10,2) not null, note varchar(20) null, made datetime null, doc ${json} null, ${quote}$or${quote} int generated always as (id) virtual`
 const schema = {
-  mysql: [`create table things (${columns('json')}) collate utf8mb4_bin`, rows],
-  sqlite: [`create table things (${columns('json')})`, rows.replace('\\\\', '\\')]
+  mysql: [`create table things (${columns('json', '`')}) collate utf8mb4_bin`, rows],
+  sqlite: [`create table things (${columns('json', '"')})`, rows.replace('\\\\', '\\')]
 }
 
 /** filters -> ids that they select. */
@@ -19,6 +19,23 @@ const cases: Array<[string, object, number[]]> = [
   ['no filters select every row', {}, [1, 2, 3, 4, 5]],
   ['null is IS NULL', { note: null }, [1]],
   ['$eq null is IS NULL', { note: { $eq: null } }, [1]],
+  ['$is is the value to the letter', { name: { $is: 'Cat' } }, [3]],
+  ['$is of a number', { size: { $is: 3 } }, [3]],
+  ['$is of a decimal', { price: { $is: 10 } }, [3]],
+  ['$is of a time', { made: { $is: '2026-01-02T00:00:00' } }, [2]],
+  ['$is of JSON, by value', { doc: { $is: [1, 2] } }, [2]],
+  ['$is null finds rows without a value', { note: { $is: null } }, [1]],
+  ['$is null finds both nulls of JSON', { doc: { $is: null } }, [3, 4]],
+  ['$is null of a column that is NOT NULL matches nothing', { name: { $is: null } }, []],
+  ['null is a value like others to $is: $not finds it', { $not: { size: { $is: 1 } } }, [2, 3, 4, 5]],
+  ['null is a value like others to $is of texts', { $not: { note: { $is: '' } } }, [1, 2, 3, 4]],
+  ['null is a value like others to $is of JSON', { $not: { doc: { $is: {} } } }, [1, 2, 3, 4]],
+  ['$is of a row', { $is: { id: 1, name: 'Ant', size: 1, price: '0.50', note: null, made: '2026-01-01T00:00:00', doc: { a: 1 } } }, [1]],
+  ['$is of a row that was changed meanwhile', { $is: { id: 1, name: 'Ant', size: 2 } }, []],
+  ['$is of rows, combined', { $or: [{ $is: { name: 'bee', doc: [1, 2] } }, { $not: { $is: { size: 5 } }, id: { $gt: 3 } }] }, [2, 4]],
+  ['$$ and the name of a column that begins with $', { $$or: 4 }, [4]],
+  ['$$ twice', { $or: [{ $$or: 1 }, { $$or: { $gte: 5 } }] }, [1, 5]],
+  ['$is takes the name as a select shows it', { $is: { $or: 2 } }, [2]],
   ['$ne null is IS NOT NULL', { size: { $ne: null } }, [1, 2, 3, 5]],
   ['$ne leaves out rows without a value, as SQL does', { size: { $ne: 1 } }, [2, 3, 5]],
   ['$null true and false', { size: { $null: true } }, [4]],
@@ -74,7 +91,7 @@ await onEachEngine(t, 'filters select', { schema }, async (t, { post }) => {
   }
 })
 
-const levels = (depth: number): object => depth === 0 ? { id: 1 } : { $not: levels(depth - 1) }
+const levels = (depth: number, innermost: object = { id: 1 }): object => depth === 0 ? innermost : { $not: levels(depth - 1, innermost) }
 
 /** filters -> code. */
 const refusals: Array<[string, object, string]> = [
@@ -88,6 +105,20 @@ const refusals: Array<[string, object, string]> = [
   ['257 conditions', { $or: Array.from({ length: 257 }, (_, id) => ({ id })) }, 'INVALID_BODY'],
   ['10,001 values', { id: Array.from({ length: 10_001 }, (_, id) => id) }, 'INVALID_BODY'],
   ['10,001 values in two lists', { id: Array.from({ length: 5000 }, (_, id) => id), size: { $in: Array.from({ length: 5001 }, (_, id) => id) } }, 'INVALID_BODY'],
+  ['a pattern of 1,001 characters', { name: { $like: '%'.repeat(1001) } }, 'INVALID_BODY'],
+  ['a pattern of 1,001 characters to leave out', { name: { $nlike: 'a'.repeat(1001) } }, 'INVALID_BODY'],
+  ['a beginning of 1,001 characters', { name: { $startsWith: '😀'.repeat(1001) } }, 'INVALID_BODY'],
+  ['a part of 1,001 characters', { $or: [{ id: 1 }, { name: { $contains: 'é'.repeat(1001) } }] }, 'INVALID_BODY'],
+  ['$is of a row that is no object', { $is: [{ id: 1 }] }, 'INVALID_BODY'],
+  ['$is of a row with a column that there is not', { $is: { id: 1, nope: null } }, 'COLUMN_NOT_FOUND'],
+  ['$is of a row with $$', { $is: { $$or: 1 } }, 'COLUMN_NOT_FOUND'],
+  ['operators in $is of a row', { $is: { id: { $gt: 1 } } }, 'INVALID_VALUE'],
+  ['a list in $is', { id: { $is: [1] } }, 'INVALID_VALUE'],
+  ['$is of another type', { name: { $is: 1 } }, 'INVALID_VALUE'],
+  ['257 conditions of $is', { $or: Array.from({ length: 257 }, (_, id) => ({ $is: { id } })) }, 'INVALID_BODY'],
+  ['33 levels of which the last is $is', levels(32, { $is: { id: 1 } }), 'INVALID_BODY'],
+  ['$$ and a column that there is not', { $$id: 1 }, 'COLUMN_NOT_FOUND'],
+  ['$$ and a combinator', { $$and: [] }, 'COLUMN_NOT_FOUND'],
   ['a column that there is not', { $or: [{ nope: 1 }] }, 'COLUMN_NOT_FOUND'],
   ['$like of a number', { name: { $like: 1 } }, 'INVALID_VALUE'],
   ['$like on a number', { id: { $like: '1' } }, 'INVALID_VALUE'],
@@ -117,7 +148,8 @@ await onEachEngine(t, 'filters are refused', { schema }, async (t, { post, state
 })
 
 await onEachEngine(t, 'filters at the limits are taken', { schema }, async (t, { post }) => {
-  for (const filters of [levels(32), { $or: Array.from({ length: 256 }, (_, id) => ({ id })) }, { id: Array.from({ length: 10_000 }, (_, id) => id) }]) {
+  const patterns = ['a'.repeat(1000), '%'.repeat(1000), '😀'.repeat(1000), '\\'.repeat(1000)].flatMap((pattern) => ['$like', '$nlike', '$startsWith', '$contains'].map((operator) => ({ note: { [operator]: pattern } })))
+  for (const filters of [...patterns, levels(32), levels(31, { $is: { id: 1 } }), { $or: Array.from({ length: 256 }, (_, id) => ({ id })) }, { id: Array.from({ length: 10_000 }, (_, id) => id) }]) {
     t.equal((await post('things', { verb: 'select', filters })).status, 200)
   }
 })
@@ -134,8 +166,8 @@ await onEachEngine(t, 'a pattern with a NUL character never finds more than the 
   t.match(await sql('select count(*) as count from things'), [{ count: 5 }])
 })
 
-await onEachEngine(t, 'a pattern that is too much for the database is refused, or finds nothing', { schema }, async (t, { post }) => {
-  for (const pattern of [{ $like: '%a'.repeat(50_000) }, { $contains: '%'.repeat(60_000) }]) {
+await onEachEngine(t, 'a pattern that is too much for the database is refused, or finds nothing', { schema, options: { limits: { filterPattern: 65_535 } } }, async (t, { post }) => {
+  for (const pattern of [{ $like: '%a'.repeat(30_000) }, { $contains: '%'.repeat(60_000) }]) {
     const { status, json } = await post('things', { verb: 'select', filters: { note: pattern } })
     t.ok(status === 200 ? json.data.count === 0 : json.error.code === 'VALUE_OUT_OF_RANGE', JSON.stringify(json))
   }

@@ -61,7 +61,7 @@ const schema = (engine: EngineName): string[] => {
 
 await onEachEngine(t, 'an index is used', { schema, only: ['mariadb', 'mysql'] }, async (t, { engine, post, sql, statements }) => {
   for (const [index, { declaration, low, high, unordered }] of on(engine).entries()) {
-    const filters: unknown[] = [{ $eq: high }, { $in: [low, high] }]
+    const filters: unknown[] = [{ $eq: high }, { $is: high }, { $in: [low, high] }]
     if (unordered === undefined) filters.push({ $gt: low }, { $gte: high }, { $between: [low, high] })
     if (/char|^text/.test(declaration)) filters.push({ $startsWith: 't0199' }, { $like: 't0199%' })
     for (const filter of filters) {

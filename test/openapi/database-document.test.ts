@@ -118,13 +118,23 @@ await onEachEngine(t, 'filters know the operators of each type', { schema: facts
   t.match(properties, { amount: { $ref: '#/components/schemas/DecimalFilter' }, title: { $ref: '#/components/schemas/TextFilter' }, doubled: { $ref: '#/components/schemas/IntegerFilter' } })
   t.match(properties, { $and: { type: 'array', items: { $ref: '#/components/schemas/ThingsFilters' } }, $or: { type: 'array' }, $not: { $ref: '#/components/schemas/ThingsFilters' } })
   const operators = (name: string): string => Object.keys(schemas[name].anyOf.at(-1).properties).join(' ')
-  t.equal(operators('TextFilter'), '$eq $ne $in $nin $gt $gte $lt $lte $between $like $nlike $startsWith $contains $null')
-  t.equal(operators('IntegerFilter'), '$eq $ne $in $nin $gt $gte $lt $lte $between $null')
+  t.equal(operators('TextFilter'), '$eq $ne $is $in $nin $gt $gte $lt $lte $between $like $nlike $startsWith $contains $null')
+  t.equal(operators('IntegerFilter'), '$eq $ne $is $in $nin $gt $gte $lt $lte $between $null')
+  t.same(properties.$is, { $ref: '#/components/schemas/ThingsRow' })
   t.same(Object.keys(schemas.JsonFilter), [], 'any JSON value')
   if (engine === 'sqlite') return
-  t.equal(operators('ThingsKindFilter'), '$eq $ne $in $nin $null')
+  t.equal(operators('ThingsKindFilter'), '$eq $ne $is $in $nin $null')
   t.match(schemas.ThingsKindFilter.anyOf[0], { type: 'string', enum: ['new', "it's"] })
   t.match(schemas.ThingsMarksFilter.anyOf.map(({ type }: { type: string }) => type), ['array', 'null', 'object'], 'a list is one value')
+})
+
+await onEachEngine(t, 'a column that is called like an operator has one $ more in filters', { schema: () => ['create table odd ($or integer not null primary key, $$and integer null)'], only: ['sqlite'] }, async (t, { server, post }) => {
+  const { json: { components: { schemas }, paths } } = await get(server, '/shop/openapi.json')
+  t.same(Object.keys(schemas.OddRow.properties), ['$or', '$$and'])
+  t.same(Object.keys(schemas.OddFilters.properties), ['$$or', '$$$and', '$and', '$or', '$not', '$is'])
+  const { examples } = paths['/shop/odd'].post.requestBody.content['application/json']
+  for (const verb of ['insert', 'select', 'update', 'delete']) t.match(await post('odd', examples[verb].value), { status: 200 }, verb)
+  for (const filters of [{ $$or: 1 }, { $$$and: null }, { $is: { $or: 1, $$and: null } }]) t.match(await post('odd', { verb: 'select', filters }), { status: 200 }, JSON.stringify(filters))
 })
 
 await onEachEngine(t, 'columns of no known type are shown and not written, and a table may have no others', { schema: () => ['create table odd (x, y)', 'create table keyless (a json null, "b c" int null)'], only: ['sqlite'] }, async (t, { server, post }) => {

@@ -8,6 +8,8 @@ type Expected = readonly [sql: string, ...parameters: Parameter[]]
 
 const filters: Array<[filters: object, mysql: Expected, sqlite: Expected]> = [
   [{ name: 'x' }, ['`name` = ?', 'x'], ['"name" = ?', 'x']],
+  [{ name: { $is: 'x' } }, ['(`name` = ? and cast(convert(`name` using utf8mb4) as binary) = cast(? as binary) and `name` is not null)', 'x', 'x'], ['("name" = ? and "name" = ? collate binary and "name" is not null)', 'x', 'x']],
+  [{ $is: { id: 1, name: null } }, ['(`id` = ? and `name` is null)', 1n], ['("id" = ? and "name" is null)', 1n]],
   [{ name: null }, ['`name` is null'], ['"name" is null']],
   [{ name: { $null: false } }, ['`name` is not null'], ['"name" is not null']],
   [{ id: { $ne: 1 } }, ['`id` <> ?', 1n], ['"id" <> ?', 1n]],

@@ -34,14 +34,14 @@ const createTable = (engine: Engine): Table => createCatalog([{
   foreignKeys: []
 }], 0).tables.get('what?') as Table
 
-const limits = { depth: 100, conditions: 10_000, values: 10_000 }
+const limits = { depth: 100, conditions: 10_000, values: 10_000, pattern: 1000 }
 const values: Record<string, Arbitrary<unknown>> = { id: fc.nat(99), 'a?b': fc.constantFrom('x', '?', "'", '\\', ''), price: fc.constantFrom('1.50', 2), ratio: fc.constantFrom(0.5, -0, 1e300 / 1e290), doc: fc.constantFrom({ a: 1 }, [1], 'x', 5) }
 const names = Object.keys(values)
 const valueOf = (name: string): Arbitrary<unknown> => values[name] as Arbitrary<unknown>
 
 const operation = (name: string): Arbitrary<object> => fc.oneof(
   valueOf(name).map((value) => ({ $eq: value })), valueOf(name).map((value) => ({ $ne: value })), fc.array(fc.option(valueOf(name)), { maxLength: 4 }).map((list) => ({ $in: list })),
-  fc.array(valueOf(name), { maxLength: 3 }).map((list) => ({ $nin: list })), fc.boolean().map((value) => ({ $null: value })),
+  fc.array(valueOf(name), { maxLength: 3 }).map((list) => ({ $nin: list })), fc.boolean().map((value) => ({ $null: value })), fc.option(valueOf(name)).map((value) => ({ $is: value })),
   ...name === 'doc' ? [] : [fc.tuple(valueOf(name), valueOf(name)).map((pair) => ({ $between: pair })), valueOf(name).map((value) => ({ $gte: value, $lt: value }))],
   ...name === 'a?b' ? [fc.constantFrom({ $like: 'a%' }, { $nlike: '?' }, { $startsWith: '%?' }, { $contains: '' })] : []
 )

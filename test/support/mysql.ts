@@ -43,7 +43,7 @@ export const senders = (connection: Connection): Record<'bytes' | 'plain', SendC
 
 /** Every row of a table as the answer to a select, by one way of reading. */
 export function selectAll (connection: Connection, table: Table, send: SendCommand, limit = 256 * MEGABYTE): Promise<{ answer: Buffer, tooLarge: number, writer: RowWriter }> {
-  const plan = planSelect({ verb: 'select', limit: 1000 }, table, { depth: 1, conditions: 1, values: 1 })
+  const plan = planSelect({ verb: 'select', limit: 1000 }, table, { depth: 1, conditions: 1, values: 1, pattern: 1000 })
   return sendStatement(connection, writeStatement(compileQuery(plan, 'mysql')), new RowWriter(plan.columns, limit), send)
 }
 
