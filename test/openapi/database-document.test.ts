@@ -128,7 +128,7 @@ await onEachEngine(t, 'filters know the operators of each type', { schema: facts
   t.match(schemas.ThingsMarksFilter.anyOf.map(({ type }: { type: string }) => type), ['array', 'null', 'object'], 'a list is one value')
 })
 
-await onEachEngine(t, 'a column that is called like an operator has one $ more in filters', { schema: () => ['create table odd ($or integer not null primary key, $$and integer null)'], only: ['sqlite'] }, async (t, { server, post }) => {
+await onEachEngine(t, 'a column that is called like an operator has one $ more in filters', { schema: () => ['create table odd ("$or" integer not null primary key, "$$and" integer null)'], only: ['sqlite'] }, async (t, { server, post }) => {
   const { json: { components: { schemas }, paths } } = await get(server, '/shop/openapi.json')
   t.same(Object.keys(schemas.OddRow.properties), ['$or', '$$and'])
   t.same(Object.keys(schemas.OddFilters.properties), ['$$or', '$$$and', '$and', '$or', '$not', '$is'])
