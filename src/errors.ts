@@ -60,12 +60,12 @@ export const unreadableValue = define<[column: string, reason: string]>('UNREADA
 export const rateLimited = define('RATE_LIMITED', 429, 'Too many requests: try again later')
 export const headersTooLarge = define('HEADERS_TOO_LARGE', 431, 'The path and the headers are larger than the limit')
 export const internal = define('INTERNAL', 500, 'Something went wrong here; the request id finds it in the log')
-export const outcomeUnknown = define('OUTCOME_UNKNOWN', 502, 'The connection to the database was lost while writing: the change may or may not have been made')
+export const outcomeUnknown = define('OUTCOME_UNKNOWN', 502, 'The database has not confirmed the end of the write: the change may or may not have been made')
 export const databaseUnavailable = define('DATABASE_UNAVAILABLE', 503, 'The database cannot be used right now; nothing was changed')
 export const deadlock = define('DEADLOCK', 503, 'The statement met a deadlock and was rolled back; nothing was changed')
 export const lockTimeout = define('LOCK_TIMEOUT', 503, 'A row was locked for too long; nothing was changed')
 export const overloaded = define('OVERLOADED', 503, 'Too many requests are waiting for the database; nothing was changed')
-export const queryTimeout = define('QUERY_TIMEOUT', 504, 'The statement took too long and was ended; nothing was changed')
+export const queryTimeout = define('QUERY_TIMEOUT', 504, 'The statement took too long; nothing was changed')
 
 /** The body of the answer that an error becomes. */
 export function refusalOf ({ code, message, details = [] }: ServiceError) {

@@ -46,6 +46,8 @@ export interface PoolUse {
   readonly size: number
   readonly open: number
   readonly idle: number
+  /** Those of the open ones whose statement was given up and has not ended yet. */
+  readonly ending: number
   readonly waiting: number
   /** Requests that had to wait for a connection since the start, and how long they waited together, in milliseconds. */
   readonly waits: number

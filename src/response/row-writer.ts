@@ -11,9 +11,9 @@ const COMMA = 0x2c
 const SHORT_ANSWER = 65_536
 
 export class RowWriter {
-  readonly #output = new Output()
+  #output = new Output()
   #layout: RowLayout
-  readonly #limit: number
+  #limit: number
   count = 0
 
   /** `limit`: bytes that the answer may have. */
@@ -31,6 +31,12 @@ export class RowWriter {
   /** Whether the answer has become larger than it may. Checked after each row. */
   get isTooLarge (): boolean {
     return this.#output.length > this.#limit
+  }
+
+  /** Nobody waits for the answer any more: forgets what was written, and is too large from the next row on. */
+  drop (): void {
+    this.#output = new Output()
+    this.#limit = -1
   }
 
   /** A row of MySQL's text protocol, which stands in `bytes` from `offset` to `end`. @throws UNREADABLE_VALUE */

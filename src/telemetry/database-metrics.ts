@@ -55,6 +55,7 @@ function addPools (registry: Registry, databases: Databases): void {
   gauge('row_query_pool_open', 'Connections that are open', ({ open }) => open)
   gauge('row_query_pool_idle', 'Connections that are open and not in use', ({ idle }) => idle)
   gauge('row_query_pool_in_use', 'Connections that a statement runs on', ({ open, idle }) => open - idle)
+  gauge('row_query_pool_ending', 'Connections in use whose statement was given up and has not ended in the database yet', ({ ending }) => ending)
   gauge('row_query_pool_waiting', 'Requests that wait for a connection', ({ waiting }) => waiting)
   counter('row_query_pool_waits_total', 'Requests that had to wait for a connection', ({ waits }) => waits)
   counter('row_query_pool_wait_seconds_total', 'Time that requests have waited for a connection together, in seconds', ({ waited }) => waited / 1000)

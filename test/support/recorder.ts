@@ -23,6 +23,8 @@ export interface Proxy {
   silent: boolean
   /** Milliseconds that each packet of the server takes. */
   delay: number
+  /** Answers `KILL` itself and does nothing, so that statements run on. */
+  killsNothing: boolean
   /** Answers new connections as a server does that has as many as it may have. */
   full: boolean
   /** The server that new connections lead to. */
@@ -35,13 +37,16 @@ export interface Proxy {
 /** "Too many connections", the first packet of a server that has no room (MySQL manual, "Protocol::ERR_Packet"). */
 const TOO_MANY = Buffer.from('\x18\0\0\0\xff\x10\x04#08004Too many connec', 'latin1')
 
+/** The answer to a statement that gives no rows (MySQL manual, "Protocol::OK_Packet"). */
+const OK = Buffer.from('\x07\0\0\x01\0\0\0\x02\0\0\0', 'latin1')
+
 interface Link { readonly client: Socket, readonly upstream: Socket, forgotten: boolean }
 
 /** `port`: where it listens; any that is free if left out. */
 export async function createProxy (target: string, port = 0): Promise<Proxy> {
   const statements: string[] = []
   const links = new Set<Link>()
-  const state = { silent: false, delay: 0, full: false, target, connections: 0 }
+  const state = { silent: false, delay: 0, killsNothing: false, full: false, target, connections: 0 }
   const server: Server = createServer((client) => {
     state.connections++
     if (state.full) return client.on('error', () => {}).end(TOO_MANY)
@@ -53,6 +58,7 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
     client.on('data', (bytes) => {
       reader(bytes as Buffer)
       if (link.forgotten) client.resetAndDestroy()
+      else if (state.killsNothing && bytes.includes('kill query')) client.write(OK)
       else if (!state.silent) upstream.write(bytes)
     })
     upstream.on('data', (bytes) => {
@@ -89,6 +95,8 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
     set silent (value) { state.silent = value },
     get delay () { return state.delay },
     set delay (value) { state.delay = value },
+    get killsNothing () { return state.killsNothing },
+    set killsNothing (value) { state.killsNothing = value },
     get full () { return state.full },
     set full (value) { state.full = value },
     get target () { return state.target },

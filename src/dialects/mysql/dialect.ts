@@ -1,4 +1,5 @@
 /** MySQL, MariaDB and what speaks their protocol, by mysql2. */
+import type { ServiceError } from '../../errors.ts'
 import type { Dialect } from '../dialect.ts'
 import { findAccountRisks } from './account-risks.ts'
 import { attempt } from './attempts.ts'
@@ -13,6 +14,7 @@ import { createMysqlPool, type MysqlPool, type PoolLimits } from './pool.ts'
 import { createReaders } from './readers.ts'
 import { createCommandSender, type SendCommand } from './row-command.ts'
 import { ask, within } from './session.ts'
+import { stopStatement } from './stop.ts'
 
 export interface MysqlSettings {
   readonly address: MysqlAddress
@@ -65,12 +67,14 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
 /** Gives the session up where something went wrong: an answer to what took too long would be taken for that of the next statement. */
 async function withSession<T> (pool: MysqlPool, timeout: number, use: (ask: Ask) => Promise<T>): Promise<T> {
   const session = await pool.acquire()
+  const since = performance.now()
   try {
     const result = await use((sql) => within(timeout, ask(session.connection, sql)).catch((error: MysqlError) => { throw toConnectError(error) }))
     pool.putBack(session)
     return result
   } catch (error) {
-    pool.discard(session)
+    if ((error as ServiceError).reason === 'ETIMEDOUT') stopStatement({ pool, session, since, onGivenUp: () => {} })
+    else pool.discard(session)
     throw error
   }
 }

@@ -8,8 +8,8 @@ import { confirm, expectationsOf, isConfirmed, type Confirmation, type Expectati
 import type { Deadlines } from './deadlines.ts'
 import type { Differences } from './definitions.ts'
 import type { Place } from './fifo.ts'
-import type { MysqlError } from './errors.ts'
-import { Interruption, toInterruption } from './interruption.ts'
+import { isLost, type MysqlError } from './errors.ts'
+import { Interruption, killFailed, toInterruption } from './interruption.ts'
 import { writeStatement } from './literal.ts'
 import type { MysqlPool } from './pool.ts'
 import type { CommandDone, SendCommand } from './row-command.ts'
@@ -67,6 +67,7 @@ class Execution implements Stoppable {
   #place: Place<Stoppable> | undefined
   #stop: Stop | undefined
   #ended = false
+  #told = false
 
   constructor (run: Run) {
     const { statement: { query, plan }, options: { resultLimit, known, differences } } = run
@@ -106,7 +107,10 @@ class Execution implements Stoppable {
 
   /** Ends the statement, if it runs still. */
   stop (): void {
-    if (!this.#ended) this.#stop ??= stopStatement(this.#run.session, (error) => this.done(error))
+    if (this.#ended || this.#stop !== undefined) return
+    const { pool, session } = this.#run
+    const { since } = this.#place as Place<Stoppable>
+    this.#stop = stopStatement({ pool, session, since, onGivenUp: () => this.#giveUp() })
   }
 
   look (): void {
@@ -117,25 +121,44 @@ class Execution implements Stoppable {
     this.#failure = reason
   }
 
-  done (error: QueryError | Error | null, header?: ResultSetHeader): void {
+  done (given: QueryError | Error | null, header?: ResultSetHeader): void {
     // the connection may be lost, which mysql2 tells, after it was given up
     if (this.#ended) return
     this.#ended = true
-    this.#run.options.deadlines.remove(this.#place as Place<Stoppable>)
-    if (this.#stop === undefined) this.#leave(error as MysqlError | null, header)
-    else this.#stop.done().then(() => this.#leave(error as MysqlError | null, header))
+    const error = given as MysqlError | null
+    if (this.#stop === undefined) return this.#leave(error, header)
+    if (error === null || !isLost(error)) {
+      this.#stop.answered().then(() => this.#leave(error, header))
+      return
+    }
+    this.#tell(error, header)
+    this.#stop.lost()
+  }
+
+  /** The server has not ended the statement in time: its answer is of no use any more. */
+  #giveUp (): void {
+    this.#tell(killFailed())
+    this.#writer?.drop()
   }
 
   #leave (error: MysqlError | null, header: ResultSetHeader | undefined): void {
-    const { pool, session, onInterruption, resolve, reject } = this.#run
+    this.#tell(error, header)
+    const { pool, session } = this.#run
+    session.memory.free()
+    pool.release(session)
+  }
+
+  #tell (error: MysqlError | null, header?: ResultSetHeader): void {
+    if (this.#told) return
+    this.#told = true
+    const { options: { deadlines }, onInterruption, resolve, reject } = this.#run
+    deadlines.remove(this.#place as Place<Stoppable>)
     try {
       const outcome = this.#outcome(error, header)
       resolve(outcome instanceof Interruption ? Promise.resolve(outcome).then(onInterruption) : outcome)
     } catch (refusal) {
       reject(refusal)
     }
-    session.memory.free()
-    pool.release(session)
   }
 
   /** What was under way: a write whose confirmation failed has changed nothing. */

@@ -1,4 +1,4 @@
-import { queryTimeout, withReason, type ServiceError } from '../../errors.ts'
+import { outcomeUnknown, queryTimeout, withReason, type ServiceError } from '../../errors.ts'
 import { isLost, isNotHere, toServiceError, wasNotSent, type MysqlError } from './errors.ts'
 import type { Run } from './execute.ts'
 
@@ -16,13 +16,20 @@ export class Interruption {
 /** Nobody reads this answer; the log tells it from a timeout. */
 export const clientGone = (): ServiceError => withReason(queryTimeout(), 'CLIENT_GONE')
 
+const KILL_FAILED = 'KILL_FAILED'
+
+/** In the place of the answer of a statement that the server has not ended in time: whether it was made is unknown, as if its connection were lost. */
+export const killFailed = (): MysqlError => Object.assign(new Error('the statement could not be ended'), { code: KILL_FAILED })
+
 /** What an error of a statement leads to. @throws ServiceError, or SchemaMoved, where the statement must not be sent again */
 export function toInterruption ({ pool, session, statement: { plan, client } }: Run, error: MysqlError, stopped: boolean): Interruption {
   const lost = isLost(error)
-  if (stopped && !lost) throw client?.destroyed === true ? clientGone() : queryTimeout()
+  const isGone = client?.destroyed === true
+  if (wasNotSent(error) || (lost && error.code !== KILL_FAILED)) pool.discard(session)
+  if (stopped && lost && plan.verb !== 'select') throw withReason(outcomeUnknown(), isGone ? 'CLIENT_GONE' : error.code)
+  if (stopped) throw isGone ? clientGone() : withReason(queryTimeout(), lost ? error.code : undefined)
   const refusal = toServiceError(error, plan)
-  if (lost || wasNotSent(error)) pool.discard(session)
-  const again = lost ? plan.verb === 'select' && !stopped : wasNotSent(error) || (isNotHere(error) && pool.moveOn(session))
+  const again = lost ? plan.verb === 'select' : wasNotSent(error) || (isNotHere(error) && pool.moveOn(session))
   if (again) return new Interruption(refusal, lost)
   throw refusal
 }

@@ -30,9 +30,15 @@ export interface MysqlPool {
   putBack (session: Session): void
   /** A session was lost under a statement: the idle ones may be lost as well, and are not used any more. */
   discard (session: Session): void
+  /** Its statement is being ended: until it is let go it counts as in use, even if its connection is lost. */
+  hold (session: Session): void
+  /** False once it was let go, or the pool was closed. */
+  holds (session: Session): boolean
+  /** Its statement has ended, or cannot be waited for any longer. */
+  letGo (session: Session, how: { readonly isUsable: boolean }): void
   /** A session's server does not take the statement; true where another one may. */
   moveOn (session: Session): boolean
-  /** Whether the last attempt to connect went well. */
+  /** Whether the last attempt to connect went well, and not every connection is stuck in a statement that does not end. */
   readonly isUp: boolean
   /** Tries to connect though nobody waits. */
   probe (): void
@@ -57,6 +63,13 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
 
   const isPast = ({ turn }: Session): boolean => turn !== hosts.turn
 
+  /** Sessions that take a place: one that is held on a server that was left for another one does not. */
+  const open = (): number => {
+    let count = stock.open
+    for (const session of stock.held) if (isPast(session)) count--
+    return count
+  }
+
   const put = (session: Session, used: boolean): void => {
     if (closed || isPast(session)) stock.retire(session)
     else if (!queue.give(session)) stock.lay(session, used)
@@ -66,18 +79,18 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
     stock.add()
     stock.retireIdle(isPast)
     // one that was slow may find its place taken
-    if (stock.open > size) stock.retire(session)
+    if (open() > size) stock.retire(session)
     else put(session, true)
   }
 
   const onFail = (error: MysqlError, last: number): void => {
     stock.retireIdle(isPast)
     // who waits may get another one yet: one that is in use, or one of those that were let in before there was no more room
-    const others = stock.open + (isCrowded(error) ? opener.opening : 0)
+    const others = stock.open - stock.held.size + (isCrowded(error) ? opener.opening : 0)
     if (others === 0) queue.refuse(() => toConnectError(error), last)
   }
 
-  const opener = createOpener({ address, hosts, statementTimeout, size, open: () => stock.open, wanted: () => queue, onOpen, onFail, onLost: stock.lose })
+  const opener = createOpener({ address, hosts, statementTimeout, size, open, wanted: () => queue, onOpen, onFail, onLost: stock.lose })
 
   const acquire = (): Session | Promise<Session> => {
     const session = stock.take()
@@ -104,18 +117,28 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
     release (session) { if (session.open) put(session, true) },
     putBack (session) { if (session.open) put(session, false) },
     discard,
+    hold: stock.hold,
+    holds: (session) => stock.held.has(session),
+    letGo (session, { isUsable }) {
+      if (!isUsable) stock.lose(session)
+      stock.letGo(session)
+    },
     moveOn (session) {
       const moved = hosts.refuse(session.turn)
       stock.retireIdle(isPast)
       return moved
     },
-    get isUp () { return !opener.failing },
+    get isUp () { return !opener.failing && stock.held.size < size },
     probe: opener.probe,
-    get use () { return { size, open: stock.open, idle: stock.idle, waiting: queue.size, waits: queue.last, waited: queue.waited, failures: opener.failures } },
+    get use () { return { size, open: stock.open, idle: stock.idle, ending: stock.held.size, waiting: queue.size, waits: queue.last, waited: queue.waited, failures: opener.failures } },
     async close () {
       closed = true
       queue.refuse(() => databaseUnavailable())
       stock.stop()
+      for (const session of stock.held) {
+        stock.lose(session)
+        stock.letGo(session)
+      }
       await stock.retireIdle()
     }
   }

@@ -5,13 +5,18 @@ export interface Stock {
   /** How many there are, and how many of them nobody uses. */
   readonly open: number
   readonly idle: number
+  /** Those whose statement is being ended. */
+  readonly held: ReadonlySet<Session>
   add (): void
   /** The idle one that was used last: the others may grow old. */
   take (): Session | undefined
   /** `used`: whether a request has used it. */
   lay (session: Session, used: boolean): void
-  /** It is lost, or to be treated as if. */
+  /** It is lost, or to be treated as if. One that is held counts nevertheless. */
   lose (session: Session): void
+  /** It counts, even if it is lost, until it is let go. */
+  hold (session: Session): void
+  letGo (session: Session): void
   /** It is not needed any more. */
   retire (session: Session): Promise<void>
   retireIdle (which?: (session: Session) => boolean): Promise<unknown>
@@ -33,16 +38,21 @@ const SWEEPS = 10
 
 export function createStock ({ onGone, idleTimeout, minimum }: StockOptions): Stock {
   const idle: Session[] = []
+  const held = new Set<Session>()
   let open = 0
   // One timer for all sessions, which does not keep the process alive: one for each release would be work for each request.
   let timer: NodeJS.Timeout | undefined
 
+  const leave = (): void => {
+    open--
+    onGone()
+  }
+
   const remove = (session: Session): void => {
     session.open = false
-    open--
     const index = idle.indexOf(session)
     if (index >= 0) idle.splice(index, 1)
-    onGone()
+    if (!held.has(session)) leave()
   }
 
   const retire = (session: Session): Promise<void> => {
@@ -69,6 +79,7 @@ export function createStock ({ onGone, idleTimeout, minimum }: StockOptions): St
   return {
     get open () { return open },
     get idle () { return idle.length },
+    held,
     add () { open++ },
     take: () => idle.pop(),
     lay (session, used) {
@@ -82,6 +93,10 @@ export function createStock ({ onGone, idleTimeout, minimum }: StockOptions): St
       if (!session.open) return
       abandon(session.connection)
       remove(session)
+    },
+    hold (session) { held.add(session) },
+    letGo (session) {
+      if (held.delete(session) && !session.open) leave()
     },
     retire,
     retireIdle: (which = () => true) => Promise.all(idle.filter(which).map(retire)),

@@ -11,7 +11,7 @@ import { ReadMemory } from '../../../src/dialects/mysql/read-memory.ts'
 import type { Session } from '../../../src/dialects/mysql/session.ts'
 import type { Plan } from '../../../src/plan/plan.ts'
 
-t.test('a statement that ends while it is being stopped in vain is answered once, and its connection is given up', async (t) => {
+t.test('a statement that ends while it is being killed in vain is answered once, and its connection is used again after that', async (t) => {
   // takes whoever wants to end the statement, and sends them away later
   const server = createServer((socket) => { setTimeout(() => socket.destroy(), 150) }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -20,7 +20,12 @@ t.test('a statement that ends while it is being stopped in vain is answered once
   const connection = { threadId: 1, destroy: () => { events.push('given up') }, stream: { destroy: () => {} } }
   const address = parseReplicaUrl(`mysql://root@127.0.0.1:${(server.address() as AddressInfo).port}/shop`)
   const session = { connection, memory: new ReadMemory(), address, host: address.hosts[0], server: 'here' } as unknown as Session
-  const pool = { release: () => { events.push('released') } } as unknown as MysqlPool
+  const pool = {
+    hold: () => { events.push('held') },
+    holds: () => true,
+    letGo: (_session: Session, { isUsable }: { isUsable: boolean }) => { events.push(`let go, ${isUsable ? 'usable' : 'lost'}`) },
+    release: () => { events.push('released') }
+  } as unknown as MysqlPool
 
   const outcome = await new Promise((resolve, reject) => executeOn({
     pool,
@@ -39,5 +44,5 @@ t.test('a statement that ends while it is being stopped in vain is answered once
   }))
   t.match(outcome, { changed: 3 })
   await sleep(50)
-  t.same(events, ['given up', 'released'], 'once each')
+  t.same(events, ['held', 'let go, usable', 'released'], 'once each')
 })

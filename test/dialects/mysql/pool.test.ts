@@ -84,6 +84,36 @@ for (const engine of await engines()) {
       pool.release(first)
     })
 
+    t.test('that are held count until they are let go, even if they are lost meanwhile', async (t) => {
+      const pool = createPool(t, database.url, { wait: 300 })
+      const first = await acquire(pool)
+      pool.hold(first)
+      pool.discard(first)
+      t.match(pool.use, { open: 1, idle: 0, ending: 1 })
+      t.notOk(pool.isUp, 'a replica like that is passed over')
+      await t.rejects(acquire(pool), { code: 'OVERLOADED' })
+      pool.letGo(first, { isUsable: true })
+      t.match(pool.use, { open: 0, ending: 0 })
+      const second = await acquire(pool)
+      pool.hold(second)
+      pool.letGo(second, { isUsable: true })
+      pool.release(second)
+      t.match(pool.use, { open: 1, idle: 1, ending: 0 })
+      t.ok(pool.isUp)
+    })
+
+    t.test('that are held on a server that was left for another one leave their places', async (t) => {
+      const pool = createPool(t, database.url, { wait: 1000 })
+      const first = await acquire(pool)
+      pool.hold(first)
+      pool.moveOn(first)
+      const second = await acquire(pool)
+      t.match(pool.use, { open: 2, ending: 1 })
+      pool.letGo(first, { isUsable: false })
+      pool.release(second)
+      t.match(pool.use, { open: 1, idle: 1, ending: 0 })
+    })
+
     t.test('are closed with the pool, and none is given out after it', async (t) => {
       const pool = createPool(t, database.url, {})
       const session = await acquire(pool)

@@ -1,0 +1,157 @@
+/** Statements that the service has given up and that do not end: what their requests are told, and that they take the place of no others. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { parseMetrics, valueOf } from '../support/metrics.ts'
+import type { Proxy } from '../support/recorder.ts'
+import { isRefusal } from '../support/refusals.ts'
+import { onEachEngine, startService, type Answer, type Schema, type Service } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+import { running, until } from '../support/until.ts'
+import { createUser } from '../support/users.ts'
+
+const only = ['mariadb', 'mysql'] as const
+const { mysql, sqlite } = shop as { mysql: string[], sqlite: string[] }
+const schema: Schema = { sqlite, mysql: [...mysql, 'create view slow as select id, sleep(1) as slept from customers', 'create view slower as select id, sleep(2) as slept from customers'] }
+const settings = { schema, only, options: { metrics: true }, database: { statementTimeout: 300, pool: { size: 2, wait: 300 } } }
+
+const select = { verb: 'select', columns: ['id'] }
+const update = { verb: 'update', data: { name: 'New' }, filters: { id: 1 } }
+const nameOf = async ({ sql }: Service): Promise<unknown> => (await sql('select name from customers where id = 1'))[0].name
+const isRunning = (service: Service, start: string) => until(`"${start}" runs`, async () => (await running(service)).some((statement) => statement.startsWith(start)))
+
+async function use ({ server }: Pick<Service, 'server'>): Promise<Record<string, number | undefined>> {
+  const samples = parseMetrics(await server.rows.registry.metrics())
+  const of = (name: string) => valueOf(samples, `row_query_pool_${name}`, { pool: 'primary' })
+  return { open: of('open'), inUse: of('in_use'), ending: of('ending') }
+}
+
+function isTimeout (t: Test, answer: Answer): void {
+  isRefusal(t, answer, { status: 504, code: 'QUERY_TIMEOUT', why: 'a select' })
+  t.equal(answer.headers['retry-after'], undefined, 'it would take as long again')
+}
+
+function isUnknown (t: Test, answer: Answer): void {
+  isRefusal(t, answer, { status: 502, code: 'OUTCOME_UNKNOWN', why: 'a write' })
+  t.equal(answer.headers['retry-after'], undefined, 'it must not be sent again without a look')
+}
+
+await onEachEngine(t, 'selects that cannot be killed are 504, and their connections are used for nothing else until they have ended', settings, async (t, service) => {
+  const { post, proxy, statements } = service as Service & { proxy: Proxy }
+  await post('customers', select)
+  const answers = [post('slow', { verb: 'select' }), post('slow', { verb: 'select' })]
+  await until('both run', async () => (await running(service)).length === 2)
+  proxy.full = true // KILL needs a connection of its own
+  statements()
+  for (const answer of answers) isTimeout(t, await answer)
+  t.match(await use(service), { open: 2, inUse: 2, ending: 2 })
+  const late = await Promise.all([post('slow', { verb: 'select' }), post('customers', update)])
+  for (const answer of late) isRefusal(t, answer, { status: 503, code: 'OVERLOADED', why: 'no connection is free' })
+  t.equal((await running(service)).length, 2, 'the database has no more to do than before')
+  t.same(statements(), [], 'nothing was sent, or sent again')
+  await until('they have ended', async () => (await use(service))['ending'] === 0)
+  t.equal((await running(service)).length, 0)
+  t.equal((await post('customers', select)).status, 200, 'on a connection of before, since there are no new ones')
+  t.match(await use(service), { open: 2, ending: 0 })
+})
+
+await onEachEngine(t, 'a write that cannot be killed is 502, and counts until it has ended', settings, async (t, service) => {
+  const { post, proxy, sql, statements } = service as Service & { proxy: Proxy }
+  await sql('begin')
+  await sql("update customers set note = 'held' where id = 1")
+  const answer = post('customers', update)
+  await isRunning(service, 'update `customers`')
+  proxy.full = true
+  isUnknown(t, await answer)
+  t.match(await use(service), { open: 1, inUse: 1, ending: 1 })
+  await sql('rollback')
+  await until('it has ended', async () => (await use(service))['ending'] === 0)
+  t.equal(await nameOf(service), 'New', 'it was made after all')
+  t.equal(statements().filter((statement) => statement.startsWith('update')).length, 1)
+  t.equal((await post('customers', select)).status, 200)
+})
+
+await onEachEngine(t, 'a statement that goes on though it was killed is answered after a while, and counts until it has ended', settings, async (t, service) => {
+  const { post, proxy } = service as Service & { proxy: Proxy }
+  proxy.killsNothing = true
+  const begin = Date.now()
+  isTimeout(t, await post('slower', { verb: 'select' }))
+  t.ok(Date.now() - begin < 7500, `answered after ${Date.now() - begin} ms`)
+  t.match(await use(service), { inUse: 1, ending: 1 })
+  t.equal((await running(service)).length, 1)
+  t.equal((await post('customers', select)).status, 200, 'others are answered on the other connection')
+  await until('it has ended', async () => (await use(service))['ending'] === 0)
+  t.match(await use(service), { open: 2, inUse: 0 })
+})
+
+await onEachEngine(t, 'it is killed again as soon as that is possible', settings, async (t, service) => {
+  const { post, proxy, sql } = service as Service & { proxy: Proxy }
+  await sql('begin')
+  await sql("update customers set note = 'held' where id = 1")
+  const answer = post('customers', update)
+  await isRunning(service, 'update `customers`')
+  proxy.full = true
+  isUnknown(t, await answer)
+  proxy.full = false
+  await until('it has ended, though the row is locked still', async () => (await running(service)).length === 0)
+  await until('its connection is free', async () => (await use(service))['ending'] === 0)
+  await sql('rollback')
+  t.equal(await nameOf(service), 'Ada')
+})
+
+await onEachEngine(t, 'a select whose connection is lost while it is being killed is 504, and counts until it has ended', settings, async (t, service) => {
+  const { post, proxy, sql } = service as Service & { proxy: Proxy }
+  for (const [table, body] of [['slower', { verb: 'select' }], ['customers', update]] as const) {
+    proxy.killsNothing = true
+    await sql('begin')
+    await sql("update customers set note = 'held' where id = 1")
+    const answer = post(table, body)
+    await until('it was killed', () => proxy.statements.some((statement) => statement.startsWith('kill query')))
+    await sleep(100)
+    proxy.full = true
+    proxy.cut()
+    if (body.verb === 'select') isTimeout(t, await answer)
+    else isUnknown(t, await answer)
+    t.match(await use(service), { ending: 1 }, 'it runs still')
+    proxy.full = proxy.killsNothing = false
+    await until('it has ended', async () => (await use(service))['ending'] === 0)
+    t.same(await running(service), [])
+    await sql('rollback')
+    t.equal((await post('customers', select)).status, 200)
+    proxy.statements.splice(0)
+  }
+})
+
+await onEachEngine(t, 'a service that is closed does not wait for them', settings, async (t, service) => {
+  const { post, proxy, server } = service as Service & { proxy: Proxy }
+  const answer = post('slower', { verb: 'select' })
+  await isRunning(service, 'select `id`')
+  proxy.full = true
+  isTimeout(t, await answer)
+  const begin = Date.now()
+  await server.app.close()
+  t.ok(Date.now() - begin < 2000)
+})
+
+await onEachEngine(t, 'reading the catalog counts as well until it has ended', { ...settings, database: { statementTimeout: 300, pool: { size: 1, wait: 300 } } }, async (t, service) => {
+  const { post, proxy, server } = service as Service & { proxy: Proxy }
+  proxy.silent = true
+  await t.rejects(server.rows.refresh(), { code: 'DATABASE_UNAVAILABLE', reason: 'ETIMEDOUT' })
+  t.match(await use(service), { open: 1, inUse: 1, ending: 1 })
+  isRefusal(t, await post('customers', select), { status: 503, code: 'OVERLOADED', why: 'the only connection' })
+  proxy.silent = false
+  await until('its connection is given up', async () => (await use(service))['ending'] === 0, 20)
+  t.equal((await post('customers', select)).status, 200)
+})
+
+await onEachEngine(t, 'a statement that our account must not kill counts until it has ended', { ...settings, only: ['mariadb'] }, async (t, service) => {
+  const { sql } = service
+  await sql('create function slowly() returns int not deterministic return sleep(2)')
+  await sql('create trigger slow_update before update on customers for each row set new.note = slowly()')
+  const [{ name }] = await sql('select database() as name') as [{ name: string }]
+  const url = await createUser(t, { url: service.url, name, query: sql }, {})
+  const account = await startService(t, url, { options: settings.options, database: settings.database })
+  isUnknown(t, await account.post('customers', update))
+  t.match(await use(account), { ending: 1 })
+  await until('it has ended', async () => (await use(account))['ending'] === 0)
+  t.equal((await account.post('customers', select)).status, 200)
+})
