@@ -27,6 +27,8 @@ export default fp(async function auth (app: FastifyInstance, { tokens }: { token
     verifyErrorLogLevel: 'debug',
     auth: (token: string, request: FastifyRequest) => {
       request.rowQueryGrant = tokens.findGrant(token) ?? null
+      // At once: what the package does with the result, it does later.
+      if (request.rowQueryGrant === null) app.rowQueryLoginFailed?.(request)
       return request.rowQueryGrant !== null
     }
   })
@@ -35,9 +37,15 @@ export default fp(async function auth (app: FastifyInstance, { tokens }: { token
   app.addHook('onRequest', function (request, reply, done) {
     // what is public is only read; and the options of a route are put together anew for whoever looks at them
     if (request.method !== 'POST' && request.routeOptions.config.rowQueryPublic === true) return done()
+    if (!hasToken(request)) app.rowQueryLoginFailed?.(request) // of another scheme: nothing is looked up
     verify(request, reply, (error) => done(error === undefined ? undefined : refuse(request, reply)))
   })
 }, { name: 'row-query-auth' })
+
+/** Whether there is a token to look up. */
+function hasToken ({ headers }: FastifyRequest): boolean {
+  return /^bearer /i.test(headers.authorization ?? '')
+}
 
 /** RFC 6750, section 3: no error code where no token was presented, which another scheme's credentials are none. */
 function refuse ({ headers }: FastifyRequest, reply: FastifyReply): Error {

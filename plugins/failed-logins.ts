@@ -1,41 +1,58 @@
-/** Who sends too many tokens that are none is not listened to for a while: refused with 429 before the next one is looked up. */
+/** Temporarily refuses addresses that send too many invalid tokens, with 429 and before the next token is looked up. */
 import { isIP } from 'node:net'
 import fastifyRateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { rateLimited, unauthenticated } from '../src/errors.ts'
+import { rateLimited } from '../src/errors.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-/** Addresses that are remembered; the oldest are forgotten first. */
+/** Addresses that are counted; of more, the one whose last failure is the oldest is forgotten. */
 const MAX_ADDRESSES = 5000
 
-const FAILURE = unauthenticated('').code
+/** What an address has failed with in its window. */
+interface Failures { count: number, readonly until: number }
 
-/** Addresses that are refused, each with the time until when. */
-interface Refused {
-  add (address: string, until: number): void
-  /** Milliseconds that an address is still refused for; 0 or less where it is not. */
-  left (address: () => string): number
+declare module 'fastify' {
+  interface FastifyInstance {
+    /**
+     * Counts a request whose credentials let nobody in. To be called in the same turn of the event loop as the look-up: of
+     * hundreds of pipelined requests only as many are looked up as may fail.
+     */
+    rowQueryLoginFailed?: (request: FastifyRequest) => void
+  }
 }
 
 export default fp(async function failedLogins (app: FastifyInstance, { max, window }: RateLimit) {
-  const refused = createRefused()
-  await app.register(fastifyRateLimit, { global: false })
-  // Said in full: in an app that has the same plugin, what is left out is as that app has it.
-  const count = app.createRateLimit({ max, timeWindow: window, keyGenerator: addressOf, allowList: [], skipOnError: true })
+  const failures = new Map<string, Failures>()
+  // The end of the last window in which an address is refused: nearly always there is none.
+  let latest = 0
 
-  app.addHook('onRequest', (request, reply, done) => {
-    const left = hasCredentials(request) ? refused.left(() => addressOf(request)) : 0
-    done(left > 0 ? refuse(reply, max, Math.ceil(left / 1000)) : undefined)
+  const refusedFor = (request: FastifyRequest): number => {
+    if (latest === 0) return 0
+    const now = Date.now()
+    if (latest <= now) latest = 0
+    const found = failures.get(addressOf(request))
+    return found === undefined || found.count < max ? 0 : found.until - now
+  }
+
+  app.decorate('rowQueryLoginFailed', (request: FastifyRequest): void => {
+    if (!hasCredentials(request)) return
+    const now = Date.now()
+    const address = addressOf(request)
+    const found = failures.get(address)
+    const counted = found === undefined || found.until <= now ? { count: 0, until: now + window } : found
+    counted.count++
+    failures.delete(address)
+    failures.set(address, counted)
+    if (failures.size > MAX_ADDRESSES) failures.delete(failures.keys().next().value as string)
+    if (counted.count < max) return
+    latest = Math.max(latest, counted.until)
+    request.log.warn({ address, seconds: Math.ceil((counted.until - now) / 1000) }, 'too many failed logins: requests of this address are refused for a while')
   })
 
-  app.addHook('onError', async (request, _reply, error) => {
-    if (error.code !== FAILURE || !hasCredentials(request)) return
-    const { remaining, ttl } = await count(request) as { remaining: number, ttl: number }
-    if (remaining > 0) return
-    const address = addressOf(request)
-    refused.add(address, Date.now() + ttl)
-    request.log.warn({ address, seconds: Math.ceil(ttl / 1000) }, 'too many failed logins: requests of this address are refused for a while')
+  app.addHook('onRequest', (request, reply, done) => {
+    const left = hasCredentials(request) ? refusedFor(request) : 0
+    done(left > 0 ? refuse(reply, max, Math.ceil(left / 1000)) : undefined)
   })
 }, { name: 'row-query-failed-logins' })
 
@@ -52,24 +69,4 @@ function addressOf ({ ip }: FastifyRequest): string {
 function refuse (reply: FastifyReply, max: number, seconds: number): Error {
   reply.headers({ 'ratelimit-limit': max, 'ratelimit-remaining': 0, 'ratelimit-reset': seconds, 'retry-after': seconds })
   return rateLimited()
-}
-
-function createRefused (): Refused {
-  const until = new Map<string, number>()
-  let latest = 0
-  return {
-    add (address, time) {
-      until.set(address, time)
-      latest = Math.max(latest, time)
-      if (until.size > MAX_ADDRESSES) until.delete(until.keys().next().value as string)
-    },
-    left (address) {
-      if (latest === 0) return 0 // nearly always
-      const now = Date.now()
-      if (latest > now) return (until.get(address()) ?? 0) - now
-      until.clear()
-      latest = 0
-      return 0
-    }
-  }
 }

@@ -8,6 +8,7 @@ import { tokenFor } from '../support/documents.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
+import { listen } from '../support/wire.ts'
 
 interface From { address?: string, authorization?: string, forwarded?: string, path?: string }
 
@@ -124,4 +125,11 @@ await onEachEngine(t, 'in an app that counts for itself, both count', few, async
   t.same(await fail(service, 2), [401])
   t.same(await fail(service, 1), [429])
   t.match(await ask(service, { address: '192.0.2.2', authorization: right }), { status: 200 })
+})
+
+await onEachEngine(t, 'of 400 pipelined requests with wrong tokens only as many are looked up as may fail', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+  const { send } = await listen(service)
+  const requests = Array.from({ length: 400 }, (_, index) => `POST /api/shop/customers HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer guess-${index}\r\nContent-Type: application/json\r\nContent-Length: 17\r\n${index === 399 ? 'Connection: close\r\n' : ''}\r\n{"verb":"select"}`)
+  const statuses = (await send(requests.join(''))).map(({ status }) => status)
+  t.same([statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length], [30, 370])
 })
