@@ -16,12 +16,13 @@ export const PoolSchema = Type.Object({
 }, closed)
 
 export const DatabaseSchema = Type.Object({
-  url: Type.String({ minLength: 1, description: 'mysql://user:password@host:port/name (several hosts with commas between), mariadb://… or sqlite:path' }),
+  url: Type.String({ minLength: 1, description: 'mysql://user:password@host:port/name (several hosts with commas between), mariadb://…, sqlite:path or sqlite::memory:' }),
   replicas: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description: 'URLs of copies of it that selects are sent to' })),
   pool: Type.Optional(PoolSchema),
   statementTimeout: Type.Optional(Milliseconds(10_000, 'how long one statement may run')),
   resultLimit: Type.Optional(Type.Integer({ minimum: 1000, maximum: 1_073_741_824, default: 67_108_864, description: 'bytes of one answer' })),
-  refreshInterval: Type.Optional(Milliseconds(60_000, 'how often the catalog is read again'))
+  refreshInterval: Type.Optional(Milliseconds(60_000, 'how often the catalog is read again')),
+  setup: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description: 'SQL that makes the tables of sqlite::memory: and fills them' }))
 }, closed)
 
 export const TokenSchema = Type.Object({

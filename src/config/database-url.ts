@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { basename, extname } from 'node:path'
 import type { Host, MysqlAddress } from '../dialects/mysql/options.ts'
+import { MEMORY } from '../dialects/sqlite/memory.ts'
 
 /** Where a database is, read out of its URL. */
 export type Address =
   | { readonly engine: 'mysql', readonly address: MysqlAddress }
+  /** `path`: of a file, or MEMORY. */
   | { readonly engine: 'sqlite', readonly path: string }
 
 const MYSQL_PORT = 3306
@@ -67,7 +69,8 @@ function readCa (path: string): string {
 
 /** The name that a database has in paths where only its URL is given. */
 export function databaseNameOf (address: Address): string {
-  return address.engine === 'mysql' ? address.address.database : basename(address.path, extname(address.path))
+  if (address.engine === 'mysql') return address.address.database
+  return address.path === MEMORY ? 'memory' : basename(address.path, extname(address.path))
 }
 
 function decode (part: string): string {

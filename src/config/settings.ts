@@ -7,6 +7,7 @@ import type { StoredToken } from '../tokens.ts'
 import { parseDatabaseUrl, parseReplicaUrl, type Address } from './database-url.ts'
 import { ConfigError, findMistakes } from './mistakes.ts'
 import { readEntries } from './token-entries.ts'
+import { MEMORY } from '../dialects/sqlite/memory.ts'
 import { createTokenFile, readTokenFile, type TokenFile } from './token-file.ts'
 
 export interface DatabaseConfig {
@@ -17,6 +18,8 @@ export interface DatabaseConfig {
   readonly statementTimeout: number
   readonly resultLimit: number
   readonly refreshInterval: number
+  /** SQL that fills `sqlite::memory:`. */
+  readonly setup: readonly string[]
 }
 
 export interface Settings {
@@ -83,12 +86,13 @@ function collect<T> (mistakes: string[], begin: string, make: () => T): T[] {
   }
 }
 
-function toDatabase (mistakes: string[], name: string, { url, replicas = [], pool = {}, statementTimeout = 10_000, resultLimit = 67_108_864, refreshInterval = 60_000 }: DatabaseOptions): DatabaseConfig[] {
+function toDatabase (mistakes: string[], name: string, { url, replicas = [], pool = {}, statementTimeout = 10_000, resultLimit = 67_108_864, refreshInterval = 60_000, setup = [] }: DatabaseOptions): DatabaseConfig[] {
   const place = `databases.${name}`
   const [address] = collect(mistakes, `${place}.url: `, () => parseDatabaseUrl(url))
   const copies = replicas.flatMap((replica, index) => collect(mistakes, `${place}.replicas.${index}: `, () => parseReplicaUrl(replica)))
   if (address === undefined) return []
   if (address.engine === 'sqlite' && replicas.length > 0) mistakes.push(`${place}.replicas: are for mysql:// and mariadb:// alone`)
+  if (setup.length > 0 && (address.engine !== 'sqlite' || address.path !== MEMORY)) mistakes.push(`${place}.setup: is for sqlite::memory: alone`)
   const { size = 10, queue = 500, wait = 5000, idleTimeout = 60_000, minimum = 0 } = pool
   if (minimum > size) mistakes.push(`${place}.pool.minimum: is more than "size", which is ${size}`)
   return [{
@@ -98,6 +102,7 @@ function toDatabase (mistakes: string[], name: string, { url, replicas = [], poo
     pool: { size, queue, wait, idleTimeout, minimum },
     statementTimeout,
     resultLimit,
-    refreshInterval
+    refreshInterval,
+    setup
   }]
 }

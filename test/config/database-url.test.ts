@@ -21,6 +21,7 @@ const read: Array<[url: string, address: ReturnType<typeof parseDatabaseUrl>, na
   [`mysql://db/shop?ssl-ca=${ca}`, mysql({ ssl: { rejectUnauthorized: true, verifyIdentity: true, ca: 'a certificate' } }), 'shop'],
   ['sqlite:data/shop.db', { engine: 'sqlite', path: 'data/shop.db' }, 'shop'],
   ['sqlite:/var/lib/shop.v2.sqlite', { engine: 'sqlite', path: '/var/lib/shop.v2.sqlite' }, 'shop.v2'],
+  ['sqlite::memory:', { engine: 'sqlite', path: ':memory:' }, 'memory'],
   ['sqlite:shop', { engine: 'sqlite', path: 'shop' }, 'shop']
 ]
 

@@ -17,7 +17,7 @@ function defaultsOf ({ properties }: TObject): Record<string, unknown> {
 
 t.test('every setting that is left out has its default', async (t) => {
   t.strictSame(resolveSettings({ databases: { shop: { url } } }), {
-    databases: [{ name: 'shop', address, replicas: [], pool: defaultsOf(PoolSchema), ...defaultsOf(DatabaseSchema) }],
+    databases: [{ name: 'shop', address, replicas: [], pool: defaultsOf(PoolSchema), ...defaultsOf(DatabaseSchema), setup: [] }],
     tokens: [],
     tokenFile: undefined,
     bodyLimit: OptionsSchema.properties.bodyLimit.default,
@@ -52,7 +52,7 @@ t.test('every setting that is given is used', async (t) => {
     metrics: true
   }
   t.strictSame(resolveSettings(options), {
-    databases: [{ name: 'shop', address, replicas: [{ ...server, hosts: [{ host: 'copy', port: 3306 }, { host: 'db', port: 3306 }] }], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5 }],
+    databases: [{ name: 'shop', address, replicas: [{ ...server, hosts: [{ host: 'copy', port: 3306 }, { host: 'db', port: 3306 }] }], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5, setup: [] }],
     tokens: [],
     tokenFile: undefined,
     bodyLimit: 6,
@@ -100,6 +100,11 @@ const refused: Array<{ because: string, options: unknown, mistakes: Array<string
     because: 'a page for documents that there are none of',
     options: { databases: { shop: { url } }, docs: true, openapi: 'off' },
     mistakes: ['docs: shows the documents, which "openapi" turns off']
+  },
+  {
+    because: 'tables made in databases that have some',
+    options: { databases: { a: { url, setup: ['create table t (a int)'] }, b: { url: 'sqlite:b.db', setup: ['x'] }, c: { url: 'sqlite::memory:', setup: ['x'] }, d: { url, setup: [] } } },
+    mistakes: ['databases.a.setup: is for sqlite::memory: alone', 'databases.b.setup: is for sqlite::memory: alone']
   },
   {
     because: 'more connections to keep than there may be',

@@ -36,6 +36,7 @@ export class Connection {
       switch (order.kind) {
         case 'run': return this.#run(order)
         case 'read': return this.#read(order)
+        case 'script': return this.#script(order.sql)
         case 'more': return this.#more()
         case 'end': return this.#end()
       }
@@ -63,6 +64,11 @@ export class Connection {
     statement.setReadBigInts(!named)
     this.#rows = { iterator: statement.iterate(...parameters as SQLInputValue[]), named, room: limit }
     return this.#more()
+  }
+
+  #script (sql: string): Reply {
+    this.#database.exec(sql)
+    return {}
   }
 
   #more (): Reply {

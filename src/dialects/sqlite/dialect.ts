@@ -9,11 +9,15 @@ import { createDeadlines } from '../mysql/deadlines.ts'
 import { toReadError, toServiceError, type SqliteError } from './errors.ts'
 import { findFileRisks } from './file-risks.ts'
 import { introspectSqlite, type Ask } from './introspect.ts'
+import { createMemoryFile, MEMORY } from './memory.ts'
 import type { Session } from './session.ts'
 import { createSessions, type SessionLimits } from './sessions.ts'
 
 export interface SqliteSettings {
+  /** Of a file, or MEMORY. */
   readonly path: string
+  /** SQL that fills a database in memory. */
+  readonly setup?: readonly string[]
   readonly pool: SessionLimits
   /** Milliseconds that one statement may run. */
   readonly statementTimeout: number
@@ -29,9 +33,14 @@ interface Running {
   refusal?: ServiceError
 }
 
-/** Opens the file; it must exist. @throws SqliteError */
-export async function openSqlite ({ path, pool, statementTimeout, resultLimit }: SqliteSettings): Promise<Dialect> {
-  const sessions = createSessions(resolve(path), pool)
+/** Opens the file; it must exist. @throws SqliteError, also where `setup` fails */
+export async function openSqlite ({ path, setup = [], pool, statementTimeout, resultLimit }: SqliteSettings): Promise<Dialect> {
+  const file = path === MEMORY ? createMemoryFile() : undefined
+  const sessions = createSessions(resolve(file?.path ?? path), pool)
+  const close = async (): Promise<void> => {
+    await sessions.close()
+    file?.remove()
+  }
 
   const end = (running: Running, refusal: ServiceError): void => {
     running.refusal = refusal
@@ -77,7 +86,14 @@ export async function openSqlite ({ path, pool, statementTimeout, resultLimit }:
     return { answer: undefined, changed: changes as number, insertId }
   }
 
-  await sessions.use(async () => {})
+  try {
+    await sessions.use(async (session) => {
+      for (const sql of setup) await limit(session, undefined, () => session.ask({ kind: 'script', sql }))
+    })
+  } catch (error) {
+    await close()
+    throw error
+  }
   return {
     engine: 'sqlite',
     introspect: () => sessions.use((session) => {
@@ -93,8 +109,8 @@ export async function openSqlite ({ path, pool, statementTimeout, resultLimit }:
       return plan.verb === 'select' ? limit(session, client, () => select(session, query, plan.columns)) : change(session, query, client)
     }).catch((error: Error) => { throw error instanceof ServiceError ? error : toServiceError(error, plan) }),
     privileges: async () => ['reads and writes the file'],
-    findRisks: async () => findFileRisks(path),
-    close: sessions.close
+    findRisks: async () => file === undefined ? findFileRisks(path) : { risks: [], enough: [] },
+    close
   }
 }
 

@@ -21,8 +21,14 @@ export interface ReadOrder {
   readonly named?: boolean
 }
 
+/** Runs any number of statements. */
+export interface ScriptOrder {
+  readonly kind: 'script'
+  readonly sql: string
+}
+
 /** `more` asks for the next rows of the select, `end` ends it before its last row. */
-export type Order = RunOrder | ReadOrder | { readonly kind: 'more' } | { readonly kind: 'end' }
+export type Order = RunOrder | ReadOrder | ScriptOrder | { readonly kind: 'more' } | { readonly kind: 'end' }
 
 /** Values in the order of the columns; an object in their place where the order says `named`. */
 export type Row = ReadonlyArray<DriverValue | null>
