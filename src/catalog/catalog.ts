@@ -86,6 +86,11 @@ export function mayFire ({ triggers: { known, list } }: Pick<Table, 'triggers'>,
   return !known || list.some((trigger) => trigger.event === event && (timing === undefined || trigger.timing === timing))
 }
 
+/** Whether a trigger may set columns of a row before it is inserted, its key among them. SQLite's BEFORE triggers cannot. */
+export function mayFillColumns (table: Pick<Table, 'engine' | 'triggers'>): boolean {
+  return table.engine !== 'sqlite' && mayFire(table, 'insert', 'before')
+}
+
 /** Freezes what was gathered and derives what is looked up later. What has no columns is a view that the database cannot open. */
 export function createCatalog (tables: readonly TableFacts[], loadedAt: number): Catalog {
   const usable = tables.filter(({ columns }) => columns.length > 0)

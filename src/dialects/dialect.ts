@@ -13,6 +13,8 @@ export interface Result {
   readonly changed: number
   /** The number that the database gave a new row, as digits (of no meaning where it gave none); undefined for a select. */
   readonly insertId: string | undefined
+  /** Whether the new row has another key by now than it was inserted with. */
+  readonly keyChanged?: boolean
 }
 
 /** Who waits for an answer: a response of Node's. */

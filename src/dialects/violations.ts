@@ -1,11 +1,20 @@
 /** The details of a violated constraint: its name and columns out of the catalog, never values out of the error's text. */
 import type { ForeignKey, Key } from '../catalog/catalog.ts'
-import { foreignKeyViolation, pointer, uniqueViolation, withDetails, type Detail, type ServiceError } from '../errors.ts'
+import { foreignKeyViolation, missingColumn, notNullViolation, pointer, uniqueViolation, withDetails, type Detail, type ServiceError } from '../errors.ts'
 import type { Plan } from '../plan/plan.ts'
 
 /** A unique or primary key of the table; undefined where the key is another table's, which a trigger wrote to. */
 export function uniqueViolationOf (key: Key | undefined): ServiceError {
   return withDetails(uniqueViolation(), ...key === undefined ? [] : details(key.columns, `unique key "${key.name}"`))
+}
+
+/** A column without a value: one that the insert left out, where `isNamed` finds it in the database's message, or one that was set to NULL. */
+export function notNullViolationOf (plan: Plan, isNamed: (column: string) => boolean): ServiceError {
+  if (plan.verb !== 'insert') return notNullViolation()
+  const given = new Set(plan.assignments.map(({ column }) => column))
+  const missing = plan.table.requiredColumns.find((column) => !given.has(column) && isNamed(column.name))
+  if (missing === undefined) return notNullViolation()
+  return withDetails(missingColumn(`"${missing.name}"`), { path: pointer('data', missing.name), message: 'has no default' })
 }
 
 /** A row would refer to none: by one of these foreign keys. None of them where the key is another table's. */

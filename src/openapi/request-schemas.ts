@@ -1,7 +1,7 @@
 /** The requests and answers of one table: those of the interface with the schemas of its columns in them. */
 import { ANSWERS } from '../../schemas/answer.ts'
 import { BODIES } from '../../schemas/body.ts'
-import type { Column } from '../catalog/catalog.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
 import type { Verb } from '../grant.ts'
 import { pascalCase } from './names.ts'
 import { plainText } from './plain-text.ts'
@@ -52,14 +52,16 @@ export function selectAnswer (name: string): Schema {
 const NO_ID = orNull({ type: 'integer', description: 'Always null: no single column identifies a row.' })
 
 /** `id` is of the column that identifies a row, or null. */
-export function insertAnswer (identity: Column | undefined): Schema {
+export function insertAnswer ({ identity, engine, triggers: { list } }: Table): Schema {
   const { data, ...rest } = ANSWERS.insert.properties
-  const id = identity === undefined ? NO_ID : idSchema(identity)
+  // a trigger of SQLite may leave the row out or change its number (src/response/respond.ts)
+  const isKnown = identity?.autoIncrement === true && (engine !== 'sqlite' || list.every(({ event }) => event !== 'insert'))
+  const id = identity === undefined ? NO_ID : idSchema(identity, isKnown)
   return { ...ANSWERS.insert, properties: { ...rest, data: { ...data, properties: { ...data.properties, id } } } }
 }
 
-function idSchema (identity: Column): Schema {
+function idSchema (identity: Column, isKnown: boolean): Schema {
   const { 'x-sql-type': declaration, description, ...schema } = shownSchema(identity)
-  const shown = identity.autoIncrement ? schema : orNull(schema)
+  const shown = isKnown ? schema : orNull(schema)
   return { ...shown, description: plainText(`The value of "${identity.name}" in the new row.`) }
 }

@@ -1,5 +1,5 @@
 /** The schemas of one table: its rows, what may be written, what rows are selected by. */
-import type { Column, Table } from '../catalog/catalog.ts'
+import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import type { Verb } from '../grant.ts'
 import type { FilterSchemas } from './filter-schemas.ts'
 import { joinWords, type Names } from './names.ts'
@@ -34,8 +34,8 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
     schemas[`${name}SelectResponse`] = selectAnswer(name)
   }
   if (verbs.includes('insert')) {
-    schemas[`${name}Insert`] = insertSchema(columns)
-    schemas[`${name}InsertResponse`] = insertAnswer(table.identity)
+    schemas[`${name}Insert`] = insertSchema(table, columns)
+    schemas[`${name}InsertResponse`] = insertAnswer(table)
   }
   if (verbs.includes('update')) schemas[`${name}Update`] = updateSchema(columns)
   if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Filters`] = filtersSchema(name, columns, filters, names)
@@ -65,9 +65,9 @@ function rowSchema ({ table, isVisible }: Subject, columns: readonly Column[]): 
  * A default is `x-default`: the database fills it in. By the keyword `default` some generators make a column one that must be
  * given, and others make clients send it.
  */
-function insertSchema (columns: readonly Column[]): Schema {
+function insertSchema (table: Table, columns: readonly Column[]): Schema {
   const writable = columns.filter(isWritable)
-  const required = writable.filter(({ optional }) => !optional).map(({ name }) => name)
+  const required = writable.filter((column) => !isOptional(table, column)).map(({ name }) => name)
   return closedObject(writable.map((column) => {
     const found = findDefault(column)
     return [column.name, { ...takenSchema(column), ...(found !== undefined && { 'x-default': found.value }) }]
@@ -76,6 +76,11 @@ function insertSchema (columns: readonly Column[]): Schema {
 
 function updateSchema (columns: readonly Column[]): Schema {
   return closedObject(columns.filter(isWritable).map((column) => [column.name, takenSchema(column)]), { minProperties: 1 })
+}
+
+/** Whether an insert may leave the column out. A trigger may fill it in; one that the account cannot see is not counted on. */
+export function isOptional (table: Table, { optional }: Column): boolean {
+  return optional || (table.triggers.known && mayFillColumns(table))
 }
 
 export function isWritable ({ generated, type }: Column): boolean {

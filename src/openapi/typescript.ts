@@ -2,7 +2,7 @@
 import type { Catalog, Column, Table } from '../catalog/catalog.ts'
 import { createNames, pascalCase } from './names.ts'
 import { membersOf, type Schema } from './schema.ts'
-import { isWritable } from './table-schemas.ts'
+import { isOptional, isWritable } from './table-schemas.ts'
 import { shownSchema, takenSchema } from './value-schema.ts'
 
 /** Names that mean something else in the file. */
@@ -33,13 +33,13 @@ export function writeTypes (database: string, { tables }: Catalog): string {
 }
 
 function writeTable (name: string, table: Table): string {
-  const columns = Array.from(table.columns.values(), (column) => writeColumn(column, table.kind === 'table' && isWritable(column)))
+  const columns = Array.from(table.columns.values(), (column) => writeColumn(table, column, table.kind === 'table' && isWritable(column)))
   return `${comment(table.comment, '')}export interface ${name} {\n${columns.join('')}}\n`
 }
 
-function writeColumn (column: Column, writable: boolean): string {
+function writeColumn (table: Table, column: Column, writable: boolean): string {
   const taken = writable ? typeOf(takenSchema(column)) : 'never'
-  const optional = writable && column.optional ? ' | undefined' : ''
+  const optional = writable && isOptional(table, column) ? ' | undefined' : ''
   return `${comment(column.comment, '  ')}  ${keyOf(column.name)}: Column<${typeOf(shownSchema(column))}, ${taken}${optional}, ${taken}>\n`
 }
 

@@ -1,5 +1,5 @@
 import type { InsertBody } from '../../schemas/body.ts'
-import type { Table } from '../catalog/catalog.ts'
+import { mayFillColumns, type Table } from '../catalog/catalog.ts'
 import { missingColumn, pointer, withDetails } from '../errors.ts'
 import { planAssignments } from './assignments.ts'
 import type { InsertPlan } from './plan.ts'
@@ -8,7 +8,8 @@ import type { InsertPlan } from './plan.ts'
 export function planInsert ({ data }: InsertBody, table: Table): InsertPlan {
   const assignments = planAssignments(data, table)
   const missing = table.requiredColumns.filter(({ name }) => !Object.hasOwn(data, name))
-  if (missing.length > 0) {
+  // a BEFORE INSERT trigger may fill them in: whether it does is for the database to say
+  if (missing.length > 0 && !mayFillColumns(table)) {
     const error = missingColumn(missing.map(({ name }) => `"${name}"`).join(', '))
     throw withDetails(error, ...missing.map(({ name }) => ({ path: pointer('data', name), message: 'has no default' })))
   }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Triggers } from '../../src/catalog/catalog.ts'
 import { planInsert } from '../../src/plan/insert.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
@@ -29,4 +30,12 @@ t.test('every column that is missing is named', async (t) => {
 
 t.test('a value that is wrong is told before a column that is missing', async (t) => {
   t.throws(() => plan('{"spare":"x"}'), { code: 'INVALID_VALUE' })
+})
+
+t.test('a column without a default may be left out where a trigger may fill it in', async (t) => {
+  const columns = [mysqlColumn('name', 'int', { nullable: false, optional: false })]
+  const insertInto = (triggers: Triggers): unknown => planInsert({ verb: 'insert', data: {} }, tableOf({ columns, triggers })).assignments
+  t.same(insertInto({ known: true, list: [{ timing: 'before', event: 'insert' }] }), [])
+  t.same(insertInto({ known: false, list: [] }), [], 'the account may not see whether there is one')
+  t.throws(() => insertInto({ known: true, list: [{ timing: 'after', event: 'insert' }, { timing: 'before', event: 'update' }] }), { code: 'MISSING_COLUMN' })
 })

@@ -13,7 +13,7 @@ const idOf = (data: object, columns: Column[], primaryKey: string[], insertId?: 
   /"id":(.*)}}$/.exec(answer({ verb: 'insert', data }, tableOf({ columns, primaryKey }), insertId))?.[1]
 
 const id = mysqlColumn('id', 'bigint', { nullable: false })
-const number = mysqlColumn('number', 'bigint', { nullable: false, autoIncrement: true })
+const number = mysqlColumn('number', 'bigint unsigned', { nullable: false, autoIncrement: true })
 const code = mysqlColumn('code', 'varchar(20)', { nullable: false })
 
 t.test('an insert answers the number that the database gave, exactly', async (t) => {
@@ -31,6 +31,16 @@ t.test('where the id of a row is not known, it is null', async (t) => {
   t.equal(idOf({ id: 1, code: 'x' }, [id, code], ['id', 'code'], '9'), 'null', 'a key of two columns')
   t.equal(idOf({ id: 1 }, [id], [], '9'), 'null', 'no key')
   t.equal(idOf({}, [code], ['code'], '9'), 'null', 'a key that the database gave a default')
+})
+
+t.test('an id is certain only where no trigger can have set it', async (t) => {
+  const idWith = (data: object, identity: Column, insertId?: string): unknown => {
+    const table = tableOf({ columns: [identity], primaryKey: [identity.name], triggers: { known: false, list: [] } })
+    return /"id":(.*)}}$/.exec(answer({ verb: 'insert', data }, table, insertId))?.[1]
+  }
+  t.equal(idWith({ code: 'x' }, code), 'null', 'the account may not see the triggers')
+  t.equal(idWith({ number: 5 }, number, '6'), '6', 'the database says what number the row has')
+  t.equal(idWith({ count: -5 }, mysqlColumn('count', 'int', { autoIncrement: true }), '18446744073709551611'), '-5')
 })
 
 t.test('updates and deletes answer how many rows they changed', async (t) => {

@@ -6,12 +6,12 @@ import {
 } from '../../errors.ts'
 import type { Plan } from '../../plan/plan.ts'
 import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
-import { noReferencedRow, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
+import { noReferencedRow, notNullViolationOf, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
 
 /** What mysql2 gives: a server's error has a number, one of the connection a code alone. */
 export interface MysqlError extends Error { errno?: number, code?: string, sqlState?: string, fatal?: boolean }
 
-type Refuse = (table: Table, message: string) => Error
+type Refuse = (table: Table, message: string, plan: Plan) => Error
 
 /** The account may not do it; the table's name is the client's own. */
 const accountDenied: Refuse = (table) => permissionDenied(`The service's database account may not do this on "${table.name}"`)
@@ -21,7 +21,8 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [(table, message) => uniqueViolationOf(uniqueKeyIn(message, table)), [1022, 1062, 1169, 1586, 1859]],
   [(table, message) => noReferencedRow(foreignKeysIn(message, table)), [1216, 1452]],
   [rowIsReferenced, [1217, 1451, 1761, 1762]],
-  [() => notNullViolation(), [1048, 1263, 1364]],
+  [() => notNullViolation(), [1048, 1263]],
+  [(_table, message, plan) => notNullViolationOf(plan, (column) => message.startsWith(`Field '${column}' `)), [1364]],
   [() => checkViolation(), [1369, 1442, 1526, 1644, 3819, 4025]],
   [() => valueOutOfRange(), [1153, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1436, 1441, 1690, 3140, 3854]],
   [() => deadlock(), [1180, 1213, 1614, 3101]],
@@ -58,12 +59,13 @@ const CROWDED = new Set([1040, 1203, 1226])
 export const isCrowded = ({ errno = 0 }: MysqlError): boolean => CROWDED.has(errno)
 
 /** What an error of a statement means for the client. */
-export function toServiceError (error: MysqlError, { table, verb }: Plan): Error {
+export function toServiceError (error: MysqlError, plan: Plan): Error {
+  const { table, verb } = plan
   if (isLost(error)) return withReason(verb === 'select' ? databaseUnavailable() : outcomeUnknown(), error.code)
   if (error.sqlState === undefined) return wasNotSent(error) ? databaseUnavailable() : error
   const refuse = byNumber.get(error.errno as number) ?? bySqlState(error.sqlState)
   if (refuse === undefined) return new UnknownDatabaseError(error.errno as number)
-  const refusal = refuse(table, error.message)
+  const refusal = refuse(table, error.message, plan)
   return refusal instanceof ServiceError ? withReason(refusal, error.code) : refusal
 }
 

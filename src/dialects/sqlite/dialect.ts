@@ -1,7 +1,8 @@
 /** The embedded default: one file, one session by `node:sqlite`, statements one after the other. */
 import { resolve } from 'node:path'
-import type { Column } from '../../catalog/catalog.ts'
+import { mayFire, type Column } from '../../catalog/catalog.ts'
 import { outcomeUnknown, queryTimeout, resultTooLarge, ServiceError, withReason } from '../../errors.ts'
+import type { InsertPlan, Plan } from '../../plan/plan.ts'
 import type { Query } from '../../query/builder.ts'
 import { RowWriter } from '../../response/row-writer.ts'
 import type { Client, Dialect, Result } from '../dialect.ts'
@@ -78,12 +79,13 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout, re
    * In two steps, so that it is known what became of a statement that was ended: before COMMIT is sent nothing is changed.
    * COMMIT has a time of its own.
    */
-  const change = async (session: Session, { sql, parameters }: Query, client: Client | undefined): Promise<Result> => {
+  const change = async (session: Session, { sql, parameters }: Query, plan: Plan, client: Client | undefined): Promise<Result> => {
     const { changes, insertId } = await limit(session, client, () => session.ask({ kind: 'run', sql, parameters, begin: true }))
+    const keyChanged = plan.verb === 'insert' && await limit(session, client, () => hasMoved(session, plan, insertId as string))
     await limit(session, undefined, () => session.ask({ kind: 'run', sql: 'commit', parameters: [] })).catch((error: SqliteError) => {
       throw error.errcode === undefined ? outcomeUnknown() : error
     })
-    return { answer: undefined, changed: changes as number, insertId }
+    return { answer: undefined, changed: changes as number, insertId, keyChanged }
   }
 
   try {
@@ -106,13 +108,30 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout, re
     }).catch((error: Error) => { throw toReadError(error) }),
     execute: (query, plan, client) => sessions.use((session) => {
       if (client?.destroyed === true) throw clientGone()
-      return plan.verb === 'select' ? limit(session, client, () => select(session, query, plan.columns)) : change(session, query, client)
+      return plan.verb === 'select' ? limit(session, client, () => select(session, query, plan.columns)) : change(session, query, plan, client)
     }).catch((error: Error) => { throw error instanceof ServiceError ? error : toServiceError(error, plan) }),
     privileges: async () => ['reads and writes the file'],
     findRisks: async () => file === undefined ? findFileRisks(path) : { risks: [], enough: [] },
     close
   }
 }
+
+/** Whether an AFTER INSERT trigger has given the new row another key: then no row has the one that it was inserted with. */
+async function hasMoved (session: Session, { table, assignments }: InsertPlan, insertId: string): Promise<boolean> {
+  const { identity } = table
+  if (identity === undefined || !mayFire(table, 'insert', 'after')) return false
+  const key = assignments.find(({ column }) => column === identity)?.parameter ?? BigInt(insertId)
+  const sql = `select 1 from ${quoted(table.name)} where ${quoted(identity.name)} = ?`
+  let found = false
+  await session.read({ sql, parameters: [key], limit: Infinity }, () => {
+    found = true
+    return false
+  })
+  return !found
+}
+
+/** An identifier of the catalog as it stands in a statement. */
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 /** Nobody reads this answer; the log tells it from a timeout. */
 const clientGone = (): ServiceError => withReason(queryTimeout(), 'CLIENT_GONE')
