@@ -6,7 +6,6 @@ import { createDatabase, type Database } from './database.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { createMysqlDialect } from './dialects/mysql/dialect.ts'
 import { openSqlite } from './dialects/sqlite/dialect.ts'
-import type { SqliteError } from './dialects/sqlite/errors.ts'
 import { MEMORY } from './dialects/sqlite/memory.ts'
 import { ServiceError } from './errors.ts'
 
@@ -54,8 +53,11 @@ async function openDialects (configs: readonly DatabaseConfig[]): Promise<Dialec
 /** @throws ConfigError where a SQLite file cannot be opened; a MySQL server is connected to later */
 export async function openDialect ({ name, address, replicas, pool, statementTimeout, resultLimit, setup }: DatabaseConfig): Promise<Dialect> {
   if (address.engine === 'mysql') return createMysqlDialect({ address: address.address, replicas, pool, statementTimeout, resultLimit })
-  const refuse = (reason: string) => new ConfigError([`databases.${name}.url: ${address.path} ${reason}`])
+  const { path } = address
+  const refuse = (reason: string) => new ConfigError([`databases.${name}.${reason}`])
   // SQLite would make an empty file of a misspelt name.
-  if (address.path !== MEMORY && !existsSync(address.path)) throw refuse('does not exist')
-  return openSqlite({ path: address.path, setup, pool, statementTimeout, resultLimit }).catch(({ errstr, message }: SqliteError) => { throw refuse(`cannot be opened: ${errstr ?? message}`) })
+  if (path !== MEMORY && !existsSync(path)) throw refuse(`url: ${path} does not exist`)
+  return openSqlite({ path, setup, pool, statementTimeout, resultLimit }).catch(({ message }: Error) => {
+    throw refuse(path === MEMORY ? `setup: ${message}` : `url: ${path} cannot be opened: ${message}`)
+  })
 }

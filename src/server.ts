@@ -62,7 +62,6 @@ export async function createServer ({ options, prefix, logLevel, metricsApart = 
     frameworkErrors: (error, request, reply) => answerOutside((findInvalid(request.raw) ?? error) as FastifyError, request, reply), // no hook runs before it
     clientErrorHandler: answerBrokenRequest
   })
-  app.log.child = () => app.log // one for each request would be dearer than its plan; lines carry `requestId`
   answerEverything(app, answerOutside)
   const ending = createEnding(app)
   limitConnections(app, http)

@@ -51,6 +51,15 @@ t.test('a request outside the prefix has a line in the log as well, where reques
   t.equal(server.log.length, 2, 'and nobody is told of every probe')
 })
 
+t.test("Fastify's own lines about a request carry its id, as ours do", async (t) => {
+  const { url } = createFile(t, 'create table people (id integer primary key)')
+  const { app, log } = await start(t, url)
+  app.get('/twice', (_request, reply) => { reply.send('once').send('twice') }) // Fastify warns of it
+  app.get('/bug', async () => { throw new Error('a bug') })
+  for (const path of ['/twice', '/bug']) await app.inject({ url: path, headers: { 'x-request-id': `id of ${path}` } })
+  t.match(log.map((line) => JSON.parse(line)), [{ level: 40, reqId: 'id of /twice', err: { code: 'FST_ERR_REP_ALREADY_SENT' } }, { level: 50, reqId: 'id of /bug', requestId: 'id of /bug', msg: 'unexpected error' }])
+})
+
 t.test('an empty prefix puts the databases at the root, with the same answer to every other path', async (t) => {
   const { url } = createFile(t, 'create table people (id integer primary key)')
   const server = await start(t, url, '')
