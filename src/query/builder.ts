@@ -11,12 +11,7 @@ import {
 import type { Column, Table } from '../catalog/catalog.ts'
 import { obtain } from '../obtain.ts'
 import type { Parameter } from '../types/column-type.ts'
-
-/** The text of a statement: whole, with `?` as its placeholders, and cut into the pieces between them. */
-export interface Statement {
-  readonly sql: string
-  readonly pieces: readonly string[]
-}
+import { createStatementCache, type Statement, type TableStatements } from './statement-cache.ts'
 
 /** A statement with its parameters in the order of its placeholders. */
 export interface Query extends Statement {
@@ -31,7 +26,7 @@ export type ColumnToken = `c${number}`
 export interface Rows { t: Record<ColumnToken, Parameter> }
 
 /** Marks are none of the characters that say what is done with a column. A table has 4096 columns at most. */
-const FIRST_MARK = 0x100
+const MARKS: readonly string[] = Array.from({ length: 4096 }, (_, place) => String.fromCharCode(0x100 + place))
 
 /** Stands for a parameter while a statement is built. No identifier can hold it in either engine, as one may hold `?`. */
 const PLACEHOLDER = '\0'
@@ -54,9 +49,12 @@ export interface TableBuilder {
   readonly token: (column: Column) => ColumnToken
   /** One character for a column, which stands for no other of its table. */
   readonly mark: (column: Column) => string
-  /** Statements built before, by shape (shape.ts), the one used last at the end. */
-  readonly statements: Map<string, Statement>
+  /** Statements built before, by shape (shape.ts). */
+  readonly statements: TableStatements
 }
+
+/** About so many bytes of statements are kept for all tables of all databases: some ten thousand of usual ones. */
+export const statementCache = createStatementCache(16 * 1024 * 1024)
 
 /** Made once for each table and forgotten with it. */
 const known = new WeakMap<Table, TableBuilder>()
@@ -68,27 +66,30 @@ export function builderFor (engine: Engine, table: Table): TableBuilder {
 function createBuilder (engine: Engine, table: Table): TableBuilder {
   const places = new Map(table.columnList.map((column, index): [Column, number] => [column, index]))
   const token = (column: Column): ColumnToken => `c${places.get(column) as number}`
-  const names = new Names(new Map([['t', table.name], ...table.columnList.map((column): [string, string] => [token(column), column.name])]))
+  const names = new Names(table)
   const toQuery: TableBuilder['toQuery'] = (built) => {
     const { sql, parameters } = compilers[engine].compileQuery(names.transformNode(built.toOperationNode()), createQueryId())
     const pieces = sql.split(PLACEHOLDER)
     return { sql: pieces.join('?'), pieces, parameters: parameters as Parameter[] }
   }
   const db = new QueryCreator<Rows>({ executor: NOOP_QUERY_EXECUTOR })
-  const marks = new Map(table.columnList.map((column, index): [Column, string] => [column, String.fromCharCode(FIRST_MARK + index)]))
-  return { db, toQuery, token, mark: (column) => marks.get(column) as string, statements: new Map() }
+  return { db, toQuery, token, mark: (column) => MARKS[places.get(column) as number] as string, statements: statementCache.forTable(table) }
 }
 
 /** Puts the identifiers of one table in the place of the tokens; any other is one of our own. */
 class Names extends OperationNodeTransformer {
-  readonly #names: ReadonlyMap<string, string>
+  readonly #table: Table
 
-  constructor (names: ReadonlyMap<string, string>) {
+  constructor (table: Table) {
     super()
-    this.#names = names
+    this.#table = table
   }
 
   protected override transformIdentifier (node: IdentifierNode): IdentifierNode {
-    return { ...node, name: this.#names.get(node.name) ?? node.name }
+    return { ...node, name: this.#nameOf(node.name) ?? node.name }
+  }
+
+  #nameOf (token: string): string | undefined {
+    return token === 't' ? this.#table.name : token.startsWith('c') ? this.#table.columnList[Number(token.slice(1))]?.name : undefined
   }
 }

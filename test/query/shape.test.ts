@@ -3,7 +3,7 @@ import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'
 import { createCatalog, type Column, type Table } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
-import { builderFor, type Engine } from '../../src/query/builder.ts'
+import type { Engine } from '../../src/query/builder.ts'
 import { compileAfresh, compileQuery } from '../../src/query/compile-query.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
 import { sqliteType } from '../../src/types/sqlite.ts'
@@ -72,13 +72,3 @@ for (const engine of ['mysql', 'sqlite'] as const) {
     }), { numRuns: 3000 })
   })
 }
-
-t.test('statements are kept within bounds, and long ones not at all', async (t) => {
-  const table = createTable('mysql')
-  const { statements } = builderFor('mysql', table)
-  for (let length = 1; length <= 150; length++) compileQuery(createPlan({ verb: 'select', filters: { id: Array.from({ length }, (_, id) => id) } }, table, limits), 'mysql')
-  t.equal(statements.size, 100)
-  compileQuery(createPlan({ verb: 'select', filters: { id: Array.from({ length: 5000 }, (_, id) => id) } }, table, limits), 'mysql')
-  t.equal(statements.size, 100)
-  t.notOk([...statements.values()].some(({ sql }) => sql.length > 10_000))
-})
