@@ -8,8 +8,8 @@ export interface CorsOptions { readonly origins: readonly string[] }
 /** Without credentials: a token is no cookie, that a browser would send by itself. */
 const ALLOWED: FastifyCorsOptions = {
   methods: ['GET', 'POST'],
-  allowedHeaders: ['authorization', 'content-type', 'if-none-match', 'x-request-id'],
-  exposedHeaders: ['x-request-id', 'retry-after', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'www-authenticate', 'etag'],
+  allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'if-none-match', 'row-query-consistency', 'x-request-id'],
+  exposedHeaders: ['x-request-id', 'retry-after', 'idempotency-replayed', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'www-authenticate', 'etag'],
   maxAge: 600,
   credentials: false
 }

@@ -4,6 +4,7 @@ import type { Body } from '../schemas/body.ts'
 import { GrantSchema } from '../schemas/grant.ts'
 import { findPlaceRefusal, findVerbRefusal } from './admission.ts'
 import { findMistake, parseBody } from './check-body.ts'
+import { readConsistency } from './consistency.ts'
 import type { Database } from './database.ts'
 import { unauthenticated, type ServiceError } from './errors.ts'
 import { parseExactJson } from './exact-json.ts'
@@ -18,22 +19,23 @@ export interface InProcess {
   readonly limits: FilterLimits
 }
 
-export interface ExecuteRequest { database: string, table: string, body: unknown, grant: GrantOptions }
+export interface ExecuteRequest { database: string, table: string, body: unknown, grant: GrantOptions, consistency?: unknown }
 
 /** A misspelt `databases` would let somebody in everywhere. */
 const grants = TypeCompiler.Compile(GrantSchema)
 
 /** `data` of the answer. @throws ServiceError */
-export async function execute ({ databases, limits }: InProcess, { database: name, table, body: given, grant: granted }: ExecuteRequest): Promise<unknown> {
+export async function execute ({ databases, limits }: InProcess, { database: name, table, body: given, grant: granted, consistency: asked }: ExecuteRequest): Promise<unknown> {
   if (!grants.Check(granted)) throw unauthenticated('The grant must have "permissions" and may have "databases", as the entry for a token has them')
   const grant = createGrant('in process', granted)
   refuse(findPlaceRefusal({ databases, grant, database: name, table }))
   const body = parseBody(toJson(given)) // as HTTP would have brought it, and a copy
   refuse(findMistake(body))
   const { verb } = body as Body
+  const consistency = readConsistency(verb, '"consistency"', asked)
   refuse(findVerbRefusal(grant, verb))
   const database = databases.get(name) as Database
-  const text = await walk({ database, table, body: body as Body, limits })
+  const text = await walk({ database, table, body: body as Body, limits, consistency })
   const { data } = parseExactJson(String(text)) as { data: object }
   return toValues(data, await database.getTable(table))
 }

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { type Body, BodySchema } from '../schemas/body.ts'
 import { findPlaceRefusal, findVerbRefusal } from './admission.ts'
+import { readConsistency } from './consistency.ts'
 import type { Database } from './database.ts'
 import { methodNotAllowed, notFound } from './errors.ts'
 import type { Grant } from './grant.ts'
@@ -32,10 +33,11 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }
   app.post<{ Params: Params, Body: Body }>(url, { schema: { body: BodySchema }, config: shownInHost(app.prefix), bodyLimit, onRequest: find }, (request, reply) => {
     const { params, body } = request as RowRequest
     const grant = request.rowQueryGrant as Grant
+    const consistency = readConsistency(body.verb, 'The header "Row-Query-Consistency"', request.headers['row-query-consistency'])
     const refusal = findVerbRefusal(grant, body.verb)
     if (refusal !== undefined) throw refusal
     reply.type('application/json; charset=utf-8')
-    return walk({ database: databases.get(params.database) as Database, table: params.table, body, limits, client: reply.raw, record: request.rowQueryRecord })
+    return walk({ database: databases.get(params.database) as Database, table: params.table, body, limits, consistency, client: reply.raw, record: request.rowQueryRecord })
   })
 
   const refuseMethod = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {

@@ -1,4 +1,5 @@
 /** Bodies and answers of one table for who says what its columns are, by interfaces as `row-query types` writes them. */
+import type { Consistency } from './consistency.ts'
 import type { GrantOptions } from './grant.ts'
 
 /** What a select gives, an insert takes and an update takes. Kysely's ColumnType is made the same way, so that each passes for the other. */
@@ -78,9 +79,14 @@ interface Request<D extends string, T extends string, B> {
   grant: GrantOptions
 }
 
+interface Reading {
+  /** Reads from the primary although there are replicas, which may be late. */
+  consistency?: Consistency
+}
+
 /** A walk in process, typed by interfaces of the tables. @throws ServiceError: the refusals that HTTP would answer, in the same order */
 export interface Execute<All extends AnyDatabases> {
-  <D extends Name<All>, T extends Name<All[D]>, const C extends Name<All[D][T]> = Name<All[D][T]>>(request: Request<D, T, Select<All[D][T], C>>): Promise<{ rows: Array<Pick<Row<All[D][T]>, C>>, count: number }>
+  <D extends Name<All>, T extends Name<All[D]>, const C extends Name<All[D][T]> = Name<All[D][T]>>(request: Request<D, T, Select<All[D][T], C>> & Reading): Promise<{ rows: Array<Pick<Row<All[D][T]>, C>>, count: number }>
   <D extends Name<All>, T extends Name<All[D]>>(request: Request<D, T, { verb: 'insert', data: Insert<All[D][T]> }>): Promise<{ inserted: number, id: number | bigint | string | null }>
   <D extends Name<All>, T extends Name<All[D]>>(request: Request<D, T, { verb: 'update', data: Update<All[D][T]>, filters: Filters<All[D][T]> }>): Promise<{ updated: number }>
   <D extends Name<All>, T extends Name<All[D]>>(request: Request<D, T, { verb: 'delete', filters: Filters<All[D][T]> }>): Promise<{ deleted: number }>

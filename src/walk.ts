@@ -1,7 +1,7 @@
 /** What happens to a request once it is known who asks and what: the one way through the rooms. */
 import type { Body } from '../schemas/body.ts'
 import type { Database } from './database.ts'
-import { SchemaMoved, type Client } from './dialects/dialect.ts'
+import { SchemaMoved, type ExecuteOptions } from './dialects/dialect.ts'
 import { databaseUnavailable, tableNotFound } from './errors.ts'
 import { createPlan } from './plan/create-plan.ts'
 import type { FilterLimits } from './plan/filter-scope.ts'
@@ -9,13 +9,11 @@ import { compileQuery } from './query/compile-query.ts'
 import { respond } from './response/respond.ts'
 import type { RequestRecord } from './telemetry/record.ts'
 
-export interface Walk {
+export interface Walk extends ExecuteOptions {
   readonly database: Database
   readonly table: string
   readonly body: Body
   readonly limits: FilterLimits
-  /** Whose going away ends the statement. */
-  readonly client?: Client
   /** Where it is noted how far it came, and when. */
   readonly record?: RequestRecord | null | undefined
 }
@@ -25,7 +23,7 @@ export interface Walk {
  * @throws every refusal of the contract from 404 on
  */
 export async function walk (request: Walk, isSecond = false): Promise<string | Buffer> {
-  const { database, table: name, body, limits, client, record } = request
+  const { database, table: name, body, limits, record } = request
   const found = database.getTable(name)
   const table = found instanceof Promise ? await found : found
   record?.begin(table)
@@ -34,7 +32,7 @@ export async function walk (request: Walk, isSecond = false): Promise<string | B
   const query = compileQuery(plan, database.dialect.engine, database.statements)
   record?.compiled()
   try {
-    const result = await database.dialect.execute(query, plan, client)
+    const result = await database.dialect.execute(query, plan, request)
     record?.executed(result)
     return respond(plan, result)
   } catch (error) {

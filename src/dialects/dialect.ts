@@ -1,5 +1,6 @@
 /** What an engine answers. Only files below this folder touch a driver. */
 import type { TableFacts } from '../catalog/catalog.ts'
+import type { Consistency } from '../consistency.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Engine, Query } from '../query/builder.ts'
 
@@ -22,13 +23,21 @@ export interface Client {
   readonly destroyed: boolean
 }
 
+/** What is known of who asks. */
+export interface ExecuteOptions {
+  /** Whose going away ends the statement. */
+  readonly client?: Client | undefined
+  /** Whether a select must not be sent to a replica. */
+  readonly consistency?: Consistency | undefined
+}
+
 /** A connected database. */
 export interface Dialect {
   readonly engine: Engine
   /** Reads every table: a fixed number of queries, whatever the size of the database. @throws ServiceError */
   introspect (): Promise<TableFacts[]>
   /** Runs a plan's statement, and ends it where the client goes away. @throws ServiceError, or SchemaMoved where the catalog must be read again */
-  execute (query: Query, plan: Plan, client?: Client): Promise<Result>
+  execute (query: Query, plan: Plan, options?: ExecuteOptions): Promise<Result>
   /** What the account may do, a line each, as the database says it. @throws ServiceError */
   privileges (): Promise<string[]>
   /** What is dangerous about how the database is used. `configured`: the databases that the service has. @throws ServiceError */

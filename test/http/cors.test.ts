@@ -31,7 +31,7 @@ await onEachEngine(t, 'the question of a listed origin is answered without a tok
       t.match(headers, {
         'access-control-allow-origin': origin,
         'access-control-allow-methods': 'GET, POST',
-        'access-control-allow-headers': 'authorization, content-type, if-none-match, x-request-id',
+        'access-control-allow-headers': 'authorization, content-type, idempotency-key, if-none-match, row-query-consistency, x-request-id',
         'access-control-max-age': '600',
         vary: /origin/i
       })
@@ -46,7 +46,7 @@ await onEachEngine(t, 'a page of a listed origin may read every answer and its h
   t.same(answers.map(({ status }) => status), [200, 401, 404, 404])
   for (const { headers } of answers) {
     t.equal(headers['access-control-allow-origin'], ORIGIN)
-    t.match(headers['access-control-expose-headers'], /x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset/)
+    t.match(headers['access-control-expose-headers'], /x-request-id, retry-after, idempotency-replayed, ratelimit-limit, ratelimit-remaining, ratelimit-reset/)
   }
 })
 

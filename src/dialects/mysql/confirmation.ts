@@ -77,15 +77,15 @@ function comparedColumns (condition: Condition): Column[] {
   }
 }
 
-/** When a column was last found to be what its catalog says. */
-const confirmed = new WeakMap<Column, number>()
+/** When a column was last found to be what its catalog says, on the servers of one pool. */
+export type Confirmed = WeakMap<Column, number>
 
-export function isConfirmed ({ columns }: Confirmation): boolean {
+export function isConfirmed (confirmed: Confirmed, { columns }: Confirmation): boolean {
   const oldest = performance.now() - TRUST
   return columns.every((column) => (confirmed.get(column) ?? -Infinity) > oldest)
 }
 
 /** `since`: when it was asked. */
-export function confirm ({ columns }: Confirmation, since: number): void {
+export function confirm (confirmed: Confirmed, { columns }: Confirmation, since: number): void {
   for (const column of columns) confirmed.set(column, since)
 }

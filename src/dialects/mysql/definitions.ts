@@ -107,6 +107,8 @@ function endOfString (bytes: Buffer, at: number): number {
 export interface Differences {
   /** Whether it is one, for a column that is sent as values of that class. If not, the catalog is to be read again. */
   isKnown (table: Table, column: Column, sent: string): boolean
+  /** For results of replicas: one that is late may send what its table was before, which must not count as settled. */
+  readonly ofReplicas: Differences
   /** Compares those that were met before `since` with a catalog that was read from then on. */
   review (tables: readonly TableFacts[], since: number): void
 }
@@ -118,13 +120,20 @@ const MAX_DIFFERENCES = 1000
 
 export function createDifferences (): Differences {
   const met = new Map<string, Difference>()
+  const keyOf = ({ name: table }: Table, { name: column, declaration }: Column, sent: string): string => JSON.stringify([table, column, declaration, sent])
+  const ofReplicas: Differences = {
+    isKnown: (table, column, sent) => met.get(keyOf(table, column, sent))?.isKnown === true,
+    review () {},
+    get ofReplicas () { return ofReplicas }
+  }
   return {
-    isKnown ({ name: table }, { name: column, declaration }, sent) {
-      const key = JSON.stringify([table, column, declaration, sent])
+    ofReplicas,
+    isKnown (table, column, sent) {
+      const key = keyOf(table, column, sent)
       const found = met.get(key)
       if (found !== undefined) return found.isKnown
       if (met.size >= MAX_DIFFERENCES) met.clear()
-      met.set(key, { table, column, declaration, metAt: performance.now(), isKnown: false })
+      met.set(key, { table: table.name, column: column.name, declaration: column.declaration, metAt: performance.now(), isKnown: false })
       return false
     },
     review (tables, since) {

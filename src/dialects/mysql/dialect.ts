@@ -40,6 +40,7 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
   }
   const all = [primary, ...copies]
   const options: ExecutionOptions = { deadlines: createDeadlines<Stoppable>(statementTimeout, { onDue: ({ thing }) => thing.stop(), onLook: (execution) => execution.look() }), resultLimit, send, known: new WeakMap(), differences: createDifferences() }
+  const replicaOptions: ExecutionOptions = { ...options, known: new WeakMap(), differences: options.differences.ofReplicas }
   return {
     engine: 'mysql',
     async introspect () {
@@ -50,9 +51,9 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
     },
     privileges: () => withSession(primary, statementTimeout, async (asked) => (await asked('show grants')).map(([grant]) => withoutSecrets(grant as string))),
     findRisks: (configured) => withSession(primary, statementTimeout, (asked) => findAccountRisks(asked, address, configured)),
-    execute (query, plan, client) {
-      const pools = plan.verb === 'select' ? readers() : writers
-      return attempt({ pools, attempts: pools.length + address.hosts.length }, { query, plan, client }, options)
+    execute (query, plan, { client, consistency } = {}) {
+      const pools = plan.verb === 'select' && consistency === undefined ? readers() : writers
+      return attempt({ pools, attempts: pools.length + address.hosts.length, options, replicaOptions }, { query, plan, client })
     },
     async check () {
       const { open, idle } = primary.use

@@ -80,7 +80,7 @@ class Execution implements Stoppable {
   start (): void {
     const { confirmation } = this.#expectations
     this.#place = this.#run.options.deadlines.push(this)
-    if (confirmation === undefined || isConfirmed(confirmation)) this.#send()
+    if (confirmation === undefined || isConfirmed(this.#run.pool.confirmed, confirmation)) this.#send()
     else this.#confirm(confirmation)
   }
 
@@ -91,13 +91,13 @@ class Execution implements Stoppable {
 
   /** Asks whether columns are still what they were, and runs the statement where they are. */
   #confirm (confirmation: Confirmation): void {
-    const { session, options: { send } } = this.#run
+    const { pool, session, options: { send } } = this.#run
     const { query, definitions } = confirmation
     const since = performance.now()
     this.#confirmation = confirmation
     const done: CommandDone = (error) => {
       if (this.#ended || error !== null || this.#failure !== undefined || this.#stop !== undefined) return this.done(error ?? STOPPED)
-      confirm(confirmation, since)
+      confirm(pool.confirmed, confirmation, since)
       this.#confirmation = undefined
       session.memory.free()
       this.#send()

@@ -1,5 +1,6 @@
 import { databaseUnavailable } from '../../errors.ts'
 import type { PoolUse } from '../dialect.ts'
+import type { Confirmed } from './confirmation.ts'
 import { isCrowded, toConnectError, type MysqlError } from './errors.ts'
 import { createHosts } from './hosts.ts'
 import { createOpener } from './opener.ts'
@@ -43,6 +44,8 @@ export interface MysqlPool {
   /** Tries to connect though nobody waits. */
   probe (): void
   readonly use: PoolUse
+  /** A replica may be late: what was confirmed on one server is not known of another. */
+  readonly confirmed: Confirmed
   close (): Promise<void>
 }
 
@@ -130,6 +133,7 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
     },
     get isUp () { return !opener.failing && stock.held.size < size },
     probe: opener.probe,
+    confirmed: new WeakMap(),
     get use () { return { size, open: stock.open, idle: stock.idle, ending: stock.held.size, waiting: queue.size, waits: queue.last, waited: queue.waited, failures: opener.failures } },
     async close () {
       closed = true

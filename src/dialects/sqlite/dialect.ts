@@ -106,7 +106,7 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout, re
       })
       return introspectSqlite(ask)
     }).catch((error: Error) => { throw toReadError(error) }),
-    execute: (query, plan, client) => sessions.use((session) => {
+    execute: (query, plan, { client } = {}) => sessions.use((session) => {
       if (client?.destroyed === true) throw clientGone()
       return plan.verb === 'select' ? limit(session, client, () => select(session, query, plan.columns)) : change(session, query, plan, client)
     }).catch((error: Error) => { throw error instanceof ServiceError ? error : toServiceError(error, plan) }),

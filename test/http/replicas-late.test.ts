@@ -1,0 +1,144 @@
+/** Replicas that have not applied yet what was done on the primary, and selects that must see it. */
+import t from 'tap'
+import type { RowQueryOptions } from '../../schemas/options.ts'
+import { createTestDatabase, engines, type TestDatabase } from '../servers/engines.ts'
+import { createProxy } from '../support/recorder.ts'
+import { isRefusal } from '../support/refusals.ts'
+import { onEachEngine, startService } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+import { createUser } from '../support/users.ts'
+import type { Test } from 'tap'
+
+const items = (name: string) => ['create table items (id int not null primary key, name varchar(20) null, n int null)', `insert into items values (1, '${name}', 1)`]
+const read = { verb: 'select', columns: ['name'], filters: { id: 1 } }
+const primaryOnly = { headers: { 'row-query-consistency': 'primary' } }
+
+interface Pair { primary: TestDatabase, replica: TestDatabase }
+
+async function databases (t: Test, engine: Awaited<ReturnType<typeof engines>>[number]): Promise<Pair> {
+  const [primary, replica] = await Promise.all(['primary', 'replica'].map((name) => createTestDatabase(engine, items(name)))) as [TestDatabase, TestDatabase]
+  t.teardown(async () => {
+    await primary.drop()
+    await replica.drop()
+  })
+  return { primary, replica }
+}
+
+const start = (t: Test, { primary, replica }: Pair, options: Partial<RowQueryOptions['databases'][string]> = {}) =>
+  startService(t, primary.url, { database: { replicas: [replica.url], ...options } })
+
+for (const engine of await engines()) {
+  t.test(`replicas that are late (${engine.name})`, async (t) => {
+    t.test('a table or a column that a replica does not know yet is read from the primary', async (t) => {
+      const pair = await databases(t, engine)
+      const { primary, replica } = pair
+      const { post, server } = await start(t, pair)
+      await primary.query('create table fresh (id int not null primary key)')
+      await primary.query('insert into fresh values (7)')
+      await primary.query("alter table items add column colour varchar(20) null default 'red'")
+      await server.rows.refresh()
+      t.same((await post('fresh', { verb: 'select' })).json.data?.rows, [{ id: 7 }])
+      const bodies = [{ columns: ['name', 'colour'] }, { columns: ['name'], filters: { colour: 'red' } }, { columns: ['name'], orderBy: 'colour' }, {}]
+      for (const body of bodies) t.match(await post('items', { verb: 'select', ...body }), { status: 200, json: { data: { rows: [{ name: 'primary' }] } } }, JSON.stringify(body))
+      t.match(await post('items', read), { status: 200, json: { data: { rows: [{ name: 'replica' }] } } }, 'what it knows is read from the replica')
+      await replica.query("alter table items add column colour varchar(20) null default 'blue'")
+      t.match(await post('items', { verb: 'select', columns: ['colour'] }), { json: { data: { rows: [{ colour: 'blue' }] } } }, 'and the rest when it has arrived')
+    })
+
+    t.test('a column that is of another type there is read from the primary, however often the catalog is read', async (t) => {
+      const pair = await databases(t, engine)
+      const { post, server } = await start(t, pair)
+      await post('items', { verb: 'select' })
+      await pair.primary.query('alter table items modify n varchar(20) null')
+      await pair.primary.query("update items set n = 'one'")
+      for (let round = 0; round < 3; round++) {
+        await server.rows.refresh()
+        for (const body of [{}, { columns: ['n'] }, { filters: { n: 'one' } }]) {
+          t.match(await post('items', { verb: 'select', ...body }), { status: 200, json: { data: { rows: [{ n: 'one' }] } } }, JSON.stringify(body))
+        }
+      }
+      await pair.replica.query('alter table items modify n varchar(20) null')
+      t.match(await post('items', { verb: 'select' }), { json: { data: { rows: [{ name: 'replica', n: '1' }] } } })
+    })
+
+    t.test('what a replica shows of a column is not taken for what it is on the primary', async (t) => {
+      const pair = await databases(t, engine)
+      const { post } = await start(t, pair)
+      await pair.primary.query('alter table items modify n varchar(20) null')
+      await pair.primary.query("update items set n = 'abc'")
+      t.match(await post('items', { verb: 'select', columns: ['name'], filters: { n: 1 } }), { json: { data: { count: 1 } } })
+      const answer = await post('items', { verb: 'delete', filters: { n: 0 } })
+      t.not(answer.status, 200, answer.text)
+      t.match(await pair.primary.query('select n from items'), [{ n: 'abc' }], 'MariaDB finds the text equal to 0')
+    })
+
+    t.test('a view or a routine that works on the primary alone is read there', async (t) => {
+      const pair = await databases(t, engine)
+      for (const { query } of [pair.primary, pair.replica]) {
+        await query('create table below (id int not null primary key, n int null)')
+        await query('create view above as select id, n from below')
+      }
+      const { post } = await start(t, pair)
+      await pair.primary.query('insert into below values (5, 5)')
+      await pair.replica.query('drop table below')
+      t.match(await post('above', { verb: 'select' }), { status: 200, json: { data: { rows: [{ id: 5 }] } } })
+    })
+
+    t.test('what the account may read on the primary alone is read there', async (t) => {
+      const pair = await databases(t, engine)
+      const url = await createUser(t, pair.replica, { grants: ['select (id) on items'] })
+      const { post } = await start(t, pair, { replicas: [url] })
+      t.match(await post('items', read), { status: 200, json: { data: { rows: [{ name: 'primary' }] } } })
+    })
+
+    t.test('what is not there on the primary either is refused as ever', async (t) => {
+      const pair = await databases(t, engine)
+      for (const { query } of [pair.primary, pair.replica]) await query('create table gone (id int not null primary key)')
+      const { post } = await start(t, pair)
+      for (const { query } of [pair.primary, pair.replica]) {
+        await query('drop table gone')
+        await query('alter table items drop column n')
+      }
+      isRefusal(t, await post('gone', { verb: 'select' }), { status: 404, code: 'TABLE_NOT_FOUND', why: 'a table' })
+      isRefusal(t, await post('items', { verb: 'select', columns: ['n'] }), { status: 400, code: 'COLUMN_NOT_FOUND', why: 'a column' })
+    })
+
+    t.test('what a replica does not know is 503 while the primary cannot be reached', async (t) => {
+      const pair = await databases(t, engine)
+      const proxy = await createProxy(pair.primary.url)
+      t.teardown(() => proxy.close())
+      const { post } = await startService(t, proxy.url, { database: { replicas: [pair.replica.url] } })
+      await pair.replica.query('drop table items')
+      await proxy.close()
+      isRefusal(t, await post('items', read), { status: 503, code: 'DATABASE_UNAVAILABLE', why: 'it may be there' })
+    })
+
+    t.test('a select reads from the primary where it asks for that', async (t) => {
+      const pair = await databases(t, engine)
+      const { post, server } = await start(t, pair)
+      const nameOf = async (headers: Record<string, string> = {}) => (await post('items', read, { headers })).json.data.rows[0].name
+      t.equal(await nameOf(), 'replica')
+      for (const value of ['primary', 'PRIMARY']) t.equal(await nameOf({ 'Row-Query-Consistency': value }), 'primary', value)
+      t.equal((await post('items', { verb: 'update', data: { name: 'new' }, filters: { id: 1 } })).status, 200)
+      t.equal(await nameOf(primaryOnly.headers), 'new', 'its own write')
+      const inProcess = { database: 'shop', table: 'items', body: { verb: 'select' as const, columns: ['name'] }, grant: { permissions: ['select' as const] } }
+      t.match(await server.rows.execute(inProcess), { rows: [{ name: 'replica' }] })
+      t.match(await server.rows.execute({ ...inProcess, consistency: 'primary' }), { rows: [{ name: 'new' }] })
+    })
+  })
+}
+
+await onEachEngine(t, '"Row-Query-Consistency" is for selects, with or without replicas, and has one value', { schema: shop }, async (t, { post, server }) => {
+  const select = { verb: 'select', columns: ['id'] }
+  t.equal((await post('customers', select, primaryOnly)).status, 200)
+  for (const value of ['replica', '', 'primary, primary', 'eventual']) {
+    const answer = await post('customers', select, { headers: { 'row-query-consistency': value } })
+    isRefusal(t, answer, { status: 400, code: 'INVALID_BODY', why: value })
+    t.match(answer.json.error.message, /Row-Query-Consistency/)
+    const changed = await post('customers', { verb: 'update', data: { name: 'New' }, filters: { id: 1 } }, { headers: { 'row-query-consistency': value } })
+    t.equal(changed.status, 200, 'a write goes to the primary whatever it says')
+  }
+  const asked = { database: 'shop' as const, table: 'customers' as const, body: select as { verb: 'select' }, grant: { permissions: ['select' as const] } }
+  await t.rejects(server.rows.execute({ ...asked, consistency: 'replica' as 'primary' }), { code: 'INVALID_BODY' })
+  t.match(await server.rows.execute({ ...asked, consistency: 'primary' }), { count: 4 })
+})
