@@ -4,9 +4,10 @@ import { createCatalog, type Table } from '../../src/catalog/catalog.ts'
 import { parseDatabaseUrl } from '../../src/config/database-url.ts'
 import { createMysqlDialect } from '../../src/dialects/mysql/dialect.ts'
 import { writeStatement } from '../../src/dialects/mysql/literal.ts'
-import { connectionOptions, SESSION, type MysqlAddress } from '../../src/dialects/mysql/options.ts'
+import { connectionOptions, type MysqlAddress } from '../../src/dialects/mysql/options.ts'
 import { sendPlainCommand } from '../../src/dialects/mysql/plain-command.ts'
 import { createCommandSender, type SendCommand } from '../../src/dialects/mysql/row-command.ts'
+import { sessionStatement } from '../../src/dialects/mysql/session-settings.ts'
 import { planSelect } from '../../src/plan/select.ts'
 import { compileQuery } from '../../src/query/compile-query.ts'
 import { RowWriter } from '../../src/response/row-writer.ts'
@@ -21,7 +22,7 @@ export function addressOf (url: string): MysqlAddress {
 
 export async function connect (url: string, options: ConnectionOptions = {}): Promise<Connection> {
   const connection = mysql.createConnection({ ...connectionOptions(addressOf(url)), ...options })
-  await run(connection, SESSION)
+  await run(connection, sessionStatement(5000))
   return connection
 }
 

@@ -13,7 +13,7 @@ import { Interruption, killFailed, toInterruption } from './interruption.ts'
 import { writeStatement } from './literal.ts'
 import type { MysqlPool } from './pool.ts'
 import type { CommandDone, SendCommand } from './row-command.ts'
-import type { Session } from './session.ts'
+import { reportsChanges, restoreSession, type Session } from './session.ts'
 import { stopStatement, type Stop } from './stop.ts'
 
 export interface ExecutionOptions {
@@ -145,7 +145,9 @@ class Execution implements Stoppable {
     this.#tell(error, header)
     const { pool, session } = this.#run
     session.memory.free()
-    pool.release(session)
+    if (!mayHaveChangedSession(this.#run, error, header)) return pool.release(session)
+    // nobody waits for it: the answer is on its way
+    restoreSession(session).then(() => pool.release(session), () => pool.discard(session))
   }
 
   #tell (error: MysqlError | null, header?: ResultSetHeader): void {
@@ -179,6 +181,18 @@ class Execution implements Stoppable {
 
 /** What an error of the server's means for a statement that was stopped before it was sent. */
 const STOPPED: MysqlError = Object.assign(new Error('stopped'), { errno: 1317, sqlState: '70100' })
+
+/**
+ * Whether a trigger, or a function that a view calls, may have changed the variables of the session. What a server reports of
+ * a write is exact. It reports nothing with an error, and nothing or too late with the rows of a select.
+ */
+function mayHaveChangedSession ({ session, statement: { plan: { table, verb } } }: Run, error: MysqlError | null, header: ResultSetHeader | undefined): boolean {
+  if (!session.open) return false
+  if (table.kind === 'view') return true
+  if (verb === 'select') return false
+  if (error === null && session.reportsChanges) return reportsChanges(header as ResultSetHeader)
+  return !table.triggers.known || table.triggers.list.length > 0
+}
 
 /** mysql2 reads the new number as signed; what AUTO_INCREMENT gives never is. */
 function toChange ({ affectedRows, insertId }: ResultSetHeader): Result {

@@ -20,8 +20,8 @@ export const KEEP_ALIVE = 10_000
 export const BACKSTOP = 30_000
 
 /**
- * Connection options. No LOCAL INFILE, one statement at a time, utf8mb4; `-FOUND_ROWS` makes the server count the rows that
- * it changed instead of those that it found. Opening is bounded by session.ts.
+ * Connection options. No LOCAL INFILE, one statement at a time, utf8mb4 (session.ts makes sure of it); `-FOUND_ROWS` makes the
+ * server count the rows that it changed instead of those that it found. Opening is bounded by session.ts.
  */
 export function connectionOptions ({ hosts, ssl, ...account }: MysqlAddress, host: Host = hosts[0] as Host): ConnectionOptions {
   return {
@@ -37,23 +37,6 @@ export function connectionOptions ({ hosts, ssl, ...account }: MysqlAddress, hos
     supportBigNumbers: true,
     bigNumberStrings: true
   }
-}
-
-/**
- * Sent first on every connection: nothing may depend on how the server is set.
- * - sql_mode: strict for every engine, so nothing is truncated or clipped; without NO_ZERO_DATE, so that a zero date that a
- *   select showed can be written again; NO_AUTO_VALUE_ON_ZERO, so that 0 in an AUTO_INCREMENT column stays 0; without
- *   ANSI_QUOTES and NO_BACKSLASH_ESCAPES, which would change what quoting means.
- * - time_zone: TIMESTAMPs go in and out in UTC.
- * - sql_safe_updates: would refuse updates by a column without an index.
- */
-export const SESSION = 'set session sql_mode = \'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION\', ' +
-  'time_zone = \'+00:00\', autocommit = 1, sql_safe_updates = 0, foreign_key_checks = 1, unique_checks = 1'
-
-/** The same with the server's own limit on statements, each server reading its own comment: MySQL's holds for selects alone. */
-export function sessionStatement (statementTimeout: number): string {
-  const limit = statementTimeout + BACKSTOP
-  return `${SESSION} /*M!100108 , max_statement_time = ${limit / 1000} */ /*!80000 , max_execution_time = ${limit} */`
 }
 
 /** Every value as the bytes that the server sent, in the order of the columns: exact, and cheap to write out. */
