@@ -3,7 +3,7 @@ import fc, { type Arbitrary } from 'fast-check'
 import type { Column } from '../../src/catalog/catalog.ts'
 import type { JsonTexts } from '../support/values.ts'
 import { list, pairs, text, type Json } from './json.ts'
-import type { FuzzTable } from './tables.ts'
+import { inData, type FuzzTable } from './tables.ts'
 
 const patterns: JsonTexts = fc.oneof(
   fc.constantFrom('%', '_', 'a%', '%a', '%\\%%', '\\_', '\\', '\\\\', '%%', '', 'A', 'a\0', '\0', '\0%'),
@@ -59,7 +59,7 @@ export function bodiesOf (table: FuzzTable): Arbitrary<Json> {
     .map((terms) => text(terms.map((term) => term.join('')).join(', ')))
   const data = (minLength: number): Arbitrary<Json> => fc.uniqueArray(fc.constantFrom(...written, ...written.slice(1)), { minLength, maxLength: 6 }).chain((chosen) =>
     fc.tuple(...chosen.map((name) => fc.option(values.get(name) as JsonTexts, { freq: name === 'id' || name === 'level' ? 50 : 8, nil: 'null' })))
-      .map((texts) => pairs(...chosen.map((name, index) => [name, texts[index] as string] as const))))
+      .map((texts) => pairs(...chosen.map((name, index) => [name, inData(texts[index] as string)] as const))))
   const fields = (verb: string, parts: ReadonlyArray<readonly [name: string, json: Arbitrary<Json>, freq?: number]>): Arbitrary<Json> =>
     fc.tuple(...parts.map(([, json, freq]) => freq === undefined ? json : fc.option(json, { freq, nil: undefined })))
       .map((chosen) => pairs(['verb', text(verb)], ...parts.flatMap(([name], index) => chosen[index] === undefined ? [] : [[name, chosen[index]] as const])))

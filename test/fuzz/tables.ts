@@ -4,6 +4,7 @@ import { loadCatalog } from '../support/catalog.ts'
 import type { Table } from '../../src/catalog/catalog.ts'
 import type { EngineName, Schema, Service } from '../support/service.ts'
 import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-columns.ts'
+import { quoted } from '../support/quoted.ts'
 import { values as v, type JsonTexts } from '../support/values.ts'
 import { read } from './json.ts'
 
@@ -70,7 +71,7 @@ export async function prepareTables ({ engine, url, post, sql }: Service): Promi
     const samples = names.map((column, index) => fc.sample(fc.option(arbitraries.get(column) as JsonTexts, { freq: 6, nil: 'null' }), { numRuns: SEED_ROWS, seed: index }))
     for (let row = 0; row < SEED_ROWS; row++) {
       const given = names.map((column, index): [string, string] => [column, samples[index]?.[row] as string])
-      const data = given.map(([column, value]) => `"${column}":${fixed(column, value, row)}`)
+      const data = given.map(([column, value]) => `"${column}":${inData(fixed(column, value, row))}`)
       const { status, text } = await post(`${name}_seed`, `{"verb":"insert","data":{${data.join()}}}`)
       if (status !== 200) throw new Error(`a row to begin with was refused: ${data.join()} ${text}`)
     }
@@ -91,6 +92,9 @@ export async function prepareTables ({ engine, url, post, sql }: Service): Promi
   }
   return prepared
 }
+
+/** A value as `data` takes it. */
+export const inData = (value: string): string => value.startsWith('{') ? JSON.stringify(quoted(read(value))) : value
 
 /** The values of rows to begin with that may not be left to chance. */
 function fixed (column: string, value: string, row: number): string {
