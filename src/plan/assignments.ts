@@ -16,7 +16,12 @@ function planAssignment (table: Table, name: string, given: unknown): Assignment
   if (column.generated) throw at(path, columnNotWritable(name, 'the database computes it'))
   if (!column.type.writable) throw at(path, columnNotWritable(name, `the type ${column.declaration} is not supported`))
   const value = column.type.holdsJson === true ? unwrap(column, given, path) : given
-  return { column, parameter: value === null ? readNull(column, path) : readValue(column, value, path) }
+  return { column, parameter: value === null ? readNull(column, path) : readStored(column, value, path) }
+}
+
+function readStored (column: Column, value: unknown, path: string[]): Parameter {
+  const parameter = readValue(column, value, path)
+  return column.type.stored === undefined ? parameter : column.type.stored(parameter)
 }
 
 /**

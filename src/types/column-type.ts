@@ -39,8 +39,10 @@ export interface ColumnType {
   readonly write: (value: DriverValue) => string
   /** The short way to what `write` gives, where there is one. */
   readonly byteForm?: ByteForm | undefined
-  /** A parameter made by `read` -> the JSON text that a select of it would give. */
+  /** A parameter made by `read`, as it is stored -> the JSON text that a select of it would give; `null` where that is not known. */
   readonly echo: (parameter: Value) => string
+  /** What insert and update send for a parameter made by `read`, where a condition sends something else. */
+  readonly stored?: (parameter: Value) => Value
   readonly comparison: Comparison
   /** Whether rows can be put in the order of the column. */
   readonly sortable: boolean

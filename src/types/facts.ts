@@ -14,6 +14,8 @@ export interface TypeFacts {
   readonly charset: string | null
   /** Spatial reference system that the column is restricted to (MySQL's SRS_ID). */
   readonly srid: number | null
+  /** The last second that a TIMESTAMP may be, in seconds since 1970; that of 2038-01-19 if left out. */
+  readonly lastTimestamp?: number | undefined
   /** What the column's values must be, where a declared type says less (MariaDB's JSON is a LONGTEXT with a check). */
   readonly json: boolean
 }

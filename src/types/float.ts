@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { numberText } from '../exact-json.ts'
 import { createType, expected, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
-import { withoutZerofill } from './decimal.ts'
+import { parseDigits, withoutZerofill } from './decimal.ts'
 
 /** The double that a JSON number means, -0 kept. @throws ValueRefused where there is none or it is too large */
 export function readDouble (value: unknown): number {
@@ -20,11 +20,21 @@ export function doubleParameter (number: number): Value {
 const numberSchema = (format: 'float' | 'double', unsigned: boolean) =>
   Type.Number({ title: 'Number', format, ...(unsigned && { minimum: 0 }), examples: [1.5] })
 
+/** The digits of DOUBLE(M,D) and FLOAT(M,D): at most `precision` in all and `scale` after the point. */
+export interface FixedPoint { readonly precision: number, readonly scale: number }
+
+export interface FloatBounds {
+  readonly unsigned: boolean
+  readonly zerofill?: boolean
+  readonly fixed?: FixedPoint | undefined
+}
+
 /** DOUBLE and REAL: the server's own text reads back as the same value. */
-export function doubleType (unsigned: boolean, zerofill = false): ColumnType {
+export function doubleType ({ unsigned, zerofill = false, fixed }: FloatBounds): ColumnType {
   return createType({
     schema: numberSchema('double', unsigned),
-    read: (value) => doubleParameter(signed(readDouble(value), unsigned)),
+    read: (value) => doubleParameter(signed(readFixed(value, fixed), unsigned)),
+    ...(fixed !== undefined && { echo: (parameter: Value) => Number(parameter).toFixed(fixed.scale) }),
     write: (value) => withoutZerofill(textOf(value)),
     byteForm: zerofill ? undefined : 'plain'
   })
@@ -34,11 +44,11 @@ export function doubleType (unsigned: boolean, zerofill = false): ColumnType {
  * FLOAT: the server's text form of it is rounded to six digits, so it is selected as a double, written here as the
  * shortest number that gives the same 32 bits, and compared with exactly the double that those 32 bits are.
  */
-export function floatType (unsigned: boolean): ColumnType {
+export function floatType ({ unsigned, fixed }: FloatBounds): ColumnType {
   return createType({
     schema: numberSchema('float', unsigned),
     read: (value) => {
-      const float = Math.fround(signed(readDouble(value), unsigned))
+      const float = Math.fround(signed(readFixed(value, fixed), unsigned))
       if (!Number.isFinite(float)) throw new ValueRefused('is too large for a FLOAT')
       return doubleParameter(float)
     },
@@ -49,6 +59,22 @@ export function floatType (unsigned: boolean): ColumnType {
 }
 
 const DOUBLE: ReadonlySet<string> = new Set(['double'])
+
+/**
+ * The double that a column of so many digits keeps. Digits that the server would round off without a word are refused, and what is left
+ * is computed as the server does it, so that a condition finds the value. @throws ValueRefused
+ */
+function readFixed (value: unknown, fixed: FixedPoint | undefined): number {
+  const number = readDouble(value)
+  if (fixed === undefined) return number
+  const { precision, scale } = fixed
+  const { whole, fraction } = parseDigits(numberText(value) as string) ?? { whole: '', fraction: numberText(value) as string }
+  if (fraction.length > scale) throw new ValueRefused(`keeps ${scale} digits after the point`)
+  if (whole.length > precision - scale) throw new ValueRefused(`keeps ${precision - scale} digits before the point`)
+  const floor = Math.floor(number)
+  const unit = Number(`1e${scale}`)
+  return floor + Math.round((number - floor) * unit) / unit
+}
 
 function signed (number: number, unsigned: boolean): number {
   if (unsigned && number < 0) throw new ValueRefused('is unsigned')

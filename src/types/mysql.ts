@@ -6,7 +6,7 @@ import { binaryType } from './binary.ts'
 import { createType, type ColumnType, type Wrapping } from './column-type.ts'
 import { decimalType } from './decimal.ts'
 import type { TypeFacts } from './facts.ts'
-import { doubleType, floatType } from './float.ts'
+import { doubleType, floatType, type FixedPoint } from './float.ts'
 import { bitType, integerType, tinyBoolType, yearType } from './integer.ts'
 import { geometryType } from './geometry.ts'
 import { jsonType, requireMysqlNumber } from './json.ts'
@@ -14,7 +14,7 @@ import { parseMembers } from './members.ts'
 import { datetimeType, dateType, timestampType, timeType } from './temporal.ts'
 import { vectorType } from './vector.ts'
 import { wireClassesOf } from './wire.ts'
-import { enumType, formType, setType, textType, unknownType } from './text.ts'
+import { charType, enumType, formType, setType, textType, unknownType } from './text.ts'
 
 const UUID_TEXT = /^([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/i
 
@@ -27,7 +27,7 @@ const UUID = formType({
   normal: (text) => text.toLowerCase().replace(UUID_TEXT, '$1-$2-$3-$4-$5')
 })
 const INET4 = formType({ name: 'an IPv4 address', format: 'ipv4', title: 'Ipv4', example: '192.0.2.1', isValid: isIPv4 })
-const INET6 = formType({ name: 'an IPv6 address', format: 'ipv6', title: 'Ipv6', example: '2001:db8::1', isValid: (text) => isIPv6(text) && !text.includes('%') })
+const INET6 = formType({ name: 'an IPv6 address', format: 'ipv6', title: 'Ipv6', example: '2001:db8::1', isValid: (text) => isIPv6(text) && !text.includes('%'), rewritten: true })
 
 const isUnsigned = (facts: TypeFacts): boolean => / unsigned/i.test(facts.declaration)
 const isZerofill = (facts: TypeFacts): boolean => / zerofill/i.test(facts.declaration)
@@ -35,6 +35,8 @@ const integer = (bits: number) => (facts: TypeFacts): ColumnType => integerType(
 const text = (facts: TypeFacts): ColumnType => textType({ characters: facts.length, bytes: null })
 const longText = (facts: TypeFacts): ColumnType => textType({ characters: null, bytes: isUtf8(facts) ? facts.bytes : null })
 const binary = (padded: boolean) => (facts: TypeFacts): ColumnType => binaryType({ bytes: facts.bytes, padded })
+/** Only DOUBLE(M,D) and FLOAT(M,D) have a scale. */
+const fixedPoint = ({ length, scale }: TypeFacts): FixedPoint | undefined => scale === null ? undefined : { precision: length as number, scale }
 const precision = (facts: TypeFacts) => ({ scale: facts.scale ?? 0, padded: true })
 const geometry = (only: string | null) => ({ srid }: TypeFacts): ColumnType => geometryType({ only, srid })
 const isUtf8 = ({ charset }: TypeFacts): boolean => charset?.startsWith('utf8') ?? false
@@ -56,9 +58,9 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['year', yearType],
   ['bit', (facts) => bitType(facts.length ?? 1)],
   ['decimal', (facts) => decimalType({ precision: facts.length ?? 10, scale: facts.scale ?? 0, unsigned: isUnsigned(facts), zerofill: isZerofill(facts) })],
-  ['float', (facts) => floatType(isUnsigned(facts))],
-  ['double', (facts) => doubleType(isUnsigned(facts), isZerofill(facts))],
-  ['char', text],
+  ['float', (facts) => floatType({ unsigned: isUnsigned(facts), fixed: fixedPoint(facts) })],
+  ['double', (facts) => doubleType({ unsigned: isUnsigned(facts), zerofill: isZerofill(facts), fixed: fixedPoint(facts) })],
+  ['char', (facts) => charType(facts.length)],
   ['varchar', text],
   ['tinytext', longText],
   ['text', longText],
@@ -75,7 +77,7 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['date', dateType],
   ['time', (facts) => timeType(precision(facts))],
   ['datetime', (facts) => datetimeType(precision(facts))],
-  ['timestamp', (facts) => timestampType(precision(facts))],
+  ['timestamp', (facts) => timestampType(precision(facts), facts.lastTimestamp)],
   ['json', () => MYSQL_JSON],
   ['vector', (facts) => vectorType(facts.bytes ?? 0)],
   ['geometry', geometry(null)],

@@ -94,7 +94,7 @@ const byPrefix: ReadonlyArray<readonly [RegExp, (facts: TypeFacts) => ColumnType
   [/int|^year/, () => native(integerType(64, false))],
   [/char|clob|text/, () => native({ ...textType({ characters: null, bytes: null }), readPattern, exact: EXACT })],
   [/blob/, () => native(binaryType({ bytes: null, padded: false }))],
-  [/real|floa|doub/, () => native(doubleType(false))]
+  [/real|floa|doub/, () => native(doubleType({ unsigned: false }))]
 ]
 
 /** The column type of a declaration; one without a type that is known is shown as it is and not written. */

@@ -40,7 +40,8 @@ export function timeType (precision: Precision): ColumnType {
       const [, sign, hours, minutes, seconds, digits] = match
       const fraction = fractionOf(digits, precision)
       if (Number(hours) > 838) throw new ValueRefused('must be from -838:59:59 to 838:59:59')
-      return `${sign}${hours}:${minutes}:${seconds}${fraction}`
+      const time = `${hours}:${minutes}:${seconds}${fraction}`
+      return /[1-9]/.test(time) ? sign + time : time // the servers know no -00:00:00
     },
     write: (value) => `"${textOf(value)}"`,
     byteForm: 'quoted'
@@ -69,16 +70,18 @@ export function datetimeType (precision: Precision): ColumnType {
 /** MySQL's range of a TIMESTAMP, in seconds since 1970 (manual, "The DATE, DATETIME, and TIMESTAMP Types"). */
 const FIRST_SECOND = 1
 const LAST_SECOND = 0x7fffffff
+/** The last second of MariaDB from 11.5 on, where it runs on 64 bits: 2106-02-07T06:28:15Z. */
+export const LAST_SECOND_OF_64_BITS = 0xffffffff
 const ZERO = '0000-00-00 00:00:00'
 
 /** TIMESTAMP: a moment. RFC 3339 with any offset coming in, UTC going out; the session runs at +00:00. */
-export function timestampType (precision: Precision): ColumnType {
+export function timestampType (precision: Precision, lastSecond = LAST_SECOND): ColumnType {
   return createType({
     schema: Type.String({ title: 'Timestamp', format: 'date-time', examples: ['2026-11-20T10:15:00Z'] }),
     read: (value) => {
       const match = typeof value === 'string' ? TIMESTAMP.exec(value) : null
       if (match === null || !isDay(match[1] as string)) throw expected('a time with an offset (RFC 3339), such as 2026-11-20T10:15:00.123Z')
-      return utc(match) + fractionOf(match[3], precision)
+      return utc(match, lastSecond) + fractionOf(match[3], precision)
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}Z"`,
     byteForm: 'instant'
@@ -86,10 +89,10 @@ export function timestampType (precision: Precision): ColumnType {
 }
 
 /** The moment in UTC as MySQL writes it. MySQL's zero timestamp means no moment and stays as it is. */
-function utc ([, day, time, , offset]: RegExpExecArray): string {
+function utc ([, day, time, , offset]: RegExpExecArray, lastSecond: number): string {
   if (`${day} ${time}` === ZERO) return ZERO
   const moment = new Date(`${day}T${time}${(offset as string).toUpperCase()}`)
   const seconds = moment.getTime() / 1000
-  if (!(seconds >= FIRST_SECOND && seconds <= LAST_SECOND)) throw new ValueRefused('must be from 1970-01-01T00:00:01Z to 2038-01-19T03:14:07Z')
+  if (!(seconds >= FIRST_SECOND && seconds <= lastSecond)) throw new ValueRefused(`must be from 1970-01-01T00:00:01Z to ${new Date(lastSecond * 1000).toISOString().slice(0, 19)}Z`)
   return moment.toISOString().slice(0, 19).replace('T', ' ')
 }

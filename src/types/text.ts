@@ -34,6 +34,12 @@ export function textType ({ characters, bytes }: TextBounds): ColumnType {
   })
 }
 
+/** CHAR: the server takes trailing spaces off when it is read. */
+export function charType (characters: number | null): ColumnType {
+  const text = textType({ characters, bytes: null })
+  return createType({ ...text, echo: (parameter) => JSON.stringify((parameter as string).replace(/ +$/, '')) })
+}
+
 /** Characters as MySQL counts them: the two halves of a surrogate pair are one. */
 export function countCharacters (text: string): number {
   return text.length - (text.match(/[\ud800-\udbff]/g)?.length ?? 0)
@@ -45,12 +51,19 @@ function memberSchema (members: readonly string[], rest: { examples?: string[] }
   return Type.String({ description: `One of ${quoted(members)}, in which ? may stand for another character.`, ...rest })
 }
 
+/** Texts that MySQL reads as the number 0 of an ENUM where no member is called so. */
+const ZEROS = ['0', '00', '000', '0000']
+
 /**
- * ENUM: one of its members, to the letter; MySQL would take '1' for the first member if none is called so. The empty string is
- * what MySQL has put where a value was no member: it can be looked for, and the database refuses to write it.
+ * ENUM: one of its members, to the letter; MySQL would take '1' for the first member if none is called so. The empty string that is no
+ * member has the number 0: the servers have put it where a value was no member. In strict mode MySQL stores it for the text of that
+ * number alone, and MariaDB for nothing.
  */
 export function enumType (members: readonly string[]): ColumnType {
   const findMember = createFindMember(members)
+  // full-width digits equal those of ASCII in most collations
+  const called = new Set(members.map((member) => member.normalize('NFKC').trim()))
+  const zero = called.has('') ? '' : ZEROS.find((text) => !called.has(text) && findMember(text) === undefined) ?? ''
   return createType({
     schema: memberSchema(members, { examples: [...exactMembers(members), ...members].slice(0, 1) }),
     read: (value) => {
@@ -60,6 +73,8 @@ export function enumType (members: readonly string[]): ColumnType {
     },
     write: (value) => JSON.stringify(textOf(value)),
     byteForm: 'escaped',
+    stored: (member) => member === '' ? zero : member,
+    echo: (member) => JSON.stringify(member === zero ? '' : member),
     comparison: 'equality',
     exact: EXACT
   })
@@ -100,10 +115,12 @@ interface TextForm {
   isValid: (text: string) => boolean
   /** The text as the server would write it. */
   normal?: (text: string) => string
+  /** Whether the server writes it in a form of its own, so that it is not known how a select will show it. */
+  rewritten?: boolean
 }
 
 /** A type that is text with a form of its own (UUID, INET6): checked by a pattern, compared as the server does. */
-export function formType ({ name, format, title, example, isValid, normal = (text) => text }: TextForm): ColumnType {
+export function formType ({ name, format, title, example, isValid, normal = (text) => text, rewritten = false }: TextForm): ColumnType {
   return createType({
     schema: Type.String({ title, format, examples: [example] }),
     read: (value) => {
@@ -111,6 +128,7 @@ export function formType ({ name, format, title, example, isValid, normal = (tex
       return normal(value)
     },
     write: (value) => JSON.stringify(textOf(value)),
+    ...(rewritten && { echo: () => 'null' }),
     byteForm: 'escaped'
   })
 }

@@ -34,6 +34,8 @@ export const mysqlGroups: Readonly<Record<string, readonly TypedColumn[]>> = {
     number('decimal(10,2)', v.decimals(10, 2)), number('decimal(65,30)', v.decimals(65, 30)), number('decimal(65,0)', v.decimals(65, 0)), number('decimal(5,5)', v.decimals(5, 5)),
     number('decimal(8,3) unsigned zerofill', v.decimals(8, 3, true)), number('numeric', v.decimals(10, 0)),
     { ...number('float', v.floats), bytes: asDouble }, number('double', v.doubles(5e-324, 2.2250738585072014e-308, 1.7976931348623157e308)),
+    number('double(10,2)', v.fixed(10, 2)), number('double(15,0)', v.fixed(15, 0)), number('double(12,4) unsigned zerofill', v.fixed(12, 4, true)),
+    { ...number('float(7,3)', v.fixed(7, 3)), bytes: asDouble },
     { ...number('float unsigned', v.floats.map((each) => each.replace(/^-/, ''))), bytes: asDouble }
   ],
   texts: [

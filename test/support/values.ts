@@ -74,6 +74,8 @@ const exactJson = (value: unknown): string => JSON.stringify(value, (_key, item)
 export const values = {
   integers,
   decimals,
+  /** The same as numbers alone. */
+  fixed: (precision: number, scale: number, unsigned = false): JsonTexts => decimals(precision, scale, unsigned).map((text) => text.replaceAll('"', '')),
   doubles,
   floats,
   strings,

@@ -21,8 +21,8 @@ const nested = (depth: number): object => depth === 0 ? point([1, 2]) : { type: 
 t.test('a refusal says what is wrong with the value', async (t) => {
   const geometry = geometryType({ only: null, srid: null })
   const cases: Array<[ColumnType, unknown, RegExp]> = [
-    [floatType(true), -1, /is unsigned/],
-    [doubleType(true), -0.5, /is unsigned/],
+    [floatType({ unsigned: true }), -1, /is unsigned/],
+    [doubleType({ unsigned: true }), -0.5, /is unsigned/],
     [decimalType({ precision: 6, scale: 2, unsigned: true }), '-1', /is unsigned/],
     [textType({ characters: null, bytes: 8 }), 'éééééé', /longer than 8 bytes/],
     [setType(['a', 'b']), ['a', 'a'], /names a member twice/],
@@ -53,7 +53,7 @@ t.test('the key of a new row is shown as a select shows it', async (t) => {
   const shown: Array<[ColumnType, unknown, string]> = [
     [integerType(64, true), '18446744073709551615', '18446744073709551615'], [decimal, 1.5, '"1.50"'], [bitType(3), '11', '"011"'], [bitType(1), true, 'true'],
     [binaryType({ bytes: 4, padded: true }), 'AQI=', '"AQIAAA=="'], [datetimeType({ scale: 3, padded: true }), '2026-01-01 00:00:00', '"2026-01-01T00:00:00.000"'],
-    [timestampType({ scale: 0, padded: true }), '2026-01-01T02:00:00+02:00', '"2026-01-01T00:00:00Z"'], [textType({ characters: 9, bytes: null }), 'a"b', '"a\\"b"'], [floatType(false), 0.1, '0.1']
+    [timestampType({ scale: 0, padded: true }), '2026-01-01T02:00:00+02:00', '"2026-01-01T00:00:00Z"'], [textType({ characters: 9, bytes: null }), 'a"b', '"a\\"b"'], [floatType({ unsigned: false }), 0.1, '0.1']
   ]
   for (const [type, value, text] of shown) t.equal(type.echo(type.read(value)), text)
 })
@@ -101,4 +101,44 @@ t.test('SQLite shows what is there, whatever the declaration', async (t) => {
   t.equal(type('datetime').write('2026-01-01'), '"2026-01-01"')
   t.equal(type('datetime').write(5n), '5')
   t.equal(type('').write(Buffer.from([1, 2])), '"AQI="')
+})
+
+t.test('a number of DOUBLE(M,D) keeps the digits that it has', async (t) => {
+  const double = doubleType({ unsigned: false, fixed: { precision: 10, scale: 2 } })
+  for (const value of [1, 1.5, -12.25, 99999999.99, 0.1]) t.equal(double.read(value), value)
+  t.equal(double.read(-0.01), -1 + 0.99, 'as the servers compute it')
+  t.equal(double.echo(double.read(-0.01)), '-0.01')
+  for (const value of [1.005, 0.001, -1e-7, 100000000, 1e300]) t.throws(() => double.read(value), { name: 'ValueRefused', message: /^keeps (2|8) digits/ })
+  t.throws(() => double.read(JSON.rawJSON('0.' + '0'.repeat(500) + '1')), { name: 'ValueRefused' }, 'a number of any length')
+  t.equal(floatType({ unsigned: false, fixed: { precision: 7, scale: 3 } }).read(1234.001), Math.fround(1234.001))
+})
+
+t.test('a TIMESTAMP ends where the server says', async (t) => {
+  const type = (lastTimestamp?: number): ColumnType => mysqlType({ ...none, name: 'timestamp', declaration: 'timestamp', lastTimestamp })
+  t.equal(type(0xffffffff).read('2106-02-07T06:28:15Z'), '2106-02-07 06:28:15')
+  t.throws(() => type(0xffffffff).read('2106-02-07T06:28:16Z'), { message: 'must be from 1970-01-01T00:00:01Z to 2106-02-07T06:28:15Z' })
+  t.throws(() => type().read('2038-01-19T03:14:08Z'), { message: 'must be from 1970-01-01T00:00:01Z to 2038-01-19T03:14:07Z' })
+})
+
+t.test('the key of a new row is shown as the server stores it, or not at all', async (t) => {
+  const echo = (declaration: string, value: unknown): string => {
+    const type = mysqlType({ ...none, name: declaration.replace(/\(.*/, ''), declaration, length: 9 })
+    const parameter = type.read(value)
+    return type.echo(type.stored?.(parameter) ?? parameter)
+  }
+  t.equal(echo('char(9)', 'ab  '), '"ab"')
+  t.equal(echo('varchar(9)', 'ab  '), '"ab  "')
+  t.equal(echo('time', '-00:00:00'), '"00:00:00"')
+  t.equal(echo('inet6', '2001:DB8:0:0:0:0:0:1'), 'null')
+  t.equal(echo("enum('a')", ''), '""')
+  t.equal(echo("enum('a')", 'a'), '"a"')
+})
+
+t.test('the ENUM value that is no member is sent as a text that MySQL reads as its number', async (t) => {
+  const stored = (...members: string[]): unknown => enumType(members).stored?.('')
+  t.equal(stored('a'), '0')
+  t.equal(stored('0', '00', '\uff10\uff10\uff10'), '0000')
+  t.equal(stored('a', ''), '', 'here it is a member')
+  t.equal(stored('0', '00', '000', '0000'), '')
+  t.equal(enumType(['a']).stored?.('a'), 'a')
 })

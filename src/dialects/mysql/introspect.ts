@@ -5,7 +5,10 @@ import type { ColumnType } from '../../types/column-type.ts'
 import type { TypeFacts } from '../../types/facts.ts'
 import { parseMembers } from '../../types/members.ts'
 import { mysqlType } from '../../types/mysql.ts'
+import { LAST_SECOND_OF_64_BITS } from '../../types/temporal.ts'
 
+/** The version, and whether MariaDB takes TIMESTAMPs beyond 2038: null or 0 where it does not. */
+const SERVER = "select version(), unix_timestamp('2106-02-07 06:28:15')"
 const TABLES = `select TABLE_NAME, TABLE_TYPE, TABLE_COMMENT, ENGINE from information_schema.TABLES
   where TABLE_SCHEMA = database() and TABLE_TYPE in ('BASE TABLE', 'SYSTEM VERSIONED', 'VIEW') order by TABLE_NAME`
 const columnsQuery = (srid: string): string => `select TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, GENERATION_EXPRESSION, COLUMN_COMMENT,
@@ -46,8 +49,9 @@ type Row = ReadonlyArray<string | null>
 export type Ask = (sql: string) => Promise<Row[]>
 
 export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
-  const [[version]] = await ask('select version()') as [[string]]
+  const [[version, last]] = await ask(SERVER) as [[string, string | null]]
   const isMariadb = /mariadb/i.test(version)
+  const lastTimestamp = isMariadb && Number(last) === LAST_SECOND_OF_64_BITS ? LAST_SECOND_OF_64_BITS : undefined
   const tables = await ask(TABLES)
   const columns = groupByTable(await ask(columnsQuery(isMariadb ? 'null' : 'SRS_ID')))
   const uniques = groupByTable(await ask(UNIQUE_KEYS))
@@ -69,7 +73,7 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
       engine,
       transactional: !withoutTransactions.has(engine),
       triggers: toTriggers(triggers.get(name) ?? [], seesTriggers(name)),
-      columns: (columns.get(name) ?? []).map((column) => toColumn(column, { jsonChecks, isMariadb, typeOf })),
+      columns: (columns.get(name) ?? []).map((column) => toColumn(column, { jsonChecks, isMariadb, lastTimestamp, typeOf })),
       primaryKey: keys.find((key) => key.name === 'PRIMARY')?.columns ?? [],
       uniqueKeys: keys,
       foreignKeys: toForeignKeys(name, foreigns.get(name) ?? [])
@@ -106,6 +110,7 @@ function toTriggers (rows: Row[], visible: boolean): Triggers {
 interface Surroundings {
   readonly jsonChecks: ReadonlySet<string>
   readonly isMariadb: boolean
+  readonly lastTimestamp: number | undefined
   readonly typeOf: (facts: TypeFacts) => ColumnType
 }
 
@@ -115,7 +120,7 @@ function createTypes (): Surroundings['typeOf'] {
   return (facts) => obtain(types, JSON.stringify(facts), () => mysqlType(facts))
 }
 
-function toColumn (row: Row, { jsonChecks, isMariadb, typeOf }: Surroundings): Column {
+function toColumn (row: Row, { jsonChecks, isMariadb, lastTimestamp, typeOf }: Surroundings): Column {
   const [, name, type, declaration, nullable, defaultText, extra, expression, comment] = row as [string, string, string, string, string, string | null, string, string | null, string]
   const [length, bytes, scale] = row.slice(9, 12).map(toNumber) as [number | null, number | null, number | null]
   const generated = (expression ?? '') !== ''
@@ -123,7 +128,7 @@ function toColumn (row: Row, { jsonChecks, isMariadb, typeOf }: Surroundings): C
   const json = jsonChecks.has(`json_valid(\`${name.toLowerCase().replaceAll('`', '``')}\`)`)
   return {
     name,
-    type: typeOf({ name: type.toLowerCase(), declaration, length, bytes, scale, charset: row[12] ?? null, srid: toNumber(row[13]), json }),
+    type: typeOf({ name: type.toLowerCase(), declaration, length, bytes, scale, charset: row[12] ?? null, srid: toNumber(row[13]), json, lastTimestamp }),
     declaration: json ? 'json' : declaration,
     nullable: nullable === 'YES',
     generated,
