@@ -14,7 +14,8 @@ export async function use (): Promise<void> {
   const { id } = await rows.execute({ ...orders, body: { verb: 'insert', data: { customer_id: 1, note: note ?? null } } })
   const { updated } = await rows.execute({ ...orders, body: { verb: 'update', data: { note: null }, filters: { id: [1, 2n] } } })
   const { deleted } = await rows.execute({ ...orders, body: { verb: 'delete', filters: { id: 1 } } })
-  console.log(first, id, updated + deleted)
+  const locked = await rows.execute({ ...orders, body: { verb: 'delete', filters: { $is: { id: 1, note: null }, note: { $is: null } } } })
+  console.log(first, id, updated + deleted + locked.deleted)
 }
 
 /** None of these compiles. */
@@ -27,6 +28,8 @@ export async function mistakes (): Promise<void> {
   await rows.execute({ ...orders, body: { verb: 'select', columns: ['id', 'nota'] } })
   // @ts-expect-error: a misspelt column to filter by
   await rows.execute({ ...orders, body: { verb: 'select', filters: { id: 1, nota: 'x' } } })
+  // @ts-expect-error: a misspelt column of a row
+  await rows.execute({ ...orders, body: { verb: 'select', filters: { $is: { nota: 'x' } } } })
   // @ts-expect-error: a wrong type to filter by
   await rows.execute({ ...orders, body: { verb: 'select', filters: { id: 'one' } } })
   // @ts-expect-error: a column that was not asked for
