@@ -83,16 +83,15 @@ export async function openSession ({ address, host, turn, statementTimeout }: Se
 
 /** Which server it is, once it has confirmed the session. */
 async function confirm (connection: Connection, database: string): Promise<string> {
-  const [row = []] = await ask(connection, CONFIRMATION)
-  const [server, version, used, characterSets, hex, text, clockRuns] = row
-  const old = versionProblem(version ?? '')
+  const [[server, version, used, characterSets, hex, text, clockRuns]] = await ask(connection, CONFIRMATION) as [[string, string, string, string, string, string, string]]
+  const old = versionProblem(version)
   if (old !== undefined) throw unusable(old)
   const isUtf8 = characterSets === 'utf8mb4 utf8mb4 utf8mb4' && hex === Buffer.from(SAMPLE).toString('hex').toUpperCase() && text === SAMPLE
   if (!isUtf8) throw unusable(`CHARACTER_SET: the session does not run in utf8mb4 but in ${characterSets}`)
   // the server may have been told to write names in lower case
-  if (used?.toLowerCase() !== database.toLowerCase()) throw unusable('OTHER_DATABASE: the session does not use the database of the URL')
+  if (used.toLowerCase() !== database.toLowerCase()) throw unusable('OTHER_DATABASE: the session does not use the database of the URL')
   if (clockRuns !== '1') throw unusable('FROZEN_CLOCK: the session has a timestamp of its own')
-  return server as string
+  return server
 }
 
 const unusable = (code: string): Error => Object.assign(new Error('the session cannot be used'), { code })

@@ -1,12 +1,13 @@
 import type { Connection } from 'mysql2'
 import t, { type Test } from 'tap'
-import { openSession, takeLeave, type Session } from '../../../src/dialects/mysql/session.ts'
+import { openSession, reportsChanges, takeLeave, type Header, type Session } from '../../../src/dialects/mysql/session.ts'
 import { createTestDatabase, engines } from '../../servers/engines.ts'
 import { addressOf, run } from '../../support/mysql.ts'
 import { createProxy } from '../../support/recorder.ts'
 import { createRewritingProxy } from '../../support/rewriting-proxy.ts'
 import { runRowQuery } from '../../support/row-query.ts'
 import { startService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 async function open (t: Test, url: string): Promise<Session> {
   const address = addressOf(url)
@@ -16,6 +17,13 @@ async function open (t: Test, url: string): Promise<Session> {
 }
 
 const bytesOf = async (connection: Connection, text: string): Promise<string> => String(((await run(connection, `select hex('${text}') as bytes`)) as [{ bytes: string | Buffer }])[0].bytes)
+
+t.test('a server reports changes of variables, not of GTIDs', async (t) => {
+  const header = (serverStatus: number, systemVariables?: Record<string, string>) => ({ serverStatus, ...(systemVariables && { stateChanges: { systemVariables } }) }) as Header
+  for (const [expected, ...values] of [[false, 2], [true, 0x4002, { time_zone: '+05:00' }], [false, 0x4002, {}], [true, 0x4002], [false, 2, { time_zone: 'x' }]] as Array<[boolean, number, Record<string, string>?]>) {
+    t.equal(reportsChanges(header(...values)), expected, JSON.stringify(values))
+  }
+})
 
 for (const engine of await engines()) {
   t.test(`a session with ${engine.name}`, async (t) => {
@@ -63,6 +71,22 @@ for (const engine of await engines()) {
         t.match(/does not answer \((.*)\)\n$/.exec(stdout)?.[1] ?? '', reason, 'and so does row-query check')
       })
     }
+
+    await t.test('is not used any more where it cannot be set again', async (t) => {
+      const recorder = await createProxy(database.url)
+      let broken = false
+      const toServer = (all: string): string => broken ? all.replace('set session', 'sxt session') : all
+      const { post } = await startService(t as Test, await createRewritingProxy(t as Test, recorder.url, { toServer }), { database: { pool: { size: 1 } } })
+      t.teardown(() => recorder.close())
+      await post('plain', { verb: 'select' })
+      const { connections } = recorder
+      broken = true
+      t.equal((await post('noisy', { verb: 'insert', data: { id: 10 } })).status, 200)
+      await until('the service has tried', () => recorder.statements.some((sql) => sql.startsWith('sxt session')))
+      broken = false
+      t.equal((await post('plain', { verb: 'select' })).status, 200)
+      t.equal(recorder.connections, connections + 1)
+    })
 
     await t.test('is set again after each write where there are triggers and a proxy hides what they change', async (t) => {
       const recorder = await createProxy(database.url)
