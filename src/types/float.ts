@@ -17,8 +17,14 @@ export function doubleParameter (number: number): Value {
   return Object.is(number, -0) ? '-0' : number
 }
 
-const numberSchema = (format: 'float' | 'double', unsigned: boolean) =>
-  Type.Number({ title: 'Number', format, ...(unsigned && { minimum: 0 }), examples: [1.5] })
+function numberSchema (format: 'float' | 'double', { unsigned, fixed }: FloatBounds) {
+  return Type.Number({ title: 'Number', format, ...(unsigned && { minimum: 0 }), ...fixed === undefined ? { examples: [1.5] } : digitsOf(fixed) })
+}
+
+function digitsOf ({ precision, scale }: FixedPoint) {
+  const example = (precision > scale ? 1 : 0) + (scale > 0 ? 0.5 : 0)
+  return { description: `At most ${precision - scale} digits before the point and ${scale} after it.`, examples: [example] }
+}
 
 /** The digits of DOUBLE(M,D) and FLOAT(M,D): at most `precision` in all and `scale` after the point. */
 export interface FixedPoint { readonly precision: number, readonly scale: number }
@@ -30,9 +36,10 @@ export interface FloatBounds {
 }
 
 /** DOUBLE and REAL: the server's own text reads back as the same value. */
-export function doubleType ({ unsigned, zerofill = false, fixed }: FloatBounds): ColumnType {
+export function doubleType (bounds: FloatBounds): ColumnType {
+  const { unsigned, zerofill = false, fixed } = bounds
   return createType({
-    schema: numberSchema('double', unsigned),
+    schema: numberSchema('double', bounds),
     read: (value) => doubleParameter(signed(readFixed(value, fixed), unsigned)),
     ...(fixed !== undefined && { echo: (parameter: Value) => Number(parameter).toFixed(fixed.scale) }),
     write: (value) => withoutZerofill(textOf(value)),
@@ -44,9 +51,10 @@ export function doubleType ({ unsigned, zerofill = false, fixed }: FloatBounds):
  * FLOAT: the server's text form of it is rounded to six digits, so it is selected as a double, written here as the
  * shortest number that gives the same 32 bits, and compared with exactly the double that those 32 bits are.
  */
-export function floatType ({ unsigned, fixed }: FloatBounds): ColumnType {
+export function floatType (bounds: FloatBounds): ColumnType {
+  const { unsigned, fixed } = bounds
   return createType({
-    schema: numberSchema('float', unsigned),
+    schema: numberSchema('float', bounds),
     read: (value) => {
       const float = Math.fround(signed(readFixed(value, fixed), unsigned))
       if (!Number.isFinite(float)) throw new ValueRefused('is too large for a FLOAT')
