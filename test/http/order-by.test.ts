@@ -36,3 +36,16 @@ await onEachEngine(t, 'a SET is ordered by the places of its members', {
     t.same((await post('labelled', { verb: 'select', columns: ['id'], orderBy })).json.data.rows.map(({ id }: { id: number }) => id), ids)
   }
 })
+
+await onEachEngine(t, 'an order by columns of long texts once failed on MariaDB for want of memory to sort them', {
+  schema: (engine) => {
+    const types = engine === 'sqlite' ? ['text', 'text', 'blob'] : ['mediumtext', 'longtext', 'longblob']
+    return [`create table long_texts (id integer not null primary key, ${types.flatMap((type, index) => [`a${index} ${type} not null`, `b${index} ${type} not null`]).join(', ')})`]
+  }
+}, async (t, { post }) => {
+  const start = 'x'.repeat(20_000)
+  const rest = { a1: '', b0: '', b1: '', a2: '', b2: '' }
+  for (const [id, end] of [[1, 'b'], [2, 'c'], [3, 'a']] as const) t.match(await post('long_texts', { verb: 'insert', data: { ...rest, id, a0: start + end } }), { status: 200 })
+  const orderBy = ['a1', 'b0', 'b1', 'a2', 'b2', 'a0'].map((name) => ({ [name]: 'ASC' }))
+  t.match((await post('long_texts', { verb: 'select', columns: ['id'], orderBy })).json.data, { rows: [{ id: 3 }, { id: 1 }, { id: 2 }] })
+})
