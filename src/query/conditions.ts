@@ -1,7 +1,7 @@
 import { expressionBuilder, sql, type AliasableExpression, type Expression, type ExpressionBuilder, type SqlBool } from 'kysely'
 import type { Column } from '../catalog/catalog.ts'
 import { ESCAPE } from '../plan/pattern.ts'
-import type { Condition } from '../plan/plan.ts'
+import type { Condition, Operator } from '../plan/plan.ts'
 import type { ColumnType, Parameter, Value, Wrapping } from '../types/column-type.ts'
 import type { Rows, TableBuilder } from './builder.ts'
 
@@ -24,18 +24,21 @@ function bindList (parameters: readonly Value[], wrapping?: Wrapping): readonly 
   return sql`(${sql.raw(before)}${sql.join(parameters, sql.raw(`${after}, ${before}`))}${sql.raw(after)})`
 }
 
+const isEquality = (operator: Operator): boolean => operator === '=' || operator === '<>'
+const equated = ({ type }: Column): Wrapping | undefined => type.equated ?? type.compared
+
 /** A condition of a plan as a Kysely expression. */
 export function compileCondition (condition: Condition, { token }: TableBuilder): Expression<SqlBool> {
   const build = (each: Condition): Expression<SqlBool> => compileCondition(each, { token } as TableBuilder)
   const left = (column: Column): Expression<Parameter> => wrap(column.type.comparedColumn, eb.ref(token(column)))
   const right = (column: Column) => (parameter: Parameter) => bind(parameter, column.type.compared)
   switch (condition.kind) {
-    case 'compare': return eb(left(condition.column), condition.operator, right(condition.column)(condition.parameter))
+    case 'compare': return eb(left(condition.column), condition.operator, bind(condition.parameter, isEquality(condition.operator) ? equated(condition.column) : condition.column.type.compared))
     case 'exact': {
       const { column, parameter } = condition.column.type.exact as NonNullable<ColumnType['exact']>
       return eb(wrap(column, eb.ref(token(condition.column))), '=', bind(condition.parameter, parameter))
     }
-    case 'in': return eb(left(condition.column), condition.negated ? 'not in' : 'in', bindList(condition.parameters, condition.column.type.compared))
+    case 'in': return eb(left(condition.column), condition.negated ? 'not in' : 'in', bindList(condition.parameters, equated(condition.column)))
     case 'between': return eb.between(left(condition.column), right(condition.column)(condition.low), right(condition.column)(condition.high))
     case 'like': return sql`${eb(eb.ref(token(condition.column)), condition.negated ? 'not like' : 'like', bind(condition.pattern))} escape ${sql.lit(ESCAPE)}`
     case 'null': return eb(eb.ref(token(condition.column)), condition.negated ? 'is not' : 'is', null)

@@ -66,6 +66,8 @@ export interface ColumnType {
   readonly selectedAs?: ReadonlySet<string> | undefined
   /** SQL around the parameter in a condition. */
   readonly compared?: Wrapping
+  /** The same where it is compared for equality, if that differs. */
+  readonly equated?: Wrapping
   /** SQL around the column in a condition; only for types that no index can help. */
   readonly comparedColumn?: Wrapping
   /**

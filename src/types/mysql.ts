@@ -31,7 +31,13 @@ const INET6 = formType({ name: 'an IPv6 address', format: 'ipv6', title: 'Ipv6',
 
 const isUnsigned = (facts: TypeFacts): boolean => / unsigned/i.test(facts.declaration)
 const isZerofill = (facts: TypeFacts): boolean => / zerofill/i.test(facts.declaration)
-const integer = (bits: number) => (facts: TypeFacts): ColumnType => integerType(bits, isUnsigned(facts), isZerofill(facts))
+/**
+ * A whole number is compared for equality as a text of digits. Both servers make a number of such a constant once, exactly and with the
+ * use of an index, where the column has numbers; where it has become a text since the catalog was read, they compare texts. With the number
+ * itself MariaDB would make numbers of the column's texts, and find `abc` equal to 0.
+ */
+const DIGITS: Wrapping = ["'", "'"]
+const integer = (bits: number) => (facts: TypeFacts): ColumnType => createType({ ...integerType(bits, isUnsigned(facts), isZerofill(facts)), equated: DIGITS })
 const text = (facts: TypeFacts): ColumnType => textType({ characters: facts.length, bytes: null })
 const longText = (facts: TypeFacts): ColumnType => textType({ characters: null, bytes: isUtf8(facts) ? facts.bytes : null })
 const binary = (padded: boolean) => (facts: TypeFacts): ColumnType => binaryType({ bytes: facts.bytes, padded })
@@ -50,7 +56,7 @@ const MARIADB_NORMAL: Wrapping = ['json_normalize(concat(', ', \' \'))']
 const MARIADB_JSON = jsonType({ compared: MARIADB_NORMAL, comparedColumn: MARIADB_NORMAL })
 
 const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
-  ['tinyint', (facts) => /^tinyint\(1\)/i.test(facts.declaration) ? tinyBoolType(isUnsigned(facts)) : integerType(8, isUnsigned(facts), isZerofill(facts))],
+  ['tinyint', (facts) => /^tinyint\(1\)/i.test(facts.declaration) ? createType({ ...tinyBoolType(isUnsigned(facts)), equated: DIGITS }) : integerType(8, isUnsigned(facts), isZerofill(facts))],
   ['smallint', integer(16)],
   ['mediumint', integer(24)],
   ['int', integer(32)],

@@ -9,10 +9,10 @@ type Expected = readonly [sql: string, ...parameters: Parameter[]]
 const filters: Array<[filters: object, mysql: Expected, sqlite: Expected]> = [
   [{ name: 'x' }, ['`name` = ?', 'x'], ['"name" = ?', 'x']],
   [{ name: { $is: 'x' } }, ['(`name` = ? and cast(convert(`name` using utf8mb4) as binary) = cast(? as binary) and `name` is not null)', 'x', 'x'], ['("name" = ? and "name" = ? collate binary and "name" is not null)', 'x', 'x']],
-  [{ $is: { id: 1, name: null } }, ['(`id` = ? and `name` is null)', 1n], ['("id" = ? and "name" is null)', 1n]],
+  [{ $is: { id: 1, name: null } }, ["(`id` = '?' and `name` is null)", 1n], ['("id" = ? and "name" is null)', 1n]],
   [{ name: null }, ['`name` is null'], ['"name" is null']],
   [{ name: { $null: false } }, ['`name` is not null'], ['"name" is not null']],
-  [{ id: { $ne: 1 } }, ['`id` <> ?', 1n], ['"id" <> ?', 1n]],
+  [{ id: { $ne: 1 } }, ["`id` <> '?'", 1n], ['"id" <> ?', 1n]],
   [{ id: { $gt: 1 } }, ['`id` > ?', 1n], ['"id" > ?', 1n]],
   [{ id: { $gte: 1 } }, ['`id` >= ?', 1n], ['"id" >= ?', 1n]],
   [{ id: { $lt: 1 } }, ['`id` < ?', 1n], ['"id" < ?', 1n]],
@@ -30,9 +30,9 @@ const filters: Array<[filters: object, mysql: Expected, sqlite: Expected]> = [
   [{ name: { $nlike: 'a_' } }, ["`name` not like ? escape '!'", 'a_'], ["\"name\" not like ? escape '!'", 'a_']],
   [{ name: { $startsWith: '5%' } }, ["`name` like ? escape '!'", '5!%%'], ["\"name\" like ? escape '!'", '5!%%']],
   [{ name: { $contains: '\\_' } }, ["`name` like ? escape '!'", '%\\!_%'], ["\"name\" like ? escape '!'", '%\\!_%']],
-  [{ id: 1, name: 'x' }, ['(`id` = ? and `name` = ?)', 1n, 'x'], ['("id" = ? and "name" = ?)', 1n, 'x']],
-  [{ $or: [{ id: 1 }, { id: 2, name: 'x' }] }, ['(`id` = ? or (`id` = ? and `name` = ?))', 1n, 2n, 'x'], ['("id" = ? or ("id" = ? and "name" = ?))', 1n, 2n, 'x']],
-  [{ $not: { id: 1 } }, ['not (`id` = ?)', 1n], ['not ("id" = ?)', 1n]],
+  [{ id: 1, name: 'x' }, ["(`id` = '?' and `name` = ?)", 1n, 'x'], ['("id" = ? and "name" = ?)', 1n, 'x']],
+  [{ $or: [{ id: 1 }, { id: 2, name: 'x' }] }, ["(`id` = '?' or (`id` = '?' and `name` = ?))", 1n, 2n, 'x'], ['("id" = ? or ("id" = ? and "name" = ?))', 1n, 2n, 'x']],
+  [{ $not: { id: 1 } }, ["not (`id` = '?')", 1n], ['not ("id" = ?)', 1n]],
   [{ 'odd "na`me"': 'x' }, ['`odd "na``me"` = ?', 'x'], ['"odd ""na`me""" = ?', 'x']]
 ]
 
