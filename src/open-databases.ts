@@ -18,7 +18,8 @@ export async function openDatabases (configs: readonly DatabaseConfig[], log: Fa
     const { code, reason } = error instanceof ServiceError ? error : { code: 'INTERNAL', reason: (error as Error).name }
     log.warn({ database, code, reason }, 'the catalog could not be read')
   }
-  const dialects = await openDialects(configs)
+  const onPlainReader = (reason: string): void => { log.warn({ reason }, 'rows are read more slowly: the installed mysql2 is not as the fast way of reading them expects it') }
+  const dialects = await openDialects(configs, onPlainReader)
   const databases = await Promise.all(configs.map(async ({ name, refreshInterval }, index): Promise<[string, Database]> => {
     const database = createDatabase({ name, refreshInterval, onRefreshError, dialect: dialects[index] as Dialect })
     await atMost(START_TIME, database.refresh().catch((error: unknown) => onRefreshError(error, name)))
@@ -42,8 +43,8 @@ function atMost (milliseconds: number, promise: Promise<unknown>): Promise<void>
 }
 
 /** All of them or none, with a line for each that could not be opened. */
-async function openDialects (configs: readonly DatabaseConfig[]): Promise<Dialect[]> {
-  const attempts = await Promise.allSettled(configs.map(openDialect))
+async function openDialects (configs: readonly DatabaseConfig[], onPlainReader: (reason: string) => void): Promise<Dialect[]> {
+  const attempts = await Promise.allSettled(configs.map((config) => openDialect(config, onPlainReader)))
   const open = attempts.flatMap((attempt) => attempt.status === 'fulfilled' ? [attempt.value] : [])
   if (open.length === configs.length) return open
   await Promise.all(open.map((dialect) => dialect.close()))
@@ -51,8 +52,8 @@ async function openDialects (configs: readonly DatabaseConfig[]): Promise<Dialec
 }
 
 /** @throws ConfigError where a SQLite file cannot be opened; a MySQL server is connected to later */
-export async function openDialect ({ name, address, replicas, pool, statementTimeout, resultLimit, setup }: DatabaseConfig): Promise<Dialect> {
-  if (address.engine === 'mysql') return createMysqlDialect({ address: address.address, replicas, pool, statementTimeout, resultLimit })
+export async function openDialect ({ name, address, replicas, pool, statementTimeout, resultLimit, setup }: DatabaseConfig, onPlainReader?: (reason: string) => void): Promise<Dialect> {
+  if (address.engine === 'mysql') return createMysqlDialect({ address: address.address, replicas, pool, statementTimeout, resultLimit, onPlainReader })
   const { path } = address
   const refuse = (reason: string) => new ConfigError([`databases.${name}.${reason}`])
   // SQLite would make an empty file of a misspelt name.

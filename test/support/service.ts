@@ -98,7 +98,7 @@ async function startMysql (t: Test, engine: Awaited<ReturnType<typeof engines>>[
 
 /** Takes what was recorded; what the service asks for itself does not count. */
 function own (statements: string[]): string[] {
-  return statements.splice(0).filter((sql) => !/information_schema|sqlite_schema|pragma|^set session|@@hostname|select version/i.test(sql))
+  return statements.splice(0).filter((sql) => !/information_schema|sqlite_schema|pragma|^set session|@@hostname|select version|\/\* trial \*\/|limit 0$/i.test(sql))
 }
 
 /** The service by itself on a database that is there, or is not. */

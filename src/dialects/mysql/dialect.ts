@@ -12,9 +12,10 @@ import type { MysqlAddress } from './options.ts'
 import { sendPlainCommand } from './plain-command.ts'
 import { createMysqlPool, type MysqlPool, type PoolLimits } from './pool.ts'
 import { createReaders } from './readers.ts'
-import { createCommandSender, type SendCommand } from './row-command.ts'
-import { ask, within } from './session.ts'
+import type { SendCommand } from './row-command.ts'
+import { abandon, ask, within } from './session.ts'
 import { stopStatement } from './stop.ts'
+import { trialOf, tryReader, type Trial } from './try-reader.ts'
 
 export interface MysqlSettings {
   readonly address: MysqlAddress
@@ -26,24 +27,24 @@ export interface MysqlSettings {
   readonly statementTimeout: number
   /** Bytes that one answer may have. */
   readonly resultLimit: number
+  /** Told why, where the fast reader of rows cannot be used with this mysql2. */
+  readonly onPlainReader?: ((reason: string) => void) | undefined
 }
 
 /** Connects when first needed: the database may start after the service. */
-export function createMysqlDialect ({ address, replicas = [], pool: limits, statementTimeout, resultLimit }: MysqlSettings): Dialect {
+export function createMysqlDialect ({ address, replicas = [], pool: limits, statementTimeout, resultLimit, onPlainReader }: MysqlSettings): Dialect {
   const [primary, ...copies] = [address, ...replicas].map((each) => createMysqlPool(each, limits, statementTimeout)) as [MysqlPool, ...MysqlPool[]]
   const readers = createReaders(primary, copies)
   const writers = [primary]
-  let chosen: SendCommand | undefined
-  const send: SendCommand = (connection, command) => {
-    chosen ??= createCommandSender(connection) ?? sendPlainCommand
-    chosen(connection, command)
-  }
+  let reader: SendCommand | undefined
+  const send: SendCommand = (connection, command) => (reader ?? sendPlainCommand)(connection, command)
   const all = [primary, ...copies]
   const options: ExecutionOptions = { deadlines: createDeadlines<Stoppable>(statementTimeout, { onDue: ({ thing }) => thing.stop(), onLook: (execution) => execution.look() }), resultLimit, send, known: new WeakMap(), differences: createDifferences() }
   const replicaOptions: ExecutionOptions = { ...options, known: new WeakMap(), differences: options.differences.ofReplicas }
   return {
     engine: 'mysql',
     async introspect () {
+      reader ??= (await trialOf(() => tryOn(primary, onPlainReader))).send
       const since = performance.now()
       const tables = await withSession(primary, statementTimeout, introspectMysql)
       options.differences.review(tables, since)
@@ -63,6 +64,21 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
     poolUse: () => all.map(({ use }) => use),
     close: async () => { await Promise.all(all.map((pool) => pool.close())) }
   }
+}
+
+/** Tries the reader of bytes on a session, which is given up where an answer may be under way on it still. */
+async function tryOn (pool: MysqlPool, onPlainReader: MysqlSettings['onPlainReader']): Promise<Trial> {
+  const session = await pool.acquire()
+  const trial = await tryReader(session.connection).catch((error: MysqlError) => {
+    pool.discard(session)
+    throw error.code === undefined ? error : toConnectError(error)
+  })
+  if (trial.isSpoilt) {
+    abandon(session.connection)
+    pool.discard(session)
+  } else pool.putBack(session)
+  if (trial.reason !== undefined) onPlainReader?.(trial.reason)
+  return trial
 }
 
 /** Gives the session up where something went wrong: an answer to what took too long would be taken for that of the next statement. */
