@@ -4,6 +4,13 @@ import { routeSchema } from './interface-document.ts'
 import { pascalCase } from './names.ts'
 import type { Schema } from './schema.ts'
 
+declare module 'fastify' {
+  interface FastifySchema {
+    /** Keeps a route out of the app's own document: @fastify/swagger declares the same. */
+    hide?: boolean
+  }
+}
+
 /** What @fastify/swagger reads of a route's `config`. */
 type HostConfig = FastifyContextConfig & { swaggerTransform: (route: { url: string }) => { schema: Schema, url: string } }
 
