@@ -1,4 +1,5 @@
 import type { Catalog, Table } from './catalog/catalog.ts'
+import { BrokenDefinitions } from './broken-definitions.ts'
 import { createCatalog } from './catalog/catalog.ts'
 import { createCatalogStore } from './catalog/store.ts'
 import type { Dialect } from './dialects/dialect.ts'
@@ -10,6 +11,8 @@ export interface Database {
   readonly name: string
   readonly dialect: Dialect
   readonly statements: StatementUse
+  /** Tables that are confirmed to have a broken trigger, view or routine. */
+  readonly broken: BrokenDefinitions
   /** At once where the catalog has been read. @throws TABLE_NOT_FOUND; DATABASE_UNAVAILABLE while the catalog could not be read even once */
   getTable (name: string): Table | Promise<Table>
   /** All that is known of its tables. @throws DATABASE_UNAVAILABLE while the catalog could not be read even once */
@@ -45,6 +48,7 @@ export function createDatabase ({ name, dialect, refreshInterval, onRefreshError
     name,
     dialect,
     statements: { kept: 0, built: 0 },
+    broken: new BrokenDefinitions(),
     getTable (table) {
       const catalog = store.current()
       return catalog instanceof Promise ? catalog.then((loaded) => tableOf(loaded, table)) : tableOf(catalog, table)

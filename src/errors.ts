@@ -57,10 +57,12 @@ export const checkViolation = define('CHECK_VIOLATION', 422, 'A check of the tab
 export const valueOutOfRange = define('VALUE_OUT_OF_RANGE', 422, 'The database refused a value as not fitting its column')
 export const resultTooLarge = define<[bytes: number]>('RESULT_TOO_LARGE', 422, 'The answer would be larger than %d bytes: ask for fewer rows or columns')
 export const unreadableValue = define<[column: string, reason: string]>('UNREADABLE_VALUE', 422, 'A row cannot be read: column "%s" %s')
+export const notSupported = define('NOT_SUPPORTED', 422, 'The database cannot do this with the table')
+export const brokenDefinition = define('BROKEN_DEFINITION', 422, 'A trigger, view or routine of the database names something that does not exist')
 export const rateLimited = define('RATE_LIMITED', 429, 'Too many requests: try again later')
 export const headersTooLarge = define('HEADERS_TOO_LARGE', 431, 'The path and the headers are larger than the limit')
 export const internal = define('INTERNAL', 500, 'Something went wrong here; the request id finds it in the log')
-export const outcomeUnknown = define('OUTCOME_UNKNOWN', 502, 'The database has not confirmed the end of the write: the change may or may not have been made')
+export const outcomeUnknown = define('OUTCOME_UNKNOWN', 502, 'The write failed half way, or the database has not confirmed its end: the change may have been made, in full or in part')
 export const databaseUnavailable = define('DATABASE_UNAVAILABLE', 503, 'The database cannot be used right now; nothing was changed')
 export const deadlock = define('DEADLOCK', 503, 'The statement met a deadlock and was rolled back; nothing was changed')
 export const lockTimeout = define('LOCK_TIMEOUT', 503, 'A row was locked for too long; nothing was changed')
@@ -75,7 +77,7 @@ export function refusalOf ({ code, message, details = [] }: ServiceError) {
 /** Nobody foresaw it. */
 export const isBug = ({ statusCode }: ServiceError): boolean => statusCode === 500
 /** Not the client's fault: something is wrong with us or the database. */
-export const isTrouble = ({ statusCode }: ServiceError): boolean => statusCode >= 500
+export const isTrouble = ({ statusCode, code }: ServiceError): boolean => statusCode >= 500 || code === 'BROKEN_DEFINITION'
 /** Nothing was changed, and the same request may succeed a little later. */
 export const isTemporary = ({ statusCode }: ServiceError): boolean => statusCode === 503
 

@@ -1,8 +1,10 @@
 /** What happens to a request once it is known who asks and what: the one way through the rooms. */
 import type { Body } from '../schemas/body.ts'
+import { isSameTable } from './broken-definitions.ts'
+import type { Table } from './catalog/catalog.ts'
 import type { Database } from './database.ts'
 import { SchemaMoved, type ExecuteOptions } from './dialects/dialect.ts'
-import { databaseUnavailable, tableNotFound } from './errors.ts'
+import { brokenDefinition, databaseUnavailable, withReason, type ServiceError } from './errors.ts'
 import { createPlan } from './plan/create-plan.ts'
 import type { FilterLimits } from './plan/filter-scope.ts'
 import { compileQuery } from './query/compile-query.ts'
@@ -20,9 +22,10 @@ export interface Walk extends ExecuteOptions {
 
 /**
  * The text of the answer. Where the database's tables turn out to have changed: once more, after reading them again.
+ * `before` is then the table as it was at the first time.
  * @throws every refusal of the contract from 404 on
  */
-export async function walk (request: Walk, isSecond = false): Promise<string | Buffer> {
+export async function walk (request: Walk, before?: Table): Promise<string | Buffer> {
   const { database, table: name, body, limits, record } = request
   const found = database.getTable(name)
   const table = found instanceof Promise ? await found : found
@@ -37,16 +40,28 @@ export async function walk (request: Walk, isSecond = false): Promise<string | B
     return respond(plan, result)
   } catch (error) {
     if (!(error instanceof SchemaMoved)) throw error
-    if (isSecond) throw tableNotFound(name, database.name)
-    return await walkAgain(request)
+    if (before !== undefined) throw refusalOf(database, error, before, table)
+    return await walkAgain(request, table, error)
   }
 }
 
-/** A column that was dropped is now refused by name. A write that would still be possible is left to the client to send again. */
-async function walkAgain (request: Walk): Promise<string | Buffer> {
+/**
+ * A column that was dropped is now refused by name. A write that would still be possible is left to the client to send
+ * again, unless what it lacks is not of this table: then it fails each time.
+ */
+async function walkAgain (request: Walk, before: Table, moved: SchemaMoved): Promise<string | Buffer> {
   const { database, table: name, body, limits } = request
+  if (database.broken.has(before, moved.reason)) throw withReason(brokenDefinition(), moved.reason)
   await database.refresh()
-  if (body.verb === 'select') return await walk(request, true)
-  createPlan(body, await database.getTable(name), limits)
-  throw databaseUnavailable()
+  if (body.verb === 'select') return await walk(request, before)
+  const table = await database.getTable(name)
+  createPlan(body, table, limits)
+  throw moved.isElsewhere ? refusalOf(database, moved, before, table) : databaseUnavailable()
+}
+
+/** The error is the same although the catalog was read again. Where that has not changed the table either, a definition is broken. */
+function refusalOf (database: Database, { reason }: SchemaMoved, before: Table, table: Table): ServiceError {
+  if (!isSameTable(before, table)) return databaseUnavailable()
+  database.broken.note(table, reason)
+  return withReason(brokenDefinition(), reason)
 }

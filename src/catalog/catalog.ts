@@ -35,6 +35,12 @@ export interface ForeignKey {
   readonly referencedColumns: readonly string[]
 }
 
+/** A CHECK with the columns that it names, as far as they are known. */
+export interface Check {
+  readonly name: string
+  readonly columns: readonly string[]
+}
+
 export type TriggerEvent = 'insert' | 'update' | 'delete'
 /** `instead` is SQLite's INSTEAD OF, which only views have. */
 export type TriggerTiming = 'before' | 'after' | 'instead'
@@ -68,6 +74,7 @@ export interface Table {
   readonly primaryKey: readonly string[]
   readonly uniqueKeys: readonly Key[]
   readonly foreignKeys: readonly ForeignKey[]
+  readonly checks: readonly Check[]
   /** The column that the database numbers, else the single column of the primary key: what `id` in an answer means. */
   readonly identity: Column | undefined
 }

@@ -69,13 +69,20 @@ export interface PoolUse {
 
 /** The database does not know a table or column that the catalog has: it was changed since. Nothing ran. */
 export class SchemaMoved extends Error {
-  constructor () {
+  /** What the database says is missing: its name for the error and, where it is safe, the name of the thing. For the log alone. */
+  readonly reason: string | undefined
+  /** Whether something else than the table itself may be missing: what a trigger, a view or a routine names. */
+  readonly isElsewhere: boolean
+
+  constructor (reason?: string, isElsewhere = false) {
     super('the schema has changed')
     this.name = 'SchemaMoved'
+    this.reason = reason
+    this.isElsewhere = isElsewhere
   }
 }
 
-/** A database error that the service does not know: a bug. Carries its number, never its text, which may hold values. */
+/** A database error that only a statement of ours can have caused: a bug. Carries its number, never its text, which may hold values. */
 export class UnknownDatabaseError extends Error {
   constructor (code: string | number) {
     super(`unexpected database error ${code}`)

@@ -1,7 +1,10 @@
 /** The details of a violated constraint: its name and columns out of the catalog, never values out of the error's text. */
-import type { ForeignKey, Key } from '../catalog/catalog.ts'
-import { foreignKeyViolation, missingColumn, notNullViolation, pointer, uniqueViolation, withDetails, type Detail, type ServiceError } from '../errors.ts'
+import { mayFire, type Check, type ForeignKey, type Key, type TriggerTiming } from '../catalog/catalog.ts'
+import { checkViolation, foreignKeyViolation, missingColumn, notNullViolation, pointer, uniqueViolation, withDetails, type Detail, type ServiceError } from '../errors.ts'
 import type { Plan } from '../plan/plan.ts'
+
+/** Whether a statement may run a trigger: an error may then be that of another table, which the trigger writes. */
+export const firesTrigger = ({ verb, table }: Plan, timing?: TriggerTiming): boolean => verb !== 'select' && mayFire(table, verb, timing)
 
 /** A unique or primary key of the table; undefined where the key is another table's, which a trigger wrote to. */
 export function uniqueViolationOf (key: Key | undefined): ServiceError {
@@ -23,8 +26,15 @@ export function noReferencedRow (keys: readonly ForeignKey[]): ServiceError {
 }
 
 /** Other rows refer to a row that would go. The table that they are in is not named: the token may not see it. */
-export function rowIsReferenced (): ServiceError {
-  return withDetails(foreignKeyViolation(), { path: '', message: 'other rows refer to this one' })
+export function rowIsReferenced (isCertain: boolean): ServiceError {
+  return withDetails(foreignKeyViolation(), ...isCertain ? [{ path: '', message: 'other rows refer to this one' }] : [])
+}
+
+/** A CHECK of the table; undefined where it is another table's, or an exception of a trigger. */
+export function checkViolationOf (check: Check | undefined): ServiceError {
+  if (check === undefined) return checkViolation()
+  const named = `check constraint "${check.name}"`
+  return withDetails(checkViolation(), ...check.columns.length > 0 ? details(check.columns, named) : [{ path: '', message: named }])
 }
 
 /** The foreign keys that a statement gives a value to: an insert or update of them may name a row that is not there. */

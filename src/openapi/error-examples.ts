@@ -33,6 +33,8 @@ const examples: readonly ServiceError[] = [
   errors.valueOutOfRange(),
   errors.resultTooLarge(67_108_864),
   errors.unreadableValue('place', 'holds bytes that are not a geometry'),
+  errors.notSupported(),
+  errors.brokenDefinition(),
   errors.rateLimited(),
   errors.headersTooLarge(),
   errors.internal(),

@@ -64,3 +64,25 @@ await onEachEngine(t, 'foreign keys are known with their columns in order, those
   ])
   if (engine === 'sqlite') t.match((await loadTable(url, 'lost')).foreignKeys, [{ referencedTable: 'nowhere', referencedColumns: [] }])
 })
+
+const checked: Schema = {
+  mysql: ['create table plain (a int null)', "create table t (a int, `b``c` varchar(9), d json, constraint `one``'s` check (a > 0 and `b``c` <> '`a`'), constraint two check (1 > 0))"],
+  sqlite: [
+    'create table plain (a int null)',
+    "create table t (a int constraint \"o\"\"ne\" check (a > 0), constraint/* */two check(a > 0), check (a < 9), constraint three unique (a), constraint [fo ur] -- why\n check (a > 0), constraint `fi``ve`check (a > 0), constraint 'six' check (a > 0))"
+  ]
+}
+
+await onEachEngine(t, 'the checks of each table are known by name', { schema: checked }, async (t, { url, engine }) => {
+  const { tables } = await loadCatalog(url)
+  t.same(tables.get('plain')?.checks, [])
+  const checks = tables.get('t')?.checks.filter(({ name }) => name !== 'd').toSorted((a, b) => a.name.localeCompare(b.name))
+  if (engine === 'sqlite') t.same(checks?.map(({ name }) => name), ['fi`ve', 'fo ur', 'o"ne', 'six', 'two'])
+  else t.same(checks, [{ name: "one`'s", columns: ['a', 'b`c'] }, { name: 'two', columns: [] }])
+})
+
+await onEachEngine(t, 'a check is named to whoever breaks it', { schema: checked }, async (t, { post, engine }) => {
+  const { json } = await post('t', { verb: 'insert', data: { a: 0 } })
+  const message = engine === 'sqlite' ? 'check constraint "o""ne"' : 'check constraint "one`\'s" on "a", "b`c"'
+  t.match(json.error, { code: 'CHECK_VIOLATION', details: engine === 'sqlite' ? [{ path: '', message: 'check constraint "o"ne"' }] : [{ path: '/data/a', message }, { path: '/data/b`c', message }] })
+})

@@ -74,12 +74,11 @@ await onEachEngine(t, 'a table that was dropped is not found, by no verb', { sch
   }
 })
 
-const trigger = ['create table audit (id int null)', 'create trigger audited after insert on orders for each row begin insert into audit values (1); end', 'drop table audit']
-
-await onEachEngine(t, 'a write that is possible by the new catalog is left to the client to send again', { schema: { mysql: [...shop.mysql, ...trigger], sqlite: [...shop.sqlite, ...trigger] } }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a write that is possible by the new catalog is left to the client to send again', { schema: shop }, async (t, { post, sql }) => {
+  await sql('create trigger audited after insert on orders for each row begin insert into audit values (1); end')
   const insert = () => post('orders', { verb: 'insert', data: { customer_id: 1 } })
   const { status, headers, json } = await insert()
-  t.equal(status, 503)
+  t.equal(status, 503, 'the trigger is new')
   t.equal(headers['retry-after'], '1')
   t.equal(json.error.code, 'DATABASE_UNAVAILABLE')
   t.equal((await sql('select id from orders')).length, 2, 'nothing was changed')

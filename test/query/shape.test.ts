@@ -31,7 +31,8 @@ const createTable = (engine: Engine): Table => createCatalog([{
   columns: [column(engine, 'id', 'bigint'), column(engine, 'a?b', 'varchar'), column(engine, 'price', 'decimal'), column(engine, 'ratio', engine === 'mysql' ? 'float' : 'real'), column(engine, 'doc', 'json')],
   primaryKey: ['id'],
   uniqueKeys: [],
-  foreignKeys: []
+  foreignKeys: [],
+  checks: []
 }], 0).tables.get('what?') as Table
 
 const limits = { depth: 100, conditions: 10_000, values: 10_000, pattern: 1000 }

@@ -1,5 +1,5 @@
 /** Tables as introspection would find them, for tests that need no database. */
-import { createCatalog, type Column, type ForeignKey, type Key, type Table, type Triggers } from '../../src/catalog/catalog.ts'
+import { createCatalog, type Check, type Column, type ForeignKey, type Key, type Table, type Triggers } from '../../src/catalog/catalog.ts'
 import type { Engine } from '../../src/query/builder.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
 import { sqliteType } from '../../src/types/sqlite.ts'
@@ -27,9 +27,9 @@ const columnOf = (engine: Engine) => (name: string, declaration: string, rest: R
 export const mysqlColumn = columnOf('mysql')
 export const sqliteColumn = columnOf('sqlite')
 
-interface TableParts { name?: string, columns: Column[], primaryKey?: string[], uniqueKeys?: Key[], foreignKeys?: ForeignKey[], kind?: Table['kind'], transactional?: boolean, triggers?: Triggers }
+interface TableParts { name?: string, columns: Column[], primaryKey?: string[], uniqueKeys?: Key[], foreignKeys?: ForeignKey[], kind?: Table['kind'], transactional?: boolean, triggers?: Triggers, checks?: Check[] }
 
-export function tableOf ({ name = 'items', columns, primaryKey = [], uniqueKeys = [], foreignKeys = [], kind = 'table', transactional = true, triggers = { known: true, list: [] } }: TableParts): Table {
-  const catalog = createCatalog([{ name, kind, comment: '', engine: '', transactional, triggers, columns, primaryKey, uniqueKeys, foreignKeys }], 0)
+export function tableOf ({ name = 'items', columns, primaryKey = [], uniqueKeys = [], foreignKeys = [], kind = 'table', transactional = true, triggers = { known: true, list: [] }, checks = [] }: TableParts): Table {
+  const catalog = createCatalog([{ name, kind, comment: '', engine: '', transactional, triggers, columns, primaryKey, uniqueKeys, foreignKeys, checks }], 0)
   return catalog.tables.get(name) as Table
 }

@@ -1,58 +1,112 @@
 /** Errors of MySQL and MariaDB as refusals, by number (https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html). */
-import type { ForeignKey, Key, Table } from '../../catalog/catalog.ts'
+import { mayFire, type Check, type ForeignKey, type Key, type Table } from '../../catalog/catalog.ts'
 import {
-  checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, outcomeUnknown, permissionDenied, queryTimeout,
-  valueOutOfRange, ServiceError, withReason
+  checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, notSupported, outcomeUnknown, permissionDenied, queryTimeout, valueOutOfRange, ServiceError,
+  withDetails, withReason
 } from '../../errors.ts'
 import type { Plan } from '../../plan/plan.ts'
 import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
-import { noReferencedRow, notNullViolationOf, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
+import { checkViolationOf, firesTrigger, noReferencedRow, notNullViolationOf, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
 
 /** What mysql2 gives: a server's error has a number, one of the connection a code alone. */
 export interface MysqlError extends Error { errno?: number, code?: string, sqlState?: string, fatal?: boolean }
 
-type Refuse = (table: Table, message: string, plan: Plan) => Error
+type Refuse = (plan: Plan, error: MysqlError) => Error
 
 /** The account may not do it; the table's name is the client's own. */
-const accountDenied: Refuse = (table) => permissionDenied(`The service's database account may not do this on "${table.name}"`)
-const moved: Refuse = () => new SchemaMoved()
+const accountDenied: Refuse = ({ table }) => permissionDenied(`The service's database account may not do this on "${table.name}"`)
+const check: Refuse = ({ table }, { message }) => checkViolationOf(checkIn(message, table))
+/** An exception of a trigger or routine, of its own or by what it does. */
+const raised: Refuse = () => checkViolation()
+const unique: Refuse = (plan, { message }) => uniqueViolationOf(uniqueKeyIn(message, plan))
+const referenced: Refuse = (plan, { message }) => rowIsReferenced(!firesTrigger(plan) || message.includes(` REFERENCES \`${plan.table.name}\` `))
+
+/** Something is missing: a column or the table itself, which the catalog will show, or what a trigger, view or routine names. */
+const moved: Refuse = (plan, error) => {
+  const missing = missingIn(error)
+  return new SchemaMoved(missing === undefined ? nameOf(error) : `${nameOf(error)} (${missing})`, firesTrigger(plan) && missing?.endsWith(`.${plan.table.name}`) !== true)
+}
+
+/** A server behind this one, as of FEDERATED or Spider, is lost: what it did with a write is unknown, as if it were our own. */
+const lostBehind: Refuse = ({ verb }) => verb === 'select' ? databaseUnavailable() : outcomeUnknown()
+
+/** Refused as a whole because the server is read-only or not in its cluster. Another server may take it. */
+const NOT_HERE = new Set([1047, 1290, 1792, 1836])
+
+const MISSING = [1051, 1054, 1109, 1136, 1146, 1176, 1222, 1305, 1318, 1356, 1412, 1431, 1432, 1433, 1449, 1477, 12702]
+const DENIED = [1142, 1143, 1227, 1370]
+const ENGINE_CANNOT = [
+  1031, 1036, 1112, 1148, 1164, 1168, 1178, 1235, 1286, 1288, 1289, 1295, 1347, 1393, 1394, 1395, 1471, 1661, 1662, 1663, 1664, 1665, 1785, 3098
+]
+const LOCKED = [1205, 3572]
+const ENDED = [1028, 1317, 1969, 3024]
+/** No row fits any more. */
+const FULL = 1114
 
 const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
-  [(table, message) => uniqueViolationOf(uniqueKeyIn(message, table)), [1022, 1062, 1169, 1586, 1859]],
-  [(table, message) => noReferencedRow(foreignKeysIn(message, table)), [1216, 1452]],
-  [rowIsReferenced, [1217, 1451, 1761, 1762]],
+  [unique, [1022, 1062, 1169, 1586, 1859]],
+  [(plan, { message }) => noReferencedRow(foreignKeysIn(message, plan.table)), [1216, 1452]],
+  [referenced, [1217, 1451, 1761, 1762]],
   [() => notNullViolation(), [1048, 1263]],
-  [(_table, message, plan) => notNullViolationOf(plan, (column) => message.startsWith(`Field '${column}' `)), [1364]],
-  [() => checkViolation(), [1369, 1442, 1526, 1644, 3819, 4025]],
-  [() => valueOutOfRange(), [1153, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1436, 1441, 1690, 3140, 3854]],
-  [() => deadlock(), [1180, 1213, 1614, 3101]],
-  [() => lockTimeout(), [1205, 3572]],
-  [() => queryTimeout(), [1028, 1317, 1969, 3024]],
-  [moved, [1051, 1054, 1109, 1146, 1305, 1356, 1412, 1449]],
-  [accountDenied, [1142, 1143, 1227, 1370]],
+  [(plan, { message }) => notNullViolationOf(plan, (column) => message.startsWith(`Field '${column}' `)), [1364]],
+  [check, [3819, 4025]],
+  [raised, [1172, 1242, 1369, 1442, 1526, 1643, 1644, 1748, 1863]],
+  [() => valueOutOfRange(), [
+    182, 1118, 1153, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1436, 1441, 1467, 1690, 3140, 3548, 3643, 3854, 4084
+  ]],
+  [() => notSupported(), ENGINE_CANNOT],
+  [() => deadlock(), [1020, 1180, 1213, 1297, 1613, 1614, 3058, 3101]],
+  [() => lockTimeout(), LOCKED],
+  [() => queryTimeout(), ENDED],
+  [moved, MISSING],
+  [accountDenied, DENIED],
+  [lostBehind, [1158, 1159, 1160, 1161, 1430, 2006, 2013, 12701]],
   [() => databaseUnavailable(), [
-    1021, 1023, 1024, 1026, 1030, 1037, 1038, 1040, 1041, 1044, 1045, 1047, 1049, 1053, 1077, 1114, 1129, 1130, 1135, 1158, 1159, 1160, 1161,
-    1194, 1195, 1203, 1206, 1223, 1226, 1290, 1298, 1792, 1820, 1836, 1862, 1927, 3032, 3100, 3159, 4031
+    1015, 1016, 1017, 1021, 1023, 1024, 1026, 1030, 1034, 1035, 1037, 1038, 1040, 1041, 1044, 1045, 1047, 1049, FULL, 1129, 1130, 1135, 1194, 1195, 1203,
+    1206, 1223, 1226, 1290, 1298, 1429, 1615, 1637, 1698, 1792, 1812, 1814, 1815, 1820, 1836, 1862, 1877, 1932, 2002, 2003, 2005, 3032, 3100, 3159, 3989, 9001, 12501, 12511
   ]]
 ]
 
 const byNumber = new Map(refusals.flatMap(([refuse, numbers]) => numbers.map((number): [number, Refuse] => [number, refuse])))
 
+/**
+ * Of numbers that are not above, by the class of the SQLSTATE (its first two characters; SQL standard, part 2, subclause
+ * "SQLSTATE"). 02, 20, 21, 24, 2F, 0K and 45 come of what a trigger or routine does, XA is a transaction rolled back.
+ */
+const byClass = new Map<string, Refuse>([
+  ...['02', '0K', '20', '21', '23', '24', '2F', '44', '45'].map((each): [string, Refuse] => [each, raised]),
+  ['08', lostBehind],
+  ['0A', () => notSupported()],
+  ['22', () => valueOutOfRange()],
+  ...['25', '28', '53', '57'].map((each): [string, Refuse] => [each, () => databaseUnavailable()]),
+  ['40', () => deadlock()],
+  ['42', (plan, error) => plan.table.kind === 'view' || firesTrigger(plan) ? moved(plan, error) : new UnknownDatabaseError(numberOf(error))],
+  ['54', () => notSupported()],
+  ['70', () => queryTimeout()],
+  ['XA', () => deadlock()]
+])
+
+/** SIGNAL may set any number; its class for exceptions of users tells that no number of the server is meant. */
+const SIGNAL = 1644
+const isSignal = ({ sqlState = '' }: MysqlError): boolean => sqlState.startsWith('45')
+const numberOf = (error: MysqlError): number => isSignal(error) ? SIGNAL : error.errno ?? 0
+
 /** What a server says when it ends the connection under the statement. */
 const CONNECTION_ENDED = new Set([1053, 1077, 1927, 4031])
 
+/** Every number that has an answer of its own: those that the documents name. */
+export const knownNumbers: ReadonlySet<number> = new Set([...byNumber.keys(), ...CONNECTION_ENDED])
+
 /** The connection ended under the statement: killed, shut down, or cut. Whether a write ran is then unknown. */
-export function isLost ({ sqlState, errno = 0, code }: MysqlError): boolean {
-  const answered = sqlState !== undefined && !CONNECTION_ENDED.has(errno)
-  return !answered && code !== undefined
+export function isLost (error: MysqlError): boolean {
+  const answered = error.sqlState !== undefined && !CONNECTION_ENDED.has(numberOf(error))
+  return !answered && error.code !== undefined
 }
 
 /** mysql2 found the connection closed before it sent anything. */
 export const wasNotSent = ({ sqlState, code, fatal }: MysqlError): boolean => sqlState === undefined && code === undefined && fatal === true
 
-/** Read-only, or not in its cluster: nothing ran, and another server may take it. */
-const NOT_HERE = new Set([1047, 1290, 1792, 1836])
-export const isNotHere = ({ errno = 0 }: MysqlError): boolean => NOT_HERE.has(errno)
+export const isNotHere = (error: MysqlError): boolean => NOT_HERE.has(numberOf(error))
 
 /** The server, or our account, has as many connections as it may have. */
 const CROWDED = new Set([1040, 1203, 1226])
@@ -60,20 +114,50 @@ export const isCrowded = ({ errno = 0 }: MysqlError): boolean => CROWDED.has(err
 
 /** What an error of a statement means for the client. */
 export function toServiceError (error: MysqlError, plan: Plan): Error {
-  const { table, verb } = plan
-  if (isLost(error)) return withReason(verb === 'select' ? databaseUnavailable() : outcomeUnknown(), error.code)
+  if (isLost(error)) return withReason(plan.verb === 'select' ? databaseUnavailable() : outcomeUnknown(), error.code)
   if (error.sqlState === undefined) return wasNotSent(error) ? databaseUnavailable() : error
-  const refuse = byNumber.get(error.errno as number) ?? bySqlState(error.sqlState)
-  if (refuse === undefined) return new UnknownDatabaseError(error.errno as number)
-  const refusal = refuse(table, error.message, plan)
-  return refusal instanceof ServiceError ? withReason(refusal, error.code) : refusal
+  const refuse = byNumber.get(numberOf(error)) ?? byClass.get(error.sqlState.slice(0, 2)) ?? notSupported
+  const refusal = refuse(plan, error)
+  if (mayHaveChanged(plan, numberOf(error), refusal)) return withReason(changedInPart(plan.table), nameOf(error))
+  return refusal instanceof ServiceError ? withReason(refusal, nameOf(error)) : refusal
 }
 
-/** Class 22 is a value's fault, 23 a constraint's, 45 an exception that a trigger raises (SQL standard, SQLSTATE classes). */
-function bySqlState (state = ''): Refuse | undefined {
-  if (state.startsWith('22')) return () => valueOutOfRange()
-  if (state.startsWith('23') || state.startsWith('45')) return () => checkViolation()
-  return undefined
+/** What a statement answers that was ended when its time was over: without transactions, what it had written stays. */
+export function toTimeout ({ verb, table }: Plan): ServiceError {
+  return verb === 'select' || table.transactional ? queryTimeout() : changedInPart(table)
+}
+
+function changedInPart ({ name }: Table): ServiceError {
+  return withDetails(outcomeUnknown(), { path: '', message: `the engine of table "${name}" has no transactions: what was written before the failure stays` })
+}
+
+/** Raised before the first row is touched, if no trigger is concerned. */
+const BEFORE_ROWS = new Set([...MISSING, ...DENIED, ...ENGINE_CANNOT, ...LOCKED])
+/** The only row of an insert was not stored where it is refused with one of these. */
+const ROW_REFUSED = new Set(['UNIQUE_VIOLATION', 'FOREIGN_KEY_VIOLATION', 'NOT_NULL_VIOLATION', 'CHECK_VIOLATION', 'VALUE_OUT_OF_RANGE', 'MISSING_COLUMN'])
+
+/**
+ * Whether rows may be changed although the statement failed: in a table whose engine cannot roll back. The row of an insert
+ * is stored or not before a trigger runs after it; an update or delete may have changed others before the one that failed.
+ */
+function mayHaveChanged ({ verb, table }: Plan, number: number, refusal: Error): boolean {
+  if (verb === 'select' || table.transactional || NOT_HERE.has(number)) return false
+  if (mayFire(table, verb, verb === 'insert' ? 'after' : undefined)) return true
+  if (BEFORE_ROWS.has(number)) return false
+  return verb !== 'insert' || !(number === FULL || ROW_REFUSED.has((refusal as ServiceError).code))
+}
+
+/** The driver's name for the error; MariaDB has errors that mysql2 has no names for. */
+function nameOf ({ code, errno }: MysqlError): string {
+  return code === undefined || code === 'UNKNOWN_CODE_PLEASE_REPORT' ? `errno ${errno}` : code
+}
+
+/** Errors that name what is missing first, in quotes or, routines, after a word. 1449 names an account, which no line of a log carries. */
+const NAMES_MISSING = new Set([1054, 1146, 1305, 1356])
+
+/** `shop.audit`, if it looks like a name: a trigger that raises such an error itself may write anything. */
+function missingIn (error: MysqlError): string | undefined {
+  return NAMES_MISSING.has(numberOf(error)) ? /^[^']*'([\w$.-]{1,200})'|^\w+ ([\w$.-]{1,200}) /.exec(error.message)?.slice(1).find((name) => name !== undefined) : undefined
 }
 
 /** No connection, or none with the session as we need it: nothing was sent, whatever the reason. */
@@ -81,15 +165,30 @@ export function toConnectError (error: { code?: string | undefined }): ServiceEr
   return withReason(databaseUnavailable(), error.code)
 }
 
-/** `Duplicate entry '…' for key 'customers.email'`: MySQL puts the table before the key, MariaDB does not. Entry and key may hold quotes. */
-function uniqueKeyIn (message: string, { name: table, uniqueKeys }: Table): Key | undefined {
-  return uniqueKeys.find(({ name }) => message.endsWith(` '${name}'`) || message.endsWith(` '${table}.${name}'`))
+/**
+ * `Duplicate entry '…' for key 'customers.email'`. MySQL puts the table before the key. MariaDB does not: where a trigger may
+ * have written another table, whose key may have the same name, none is named. Entry and key may hold quotes.
+ */
+function uniqueKeyIn (message: string, plan: Plan): Key | undefined {
+  const { name: table, uniqueKeys } = plan.table
+  const isOnlyTable = !firesTrigger(plan)
+  return uniqueKeys.find(({ name }) => message.endsWith(` '${table}.${name}'`) || (isOnlyTable && message.endsWith(` '${name}'`)))
 }
 
 /**
- * `… CONSTRAINT `orders_customer` FOREIGN KEY (…`, a backtick in the name as it is, or doubled since MariaDB 10.11.19; no value
- * of a row stands in this message.
+ * `… (`shop`.`orders`, CONSTRAINT `orders_customer` FOREIGN KEY (…`, a backtick in a name as it is, or doubled since MariaDB
+ * 10.11.19; no value of a row stands in this message.
  */
-function foreignKeysIn (message: string, { foreignKeys }: Table): ForeignKey[] {
-  return foreignKeys.filter(({ name }) => [name, name.replaceAll('`', '``')].some((text) => message.includes(` CONSTRAINT \`${text}\` FOREIGN KEY `)))
+function foreignKeysIn (message: string, { name: table, foreignKeys }: Table): ForeignKey[] {
+  return foreignKeys.filter(({ name }) => [[table, name], [table, name].map(doubled)].some(([of, key]) => message.includes(`.\`${of}\`, CONSTRAINT \`${key}\` FOREIGN KEY `)))
+}
+
+const doubled = (name: string): string => name.replaceAll('`', '``')
+
+/** MySQL: `Check constraint 'positive' is violated.` MariaDB: `CONSTRAINT `orders.total` failed for `shop`.`orders``, before the point only for one that belongs to a column. */
+function checkIn (message: string, { name: table, checks }: Table): Check | undefined {
+  return checks.find(({ name }) => {
+    if (message.includes(` '${name}' `)) return true
+    return message.endsWith(`.\`${doubled(table)}\``) && [name, `${table}.${name}`].some((text) => message.includes(` \`${doubled(text)}\` `))
+  })
 }

@@ -1,5 +1,5 @@
 import { outcomeUnknown, queryTimeout, withReason, type ServiceError } from '../../errors.ts'
-import { isLost, isNotHere, toServiceError, wasNotSent, type MysqlError } from './errors.ts'
+import { isLost, isNotHere, toServiceError, toTimeout, wasNotSent, type MysqlError } from './errors.ts'
 import type { Run } from './execute.ts'
 
 /** A statement may be sent once more: it did not run, or it only read and its connection was lost. */
@@ -27,7 +27,7 @@ export function toInterruption ({ pool, session, statement: { plan, client } }: 
   const isGone = client?.destroyed === true
   if (wasNotSent(error) || (lost && error.code !== KILL_FAILED)) pool.discard(session)
   if (stopped && lost && plan.verb !== 'select') throw withReason(outcomeUnknown(), isGone ? 'CLIENT_GONE' : error.code)
-  if (stopped) throw isGone ? clientGone() : withReason(queryTimeout(), lost ? error.code : undefined)
+  if (stopped) throw isGone ? clientGone() : withReason(toTimeout(plan), lost ? error.code : undefined)
   const refusal = toServiceError(error, plan)
   const again = lost ? plan.verb === 'select' : wasNotSent(error) || (isNotHere(error) && pool.moveOn(session))
   if (again) return new Interruption(refusal, lost)

@@ -1,5 +1,5 @@
 /** A fixed number of queries on information_schema for a whole database, whatever the number of its tables. */
-import type { Column, ForeignKey, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
+import type { Check, Column, ForeignKey, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
 import { obtain } from '../../obtain.ts'
 import type { ColumnType } from '../../types/column-type.ts'
 import type { TypeFacts } from '../../types/facts.ts'
@@ -40,9 +40,12 @@ const privilegesQuery = (isMariadb: boolean): string => {
     union all select 'definer', null, IS_NULLABLE from information_schema.COLUMNS
       where TABLE_SCHEMA = 'information_schema' and TABLE_NAME = 'TRIGGERS' and COLUMN_NAME = 'DEFINER'`
 }
-/** MariaDB's JSON is a LONGTEXT with this check; MySQL has a type and an information_schema of its own. */
-const JSON_CHECKS = `select TABLE_NAME, CHECK_CLAUSE from information_schema.CHECK_CONSTRAINTS
-  where CONSTRAINT_SCHEMA = database() and lower(CHECK_CLAUSE) like 'json\\_valid(%'`
+/** MariaDB has the names of checks for each table, MySQL for the whole database. */
+const checksQuery = (isMariadb: boolean): string => isMariadb
+  ? 'select TABLE_NAME, CONSTRAINT_NAME, CHECK_CLAUSE from information_schema.CHECK_CONSTRAINTS where CONSTRAINT_SCHEMA = database() order by TABLE_NAME, CONSTRAINT_NAME'
+  : `select t.TABLE_NAME, c.CONSTRAINT_NAME, c.CHECK_CLAUSE from information_schema.CHECK_CONSTRAINTS c join information_schema.TABLE_CONSTRAINTS t
+      on t.CONSTRAINT_SCHEMA = c.CONSTRAINT_SCHEMA and t.CONSTRAINT_NAME = c.CONSTRAINT_NAME and t.CONSTRAINT_TYPE = 'CHECK'
+      where c.CONSTRAINT_SCHEMA = database() order by t.TABLE_NAME, c.CONSTRAINT_NAME`
 
 type Row = ReadonlyArray<string | null>
 /** Runs a query and gives its rows as text. */
@@ -59,12 +62,14 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
   const withoutTransactions = new Set((await ask(ENGINES_WITHOUT_TRANSACTIONS)).map(([engine]) => (engine as string).toLowerCase()))
   const triggers = groupByTable(await ask(TRIGGERS))
   const seesTriggers = readPrivileges(await ask(privilegesQuery(isMariadb)))
-  const json = groupByTable(isMariadb ? await ask(JSON_CHECKS) : [])
+  const checks = groupByTable(await ask(checksQuery(isMariadb)))
   const typeOf = createTypes()
   return tables.map((row) => {
     const [name, type, comment] = row as [string, string, string]
     const engine = (row[3] ?? '').toLowerCase()
-    const jsonChecks = new Set(json.get(name)?.map(([, clause]) => (clause as string).toLowerCase()))
+    const checked = checks.get(name) ?? []
+    const jsonChecks = new Set(isMariadb ? checked.map(([, , clause]) => (clause as string).toLowerCase()) : [])
+    const columnsOfTable = columns.get(name) ?? []
     const keys = toKeys(uniques.get(name) ?? [])
     return {
       name,
@@ -73,10 +78,11 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
       engine,
       transactional: !withoutTransactions.has(engine),
       triggers: toTriggers(triggers.get(name) ?? [], seesTriggers(name)),
-      columns: (columns.get(name) ?? []).map((column) => toColumn(column, { jsonChecks, isMariadb, lastTimestamp, typeOf })),
+      columns: columnsOfTable.map((column) => toColumn(column, { jsonChecks, isMariadb, lastTimestamp, typeOf })),
       primaryKey: keys.find((key) => key.name === 'PRIMARY')?.columns ?? [],
       uniqueKeys: keys,
-      foreignKeys: toForeignKeys(name, foreigns.get(name) ?? [])
+      foreignKeys: toForeignKeys(name, foreigns.get(name) ?? []),
+      checks: checked.map((check) => toCheck(check, columnsOfTable.map((column) => column[1] as string)))
     }
   })
 }
@@ -106,7 +112,7 @@ function toTriggers (rows: Row[], visible: boolean): Triggers {
   return { known: visible || list.length > 0, list }
 }
 
-/** What a column's row does not tell. */
+/** What a column's row does not tell. `jsonChecks`: MariaDB's JSON is a LONGTEXT with such a check; MySQL has a type. */
 interface Surroundings {
   readonly jsonChecks: ReadonlySet<string>
   readonly isMariadb: boolean
@@ -150,6 +156,12 @@ function constantIn (sql: string | null): string | null {
 
 function toKeys (rows: Row[]): Key[] {
   return [...Map.groupBy(rows, ([, name]) => name as string)].map(([name, parts]) => ({ name, columns: parts.map(([, , column]) => column as string) }))
+}
+
+/** Its columns are the identifiers in its text that are columns of the table. MariaDB names a CHECK of a column after the column. */
+function toCheck ([, name, clause]: Row, columns: string[]): Check {
+  const named = new Set(Array.from((clause as string).matchAll(/`((?:[^`]|``)+)`/g), ([, identifier]) => (identifier as string).replaceAll('``', '`').toLowerCase()))
+  return { name: name as string, columns: columns.filter((column) => named.has(column.toLowerCase())) }
 }
 
 function toForeignKeys (table: string, rows: Row[]): ForeignKey[] {

@@ -1,23 +1,28 @@
 /** SQLite's extended result codes (https://www.sqlite.org/rescode.html) as refusals. */
-import type { Key, Table } from '../../catalog/catalog.ts'
-import { checkViolation, databaseUnavailable, lockTimeout, notNullViolation, valueOutOfRange, withReason, type ServiceError } from '../../errors.ts'
+import type { Check, Key } from '../../catalog/catalog.ts'
+import { checkViolation, databaseUnavailable, lockTimeout, notNullViolation, permissionDenied, valueOutOfRange, withReason, type ServiceError } from '../../errors.ts'
 import type { Plan } from '../../plan/plan.ts'
 import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
-import { foreignKeysWritten, noReferencedRow, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
+import { checkViolationOf, firesTrigger, foreignKeysWritten, noReferencedRow, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
 
 export interface SqliteError extends Error { errcode?: number, errstr?: string }
 type Refuse = (plan: Plan, message: string) => ServiceError
 
-const unique: Refuse = ({ table }, message) => uniqueViolationOf(uniqueKeyIn(message, table))
+const unique: Refuse = (plan, message) => uniqueViolationOf(uniqueKeyIn(message, plan))
+const check: Refuse = (plan, message) => checkViolationOf(checkIn(message, plan))
 
-/** SQLite says neither which foreign key it was nor on which side: keys that the statement writes are the likely ones. */
+/**
+ * SQLite says neither which foreign key it was, nor of which table, nor on which side: keys that the statement writes are the
+ * likely ones, unless a trigger may have written others.
+ */
 const foreignKey: Refuse = (plan) => {
+  if (firesTrigger(plan)) return noReferencedRow([])
   const written = foreignKeysWritten(plan)
-  return written.length > 0 ? noReferencedRow(written) : rowIsReferenced()
+  return written.length > 0 ? noReferencedRow(written) : rowIsReferenced(true)
 }
 
 /** A trigger's own exception, or what SQLite makes of ON DELETE RESTRICT and ON UPDATE RESTRICT. */
-const raised: Refuse = (_plan, message) => message === 'FOREIGN KEY constraint failed' ? rowIsReferenced() : checkViolation()
+const raised: Refuse = (plan, message) => message === 'FOREIGN KEY constraint failed' ? rowIsReferenced(!firesTrigger(plan)) : checkViolation()
 
 const byCode = new Map<number, Refuse>([
   [2067, unique],
@@ -25,7 +30,7 @@ const byCode = new Map<number, Refuse>([
   [2579, unique],
   [787, foreignKey],
   [1299, notNullViolation],
-  [275, checkViolation],
+  [275, check],
   [1811, raised],
   [3091, valueOutOfRange],
   [20, valueOutOfRange],
@@ -34,6 +39,7 @@ const byCode = new Map<number, Refuse>([
 
 /** The same by the primary code, which is the low byte. */
 const byPrimaryCode = new Map<number, Refuse>([
+  [3, databaseUnavailable],
   [5, lockTimeout],
   [6, lockTimeout],
   [7, databaseUnavailable],
@@ -42,20 +48,34 @@ const byPrimaryCode = new Map<number, Refuse>([
   [11, databaseUnavailable],
   [13, databaseUnavailable],
   [14, databaseUnavailable],
+  [15, lockTimeout],
+  [19, checkViolation],
+  [22, databaseUnavailable],
+  [23, () => permissionDenied('The service may not do this in the database')],
   [26, databaseUnavailable]
 ])
 
-/** A pattern of more than 50,000 bytes (https://www.sqlite.org/limits.html, "Maximum Length Of A LIKE Or GLOB Pattern"). */
-const TOO_COMPLEX = 'LIKE or GLOB pattern too complex'
+/** Syntax is ours: a text of a trigger or view that cannot be parsed makes the whole file unreadable. */
+const OWN_SYNTAX = /^(?:near "|unrecognized token|incomplete input)/
+/** What is missing, which the catalog will show for the table itself. The name is told if it looks like one. */
+const MISSING = /^(no such (?:table|column|function|view|module|collation sequence)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but/
 
 /** What an error of SQLite's means for the client. */
 export function toServiceError (error: SqliteError, plan: Plan): Error {
   const { errcode, message } = error
   if (errcode === undefined) return error
-  if (errcode === 1 && message === TOO_COMPLEX) return valueOutOfRange()
-  if (errcode === 1 && /^no such (table|column)|has no column/.test(message)) return new SchemaMoved()
+  if (errcode === 1) return toLogicError(message, plan)
+  if (errcode === 17) return new SchemaMoved()
   const refuse = byCode.get(errcode) ?? byPrimaryCode.get(errcode & 0xff)
   return refuse?.(plan, message) ?? new UnknownDatabaseError(errcode)
+}
+
+/** SQLite has one code for whatever is wrong with a statement, or with an expression of a view, trigger, CHECK or generated column. */
+function toLogicError (message: string, plan: Plan): Error {
+  const [found, what = found, name] = MISSING.exec(message) ?? []
+  const isDefined = plan.table.kind === 'view' || firesTrigger(plan)
+  if (found !== undefined) return new SchemaMoved(name === undefined ? what : `${what}: ${name}`, isDefined && name !== plan.table.name && name !== `main.${plan.table.name}`)
+  return OWN_SYNTAX.test(message) ? new UnknownDatabaseError(1) : valueOutOfRange()
 }
 
 /** The file cannot be read; SQLite's name for it is the same for every file. What is no error of SQLite's is a bug. */
@@ -63,7 +83,15 @@ export function toReadError (error: SqliteError): Error {
   return error.errcode === undefined ? error : withReason(databaseUnavailable(), error.errstr)
 }
 
-/** `UNIQUE constraint failed: customers.email, customers.name` names columns only, or `index 'name'` where there are expressions. */
-function uniqueKeyIn (message: string, { name: table, uniqueKeys }: Table): Key | undefined {
+/**
+ * `UNIQUE constraint failed: customers.email, customers.name` names columns only, or `index 'name'` where there are expressions:
+ * the names of indexes are those of the whole file.
+ */
+function uniqueKeyIn (message: string, { table: { name: table, uniqueKeys } }: Plan): Key | undefined {
   return uniqueKeys.find(({ name, columns }) => message.endsWith(`: ${columns.map((column) => `${table}.${column}`).join(', ')}`) || message.endsWith(`: index '${name}'`))
+}
+
+/** `CHECK constraint failed: name`, of whatever table; one without a name is told by its expression. */
+function checkIn (message: string, plan: Plan): Check | undefined {
+  return firesTrigger(plan) ? undefined : plan.table.checks.find(({ name }) => message.endsWith(`: ${name}`))
 }

@@ -1,8 +1,8 @@
-import type { Column, ForeignKey, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
+import type { Check, Column, ForeignKey, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
 import { sqliteType } from '../../types/sqlite.ts'
 
 /** Tables and views of the file; SQLite's own (`sqlite_sequence`) are none of the user's. */
-const TABLES = 'select name, type from sqlite_schema where type in (\'table\', \'view\') and substr(name, 1, 7) <> \'sqlite_\' order by name'
+const TABLES = 'select name, type, sql from sqlite_schema where type in (\'table\', \'view\') and substr(name, 1, 7) <> \'sqlite_\' order by name'
 const COLUMNS = 'select name, type, "notnull", dflt_value, pk, hidden from pragma_table_xinfo(?) order by cid'
 const UNIQUE_KEYS = `select t.name as "table", i.name as "key", i.origin, c.name as "column"
   from (${TABLES}) t, pragma_index_list(t.name) i, pragma_index_info(i.name) c
@@ -13,7 +13,7 @@ const FOREIGN_KEYS = `select t.name as "table", f.id, f."table" as referenced, f
 const TRIGGERS = `select t.name as "table", s.sql from (${TABLES}) t, sqlite_schema s
   where s.type = 'trigger' and s.tbl_name = t.name collate nocase order by s.name`
 
-interface TableRow { name: string, type: 'table' | 'view' }
+interface TableRow { name: string, type: 'table' | 'view', sql: string }
 interface ColumnRow { name: string, type: string, notnull: number, dflt_value: string | null, pk: number, hidden: number }
 interface UniqueRow { table: string, key: string, origin: 'c' | 'u' | 'pk', column: string | null }
 interface ForeignRow { table: string, id: number, referenced: string, from: string, to: string | null }
@@ -33,7 +33,7 @@ export async function introspectSqlite (ask: Ask): Promise<TableFacts[]> {
     tables.push({ ...table, columns, primaryKey: columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk).map(({ name }) => name) })
   }
   const primaryKeys = new Map(tables.map(({ name, primaryKey }) => [name.toLowerCase(), primaryKey]))
-  return tables.map(({ name, type, columns, primaryKey }) => {
+  return tables.map(({ name, type, sql, columns, primaryKey }) => {
     const keys = uniques.get(name) ?? []
     return {
       name,
@@ -45,7 +45,8 @@ export async function introspectSqlite (ask: Ask): Promise<TableFacts[]> {
       columns: columns.map((column) => toColumn(column, isRowid(column, primaryKey, keys))),
       primaryKey,
       uniqueKeys: toKeys(keys, primaryKey),
-      foreignKeys: toForeignKeys(name, foreigns.get(name) ?? [], primaryKeys)
+      foreignKeys: toForeignKeys(name, foreigns.get(name) ?? [], primaryKeys),
+      checks: toChecks(sql)
     }
   })
 }
@@ -101,6 +102,20 @@ const GAP = String.raw`(?:\s|--[^\n]*\n|/\*[^]*?\*/)`
 const NAME = String.raw`(?:"(?:[^"]|"")*"|\[[^\]]*\]|\`(?:[^\`]|\`\`)*\`|'(?:[^']|'')*'|[\w$\u0080-\uffff]+(?![\w$\u0080-\uffff]))`
 /** SQLite keeps the text of a trigger from its name on, after a CREATE TRIGGER of its own. BEFORE may be left out. */
 const TRIGGER = new RegExp(`^create trigger ${GAP}*${NAME}${GAP}*(?:(before|after|instead)${GAP}+(?:of${GAP}+)?)?(insert|update|delete)\\b`, 'i')
+
+const NAMED_CHECK = new RegExp(`\\bconstraint${GAP}*(${NAME})${GAP}*check\\b`, 'gi')
+
+/** The CHECKs that have a name: SQLite tells of one that failed by its name, or by its expression. Their columns are not looked for. */
+function toChecks (sql: string): Check[] {
+  return Array.from(sql.matchAll(NAMED_CHECK), ([, name]) => ({ name: unquote(name as string), columns: [] }))
+}
+
+const QUOTES = new Map([['"', '"'], ['`', '`'], ["'", "'"], ['[', ']']])
+
+function unquote (name: string): string {
+  const quote = QUOTES.get(name.charAt(0))
+  return quote === undefined ? name : name.slice(1, -1).replaceAll(quote + quote, quote)
+}
 
 function toTriggers (rows: TriggerRow[]): Triggers {
   const list = rows.flatMap(({ sql }): Trigger[] => {

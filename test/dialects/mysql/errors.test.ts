@@ -1,6 +1,8 @@
 import t from 'tap'
-import { isLost, toConnectError, toServiceError, type MysqlError } from '../../../src/dialects/mysql/errors.ts'
+import type { Table, TriggerEvent } from '../../../src/catalog/catalog.ts'
+import { isLost, isNotHere, knownNumbers, toConnectError, toServiceError, toTimeout, type MysqlError } from '../../../src/dialects/mysql/errors.ts'
 import type { Plan } from '../../../src/plan/plan.ts'
+import { readDocument, tableRows } from '../../support/markdown.ts'
 import { mysqlColumn, tableOf } from '../../support/tables.ts'
 
 const table = tableOf({
@@ -16,41 +18,108 @@ const insert: Plan = { verb: 'insert', table, assignments: [] }
 const fromServer = (errno: number, message = 'secret value 42', sqlState = 'HY000'): MysqlError =>
   Object.assign(new Error(message), { errno, code: `ER_${errno}`, sqlState, sql: 'select secret', sqlMessage: message })
 
-const codes: Array<[code: string, numbers: number[]]> = [
-  ['NOT_NULL_VIOLATION', [1048, 1263, 1364]],
-  ['CHECK_VIOLATION', [1369, 1442, 1526, 1644, 3819, 4025]],
-  ['VALUE_OUT_OF_RANGE', [1264, 1265, 1292, 1366, 1406, 1411, 1436, 1690, 3140, 3854]],
-  ['DEADLOCK', [1180, 1213, 1614, 3101]],
-  ['LOCK_TIMEOUT', [1205, 3572]],
-  ['QUERY_TIMEOUT', [1028, 1317, 1969, 3024]],
-  ['PERMISSION_DENIED', [1142, 1143, 1227, 1370]],
-  ['DATABASE_UNAVAILABLE', [1040, 1044, 1045, 1049, 1114, 1129, 1203, 1226, 1290, 1792, 1836, 3100]]
-]
+const document = readDocument('docs/errors.md')
+const numbersIn = (text: string): number[] => Array.from(text.split(',')[0]?.matchAll(/\d+/g) ?? [], Number)
+const codeIn = (text: string): string => text.replaceAll('`', '')
+const documented = tableRows(document, 'code', 'numbers').map(([code = '', numbers = '']) => ({ code: codeIn(code), numbers: numbersIn(numbers) }))
+const classes = tableRows(document, 'code', 'classes').map(([code = '', states = '']) => ({ code: codeIn(code), states: states.split(',')[0]?.split(' ') ?? [] }))
 
-t.test('errors of the server are refusals by their numbers, with the name for the log and without the text', async (t) => {
-  for (const [code, numbers] of codes) {
+/** What is thrown as SchemaMoved is BROKEN_DEFINITION where the tables turn out to be as they were. */
+const codeOf = (error: Error & { code?: string }): string | undefined => error.name === 'SchemaMoved' ? 'BROKEN_DEFINITION' : error.code
+
+t.test('docs/errors.md says of each number of a server which code it is, and of no other', async (t) => {
+  const numbers = documented.flatMap(({ numbers }) => numbers)
+  t.same(numbers.toSorted(), [...knownNumbers].toSorted())
+  for (const { code, numbers } of documented) {
     for (const errno of numbers) {
       const refusal = toServiceError(fromServer(errno), insert)
-      t.match(refusal, { code, reason: `ER_${errno}` }, `${errno}`)
+      t.equal(codeOf(refusal), code, `${errno}`)
+      t.match(refusal, { reason: `ER_${errno}` })
       t.notMatch(JSON.stringify({ ...refusal, message: refusal.message }), /secret/)
     }
   }
 })
 
-t.test('a table, column, routine or definer that is not there means that the schema has moved', async (t) => {
-  for (const errno of [1051, 1054, 1109, 1146, 1305, 1356, 1412, 1449]) t.match(toServiceError(fromServer(errno), select), { name: 'SchemaMoved' }, `${errno}`)
+t.test('numbers that are not known are answered by the class of their SQLSTATE', async (t) => {
+  t.ok(classes.length > 5)
+  const fired: Plan = { ...insert, table: { ...table, triggers: { known: false, list: [] } } }
+  for (const { code, states } of classes) {
+    for (const state of states) t.equal(codeOf(toServiceError(fromServer(9999, 'secret', `${state}001`), fired)), code, state)
+  }
+  t.match(toServiceError(fromServer(9999, 'secret', '42000'), { ...select, table: { ...table, kind: 'view' } }), { name: 'SchemaMoved' })
+  t.match(toServiceError(fromServer(9999, 'secret', '08001'), select), { code: 'DATABASE_UNAVAILABLE' })
+  t.match(toServiceError(fromServer(9999), insert), { code: 'NOT_SUPPORTED', reason: 'ER_9999' })
+  t.match(toServiceError({ ...fromServer(9999), code: 'UNKNOWN_CODE_PLEASE_REPORT' }, insert), { code: 'NOT_SUPPORTED', reason: 'errno 9999' })
 })
 
-t.test('numbers that are not known are told by the class of their SQLSTATE', async (t) => {
-  t.match(toServiceError(fromServer(9999, 'secret', '22007'), insert), { code: 'VALUE_OUT_OF_RANGE' })
-  t.match(toServiceError(fromServer(9999, 'secret', '23000'), insert), { code: 'CHECK_VIOLATION' })
-  t.match(toServiceError(fromServer(9999, 'secret', '45001'), insert), { code: 'CHECK_VIOLATION' })
-})
-
-t.test('an error that is not known at all is a bug, and carries its number alone', async (t) => {
-  const bug = toServiceError(fromServer(9999), insert)
-  t.match(bug, { name: 'UnknownDatabaseError', message: 'unexpected database error 9999' })
+t.test('a statement that is wrong though no trigger or view has a part in it is a bug, and carries its number alone', async (t) => {
+  const bug = toServiceError(fromServer(1064, 'secret', '42000'), insert)
+  t.match(bug, { name: 'UnknownDatabaseError', message: 'unexpected database error 1064' })
   t.notMatch(JSON.stringify({ ...bug, stack: bug.stack }), /secret/)
+})
+
+t.test('an exception of SIGNAL is a check that failed, whatever number it sets', async (t) => {
+  for (const errno of [...knownNumbers, 1, 9999]) {
+    const error = fromServer(errno, "Duplicate entry 'secret' for key 'PRIMARY'", '45000')
+    t.notOk(isLost(error) || isNotHere(error), `${errno}`)
+    const refusal = toServiceError(error, insert) as { code?: string, details?: unknown }
+    t.same([refusal.code, refusal.details], ['CHECK_VIOLATION', undefined], `${errno}`)
+  }
+})
+
+t.test('what is missing is named for the log, if it is no account and looks like a name', async (t) => {
+  const reasons: Array<[errno: number, message: string, reason: string]> = [
+    [1146, "Table 'shop.audit' doesn't exist", 'ER_1146 (shop.audit)'],
+    [1054, "Unknown column 'NEW.x' in 'field list'", 'ER_1054 (NEW.x)'],
+    [1356, "View 'shop.v' references invalid table(s) or column(s) or function(s) or definer/invoker of view lack rights to use them", 'ER_1356 (shop.v)'],
+    [1305, 'FUNCTION shop.twice does not exist', 'ER_1305 (shop.twice)'],
+    [1146, "Table 'a secret value' doesn't exist", 'ER_1146'],
+    [1449, "The user specified as a definer ('secret'@'host') does not exist", 'ER_1449']
+  ]
+  for (const [errno, message, reason] of reasons) t.match(toServiceError(fromServer(errno, message), select), { name: 'SchemaMoved', reason })
+})
+
+t.test('what is missing may be elsewhere only where a trigger may run', async (t) => {
+  const fired: Plan = { ...insert, table: { ...table, triggers: { known: true, list: [{ timing: 'after', event: 'insert' }] } } }
+  const elsewhere = (message: string, plan: Plan) => (toServiceError(fromServer(1146, message), plan) as { isElsewhere?: boolean }).isElsewhere
+  t.equal(elsewhere("Table 'shop.audit' doesn't exist", fired), true)
+  t.equal(elsewhere("Table 'shop.my.items' doesn't exist", fired), false)
+  t.equal(elsewhere("Table 'shop.audit' doesn't exist", { ...fired, verb: 'delete', condition }), false)
+})
+
+/** A table that cannot roll back, with triggers after some events. */
+const loose = (...events: TriggerEvent[]): Table => ({ ...table, transactional: false, triggers: { known: true, list: events.map((event) => ({ timing: 'after', event })) } })
+const update = (table: Table): Plan => ({ verb: 'update', table, assignments: [], condition })
+
+t.test('a write that fails in a table without transactions may have changed rows, unless it is certain that it has not', async (t) => {
+  const cases: Array<[errno: number, plan: Plan, code: string]> = [
+    [1062, { ...insert, table: loose() }, 'UNIQUE_VIOLATION'],
+    [4025, { ...insert, table: loose('update') }, 'CHECK_VIOLATION'],
+    [1264, { ...insert, table: loose() }, 'VALUE_OUT_OF_RANGE'],
+    [1114, { ...insert, table: loose() }, 'DATABASE_UNAVAILABLE'],
+    [1142, { ...insert, table: loose() }, 'PERMISSION_DENIED'],
+    [1317, { ...insert, table: loose() }, 'OUTCOME_UNKNOWN'],
+    [1030, { ...insert, table: loose() }, 'OUTCOME_UNKNOWN'],
+    [9999, { ...insert, table: loose() }, 'OUTCOME_UNKNOWN'],
+    [1062, { ...insert, table: loose('insert') }, 'OUTCOME_UNKNOWN'],
+    [1146, { ...insert, table: loose('insert') }, 'OUTCOME_UNKNOWN'],
+    [1062, { ...insert, table: { ...loose(), triggers: { known: false, list: [] } } }, 'OUTCOME_UNKNOWN'],
+    [1062, update(loose()), 'OUTCOME_UNKNOWN'],
+    [1114, update(loose()), 'OUTCOME_UNKNOWN'],
+    [1205, update(loose()), 'LOCK_TIMEOUT'],
+    [1031, update(loose('insert')), 'NOT_SUPPORTED'],
+    [1054, update(loose()), 'BROKEN_DEFINITION'],
+    [1205, update(loose('update')), 'OUTCOME_UNKNOWN'],
+    [1290, update(loose('update')), 'DATABASE_UNAVAILABLE'],
+    [1317, { verb: 'delete', table: loose(), condition }, 'OUTCOME_UNKNOWN'],
+    [1317, { ...select, table: loose() }, 'QUERY_TIMEOUT']
+  ]
+  for (const [errno, plan, code] of cases) t.equal(codeOf(toServiceError(fromServer(errno), plan)), code, `${errno} of ${plan.verb}`)
+  t.match(toServiceError(fromServer(1062), update(loose())), { reason: 'ER_1062', details: [{ path: '', message: 'the engine of table "my.items" has no transactions: what was written before the failure stays' }] })
+})
+
+t.test('a statement that was ended for its time changed nothing where it could be rolled back', async (t) => {
+  t.match([select, insert, update(loose()), { ...select, table: loose() }].map((plan) => toTimeout(plan).code), ['QUERY_TIMEOUT', 'QUERY_TIMEOUT', 'OUTCOME_UNKNOWN', 'QUERY_TIMEOUT'])
 })
 
 t.test('a violated key is named with its columns, whatever stands in the entry and in the names', async (t) => {
@@ -69,9 +138,38 @@ t.test('a violated key is named with its columns, whatever stands in the entry a
   }
 })
 
+t.test('where a trigger may have written another table, a key is named only with its table', async (t) => {
+  const fired: Plan = { ...insert, table: { ...table, triggers: { known: false, list: [] } } }
+  const pathsOf = (message: string) => (toServiceError(fromServer(1062, message), fired) as { details?: Array<{ path: string }> }).details?.map(({ path }) => path)
+  t.same(pathsOf("Duplicate entry '7' for key 'my.items.PRIMARY'"), ['/data/id'])
+  t.same(pathsOf("Duplicate entry '7' for key 'PRIMARY'"), [])
+})
+
+t.test('a check that failed is named with its columns, if it is one of the table', async (t) => {
+  const checked: Plan = { ...insert, table: { ...table, checks: [{ name: 'a`b', columns: ['a', 'b'] }, { name: 'a', columns: [] }] } }
+  const messages: Array<[errno: number, message: string, details: unknown]> = [
+    [3819, "Check constraint 'a`b' is violated.", [{ path: '/data/a', message: 'check constraint "a`b" on "a", "b"' }, { path: '/data/b', message: 'check constraint "a`b" on "a", "b"' }]],
+    [4025, 'CONSTRAINT `a``b` failed for `shop`.`my.items`', [{ path: '/data/a' }, { path: '/data/b' }]],
+    [4025, 'CONSTRAINT `my.items.a` failed for `shop`.`my.items`', [{ path: '', message: 'check constraint "a"' }]],
+    [4025, 'CONSTRAINT `a` failed for `shop`.`audit`', undefined],
+    [3819, "Check constraint 'audit_chk_1' is violated.", undefined],
+    [1644, "Check constraint 'a' is violated.", undefined]
+  ]
+  for (const [errno, message, details] of messages) {
+    const refusal = toServiceError(fromServer(errno, message), checked) as { code?: string, details?: unknown }
+    t.match({ code: refusal.code, details: refusal.details ?? null }, { code: 'CHECK_VIOLATION', details: details ?? null }, message)
+  }
+})
+
 t.test('a violated foreign key is named with its columns; of rows that refer to this one nothing is said', async (t) => {
-  const child = 'Cannot add or update a child row: a foreign key constraint fails (`db`.`items`, CONSTRAINT `a`k` FOREIGN KEY (`a`, `b`) REFERENCES `others` (`x`, `y`))'
+  const child = 'Cannot add or update a child row: a foreign key constraint fails (`db`.`my.items`, CONSTRAINT `a`k` FOREIGN KEY (`a`, `b`) REFERENCES `others` (`x`, `y`))'
   t.match(toServiceError(fromServer(1452, child), insert), { code: 'FOREIGN_KEY_VIOLATION', details: [{ path: '/data/a', message: 'foreign key "a`k" on "a", "b"' }, { path: '/data/b' }] })
+  const doubled = child.replace('`a`k`', '`a``k`')
+  t.match(toServiceError(fromServer(1452, doubled), insert), { details: [{ path: '/data/a' }, { path: '/data/b' }] })
+  t.same((toServiceError(fromServer(1452, child.replace('my.items', 'audit')), insert) as { details?: unknown }).details, [], 'a key of another table')
+  const fired: Plan = { verb: 'delete', table: { ...table, triggers: { known: false, list: [] } }, condition }
+  t.same((toServiceError(fromServer(1451, child), fired) as { details?: unknown }).details, [], 'rows may refer to one that a trigger deletes')
+  t.same((toServiceError(fromServer(1451, child.replace('`others`', '`my.items`')), fired) as { details?: unknown[] }).details?.length, 1)
   const parent = child.replace('add or update a child', 'delete or update a parent')
   t.same((toServiceError(fromServer(1451, parent), insert) as { details?: unknown }).details, [{ path: '', message: 'other rows refer to this one' }])
 })

@@ -16,10 +16,11 @@ const error = (errcode: number, message = 'secret value'): SqliteError => Object
 
 const codes: Array<[code: string, numbers: number[]]> = [
   ['NOT_NULL_VIOLATION', [1299]],
-  ['CHECK_VIOLATION', [275, 1811]],
+  ['CHECK_VIOLATION', [275, 1811, 19, 531]],
   ['VALUE_OUT_OF_RANGE', [3091, 20, 18]],
-  ['LOCK_TIMEOUT', [5, 6, 261, 517, 262]],
-  ['DATABASE_UNAVAILABLE', [7, 8, 10, 266, 778, 11, 267, 13, 14, 26]]
+  ['LOCK_TIMEOUT', [5, 6, 15, 261, 517, 262]],
+  ['DATABASE_UNAVAILABLE', [3, 7, 8, 10, 22, 266, 778, 11, 267, 13, 14, 26]],
+  ['PERMISSION_DENIED', [23]]
 ]
 
 t.test('errors of SQLite are refusals by their codes, the extended ones before the primary ones', async (t) => {
@@ -36,8 +37,43 @@ t.test('a table or column that is not there means that the schema has moved', as
   for (const message of ['no such table: main.items', 'no such column: a', 'table items has no column named a']) t.match(toServiceError(error(1, message), insert), { name: 'SchemaMoved' }, message)
 })
 
+t.test('what a trigger or view names and what is missing of the table itself are told apart', async (t) => {
+  const fired: Plan = { verb: 'insert', table: { ...table, triggers: { known: true, list: [{ timing: 'after', event: 'insert' }] } }, assignments: [] }
+  const view: Plan = { verb: 'select', table: { ...table, kind: 'view' }, columns: [], condition: { kind: 'constant', value: true }, order: [], limit: 1 }
+  const moved: Array<[plan: Plan, message: string, reason: string, isElsewhere: boolean]> = [
+    [fired, 'no such table: main.audit', 'no such table: main.audit', true],
+    [view, 'no such function: twice', 'no such function: twice', true],
+    [view, 'no such column: a secret value', 'no such column: a', true],
+    [fired, 'no such table: main.my.items', 'no such table: main.my.items', false],
+    [fired, 'table audit has 2 columns but 1 values were supplied', 'has 2 columns but', true],
+    [insert, 'no such table: main.audit', 'no such table: main.audit', false]
+  ]
+  for (const [plan, message, reason, isElsewhere] of moved) t.match(toServiceError(error(1, message), plan), { name: 'SchemaMoved', reason, isElsewhere }, message)
+})
+
+t.test('any other error of an expression is that of a value', async (t) => {
+  t.match(toServiceError(error(1, 'malformed JSON'), insert), { code: 'VALUE_OUT_OF_RANGE' })
+  t.match(toServiceError(error(17), insert), { name: 'SchemaMoved', reason: undefined })
+})
+
+t.test('a check is named where no trigger may have written to another table', async (t) => {
+  const checked = { ...table, checks: [{ name: 'positive', columns: [] }] }
+  t.match(toServiceError(error(275, 'CHECK constraint failed: positive'), { ...insert, table: checked }), { code: 'CHECK_VIOLATION', details: [{ path: '', message: 'check constraint "positive"' }] })
+  for (const plan of [{ ...insert, table: { ...checked, triggers: { known: false, list: [] } } }, insert]) {
+    const refusal = toServiceError(error(275, 'CHECK constraint failed: positive'), plan as Plan)
+    t.match(refusal, { code: 'CHECK_VIOLATION' })
+    t.equal((refusal as { details?: unknown }).details, undefined)
+  }
+})
+
+t.test('where a trigger may have written to other tables, nothing is said of foreign keys', async (t) => {
+  const fired = { ...table, triggers: { known: false, list: [] } }
+  for (const number of [787, 1811]) t.same((toServiceError(error(number, 'FOREIGN KEY constraint failed'), { ...remove, table: fired } as Plan) as { details?: unknown }).details, [], `${number}`)
+})
+
 t.test('what is not known is a bug, and carries its number alone', async (t) => {
-  t.match(toServiceError(error(1), insert), { name: 'UnknownDatabaseError', message: 'unexpected database error 1' })
+  for (const message of ['near "form": syntax error', 'unrecognized token: "#"', 'incomplete input']) t.match(toServiceError(error(1, message), insert), { name: 'UnknownDatabaseError', message: 'unexpected database error 1' })
+  t.match(toServiceError(error(21), insert), { name: 'UnknownDatabaseError', message: 'unexpected database error 21' })
   const bug = new TypeError('x is not a function')
   t.equal(toServiceError(bug, insert), bug)
   t.equal(toReadError(bug), bug)

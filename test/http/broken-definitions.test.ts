@@ -1,0 +1,84 @@
+import t from 'tap'
+import { isRefusal } from '../support/refusals.ts'
+import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const body = (statement: string): string => `begin ${statement}; end`
+const trigger = (name: string, when: string, statement: string): string => `create trigger ${name} ${when} for each row ${body(statement)}`
+
+const COMMON = [
+  'create table audit (id int null)',
+  'create table gone (id int null)',
+  'create table rows_kept (id int not null primary key, n int null)',
+  'create table columns_kept (id int not null primary key, n int null)',
+  'insert into rows_kept values (1, 1)',
+  'insert into columns_kept values (1, 1)',
+  'create view seen as select id from rows_kept',
+  trigger('t1', 'after insert on rows_kept', 'insert into gone (id) values (1)'),
+  trigger('t2', 'before update on rows_kept', 'update audit set lost = 1'),
+  trigger('t3', 'after delete on columns_kept', 'insert into audit values (1, 2)')
+]
+
+const schema: Schema = (engine) => engine === 'sqlite'
+  ? [...COMMON, 'drop table gone']
+  : [
+      ...COMMON,
+      'create table routines (id int not null primary key)',
+      trigger('t4', 'before insert on routines', 'call nowhere()'),
+      'create table orphans (id int not null primary key)',
+      "create definer = 'nobody'@'nowhere' trigger t5 before insert on orphans for each row set @x = 1",
+      "create definer = 'nobody'@'nowhere' sql security definer view orphan as select id from rows_kept",
+      'drop table gone'
+    ]
+
+interface Case { table: string, body: object, reason: RegExp, only?: readonly EngineName[] }
+
+const CASES: readonly Case[] = [
+  { table: 'rows_kept', body: { verb: 'insert', data: { id: 2 } }, reason: /^(ER_NO_SUCH_TABLE \(t_\w+\.gone\)|no such table: main\.gone)$/ },
+  { table: 'rows_kept', body: { verb: 'update', data: { n: 2 }, filters: { id: 1 } }, reason: /^(ER_BAD_FIELD_ERROR \(lost\)|no such column: lost)$/ },
+  { table: 'columns_kept', body: { verb: 'delete', filters: { id: 1 } }, reason: /^(ER_WRONG_VALUE_COUNT_ON_ROW|has 1 columns but)$/ },
+  { table: 'routines', body: { verb: 'insert', data: { id: 1 } }, reason: /^ER_SP_DOES_NOT_EXIST \(t_\w+\.nowhere\)$/, only: ['mariadb', 'mysql'] },
+  { table: 'orphans', body: { verb: 'insert', data: { id: 1 } }, reason: /^ER_NO_SUCH_USER$/, only: ['mariadb', 'mysql'] },
+  { table: 'orphan', body: { verb: 'select' }, reason: /^ER_NO_SUCH_USER$/, only: ['mariadb', 'mysql'] }
+]
+
+for (const requestLog of [true, false]) {
+  await onEachEngine(t, `what a trigger or view names and is not there is a permanent fault, which the log explains (requestLog: ${requestLog})`, { schema, options: { requestLog } }, async (t, { post, log, engine, sql }) => {
+    for (const { table, body, reason } of CASES.filter(({ only }) => only?.includes(engine) !== false)) {
+      for (const time of ['the first time', 'again']) {
+        log.splice(0)
+        const answer = await post(table, body)
+        isRefusal(t, answer, { status: 422, code: 'BROKEN_DEFINITION', why: `${table} ${time}` })
+        t.equal(answer.headers['retry-after'], undefined)
+        const line = log.map((line) => JSON.parse(line)).find(({ code }) => code === 'BROKEN_DEFINITION')
+        t.match(line, { level: requestLog ? 50 : 40, reason }, `${table} ${time}`)
+        t.notMatch(log.join(''), /nobody|nowhere'|insert into|update audit/i)
+      }
+    }
+    t.match(await sql('select * from rows_kept'), [{ id: 1, n: 1 }], 'nothing was changed')
+  })
+}
+
+await onEachEngine(t, 'the catalog is not read for each request that meets a broken trigger', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, proxy }) => {
+  await post('rows_kept', { verb: 'select' })
+  proxy?.statements.splice(0)
+  for (let request = 0; request < 10; request++) {
+    for (const { table, body } of CASES) t.equal((await post(table, body)).json.error.code, 'BROKEN_DEFINITION')
+  }
+  const readings = proxy?.statements.filter((sql) => sql.includes('information_schema.TABLES')).length ?? 0
+  t.ok(readings >= 1 && readings <= 2 * CASES.length, `${readings} readings for ${10 * CASES.length} requests`)
+})
+
+await onEachEngine(t, 'a broken trigger works as soon as what it names is there', { schema }, async (t, { post, sql }) => {
+  const insert = { verb: 'insert', data: { id: 2 } }
+  t.equal((await post('rows_kept', insert)).status, 422)
+  await sql('create table gone (id int null)')
+  await until('it works', async () => (await post('rows_kept', insert)).status === 200)
+  t.match(await sql('select * from gone'), [{ id: 1 }])
+})
+
+await onEachEngine(t, 'a column that was dropped while a trigger is broken is refused by its name', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+  t.equal((await post('rows_kept', { verb: 'insert', data: { id: 2 } })).json.error.code, 'BROKEN_DEFINITION')
+  await sql('alter table columns_kept drop column n')
+  t.equal((await post('columns_kept', { verb: 'insert', data: { id: 2, n: 2 } })).json.error.code, 'COLUMN_NOT_FOUND')
+})

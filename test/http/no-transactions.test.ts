@@ -1,0 +1,69 @@
+import t from 'tap'
+import { isRefusal } from '../support/refusals.ts'
+import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
+
+/** Engines without transactions that both servers have, and those of one. */
+const enginesOf = (engine: EngineName): string[] => engine === 'mariadb' ? ['MyISAM', 'MEMORY', 'Aria'] : ['MyISAM', 'MEMORY']
+
+const schema: Schema = (engine) => enginesOf(engine).flatMap((each) => [
+  `create table ${each} (id int not null primary key, n int null, unique key n (n), check (n < 100)) engine = ${each}`,
+  `insert into ${each} values (1, 1), (2, 2), (3, 50)`,
+  `create table fired_${each} (id int not null primary key) engine = ${each}`,
+  `create trigger t_${each} after insert on fired_${each} for each row signal sqlstate '45000'`
+])
+
+const unknown = { status: 502, code: 'OUTCOME_UNKNOWN' }
+
+await onEachEngine(t, 'a write that fails half way in a table without transactions may have changed rows', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql, engine, log }) => {
+  for (const name of enginesOf(engine)) {
+    log.splice(0)
+    const update = await post(name, { verb: 'update', data: { n: 60 }, filters: { id: { $in: [1, 2] } } })
+    isRefusal(t, update, { ...unknown, why: `${name}: an update of two rows to one unique value` })
+    t.equal(update.headers['retry-after'], undefined)
+    t.same(update.json.error.details, [{ path: '', message: `the engine of table "${name}" has no transactions: what was written before the failure stays` }])
+    t.equal(JSON.parse(log.find((line) => line.includes('OUTCOME_UNKNOWN')) as string).reason, 'ER_DUP_ENTRY')
+    t.equal((await sql(`select id from ${name} where n = 60`)).length, 1, 'and it has')
+
+    const insert = await post(`fired_${name}`, { verb: 'insert', data: { id: 1 } })
+    isRefusal(t, insert, { ...unknown, why: `${name}: a trigger that fails after the row` })
+    t.equal((await sql(`select id from fired_${name}`)).length, 1, 'the row is there')
+  }
+})
+
+await onEachEngine(t, 'what is certain to have changed nothing keeps its code in a table without transactions', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql, engine }) => {
+  for (const name of enginesOf(engine)) {
+    const before = await sql(`select * from ${name} order by id`)
+    const insert = async (data: object) => (await post(name, { verb: 'insert', data })).json
+    t.match(await insert({ id: 1 }), { error: { code: 'UNIQUE_VIOLATION', details: [{ path: '/data/id' }] } }, name)
+    t.match(await insert({ id: 4, n: 1 }), { error: { code: 'UNIQUE_VIOLATION', details: [{ path: '/data/n' }] } }, name)
+    t.match(await insert({ id: 4, n: 100 }), { error: { code: 'CHECK_VIOLATION', details: [{ path: '/data/n' }] } }, name)
+    t.same(await sql(`select * from ${name} order by id`), before, 'nothing was changed')
+    t.match(await insert({ id: 4, n: 4 }), { data: { inserted: 1 } })
+  }
+})
+
+await onEachEngine(t, 'what an engine cannot do is said so, and changed nothing', { schema: { mysql: ['create table kept (id int not null primary key auto_increment, n int null) engine = ARCHIVE', 'insert into kept values (1, 1)'], sqlite: [] }, only: ['mysql'] }, async (t, { post, sql }) => {
+  for (const body of [{ verb: 'update', data: { n: 2 }, filters: { id: 1 } }, { verb: 'delete', filters: { id: 1 } }]) {
+    isRefusal(t, await post('kept', body), { status: 422, code: 'NOT_SUPPORTED', why: body.verb })
+  }
+  t.match(await sql('select * from kept'), [{ id: 1, n: 1 }])
+})
+
+const slow: Schema = (engine) => ['InnoDB', ...enginesOf(engine)].flatMap((name) => [
+  `create table ${name} (id int not null primary key, n int null) engine = ${name}`,
+  `insert into ${name} values ${Array.from({ length: 40 }, (_, id) => `(${id}, 0)`).join()}`,
+  `create trigger wait_${name} before update on ${name} for each row set @slept = sleep(0.05)`
+])
+
+await onEachEngine(t, 'a write that was ended for its time changed nothing only where it could be rolled back', { schema: slow, only: ['mariadb', 'mysql'], database: { statementTimeout: 300 } }, async (t, { post, sql, engine }) => {
+  const update = { verb: 'update', data: { n: 1 }, filters: { id: { $gte: 0 } } }
+  const changed = async (name: string) => (await sql(`select id from ${name} where n = 1`)).length
+  isRefusal(t, await post('InnoDB', update), { status: 504, code: 'QUERY_TIMEOUT', why: 'InnoDB' })
+  t.equal(await changed('InnoDB'), 0)
+  for (const name of enginesOf(engine)) {
+    const answer = await post(name, update)
+    isRefusal(t, answer, { ...unknown, why: name })
+    t.equal(answer.headers['retry-after'], undefined)
+    t.ok(await changed(name) > 0, `${name}: rows were changed`)
+  }
+})
