@@ -21,7 +21,8 @@ export function bind (parameter: Parameter, wrapping?: Wrapping): Expression<Par
 function bindList (parameters: readonly Value[], wrapping?: Wrapping): readonly Value[] | Expression<Parameter> {
   if (wrapping === undefined) return parameters
   const [before, after] = wrapping
-  return sql`(${sql.raw(before)}${sql.join(parameters, sql.raw(`${after}, ${before}`))}${sql.raw(after)})`
+  const texts = Array.from(parameters, () => `${after}, ${before}`).with(0, `(${before}`)
+  return sql(Object.assign([...texts, `${after})`], { raw: [] }), ...parameters)
 }
 
 const isEquality = (operator: Operator): boolean => operator === '=' || operator === '<>'
