@@ -91,6 +91,16 @@ for (const engine of await engines()) {
       t.match(await post('items', read), { status: 200, json: { data: { rows: [{ name: 'primary' }] } } })
     })
 
+    t.test('any other refusal of a replica counts, and the primary is not asked', async (t) => {
+      const pair = await databases(t, engine)
+      for (const { query } of [pair.primary, pair.replica]) await query('create view slow as select id, sleep(3) as slept from items')
+      const proxy = await createProxy(pair.primary.url)
+      t.teardown(() => proxy.close())
+      const { post } = await startService(t, proxy.url, { database: { replicas: [pair.replica.url], statementTimeout: 300 } })
+      isRefusal(t, await post('slow', { verb: 'select' }), { status: 504, code: 'QUERY_TIMEOUT', why: 'too slow' })
+      t.notOk(proxy.statements.some((statement) => statement.includes('`slow`')))
+    })
+
     t.test('what is not there on the primary either is refused as ever', async (t) => {
       const pair = await databases(t, engine)
       for (const { query } of [pair.primary, pair.replica]) await query('create table gone (id int not null primary key)')

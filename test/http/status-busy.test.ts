@@ -40,7 +40,7 @@ await onEachEngine(t, '503 DEADLOCK for the one of two transactions that the dat
   const refusal = await answer
   isRefusal(t, refusal, { status: 503, code: 'DEADLOCK', why: 'the victim' })
   t.equal(refusal.headers['retry-after'], '1')
-  t.equal(statements().length, 1, 'the service does not try again by itself')
+  t.equal(statements().filter((statement) => statement.startsWith('update')).length, 1, 'the service does not try again by itself')
   await sql('commit')
   t.equal(await names(service), 'Ada,Grace,Linus,Zoë', 'nothing was changed')
   t.same((await post('customers', rename([1, 2]))).json.data, { updated: 2 }, 'and a client may try again')

@@ -11,7 +11,7 @@ import { ReadMemory } from '../../../src/dialects/mysql/read-memory.ts'
 import type { Session } from '../../../src/dialects/mysql/session.ts'
 import type { Plan } from '../../../src/plan/plan.ts'
 
-t.test('a statement that ends while it is being killed in vain is answered once, and its connection is used again after that', async (t) => {
+t.test('a statement that ends while it is being killed in vain is answered once, and its connection is used again after that, though its end is told twice', async (t) => {
   // takes whoever wants to end the statement, and sends them away later
   const server = createServer((socket) => { setTimeout(() => socket.destroy(), 150) }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -36,13 +36,17 @@ t.test('a statement that ends while it is being killed in vain is answered once,
       resultLimit: 1000,
       known: new WeakMap(),
       differences: createDifferences(),
-      send: (_connection, { listener }) => { setTimeout(() => listener.done(null, { affectedRows: 3, insertId: 0 } as Parameters<typeof listener.done>[1]), 60) }
+      send: (_connection, { listener }) => {
+        const done = (): void => listener.done(null, { affectedRows: 3, insertId: 0 } as Parameters<typeof listener.done>[1])
+        setTimeout(done, 60)
+        setTimeout(done, 200)
+      }
     },
     onInterruption: async ({ refusal }) => { throw refusal },
     resolve,
     reject
   }))
   t.match(outcome, { changed: 3 })
-  await sleep(50)
+  await sleep(100)
   t.same(events, ['held', 'let go, usable', 'released'], 'once each')
 })

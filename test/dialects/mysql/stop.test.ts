@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { createMysqlPool } from '../../../src/dialects/mysql/pool.ts'
 import type { Session } from '../../../src/dialects/mysql/session.ts'
 import { stopStatement, type Progress, type Stop } from '../../../src/dialects/mysql/stop.ts'
+import { createTestDatabase, engines } from '../../servers/engines.ts'
+import { addressOf, run } from '../../support/mysql.ts'
 import { until } from '../../support/until.ts'
 
 const PATIENCE = 400
@@ -80,3 +83,37 @@ t.test('nobody is asked any more when the pool has let it go', async (t) => {
   await sleep(500)
   t.match(told, { kills: 1, givenUp: 0 })
 })
+
+for (const engine of await engines()) {
+  t.test(`a statement of a server that is another one by now (${engine.name})`, async (t) => {
+    const database = await createTestDatabase(engine)
+    const pool = createMysqlPool(addressOf(database.url), { size: 1, queue: 1, wait: 1000 }, 5000)
+    t.teardown(async () => {
+      await pool.close()
+      await database.drop()
+    })
+
+    t.test('is not killed where the server was started after it was sent: somebody else has its number', async (t) => {
+      const session = await pool.acquire()
+      const begin = performance.now()
+      const ended = run(session.connection, 'select sleep(1) as slept')
+      const stop = stopStatement({ pool, session, since: -1e12, onGivenUp: () => t.fail('it is not given up yet') })
+      t.match(await ended, [{ slept: 0 }])
+      t.ok(performance.now() - begin > 900)
+      await stop.answered()
+      pool.release(session)
+    })
+
+    t.test('is not killed where the address leads elsewhere, and counts no longer', async (t) => {
+      const session = await pool.acquire()
+      const elsewhere = Object.assign(session, { server: 'another one' })
+      const state = { givenUp: false }
+      run(session.connection, 'select sleep(1)').catch(() => {})
+      stopStatement({ pool, session: elsewhere, since: performance.now(), onGivenUp: () => { state.givenUp = true } })
+      t.match(pool.use, { open: 1, ending: 1 })
+      await until('its place is free', () => pool.use.open === 0)
+      t.ok(state.givenUp)
+      t.match(pool.use, { ending: 0 })
+    })
+  })
+}
