@@ -32,8 +32,6 @@ const RETRY_AFTER = '1'
 
 export default fp(async function errors (app: FastifyInstance) {
   app.setErrorHandler(sendError)
-  // Without a prefix of our own, the host app's answer to unknown paths is the host app's business.
-  if (app.prefix !== '') app.setNotFoundHandler((request, reply) => sendError(notFound() as FastifyError, request, reply))
 }, { name: 'row-query-errors' })
 
 /** Answers with an error; one that nobody foresaw is logged with its stack and answered without. */

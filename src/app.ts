@@ -1,4 +1,5 @@
 /** The plugin: what is registered, in the order in which a request meets it. */
+import createError from '@fastify/error'
 import type { FastifyInstance, FastifyPluginAsync, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { Registry } from 'prom-client'
@@ -9,6 +10,7 @@ import cors from '../plugins/cors.ts'
 import docsPage from '../plugins/docs-page.ts'
 import errors from '../plugins/errors.ts'
 import failedLogins from '../plugins/failed-logins.ts'
+import notFoundAnswers, { checkPrefix } from '../plugins/not-found.ts'
 import openapi from '../plugins/openapi.ts'
 import rateLimit from '../plugins/rate-limit.ts'
 import requestId from '../plugins/request-id.ts'
@@ -26,6 +28,9 @@ import { isTracingSetUp } from './telemetry/spans.ts'
 import { createTokenStore, type TokenStore } from './tokens.ts'
 import { watchTokens, type TokenWatch } from './token-watch.ts'
 import type { AnyDatabases, Execute } from './typed.ts'
+
+/** A second registration would open every database again, and nothing would close the first ones. */
+const AlreadyRegistered = createError('ROW_QUERY_ALREADY_REGISTERED', 'The plugin of this createRowQuery() is registered already: call createRowQuery() again for another one')
 
 /** `encapsulate`: hooks, parsers and decorators stay ours in a host app. */
 const META = { name: 'fastify-row-query', fastify: '5.x', encapsulate: true }
@@ -55,9 +60,14 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
   const registry = new Registry()
   let databases: ReadonlyMap<string, Database> = new Map()
   let tokenWatch: TokenWatch | undefined
+  let isRegistered = false
   const readiness = createReadiness(() => databases)
 
   const plugin: FastifyPluginAsync = fp(async (app: FastifyInstance) => {
+    if (isRegistered) throw new AlreadyRegistered()
+    checkPrefix(app)
+    isRegistered = true
+    await app.register(notFoundAnswers)
     databases = await openDatabases(settings.databases, app.log)
     if (settings.tokenFile !== undefined) tokenWatch = watchTokens({ file: settings.tokenFile.file, log: app.log, onChange: tokens.replace })
     app.addHook('preClose', async () => readiness.end())

@@ -3,6 +3,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Body } from '../schemas/body.ts'
 import { GrantSchema } from '../schemas/grant.ts'
 import { findPlaceRefusal, findVerbRefusal } from './admission.ts'
+import type { Table } from './catalog/catalog.ts'
 import { findMistake, parseBody } from './check-body.ts'
 import { readConsistency } from './consistency.ts'
 import type { Database } from './database.ts'
@@ -11,7 +12,7 @@ import { parseExactJson } from './exact-json.ts'
 import { createGrant, type GrantOptions } from './grant.ts'
 import type { FilterLimits } from './plan/filter-scope.ts'
 import { toJson } from './to-json.ts'
-import { toValues } from './response/to-values.ts'
+import { toValues, type Bigints } from './response/to-values.ts'
 import { walk } from './walk.ts'
 
 export interface InProcess {
@@ -19,25 +20,34 @@ export interface InProcess {
   readonly limits: FilterLimits
 }
 
-export interface ExecuteRequest { database: string, table: string, body: unknown, grant: GrantOptions, consistency?: unknown }
+export interface ExecuteRequest {
+  database: string
+  table: string
+  body: unknown
+  grant: GrantOptions
+  /** What whole numbers beyond 2^53 are in the answer; `bigint` if left out. */
+  bigints?: Bigints
+  consistency?: unknown
+}
 
 /** A misspelt `databases` would let somebody in everywhere. */
 const grants = TypeCompiler.Compile(GrantSchema)
 
 /** `data` of the answer. @throws ServiceError */
-export async function execute ({ databases, limits }: InProcess, { database: name, table, body: given, grant: granted, consistency: asked }: ExecuteRequest): Promise<unknown> {
+export async function execute ({ databases, limits }: InProcess, { database: name, table: tableName, body: given, grant: granted, bigints = 'bigint', consistency: asked }: ExecuteRequest): Promise<unknown> {
   if (!grants.Check(granted)) throw unauthenticated('The grant must have "permissions" and may have "databases", as the entry for a token has them')
   const grant = createGrant('in process', granted)
-  refuse(findPlaceRefusal({ databases, grant, database: name, table }))
+  refuse(findPlaceRefusal({ databases, grant, database: name, table: tableName }))
   const body = parseBody(toJson(given)) // as HTTP would have brought it, and a copy
   refuse(findMistake(body))
   const { verb } = body as Body
   const consistency = readConsistency(verb, '"consistency"', asked)
   refuse(findVerbRefusal(grant, verb))
   const database = databases.get(name) as Database
-  const text = await walk({ database, table, body: body as Body, limits, consistency })
+  let table: Table | undefined
+  const text = await walk({ database, table: tableName, body: body as Body, limits, consistency, onTable: (planned) => { table = planned } })
   const { data } = parseExactJson(String(text)) as { data: object }
-  return toValues(data, await database.getTable(table))
+  return toValues(data, table as Table, bigints)
 }
 
 function refuse (refusal: ServiceError | undefined): void {

@@ -1,6 +1,7 @@
 /** Bodies and answers of one table for who says what its columns are, by interfaces as `row-query types` writes them. */
 import type { Consistency } from './consistency.ts'
 import type { GrantOptions } from './grant.ts'
+import type { Bigints } from './response/to-values.ts'
 
 /** What a select gives, an insert takes and an update takes. Kysely's ColumnType is made the same way, so that each passes for the other. */
 export interface Column<Select, Insert, Update> {
@@ -70,13 +71,20 @@ export type OrderTerm<T> = { [K in Name<T>]: { readonly [Column in K]: Direction
 
 interface Select<T, C extends Name<T>> { verb: 'select', filters?: Filters<T>, columns?: readonly C[], limit?: number, orderBy?: string | ReadonlyArray<OrderTerm<T>> }
 
+/** What a value is where numbers beyond 2^53 are wanted as strings. */
+type Large<V, N extends Bigints> = N extends 'string' ? V extends bigint ? string : V : V
+/** The same for each column of a row. */
+type LargeIn<R, N extends Bigints> = N extends 'string' ? { [K in keyof R]: Large<R[K], N> } : R
+
 /** Where, what and for whom. */
-interface Request<D extends string, T extends string, B> {
+interface Request<D extends string, T extends string, B, N extends Bigints = Bigints> {
   database: D
   table: T
   body: B
   /** Who it is done for: permissions as a token has them. */
   grant: GrantOptions
+  /** What whole numbers beyond 2^53 are in the answer; `bigint`, which `JSON.stringify` does not take, if left out. */
+  bigints?: N
 }
 
 interface Reading {
@@ -86,8 +94,8 @@ interface Reading {
 
 /** A walk in process, typed by interfaces of the tables. @throws ServiceError: the refusals that HTTP would answer, in the same order */
 export interface Execute<All extends AnyDatabases> {
-  <D extends Name<All>, T extends Name<All[D]>, const C extends Name<All[D][T]> = Name<All[D][T]>>(request: Request<D, T, Select<All[D][T], C>> & Reading): Promise<{ rows: Array<Pick<Row<All[D][T]>, C>>, count: number }>
-  <D extends Name<All>, T extends Name<All[D]>>(request: Request<D, T, { verb: 'insert', data: Insert<All[D][T]> }>): Promise<{ inserted: number, id: number | bigint | string | null }>
+  <D extends Name<All>, T extends Name<All[D]>, const C extends Name<All[D][T]> = Name<All[D][T]>, N extends Bigints = 'bigint'>(request: Request<D, T, Select<All[D][T], C>, N> & Reading): Promise<{ rows: Array<LargeIn<Pick<Row<All[D][T]>, C>, N>>, count: number }>
+  <D extends Name<All>, T extends Name<All[D]>, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'insert', data: Insert<All[D][T]> }, N>): Promise<{ inserted: number, id: Large<number | bigint | string | null, N> }>
   <D extends Name<All>, T extends Name<All[D]>>(request: Request<D, T, { verb: 'update', data: Update<All[D][T]>, filters: Filters<All[D][T]> }>): Promise<{ updated: number }>
   <D extends Name<All>, T extends Name<All[D]>>(request: Request<D, T, { verb: 'delete', filters: Filters<All[D][T]> }>): Promise<{ deleted: number }>
 }

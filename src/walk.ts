@@ -18,6 +18,8 @@ export interface Walk extends ExecuteOptions {
   readonly limits: FilterLimits
   /** Where it is noted how far it came, and when. */
   readonly record?: RequestRecord | null | undefined
+  /** Told of the table that each attempt is planned for; the last one is that of the answer. */
+  readonly onTable?: (table: Table) => void
 }
 
 /**
@@ -30,6 +32,7 @@ export async function walk (request: Walk, before?: Table): Promise<string | Buf
   const found = database.getTable(name)
   const table = found instanceof Promise ? await found : found
   record?.begin(table)
+  request.onTable?.(table)
   const plan = createPlan(body, table, limits)
   record?.planned()
   const query = compileQuery(plan, database.dialect.engine, database.statements)

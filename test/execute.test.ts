@@ -1,6 +1,8 @@
 /** Requests without HTTP: the same answers, and the same refusals in the same order. */
 import t from 'tap'
-import type { ExecuteRequest } from '../src/execute.ts'
+import { createDatabase } from '../src/database.ts'
+import type { Dialect } from '../src/dialects/dialect.ts'
+import { execute, type ExecuteRequest } from '../src/execute.ts'
 import { lookOver, parseExactJson, repeatsKey } from '../src/exact-json.ts'
 import { createRowQuery, ServiceError, type GrantOptions } from '../src/index.ts'
 import { badBodies } from './support/bad-bodies.ts'
@@ -8,6 +10,7 @@ import { badValuesByTable, shopAndOdd } from './support/bad-values.ts'
 import { tokenFor } from './support/documents.ts'
 import { onEachEngine, type Service } from './support/service.ts'
 import { shop } from './support/shop.ts'
+import { LIMITS, orders } from './support/sql.ts'
 
 const everything: GrantOptions = { permissions: ['select', 'insert', 'update', 'delete'] }
 
@@ -133,6 +136,34 @@ await onEachEngine(t, 'whole numbers beyond 2^53 are bigints both ways, others a
   t.same([rows[0].amount, rows[0].ratio, rows[0].doc], ['12345.0000000001', 0.30000000000000004, doc])
   t.equal(Object.getOwnPropertyDescriptor(rows[0], '__proto__')?.value, 9007199254740995n)
   t.same([rows[1].id, rows[1].ratio], [7, 1e22], 'a DOUBLE stays a number, however large')
+})
+
+await onEachEngine(t, 'whole numbers beyond 2^53 may be strings, which reply.send takes', { schema: big }, async (t, service) => {
+  const call = (body: object): Promise<any> => (service.server.rows.execute as unknown as (request: object) => Promise<any>)({ database: 'shop', table: 'big', body, grant: everything, bigints: 'string' })
+  t.same(await call({ verb: 'insert', data: { id: 9007199254740993n, ratio: 1e22, doc: { n: [9007199254740993n, 1] } } }), { inserted: 1, id: '9007199254740993' })
+  const answer = await call({ verb: 'select', columns: ['id', 'ratio', 'doc'] })
+  t.same(answer, { rows: [{ id: '9007199254740993', ratio: 1e22, doc: { n: ['9007199254740993', 1] } }], count: 1 })
+  t.equal(JSON.parse(JSON.stringify(answer)).rows[0].id, '9007199254740993')
+  t.same(await call({ verb: 'insert', data: { id: 7 } }), { inserted: 1, id: 7 }, 'up to there they are numbers')
+})
+
+t.test('a write that was made is not answered as TABLE_NOT_FOUND where the catalog is read again right after it', async (t) => {
+  const { columnList, ...table } = orders.sqlite
+  let tables = [{ ...table, columns: columnList }]
+  const dialect = {
+    engine: 'sqlite',
+    introspect: async () => tables,
+    execute: async () => {
+      tables = []
+      await database.refresh()
+      return { answer: undefined, changed: 1, insertId: '1' }
+    }
+  } as unknown as Dialect
+  const database = createDatabase({ name: 'shop', dialect, refreshInterval: 60_000, onRefreshError: () => {} })
+  const databases = new Map([['shop', database]])
+  const request = { database: 'shop', table: 'orders', body: { verb: 'delete', filters: { id: 1 } }, grant: everything }
+  t.same(await execute({ databases, limits: LIMITS }, request), { deleted: 1 })
+  await t.rejects(execute({ databases, limits: LIMITS }, request), { code: 'TABLE_NOT_FOUND' })
 })
 
 t.test('before the plugin is ready it says so', async (t) => {

@@ -6,7 +6,7 @@ import bearerAuth from '@fastify/bearer-auth'
 import fastifyRateLimit from '@fastify/rate-limit'
 import t, { type Test } from 'tap'
 import { createShop } from '../src/demo/shop.ts'
-import rowQuery, { createToken, hashToken, rowQuery as named, type PluginOptions } from '../src/index.ts'
+import rowQuery, { createRowQuery, createToken, hashToken, rowQuery as named, type PluginOptions } from '../src/index.ts'
 
 const TOKEN = createToken()
 const tokens: NonNullable<PluginOptions['tokens']> = [{ name: 'reader', sha256: hashToken(TOKEN), permissions: ['select'] }]
@@ -50,6 +50,47 @@ t.test('it can be registered twice, under different prefixes with different data
   t.match(await ask(app, '/a/two/orders'), { status: 404, json: { error: { code: 'DATABASE_NOT_FOUND' } } })
   t.match(await ask(app, '/b/two/orders'), { status: 401 })
   t.match(await ask(app, '/b/two/orders', { headers: { authorization: `Bearer ${secret}` } }), { status: 200, json: selected })
+})
+
+const conflicts: Array<[why: string, register: (app: FastifyInstance, options: PluginOptions) => void]> = [
+  ['the same prefix twice', (app, options) => { app.register(rowQuery, { prefix: '/api', ...options }).register(rowQuery, { prefix: '/api', ...options }) }],
+  ['the same prefix with a slash', (app, options) => { app.register(rowQuery, { prefix: '/api', ...options }).register(rowQuery, { prefix: '/api/', ...options }) }],
+  ['no prefix, twice', (app, options) => { app.register(rowQuery, options).register(rowQuery, options) }],
+  ['a not-found handler for the prefix, set before', (app, options) => { app.register(ownNotFound, { prefix: '/api' }).register(rowQuery, { prefix: '/api', ...options }) }],
+  ['a not-found handler for the prefix, set after', (app, options) => { app.register(rowQuery, { prefix: '/api', ...options }).register(ownNotFound, { prefix: '/api' }) }],
+  ['a not-found handler around the plugin', (app, options) => { app.register(async (scope) => { await ownNotFound(scope); await scope.register(rowQuery, options) }, { prefix: '/api' }) }]
+]
+
+async function ownNotFound (scope: FastifyInstance): Promise<void> {
+  scope.setNotFoundHandler(async () => 'not found by the host')
+}
+
+for (const [why, register] of conflicts) {
+  t.test(`a prefix that is taken is an error of ready(): ${why}`, async (t) => {
+    const app = createHost(t)
+    register(app, optionsFor(t))
+    await t.rejects(async () => { await app.ready() }, { code: 'ROW_QUERY_PREFIX_TAKEN' })
+  })
+}
+
+t.test('one prefix may be below another, and the host may have routes below ours', async (t) => {
+  const app = createHost(t)
+  app.get('/api', async () => ({ host: 'index' }))
+  app.get('/api/own', async () => ({ host: 'own' }))
+  await app.register(rowQuery, { prefix: '/api', ...optionsFor(t, 'one') })
+  await app.register(rowQuery, { prefix: '/api/v2', ...optionsFor(t, 'two') })
+  for (const path of ['/api', '/api/own']) t.match(await ask(app, path, { method: 'GET' }), { status: 200, json: { host: String } }, path)
+  for (const path of ['/api', '/api/a/b/c', '/api/v2', '/api/v2/', '/api/v2/a/b/c']) t.match(await ask(app, path), { status: 404, json: { error: { code: 'NOT_FOUND' } }, headers: { 'x-request-id': String } }, path)
+  t.match(await ask(app, '/api/v2/two/orders'), { status: 200, json: selected })
+})
+
+t.test('a second registration of one handle is an error of ready(), and the first one can be closed', async (t) => {
+  const app = createHost(t)
+  const { plugin } = createRowQuery(optionsFor(t))
+  app.register(plugin, { prefix: '/a' })
+  app.register(plugin, { prefix: '/b' })
+  await t.rejects(async () => { await app.ready() }, { code: 'ROW_QUERY_ALREADY_REGISTERED', message: /createRowQuery/ })
+  await app.close()
 })
 
 t.test("options that Fastify has for every plugin are none of ours, and the caller's object is not changed", async (t) => {

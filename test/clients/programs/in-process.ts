@@ -15,7 +15,13 @@ export async function use (): Promise<void> {
   const { updated } = await rows.execute({ ...orders, body: { verb: 'update', data: { note: null }, filters: { id: [1, 2n] } } })
   const { deleted } = await rows.execute({ ...orders, body: { verb: 'delete', filters: { id: 1 } } })
   const locked = await rows.execute({ ...orders, body: { verb: 'delete', filters: { $is: { id: 1, note: null }, note: { $is: null } } } })
-  console.log(first, id, updated + deleted + locked.deleted)
+  // what reply.send takes
+  const sent = await rows.execute({ ...orders, body: { verb: 'select', columns: ['id'] }, bigints: 'string' })
+  const text: string | number | undefined = sent.rows[0]?.id
+  const { id: made }: { id: string | number | null } = await rows.execute({ ...orders, body: { verb: 'insert', data: { customer_id: 1 } }, bigints: 'string' })
+  // @ts-expect-error: it may be a bigint
+  const plain: string | number | undefined = (await rows.execute({ ...orders, body: { verb: 'select', columns: ['id'] } })).rows[0]?.id
+  console.log(first, id, updated + deleted + locked.deleted, text, made, plain)
 }
 
 /** None of these compiles. */
