@@ -19,15 +19,18 @@ export interface Sessions {
 export function createSessions (path: string, { queue: places, wait }: SessionLimits): Sessions {
   const turns = createQueue<void>(places, wait)
   let session: Session | undefined
+  let opening: Promise<Session> | undefined
   let busy = false
   let closed = false
 
   const obtain = async (): Promise<Session> => {
-    if (closed) throw databaseUnavailable()
     if (session?.isLost !== false) {
       await session?.ended() // its locks end with it
-      session = await Session.open(path)
+      if (closed) throw databaseUnavailable()
+      opening = Session.open(path)
+      session = await opening
     }
+    if (closed) throw databaseUnavailable()
     return session
   }
 
@@ -44,6 +47,7 @@ export function createSessions (path: string, { queue: places, wait }: SessionLi
     async close () {
       closed = true
       turns.refuse(() => databaseUnavailable())
+      await opening?.catch(() => {})
       if (busy) session?.kill()
       await session?.close()
     }

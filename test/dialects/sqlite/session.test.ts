@@ -62,13 +62,28 @@ t.test('a session that was lost is replaced for the next request', async (t) => 
 
 t.test('closing ends a statement that runs, and lets nothing begin', async (t) => {
   const sessions = createSessions(createFile(t), { queue: 2, wait: 5000 })
-  const running = sessions.use((session) => session.ask({ ...one, sql: ENDLESS }))
+  let sent = 0
+  const running = sessions.use((session) => {
+    sent++
+    return session.ask({ ...one, sql: ENDLESS })
+  })
   const waiting = sessions.use((session) => session.ask(one))
   const refused = Promise.all([running, waiting].map((each) => t.rejects(each, { code: 'DATABASE_UNAVAILABLE' })))
-  await sleep(300)
+  await until('the statement runs', () => sent > 0)
   await sessions.close()
   await refused
   await t.rejects(sessions.use((session) => session.ask(one)), { code: 'DATABASE_UNAVAILABLE' })
+})
+
+t.test('closing waits for a session that is being opened, and closes it', async (t) => {
+  for (const first of [false, true]) {
+    const sessions = createSessions(createFile(t), { queue: 2, wait: 5000 })
+    if (first) await sessions.use(async (session) => { session.kill() })
+    const refused = t.rejects(sessions.use((session) => session.ask({ ...one, sql: ENDLESS })), { code: 'DATABASE_UNAVAILABLE' })
+    if (first) await sleep(10)
+    await sessions.close()
+    await refused
+  }
 })
 
 /** Runs a program and gives the process id that it prints. */
