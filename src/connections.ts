@@ -61,7 +61,7 @@ function tellKeepAlive (app: FastifyInstance, keepAliveTimeout: number): void {
 }
 
 /** Ends a connection that was without a request at a look so long ago and has brought nothing since: never earlier than it was told. */
-function createIdleEnd (keepAliveTimeout: number): (socket: ServerSocket, now: number) => void {
+export function createIdleEnd (keepAliveTimeout: number): (socket: ServerSocket, now: number) => void {
   const seen = new WeakMap<Socket, { bytesRead: number, since: number }>()
   return (socket, now) => {
     const { bytesRead, _httpMessage: answer } = socket

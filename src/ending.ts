@@ -1,24 +1,43 @@
+import type { ServerResponse } from 'node:http'
+import { Server as TlsServer } from 'node:tls'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import { trackSockets } from './connections.ts'
+import { createIdleEnd, trackSockets } from './connections.ts'
 
-/** The end of a server, which its clients are to notice before it comes. */
+/** The graceful shutdown of a server, which its clients are to notice before it comes. */
 export interface Ending {
   readonly hasBegun: boolean
-  /** From now on connections end with their next answer. Waits for load balancers to look elsewhere, so many milliseconds. */
+  /** From now on connections end with their next answer. Waits for load balancers to look elsewhere, so many milliseconds, and closes the port. */
   begin (delay: number): Promise<void>
 }
 
-/** How long a connection that was just made may take to bring its first request once the server closes, in milliseconds. */
-const FIRST_BYTE = 500
+/**
+ * How long a connection must have been silent before it is closed, in milliseconds. Its client has not been told yet that it ends, and
+ * may have sent a request that has not arrived.
+ */
+const SILENCE = 500
+/** How often connections are looked at once the port closes, in milliseconds. */
+const CHECK_INTERVAL = 100
 
-/** No connection may hold up the end: not one that is kept alive after its answer, nor one that nothing was ever sent on. */
+/** Closes a server without losing a request: each connection ends with an answer that says so, or after a while of silence. */
 export function createEnding (app: FastifyInstance): Ending {
+  const { server } = app
   let hasBegun = false
-  const endSilent = trackSilent(app)
-  app.addHook('preClose', async () => {
+  const closeSilent = createSilentEnd(app)
+  // Called by Node's close(): it takes a connection for idle whose next request is on its way.
+  server.closeIdleConnections = () => {}
+  const beginOnce = (): void => {
+    if (hasBegun) return
     hasBegun = true
-    endSilent()
+    // for answers without hooks, such as those to paths that cannot be decoded
+    server.prependListener('request', (_request: unknown, response: ServerResponse) => { response.shouldKeepAlive = false })
+  }
+  // Fastify closes the port too, some turns later: clients whose connections have ended by then would connect anew just before, and be reset.
+  const closePort = (): void => { if (server.listening) server.close() }
+  app.addHook('preClose', async () => {
+    closePort()
+    beginOnce()
+    closeSilent()
   })
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (hasBegun) reply.header('connection', 'close')
@@ -27,16 +46,26 @@ export function createEnding (app: FastifyInstance): Ending {
   return {
     get hasBegun () { return hasBegun },
     async begin (delay) {
-      hasBegun = true
+      beginOnce()
       if (delay > 0) await sleep(delay)
+      closePort()
     }
   }
 }
 
-/** Node takes a connection without a request for one that is in use. What this returns ends them, a moment later. */
-function trackSilent ({ server }: FastifyInstance): () => void {
-  const open = trackSockets(server, 'connection')
+/** What this returns closes connections that are silent, until the app is closed. */
+function createSilentEnd (app: FastifyInstance): () => void {
+  const { server } = app
+  const accepted = trackSockets(server, 'connection')
+  const secured = server instanceof TlsServer ? trackSockets(server, 'secureConnection') : undefined
   return () => {
-    setTimeout(() => { for (const socket of open) if (socket.bytesRead === 0) socket.destroy() }, FIRST_BYTE).unref()
+    const endSilent = createIdleEnd(SILENCE)
+    const check = setInterval(() => {
+      const now = performance.now()
+      for (const socket of secured ?? accepted) endSilent(socket, now)
+      // below TLS there are no requests to be seen: those alone that have not even begun with a handshake
+      if (secured !== undefined) for (const socket of accepted) if (socket.bytesRead === 0) endSilent(socket, now)
+    }, CHECK_INTERVAL).unref()
+    app.server.once('close', () => clearInterval(check))
   }
 }
