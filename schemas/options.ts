@@ -45,7 +45,8 @@ export const LimitsSchema = Type.Object({
   filterDepth: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 32, description: 'levels of nested filters' })),
   filterConditions: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 256, description: 'conditions in one body' })),
   filterValues: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 10_000, description: 'values in the lists of one body' })),
-  filterPattern: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 1000, description: 'characters in one pattern' }))
+  filterPattern: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 1000, description: 'characters in one pattern' })),
+  answerMemory: Type.Optional(Type.Integer({ minimum: 2_097_152, maximum: 1_099_511_627_776, default: 134_217_728, description: 'bytes of all answers together that are being made, or that clients have not taken yet; requests beyond are refused with 503' }))
 }, closed)
 
 export const RateLimitSchema = Type.Object({

@@ -9,7 +9,8 @@ export const HttpSchema = Type.Object({
   headersTimeout: Type.Optional(Milliseconds(10_000, 'how long the head of a request may take to arrive')),
   requestTimeout: Type.Optional(Milliseconds(30_000, 'how long a whole request may take to arrive')),
   keepAliveTimeout: Type.Optional(Milliseconds(72_000, 'how long a connection may wait for its next request')),
-  answerTimeout: Type.Optional(Milliseconds(60_000, 'how long a client may take nothing of an answer')),
+  answerTimeout: Type.Optional(Milliseconds(60_000, 'after how long a client must have taken its answer, or as much of it as answerRate says, again and again')),
+  answerRate: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_073_741_824, default: 65_536, description: 'bytes of an answer that a client must take in a second, on average over answerTimeout' })),
   maxHeaderSize: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_048_576, default: 16_384, description: 'bytes of the head of a request' })),
   maxConnections: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, default: 10_000, description: 'connections at most; the next ones are closed' }))
 }, closed)

@@ -21,7 +21,9 @@ import type { Database } from './database.ts'
 import { execute, type ExecuteRequest } from './execute.ts'
 import { openDatabases } from './open-databases.ts'
 import { createDocuments } from './openapi/documents.ts'
+import { waitForAnswerBefore } from './pipelining.ts'
 import { createReadiness } from './readiness.ts'
+import { setAnswerBudget } from './response/budget.ts'
 import { addRoute } from './route.ts'
 import { createListeners } from './telemetry/listeners.ts'
 import { isTracingSetUp } from './telemetry/spans.ts'
@@ -68,6 +70,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
     checkPrefix(app)
     isRegistered = true
     await app.register(notFoundAnswers)
+    setAnswerBudget(settings.answerMemory)
     databases = await openDatabases(settings.databases, app.log)
     if (settings.tokenFile !== undefined) tokenWatch = watchTokens({ file: settings.tokenFile.file, log: app.log, onChange: tokens.replace })
     app.addHook('preClose', async () => readiness.end())
@@ -77,6 +80,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
     })
 
     app.setReplySerializer((payload) => payload as string) // answers are text already, whatever the host app's serializer
+    app.addHook('onRequest', waitForAnswerBefore)
     await app.register(errors)
     await app.register(requestId)
     await app.register(answerHeaders)

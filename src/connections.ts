@@ -22,29 +22,25 @@ export function connectionOptions ({ headersTimeout, requestTimeout, maxHeaderSi
   return { http, https, requestTimeout }
 }
 
-/** A connection, and the answer that it is to bring next, as Node notes it. */
-type ServerSocket = Socket & { _httpMessage?: ServerResponse | null }
+/** A connection, and as Node notes them: the answer that it is to bring next, and what the system has not taken yet of what was written. */
+type ServerSocket = Socket & { _httpMessage?: ServerResponse | null, _handle?: { bytesWritten: number, writeQueueSize: number } | null }
 
 /**
  * What the making of an app has no option for. All connections are looked at now and then: Node's own timers, one for each connection,
  * would be wound up anew by every read and write, and by every answer.
  */
-export function limitConnections (app: FastifyInstance, { maxConnections, answerTimeout, keepAliveTimeout }: HttpSettings): void {
+export function limitConnections (app: FastifyInstance, { maxConnections, answerTimeout, answerRate, keepAliveTimeout }: HttpSettings): void {
   const { server } = app
   server.maxConnections = maxConnections
   server.keepAliveTimeout = 0
   tellKeepAlive(app, keepAliveTimeout)
-  // Nothing has moved for that long. A request that the database still works on has limits of its own.
-  server.on('timeout', (socket: ServerSocket) => {
-    if (socket._httpMessage?.headersSent !== false) socket.destroy()
-  })
   const open = trackSockets(server, server instanceof TlsServer ? 'secureConnection' : 'connection')
   const endIdle = createIdleEnd(keepAliveTimeout)
+  const endSlow = createSlowEnd(answerTimeout, answerRate)
   const look = setInterval(() => {
     const now = performance.now()
     for (const socket of open) {
-      const timeout = socket.writableLength > 0 ? answerTimeout : 0
-      if ((socket.timeout ?? 0) !== timeout) socket.setTimeout(timeout)
+      endSlow(socket, now)
       endIdle(socket, now)
     }
   }, CHECK_INTERVAL).unref()
@@ -58,6 +54,29 @@ function tellKeepAlive (app: FastifyInstance, keepAliveTimeout: number): void {
     if (reply.raw.shouldKeepAlive && !reply.hasHeader('connection')) reply.header('keep-alive', hint)
     done()
   })
+}
+
+/**
+ * Ends a connection whose client takes its answer too slowly: of what is unsent, so many bytes a second on average over that time. One that
+ * took a byte now and then would keep an answer in memory for days.
+ */
+function createSlowEnd (time: number, rate: number): (socket: ServerSocket, now: number) => void {
+  const slow = new WeakMap<Socket, { taken: number, since: number }>()
+  const least = rate * time / 1000
+  return (socket, now) => {
+    const { _handle: handle, writableLength } = socket
+    if (writableLength === 0 || handle == null) {
+      slow.delete(socket)
+      return
+    }
+    const taken = handle.bytesWritten - handle.writeQueueSize
+    const before = slow.get(socket)
+    if (before === undefined) slow.set(socket, { taken, since: now })
+    else if (now - before.since >= time) {
+      if (taken - before.taken < least) socket.destroy()
+      else slow.set(socket, { taken, since: now })
+    }
+  }
 }
 
 /** Ends a connection that was without a request at a look so long ago and has brought nothing since: never earlier than it was told. */

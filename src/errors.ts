@@ -66,7 +66,7 @@ export const outcomeUnknown = define('OUTCOME_UNKNOWN', 502, 'The write failed h
 export const databaseUnavailable = define('DATABASE_UNAVAILABLE', 503, 'The database cannot be used right now; nothing was changed')
 export const deadlock = define('DEADLOCK', 503, 'The statement met a deadlock and was rolled back; nothing was changed')
 export const lockTimeout = define('LOCK_TIMEOUT', 503, 'A row was locked for too long; nothing was changed')
-export const overloaded = define('OVERLOADED', 503, 'Too many requests are waiting for the database; nothing was changed')
+export const overloaded = define('OVERLOADED', 503, 'Too many requests are waiting for the database, or too many large answers for their clients; nothing was changed')
 export const queryTimeout = define('QUERY_TIMEOUT', 504, 'The statement took too long; nothing was changed')
 
 /** The body of the answer that an error becomes. */

@@ -8,6 +8,7 @@ import { methodNotAllowed, notFound } from './errors.ts'
 import type { Grant } from './grant.ts'
 import { shownInHost } from './openapi/host-route.ts'
 import type { FilterLimits } from './plan/filter-scope.ts'
+import { countUnsent } from './response/budget.ts'
 import { walk } from './walk.ts'
 
 export interface RouteOptions {
@@ -25,6 +26,11 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }
 
   // As below: by path alone, before the body is read.
   app.addHook('onRequest', (request, _reply, done) => done(request.is404 ? notFound() : undefined))
+
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    countUnsent(reply.raw, payload)
+    done()
+  })
 
   const find: onRequestHookHandler = (request, _reply, done) => {
     done(findPlaceRefusal({ databases, grant: request.rowQueryGrant as Grant, ...request.params as Params }))

@@ -27,6 +27,7 @@ export const HTTP_DEFAULTS: HttpSettings = {
   requestTimeout: 30_000,
   keepAliveTimeout: 72_000,
   answerTimeout: 60_000,
+  answerRate: 65_536,
   maxHeaderSize: 16_384,
   maxConnections: 10_000
 }

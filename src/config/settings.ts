@@ -29,6 +29,8 @@ export interface Settings {
   readonly tokenFile: { readonly file: TokenFile, readonly tokens: readonly StoredToken[] } | undefined
   readonly bodyLimit: number
   readonly limits: FilterLimits
+  /** Bytes of all answers together that are being made or sent. */
+  readonly answerMemory: number
   readonly rateLimit: { readonly max: number, readonly window: number } | undefined
   readonly failedLogins: { readonly max: number, readonly window: number }
   readonly cors: { readonly origins: readonly string[] } | undefined
@@ -51,6 +53,7 @@ export function resolveSettings (options: unknown): Settings {
     tokens: readEntries(mistakes, 'tokens', tokens, databases),
     tokenFile: tokensFile === undefined ? undefined : openTokenFile(mistakes, createTokenFile(tokensFile, { databases, tokens })),
     bodyLimit,
+    answerMemory: limits.answerMemory ?? 134_217_728,
     limits: { depth: limits.filterDepth ?? 32, conditions: limits.filterConditions ?? 256, values: limits.filterValues ?? 10_000, pattern: limits.filterPattern ?? 1000 },
     rateLimit: rateLimit === undefined ? undefined : { max: rateLimit.max, window: rateLimit.window ?? 60_000 },
     failedLogins: { max: failedLogins.max ?? 30, window: failedLogins.window ?? 60_000 },

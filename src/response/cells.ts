@@ -31,6 +31,8 @@ const BETWEEN_DAY_AND_TIME = 10
 const NULL = Buffer.from('null')
 /** Texts longer than this are copied and escaped by the platform, which is faster on them than a loop. */
 const LONG = 512
+/** Bytes of a text that are escaped at a time. */
+const PIECE = 65_536
 
 /** The first byte of a cell is its length, or says where that stands (MySQL manual, "Protocol::LengthEncodedInteger"). */
 const NULL_CELL = 0xfb
@@ -48,7 +50,7 @@ export function createRowLayout (columns: readonly Column[]): RowLayout {
 
 /** Writes the row that stands in `bytes` from `offset` to `end`. @throws UNREADABLE_VALUE */
 export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes: Buffer, offset: number, end: number): void {
-  output.reserve(overhead + end - offset)
+  output.reserve(Math.min(overhead + end - offset, overhead + LONG * cells.length + Math.max(0, output.limit - output.length)))
   let target = output.bytes
   let to = output.length
   for (let index = 0, at = offset; at < end; index++) {
@@ -64,11 +66,13 @@ export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes:
       length = bytes.readUIntLE(at, size)
       at += size === 6 ? 8 : size
     }
+    if (length > LONG && length > output.limit - to) return output.overflow()
     const start = at
     at += length
     if (form === undefined || (form === 'escaped' ? length > LONG || needsEscape(bytes, start, at) : form === 'json' && !isJson(bytes, start, at))) {
       output.length = to
-      output.text(form === undefined ? writeValue(column, bytes.subarray(start, at)) : JSON.stringify(bytes.toString('utf8', start, at)))
+      if (form === undefined) output.text(writeValue(column, bytes.subarray(start, at)))
+      else writeEscaped(output, bytes, start, at)
       output.reserve(overhead + end - at)
       target = output.bytes
       to = output.length
@@ -86,6 +90,22 @@ export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes:
   target[to++] = CLOSE
   output.length = to
 }
+
+/** A text in pieces: written at once, one of control characters would be six times as long before anybody could measure it. */
+function writeEscaped (output: Output, bytes: Buffer, start: number, end: number): void {
+  if (end - start <= PIECE) return output.text(JSON.stringify(bytes.toString('utf8', start, end)))
+  output.text('"')
+  for (let from = start; from < end && output.length <= output.limit;) {
+    let to = Math.min(from + PIECE, end)
+    for (let back = 0; back < 3 && to < end && isWithinCharacter(bytes[to] as number); back++) to--
+    output.text(JSON.stringify(bytes.toString('utf8', from, to)).slice(1, -1))
+    from = to
+  }
+  output.text('"')
+}
+
+/** Of UTF-8, every byte but the first of a character. */
+const isWithinCharacter = (byte: number): boolean => (byte & 0xc0) === 0x80
 
 /** A value by its type's own way. @throws UNREADABLE_VALUE */
 export function writeValue ({ name, type }: Column, value: DriverValue): string {

@@ -13,6 +13,8 @@ const MAX_SPARE = 32
 const NONE = Buffer.alloc(0)
 
 export class Output {
+  /** Bytes that may be written, about; it is for those who write to keep to it. */
+  limit = Infinity
   bytes = spare.pop() ?? Buffer.allocUnsafeSlow(FIRST_SIZE)
   length = 0
 
@@ -25,7 +27,20 @@ export class Output {
     const factor = this.bytes.length < LARGE ? 4 : 2
     const larger = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * factor, this.length + count))
     this.bytes.copy(larger, 0, 0, this.length)
+    free(this.bytes)
     this.bytes = larger
+  }
+
+  /** Nothing of it is needed any more, and nothing more can be written. */
+  drop (): void {
+    free(this.bytes)
+    this.bytes = NONE
+    this.length = 0
+  }
+
+  /** Notes that a value is not even begun, since it has more bytes than the limit leaves. */
+  overflow (): void {
+    this.length = Infinity
   }
 
   /** One byte, for which there is room. */
@@ -47,6 +62,11 @@ export class Output {
     if (spare.length < MAX_SPARE) spare.push(bytes)
     return written
   }
+}
+
+/** Gives the memory of a large buffer back at once: what waits for the garbage collector may be as much again as what is in use. */
+function free ({ buffer }: Buffer): void {
+  if (buffer.byteLength > FIRST_SIZE) (buffer as ArrayBuffer).transfer(0)
 }
 
 function copyOf (bytes: Buffer, length: number): Buffer {

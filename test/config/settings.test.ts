@@ -21,6 +21,7 @@ t.test('every setting that is left out has its default', async (t) => {
     tokens: [],
     tokenFile: undefined,
     bodyLimit: OptionsSchema.properties.bodyLimit.default,
+    answerMemory: 134_217_728,
     limits: { depth: 32, conditions: 256, values: 10_000, pattern: 1000 },
     rateLimit: undefined,
     failedLogins: defaultsOf(FailedLoginsSchema),
@@ -32,7 +33,7 @@ t.test('every setting that is left out has its default', async (t) => {
     requestLog: OptionsSchema.properties.requestLog.default,
     metrics: OptionsSchema.properties.metrics.default
   })
-  t.strictSame(defaultsOf(LimitsSchema), { filterDepth: 32, filterConditions: 256, filterValues: 10_000, filterPattern: 1000 })
+  t.strictSame(defaultsOf(LimitsSchema), { filterDepth: 32, filterConditions: 256, filterValues: 10_000, filterPattern: 1000, answerMemory: 134_217_728 })
   t.strictSame(resolveSettings({ databases: { shop: { url } }, rateLimit: { max: 1 } }).rateLimit, { max: 1, ...defaultsOf(RateLimitSchema) })
 })
 
@@ -40,7 +41,7 @@ t.test('every setting that is given is used', async (t) => {
   const options: RowQueryOptions = {
     databases: { shop: { url, replicas: ['mysql://root@copy,db/shop'], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5 } },
     bodyLimit: 6,
-    limits: { filterDepth: 7, filterConditions: 8, filterValues: 9, filterPattern: 14 },
+    limits: { filterDepth: 7, filterConditions: 8, filterValues: 9, filterPattern: 14, answerMemory: 15_000_000 },
     rateLimit: { max: 10, window: 11 },
     failedLogins: { max: 12, window: 13 },
     cors: { origins: ['https://app.example.com'] },
@@ -56,6 +57,7 @@ t.test('every setting that is given is used', async (t) => {
     tokens: [],
     tokenFile: undefined,
     bodyLimit: 6,
+    answerMemory: 15_000_000,
     limits: { depth: 7, conditions: 8, values: 9, pattern: 14 },
     rateLimit: { max: 10, window: 11 },
     failedLogins: { max: 12, window: 13 },

@@ -1,5 +1,4 @@
 import type { QueryError, ResultSetHeader } from 'mysql2'
-import { resultTooLarge } from '../../errors.ts'
 import type { Plan } from '../../plan/plan.ts'
 import type { Query } from '../../query/builder.ts'
 import { RowWriter } from '../../response/row-writer.ts'
@@ -160,6 +159,8 @@ class Execution implements Stoppable {
       resolve(outcome instanceof Interruption ? Promise.resolve(outcome).then(onInterruption) : outcome)
     } catch (refusal) {
       reject(refusal)
+    } finally {
+      this.#writer?.release()
     }
   }
 
@@ -171,7 +172,7 @@ class Execution implements Stoppable {
 
   /** @throws ServiceError, or SchemaMoved, where the statement must not be sent again */
   #outcome (error: MysqlError | null, header: ResultSetHeader | undefined): Result | Interruption {
-    if (this.#writer?.isTooLarge === true) throw resultTooLarge(this.#run.options.resultLimit)
+    if (this.#writer?.isTooLarge === true) throw this.#writer.refusal
     if (this.#failure !== undefined) throw this.#failure
     if (error !== null) return toInterruption(this.#asked(), error, this.#stop !== undefined)
     if (this.#writer === undefined) return toChange(header as ResultSetHeader)

@@ -1,7 +1,7 @@
 /** The embedded default: one file, one session by `node:sqlite`, statements one after the other. */
 import { resolve } from 'node:path'
 import { mayFire, type Column } from '../../catalog/catalog.ts'
-import { outcomeUnknown, queryTimeout, resultTooLarge, ServiceError, withReason } from '../../errors.ts'
+import { outcomeUnknown, queryTimeout, ServiceError, withReason } from '../../errors.ts'
 import type { InsertPlan, Plan } from '../../plan/plan.ts'
 import type { Query } from '../../query/builder.ts'
 import { RowWriter } from '../../response/row-writer.ts'
@@ -67,12 +67,16 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout, re
 
   const select = async (session: Session, { sql, parameters }: Query, columns: readonly Column[]): Promise<Result> => {
     const writer = new RowWriter(columns, resultLimit)
-    const isWhole = await session.read({ sql, parameters, limit: resultLimit }, (row) => {
-      writer.row(row)
-      return !writer.isTooLarge
-    })
-    if (!isWhole) throw resultTooLarge(resultLimit)
-    return { answer: writer.finish(), returned: writer.count, changed: 0, insertId: undefined }
+    try {
+      const isWhole = await session.read({ sql, parameters, limit: resultLimit }, (row) => {
+        writer.row(row)
+        return !writer.isTooLarge
+      })
+      if (!isWhole) throw writer.refusal
+      return { answer: writer.finish(), returned: writer.count, changed: 0, insertId: undefined }
+    } finally {
+      writer.release()
+    }
   }
 
   /**
