@@ -1,5 +1,6 @@
 /** The service as a server of its own: the plugin in a Fastify app that is set up for nothing else. */
-import Fastify, { LogController, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import * as fastify from 'fastify'
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { METHODS, type IncomingMessage } from 'node:http'
 import { collectDefaultMetrics } from 'prom-client'
 import { sendError, toRefusal } from '../plugins/errors.ts'
@@ -41,6 +42,9 @@ export interface Server {
   reloadCertificate (): void
 }
 
+/** src/telemetry/request-log.ts has one line where Fastify has two. Fastify before 5.10 has an option for it, which later ones warn of. */
+const WITHOUT_REQUEST_LOG = 'LogController' in fastify ? { logController: new fastify.LogController({ disableRequestLogging: true }) } : { disableRequestLogging: true }
+
 /** A table's name has at most 64 characters, each up to 12 bytes once it is percent-encoded. */
 const MAX_PARAM_LENGTH = 1024
 
@@ -56,7 +60,7 @@ export async function createServer ({ options, prefix, logLevel, metricsApart = 
       ...(logStream !== undefined && { stream: logStream })
     },
     genReqId: ({ headers }) => requestId(headers),
-    logController: new LogController({ disableRequestLogging: true }), // src/telemetry/request-log.ts has one line where Fastify has two
+    ...WITHOUT_REQUEST_LOG,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     return503OnClosing: false, // what still comes in on an open connection is answered, and the connection closed
     frameworkErrors: (error, request, reply) => answerOutside((findInvalid(request.raw) ?? error) as FastifyError, request, reply), // no hook runs before it

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import * as fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { createServer, type Server } from '../src/server.ts'
 import { hashToken } from '../src/tokens.ts'
@@ -14,9 +15,9 @@ function createFile (t: Test, sql: string): { url: string, database: DatabaseSyn
   return { url: `sqlite:${path}`, database }
 }
 
-async function start (t: Test, url: string, prefix = '/api', options = {}): Promise<Server & { log: string[] }> {
+async function start (t: Test, url: string, prefix = '/api', options = {}, create = createServer): Promise<Server & { log: string[] }> {
   const log: string[] = []
-  const server = await createServer({
+  const server = await create({
     options: { databases: { shop: { url } }, tokens: [{ name: 'me', sha256: hashToken(TOKEN), permissions: ['select'] }], ...options },
     prefix,
     logLevel: 'info',
@@ -65,6 +66,16 @@ t.test('an empty prefix puts the databases at the root, with the same answer to 
   const server = await start(t, url, '')
   t.match(await select(server, '/shop/people'), { status: 200 })
   for (const path of ['/', '/shop', '/shop/people/1']) t.match(await select(server, path), { status: 404, json: { error: { code: 'NOT_FOUND' } } })
+})
+
+t.test('before Fastify 5.10 there is no log controller, and requests have no lines of Fastify all the same', async (t) => {
+  const { url } = createFile(t, 'create table people (id integer primary key)')
+  const { LogController, ...older } = fastify
+  t.ok(LogController)
+  const module = await t.mockImport<{ createServer: typeof createServer }>('../src/server.ts', { fastify: older })
+  const server = await start(t, url, '/api', {}, module.createServer)
+  t.match(await select(server, '/api/shop/people'), { status: 200 })
+  t.same(server.log, [])
 })
 
 t.test('options with mistakes make no server', async (t) => {

@@ -10,12 +10,12 @@ import { call, installedIn, installPackage } from '../support/package.ts'
 import { runRowQuery, serveRowQuery } from '../support/row-query.ts'
 import { TOKEN } from '../support/service.ts'
 
-const { version, dependencies, devDependencies } = JSON.parse(readDocument('package.json'))
+const { version, dependencies, peerDependencies, devDependencies } = JSON.parse(readDocument('package.json'))
 const { folder, files, remove } = await installPackage()
 t.teardown(remove)
 
-/** What others bring with them that we use in tests as well: mysql2 the types of Node, Fastify its validator. */
-const BROUGHT = ['@types/node', 'ajv']
+/** What others bring with them that we use in tests as well: mysql2 the types of Node, Fastify its validator. npm installs Fastify itself as the peer. */
+const BROUGHT = ['@types/node', 'ajv', 'fastify']
 
 const bin = join(folder, 'node_modules/.bin/row-query')
 const select = { verb: 'select', columns: ['id'], filters: { id: 1 } }
@@ -34,7 +34,7 @@ t.test('it holds the program, its types and its documents, and nothing else', as
 
 t.test('it brings what it needs and no tool of its development', async (t) => {
   const installed = installedIn(folder)
-  t.same(Object.keys(dependencies).filter((name) => !installed.includes(name)), [])
+  t.same(Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !installed.includes(name)), [])
   t.same(Object.keys(devDependencies).filter((name) => !BROUGHT.includes(name) && installed.includes(name)), [])
 })
 
@@ -60,10 +60,10 @@ t.test('it is a plugin of a JavaScript app, twice', async (t) => {
 })
 
 /** Compiles as strictly as there is, against the types of the package alone; what the compiler says. */
-async function compile (program: string): Promise<string> {
+async function compile (program: string, place = folder): Promise<string> {
   const compilerOptions = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, target: 'es2022', module: 'nodenext', types: ['node'] }
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [program] }))
-  return await call(folder, join(ROOT, 'node_modules/.bin/tsc')).catch((error: { stdout: string }) => error.stdout)
+  writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [program] }))
+  return await call(place, join(ROOT, 'node_modules/.bin/tsc')).catch((error: { stdout: string }) => error.stdout)
 }
 
 t.test('it is a plugin of a TypeScript app, which compiles as it stands', async (t) => {
@@ -84,6 +84,21 @@ t.test('the apps in the README compile and run', async (t) => {
     t.match(await app.post('/api/shop/orders', select, TOKEN), selected)
     t.match(await app.post('/api/shop/orders', { verb: 'delete', filters: { id: 1 } }, TOKEN), { status: 403 })
   }
+})
+
+t.test('an app with the oldest Fastify that is supported keeps its only copy, compiles and runs', async (t) => {
+  const oldest = peerDependencies.fastify.slice(1)
+  const { folder, remove } = await installPackage([`fastify@${oldest}`])
+  t.teardown(remove)
+  t.equal(JSON.parse(readFileSync(join(folder, 'node_modules/fastify/package.json'), 'utf8')).version, oldest)
+  t.notOk(existsSync(join(folder, 'node_modules/fastify-row-query/node_modules/fastify')))
+  copyFileSync(join(ROOT, 'examples/typed-plugin.ts'), join(folder, 'typed-plugin.ts'))
+  createShop(join(folder, 'shop.db'))
+  t.equal(await compile('typed-plugin.ts', folder), '')
+  const app = await serveRowQuery(t, { cwd: folder, command: [process.execPath, 'typed-plugin.js'], env: { PORT: '0', TOKEN: 'reports' } })
+  t.match(await app.post('/api/shop/orders', select, 'reports'), selected)
+  const server = await serveRowQuery(t, { command: [process.execPath, join(folder, 'node_modules/.bin/row-query'), 'serve'] })
+  t.match(await server.stop(), { code: 0, stderr: '' })
 })
 
 t.test('a mistake in its options does not compile', async (t) => {

@@ -28,7 +28,8 @@ export interface Installed {
   remove (): void
 }
 
-export async function installPackage (): Promise<Installed> {
+/** `others`: what is installed with it. */
+export async function installPackage (others: readonly string[] = []): Promise<Installed> {
   const work = mkdtempSync(join(tmpdir(), 'row-query-'))
   const source = join(work, 'source')
   const folder = join(work, 'installed')
@@ -38,7 +39,7 @@ export async function installPackage (): Promise<Installed> {
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
   const stdout = await call(source, 'npm', 'pack', '--json', '--pack-destination', work)
   const [{ filename, files }] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string, files: Array<{ path: string }> }]
-  await call(folder, 'npm', 'install', join(work, filename), '--prefer-offline', '--no-audit', '--no-fund')
+  await call(folder, 'npm', 'install', join(work, filename), ...others, '--prefer-offline', '--no-audit', '--no-fund')
   return { folder, files: files.map(({ path }) => path), remove: () => rmSync(work, { recursive: true }) }
 }
 
