@@ -151,7 +151,7 @@ for (const [name, configure] of Object.entries(proxies)) {
     const { args, config } = configure(listen, [...ports], folder)
     writeFileSync(join(folder, 'proxy.conf'), config)
     const proxy = spawn(program as string, args, { stdio: 'ignore' })
-    t.teardown(() => { proxy.kill('SIGKILL') })
+    t.teardown(() => { proxy.kill('SIGTERM') }) // killed, nginx would leave its workers behind
     await until('the proxy answers', async () => await ask(listen, new Agent()) === '200')
     const clients = load(t, listen, { mayBeRefused: false })
     for (let restart = 0; restart < 4; restart++) {
