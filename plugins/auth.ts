@@ -3,8 +3,8 @@ import bearerAuth from '@fastify/bearer-auth'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { unauthenticated } from '../src/errors.ts'
-import type { Grant } from '../src/grant.ts'
-import type { TokenStore } from '../src/tokens.ts'
+import type { Grant } from '../src/access/grant.ts'
+import type { TokenStore } from '../src/access/tokens.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,8 +1,8 @@
-/** The body: its bytes as text, then what src/check-body.ts makes of it. Refuses with 400 and 415; 413 is Fastify's own. */
+/** The body: its bytes as text, then what src/request/check-body.ts makes of it. Refuses with 400 and 415; 413 is Fastify's own. */
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { findMistake, parseBody } from '../src/check-body.ts'
+import { findMistake, parseBody } from '../src/request/check-body.ts'
 import { invalidJson, ServiceError, unsupportedMediaType } from '../src/errors.ts'
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i

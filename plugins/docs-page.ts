@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import helmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { createTag, isKnown } from '../src/entity-tag.ts'
+import { createTag, isKnown } from '../src/openapi/entity-tag.ts'
 import { CSS, HTML } from './docs-page/html.ts'
 
 /** Scripts and styles of our own only, requests to this host only, and in no frame of another page. */

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Registry } from 'prom-client'
 import { notFound } from '../src/errors.ts'
-import type { TokenStore } from '../src/tokens.ts'
+import type { TokenStore } from '../src/access/tokens.ts'
 import auth from './auth.ts'
 
 export interface MetricsOptions {

@@ -1,10 +1,10 @@
 /** `GET {prefix}/openapi.json` and `GET {prefix}/{database}/openapi.json`: the documents, with an entity tag each. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Database } from '../src/database.ts'
-import { isKnown } from '../src/entity-tag.ts'
+import type { Database } from '../src/databases/database.ts'
+import { isKnown } from '../src/openapi/entity-tag.ts'
 import { databaseNotFound } from '../src/errors.ts'
-import { seesDatabase, type Grant } from '../src/grant.ts'
+import { seesDatabase, type Grant } from '../src/access/grant.ts'
 import type { DocumentText } from '../src/openapi/document-text.ts'
 import type { Documents } from '../src/openapi/documents.ts'
 import { EVERYTHING } from '../src/openapi/visible.ts'

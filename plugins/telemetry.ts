@@ -1,8 +1,8 @@
 /** Notes of each request what there is to tell of it, and tells it at its end. Registered only where somebody listens. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Database } from '../src/database.ts'
-import { VERBS, type Verb } from '../src/grant.ts'
+import type { Database } from '../src/databases/database.ts'
+import { VERBS, type Verb } from '../src/access/grant.ts'
 import { RequestRecord, type Listener } from '../src/telemetry/record.ts'
 import { timingOf } from '../src/telemetry/server-timing.ts'
 import { shownId } from './request-id.ts'

@@ -1,15 +1,15 @@
 /** The one route: POST {prefix}/{database}/{table}. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { type Body, BodySchema } from '../schemas/body.ts'
-import { findPlaceRefusal, findVerbRefusal } from './admission.ts'
-import { readConsistency } from './consistency.ts'
-import type { Database } from './database.ts'
+import { findPlaceRefusal, findVerbRefusal } from './access/authorize.ts'
+import { readConsistency } from './request/consistency.ts'
+import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound } from './errors.ts'
-import type { Grant } from './grant.ts'
+import type { Grant } from './access/grant.ts'
 import { shownInHost } from './openapi/host-route.ts'
-import type { FilterLimits } from './plan/filter-scope.ts'
+import type { FilterLimits } from './plan/filters/scope.ts'
 import { countUnsent } from './response/budget.ts'
-import { walk } from './walk.ts'
+import { walk } from './pipeline.ts'
 
 export interface RouteOptions {
   readonly databases: ReadonlyMap<string, Database>

@@ -1,7 +1,7 @@
 /** docs/operations.md names every metric and every field of the log as they are, and no other. */
 import t, { type Test } from 'tap'
 import { catalogue } from '../src/errors.ts'
-import { createServer } from '../src/server.ts'
+import { createServer } from '../src/server/server.ts'
 import { RequestRecord } from '../src/telemetry/record.ts'
 import { lineOf } from '../src/telemetry/request-log.ts'
 import { readDocument, tableRows } from './support/markdown.ts'

@@ -46,7 +46,7 @@ const importing = (files: Source[], forbidden: (name: string) => boolean): strin
 
 t.test('the imports are read', async (t) => {
   t.ok(sources.length > 40)
-  const walk = sources.find(({ path }) => path === 'src/walk.ts')
+  const walk = sources.find(({ path }) => path === 'src/pipeline.ts')
   t.ok(walk?.imports.includes('src/plan/create-plan.ts'))
   t.ok(walk?.imports.includes('schemas/body.ts'))
   t.notOk(walk?.runtimeImports.includes('schemas/body.ts'), 'types are told from the rest')
@@ -57,14 +57,14 @@ t.test('schemas import nothing of ours but each other', async (t) => {
   t.same(importing(inside('schemas'), (name) => isOurs(name) && !name.startsWith('schemas/')), [])
 })
 
-t.test('only src/query knows Kysely; a plan is made without it', async (t) => {
-  t.same(importing(outside('src/query'), (name) => name === 'kysely'), [])
-  t.same(importing(inside('src/plan'), (name) => name.startsWith('src/query/')), [])
+t.test('only src/sql knows Kysely; a plan is made without it', async (t) => {
+  t.same(importing(outside('src/sql'), (name) => name === 'kysely'), [])
+  t.same(importing(inside('src/plan'), (name) => name.startsWith('src/sql/')), [])
 })
 
 t.test('plans and queries never see a request', async (t) => {
-  t.same(importing(inside('src/plan', 'src/query', 'src/types', 'src/catalog'), (name) => /fastify|^plugins\/|^node:http/.test(name)), [])
-  t.same(importing(inside('src/query', 'src/types', 'src/catalog', 'src/dialects', 'src/response'), (name) => name === 'schemas/body.ts'), [])
+  t.same(importing(inside('src/plan', 'src/sql', 'src/types', 'src/catalog'), (name) => /fastify|^plugins\/|^node:http/.test(name)), [])
+  t.same(importing(inside('src/sql', 'src/types', 'src/catalog', 'src/dialects', 'src/response'), (name) => name === 'schemas/body.ts'), [])
 })
 
 t.test('only src/dialects touches a driver; the demo fills its own SQLite file', async (t) => {
@@ -77,8 +77,8 @@ t.test('node:sqlite is loaded by the process of a session alone', async (t) => {
   t.same(loading.map(({ path }) => path).filter((path) => !path.startsWith('src/demo/')), ['src/dialects/sqlite/connection.ts', 'src/dialects/sqlite/process.ts'])
 })
 
-t.test('only src/app.ts and src/server.ts import plugins', async (t) => {
-  t.same(importing(outside('src/app.ts', 'src/server.ts', 'plugins'), (name) => name.startsWith('plugins/')), [])
+t.test('only src/app.ts and src/server import plugins', async (t) => {
+  t.same(importing(outside('src/app.ts', 'src/server', 'plugins'), (name) => name.startsWith('plugins/')), [])
 })
 
 t.test('no file is called after what it may as well not hold', async (t) => {

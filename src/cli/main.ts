@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** `row-query <command>`: what each command is, and nothing of how it works. */
-import { ConfigError } from '../config/mistakes.ts'
+import { ConfigError } from '../config/config-errors.ts'
 import { silenceSqliteWarning } from './sqlite-warning.ts'
 
 const HELP = `row-query: read and change rows of MySQL tables through one HTTP endpoint

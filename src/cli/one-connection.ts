@@ -1,9 +1,9 @@
 /** A database as a command asks it: once, and telling what went wrong. */
-import { ConfigError } from '../config/mistakes.ts'
+import { ConfigError } from '../config/config-errors.ts'
 import type { DatabaseConfig } from '../config/settings.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { ServiceError } from '../errors.ts'
-import { openDialect } from '../open-databases.ts'
+import { openDialect } from '../databases/open.ts'
 
 /** With more time than connecting may take: what went wrong there is to be told. */
 const ONE_CONNECTION = { size: 1, queue: 1, wait: 60_000 }

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import { createCatalog, type Catalog } from '../catalog/catalog.ts'
 import { loadConfig } from '../config/load.ts'
-import { ConfigError } from '../config/mistakes.ts'
+import { ConfigError } from '../config/config-errors.ts'
 import { splitConfig } from '../config/server-settings.ts'
 import { resolveSettings, type DatabaseConfig } from '../config/settings.ts'
 import { createShop } from '../demo/shop.ts'

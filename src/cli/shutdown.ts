@@ -1,6 +1,6 @@
 import closeWithGrace from 'close-with-grace'
 import type { Config } from '../../schemas/options.ts'
-import type { Server } from '../server.ts'
+import type { Server } from '../server/server.ts'
 
 /**
  * At SIGTERM or SIGINT: not ready any more, a while for load balancers to see it, then no new connections; running requests finish,

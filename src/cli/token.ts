@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { TokenSchema, type TokenOptions } from '../../schemas/options.ts'
-import { ConfigError, findMistakes } from '../config/mistakes.ts'
-import { parseExpiry } from '../config/token-entries.ts'
-import { createToken, hashToken } from '../tokens.ts'
+import { ConfigError, findMistakes } from '../config/config-errors.ts'
+import { parseExpiry } from '../access/token-entries.ts'
+import { createToken, hashToken } from '../access/tokens.ts'
 
 /**
  * `row-query token`: makes a token and prints it, once, with the entry for the configuration file that knows it by its

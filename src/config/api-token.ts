@@ -1,7 +1,7 @@
 /** API_TOKEN and API_TOKEN_PERMISSIONS -> an entry for a token. */
 import type { TokenOptions } from '../../schemas/options.ts'
-import { VERBS, type Verb } from '../grant.ts'
-import { hashToken, MIN_TOKEN_LENGTH } from '../tokens.ts'
+import { VERBS, type Verb } from '../access/grant.ts'
+import { hashToken, MIN_TOKEN_LENGTH } from '../access/tokens.ts'
 
 /** What is made of them; a line in `mistakes` for each thing that is wrong. */
 export interface ApiToken { readonly entry: TokenOptions | undefined, readonly mistakes: readonly string[] }

@@ -1,11 +1,11 @@
 /** Command line, environment and configuration file -> one configuration. */
 import { readFileSync } from 'node:fs'
 import { ConfigSchema, type Config } from '../../schemas/options.ts'
-import { VERBS } from '../grant.ts'
-import { createToken, hashToken } from '../tokens.ts'
+import { VERBS } from '../access/grant.ts'
+import { createToken, hashToken } from '../access/tokens.ts'
 import { readApiToken } from './api-token.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
-import { ConfigError, findMistakes, placeOfSyntaxError } from './mistakes.ts'
+import { ConfigError, findMistakes, placeOfSyntaxError } from './config-errors.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

@@ -2,7 +2,7 @@
 import { BlockList, isIPv6 } from 'node:net'
 import type { Config, RowQueryOptions } from '../../schemas/options.ts'
 import { SERVER_DEFAULTS, type HttpOptions, type HttpsOptions, type ServerOptions } from '../../schemas/server.ts'
-import { ConfigError } from './mistakes.ts'
+import { ConfigError } from './config-errors.ts'
 
 export type HttpSettings = Readonly<Required<HttpOptions>>
 

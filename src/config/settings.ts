@@ -1,14 +1,14 @@
 /** Options as somebody wrote them -> settings as the program uses them: checked whole, every default filled in. */
 import { OptionsSchema, type DatabaseOptions, type RowQueryOptions } from '../../schemas/options.ts'
 import type { MysqlAddress } from '../dialects/mysql/options.ts'
-import type { PoolLimits } from '../dialects/mysql/pool.ts'
-import type { FilterLimits } from '../plan/filter-scope.ts'
-import type { StoredToken } from '../tokens.ts'
+import type { PoolLimits } from '../dialects/mysql/pool/pool.ts'
+import type { FilterLimits } from '../plan/filters/scope.ts'
+import type { StoredToken } from '../access/tokens.ts'
 import { parseDatabaseUrl, parseReplicaUrl, type Address } from './database-url.ts'
-import { ConfigError, findMistakes } from './mistakes.ts'
-import { readEntries } from './token-entries.ts'
+import { ConfigError, findMistakes } from './config-errors.ts'
+import { readEntries } from '../access/token-entries.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
-import { createTokenFile, readTokenFile, type TokenFile } from './token-file.ts'
+import { createTokenFile, readTokenFile, type TokenFile } from '../access/token-file.ts'
 
 export interface DatabaseConfig {
   readonly name: string

@@ -1,12 +1,12 @@
 /** What an engine answers. Only files below this folder touch a driver. */
 import type { TableFacts } from '../catalog/catalog.ts'
-import type { Consistency } from '../consistency.ts'
+import type { Consistency } from '../request/consistency.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { Engine, Query } from '../query/builder.ts'
+import type { Engine, Query } from '../sql/aliases.ts'
 
 /** What a statement gave: the answer with its rows, or what was changed. */
 export interface Result {
-  /** The whole answer to a select, written as its rows arrived (src/response/row-writer.ts). */
+  /** The whole answer to a select, written as its rows arrived (src/response/sink.ts). */
   readonly answer: Buffer | string | undefined
   /** Rows in that answer. */
   readonly returned?: number

@@ -1,5 +1,5 @@
 /** A document as it is sent: made piece by piece, so that no piece takes long, whatever the size of the whole. */
-import { createTag } from '../entity-tag.ts'
+import { createTag } from './entity-tag.ts'
 import type { Schema } from './schema.ts'
 
 export interface DocumentText {

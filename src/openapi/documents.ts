@@ -1,8 +1,8 @@
 /** The documents of a service: each made when first asked for, and kept while the catalog that it describes is. */
 import type { Catalog } from '../catalog/catalog.ts'
-import type { Database } from '../database.ts'
-import { seesDatabase, VERBS, type Grant } from '../grant.ts'
-import { obtain } from '../obtain.ts'
+import type { Database } from '../databases/database.ts'
+import { seesDatabase, VERBS, type Grant } from '../access/grant.ts'
+import { obtain } from '../get-or-create.ts'
 import { createDatabaseDocument } from './database-document.ts'
 import { createDocumentCache, type DocumentCache } from './document-cache.ts'
 import type { DocumentText } from './document-text.ts'

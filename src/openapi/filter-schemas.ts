@@ -1,6 +1,6 @@
 /** What stands beside a column's name in `filters`: one schema for each kind of type, shared by all columns of that kind. */
 import type { Column } from '../catalog/catalog.ts'
-import { operators } from '../plan/operators.ts'
+import { operators } from '../plan/filters/operators.ts'
 import type { ColumnType, Comparison } from '../types/column-type.ts'
 import { anyOf, closedObject, membersOf, orNull, refTo, type Schema } from './schema.ts'
 

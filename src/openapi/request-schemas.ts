@@ -2,7 +2,7 @@
 import { ANSWERS } from '../../schemas/answer.ts'
 import { BODIES } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
-import type { Verb } from '../grant.ts'
+import type { Verb } from '../access/grant.ts'
 import { pascalCase } from './names.ts'
 import { plainText } from './plain-text.ts'
 import { anyOf, closedObject, orNull, refTo, type Schema, type Schemas } from './schema.ts'
@@ -54,7 +54,7 @@ const NO_ID = orNull({ type: 'integer', description: 'Always null: no single col
 /** `id` is of the column that identifies a row, or null. */
 export function insertAnswer ({ identity, engine, triggers: { list } }: Table): Schema {
   const { data, ...rest } = ANSWERS.insert.properties
-  // a trigger of SQLite may leave the row out or change its number (src/response/respond.ts)
+  // a trigger of SQLite may leave the row out or change its number (src/response/summary.ts)
   const isKnown = identity?.autoIncrement === true && (engine !== 'sqlite' || list.every(({ event }) => event !== 'insert'))
   const id = identity === undefined ? NO_ID : idSchema(identity, isKnown)
   return { ...ANSWERS.insert, properties: { ...rest, data: { ...data, properties: { ...data.properties, id } } } }

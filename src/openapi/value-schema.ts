@@ -1,7 +1,7 @@
 /** The schema of a column's values, out of that of its type. */
 import type { Column } from '../catalog/catalog.ts'
-import { parseExactJson } from '../exact-json.ts'
-import { obtain } from '../obtain.ts'
+import { parseExactJson } from '../request/exact-json.ts'
+import { obtain } from '../get-or-create.ts'
 import { plainText } from './plain-text.ts'
 import { anyOf, membersOf, orNull, type Schema } from './schema.ts'
 

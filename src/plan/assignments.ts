@@ -1,7 +1,7 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import { columnNotWritable, invalidValue, notNullViolation } from '../errors.ts'
 import type { Parameter } from '../types/column-type.ts'
-import { isObject } from './column-filter.ts'
+import { isObject } from './filters/column-filter.ts'
 import { at, getColumn, readValue } from './columns.ts'
 import type { Assignment } from './plan.ts'
 

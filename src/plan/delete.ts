@@ -1,7 +1,7 @@
 import type { DeleteBody } from '../../schemas/body.ts'
 import type { Table } from '../catalog/catalog.ts'
-import type { FilterLimits } from './filter-scope.ts'
-import { planSelectiveFilters } from './filters.ts'
+import type { FilterLimits } from './filters/scope.ts'
+import { planSelectiveFilters } from './filters/filters.ts'
 import type { DeletePlan } from './plan.ts'
 
 /** @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED */

@@ -1,6 +1,6 @@
 /** What databases, connections and catalogs are like at a scrape. Nothing is counted here: it is read where it is kept. */
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { Database } from '../database.ts'
+import type { Database } from '../databases/database.ts'
 import type { PoolUse } from '../dialects/dialect.ts'
 
 type Databases = ReadonlyMap<string, Database>

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Registry } from 'prom-client'
-import type { Database } from '../database.ts'
+import type { Database } from '../databases/database.ts'
 import { addBuildInfo } from './build-info.ts'
 import { addDatabaseMetrics } from './database-metrics.ts'
 import type { Listener } from './record.ts'

@@ -3,7 +3,7 @@
  * that were noted: on its way there is nothing to be made, ended or carried along.
  */
 import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags, type Attributes, type Context, type Tracer } from '@opentelemetry/api'
-import type { Database } from '../database.ts'
+import type { Database } from '../databases/database.ts'
 import type { ServiceError } from '../errors.ts'
 import type { Listener, RequestRecord } from './record.ts'
 

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { numberText } from '../exact-json.ts'
+import { numberText } from '../request/exact-json.ts'
 import { createType, expected, textOf, ValueRefused, type ColumnType } from './column-type.ts'
 
 /** A decimal number as digits: `-12.50` is { negative: true, whole: '12', fraction: '5' }; no outer zeros. */

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { numberText } from '../exact-json.ts'
+import { numberText } from '../request/exact-json.ts'
 import { createType, expected, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
 import { parseDigits, withoutZerofill } from './decimal.ts'
 

@@ -2,7 +2,7 @@
  * SQLite's types by the declared type of a column (https://www.sqlite.org/datatype3.html). A declaration binds SQLite to
  * little: a column may hold any kind of value, so what is written out goes by the value that is there.
  */
-import { numberText } from '../exact-json.ts'
+import { numberText } from '../request/exact-json.ts'
 import { binaryType } from './binary.ts'
 import { createType, ValueRefused, type ColumnType, type DriverValue, type Value } from './column-type.ts'
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { isDay } from '../calendar.ts'
+import { isDay } from './calendar.ts'
 import { createType, expected, textOf, ValueRefused, type ColumnType } from './column-type.ts'
 
 const DATE = /^\d{4}-\d\d-\d\d$/

@@ -2,7 +2,7 @@
  * Geometry between MySQL's stored form - four bytes of SRID, then WKB (OGC 06-103r4, section 8) - and GeoJSON (RFC 7946). Read
  * and written here and not by ST_AsGeoJSON: that one rounds nothing either, but loses the SRID and cannot be undone to the bit.
  */
-import { numberText } from '../exact-json.ts'
+import { numberText } from '../request/exact-json.ts'
 import { ValueRefused, ValueUnreadable } from './column-type.ts'
 import { jsonNumber } from './float.ts'
 

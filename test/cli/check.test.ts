@@ -101,7 +101,7 @@ t.test('a SQLite file that is damaged is told as such', async (t) => {
 t.test('what has no reason has a code, and a mistake of the program itself is none of the database', async (t) => {
   const withError = async (error: Error) => {
     const { check } = await t.mockImport<typeof import('../../src/cli/check.ts')>('../../src/cli/check.ts', {
-      '../../src/open-databases.ts': { openDialect: async () => { throw error } },
+      '../../src/databases/open.ts': { openDialect: async () => { throw error } },
       '../../src/demo/shop.ts': { createShop: () => {} },
       '../../src/errors.ts': errors
     })

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
-import { hashToken } from '../../src/tokens.ts'
+import { hashToken } from '../../src/access/tokens.ts'
 import { runRowQuery, serveRowQuery } from '../support/row-query.ts'
 
 /** The token and the entry out of what is printed. */

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Config } from '../../schemas/options.ts'
 import { DEMO_PATH, loadConfig, type Environment, type Flags } from '../../src/config/load.ts'
-import { ConfigError } from '../../src/config/mistakes.ts'
-import { hashToken } from '../../src/tokens.ts'
+import { ConfigError } from '../../src/config/config-errors.ts'
+import { hashToken } from '../../src/access/tokens.ts'
 import { TOKEN } from '../support/service.ts'
 
 const all = ['select', 'insert', 'update', 'delete']

@@ -1,9 +1,9 @@
 import type { TObject } from '@sinclair/typebox'
 import t from 'tap'
 import { DatabaseSchema, FailedLoginsSchema, LimitsSchema, OptionsSchema, PoolSchema, RateLimitSchema, type RowQueryOptions } from '../../schemas/options.ts'
-import { ConfigError } from '../../src/config/mistakes.ts'
+import { ConfigError } from '../../src/config/config-errors.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
-import { parseExpiry } from '../../src/config/token-entries.ts'
+import { parseExpiry } from '../../src/access/token-entries.ts'
 
 const url = 'mysql://root@db/shop'
 const server = { hosts: [{ host: 'db', port: 3306 }], user: 'root', password: '', database: 'shop', ssl: undefined }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { Counter, Registry } from 'prom-client'
-import { hashToken } from '../../src/tokens.ts'
+import { hashToken } from '../../src/access/tokens.ts'
 import { parseMetrics, valueOf, type Sample } from '../support/metrics.ts'
 import { onEachEngine, startService, TOKEN, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'

@@ -2,7 +2,7 @@ import t from 'tap'
 import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, type PostOptions } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
-import { hashToken } from '../../src/tokens.ts'
+import { hashToken } from '../../src/access/tokens.ts'
 import type { TokenOptions } from '../../schemas/options.ts'
 
 const token = (name: string, rest: Partial<TokenOptions>): TokenOptions => ({ name, sha256: hashToken(name), permissions: ['select'], ...rest })

@@ -3,7 +3,7 @@ import t from 'tap'
 import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, TOKEN, type Schema } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
-import { hashToken } from '../../src/tokens.ts'
+import { hashToken } from '../../src/access/tokens.ts'
 import type { TokenOptions } from '../../schemas/options.ts'
 import { listen, request } from '../support/wire.ts'
 

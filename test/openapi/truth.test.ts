@@ -2,7 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import t from 'tap'
-import { parseExactJson } from '../../src/exact-json.ts'
+import { parseExactJson } from '../../src/request/exact-json.ts'
 import { engines } from '../servers/engines.ts'
 import { get } from '../support/documents.ts'
 import { quoted } from '../support/quoted.ts'

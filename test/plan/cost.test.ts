@@ -1,7 +1,7 @@
 /** What it costs to plan a body and to find its statement: in proportion to its length, whatever the body says. */
 import t from 'tap'
 import { createPlan } from '../../src/plan/create-plan.ts'
-import { compileQuery } from '../../src/query/compile-query.ts'
+import { compileQuery } from '../../src/sql/compile.ts'
 import { LIMITS, orders } from '../support/sql.ts'
 
 const times = <T> (count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index))

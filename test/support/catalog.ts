@@ -1,6 +1,6 @@
 import { createCatalog, type Catalog, type Table } from '../../src/catalog/catalog.ts'
 import { resolveSettings, type DatabaseConfig } from '../../src/config/settings.ts'
-import { openDialect } from '../../src/open-databases.ts'
+import { openDialect } from '../../src/databases/open.ts'
 
 /** The catalog that the service would have of a database. */
 export async function loadCatalog (url: string): Promise<Catalog> {

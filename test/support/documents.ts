@@ -1,7 +1,7 @@
 /** The documents of a service as somebody asks for them. */
 import type { TokenOptions } from '../../schemas/options.ts'
-import type { Server } from '../../src/server.ts'
-import { hashToken } from '../../src/tokens.ts'
+import type { Server } from '../../src/server/server.ts'
+import { hashToken } from '../../src/access/tokens.ts'
 import { TOKEN, type Answer } from './service.ts'
 
 /** GET /api{path} */

@@ -5,12 +5,12 @@ import { parseDatabaseUrl } from '../../src/config/database-url.ts'
 import { createMysqlDialect } from '../../src/dialects/mysql/dialect.ts'
 import { writeStatement } from '../../src/dialects/mysql/literal.ts'
 import { connectionOptions, type MysqlAddress } from '../../src/dialects/mysql/options.ts'
-import { sendPlainCommand } from '../../src/dialects/mysql/plain-command.ts'
-import { createCommandSender, type SendCommand } from '../../src/dialects/mysql/row-command.ts'
-import { sessionStatement } from '../../src/dialects/mysql/session-settings.ts'
+import { sendPlainCommand } from '../../src/dialects/mysql/connection/plain-command.ts'
+import { createCommandSender, type SendCommand } from '../../src/dialects/mysql/connection/row-command.ts'
+import { sessionStatement } from '../../src/dialects/mysql/connection/session-settings.ts'
 import { planSelect } from '../../src/plan/select.ts'
-import { compileQuery } from '../../src/query/compile-query.ts'
-import { RowWriter } from '../../src/response/row-writer.ts'
+import { compileQuery } from '../../src/sql/compile.ts'
+import { RowWriter } from '../../src/response/sink.ts'
 
 const MEGABYTE = 2 ** 20
 

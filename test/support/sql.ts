@@ -2,10 +2,10 @@
 import type { Test } from 'tap'
 import type { Body } from '../../schemas/body.ts'
 import type { Column } from '../../src/catalog/catalog.ts'
-import { parseExactJson } from '../../src/exact-json.ts'
+import { parseExactJson } from '../../src/request/exact-json.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
-import type { Engine, Query } from '../../src/query/builder.ts'
-import { compileQuery } from '../../src/query/compile-query.ts'
+import type { Engine, Query } from '../../src/sql/aliases.ts'
+import { compileQuery } from '../../src/sql/compile.ts'
 import type { Parameter } from '../../src/types/column-type.ts'
 import { mysqlColumn, sqliteColumn, tableOf } from './tables.ts'
 

@@ -1,6 +1,6 @@
 /** Tables as introspection would find them, for tests that need no database. */
 import { createCatalog, type Check, type Column, type ForeignKey, type Key, type Table, type Triggers } from '../../src/catalog/catalog.ts'
-import type { Engine } from '../../src/query/builder.ts'
+import type { Engine } from '../../src/sql/aliases.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
 import { sqliteType } from '../../src/types/sqlite.ts'
 

@@ -6,7 +6,7 @@ import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { createRowQuery } from '../../src/app.ts'
 import { isTracingSetUp } from '../../src/telemetry/spans.ts'
-import { hashToken } from '../../src/tokens.ts'
+import { hashToken } from '../../src/access/tokens.ts'
 import { onEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 

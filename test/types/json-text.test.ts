@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import { RowWriter } from '../../src/response/row-writer.ts'
+import { RowWriter } from '../../src/response/sink.ts'
 import { isJson } from '../../src/types/json-text.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
 import { mysqlColumn } from '../support/tables.ts'

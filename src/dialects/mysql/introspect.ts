@@ -1,6 +1,6 @@
 /** A fixed number of queries on information_schema for a whole database, whatever the number of its tables. */
 import type { Check, Column, ForeignKey, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
-import { obtain } from '../../obtain.ts'
+import { obtain } from '../../get-or-create.ts'
 import type { ColumnType } from '../../types/column-type.ts'
 import type { TypeFacts } from '../../types/facts.ts'
 import { parseMembers } from '../../types/members.ts'

@@ -4,7 +4,7 @@
  * for the session that options.ts sets: utf8mb4, neither ANSI_QUOTES nor NO_BACKSLASH_ESCAPES.
  */
 import mysql from 'mysql2'
-import type { Query } from '../../query/builder.ts'
+import type { Query } from '../../sql/aliases.ts'
 import type { Parameter } from '../../types/column-type.ts'
 
 /** The whole text of a statement. Its pieces hold no placeholder that could be mistaken: they were cut there. */

@@ -1,5 +1,5 @@
 import { databaseUnavailable } from '../../errors.ts'
-import { createQueue } from '../mysql/queue.ts'
+import { createQueue } from '../waiters.ts'
 import { Session } from './session.ts'
 
 export interface SessionLimits {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { connectionOptions } from '../../../src/dialects/mysql/options.ts'
-import { sessionStatement } from '../../../src/dialects/mysql/session-settings.ts'
+import { sessionStatement } from '../../../src/dialects/mysql/connection/session-settings.ts'
 
 const address = { hosts: [{ host: 'a', port: 1 }, { host: 'b', port: 2 }], user: 'u', password: 'p', database: 'd', ssl: undefined }
 

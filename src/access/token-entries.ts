@@ -1,0 +1,47 @@
+/** Entries for tokens as somebody wrote them -> tokens as they are looked up. */
+import type { RowQueryOptions, TokenOptions } from '../../schemas/options.ts'
+import { isDay } from '../types/calendar.ts'
+import { createGrant } from './grant.ts'
+import type { StoredToken } from './tokens.ts'
+
+type Databases = RowQueryOptions['databases']
+
+/** A line in `mistakes`, beginning with the place, for each entry that cannot be used. */
+export function readEntries (mistakes: string[], place: string, entries: readonly TokenOptions[], known: Databases): StoredToken[] {
+  const tokens = entries.flatMap((entry, index) => {
+    try {
+      return [toToken(entry, known)]
+    } catch (error) {
+      mistakes.push(`${place}.${index}.${(error as Error).message}`)
+      return []
+    }
+  })
+  mistakes.push(...findRepeated(place, entries))
+  return tokens
+}
+
+/** Of two entries for the same token only one could count. */
+function findRepeated (place: string, entries: readonly TokenOptions[]): string[] {
+  const hashes = entries.map(({ sha256 }) => sha256)
+  return hashes.flatMap((sha256, index) => {
+    const first = hashes.indexOf(sha256)
+    return first < index ? [`${place}.${index}.sha256: is the same as that of ${place}.${first}`] : []
+  })
+}
+
+function toToken ({ name, sha256, permissions, databases, expires }: TokenOptions, known: Databases): StoredToken {
+  const stranger = Object.keys(databases ?? {}).find((database) => !Object.hasOwn(known, database))
+  if (stranger !== undefined) throw new Error(`databases.${stranger}: is not configured; there are ${Object.keys(known).join(', ')}`)
+  const expiresAt = expires === undefined ? undefined : parseExpiry(expires)
+  return { sha256, grant: createGrant(name, { permissions, databases }), expiresAt }
+}
+
+const EXPIRY = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
+
+/** A day means its beginning in UTC. In milliseconds since 1970. */
+export function parseExpiry (text: string): number {
+  // JavaScript takes February 30 for a day in March, and a zero for none
+  const time = EXPIRY.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : NaN
+  if (Number.isNaN(time)) throw new Error('expires: must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z')
+  return time
+}

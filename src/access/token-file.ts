@@ -1,0 +1,58 @@
+/** The file of `tokensFile`: a JSON list of entries for tokens, beside those of the configuration. */
+import { readFileSync } from 'node:fs'
+import { Type } from '@sinclair/typebox'
+import { type RowQueryOptions, TokenSchema, type TokenOptions } from '../../schemas/options.ts'
+import type { StoredToken } from './tokens.ts'
+import { ConfigError, findMistakes, placeOfSyntaxError } from '../config/config-errors.ts'
+import { readEntries } from './token-entries.ts'
+
+/** A token file, and how its content is understood. */
+export interface TokenFile {
+  readonly path: string
+  /** @throws ConfigError with a line for each mistake, none of which has a part of a token */
+  parse (text: string): readonly StoredToken[]
+}
+
+const FileSchema = Type.Array(TokenSchema, { description: 'of entries as "row-query token" prints them' })
+const SETTING = 'tokensFile'
+
+/** `known`: what the entries may name, and the tokens that they must not repeat. */
+export function createTokenFile (path: string, known: Pick<RowQueryOptions, 'databases' | 'tokens'>): TokenFile {
+  const taken = new Set(known.tokens?.map(({ sha256 }) => sha256))
+  return {
+    path,
+    parse (text) {
+      const entries = parseEntries(path, text)
+      const mistakes: string[] = []
+      const tokens = readEntries(mistakes, SETTING, entries, known.databases)
+      // taken out of the file, such a token would go on working
+      for (const [index, { sha256 }] of entries.entries()) if (taken.has(sha256)) mistakes.push(`${SETTING}.${index}.sha256: is one of "tokens" already`)
+      if (mistakes.length > 0) throw new ConfigError(mistakes)
+      return tokens
+    }
+  }
+}
+
+/** Its tokens now. @throws ConfigError */
+export function readTokenFile ({ path, parse }: TokenFile): readonly StoredToken[] {
+  try {
+    return parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw error instanceof ConfigError ? error : new ConfigError([`${SETTING}: ${path} cannot be read`])
+  }
+}
+
+function parseEntries (path: string, text: string): TokenOptions[] {
+  const entries = parseJson(path, text)
+  const mistakes = findMistakes(FileSchema, entries, new Map([['configuration', SETTING]]))
+  if (mistakes.length > 0) throw new ConfigError(mistakes.map((line) => line.startsWith(SETTING) ? line : `${SETTING}.${line}`))
+  return entries as TokenOptions[]
+}
+
+function parseJson (path: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new ConfigError([`${SETTING}: ${path} is not valid JSON${placeOfSyntaxError(error as SyntaxError)}`])
+  }
+}

@@ -1,0 +1,64 @@
+import type { Catalog, Table } from '../catalog/catalog.ts'
+import { BrokenDefinitions } from './broken-definitions.ts'
+import { createCatalog } from '../catalog/catalog.ts'
+import { createCatalogStore } from '../catalog/store.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { tableNotFound } from '../errors.ts'
+import type { StatementUse } from '../sql/compile.ts'
+
+/** A configured database: its name in paths, its connection and what is known of its tables. */
+export interface Database {
+  readonly name: string
+  readonly dialect: Dialect
+  readonly statements: StatementUse
+  /** Tables that are confirmed to have a broken trigger, view or routine. */
+  readonly broken: BrokenDefinitions
+  /** At once where the catalog has been read. @throws TABLE_NOT_FOUND; DATABASE_UNAVAILABLE while the catalog could not be read even once */
+  getTable (name: string): Table | Promise<Table>
+  /** All that is known of its tables. @throws DATABASE_UNAVAILABLE while the catalog could not be read even once */
+  getCatalog (): Catalog | Promise<Catalog>
+  /** The same without asking for it: undefined while it could not be read even once. */
+  latestCatalog (): Catalog | undefined
+  /** Reads the catalog again now. */
+  refresh (): Promise<Catalog>
+  close (): Promise<void>
+}
+
+export interface DatabaseSettings {
+  name: string
+  dialect: Dialect
+  /** Milliseconds between background refreshes of the catalog. */
+  refreshInterval: number
+  onRefreshError: (error: unknown, database: string) => void
+}
+
+export function createDatabase ({ name, dialect, refreshInterval, onRefreshError }: DatabaseSettings): Database {
+  const store = createCatalogStore({
+    load: async () => createCatalog(await dialect.introspect(), Date.now()),
+    interval: refreshInterval,
+    onError: (error) => onRefreshError(error, name)
+  })
+  const tableOf = ({ tables }: Catalog, table: string): Table => {
+    const found = tables.get(table)
+    if (found === undefined) throw tableNotFound(table, name)
+    return found
+  }
+
+  return {
+    name,
+    dialect,
+    statements: { kept: 0, built: 0 },
+    broken: new BrokenDefinitions(),
+    getTable (table) {
+      const catalog = store.current()
+      return catalog instanceof Promise ? catalog.then((loaded) => tableOf(loaded, table)) : tableOf(catalog, table)
+    },
+    getCatalog: store.current,
+    latestCatalog: store.latest,
+    refresh: store.refresh,
+    async close () {
+      store.stop()
+      await dialect.close()
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs'
+import type { FastifyBaseLogger } from 'fastify'
+import { ConfigError } from '../config/config-errors.ts'
+import type { DatabaseConfig } from '../config/settings.ts'
+import { createDatabase, type Database } from './database.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { createMysqlDialect } from '../dialects/mysql/dialect.ts'
+import { openSqlite } from '../dialects/sqlite/dialect.ts'
+import { MEMORY } from '../dialects/sqlite/memory.ts'
+import { ServiceError } from '../errors.ts'
+
+/**
+ * Opens every configured database and reads its catalog. A server that does not answer yet is no reason not to start: its
+ * requests are refused with 503 until it does. @throws ConfigError where a SQLite file cannot be opened
+ */
+export async function openDatabases (configs: readonly DatabaseConfig[], log: FastifyBaseLogger): Promise<ReadonlyMap<string, Database>> {
+  const onRefreshError = (error: unknown, database: string): void => {
+    const { code, reason } = error instanceof ServiceError ? error : { code: 'INTERNAL', reason: (error as Error).name }
+    log.warn({ database, code, reason }, 'the catalog could not be read')
+  }
+  const onPlainReader = (reason: string): void => { log.warn({ reason }, 'rows are read more slowly: the installed mysql2 is not as the fast way of reading them expects it') }
+  const dialects = await openDialects(configs, onPlainReader)
+  const databases = await Promise.all(configs.map(async ({ name, refreshInterval }, index): Promise<[string, Database]> => {
+    const database = createDatabase({ name, refreshInterval, onRefreshError, dialect: dialects[index] as Dialect })
+    await atMost(START_TIME, database.refresh().catch((error: unknown) => onRefreshError(error, name)))
+    return [name, database]
+  }))
+  return new Map(databases)
+}
+
+/** Fastify gives a plugin ten seconds to start. A catalog that takes longer is waited for by the requests that need it. */
+const START_TIME = 5000
+
+/** Waits for a promise that does not reject, but no longer than that. */
+function atMost (milliseconds: number, promise: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds)
+    promise.then(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
+
+/** All of them or none, with a line for each that could not be opened. */
+async function openDialects (configs: readonly DatabaseConfig[], onPlainReader: (reason: string) => void): Promise<Dialect[]> {
+  const attempts = await Promise.allSettled(configs.map((config) => openDialect(config, onPlainReader)))
+  const open = attempts.flatMap((attempt) => attempt.status === 'fulfilled' ? [attempt.value] : [])
+  if (open.length === configs.length) return open
+  await Promise.all(open.map((dialect) => dialect.close()))
+  throw new ConfigError(attempts.flatMap((attempt) => attempt.status === 'rejected' ? (attempt.reason as ConfigError).mistakes : []))
+}
+
+/** @throws ConfigError where a SQLite file cannot be opened; a MySQL server is connected to later */
+export async function openDialect ({ name, address, replicas, pool, statementTimeout, resultLimit, setup }: DatabaseConfig, onPlainReader?: (reason: string) => void): Promise<Dialect> {
+  if (address.engine === 'mysql') return createMysqlDialect({ address: address.address, replicas, pool, statementTimeout, resultLimit, onPlainReader })
+  const { path } = address
+  const refuse = (reason: string) => new ConfigError([`databases.${name}.${reason}`])
+  // SQLite would make an empty file of a misspelt name.
+  if (path !== MEMORY && !existsSync(path)) throw refuse(`url: ${path} does not exist`)
+  return openSqlite({ path, setup, pool, statementTimeout, resultLimit }).catch(({ message }: Error) => {
+    throw refuse(path === MEMORY ? `setup: ${message}` : `url: ${path} cannot be opened: ${message}`)
+  })
+}

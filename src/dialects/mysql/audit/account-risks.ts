@@ -1,0 +1,53 @@
+/** What is dangerous about the account and the way to it, and what would be enough. */
+import { isIPv4 } from 'node:net'
+import type { Risks } from '../../dialect.ts'
+import { escapePattern, findGrantRisks, rolesIn } from './grants.ts'
+import type { Ask } from '../introspect.ts'
+import type { MysqlAddress } from '../options.ts'
+
+/** `configured`: the databases that the service has. @throws the driver's error */
+export async function findAccountRisks (ask: Ask, { hosts, user, password, database, ssl }: MysqlAddress, configured: readonly string[]): Promise<Risks> {
+  const grants = findGrantRisks(await readGrants(ask), configured)
+  const risks = [...grants]
+  if (password === '') risks.push(`the account ${user} is used without a password`)
+  const open = hosts.filter(({ host }) => !isLoopback(host))
+  if (ssl === undefined && open.length > 0) risks.push(`without TLS to ${open.map(({ host }) => host).join(', ')}: add ?ssl=true`)
+  return { risks, enough: grants.length > 0 ? await statementsFor(ask, database) : [] }
+}
+
+/** With what the roles may do that the account has, in use or not: it could turn each on. */
+async function readGrants (ask: Ask): Promise<string[]> {
+  const lines = await listGrants(ask, '')
+  const { mysql, mariadb } = rolesIn(lines)
+  if (mysql.length > 0) return await listGrants(ask, ` for current_user() using ${mysql.join(', ')}`)
+  return mariadb.length > 0 ? await readRoles(ask, lines, mariadb) : lines
+}
+
+/** MariaDB tells of one role at a time, and of one that is in use only. The session keeps the role that it had. */
+async function readRoles (ask: Ask, lines: readonly string[], roles: readonly string[]): Promise<string[]> {
+  const [[current]] = await ask('select current_role()') as [[string | null]]
+  const all = [...lines]
+  for (const role of roles) {
+    await ask(`set role ${role}`)
+    all.push(...await listGrants(ask, ''))
+  }
+  await ask(`set role ${current === null ? 'none' : quoteName(current)}`)
+  return all
+}
+
+async function listGrants (ask: Ask, whose: string): Promise<string[]> {
+  return (await ask(`show grants${whose}`)).map(([line]) => line as string)
+}
+
+async function statementsFor (ask: Ask, database: string): Promise<string[]> {
+  const [[account = '']] = await ask('select current_user()') as [[string]]
+  const at = account.lastIndexOf('@')
+  const [user, host] = [account.slice(0, at), account.slice(at + 1)].map((part) => `'${part.replaceAll("'", "''")}'`)
+  return [`GRANT SELECT, INSERT, UPDATE, DELETE ON ${quoteName(escapePattern(database))}.* TO ${user}@${host};`]
+}
+
+const quoteName = (name: string): string => `\`${name.replaceAll('`', '``')}\``
+
+function isLoopback (host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
+}

@@ -1,0 +1,112 @@
+/**
+ * Ends statements that nobody waits for any more. A connection counts as in use until the server has ended its statement: if its place
+ * went to the next request at once, statements that do not end would pile up on a server that is overloaded already.
+ */
+import type { MysqlError } from '../errors.ts'
+import { BACKSTOP } from '../options.ts'
+import type { MysqlPool } from '../pool/pool.ts'
+import { ask, connectTo, identify, takeLeave, type Session } from './session.ts'
+
+/** How long a statement that was killed may take to end before its request is answered, in milliseconds: what it changed is undone meanwhile. */
+const GRACE = 5000
+/** How long to wait before the server is asked again whether the statement has ended, in milliseconds: at first, and at most. */
+const PAUSE = 250
+const LONGEST_PAUSE = 2000
+
+/** `elsewhere`: the address leads to another server by now. `unknown`: the server could not be asked, or did not say. */
+export type Progress = 'running' | 'ended' | 'elsewhere' | 'unknown'
+
+/** "Unknown thread id". */
+const NO_SUCH_THREAD = 1094
+
+/**
+ * Kills the statement that runs in a session, and says what became of it. It connects anew each time: it is rare, and the pool may be
+ * what is stuck. After a restart of the server, or on another server behind the same address, somebody else's statement may have the
+ * same number: it must be the very same server, up for as long as the statement (`since`).
+ */
+function killStatement ({ connection: { threadId }, address, host, server }: Session, since: number): Promise<Progress> {
+  const kill = async (question: (sql: string) => ReturnType<typeof ask>): Promise<Progress> => {
+    const [[, uptime]] = await question("show global status like 'Uptime'") as [[string, string]]
+    if (Number(uptime) + 1 < (performance.now() - since) / 1000) return 'ended'
+    // it has ended, and its answer is on the way or lost
+    const [[isIdle] = []] = await question(`select INFO is null from information_schema.PROCESSLIST where ID = ${Number(threadId)}`)
+    if (isIdle === '1') return 'ended'
+    await question(`kill query ${Number(threadId)}`)
+    return 'running'
+  }
+  return connectTo(address, host, async (connection) => {
+    const isSame = await identify(connection) === server
+    const progress = isSame ? await kill((sql) => ask(connection, sql)) : 'elsewhere'
+    takeLeave(connection)
+    return progress
+  }).catch(({ errno }: MysqlError) => errno === NO_SUCH_THREAD ? 'ended' : 'unknown')
+}
+
+/** A statement that is being ended. */
+export interface Stop {
+  /** To be called when its connection has answered. Settles when the session may be used again: a KILL that is under way would hit the next statement. */
+  answered (): Promise<void>
+  /** To be called when its connection was lost: the statement may run on. */
+  lost (): void
+}
+
+export interface StopOptions {
+  readonly pool: Pick<MysqlPool, 'hold' | 'holds' | 'letGo'>
+  readonly session: Session
+  /** When the statement was sent, by `performance.now()`. */
+  readonly since: number
+  /** Called where the statement has not ended in time: nobody should wait for it any longer. */
+  readonly onGivenUp: () => void
+  /** How long to wait for a server that says nothing, in milliseconds. */
+  readonly patience?: number
+  /** Another way to kill, for tests. */
+  readonly kill?: typeof killStatement
+}
+
+/**
+ * Ends the statement that runs in a session, which its pool counts as in use until then. Where the server cannot be asked, that is until
+ * BACKSTOP after its last word: by then the server's own limit has ended what it can end.
+ */
+export function stopStatement ({ pool, session, since, onGivenUp, patience = BACKSTOP, kill = killStatement }: StopOptions): Stop {
+  const state = { hasAnswered: false, wake: () => {} }
+
+  const rest = (milliseconds: number): Promise<void> => new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds).unref()
+    state.wake = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+  })
+
+  const end = async (): Promise<void> => {
+    const begin = performance.now()
+    let heard = begin
+    let isGivenUp = false
+    for (let pause = PAUSE; !state.hasAnswered && pool.holds(session); pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+      const progress = await kill(session, since)
+      if (state.hasAnswered) break
+      const now = performance.now()
+      if (progress === 'running') heard = now
+      const isOver = progress === 'elsewhere' || progress === 'unknown' || !session.open || now >= begin + GRACE
+      if (isOver && !isGivenUp) {
+        isGivenUp = true
+        onGivenUp()
+      }
+      if (isGivenUp && (progress === 'ended' || progress === 'elsewhere' || now > heard + patience)) break
+      await rest(isGivenUp ? pause : Math.min(pause, begin + GRACE - now))
+    }
+    // an answer that comes later would be taken for that of the next statement
+    pool.letGo(session, { isUsable: state.hasAnswered })
+  }
+
+  pool.hold(session)
+  const ended = end()
+  return {
+    answered () {
+      state.hasAnswered = true
+      state.wake()
+      return ended
+    },
+    lost () { state.wake() }
+  }
+}

@@ -1,0 +1,189 @@
+/** A connection to one server, its session set as we need it. Opening, asking and closing each take a bounded time. */
+import type { Socket } from 'node:net'
+import mysql, { type Connection, type ResultSetHeader } from 'mysql2'
+import { AS_BYTES, connectionOptions, type Host, type MysqlAddress } from '../options.ts'
+import { ReadMemory } from './read-memory.ts'
+import { versionProblem } from '../server-version.ts'
+import { sessionStatement } from './session-settings.ts'
+
+export interface Session {
+  readonly connection: Connection
+  /** Of its connection; to be freed after each answer. */
+  readonly memory: ReadMemory
+  readonly address: MysqlAddress
+  readonly host: Host
+  /** Which change of hosts it was opened after (hosts.ts). */
+  readonly turn: number
+  /** Which server it leads to, in the server's own words: an address may lead to several. */
+  readonly server: string
+  /** The statement that sets it. */
+  readonly settings: string
+  /** Whether the server reports changes of its variables: a proxy may not. */
+  readonly reportsChanges: boolean
+  /** False once it is lost or closed. */
+  open: boolean
+  idleSince: number
+  /** When a request used it last (0 for never), in milliseconds of the clock: what the service asks for itself does not count. */
+  usedAt: number
+}
+
+export interface SessionTarget {
+  readonly address: MysqlAddress
+  readonly host: Host
+  readonly turn: number
+  readonly statementTimeout: number
+}
+
+/** How long opening may take, in milliseconds; less where another host may be tried. */
+const PATIENCE = 5000
+const PATIENCE_AMONG_SEVERAL = 2000
+/** How long an idle connection may take to answer, and a closed one to close, in milliseconds. */
+const MOMENT = 1000
+
+/** The limit counts more than `sql_select_limit`, which may be 0 where the session is not set. */
+const IDENTITY = 'select concat_ws(\' \', @@hostname, @@port, @@server_id) limit 1'
+
+/**
+ * Text that no character set but UTF-8 writes as these bytes, and that is another one where a backslash does not escape. No emoji:
+ * while a statement with one runs, MySQL cannot show the process list of information_schema.
+ */
+const SAMPLE = 'ħ中\\'
+/**
+ * What a session must be for its statements to mean what they say: bytes of literals are UTF-8 on their way there and back, the
+ * database is the one of the URL (`init_connect` may hold a USE), and the clock runs (it may hold a SET TIMESTAMP).
+ */
+const CONFIRMATION = `select concat_ws(' ', @@hostname, @@port, @@server_id), version(), database(),
+  concat_ws(' ', @@character_set_client, @@character_set_connection, @@character_set_results), hex('${SAMPLE}\\'), '${SAMPLE}\\',
+  abs(timestampdiff(second, now(), sysdate())) < 60 limit 1`
+
+/** A server's answer has a list of what was changed in the session (MySQL manual, "SERVER_SESSION_STATE_CHANGED"). */
+const SESSION_STATE_CHANGED = 0x4000
+
+/** Whether a server reports that variables were changed. The list may also hold no more than GTIDs; it is empty where what was changed is the list itself. */
+export function reportsChanges ({ serverStatus, stateChanges }: Header): boolean {
+  return (serverStatus & SESSION_STATE_CHANGED) !== 0 && (stateChanges === undefined || Object.keys(stateChanges.systemVariables).length > 0)
+}
+
+/** mysql2's types leave the list out. */
+export interface Header extends ResultSetHeader { readonly stateChanges?: { readonly systemVariables: Readonly<Record<string, string>> } }
+
+/** @throws the driver's error, or an error with a code that says why the session cannot be used */
+export async function openSession ({ address, host, turn, statementTimeout }: SessionTarget, onLost: (session: Session) => void): Promise<Session> {
+  return await connectTo(address, host, async (connection, memory) => {
+    const settings = sessionStatement(statementTimeout)
+    const header = await send(connection, settings)
+    const server = await confirm(connection, address.database)
+    const session: Session = { connection, memory, address, host, turn, server, settings, reportsChanges: reportsChanges(header), open: true, idleSince: 0, usedAt: 0 }
+    connection.on('error', () => onLost(session))
+    // mysql2 tells the statement that runs when the stream has closed, and not at all once the connection is destroyed
+    connection.on('end', () => streamOf(connection).once('close', () => onLost(session)))
+    return session
+  })
+}
+
+/** Which server it is, once it has confirmed the session. */
+async function confirm (connection: Connection, database: string): Promise<string> {
+  const [[server, version, used, characterSets, hex, text, clockRuns]] = await ask(connection, CONFIRMATION) as [[string, string, string, string, string, string, string]]
+  const old = versionProblem(version)
+  if (old !== undefined) throw unusable(old)
+  const isUtf8 = characterSets === 'utf8mb4 utf8mb4 utf8mb4' && hex === Buffer.from(SAMPLE).toString('hex').toUpperCase() && text === SAMPLE
+  if (!isUtf8) throw unusable(`CHARACTER_SET: the session does not run in utf8mb4 but in ${characterSets}`)
+  // the server may have been told to write names in lower case
+  if (used.toLowerCase() !== database.toLowerCase()) throw unusable('OTHER_DATABASE: the session does not use the database of the URL')
+  if (clockRuns !== '1') throw unusable('FROZEN_CLOCK: the session has a timestamp of its own')
+  return server
+}
+
+const unusable = (code: string): Error => Object.assign(new Error('the session cannot be used'), { code })
+
+/**
+ * Sets a session again that a trigger or a routine may have changed. Resetting undoes what the service does not set, such as
+ * the clock, user variables and temporary tables. @throws the driver's error, or ETIMEDOUT: the session must not be used any more
+ */
+export function restoreSession ({ connection, settings }: Session): Promise<unknown> {
+  const reset = new Promise<void>((resolve, reject) => { connection.reset((error) => error === null ? resolve() : reject(error)) })
+  return within(MOMENT, reset.then(() => send(connection, settings)))
+}
+
+/** Connects for a purpose, in a bounded time; what fails is closed. */
+export async function connectTo<T> (address: MysqlAddress, host: Host, use: (connection: Connection, memory: ReadMemory) => Promise<T>): Promise<T> {
+  const memory = new ReadMemory()
+  // TLS reads into memory of its own
+  const stream = address.ssl === undefined ? { stream: () => memory.connect(host) } : {}
+  const connection = mysql.createConnection({ ...connectionOptions(address, host), ...stream })
+  fixEncoding(connection)
+  try {
+    const failed = new Promise<never>((_resolve, reject) => { connection.on('error', reject) })
+    return await within(address.hosts.length > 1 ? PATIENCE_AMONG_SEVERAL : PATIENCE, Promise.race([use(connection, memory), failed]))
+  } catch (error) {
+    abandon(connection)
+    throw error
+  }
+}
+
+/**
+ * mysql2 encodes statements in the character set that the server last reported for the client. In latin1 it would cut a
+ * character such as U+0127 to a quote after the literal was escaped. A session that is not in utf8mb4 is not used, so no other
+ * encoding is ever right: what the server reports must not change it.
+ */
+function fixEncoding ({ config }: Connection): void {
+  const { charsetNumber } = config as { charsetNumber?: number }
+  Object.defineProperty(config, 'charsetNumber', { get: () => charsetNumber, set: () => {}, enumerable: true })
+}
+
+export async function identify (connection: Connection): Promise<string> {
+  const [[server]] = await ask(connection, IDENTITY) as [[string]]
+  return server
+}
+
+/** A promise's outcome, or ETIMEDOUT. */
+export function within<T> (milliseconds: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })), milliseconds)
+    promise.finally(() => clearTimeout(timer)).then(resolve, reject)
+  })
+}
+
+/** For a statement without rows. @throws the driver's error */
+function send (connection: Connection, sql: string): Promise<ResultSetHeader> {
+  return new Promise((resolve, reject) => {
+    connection.query<ResultSetHeader>(sql, (error, header) => error === null ? resolve(header) : reject(error))
+  })
+}
+
+/** Rows as text. @throws the driver's error */
+export function ask (connection: Connection, sql: string): Promise<Array<Array<string | null>>> {
+  return new Promise((resolve, reject) => {
+    connection.query({ sql, ...AS_BYTES }, (error, rows) => {
+      if (error !== null) return reject(error)
+      resolve(Array.isArray(rows) ? (rows as unknown as Array<Array<Buffer | null>>).map((row) => row.map((value) => value === null ? null : value.toString())) : [])
+    })
+  })
+}
+
+/** Whether the other end is still there. */
+export function answers (connection: Connection): Promise<boolean> {
+  return within(MOMENT, new Promise<boolean>((resolve) => { connection.ping((error) => resolve(!(error instanceof Error))) })).catch(() => false)
+}
+
+const streamOf = (connection: Connection): Socket => (connection as unknown as { stream: Socket }).stream
+
+/** Gives a connection up without a word: `destroy` alone would wait for the other end, which may not be there. */
+export function abandon (connection: Connection): void {
+  connection.destroy()
+  streamOf(connection).destroy()
+}
+
+/** Takes leave and closes. Keeps a process alive for a moment at most. */
+export function takeLeave (connection: Connection): Promise<void> {
+  const stream = streamOf(connection)
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => stream.destroy(), MOMENT)
+    stream.once('close', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+    connection.end()
+    stream.unref()
+  })
+}

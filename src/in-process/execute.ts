@@ -1,0 +1,55 @@
+/** A request of the app that the service is part of: no HTTP, and otherwise the same way with the same refusals. */
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import type { Body } from '../../schemas/body.ts'
+import { GrantSchema } from '../../schemas/grant.ts'
+import { findPlaceRefusal, findVerbRefusal } from '../access/authorize.ts'
+import type { Table } from '../catalog/catalog.ts'
+import { findMistake, parseBody } from '../request/check-body.ts'
+import { readConsistency } from '../request/consistency.ts'
+import type { Database } from '../databases/database.ts'
+import { unauthenticated, type ServiceError } from '../errors.ts'
+import { parseExactJson } from '../request/exact-json.ts'
+import { createGrant, type GrantOptions } from '../access/grant.ts'
+import type { FilterLimits } from '../plan/filters/scope.ts'
+import { toJson } from './to-json.ts'
+import { toValues, type Bigints } from './to-values.ts'
+import { walk } from '../pipeline.ts'
+
+export interface InProcess {
+  readonly databases: ReadonlyMap<string, Database>
+  readonly limits: FilterLimits
+}
+
+export interface ExecuteRequest {
+  database: string
+  table: string
+  body: unknown
+  grant: GrantOptions
+  /** What whole numbers beyond 2^53 are in the answer; `bigint` if left out. */
+  bigints?: Bigints
+  consistency?: unknown
+}
+
+/** A misspelt `databases` would let somebody in everywhere. */
+const grants = TypeCompiler.Compile(GrantSchema)
+
+/** `data` of the answer. @throws ServiceError */
+export async function execute ({ databases, limits }: InProcess, { database: name, table: tableName, body: given, grant: granted, bigints = 'bigint', consistency: asked }: ExecuteRequest): Promise<unknown> {
+  if (!grants.Check(granted)) throw unauthenticated('The grant must have "permissions" and may have "databases", as the entry for a token has them')
+  const grant = createGrant('in process', granted)
+  refuse(findPlaceRefusal({ databases, grant, database: name, table: tableName }))
+  const body = parseBody(toJson(given)) // as HTTP would have brought it, and a copy
+  refuse(findMistake(body))
+  const { verb } = body as Body
+  const consistency = readConsistency(verb, '"consistency"', asked)
+  refuse(findVerbRefusal(grant, verb))
+  const database = databases.get(name) as Database
+  let table: Table | undefined
+  const text = await walk({ database, table: tableName, body: body as Body, limits, consistency, onTable: (planned) => { table = planned } })
+  const { data } = parseExactJson(String(text)) as { data: object }
+  return toValues(data, table as Table, bigints)
+}
+
+function refuse (refusal: ServiceError | undefined): void {
+  if (refusal !== undefined) throw refusal
+}

@@ -1,0 +1,12 @@
+import type { InsertPlan } from '../plan/plan.ts'
+import { builderFor, type Engine, type Query } from './aliases.ts'
+import { bind } from './conditions.ts'
+
+/** `insert into <table> (…) values (…)`. A row of defaults alone has a form of its own in each engine. */
+export function compileInsert ({ table, assignments }: InsertPlan, engine: Engine): Query {
+  const { db, toQuery, token } = builderFor(engine, table)
+  const insert = db.insertInto('t')
+  if (assignments.length === 0) return toQuery(engine === 'mysql' ? insert.values({}) : insert.defaultValues())
+  const row = Object.fromEntries(assignments.map(({ column, parameter }) => [token(column), bind(parameter)]))
+  return toQuery(insert.values(row))
+}

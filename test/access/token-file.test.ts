@@ -1,0 +1,68 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { loadConfig } from '../../src/config/load.ts'
+import { ConfigError } from '../../src/config/config-errors.ts'
+import { resolveSettings } from '../../src/config/settings.ts'
+import { createTokenFile } from '../../src/access/token-file.ts'
+
+const databases = { shop: { url: 'mysql://root@db/shop' } }
+const entry = { name: 'reader', sha256: 'a'.repeat(64), permissions: ['select' as const] }
+const fixed = { name: 'fixed', sha256: 'f'.repeat(64), permissions: ['select' as const] }
+const file = createTokenFile('tokens.json', { databases, tokens: [fixed] })
+
+t.test('a token file holds entries like those of the configuration', async (t) => {
+  t.match(file.parse(JSON.stringify([entry, { ...entry, sha256: 'b'.repeat(64), databases: { shop: ['orders'] }, expires: '2027-01-01' }])), [
+    { sha256: entry.sha256, grant: { name: 'reader', databases: 'all' }, expiresAt: undefined },
+    { sha256: 'b'.repeat(64), grant: { databases: new Map([['shop', new Set(['orders'])]]) }, expiresAt: Date.UTC(2027, 0, 1) }
+  ])
+  t.same(file.parse('[]'), [], 'none of which there need be')
+  t.same(createTokenFile('tokens.json', { databases }).parse(JSON.stringify([fixed])).length, 1)
+})
+
+const SECRET = 'hunter2'
+
+const refused: Array<{ because: string, text: string, mistakes: string[] }> = [
+  { because: 'nothing in it', text: '', mistakes: ['tokensFile: tokens.json is not valid JSON'] },
+  { because: 'half a list', text: `[{ "name": "${SECRET}"`, mistakes: ['tokensFile: tokens.json is not valid JSON, line 1 column 21'] },
+  { because: 'an object', text: JSON.stringify({ tokens: [entry] }), mistakes: ['tokensFile: must be a list (of entries as "row-query token" prints them)'] },
+  {
+    because: 'entries that are none',
+    text: JSON.stringify([{ ...entry, sha256: SECRET }, { name: 'x', sha256: 'b'.repeat(64) }]),
+    mistakes: [
+      'tokensFile.0.sha256: must be text (SHA-256 of the token in lower-case hex)',
+      'tokensFile.1.permissions: is required (any of select, insert, update, delete)'
+    ]
+  },
+  {
+    because: 'entries that mean nothing here',
+    text: JSON.stringify([{ ...entry, databases: { shpo: '*' } }, { ...entry, sha256: 'b'.repeat(64), expires: 'soon' }, entry, fixed]),
+    mistakes: [
+      'tokensFile.0.databases.shpo: is not configured; there are shop',
+      'tokensFile.1.expires: must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z',
+      'tokensFile.2.sha256: is the same as that of tokensFile.0',
+      'tokensFile.3.sha256: is one of "tokens" already'
+    ]
+  }
+]
+
+for (const { because, text, mistakes } of refused) {
+  t.test(`a token file is refused because of ${because}`, async (t) => {
+    const error = t.throws(() => file.parse(text), ConfigError) as ConfigError
+    t.same(error.mistakes, mistakes)
+    t.notMatch(error.message, SECRET)
+  })
+}
+
+t.test('a token file that cannot be used stops the start, among the other mistakes', async (t) => {
+  const folder = t.testdir({ 'tokens.json': '[]', 'broken.json': '{' })
+  const path = join(folder, 'tokens.json')
+  t.match(resolveSettings({ databases, tokensFile: path }), { tokenFile: { file: { path }, tokens: [] } })
+  const said = (options: object): readonly string[] => (t.throws(() => resolveSettings(options), ConfigError) as ConfigError).mistakes.map((line) => line.replace(folder + '/', ''))
+  t.same(said({ databases, tokensFile: join(folder, 'nowhere.json') }), ['tokensFile: nowhere.json cannot be read'])
+  t.same(said({ databases: { shop: { url: 'x' } }, tokensFile: join(folder, 'broken.json') }), ['databases.shop.url: must begin with mysql://, mariadb:// or sqlite:', 'tokensFile: broken.json is not valid JSON, line 1 column 2'])
+})
+
+t.test('API_TOKENS_FILE names a token file, and then the demo makes no token', async (t) => {
+  t.match(loadConfig({ API_TOKENS_FILE: 'tokens.json' }, {}), { config: { tokensFile: 'tokens.json', tokens: undefined }, demo: { token: undefined } })
+  t.throws(() => loadConfig({ API_TOKENS_FILE: '' }, {}), { message: /^API_TOKENS_FILE: must be text, not empty/ })
+})

@@ -1,0 +1,34 @@
+import t from 'tap'
+import { BrokenDefinitions } from '../../src/databases/broken-definitions.ts'
+import { mysqlColumn, tableOf } from '../support/tables.ts'
+
+const table = (name: string, declaration = 'int') => tableOf({ name, columns: [mysqlColumn('a', declaration)] })
+
+t.test('a broken definition is known for five seconds, for the same table with the same error', async (t) => {
+  let now = 0
+  const broken = new BrokenDefinitions(() => now)
+  t.notOk(broken.has(table('t'), 'why'))
+  broken.note(table('t'), 'why')
+  t.ok(broken.has(table('t'), 'why'), 'another reading that says the same')
+  t.notOk(broken.has(table('t'), 'another'))
+  t.notOk(broken.has(table('t', 'bigint'), 'why'))
+  broken.note(table('t'), 'another')
+  now = 4999
+  t.ok(broken.has(table('t'), 'why'))
+  now = 5000
+  t.notOk(broken.has(table('t'), 'why'))
+})
+
+t.test('an error without a reason is not remembered', async (t) => {
+  const broken = new BrokenDefinitions()
+  broken.note(table('t'), undefined)
+  t.notOk(broken.has(table('t'), undefined))
+})
+
+t.test('a thousand tables are remembered, the latest ones', async (t) => {
+  const broken = new BrokenDefinitions()
+  for (let index = 0; index <= 1000; index++) broken.note(table(`t${index}`), 'why')
+  t.notOk(broken.has(table('t0'), 'why'))
+  t.ok(broken.has(table('t1'), 'why'))
+  t.ok(broken.has(table('t1000'), 'why'))
+})

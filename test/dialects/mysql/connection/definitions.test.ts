@@ -1,0 +1,114 @@
+import t from 'tap'
+import { createDefinitions, createDifferences, readDefinition, type Differences } from '../../../../src/dialects/mysql/connection/definitions.ts'
+import { RowWriter } from '../../../../src/response/sink.ts'
+import type { TableFacts } from '../../../../src/catalog/catalog.ts'
+import { wireClass } from '../../../../src/types/wire.ts'
+import { mysqlColumn, tableOf } from '../../../support/tables.ts'
+
+interface Sent { type: number, charset?: number, flags?: number, length?: number, table?: string, extra?: Record<number, string> }
+
+const [INT, VARCHAR, BLOB] = [3, 253, 252]
+
+function text (value: string): Buffer {
+  const bytes = Buffer.from(value)
+  return bytes.length < 251 ? Buffer.concat([Buffer.from([bytes.length]), bytes]) : Buffer.concat([Buffer.from([0xfc, bytes.length & 0xff, bytes.length >> 8]), bytes])
+}
+
+/** The packet of a definition, as the manual has it, with other bytes around it. */
+function packet ({ type, charset = 45, flags = 0, length = 11, table = 't', extra }: Sent): { bytes: Buffer, from: number, end: number } {
+  const fixed = Buffer.alloc(13)
+  fixed[0] = 12
+  fixed.writeUInt16LE(charset, 1)
+  fixed.writeUInt32LE(length, 3)
+  fixed[7] = type
+  fixed.writeUInt16LE(flags, 8)
+  const entries = Object.entries(extra ?? {}).map(([kind, value]) => Buffer.concat([Buffer.from([Number(kind)]), text(value)]))
+  const body = Buffer.concat([...['def', 'shop', table, table, 'v0', 'n'].map(text), ...(extra === undefined ? [] : [text(Buffer.concat(entries).toString('latin1'))]), fixed])
+  return { bytes: Buffer.concat([Buffer.from('####'), body, Buffer.from('####')]), from: 4, end: 4 + body.length }
+}
+
+const read = (sent: Sent) => {
+  const { bytes, from, end } = packet(sent)
+  return readDefinition(bytes, from, end)
+}
+
+t.test('a definition is read, with and without what MariaDB adds to it', async (t) => {
+  t.same(read({ type: INT, charset: 63, flags: 0x20, length: 10 }), { type: INT, charset: 63, flags: 0x20, length: 10, extendedType: '', format: '' })
+  t.same(read({ type: BLOB, extra: { 1: 'json' } }), { type: BLOB, charset: 45, flags: 0, length: 11, extendedType: '', format: 'json' })
+  t.same(read({ type: 254, extra: { 0: 'uuid', 7: 'to come' } }), { type: 254, charset: 45, flags: 0, length: 11, extendedType: 'uuid', format: '' })
+  t.same(read({ type: INT, extra: {} }), { type: INT, charset: 45, flags: 0, length: 11, extendedType: '', format: '' })
+  t.same(read({ type: INT, table: '表'.repeat(100), extra: { 0: 'inet4' } }), { type: INT, charset: 45, flags: 0, length: 11, extendedType: 'inet4', format: '' }, 'names of more bytes than one says')
+})
+
+t.test('the class of values', async (t) => {
+  const classes: Array<[Sent, string]> = [
+    [{ type: 1 }, 'integer'], [{ type: 8, flags: 0x20 }, 'integer'], [{ type: 3, flags: 0x60 }, 'integer zerofill'], [{ type: 246 }, 'decimal'], [{ type: 246, flags: 0x40 }, 'decimal zerofill'], [{ type: 4 }, 'float'],
+    [{ type: 5 }, 'double'], [{ type: 6 }, 'null'], [{ type: 13, flags: 0x60 }, 'year'], [{ type: 16, length: 1 }, 'bit'], [{ type: 16, length: 8 }, 'bits'], [{ type: 10 }, 'date'], [{ type: 7 }, 'timestamp'],
+    [{ type: 254, flags: 0x100 }, 'enum'], [{ type: 254, flags: 0x800 }, 'set'], [{ type: 253, charset: 63 }, 'bytes'], [{ type: 253 }, 'text'], [{ type: 250 }, 'text'], [{ type: 252, extra: { 1: 'json' } }, 'json'],
+    [{ type: 245, charset: 63 }, 'json'], [{ type: 254, extra: { 0: 'uuid' } }, 'uuid'], [{ type: 255, charset: 63, extra: { 0: 'point' } }, 'geometry'], [{ type: 242, charset: 63 }, 'vector']
+  ]
+  for (const [sent, expected] of classes) t.equal(wireClass(read(sent)), expected, JSON.stringify(sent))
+})
+
+const column = mysqlColumn('n', 'int')
+const table = tableOf({ name: 'things', columns: [column] })
+const factsOf = (declaration: string): readonly TableFacts[] => [{ ...table, columns: [{ ...column, declaration }] }]
+const create = (differences: Differences) => createDefinitions({ table, columns: [column], expected: ({ type }) => type.sentAs, differences })
+
+t.test('the same bytes are not parsed again; others are, whatever was known', async (t) => {
+  const definitions = create(createDifferences())
+  const ask = (sent: Sent): boolean => {
+    const { bytes, from, end } = packet(sent)
+    return definitions.isExpectedIn(0, bytes, from, end)
+  }
+  t.ok(ask({ type: INT }))
+  t.ok(ask({ type: INT }))
+  t.ok(ask({ type: 8, length: 20 }), 'another whole number is read alike')
+  t.notOk(ask({ type: VARCHAR, length: 20 }))
+  t.notOk(ask({ type: VARCHAR, length: 20 }), 'and is not remembered')
+  t.notOk(ask({ type: 8, flags: 0x40, length: 20 }))
+  t.ok(ask({ type: INT }))
+  t.notOk(ask({ type: INT, flags: 0x40 }))
+})
+
+t.test('a difference that reading the catalog does not settle is known, and the column shown as text', async (t) => {
+  const differences = createDifferences()
+  const definitions = create(differences)
+  const sent = read({ type: VARCHAR })
+  differences.review(factsOf('int'), performance.now())
+  t.notOk(definitions.isExpected(0, sent), 'the catalog is to be read again')
+  t.notOk(definitions.isExpected(0, sent), 'by everybody who meets it')
+  differences.review(factsOf('int'), performance.now() - 1000)
+  t.notOk(definitions.isExpected(0, sent), 'a catalog that was read before says nothing')
+  differences.review(factsOf('int'), performance.now() + 1)
+  t.ok(definitions.isExpected(0, sent))
+  const writer = new RowWriter([column], 1000)
+  writer.useColumns(definitions.columns)
+  const row = Buffer.concat([text('1,"admin":true')])
+  writer.textRow(row, 0, row.length)
+  t.same(JSON.parse(String(writer.finish())).data.rows, [{ n: '1,"admin":true' }])
+
+  t.ok(definitions.isExpected(0, read({ type: INT })))
+  t.equal(definitions.columns[0], column, 'what is as expected again is read as it was')
+  differences.review(factsOf('varchar(20)'), performance.now() + 1)
+  t.notOk(definitions.isExpected(0, sent), 'what another catalog says is forgotten')
+  differences.review([], performance.now() + 1)
+  t.notOk(definitions.isExpected(0, sent))
+})
+
+t.test('differences are bounded', async (t) => {
+  const differences = createDifferences()
+  const known = mysqlColumn('first', 'int')
+  differences.isKnown(table, known, 'text')
+  differences.review([{ ...table, columns: [known] }], performance.now() + 1)
+  t.ok(differences.isKnown(table, known, 'text'))
+  for (let index = 0; index < 1000; index++) differences.isKnown(table, mysqlColumn(`c${index}`, 'int'), 'text')
+  t.notOk(differences.isKnown(table, known, 'text'), 'a thousand others, and all are forgotten together')
+})
+
+t.test('a column of a type that is not known may be sent as anything', async (t) => {
+  const unknown = mysqlColumn('x', 'xml')
+  const definitions = createDefinitions({ table, columns: [unknown], expected: ({ type }) => type.sentAs, differences: createDifferences() })
+  t.ok(definitions.isExpected(0, read({ type: BLOB })))
+  t.ok(definitions.isExpected(0, read({ type: INT })))
+})

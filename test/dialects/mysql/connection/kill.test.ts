@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { createMysqlPool } from '../../../../src/dialects/mysql/pool/pool.ts'
+import type { Session } from '../../../../src/dialects/mysql/connection/session.ts'
+import { stopStatement, type Progress, type Stop } from '../../../../src/dialects/mysql/connection/kill.ts'
+import { createTestDatabase, engines } from '../../../servers/engines.ts'
+import { addressOf, run } from '../../../support/mysql.ts'
+import { until } from '../../../support/until.ts'
+
+const PATIENCE = 400
+
+/** Ends a statement on a server that answers as told, the last answer again and again. */
+function stopOn (...answers: Progress[]) {
+  const told = { kills: 0, givenUp: 0, held: false, gone: [] as boolean[] }
+  const session = { open: true } as Session
+  const pool = {
+    hold: () => { told.held = true },
+    holds: () => told.held,
+    letGo: (_session: Session, { isUsable }: { isUsable: boolean }) => {
+      told.held = false
+      told.gone.push(isUsable)
+    }
+  }
+  const kill = async (): Promise<Progress> => answers[Math.min(told.kills++, answers.length - 1)] as Progress
+  const stop: Stop = stopStatement({ pool, session, since: 0, onGivenUp: () => { told.givenUp++ }, patience: PATIENCE, kill })
+  return { told, stop, session }
+}
+
+t.test('a statement that ends when it is killed is not given up', async (t) => {
+  const { told, stop } = stopOn('running')
+  await sleep(50)
+  t.ok(told.held)
+  await stop.answered()
+  t.same(told, { kills: 1, givenUp: 0, held: false, gone: [true] })
+})
+
+t.test('one that had not arrived yet when it was killed is killed again', async (t) => {
+  const { told, stop } = stopOn('ended', 'running')
+  await until('it is killed again', () => told.kills === 2)
+  await stop.answered()
+  t.match(told, { givenUp: 0, gone: [true] })
+})
+
+t.test('one whose server cannot be asked is given up at once, and counts for a while', async (t) => {
+  const begin = performance.now()
+  const { told } = stopOn('unknown')
+  await until('it is given up', () => told.givenUp === 1)
+  t.ok(performance.now() - begin < PATIENCE)
+  t.ok(told.held)
+  await until('its place is free', () => !told.held)
+  t.ok(performance.now() - begin > PATIENCE)
+  t.match(told, { givenUp: 1, gone: [false] })
+})
+
+t.test('it counts for as long as the server says that it runs, and a while longer', async (t) => {
+  const begin = performance.now()
+  const { told } = stopOn('unknown', 'running', 'running', 'unknown')
+  await until('its place is free', () => !told.held)
+  t.ok(performance.now() - begin > 250 + 500 + PATIENCE, 'the while begins anew with each word of the server')
+})
+
+t.test('one whose connection was lost is given up, and counts until its server says that it has ended', async (t) => {
+  const { told, stop, session } = stopOn('running', 'running', 'ended')
+  await sleep(50)
+  session.open = false
+  stop.lost()
+  await until('it is given up', () => told.givenUp === 1)
+  t.ok(told.held)
+  await until('its place is free', () => !told.held)
+  t.match(told, { kills: 3, givenUp: 1, gone: [false] })
+})
+
+t.test('one on a server that the address does not lead to any more counts no longer', async (t) => {
+  const { told } = stopOn('elsewhere')
+  await until('its place is free', () => !told.held)
+  t.match(told, { kills: 1, givenUp: 1, gone: [false] })
+})
+
+t.test('nobody is asked any more when the pool has let it go', async (t) => {
+  const { told } = stopOn('running')
+  await sleep(50)
+  told.held = false
+  await sleep(500)
+  t.match(told, { kills: 1, givenUp: 0 })
+})
+
+for (const engine of await engines()) {
+  t.test(`a statement of a server that is another one by now (${engine.name})`, async (t) => {
+    const database = await createTestDatabase(engine)
+    const pool = createMysqlPool(addressOf(database.url), { size: 1, queue: 1, wait: 1000 }, 5000)
+    t.teardown(async () => {
+      await pool.close()
+      await database.drop()
+    })
+
+    t.test('is not killed where the server was started after it was sent: somebody else has its number', async (t) => {
+      const session = await pool.acquire()
+      const begin = performance.now()
+      const ended = run(session.connection, 'select sleep(1) as slept')
+      const stop = stopStatement({ pool, session, since: -1e12, onGivenUp: () => t.fail('it is not given up yet') })
+      t.match(await ended, [{ slept: 0 }])
+      t.ok(performance.now() - begin > 900)
+      await stop.answered()
+      pool.release(session)
+    })
+
+    t.test('is not killed where the address leads elsewhere, and counts no longer', async (t) => {
+      const session = await pool.acquire()
+      const elsewhere = Object.assign(session, { server: 'another one' })
+      const state = { givenUp: false }
+      run(session.connection, 'select sleep(1)').catch(() => {})
+      stopStatement({ pool, session: elsewhere, since: performance.now(), onGivenUp: () => { state.givenUp = true } })
+      t.match(pool.use, { open: 1, ending: 1 })
+      await until('its place is free', () => pool.use.open === 0)
+      t.ok(state.givenUp)
+      t.match(pool.use, { ending: 0 })
+    })
+  })
+}

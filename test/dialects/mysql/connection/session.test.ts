@@ -1,0 +1,108 @@
+import type { Connection } from 'mysql2'
+import t, { type Test } from 'tap'
+import { openSession, reportsChanges, takeLeave, type Header, type Session } from '../../../../src/dialects/mysql/connection/session.ts'
+import { createTestDatabase, engines } from '../../../servers/engines.ts'
+import { addressOf, run } from '../../../support/mysql.ts'
+import { createProxy } from '../../../support/recorder.ts'
+import { createRewritingProxy } from '../../../support/rewriting-proxy.ts'
+import { runRowQuery } from '../../../support/row-query.ts'
+import { startService } from '../../../support/service.ts'
+import { until } from '../../../support/until.ts'
+
+async function open (t: Test, url: string): Promise<Session> {
+  const address = addressOf(url)
+  const session = await openSession({ address, host: address.hosts[0] as { host: string, port: number }, turn: 0, statementTimeout: 5000 }, () => {})
+  t.teardown(() => takeLeave(session.connection))
+  return session
+}
+
+const bytesOf = async (connection: Connection, text: string): Promise<string> => String(((await run(connection, `select hex('${text}') as bytes`)) as [{ bytes: string | Buffer }])[0].bytes)
+
+t.test('a server reports changes of variables, not of GTIDs', async (t) => {
+  const header = (serverStatus: number, systemVariables?: Record<string, string>) => ({ serverStatus, ...(systemVariables && { stateChanges: { systemVariables } }) }) as Header
+  for (const [expected, ...values] of [[false, 2], [true, 0x4002, { time_zone: '+05:00' }], [false, 0x4002, {}], [true, 0x4002], [false, 2, { time_zone: 'x' }]] as Array<[boolean, number, Record<string, string>?]>) {
+    t.equal(reportsChanges(header(...values)), expected, JSON.stringify(values))
+  }
+})
+
+for (const engine of await engines()) {
+  t.test(`a session with ${engine.name}`, async (t) => {
+    const database = await createTestDatabase(engine, ['create table plain (id int primary key)', 'create table noisy (id int primary key)', 'create trigger noise before insert on noisy for each row set sql_select_limit = 1'])
+    t.teardown(() => database.drop())
+
+    await t.test('is opened with two statements: one sets it, the other confirms it and names its server', async (t) => {
+      const proxy = await createProxy(database.url)
+      const { server, reportsChanges } = await open(t as Test, proxy.url)
+      t.match(proxy.statements, [/^set session /, /^select /])
+      t.equal(proxy.statements.length, 2)
+      t.match(server, /^\S+ \d+ \d+$/)
+      t.ok(reportsChanges)
+      await proxy.close()
+    })
+
+    await t.test('is written to in UTF-8, whatever character set the server reports', async (t) => {
+      const { connection } = await open(t as Test, database.url)
+      for (const name of ['latin1', 'ascii', 'binary', 'gbk', 'utf8mb4']) {
+        await run(connection, `set character_set_client = ${name}, character_set_connection = ${name}`)
+        const { charsetNumber } = connection.config as { charsetNumber?: number }
+        t.equal(charsetNumber, 45, name)
+        t.equal(await bytesOf(connection, 'ħ'), 'C4A7', name)
+      }
+      for (const number of [8, 11, 63, 28]) {
+        Object.assign(connection.config, { charsetNumber: number })
+        t.equal(await bytesOf(connection, 'ħ'), 'C4A7')
+      }
+    })
+
+    for (const [name, pattern, text, reason] of [
+      ['does not run in utf8mb4', /utf8mb4 utf8mb4 utf8mb4/, 'utf8mb4 utf8mb3 utf8mb4', /^CHARACTER_SET: /],
+      ['changes texts on their way', /C4A7E4B8AD5C/, 'C4A73FE4B8AD', /^CHARACTER_SET: /],
+      ['returns texts in another character set', /\xc4\xa7\xe4\xb8\xad\\/, '\xc4\xa7???\\', /^CHARACTER_SET: /],
+      ['is older than the oldest supported one', new RegExp(engine.version.replaceAll('.', '\\.')), engine.version.replace(/^\d+/, (major) => '5'.padStart(major.length, '0')), /^SERVER_TOO_OLD: (MariaDB|MySQL) 5\.\d+\.\d+, the oldest supported versions are MySQL 8\.0\.19 and MariaDB 10\.7$/]
+    ] as const) {
+      await t.test(`is not used where the server ${name}`, async (t) => {
+        const url = await createRewritingProxy(t as Test, database.url, { toClient: (all) => all.replaceAll(new RegExp(pattern, 'g'), text) })
+        const { post, log } = await startService(t as Test, url)
+        const { status, json } = await post('plain', { verb: 'select' })
+        t.match([status, json.error.code], [503, 'DATABASE_UNAVAILABLE'])
+        t.ok(log.some((line) => reason.test(JSON.parse(line).reason)), 'the log says why')
+        const { code, stdout } = await runRowQuery(t as Test, ['check'], { env: { DATABASE_URL: url } })
+        t.equal(code, 1)
+        t.match(/does not answer \((.*)\)\n$/.exec(stdout)?.[1] ?? '', reason, 'and so does row-query check')
+      })
+    }
+
+    await t.test('is not used any more where it cannot be set again', async (t) => {
+      const recorder = await createProxy(database.url)
+      let broken = false
+      const toServer = (all: string): string => broken ? all.replace('set session', 'sxt session') : all
+      const { post } = await startService(t as Test, await createRewritingProxy(t as Test, recorder.url, { toServer }), { database: { pool: { size: 1 } } })
+      t.teardown(() => recorder.close())
+      await post('plain', { verb: 'select' })
+      const { connections } = recorder
+      broken = true
+      t.equal((await post('noisy', { verb: 'insert', data: { id: 10 } })).status, 200)
+      await until('the service has tried', () => recorder.statements.some((sql) => sql.startsWith('sxt session')))
+      broken = false
+      t.equal((await post('plain', { verb: 'select' })).status, 200)
+      t.equal(recorder.connections, connections + 1)
+    })
+
+    await t.test('is set again after each write where there are triggers and a proxy hides what they change', async (t) => {
+      const recorder = await createProxy(database.url)
+      const hide = (all: string): string => all.replace(/(session_track_system_variables = )('[^']*')/g, (_, start: string, list: string) => start + "''".padEnd(list.length))
+      const { post } = await startService(t as Test, await createRewritingProxy(t as Test, recorder.url, { toServer: hide }), { database: { pool: { size: 1 } } })
+      t.teardown(() => recorder.close())
+      const settings = async (table: string, id: number): Promise<number> => {
+        recorder.statements.splice(0)
+        t.equal((await post(table, { verb: 'insert', data: { id } })).status, 200)
+        await post('plain', { verb: 'select' })
+        return recorder.statements.filter((sql) => sql.startsWith('set session')).length
+      }
+      await settings('plain', 1)
+      t.equal(await settings('plain', 2), 0)
+      t.equal(await settings('noisy', 1), 1)
+      t.equal(await settings('noisy', 2), 1)
+    })
+  })
+}

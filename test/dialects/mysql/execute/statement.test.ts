@@ -1,0 +1,52 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { parseReplicaUrl } from '../../../../src/config/database-url.ts'
+import { createDeadlines } from '../../../../src/dialects/time-limits.ts'
+import { createDifferences } from '../../../../src/dialects/mysql/connection/definitions.ts'
+import { executeOn, type Stoppable } from '../../../../src/dialects/mysql/execute/statement.ts'
+import type { MysqlPool } from '../../../../src/dialects/mysql/pool/pool.ts'
+import { ReadMemory } from '../../../../src/dialects/mysql/connection/read-memory.ts'
+import type { Session } from '../../../../src/dialects/mysql/connection/session.ts'
+import type { Plan } from '../../../../src/plan/plan.ts'
+
+t.test('a statement that ends while it is being killed in vain is answered once, and its connection is used again after that, though its end is told twice', async (t) => {
+  // takes whoever wants to end the statement, and sends them away later
+  const server = createServer((socket) => { setTimeout(() => socket.destroy(), 150) }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => { server.close() })
+  const events: string[] = []
+  const connection = { threadId: 1, destroy: () => { events.push('given up') }, stream: { destroy: () => {} } }
+  const address = parseReplicaUrl(`mysql://root@127.0.0.1:${(server.address() as AddressInfo).port}/shop`)
+  const session = { connection, memory: new ReadMemory(), address, host: address.hosts[0], server: 'here' } as unknown as Session
+  const pool = {
+    hold: () => { events.push('held') },
+    holds: () => true,
+    letGo: (_session: Session, { isUsable }: { isUsable: boolean }) => { events.push(`let go, ${isUsable ? 'usable' : 'lost'}`) },
+    release: () => { events.push('released') }
+  } as unknown as MysqlPool
+
+  const outcome = await new Promise((resolve, reject) => executeOn({
+    pool,
+    session,
+    statement: { query: { sql: 'do 1', pieces: ['do 1'], parameters: [] }, plan: { verb: 'insert' } as Plan, client: undefined },
+    options: {
+      deadlines: createDeadlines<Stoppable>(20, { onDue: ({ thing }) => thing.stop() }),
+      resultLimit: 1000,
+      known: new WeakMap(),
+      differences: createDifferences(),
+      send: (_connection, { listener }) => {
+        const done = (): void => listener.done(null, { affectedRows: 3, insertId: 0 } as Parameters<typeof listener.done>[1])
+        setTimeout(done, 60)
+        setTimeout(done, 200)
+      }
+    },
+    onInterruption: async ({ refusal }) => { throw refusal },
+    resolve,
+    reject
+  }))
+  t.match(outcome, { changed: 3 })
+  await sleep(100)
+  t.same(events, ['held', 'let go, usable', 'released'], 'once each')
+})

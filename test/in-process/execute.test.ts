@@ -1,0 +1,172 @@
+/** Requests without HTTP: the same answers, and the same refusals in the same order. */
+import t from 'tap'
+import { createDatabase } from '../../src/databases/database.ts'
+import type { Dialect } from '../../src/dialects/dialect.ts'
+import { execute, type ExecuteRequest } from '../../src/in-process/execute.ts'
+import { lookOver, parseExactJson, repeatsKey } from '../../src/request/exact-json.ts'
+import { createRowQuery, ServiceError, type GrantOptions } from '../../src/index.ts'
+import { badBodies } from '../support/bad-bodies.ts'
+import { badValuesByTable, shopAndOdd } from '../support/bad-values.ts'
+import { tokenFor } from '../support/documents.ts'
+import { onEachEngine, type Service } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+import { LIMITS, orders } from '../support/sql.ts'
+
+const everything: GrantOptions = { permissions: ['select', 'insert', 'update', 'delete'] }
+
+/** As a program in JavaScript may call it, with anything. */
+type Call = (request: Partial<{ [K in keyof ExecuteRequest]: unknown }>) => Promise<any>
+const callOf = ({ server }: Pick<Service, 'server'>): Call => (request) => (server.rows.execute as unknown as Call)({ database: 'shop', table: 'customers', grant: everything, ...request })
+
+/** What it is refused with, in the words of the answer. */
+async function refusalOf (answer: Promise<unknown>): Promise<object> {
+  const error = await answer.then(() => new Error('was not refused'), (error: unknown) => error) as ServiceError
+  if (!(error instanceof ServiceError)) throw error
+  const { code, message, details = [], statusCode } = error
+  return { status: statusCode, error: { code, message, details } }
+}
+
+await onEachEngine(t, 'the four verbs give the data of their answers', { schema: shop }, async (t, service) => {
+  const call = callOf(service)
+  t.same(await call({ body: { verb: 'select', columns: ['id', 'credit'], filters: { id: [1, 2] }, orderBy: 'id' } }), { rows: [{ id: 1, credit: '12.50' }, { id: 2, credit: '0.99' }], count: 2 })
+  t.same(await call({ table: 'orders', body: { verb: 'insert', data: { customer_id: 1 } } }), { inserted: 1, id: 3 })
+  t.same(await call({ table: 'orders', body: { verb: 'update', data: { note: 'x' }, filters: { id: 3 } } }), { updated: 1 })
+  t.same(await call({ table: 'orders', body: { verb: 'delete', filters: { id: 3 } } }), { deleted: 1 })
+})
+
+/** The value of a body that is sent as text or bytes; undefined for what a program cannot have, or cannot write down. */
+function asValue (sent: unknown): unknown {
+  try {
+    if (typeof sent !== 'string' && !Buffer.isBuffer(sent)) return sent
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(sent as Buffer))
+    const body = parseExactJson(text)
+    JSON.stringify(body)
+    return repeatsKey(lookOver(text), body) ? undefined : body
+  } catch {
+    return undefined
+  }
+}
+
+await onEachEngine(t, 'what HTTP refuses is refused with the same error', { schema: shopAndOdd }, async (t, service) => {
+  const call = callOf(service)
+  for (const [table, bodies] of [['customers', badBodies], ...badValuesByTable] as const) {
+    for (const { why, body: sent } of bodies) {
+      const body = asValue(sent)
+      if (body === undefined) continue
+      const { status, json: { error } } = await service.post(table, sent)
+      t.same(await refusalOf(call({ table, body })), { status, error }, why)
+    }
+  }
+})
+
+const grants: Array<[why: string, grant: GrantOptions]> = [
+  ['no permission on the database', { permissions: ['select'], databases: { other: '*' } }],
+  ['no permission on the table', { permissions: ['select'], databases: { shop: ['orders'] } }],
+  ['no permission for the verb', { permissions: ['insert'], databases: { shop: '*' } }],
+  ['no permission at all', { permissions: [] }],
+  ['a table that is not there', { permissions: ['delete'], databases: { shop: ['customers', 'nowhere'] } }]
+]
+
+const noGrants = [
+  undefined, null, 'everything', {}, { permissions: 'select' }, { permissions: ['read'] }, { permissions: ['select'], databases: null },
+  { permissions: ['select'], databases: ['shop'] }, { permissions: ['select'], database: { other: '*' } }
+]
+
+await onEachEngine(t, 'refusals come in the order of HTTP', {
+  schema: shop, only: ['sqlite'], tokens: grants.slice(1, 3).concat(grants.slice(4)).map(([why, { permissions, databases }]) => tokenFor(why, [...permissions], databases as Record<string, '*' | string[]>))
+}, async (t, service) => {
+  const call = callOf(service)
+  for (const [why, grant] of grants) {
+    for (const table of ['customers', 'nowhere']) {
+      for (const body of [{ verb: 'delete' }, { verb: 'delete', filters: { nope: 1 } }, { verb: 'delete', filters: { id: 99 } }, { verb: 'drop' }]) {
+        const { status, json } = await service.post(table, body, { token: why })
+        if (status === 401) continue // this token could not be configured
+        const answer = call({ table, body, grant })
+        if (status === 200) t.same(await answer, json.data)
+        else t.same(await refusalOf(answer), { status, error: json.error }, `${why}: ${table}, ${JSON.stringify(body)}`)
+      }
+    }
+  }
+  t.match(await refusalOf(call({ grant: grants[0]?.[1], body: 0 })), { status: 404, error: { code: 'DATABASE_NOT_FOUND' } })
+  t.match(await refusalOf(call({ grant: grants[3]?.[1], body: { verb: 'select' } })), { status: 403, error: { code: 'PERMISSION_DENIED' } })
+  for (const grant of noGrants) t.match(await refusalOf(call({ grant, body: { verb: 'select' } })), { status: 401, error: { code: 'UNAUTHENTICATED' } })
+})
+
+const circular: Record<string, unknown> = { verb: 'select' }
+circular['filters'] = circular
+
+const noJson: Array<[why: string, body: unknown, code: string]> = [
+  ['a filter that is undefined, which would be none', { verb: 'select', filters: { id: undefined } }, 'INVALID_BODY'],
+  ['filters that are undefined', { verb: 'select', filters: undefined }, 'INVALID_BODY'],
+  ['a filter that is not a number, which would be null', { verb: 'select', filters: { note: NaN } }, 'INVALID_BODY'],
+  ['infinity', { verb: 'update', data: { credit: Infinity }, filters: { id: 1 } }, 'INVALID_BODY'],
+  ['a function', { verb: 'select', filters: { id: () => 1 } }, 'INVALID_BODY'],
+  ['a symbol', { verb: 'select', filters: { id: Symbol('id') } }, 'INVALID_BODY'],
+  ['no body', undefined, 'INVALID_BODY'],
+  ['an object in itself', circular, 'INVALID_JSON'],
+  ['a Map, which would be no filters', { verb: 'select', filters: new Map([['id', 1]]) }, 'INVALID_BODY'],
+  ['a promise of filters', { verb: 'select', filters: Promise.resolve({ id: 1 }) }, 'INVALID_BODY'],
+  ['a list with a hole', { verb: 'select', filters: { id: new Array(2) } }, 'INVALID_BODY'],
+  ['a Buffer', { verb: 'select', filters: { name: Buffer.from('Ada') } }, 'INVALID_VALUE'],
+  ['a Date in a column without an offset', { verb: 'update', data: { created_at: new Date() }, filters: { id: 1 } }, 'INVALID_VALUE']
+]
+
+await onEachEngine(t, 'what is no JSON is refused, and means nothing else', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+  for (const [why, body, code] of noJson) t.match(await refusalOf(callOf(service)({ body })), { status: 400, error: { code } }, why)
+  t.match(await refusalOf(callOf(service)({ body: { verb: 'select', filters: new Map([['id', 1]]) } })), { error: { message: '"filters" is [Map], which JSON does not have' } })
+  const bare = Object.assign(Object.create(null), { id: 1 })
+  t.match(await callOf(service)({ body: { verb: 'select', columns: ['id'], filters: bare } }), { rows: [{ id: 1 }] }, 'an object without a prototype is as good as any')
+})
+
+const big = {
+  mysql: ['create table big (id bigint unsigned not null primary key, amount decimal(30,10) null, ratio double null, doc json null, __proto__ bigint null)'],
+  sqlite: ['create table big (id bigint not null primary key, amount decimal(15,10) null, ratio double null, doc json null, __proto__ bigint null)']
+}
+
+await onEachEngine(t, 'whole numbers beyond 2^53 are bigints both ways, others are numbers', { schema: big }, async (t, service) => {
+  const call = callOf(service)
+  const id = service.engine === 'sqlite' ? 9223372036854775807n : 18446744073709551615n
+  const doc = { list: [9007199254740993n, 1.5, { n: -9223372036854775808n }], none: null }
+  const data = JSON.parse('{"__proto__":1}', (key, value: unknown) => key === '__proto__' ? 9007199254740995n : value) as object
+  Object.assign(data, { id, amount: '12345.0000000001', ratio: 0.30000000000000004, doc })
+  t.same(await call({ table: 'big', body: { verb: 'insert', data } }), { inserted: 1, id })
+  await call({ table: 'big', body: { verb: 'insert', data: { id: 7, ratio: 1e22 } } })
+  const { rows } = await call({ table: 'big', body: { verb: 'select', filters: { id: [id, 7n] }, orderBy: 'id DESC' } })
+  t.equal(rows[0].id, id)
+  t.same([rows[0].amount, rows[0].ratio, rows[0].doc], ['12345.0000000001', 0.30000000000000004, doc])
+  t.equal(Object.getOwnPropertyDescriptor(rows[0], '__proto__')?.value, 9007199254740995n)
+  t.same([rows[1].id, rows[1].ratio], [7, 1e22], 'a DOUBLE stays a number, however large')
+})
+
+await onEachEngine(t, 'whole numbers beyond 2^53 may be strings, which reply.send takes', { schema: big }, async (t, service) => {
+  const call = (body: object): Promise<any> => (service.server.rows.execute as unknown as (request: object) => Promise<any>)({ database: 'shop', table: 'big', body, grant: everything, bigints: 'string' })
+  t.same(await call({ verb: 'insert', data: { id: 9007199254740993n, ratio: 1e22, doc: { n: [9007199254740993n, 1] } } }), { inserted: 1, id: '9007199254740993' })
+  const answer = await call({ verb: 'select', columns: ['id', 'ratio', 'doc'] })
+  t.same(answer, { rows: [{ id: '9007199254740993', ratio: 1e22, doc: { n: ['9007199254740993', 1] } }], count: 1 })
+  t.equal(JSON.parse(JSON.stringify(answer)).rows[0].id, '9007199254740993')
+  t.same(await call({ verb: 'insert', data: { id: 7 } }), { inserted: 1, id: 7 }, 'up to there they are numbers')
+})
+
+t.test('a write that was made is not answered as TABLE_NOT_FOUND where the catalog is read again right after it', async (t) => {
+  const { columnList, ...table } = orders.sqlite
+  let tables = [{ ...table, columns: columnList }]
+  const dialect = {
+    engine: 'sqlite',
+    introspect: async () => tables,
+    execute: async () => {
+      tables = []
+      await database.refresh()
+      return { answer: undefined, changed: 1, insertId: '1' }
+    }
+  } as unknown as Dialect
+  const database = createDatabase({ name: 'shop', dialect, refreshInterval: 60_000, onRefreshError: () => {} })
+  const databases = new Map([['shop', database]])
+  const request = { database: 'shop', table: 'orders', body: { verb: 'delete', filters: { id: 1 } }, grant: everything }
+  t.same(await execute({ databases, limits: LIMITS }, request), { deleted: 1 })
+  await t.rejects(execute({ databases, limits: LIMITS }, request), { code: 'TABLE_NOT_FOUND' })
+})
+
+t.test('before the plugin is ready it says so', async (t) => {
+  const rows = createRowQuery({ databases: { shop: { url: 'mysql://root@127.0.0.1:1/shop' } } })
+  await t.rejects(rows.execute({ database: 'shop', table: 'orders', body: { verb: 'select' }, grant: everything }), { message: /needs the plugin to be registered/ })
+})

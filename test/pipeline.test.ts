@@ -1,0 +1,83 @@
+import t, { type Test } from 'tap'
+import type { Body } from '../schemas/body.ts'
+import { createDatabase } from '../src/databases/database.ts'
+import { SchemaMoved, type Dialect } from '../src/dialects/dialect.ts'
+import { deadlock } from '../src/errors.ts'
+import { walk } from '../src/pipeline.ts'
+import { LIMITS, orders } from './support/sql.ts'
+
+/** A database whose statements end as told, one after the other. */
+function databaseThat (t: Test, ...ends: Array<Error | string>) {
+  const told = { executed: 0, introspected: 0 }
+  let changes = false
+  const { columnList, ...table } = orders.mysql
+  const dialect: Dialect = {
+    engine: 'mysql',
+    introspect: async () => {
+      told.introspected++
+      return [{ ...table, comment: changes ? `${told.introspected}` : '', columns: columnList }]
+    },
+    execute: async () => {
+      const end = ends[told.executed++]
+      if (end instanceof Error) throw end
+      return { answer: end, changed: 1, insertId: '0' }
+    },
+    privileges: async () => [],
+    findRisks: async () => ({ risks: [], enough: [] }),
+    close: async () => {}
+  }
+  const database = createDatabase({ name: 'shop', dialect, refreshInterval: 60_000, onRefreshError: () => {} })
+  t.teardown(() => database.close())
+  const ask = (body: object) => walk({ database, table: 'orders', body: body as Body, limits: LIMITS })
+  return { told, ask, change: () => { changes = true } }
+}
+
+const select = { verb: 'select' }
+const update = { verb: 'update', data: { name: 'x' }, filters: { id: 1 } }
+
+t.test('a select that meets a changed table is sent once more, after the catalog was read again', async (t) => {
+  const { told, ask } = databaseThat(t, new SchemaMoved(), 'the rows')
+  t.equal(await ask(select), 'the rows')
+  t.same(told, { executed: 2, introspected: 2 })
+})
+
+t.test('a select that the database refuses twice, though the catalog has its table as before, meets a broken definition', async (t) => {
+  const { told, ask } = databaseThat(t, new SchemaMoved('ER_VIEW_INVALID'), new SchemaMoved('ER_VIEW_INVALID'), 'never')
+  await t.rejects(ask(select), { code: 'BROKEN_DEFINITION', reason: 'ER_VIEW_INVALID', message: 'A trigger, view or routine of the database names something that does not exist' })
+  t.same(told, { executed: 2, introspected: 2 })
+})
+
+t.test('the catalog is not read again for each request that meets a broken definition', async (t) => {
+  const ends = Array.from({ length: 5 }, () => new SchemaMoved('ER_NO_SUCH_TABLE (shop.audit)', true))
+  const { told, ask } = databaseThat(t, ...ends, new SchemaMoved('ER_NO_SUCH_TABLE (shop.other)', true), new SchemaMoved(), new SchemaMoved())
+  for (let request = 0; request < 5; request++) await t.rejects(ask(update), { code: 'BROKEN_DEFINITION' })
+  t.same(told, { executed: 5, introspected: 2 })
+  await t.rejects(ask(update), { code: 'BROKEN_DEFINITION' })
+  t.same(told, { executed: 6, introspected: 3 }, 'but for another error')
+  await t.rejects(ask(select), { code: 'BROKEN_DEFINITION' })
+  t.same(told, { executed: 8, introspected: 4 }, 'and for one without a reason')
+})
+
+t.test('what the database refuses twice, while its table changes, is to be sent again', async (t) => {
+  const { ask, change } = databaseThat(t, new SchemaMoved(), new SchemaMoved(), new SchemaMoved('ER_NO_SUCH_TABLE (shop.audit)', true))
+  change()
+  await t.rejects(ask(select), { code: 'DATABASE_UNAVAILABLE' })
+  await t.rejects(ask(update), { code: 'DATABASE_UNAVAILABLE' })
+})
+
+t.test('what goes wrong the second time is answered as it is', async (t) => {
+  const { ask } = databaseThat(t, new SchemaMoved(), deadlock())
+  await t.rejects(ask(select), { code: 'DEADLOCK' })
+})
+
+t.test('a write is never sent a second time', async (t) => {
+  const { told, ask } = databaseThat(t, new SchemaMoved(), 'never')
+  await t.rejects(ask(update), { code: 'DATABASE_UNAVAILABLE' })
+  t.same(told, { executed: 1, introspected: 2 })
+})
+
+t.test('any other error is answered at once', async (t) => {
+  const { told, ask } = databaseThat(t, deadlock(), 'never')
+  await t.rejects(ask(select), { code: 'DEADLOCK' })
+  t.same(told, { executed: 1, introspected: 1 })
+})

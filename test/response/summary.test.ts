@@ -1,0 +1,58 @@
+import t from 'tap'
+import type { Body } from '../../schemas/body.ts'
+import type { Column, Table } from '../../src/catalog/catalog.ts'
+import { createPlan } from '../../src/plan/create-plan.ts'
+import { respond } from '../../src/response/summary.ts'
+import { onEachEngine, type Schema } from '../support/service.ts'
+import { LIMITS } from '../support/sql.ts'
+import { mysqlColumn, tableOf } from '../support/tables.ts'
+
+const answer = (body: object, table: Table, insertId = '0'): string =>
+  String(respond(createPlan(body as Body, table, LIMITS), { answer: undefined, changed: 3, insertId }))
+const idOf = (data: object, columns: Column[], primaryKey: string[], insertId?: string): string | undefined =>
+  /"id":(.*)}}$/.exec(answer({ verb: 'insert', data }, tableOf({ columns, primaryKey }), insertId))?.[1]
+
+const id = mysqlColumn('id', 'bigint', { nullable: false })
+const number = mysqlColumn('number', 'bigint unsigned', { nullable: false, autoIncrement: true })
+const code = mysqlColumn('code', 'varchar(20)', { nullable: false })
+
+t.test('an insert answers the number that the database gave, exactly', async (t) => {
+  t.equal(idOf({}, [number], ['number'], '18446744073709551615'), '18446744073709551615')
+  t.equal(idOf({ code: 'x' }, [code, number], ['code'], '7'), '7', 'before the key')
+})
+
+t.test('an insert answers the value that it was given for the key, as a select would show it', async (t) => {
+  t.equal(idOf({ number: '5' }, [number], ['number'], '9'), '5')
+  t.equal(idOf({ code: 'a "b"\n' }, [code], ['code']), '"a \\"b\\"\\n"')
+  t.equal(idOf({ id: -1 }, [id], ['id']), '-1')
+})
+
+t.test('where the id of a row is not known, it is null', async (t) => {
+  t.equal(idOf({ id: 1, code: 'x' }, [id, code], ['id', 'code'], '9'), 'null', 'a key of two columns')
+  t.equal(idOf({ id: 1 }, [id], [], '9'), 'null', 'no key')
+  t.equal(idOf({}, [code], ['code'], '9'), 'null', 'a key that the database gave a default')
+})
+
+t.test('an id is certain only where no trigger can have set it', async (t) => {
+  const idWith = (data: object, identity: Column, insertId?: string): unknown => {
+    const table = tableOf({ columns: [identity], primaryKey: [identity.name], triggers: { known: false, list: [] } })
+    return /"id":(.*)}}$/.exec(answer({ verb: 'insert', data }, table, insertId))?.[1]
+  }
+  t.equal(idWith({ code: 'x' }, code), 'null', 'the account may not see the triggers')
+  t.equal(idWith({ number: 5 }, number, '6'), '6', 'the database says what number the row has')
+  t.equal(idWith({ count: -5 }, mysqlColumn('count', 'int', { autoIncrement: true }), '18446744073709551611'), '-5')
+})
+
+t.test('updates and deletes answer how many rows they changed', async (t) => {
+  const table = tableOf({ columns: [id, code] })
+  t.equal(answer({ verb: 'update', data: { code: 'x' }, filters: { id: 1 } }, table), '{"success":true,"data":{"updated":3}}')
+  t.equal(answer({ verb: 'delete', filters: { id: 1 } }, table), '{"success":true,"data":{"deleted":3}}')
+})
+
+const triggered = 'create trigger own_number before insert on numbered for each row set new.id = 77'
+const schema: Schema = { mysql: ['create table numbered (id int not null auto_increment primary key, note varchar(5) null)', triggered], sqlite: [] }
+
+await onEachEngine(t, 'a number that a trigger gave is the id', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+  t.same((await post('numbered', { verb: 'insert', data: { note: 'x' } })).json, { success: true, data: { inserted: 1, id: 77 } })
+  t.match(await sql('select id, note from numbered'), [{ id: 77, note: 'x' }])
+})

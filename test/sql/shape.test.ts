@@ -1,0 +1,75 @@
+/** Statements are built once for each shape: the kept text and the plan's parameters equal what Kysely compiles afresh. */
+import fc, { type Arbitrary } from 'fast-check'
+import t from 'tap'
+import { createCatalog, type Column, type Table } from '../../src/catalog/catalog.ts'
+import { createPlan } from '../../src/plan/create-plan.ts'
+import type { Engine } from '../../src/sql/aliases.ts'
+import { compileAfresh, compileQuery } from '../../src/sql/compile.ts'
+import { mysqlType } from '../../src/types/mysql.ts'
+import { sqliteType } from '../../src/types/sqlite.ts'
+
+const facts = { length: 20, bytes: null, scale: 2, charset: null, srid: null, json: false }
+const column = (engine: Engine, name: string, type: string): Column => ({
+  name,
+  type: engine === 'mysql' ? mysqlType({ ...facts, name: type, declaration: type }) : sqliteType({ ...facts, name: type, declaration: type }),
+  declaration: type,
+  nullable: true,
+  generated: false,
+  autoIncrement: name === 'id',
+  optional: true,
+  defaultText: null,
+  comment: ''
+})
+
+const createTable = (engine: Engine): Table => createCatalog([{
+  name: 'what?',
+  kind: 'table',
+  comment: '',
+  engine: '',
+  transactional: true,
+  triggers: { known: true, list: [] },
+  columns: [column(engine, 'id', 'bigint'), column(engine, 'a?b', 'varchar'), column(engine, 'price', 'decimal'), column(engine, 'ratio', engine === 'mysql' ? 'float' : 'real'), column(engine, 'doc', 'json')],
+  primaryKey: ['id'],
+  uniqueKeys: [],
+  foreignKeys: [],
+  checks: []
+}], 0).tables.get('what?') as Table
+
+const limits = { depth: 100, conditions: 10_000, values: 10_000, pattern: 1000 }
+const values: Record<string, Arbitrary<unknown>> = { id: fc.nat(99), 'a?b': fc.constantFrom('x', '?', "'", '\\', ''), price: fc.constantFrom('1.50', 2), ratio: fc.constantFrom(0.5, -0, 1e300 / 1e290), doc: fc.constantFrom({ a: 1 }, [1], 'x', 5) }
+const names = Object.keys(values)
+const valueOf = (name: string): Arbitrary<unknown> => values[name] as Arbitrary<unknown>
+
+const operation = (name: string): Arbitrary<object> => fc.oneof(
+  valueOf(name).map((value) => ({ $eq: value })), valueOf(name).map((value) => ({ $ne: value })), fc.array(fc.option(valueOf(name)), { maxLength: 4 }).map((list) => ({ $in: list })),
+  fc.array(valueOf(name), { maxLength: 3 }).map((list) => ({ $nin: list })), fc.boolean().map((value) => ({ $null: value })), fc.option(valueOf(name)).map((value) => ({ $is: value })),
+  ...name === 'doc' ? [] : [fc.tuple(valueOf(name), valueOf(name)).map((pair) => ({ $between: pair })), valueOf(name).map((value) => ({ $gte: value, $lt: value }))],
+  ...name === 'a?b' ? [fc.constantFrom({ $like: 'a%' }, { $nlike: '?' }, { $startsWith: '%?' }, { $contains: '' })] : []
+)
+const leaf = fc.constantFrom(...names).chain((name) => operation(name).map((operators) => ({ [name]: operators })))
+const { filters } = fc.letrec((tie) => ({
+  filters: fc.oneof({ maxDepth: 3 }, leaf, fc.record({ $or: fc.array(tie('filters'), { maxLength: 3 }) }), fc.record({ $and: fc.array(tie('filters'), { maxLength: 3 }) }), fc.record({ $not: tie('filters') }), fc.constant({}))
+}))
+const data = fc.subarray(names).chain((chosen) => fc.record(Object.fromEntries(chosen.map((name) => [name, fc.option(valueOf(name))]))))
+const body = fc.oneof(
+  fc.record({ verb: fc.constant('select'), filters, columns: fc.shuffledSubarray(names, { minLength: 1 }), limit: fc.integer({ min: 1, max: 1000 }), orderBy: fc.constantFrom('id', 'price DESC, id', 'a?b') }, { requiredKeys: ['verb'] }),
+  fc.record({ verb: fc.constant('insert'), data }),
+  fc.record({ verb: fc.constant('update'), data: data.filter((each) => Object.keys(each).length > 0), filters: fc.tuple(filters, fc.nat(9)).map(([each, id]) => ({ $and: [each, { id }] })) }),
+  fc.record({ verb: fc.constant('delete'), filters: fc.tuple(filters, fc.nat(9)).map(([each, id]) => ({ $and: [each, { id }] })) })
+)
+
+for (const engine of ['mysql', 'sqlite'] as const) {
+  t.test(`what is kept equals what is compiled afresh (${engine})`, async () => {
+    const table = createTable(engine)
+    fc.assert(fc.property(body as Arbitrary<any>, (request) => {
+      const plan = createPlan(request, table, limits)
+      const fresh = compileAfresh(plan, engine)
+      for (const kept of [compileQuery(plan, engine), compileQuery(plan, engine)]) {
+        if (kept.sql !== fresh.sql || kept.pieces.join('?') !== fresh.sql) throw new Error(`${kept.sql}\n${fresh.sql}`)
+        if (kept.pieces.length !== kept.parameters.length + 1) throw new Error('a piece for each parameter and one more')
+        if (kept.parameters.length !== fresh.parameters.length || !kept.parameters.every((each, index) => Object.is(each, fresh.parameters[index]))) throw new Error(`${String(kept.parameters)}\n${String(fresh.parameters)}`)
+      }
+      return true
+    }), { numRuns: 3000 })
+  })
+}

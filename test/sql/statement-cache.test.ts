@@ -1,0 +1,99 @@
+/** Statements are kept within one bound, whatever tables there are and whatever is asked of them. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import type { Table } from '../../src/catalog/catalog.ts'
+import { createPlan } from '../../src/plan/create-plan.ts'
+import { statementCache } from '../../src/sql/aliases.ts'
+import { compileAfresh, compileQuery, type StatementUse } from '../../src/sql/compile.ts'
+import { createStatementCache, type Statement } from '../../src/sql/statement-cache.ts'
+import { LIMITS } from '../support/sql.ts'
+import { mysqlColumn, tableOf } from '../support/tables.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+const times = <T> (count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index))
+const createTable = (): Table => tableOf({ columns: times(50, (index) => mysqlColumn(index === 0 ? 'id' : `column_${index}`, 'int')) })
+const ask = (table: Table, values: number, use?: StatementUse): void => { compileQuery(createPlan({ verb: 'select', filters: { id: times(values, (id) => id) } }, table, LIMITS), 'mysql', use) }
+const statement = (length: number): Statement => ({ sql: 'x'.repeat(length), pieces: ['x'] })
+const keep = (of: { set (key: string, kept: Statement): void }, ...keys: string[]): void => { for (const key of keys) of.set(key, statement(1000)) }
+
+t.test('shapes of 1,000 tables stay within the bound of the process, and are forgotten with their tables', async (t) => {
+  const bound = 16 * 1024 * 1024
+  collectGarbage()
+  const before = process.memoryUsage().heapUsed
+  let tables = times(1000, createTable)
+  collectGarbage()
+  const empty = process.memoryUsage().heapUsed
+  for (const table of tables) for (let length = 1; length <= 6; length++) ask(table, length)
+  collectGarbage()
+  const full = process.memoryUsage().heapUsed
+  t.comment(`${tables.length} tables: ${empty - before} bytes; ${statementCache.size} statements: ${full - empty} bytes, counted as ${statementCache.bytes}`)
+  t.ok(statementCache.bytes <= bound && statementCache.bytes > bound * 0.9, 'the bound is used')
+  t.ok(statementCache.size < 20_000)
+  // what each table has for itself, columns by place above all, is part of it
+  t.ok(full - empty < 2 * bound, `${full - empty} bytes`)
+  tables = []
+  // the last one may still be in a register
+  const one = 100_000
+  for (let tries = 0; statementCache.bytes > one && tries < 50; tries++) {
+    collectGarbage()
+    await sleep(20)
+  }
+  t.ok(statementCache.bytes < one, `${statementCache.bytes} bytes`)
+})
+
+t.test('of one table a hundred are kept, and long ones not at all', async (t) => {
+  const table = createTable()
+  const use = { kept: 0, built: 0 }
+  for (let length = 1; length <= 150; length++) ask(table, length, use)
+  t.same(use, { kept: 0, built: 150 })
+  for (let length = 51; length <= 150; length++) ask(table, length, use)
+  t.same(use, { kept: 100, built: 150 })
+  for (let time = 0; time < 2; time++) ask(table, 5000, use)
+  t.same(use, { kept: 100, built: 152 })
+  ask(table, 50, use)
+  t.same(use, { kept: 100, built: 153 })
+})
+
+t.test('a statement that is used stays, those not used for longest go', async (t) => {
+  const table = createTable()
+  const use = { kept: 0, built: 0 }
+  for (let length = 1; length <= 300; length++) {
+    ask(table, 1, use)
+    ask(table, length, use)
+  }
+  t.same(use, { kept: 300, built: 300 }, 'the first one was always there')
+})
+
+t.test('the table that was not used for longest makes room', async (t) => {
+  const size = 250 + 2 + 2000 + 40
+  const cache = createStatementCache(4 * size)
+  const [one, two] = [cache.forTable({}), cache.forTable({})]
+  keep(one, 'a', 'b')
+  keep(two, 'a', 'b')
+  t.equal(cache.bytes, 4 * size)
+  t.ok(one.get('a'), 'used last')
+  keep(two, 'c')
+  t.same([one.get('a') !== undefined, one.get('b') !== undefined, two.get('a') !== undefined], [true, false, true])
+  keep(two, 'd', 'e')
+  t.same([one.get('a'), two.get('b')], [undefined, undefined])
+  t.equal(cache.bytes, 4 * size)
+  t.equal(cache.size, 4)
+  keep(one, 'a')
+  t.ok(one.get('a'), 'a table that has lost all of its statements has a place again')
+})
+
+t.test('NULLs in data make no other statement', async (t) => {
+  const table = createTable()
+  const use = { kept: 0, built: 0 }
+  for (const value of [1, null, 2]) {
+    for (const body of [{ verb: 'insert', data: { id: value, column_1: 1 } }, { verb: 'update', data: { column_1: value }, filters: { id: 1 } }] as const) {
+      const plan = createPlan(body, table, LIMITS)
+      t.match(compileQuery(plan, 'mysql', use), compileAfresh(plan, 'mysql'))
+    }
+  }
+  t.same(use, { kept: 4, built: 2 })
+})
