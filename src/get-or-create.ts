@@ -4,11 +4,11 @@ interface Store<K, V> {
   set (key: K, value: V): unknown
 }
 
-/** What is kept under a key; made and put there where there is nothing yet. */
-export function obtain<K, V extends object> (store: Store<K, V>, key: K, make: () => V): V {
+/** Returns the value stored under the key; if there is none, stores and returns the result of `create`. */
+export function getOrCreate<K, V extends object> (store: Store<K, V>, key: K, create: () => V): V {
   const found = store.get(key)
   if (found !== undefined) return found
-  const made = make()
-  store.set(key, made)
-  return made
+  const created = create()
+  store.set(key, created)
+  return created
 }

@@ -1,7 +1,7 @@
 /** Whether the service can do its work now: asked by load balancers, every few seconds and by several of them at once. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from './database.ts'
-import { obtain } from '../get-or-create.ts'
+import { getOrCreate } from '../get-or-create.ts'
 
 export interface Readiness {
   /** By a look that is a second old at most. Never rejects. */
@@ -21,7 +21,7 @@ export function createReadiness (databases: () => ReadonlyMap<string, Database>)
   let known: { readonly isReady: boolean, readonly until: number } | undefined
   let underWay: Promise<boolean> | undefined
 
-  const checkOf = (database: Database): () => Promise<boolean> => obtain(checks, database, () => createCheck(database))
+  const checkOf = (database: Database): () => Promise<boolean> => getOrCreate(checks, database, () => createCheck(database))
 
   const look = async (): Promise<boolean> => {
     const each = await Promise.all(Array.from(databases().values(), (database) => checkOf(database)()))

@@ -2,7 +2,7 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { seesDatabase, VERBS, type Grant } from '../access/grant.ts'
-import { obtain } from '../get-or-create.ts'
+import { getOrCreate } from '../get-or-create.ts'
 import { createDatabaseDocument } from './database-document.ts'
 import { createDocumentCache, type DocumentCache } from './document-cache.ts'
 import type { DocumentText } from './document-text.ts'
@@ -35,7 +35,7 @@ export function createDocuments ({ databases, prefix }: DocumentsOptions): Docum
     },
     async ofDatabase (database, grant) {
       const catalog = await database.getCatalog()
-      const cache = obtain(byCatalog, catalog, () => createDocumentCache(KEPT))
+      const cache = getOrCreate(byCatalog, catalog, () => createDocumentCache(KEPT))
       return await cache(signatureOf(grant, database.name), () => createDatabaseDocument({
         database: database.name,
         tables: visibleTables(catalog, grant, database.name),

@@ -1,13 +1,13 @@
 /** The schema of a column's values, out of that of its type. */
 import type { Column } from '../catalog/catalog.ts'
 import { parseExactJson } from '../request/exact-json.ts'
-import { obtain } from '../get-or-create.ts'
+import { getOrCreate } from '../get-or-create.ts'
 import { plainText } from './plain-text.ts'
 import { anyOf, membersOf, orNull, type Schema } from './schema.ts'
 
 /** What insert and update take. */
 export function takenSchema (column: Column): Schema {
-  return obtain(known, column, () => describe(column, membersOf(column.type.schema)))
+  return getOrCreate(known, column, () => describe(column, membersOf(column.type.schema)))
 }
 
 /** Asked for several times of each column. */

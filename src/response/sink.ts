@@ -1,6 +1,6 @@
 /** Rows -> the whole answer to a select, as bytes. Fed by the MySQL dialect's own command with rows as they came, or with values. */
 import type { Column } from '../catalog/catalog.ts'
-import { obtain } from '../get-or-create.ts'
+import { getOrCreate } from '../get-or-create.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { giveMemory, largestAnswer, takeMemory } from './budget.ts'
 import { overloaded, resultTooLarge, type ServiceError } from '../errors.ts'
@@ -119,5 +119,5 @@ export class RowWriter {
 const layouts = new WeakMap<readonly Column[], RowLayout>()
 
 function layoutOf (columns: readonly Column[]): RowLayout {
-  return obtain(layouts, columns, () => createRowLayout(columns))
+  return getOrCreate(layouts, columns, () => createRowLayout(columns))
 }

@@ -9,7 +9,7 @@ import {
   type RootOperationNode
 } from 'kysely'
 import type { Column, Table } from '../catalog/catalog.ts'
-import { obtain } from '../get-or-create.ts'
+import { getOrCreate } from '../get-or-create.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { createStatementCache, type Statement, type TableStatements } from './statement-cache.ts'
 
@@ -60,7 +60,7 @@ export const statementCache = createStatementCache(16 * 1024 * 1024)
 const known = new WeakMap<Table, TableBuilder>()
 
 export function builderFor (engine: Engine, table: Table): TableBuilder {
-  return obtain(known, table, () => createBuilder(engine, table))
+  return getOrCreate(known, table, () => createBuilder(engine, table))
 }
 
 function createBuilder (engine: Engine, table: Table): TableBuilder {

@@ -1,6 +1,6 @@
 /** A fixed number of queries on information_schema for a whole database, whatever the number of its tables. */
 import type { Check, Column, ForeignKey, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
-import { obtain } from '../../get-or-create.ts'
+import { getOrCreate } from '../../get-or-create.ts'
 import type { ColumnType } from '../../types/column-type.ts'
 import type { TypeFacts } from '../../types/facts.ts'
 import { parseMembers } from '../../types/members.ts'
@@ -123,7 +123,7 @@ interface Surroundings {
 /** Columns of the same facts have the same type: a database of thousands of columns has dozens of types. */
 function createTypes (): Surroundings['typeOf'] {
   const types = new Map<string, ColumnType>()
-  return (facts) => obtain(types, JSON.stringify(facts), () => mysqlType(facts))
+  return (facts) => getOrCreate(types, JSON.stringify(facts), () => mysqlType(facts))
 }
 
 function toColumn (row: Row, { jsonChecks, isMariadb, lastTimestamp, typeOf }: Surroundings): Column {

@@ -4,7 +4,7 @@
  * a statement depends on and does not show are asked for before it, once a second at most.
  */
 import type { Column } from '../../../catalog/catalog.ts'
-import { obtain } from '../../../get-or-create.ts'
+import { getOrCreate } from '../../../get-or-create.ts'
 import type { Condition, Plan, SelectPlan } from '../../../plan/plan.ts'
 import type { Query } from '../../../sql/aliases.ts'
 import { compileDefinitions } from '../../../sql/select.ts'
@@ -34,7 +34,7 @@ export interface Expectations {
 export type KnownStatements = WeakMap<readonly string[], Expectations>
 
 export function expectationsOf (known: KnownStatements, { pieces }: Query, plan: Plan, differences: Differences): Expectations {
-  return obtain(known, pieces, () => ({ definitions: definitionsOf(plan, differences), confirmation: confirmationOf(plan, differences) }))
+  return getOrCreate(known, pieces, () => ({ definitions: definitionsOf(plan, differences), confirmation: confirmationOf(plan, differences) }))
 }
 
 function definitionsOf (plan: Plan, differences: Differences): Definitions | undefined {
