@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Database } from '../src/databases/database.ts'
-import { VERBS, type Verb } from '../src/access/grant.ts'
+import { VERBS, type Verb } from '../schemas/grant.ts'
 import { RequestRecord, type Listener } from '../src/telemetry/record.ts'
 import { timingOf } from '../src/telemetry/server-timing.ts'
 import { shownId } from './request-id.ts'

@@ -1,5 +1,6 @@
 /** What the plugin takes, and what a configuration file may say. `docs/configuration.md` has the same list; a test compares them. */
 import { type Static, Type } from '@sinclair/typebox'
+import { VERBS, VerbSchema } from './grant.ts'
 import { ServerSchema } from './server.ts'
 
 const closed = { additionalProperties: false }
@@ -28,10 +29,10 @@ export const DatabaseSchema = Type.Object({
 export const TokenSchema = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 100, description: 'shown in logs' }),
   sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the token in lower-case hex' }),
-  permissions: Type.Array(Type.Union([Type.Literal('select'), Type.Literal('insert'), Type.Literal('update'), Type.Literal('delete')]), {
+  permissions: Type.Array(VerbSchema, {
     minItems: 1,
     uniqueItems: true,
-    description: 'any of select, insert, update, delete'
+    description: `any of ${VERBS.join(', ')}`
   }),
   databases: Type.Optional(Type.Record(Type.String(), Type.Union([Type.Literal('*'), Type.Array(Type.String(), { minItems: 1 })], {
     description: 'every table, or a list of tables'

@@ -1,7 +1,8 @@
 /** What is refused for who asks, of what and for what, before a table is looked at: the same over HTTP and in process. */
 import type { Database } from '../databases/database.ts'
 import { databaseNotFound, permissionDenied, tableNotFound, type ServiceError } from '../errors.ts'
-import { seesDatabase, seesTable, type Grant, type Verb } from './grant.ts'
+import type { Verb } from '../../schemas/grant.ts'
+import { seesDatabase, seesTable, type Grant } from './grant.ts'
 
 export interface Place {
   readonly databases: ReadonlyMap<string, Database>

@@ -1,7 +1,5 @@
-/** Who is calling and what they may do. Whatever authenticates a request ends in one of these. */
-
-export const VERBS = ['select', 'insert', 'update', 'delete'] as const
-export type Verb = typeof VERBS[number]
+/** Grants: what a caller may do, and where. Every way of authentication ends in a grant. */
+import type { Verb } from '../../schemas/grant.ts'
 
 export interface Grant {
   /** The token's name, for logs and rate limits; never the token. */

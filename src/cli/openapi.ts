@@ -1,5 +1,5 @@
 import { parseExactJson } from '../request/exact-json.ts'
-import { VERBS } from '../access/grant.ts'
+import { VERBS } from '../../schemas/grant.ts'
 import { createDatabaseDocument } from '../openapi/database-document.ts'
 import { createInterfaceDocument } from '../openapi/interface-document.ts'
 import { EVERYTHING, visibleTables } from '../openapi/visible.ts'

@@ -1,6 +1,6 @@
 /** API_TOKEN and API_TOKEN_PERMISSIONS -> an entry for a token. */
 import type { TokenOptions } from '../../schemas/options.ts'
-import { VERBS, type Verb } from '../access/grant.ts'
+import { VERBS, type Verb } from '../../schemas/grant.ts'
 import { hashToken, MIN_TOKEN_LENGTH } from '../access/tokens.ts'
 
 /** What is made of them; a line in `mistakes` for each thing that is wrong. */

@@ -1,7 +1,8 @@
 /** The documents of a service: each made when first asked for, and kept while the catalog that it describes is. */
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
-import { seesDatabase, VERBS, type Grant } from '../access/grant.ts'
+import { VERBS } from '../../schemas/grant.ts'
+import { seesDatabase, type Grant } from '../access/grant.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { createDatabaseDocument } from './database-document.ts'
 import { createDocumentCache, type DocumentCache } from './document-cache.ts'

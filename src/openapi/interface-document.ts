@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { ANSWERS } from '../../schemas/answer.ts'
 import { BODIES } from '../../schemas/body.ts'
-import { VERBS, type Verb } from '../access/grant.ts'
+import { VERBS, type Verb } from '../../schemas/grant.ts'
 import { createDocumentWriter, type DocumentText } from './document-text.ts'
 import { errorResponses, refusalSchema } from './error-responses.ts'
 import { createHead, securitySchemes } from './head.ts'

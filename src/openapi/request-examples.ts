@@ -1,6 +1,6 @@
 /** Ready requests for a table, one for each verb, to look at and to send. */
 import type { Column, Table } from '../catalog/catalog.ts'
-import type { Verb } from '../access/grant.ts'
+import type { Verb } from '../../schemas/grant.ts'
 import { membersOf, type Schema } from './schema.ts'
 import { filterKey, isWritable } from './table-schemas.ts'
 

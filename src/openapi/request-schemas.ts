@@ -2,7 +2,7 @@
 import { ANSWERS } from '../../schemas/answer.ts'
 import { BODIES } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
-import type { Verb } from '../access/grant.ts'
+import type { Verb } from '../../schemas/grant.ts'
 import { pascalCase } from './names.ts'
 import { plainText } from './plain-text.ts'
 import { anyOf, closedObject, orNull, refTo, type Schema, type Schemas } from './schema.ts'

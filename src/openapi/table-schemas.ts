@@ -1,6 +1,6 @@
 /** The schemas of one table: its rows, what may be written, what rows are selected by. */
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
-import type { Verb } from '../access/grant.ts'
+import type { Verb } from '../../schemas/grant.ts'
 import type { FilterSchemas } from './filter-schemas.ts'
 import { joinWords, type Names } from './names.ts'
 import { plainText } from './plain-text.ts'

@@ -1,6 +1,7 @@
 /** What of a database a grant may see, and do there: nothing else appears in its document. */
 import type { Catalog, Table } from '../catalog/catalog.ts'
-import { seesTable, VERBS, type Grant, type Verb } from '../access/grant.ts'
+import { VERBS, type Verb } from '../../schemas/grant.ts'
+import { seesTable, type Grant } from '../access/grant.ts'
 
 export interface VisibleTable { readonly table: Table, readonly verbs: readonly Verb[] }
 

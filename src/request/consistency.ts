@@ -1,6 +1,6 @@
 /** Whether a select may be answered by a replica, which applies writes a moment later than the database itself. */
 import { invalidBody } from '../errors.ts'
-import type { Verb } from '../access/grant.ts'
+import type { Verb } from '../../schemas/grant.ts'
 
 export type Consistency = 'primary'
 

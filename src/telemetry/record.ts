@@ -3,7 +3,7 @@ import { context, type Context } from '@opentelemetry/api'
 import type { Table } from '../catalog/catalog.ts'
 import type { Result } from '../dialects/dialect.ts'
 import type { ServiceError } from '../errors.ts'
-import type { Verb } from '../access/grant.ts'
+import type { Verb } from '../../schemas/grant.ts'
 
 /** Told of requests at their end. */
 export interface Listener {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { TokenOptions } from '../../schemas/options.ts'
-import { VERBS } from '../../src/access/grant.ts'
+import { VERBS } from '../../schemas/grant.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { onEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
