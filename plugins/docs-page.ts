@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import helmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { createTag, isKnown } from '../src/openapi/entity-tag.ts'
+import { createTag, isNotModified } from '../src/openapi/document-text.ts'
 import { CSS, HTML } from './docs-page/html.ts'
 
 /** Scripts and styles of our own only, requests to this host only, and in no frame of another page. */
@@ -52,6 +52,6 @@ function addFile (pages: FastifyInstance, [path, type, content]: PageFile): void
   const etag = createTag([content])
   pages.get(`/docs${path}`, { schema: { hide: true }, config: { rowQueryPublic: true } }, async (request, reply) => {
     reply.headers({ etag, 'cache-control': 'no-cache' })
-    return isKnown(etag, request.headers['if-none-match']) ? reply.code(NOT_MODIFIED).send() : reply.type(type).send(content)
+    return isNotModified(etag, request.headers['if-none-match']) ? reply.code(NOT_MODIFIED).send() : reply.type(type).send(content)
   })
 }

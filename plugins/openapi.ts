@@ -2,10 +2,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Database } from '../src/databases/database.ts'
-import { isKnown } from '../src/openapi/entity-tag.ts'
 import { databaseNotFound } from '../src/errors.ts'
 import { seesDatabase, type Grant } from '../src/access/grant.ts'
-import type { DocumentText } from '../src/openapi/document-text.ts'
+import { isNotModified, type DocumentText } from '../src/openapi/document-text.ts'
 import type { Documents } from '../src/openapi/documents.ts'
 import { EVERYTHING } from '../src/openapi/visible.ts'
 
@@ -24,7 +23,7 @@ export default fp(async function openapi (app: FastifyInstance, { documents, dat
 
   const send = (document: DocumentText, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     reply.header('etag', document.etag).header('vary', 'authorization').header('cache-control', isPublic ? 'no-cache' : 'private, no-cache')
-    if (isKnown(document.etag, request.headers['if-none-match'])) return reply.code(NOT_MODIFIED).send()
+    if (isNotModified(document.etag, request.headers['if-none-match'])) return reply.code(NOT_MODIFIED).send()
     return reply.type('application/json; charset=utf-8').send(document.bytes)
   }
 

@@ -3,8 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Database } from '../src/databases/database.ts'
 import { VERBS, type Verb } from '../schemas/grant.ts'
-import { RequestRecord, type Listener } from '../src/telemetry/record.ts'
-import { timingOf } from '../src/telemetry/server-timing.ts'
+import { RequestRecord, timingOf, type Collector } from '../src/telemetry/record.ts'
 import { shownId } from './request-id.ts'
 
 declare module 'fastify' {
@@ -16,13 +15,13 @@ declare module 'fastify' {
 
 export interface TelemetryOptions {
   readonly databases: ReadonlyMap<string, Database>
-  readonly listeners: readonly Listener[]
+  readonly collectors: readonly Collector[]
   readonly requestLog: boolean
   readonly tracing: boolean
   readonly serverTiming: boolean
 }
 
-export default fp(async function telemetry (app: FastifyInstance, { databases, listeners, requestLog, tracing, serverTiming }: TelemetryOptions) {
+export default fp(async function telemetry (app: FastifyInstance, { databases, collectors, requestLog, tracing, serverTiming }: TelemetryOptions) {
   const begin = (): RequestRecord => new RequestRecord(requestLog, tracing || serverTiming)
   app.decorateRequest('rowQueryRecord', null)
   app.addHook('onRequest', (request, _reply, done) => {
@@ -33,9 +32,9 @@ export default fp(async function telemetry (app: FastifyInstance, { databases, l
   app.addHook('onSend', (request, reply, _payload, done) => {
     // a hook of the host app may have refused before ours
     const record = request.rowQueryRecord ?? begin()
-    const interested = listeners.filter((listener) => listener.wants(record.refusal))
+    const interested = collectors.filter((collector) => collector.accepts(record.refusal))
     if (interested.length > 0 || serverTiming) end(record, request, reply, databases)
-    for (const listener of interested) listener.tell(record)
+    for (const collector of interested) collector.collect(record)
     if (serverTiming) reply.header('server-timing', timingOf(record))
     done()
   })

@@ -25,7 +25,7 @@ import { waitForAnswerBefore } from './request/pipelining.ts'
 import { createReadiness } from './databases/readiness.ts'
 import { setAnswerBudget } from './response/budget.ts'
 import { addRoute } from './route.ts'
-import { createListeners } from './telemetry/listeners.ts'
+import { createCollectors } from './telemetry/collectors.ts'
 import { isTracingSetUp } from './telemetry/spans.ts'
 import { createTokenStore, type TokenStore } from './access/tokens.ts'
 import { watchTokens, type TokenWatch } from './access/token-watch.ts'
@@ -87,8 +87,8 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
     if (settings.cors !== undefined) await app.register(cors, settings.cors)
     const { requestLog, serverTiming } = settings
     const tracing = settings.tracing && isTracingSetUp()
-    const listeners = createListeners({ ...settings, tracing }, { databases, registry, log: app.log })
-    if (listeners.length > 0 || serverTiming) await app.register(telemetry, { databases, listeners, requestLog, tracing, serverTiming })
+    const collectors = createCollectors({ ...settings, tracing }, { databases, registry, log: app.log })
+    if (collectors.length > 0 || serverTiming) await app.register(telemetry, { databases, collectors, requestLog, tracing, serverTiming })
     const documents = createDocuments({ databases, prefix: app.prefix })
     if (settings.docs) await app.register(docsPage)
     if (settings.failedLogins.max > 0) await app.register(failedLogins, settings.failedLogins)

@@ -1,6 +1,6 @@
 /** Entries for tokens as somebody wrote them -> tokens as they are looked up. */
 import type { RowQueryOptions, TokenOptions } from '../../schemas/options.ts'
-import { isDay } from '../types/calendar.ts'
+import { isDay } from '../types/temporal.ts'
 import { createGrant } from './grant.ts'
 import type { StoredToken } from './tokens.ts'
 

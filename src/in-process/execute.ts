@@ -11,8 +11,7 @@ import { unauthenticated, type ServiceError } from '../errors.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import { createGrant, type GrantOptions } from '../access/grant.ts'
 import type { FilterLimits } from '../plan/filters/scope.ts'
-import { toJson } from './to-json.ts'
-import { toValues, type Bigints } from './to-values.ts'
+import { toJson, toValues, type Bigints } from './to-values.ts'
 import { walk } from '../pipeline.ts'
 
 export interface InProcess {

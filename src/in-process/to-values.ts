@@ -1,4 +1,6 @@
 /** An answer as values for a program: numbers that a double does not hold are not left to be rounded. */
+import { inspect } from 'node:util'
+import { invalidBody, invalidJson, ServiceError } from '../errors.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { RawNumber } from '../request/exact-json.ts'
 
@@ -37,4 +39,34 @@ function createSettle (toLarge: (digits: string) => bigint | string): Settle {
     else if (typeof value === 'object' && value !== null) for (const [name, item] of Object.entries(value)) settle(value, name, item, isExact)
   }
   return settle
+}
+
+/** Whole numbers may be bigints. @throws INVALID_BODY where JSON has no such value, INVALID_JSON where it cannot be written */
+export function toJson (value: unknown): string {
+  try {
+    return JSON.stringify(value, requireJson)
+  } catch (error) {
+    throw error instanceof ServiceError ? error : invalidJson('it cannot be written')
+  }
+}
+
+/** A filter left undefined would be none, NaN would be null and a Promise an empty object: all of them mean other rows. */
+function requireJson (key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return JSON.rawJSON(String(value))
+  if (!isJson(value)) throw invalidBody(`"${key}" is ${inspect(value, { depth: -1 })}, which JSON does not have`)
+  return value
+}
+
+function isJson (value: unknown): boolean {
+  switch (typeof value) {
+    case 'object': return value === null || Array.isArray(value) || isPlain(value)
+    case 'number': return Number.isFinite(value)
+    default: return ['string', 'boolean'].includes(typeof value)
+  }
+}
+
+/** Neither a Map nor a Promise nor anything else of a class, by whose fields JSON would go, whatever it holds. */
+function isPlain (value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }

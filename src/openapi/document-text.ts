@@ -1,5 +1,5 @@
 /** A document as it is sent: made piece by piece, so that no piece takes long, whatever the size of the whole. */
-import { createTag } from './entity-tag.ts'
+import { createHash } from 'node:crypto'
 import type { Schema } from './schema.ts'
 
 export interface DocumentText {
@@ -45,4 +45,16 @@ export function createDocumentWriter (): DocumentWriter {
       return { bytes: Buffer.concat(pieces), etag: createTag(pieces) }
     }
   }
+}
+
+/** Made of the representation itself, in pieces. */
+export function createTag (pieces: Iterable<Buffer>): string {
+  const hash = createHash('sha256')
+  for (const piece of pieces) hash.update(piece)
+  return `"${hash.digest('base64url')}"`
+}
+
+/** The value of `If-None-Match` against the tag of what there is (section 13.1.2). */
+export function isNotModified (tag: string, ifNoneMatch = ''): boolean {
+  return ifNoneMatch.split(',').some((known) => ['*', tag].includes(known.trim().replace(/^W\//, '')))
 }

@@ -1,12 +1,13 @@
 /** The document of the interface as it is: one path for whatever database and table, the verbs as a union. */
 import { Type } from '@sinclair/typebox'
+import type { FastifyContextConfig } from 'fastify'
 import { ANSWERS } from '../../schemas/answer.ts'
 import { BODIES } from '../../schemas/body.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
 import { createDocumentWriter, type DocumentText } from './document-text.ts'
 import { errorResponses, refusalSchema } from './error-responses.ts'
-import { createHead, securitySchemes } from './head.ts'
-import { createPathItem, routeResponse } from './operation.ts'
+import { pascalCase } from './names.ts'
+import { createHead, createPathItem, routeResponse, securitySchemes } from './operation.ts'
 import { refTo, type Schema } from './schema.ts'
 import { answerName, requestName, unions, withoutDefault } from './request-schemas.ts'
 
@@ -32,7 +33,7 @@ const params = Type.Object({
 })
 
 /** The interface in the document of an app that the service is part of: for the schema of its route there. */
-export function routeSchema (operationId: string): Schema {
+function routeSchema (operationId: string): Schema {
   const refusals = Object.entries(errorResponses(refusalSchema)).map(([status, { headers, ...response }]) => [status, response])
   return {
     operationId,
@@ -42,6 +43,22 @@ export function routeSchema (operationId: string): Schema {
     body: { oneOf: VERBS.map(requestOf) },
     response: { ...routeResponse({ anyOf: VERBS.map((verb) => ANSWERS[verb]) }), ...Object.fromEntries(refusals) }
   }
+}
+
+declare module 'fastify' {
+  interface FastifySchema {
+    /** Keeps a route out of the app's own document: @fastify/swagger declares the same. */
+    hide?: boolean
+  }
+}
+
+/** What @fastify/swagger reads of a route's `config`. */
+type HostConfig = FastifyContextConfig & { swaggerTransform: (route: { url: string }) => { schema: Schema, url: string } }
+
+/** For the route's `config`. The operation id has the prefix, because an app may register the plugin more than once. */
+export function shownInHost (prefix: string): HostConfig {
+  const operationId = `query${prefix === '' ? '' : pascalCase(prefix)}Rows`
+  return { swaggerTransform: ({ url }: { url: string }) => ({ schema: routeSchema(operationId), url }) }
 }
 
 export interface InterfaceDocument {

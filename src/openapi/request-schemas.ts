@@ -4,8 +4,7 @@ import { BODIES } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Verb } from '../../schemas/grant.ts'
 import { pascalCase } from './names.ts'
-import { plainText } from './plain-text.ts'
-import { anyOf, closedObject, orNull, refTo, type Schema, type Schemas } from './schema.ts'
+import { anyOf, closedObject, orNull, plainText, refTo, type Schema, type Schemas } from './schema.ts'
 import { bare, shownSchema } from './value-schema.ts'
 
 export function requestName (name: string, verb: Verb): string {

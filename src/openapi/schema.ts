@@ -33,3 +33,11 @@ export function closedObject (properties: Iterable<readonly [string, Schema]>, r
   // fromEntries makes a property of every name, `__proto__` included
   return { type: 'object', properties: Object.fromEntries(properties), additionalProperties: false, ...rest }
 }
+
+/**
+ * The text with what would become HTML, a link or a picture written so that it is shown as it stands. Everything else is left:
+ * generators put descriptions into comments of programs, where escapes are read by people.
+ */
+export function plainText (text: string): string {
+  return text.replace(/<(?=[A-Za-z/!?])/g, '&lt;').replace(/\](?=[([:])/g, ']\\')
+}

@@ -3,9 +3,8 @@ import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import type { Verb } from '../../schemas/grant.ts'
 import type { FilterSchemas } from './filter-schemas.ts'
 import { joinWords, type Names } from './names.ts'
-import { plainText } from './plain-text.ts'
 import { insertAnswer, requestName, requestSchema, selectAnswer, unions } from './request-schemas.ts'
-import { closedObject, refTo, type Schema, type Schemas } from './schema.ts'
+import { closedObject, plainText, refTo, type Schema, type Schemas } from './schema.ts'
 import { findDefault, shownSchema, takenSchema } from './value-schema.ts'
 
 /** A table as one document shows it. */

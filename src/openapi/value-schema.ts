@@ -2,8 +2,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import { plainText } from './plain-text.ts'
-import { anyOf, membersOf, orNull, type Schema } from './schema.ts'
+import { anyOf, membersOf, orNull, plainText, type Schema } from './schema.ts'
 
 /** What insert and update take. */
 export function takenSchema (column: Column): Schema {

@@ -4,7 +4,7 @@
  */
 import type { Column } from '../catalog/catalog.ts'
 import { unreadableValue } from '../errors.ts'
-import { ValueUnreadable, type ByteForm, type DriverValue } from '../types/column-type.ts'
+import { ValueUnreadable, type WireFormat, type DriverValue } from '../types/column-type.ts'
 import { isJson } from '../types/json-text.ts'
 import type { Output } from './output.ts'
 
@@ -15,7 +15,7 @@ export interface CellLayout {
   /** The same as text. */
   readonly keyText: string
   /** The short way from its bytes to JSON; by the type's own `write` where there is none. */
-  readonly form: ByteForm | undefined
+  readonly form: WireFormat | undefined
   readonly column: Column
 }
 
@@ -42,7 +42,7 @@ const THREE_BYTES = 0xfd
 export function createRowLayout (columns: readonly Column[]): RowLayout {
   const cells = columns.map((column, index): CellLayout => {
     const keyText = `${index === 0 ? '{' : ','}${JSON.stringify(column.name)}:`
-    return { key: Buffer.from(keyText), keyText, form: column.type.byteForm, column }
+    return { key: Buffer.from(keyText), keyText, form: column.type.wireFormat, column }
   })
   // a comma before the row and a brace behind it; around each value two quotes and a Z, or null
   return { cells, overhead: cells.reduce((sum, { key }) => sum + key.length + NULL.length, 2) }

@@ -6,10 +6,10 @@ import type { ServiceError } from '../errors.ts'
 import type { Verb } from '../../schemas/grant.ts'
 
 /** Told of requests at their end. */
-export interface Listener {
+export interface Collector {
   /** Whether of one that ended so. */
-  wants (refusal: ServiceError | undefined): boolean
-  tell (record: RequestRecord): void
+  accepts (refusal: ServiceError | undefined): boolean
+  collect (record: RequestRecord): void
 }
 
 /**
@@ -18,7 +18,7 @@ export interface Listener {
  */
 export class RequestRecord {
   readonly startedAt = performance.now()
-  beganAt = 0
+  planStartedAt = 0
   plannedAt = 0
   compiledAt = 0
   executedAt = 0
@@ -26,7 +26,7 @@ export class RequestRecord {
 
   /** Whether a line of the log will tell of it. */
   readonly isLogged: boolean
-  /** Whether somebody wants to know of planning and compiling too, which takes readings of its own. */
+  /** Whether somebody accepts to know of planning and compiling too, which takes readings of its own. */
   readonly isDetailed: boolean
   requestId = ''
   verb: Verb | '' = ''
@@ -57,7 +57,7 @@ export class RequestRecord {
     this.plannedAt = this.compiledAt = this.executedAt = 0
     if (!this.isDetailed) return
     this.context = context.active()
-    this.beganAt = performance.now()
+    this.planStartedAt = performance.now()
   }
 
   planned (): void {
@@ -85,11 +85,16 @@ export class RequestRecord {
 
   /** Milliseconds of planning and compiling. */
   get planning (): number {
-    return this.beganAt === 0 ? 0 : (this.compiledAt || this.endedAt) - this.beganAt
+    return this.planStartedAt === 0 ? 0 : (this.compiledAt || this.endedAt) - this.planStartedAt
   }
 
   /** Milliseconds of waiting for a connection and for the database; undefined where no statement was sent. */
   get inDatabase (): number | undefined {
     return this.compiledAt === 0 ? undefined : (this.executedAt || this.endedAt) - this.compiledAt
   }
+}
+
+/** The value of a `Server-Timing` header (W3C): milliseconds of planning, in the database, and altogether. */
+export function timingOf ({ planning, inDatabase = 0, total }: RequestRecord): string {
+  return `plan;dur=${planning.toFixed(3)}, db;dur=${inDatabase.toFixed(3)}, total;dur=${total.toFixed(3)}`
 }

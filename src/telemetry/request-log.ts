@@ -1,15 +1,15 @@
 /** One line a request: who asked what of which table, how it ended and how long it took. Never a body, a value, SQL, a token or a client's address. */
 import type { FastifyBaseLogger } from 'fastify'
 import { isTrouble, type ServiceError } from '../errors.ts'
-import type { Listener, RequestRecord } from './record.ts'
+import type { Collector, RequestRecord } from './record.ts'
 
 /** Writes to a log: trouble of ours or of the database as an error, the rest as information. */
-export function createRequestLog (log: FastifyBaseLogger & { isLevelEnabled?: (level: string) => boolean }): Listener {
+export function createRequestLog (log: FastifyBaseLogger & { isLevelEnabled?: (level: string) => boolean }): Collector {
   const isError = (refusal: ServiceError | undefined): boolean => refusal !== undefined && isTrouble(refusal)
   return {
     // a line that nobody reads need not be made
-    wants: (refusal) => log.isLevelEnabled?.(isError(refusal) ? 'error' : 'info') !== false,
-    tell (record) {
+    accepts: (refusal) => log.isLevelEnabled?.(isError(refusal) ? 'error' : 'info') !== false,
+    collect (record) {
       if (isError(record.refusal)) log.error(lineOf(record), 'request')
       else log.info(lineOf(record), 'request')
     }

@@ -1,12 +1,12 @@
 /** Counts and durations of requests by verb, database and outcome, for Prometheus. */
 import { Counter, Histogram, type Registry } from 'prom-client'
-import type { Listener } from './record.ts'
+import type { Collector } from './record.ts'
 
 /** Upper bounds of the histogram buckets in seconds: from one row by its key to the default statement timeout. */
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** Adds the metrics to a registry. The labels have as many values as there are verbs, configured databases and error codes. */
-export function addRequestMetrics (registry: Registry): Listener {
+export function addRequestMetrics (registry: Registry): Collector {
   const registers = [registry]
   const requests = new Counter({
     name: 'row_query_requests_total',
@@ -29,8 +29,8 @@ export function addRequestMetrics (registry: Registry): Listener {
     registers
   })
   return {
-    wants: () => true,
-    tell ({ verb, database, status, refusal, total, inDatabase }) {
+    accepts: () => true,
+    collect ({ verb, database, status, refusal, total, inDatabase }) {
       requests.inc({ verb, database, status, code: refusal?.code ?? '' })
       duration.observe({ verb, database }, total / 1000)
       if (inDatabase !== undefined) databaseDuration.observe({ verb, database }, inDatabase / 1000)

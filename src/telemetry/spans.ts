@@ -5,7 +5,7 @@
 import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags, type Attributes, type Context, type Tracer } from '@opentelemetry/api'
 import type { Database } from '../databases/database.ts'
 import type { ServiceError } from '../errors.ts'
-import type { Listener, RequestRecord } from './record.ts'
+import type { Collector, RequestRecord } from './record.ts'
 
 /** Whether somebody has set OpenTelemetry up: without it no context is ever kept, so that no span can be active. */
 export function isTracingSetUp (): boolean {
@@ -14,11 +14,11 @@ export function isTracingSetUp (): boolean {
 }
 
 /** Makes the spans of requests that are recorded, and of no other. */
-export function createSpans (databases: ReadonlyMap<string, Database>): Listener {
+export function createSpans (databases: ReadonlyMap<string, Database>): Collector {
   const tracer = trace.getTracer('fastify-row-query')
   return {
-    wants: () => true,
-    tell (record) {
+    accepts: () => true,
+    collect (record) {
       if (!isSampled(record.context)) return
       // The clock that was read never goes back, that of the other spans is set by the system: their difference is not the same for ever.
       const epoch = Date.now() - performance.now()
@@ -45,7 +45,7 @@ interface Phase {
 
 /** Those that were begun; the last one may not have come to its end. `epoch`: what the clock of the record began at. */
 function phasesOf (record: RequestRecord, databases: ReadonlyMap<string, Database>, epoch: number): Phase[] {
-  const { verb, database, table, rows, beganAt, plannedAt, compiledAt, executedAt, endedAt } = record
+  const { verb, database, table, rows, planStartedAt, plannedAt, compiledAt, executedAt, endedAt } = record
   const times = (begin: number, end: number) => ({ begin: epoch + begin, end: epoch + (end || endedAt), failed: end === 0 })
   const target = { 'db.operation.name': verb, 'db.collection.name': table }
   const call: Attributes = {
@@ -56,7 +56,7 @@ function phasesOf (record: RequestRecord, databases: ReadonlyMap<string, Databas
     ...(verb === 'select' && rows !== undefined && { 'db.response.returned_rows': rows })
   }
   return [
-    { name: 'row-query plan', kind: SpanKind.INTERNAL, attributes: target, ...times(beganAt, plannedAt) },
+    { name: 'row-query plan', kind: SpanKind.INTERNAL, attributes: target, ...times(planStartedAt, plannedAt) },
     { name: 'row-query compile', kind: SpanKind.INTERNAL, attributes: target, ...times(plannedAt, compiledAt) },
     { name: `${verb} ${table}`, kind: SpanKind.CLIENT, attributes: call, ...times(compiledAt, executedAt) }
   ].filter(({ begin }) => begin > epoch)

@@ -27,7 +27,7 @@ export type Comparison = 'none' | 'equality' | 'order' | 'text'
  * (`plain`), in quotes (`quoted`), in quotes with what JSON must escape (`escaped`), in quotes with a `T` between day and time
  * (`moment`), and with a `Z` besides (`instant`); as they are where they are JSON, else `escaped` (`json`).
  */
-export type ByteForm = 'plain' | 'quoted' | 'escaped' | 'moment' | 'instant' | 'json'
+export type WireFormat = 'plain' | 'quoted' | 'escaped' | 'moment' | 'instant' | 'json'
 
 /** How one SQL type is described, read, written, stored and compared. */
 export interface ColumnType {
@@ -38,7 +38,7 @@ export interface ColumnType {
   /** Value from the driver (never null) -> JSON text. @throws ValueUnreadable */
   readonly write: (value: DriverValue) => string
   /** The short way to what `write` gives, where there is one. */
-  readonly byteForm?: ByteForm | undefined
+  readonly wireFormat?: WireFormat | undefined
   /** A parameter made by `read`, as it is stored -> the JSON text that a select of it would give; `null` where that is not known. */
   readonly echo: (parameter: Value) => string
   /** What insert and update send for a parameter made by `read`, where a condition sends something else. */
@@ -75,6 +75,28 @@ export interface ColumnType {
    * parameter that compares their bytes (`$is`).
    */
   readonly exact?: { readonly column?: Wrapping, readonly parameter: Wrapping }
+}
+
+/** What introspection says about a column's type; each dialect fills in what its engine knows. */
+export interface TypeFacts {
+  /** Name of the type in lower case without its arguments: `decimal`, `varchar`. */
+  readonly name: string
+  /** The declaration as the engine writes it: `decimal(10,2) unsigned`, `enum('a','b')`. */
+  readonly declaration: string
+  /** Characters for character types, bits for BIT, digits for DECIMAL; null where the type has none. */
+  readonly length: number | null
+  /** Bytes that a character or binary value may have at most. */
+  readonly bytes: number | null
+  /** Digits after the point of a DECIMAL, or of a second's fraction. */
+  readonly scale: number | null
+  /** Character set of a character type. */
+  readonly charset: string | null
+  /** Spatial reference system that the column is restricted to (MySQL's SRS_ID). */
+  readonly srid: number | null
+  /** The last second that a TIMESTAMP may be, in seconds since 1970; that of 2038-01-19 if left out. */
+  readonly lastTimestamp?: number | undefined
+  /** What the column's values must be, where a declared type says less (MariaDB's JSON is a LONGTEXT with a check). */
+  readonly json: boolean
 }
 
 /** A value that does not fit its column. The message is for a person and continues 'Column "x": '. */

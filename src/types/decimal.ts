@@ -69,7 +69,7 @@ export function decimalType (bounds: DecimalBounds): ColumnType {
     schema: decimalSchema(bounds),
     read: (value) => readDecimal(value, bounds),
     write: (value) => `"${withoutZerofill(textOf(value))}"`,
-    byteForm: bounds.zerofill === true ? undefined : 'quoted',
+    wireFormat: bounds.zerofill === true ? undefined : 'quoted',
     compared: ['cast(', ` as decimal(${bounds.precision},${bounds.scale}))`]
   })
 }

@@ -43,7 +43,7 @@ export function doubleType (bounds: FloatBounds): ColumnType {
     read: (value) => doubleParameter(signed(readFixed(value, fixed), unsigned)),
     ...(fixed !== undefined && { echo: (parameter: Value) => Number(parameter).toFixed(fixed.scale) }),
     write: (value) => withoutZerofill(textOf(value)),
-    byteForm: zerofill ? undefined : 'plain'
+    wireFormat: zerofill ? undefined : 'plain'
   })
 }
 

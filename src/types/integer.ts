@@ -40,7 +40,7 @@ export function integerType (bits: number, unsigned: boolean, zerofill = false):
     schema: integerSchema(bounds),
     read: (value) => readInteger(value, bounds),
     write: (value) => withoutZerofill(textOf(value)),
-    byteForm: zerofill ? undefined : 'plain',
+    wireFormat: zerofill ? undefined : 'plain',
     wholeNumbers: true
   })
 }

@@ -25,7 +25,7 @@ export function jsonType ({ checkNumber = () => {}, alwaysJson = false, ...sql }
       return JSON.stringify(value)
     },
     write: alwaysJson ? textOf : writeChecked,
-    byteForm: alwaysJson ? 'plain' : 'json',
+    wireFormat: alwaysJson ? 'plain' : 'json',
     comparison: 'equality',
     structured: true,
     holdsJson: true,

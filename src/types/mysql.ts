@@ -3,9 +3,8 @@
  */
 import { isIPv4, isIPv6 } from 'node:net'
 import { binaryType } from './binary.ts'
-import { createType, type ColumnType, type Wrapping } from './column-type.ts'
+import { createType, type ColumnType, type TypeFacts, type Wrapping } from './column-type.ts'
 import { decimalType } from './decimal.ts'
-import type { TypeFacts } from './facts.ts'
 import { doubleType, floatType, type FixedPoint } from './float.ts'
 import { bitType, integerType, tinyBoolType, yearType } from './integer.ts'
 import { geometryType } from './geometry.ts'
@@ -13,7 +12,7 @@ import { jsonType, requireMysqlNumber } from './json.ts'
 import { parseMembers } from './members.ts'
 import { datetimeType, dateType, timestampType, timeType } from './temporal.ts'
 import { vectorType } from './vector.ts'
-import { wireClassesOf } from './wire.ts'
+import { valueClassesOf } from './value-classes.ts'
 import { charType, enumType, formType, setType, textType, unknownType } from './text.ts'
 
 const UUID_TEXT = /^([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/i
@@ -102,7 +101,7 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
 
 /** The column type for what introspection found; types that are not known are shown as text and not written. */
 export function mysqlType (facts: TypeFacts): ColumnType {
-  const sentAs = wireClassesOf(facts)
+  const sentAs = valueClassesOf(facts)
   if (facts.json && facts.name === 'longtext') return createType({ ...MARIADB_JSON, sentAs })
   const type = factories.get(facts.name)?.(facts) ?? unknownType(facts.declaration)
   return createType({ ...type, sentAs })

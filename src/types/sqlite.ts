@@ -4,9 +4,8 @@
  */
 import { numberText } from '../request/exact-json.ts'
 import { binaryType } from './binary.ts'
-import { createType, ValueRefused, type ColumnType, type DriverValue, type Value } from './column-type.ts'
+import { createType, ValueRefused, type ColumnType, type DriverValue, type TypeFacts, type Value } from './column-type.ts'
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
-import type { TypeFacts } from './facts.ts'
 import { doubleType, jsonNumber } from './float.ts'
 import { integerBounds, integerType, tinyBoolType } from './integer.ts'
 import { jsonType, requireDouble, wholeNumber } from './json.ts'
@@ -27,7 +26,7 @@ function writeNative (value: DriverValue): string {
 
 /** A type of MySQL's with SQLite's way of writing values out. */
 function native (type: ColumnType, write: ColumnType['write'] = writeNative): ColumnType {
-  return createType({ ...type, byteForm: undefined, write, echo: write })
+  return createType({ ...type, wireFormat: undefined, write, echo: write })
 }
 
 function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {

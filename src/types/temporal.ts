@@ -1,11 +1,25 @@
 import { Type } from '@sinclair/typebox'
-import { isDay } from './calendar.ts'
 import { createType, expected, textOf, ValueRefused, type ColumnType } from './column-type.ts'
 
 const DATE = /^\d{4}-\d\d-\d\d$/
 const TIME = /^(-?)(\d{2,3}):([0-5]\d):([0-5]\d)(?:\.(\d{1,30}))?$/
 const DATETIME = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,30}))?$/
 const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,30}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+
+/**
+ * Whether a text that looks like a date, `2026-11-20`, is a day of the calendar. Parts that are zero are let through: MySQL keeps such
+ * dates (manual, "The DATE, DATETIME, and TIMESTAMP Types"), so what a select shows must be accepted again.
+ */
+export function isDay (text: string): boolean {
+  const [month, day] = [Number(text.slice(5, 7)), Number(text.slice(8))]
+  return month <= 12 && (day <= 28 || day <= daysOf(Number(text.slice(0, 4)), month))
+}
+
+/** Days of a month; 31 where it is zero. */
+function daysOf (year: number, month: number): number {
+  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28
+  return [4, 6, 9, 11].includes(month) ? 30 : 31
+}
 
 /** How many digits of a second a column keeps, and whether it writes them all (MySQL) or only those there are (SQLite's texts). */
 export interface Precision { scale: number, padded: boolean }
@@ -26,7 +40,7 @@ export function dateType (): ColumnType {
       return value
     },
     write: (value) => `"${textOf(value)}"`,
-    byteForm: 'quoted'
+    wireFormat: 'quoted'
   })
 }
 
@@ -44,7 +58,7 @@ export function timeType (precision: Precision): ColumnType {
       return /[1-9]/.test(time) ? sign + time : time // the servers know no -00:00:00
     },
     write: (value) => `"${textOf(value)}"`,
-    byteForm: 'quoted'
+    wireFormat: 'quoted'
   })
 }
 
@@ -63,7 +77,7 @@ export function datetimeType (precision: Precision): ColumnType {
       return `${match[1]} ${match[2]}${fractionOf(match[3], precision)}`
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}"`,
-    byteForm: 'moment'
+    wireFormat: 'moment'
   })
 }
 
@@ -84,7 +98,7 @@ export function timestampType (precision: Precision, lastSecond = LAST_SECOND): 
       return utc(match, lastSecond) + fractionOf(match[3], precision)
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}Z"`,
-    byteForm: 'instant'
+    wireFormat: 'instant'
   })
 }
 

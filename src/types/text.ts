@@ -28,7 +28,7 @@ export function textType ({ characters, bytes }: TextBounds): ColumnType {
       return text
     },
     write: (value) => JSON.stringify(textOf(value)),
-    byteForm: 'escaped',
+    wireFormat: 'escaped',
     comparison: 'text',
     exact: EXACT
   })
@@ -72,7 +72,7 @@ export function enumType (members: readonly string[]): ColumnType {
       return member
     },
     write: (value) => JSON.stringify(textOf(value)),
-    byteForm: 'escaped',
+    wireFormat: 'escaped',
     stored: (member) => member === '' ? zero : member,
     echo: (member) => JSON.stringify(member === zero ? '' : member),
     comparison: 'equality',
@@ -129,7 +129,7 @@ export function formType ({ name, format, title, example, isValid, normal = (tex
     },
     write: (value) => JSON.stringify(textOf(value)),
     ...(rewritten && { echo: () => 'null' }),
-    byteForm: 'escaped'
+    wireFormat: 'escaped'
   })
 }
 

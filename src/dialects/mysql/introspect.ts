@@ -2,7 +2,7 @@
 import type { Check, Column, ForeignKey, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
 import { getOrCreate } from '../../get-or-create.ts'
 import type { ColumnType } from '../../types/column-type.ts'
-import type { TypeFacts } from '../../types/facts.ts'
+import type { TypeFacts } from '../../types/column-type.ts'
 import { parseMembers } from '../../types/members.ts'
 import { mysqlType } from '../../types/mysql.ts'
 import { LAST_SECOND_OF_64_BITS } from '../../types/temporal.ts'

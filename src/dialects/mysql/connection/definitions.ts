@@ -5,7 +5,7 @@
  */
 import type { Column, Table, TableFacts } from '../../../catalog/catalog.ts'
 import { unknownType } from '../../../types/text.ts'
-import { wireClass, type ColumnDefinition } from '../../../types/wire.ts'
+import { valueClass, type ColumnDefinition } from '../../../types/value-classes.ts'
 
 /** The definitions of one statement. */
 export interface Definitions {
@@ -44,7 +44,7 @@ export function createDefinitions ({ table, columns: planned, expected, differen
 
   const isExpected = (index: number, definition: ColumnDefinition): boolean => {
     const column = planned[index] as Column
-    const sent = wireClass(definition)
+    const sent = valueClass(definition)
     const classes = expected(column)
     if (classes === undefined || classes.has(sent)) {
       if (columns[index] !== column) columns = columns.with(index, column)

@@ -1,7 +1,7 @@
 /** What row-command.ts does, by mysql2's public ways: whole rows of bytes, then the column types' own writers. */
 import type { FieldPacket, ResultSetHeader } from 'mysql2'
 import { SchemaMoved } from '../../dialect.ts'
-import type { ColumnDefinition } from '../../../types/wire.ts'
+import type { ColumnDefinition } from '../../../types/value-classes.ts'
 import type { SendCommand } from './row-command.ts'
 import { AS_BYTES } from '../options.ts'
 

@@ -7,7 +7,7 @@ import type { Connection } from 'mysql2'
 import type { Column } from '../../../catalog/catalog.ts'
 import { RowWriter } from '../../../response/sink.ts'
 import { textType } from '../../../types/text.ts'
-import { wireClass } from '../../../types/wire.ts'
+import { valueClass } from '../../../types/value-classes.ts'
 import { readDefinition } from './definitions.ts'
 import type { MysqlError } from '../errors.ts'
 import { sendPlainCommand } from './plain-command.ts'
@@ -70,8 +70,8 @@ function read (connection: Connection, send: SendCommand, sql: string): Promise<
   const classes: string[] = []
   const definitions = {
     columns,
-    isExpected: (_index: number, definition: Parameters<typeof wireClass>[0]) => classes.push(wireClass(definition)) > 0,
-    isExpectedIn: (_index: number, bytes: Buffer, from: number, end: number) => classes.push(wireClass(readDefinition(bytes, from, end))) > 0
+    isExpected: (_index: number, definition: Parameters<typeof valueClass>[0]) => classes.push(valueClass(definition)) > 0,
+    isExpectedIn: (_index: number, bytes: Buffer, from: number, end: number) => classes.push(valueClass(readDefinition(bytes, from, end))) > 0
   }
   return new Promise((resolve, reject) => send(connection, {
     sql,

@@ -2,7 +2,7 @@ import t from 'tap'
 import { createDefinitions, createDifferences, readDefinition, type Differences } from '../../../../src/dialects/mysql/connection/definitions.ts'
 import { RowWriter } from '../../../../src/response/sink.ts'
 import type { TableFacts } from '../../../../src/catalog/catalog.ts'
-import { wireClass } from '../../../../src/types/wire.ts'
+import { valueClass } from '../../../../src/types/value-classes.ts'
 import { mysqlColumn, tableOf } from '../../../support/tables.ts'
 
 interface Sent { type: number, charset?: number, flags?: number, length?: number, table?: string, extra?: Record<number, string> }
@@ -47,7 +47,7 @@ t.test('the class of values', async (t) => {
     [{ type: 254, flags: 0x100 }, 'enum'], [{ type: 254, flags: 0x800 }, 'set'], [{ type: 253, charset: 63 }, 'bytes'], [{ type: 253 }, 'text'], [{ type: 250 }, 'text'], [{ type: 252, extra: { 1: 'json' } }, 'json'],
     [{ type: 245, charset: 63 }, 'json'], [{ type: 254, extra: { 0: 'uuid' } }, 'uuid'], [{ type: 255, charset: 63, extra: { 0: 'point' } }, 'geometry'], [{ type: 242, charset: 63 }, 'vector']
   ]
-  for (const [sent, expected] of classes) t.equal(wireClass(read(sent)), expected, JSON.stringify(sent))
+  for (const [sent, expected] of classes) t.equal(valueClass(read(sent)), expected, JSON.stringify(sent))
 })
 
 const column = mysqlColumn('n', 'int')

@@ -2,7 +2,7 @@
  * What a column definition says of the values that follow it (MySQL manual, "Protocol::ColumnDefinition41"), as far as it matters for reading
  * them. Each column type knows the classes that it can read; a column that has become another one since the catalog was read is found by it.
  */
-import type { TypeFacts } from './facts.ts'
+import type { TypeFacts } from './column-type.ts'
 
 /** A column definition of a result. */
 export interface ColumnDefinition {
@@ -29,7 +29,7 @@ const others = new Map([[7, 'timestamp'], [10, 'date'], [14, 'date'], [11, 'time
 const extended = new Set(['uuid', 'inet4', 'inet6', 'vector'])
 
 /** The class of the values: two columns of one class are read in the same way. */
-export function wireClass ({ type, charset, flags, length, extendedType, format }: ColumnDefinition): string {
+export function valueClass ({ type, charset, flags, length, extendedType, format }: ColumnDefinition): string {
   const number = numbers.get(type)
   if (number !== undefined) return (flags & ZEROFILL) === 0 ? number : `${number} zerofill`
   if (type === NULL) return 'null'
@@ -65,7 +65,7 @@ const classes = new Map<string, readonly string[]>([
 ])
 
 /** The classes of values that a column of the type may be sent as; undefined where any may come. */
-export function wireClassesOf ({ name, declaration, length }: TypeFacts): ReadonlySet<string> | undefined {
+export function valueClassesOf ({ name, declaration, length }: TypeFacts): ReadonlySet<string> | undefined {
   if (name === 'bit') return new Set(['null', length === 1 ? 'bit' : 'bits'])
   const found = classes.get(name)
   if (found === undefined) return undefined

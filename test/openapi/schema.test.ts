@@ -1,5 +1,5 @@
 import t from 'tap'
-import { plainText } from '../../src/openapi/plain-text.ts'
+import { plainText } from '../../src/openapi/schema.ts'
 
 const cases: Array<[text: string, written: string]> = [
   ['the price, in EUR; a < b, c <= d [deprecated] (see below)', 'the price, in EUR; a < b, c <= d [deprecated] (see below)'],
