@@ -6,17 +6,17 @@ import type { StoredToken } from './tokens.ts'
 
 type Databases = RowQueryOptions['databases']
 
-/** A line in `mistakes`, beginning with the place, for each entry that cannot be used. */
-export function readEntries (mistakes: string[], place: string, entries: readonly TokenOptions[], known: Databases): StoredToken[] {
+/** Adds a line to `errors`, beginning with `place`, for each entry that cannot be used. */
+export function readEntries (errors: string[], place: string, entries: readonly TokenOptions[], known: Databases): StoredToken[] {
   const tokens = entries.flatMap((entry, index) => {
     try {
       return [toToken(entry, known)]
     } catch (error) {
-      mistakes.push(`${place}.${index}.${(error as Error).message}`)
+      errors.push(`${place}.${index}.${(error as Error).message}`)
       return []
     }
   })
-  mistakes.push(...findRepeated(place, entries))
+  errors.push(...findRepeated(place, entries))
   return tokens
 }
 

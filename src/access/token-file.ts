@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Type } from '@sinclair/typebox'
 import { type RowQueryOptions, TokenSchema, type TokenOptions } from '../../schemas/options.ts'
 import type { StoredToken } from './tokens.ts'
-import { ConfigError, findMistakes, placeOfSyntaxError } from '../config/config-errors.ts'
+import { ConfigError, findConfigErrors, placeOfSyntaxError } from '../config/config-errors.ts'
 import { readEntries } from './token-entries.ts'
 
 /** A token file, and how its content is understood. */
@@ -23,11 +23,11 @@ export function createTokenFile (path: string, known: Pick<RowQueryOptions, 'dat
     path,
     parse (text) {
       const entries = parseEntries(path, text)
-      const mistakes: string[] = []
-      const tokens = readEntries(mistakes, SETTING, entries, known.databases)
+      const errors: string[] = []
+      const tokens = readEntries(errors, SETTING, entries, known.databases)
       // taken out of the file, such a token would go on working
-      for (const [index, { sha256 }] of entries.entries()) if (taken.has(sha256)) mistakes.push(`${SETTING}.${index}.sha256: is one of "tokens" already`)
-      if (mistakes.length > 0) throw new ConfigError(mistakes)
+      for (const [index, { sha256 }] of entries.entries()) if (taken.has(sha256)) errors.push(`${SETTING}.${index}.sha256: is one of "tokens" already`)
+      if (errors.length > 0) throw new ConfigError(errors)
       return tokens
     }
   }
@@ -44,8 +44,8 @@ export function readTokenFile ({ path, parse }: TokenFile): readonly StoredToken
 
 function parseEntries (path: string, text: string): TokenOptions[] {
   const entries = parseJson(path, text)
-  const mistakes = findMistakes(FileSchema, entries, new Map([['configuration', SETTING]]))
-  if (mistakes.length > 0) throw new ConfigError(mistakes.map((line) => line.startsWith(SETTING) ? line : `${SETTING}.${line}`))
+  const errors = findConfigErrors(FileSchema, entries, new Map([['configuration', SETTING]]))
+  if (errors.length > 0) throw new ConfigError(errors.map((line) => line.startsWith(SETTING) ? line : `${SETTING}.${line}`))
   return entries as TokenOptions[]
 }
 

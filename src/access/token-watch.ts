@@ -39,10 +39,10 @@ export function watchTokens ({ file, log, onChange }: TokenWatchOptions): TokenW
       onChange(tokens)
       log.info({ tokens: tokens.length }, 'token file read')
     } catch (error) {
-      refuse((error as ConfigError).mistakes)
+      refuse((error as ConfigError).errors)
     }
   }
-  const refuse = (mistakes: readonly string[]): void => log.error({ mistakes }, 'the token file cannot be used: the tokens of before stay in use')
+  const refuse = (errors: readonly string[]): void => log.error({ mistakes: errors }, 'the token file cannot be used: the tokens of before stay in use')
   const wait = (): void => {
     timer = setTimeout(() => refresh().then(wait), INTERVAL).unref()
   }

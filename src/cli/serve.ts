@@ -42,10 +42,10 @@ const listenErrors = new Map([
   ['ENOTFOUND', 'host: there is no such host']
 ])
 
-interface Place { readonly host: string, readonly port: number }
+interface ListenOptions { readonly host: string, readonly port: number }
 
 /** `settings`: where the host and the port stand in the configuration; `whole`: what is closed where one cannot be listened on. */
-async function listen (app: FastifyInstance, { host, port }: Place, settings = '', whole = app): Promise<string> {
+async function listen (app: FastifyInstance, { host, port }: ListenOptions, settings = '', whole = app): Promise<string> {
   try {
     return await app.listen({ host, port })
   } catch (error) {

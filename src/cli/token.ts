@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { TokenSchema, type TokenOptions } from '../../schemas/options.ts'
-import { ConfigError, findMistakes } from '../config/config-errors.ts'
+import { ConfigError, findConfigErrors } from '../config/config-errors.ts'
 import { parseExpiry } from '../access/token-entries.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
 
@@ -34,14 +34,14 @@ export async function token (args: string[]): Promise<number> {
 }
 
 function check (entry: TokenOptions, databases: string[], tables: string[] | undefined): void {
-  const mistakes = findMistakes(TokenSchema, JSON.parse(JSON.stringify(entry))).map((mistake) => `--${mistake}`)
-  if (tables !== undefined && databases.length !== 1) mistakes.push('--table: needs --database, once')
+  const errors = findConfigErrors(TokenSchema, JSON.parse(JSON.stringify(entry))).map((mistake) => `--${mistake}`)
+  if (tables !== undefined && databases.length !== 1) errors.push('--table: needs --database, once')
   if (entry.expires !== undefined) {
     try {
       parseExpiry(entry.expires)
     } catch (error) {
-      mistakes.push(`--${(error as Error).message}`)
+      errors.push(`--${(error as Error).message}`)
     }
   }
-  if (mistakes.length > 0) throw new ConfigError(mistakes)
+  if (errors.length > 0) throw new ConfigError(errors)
 }

@@ -4,12 +4,12 @@ import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
 /** A configuration that cannot be used. Its message has one line for each mistake, naming the setting and never a secret. */
 export class ConfigError extends Error {
   readonly code = 'ROW_QUERY_INVALID_CONFIG'
-  readonly mistakes: readonly string[]
+  readonly errors: readonly string[]
 
-  constructor (mistakes: readonly string[]) {
-    super(mistakes.join('\n'))
+  constructor (errors: readonly string[]) {
+    super(errors.join('\n'))
     this.name = 'ConfigError'
-    this.mistakes = mistakes
+    this.errors = errors
   }
 }
 
@@ -17,7 +17,7 @@ export class ConfigError extends Error {
  * What a value has wrong by its schema, a line for each place: `databases.shop.pool.size: must be a whole number …`.
  * `names` gives what a person knows a setting by, where that is not its place: `PORT` for `port`.
  */
-export function findMistakes (schema: TSchema, value: unknown, names: ReadonlyMap<string, string> = new Map()): string[] {
+export function findConfigErrors (schema: TSchema, value: unknown, names: ReadonlyMap<string, string> = new Map()): string[] {
   const byPlace = new Map<string, string>()
   for (const { path, ...error } of Value.Errors(schema, value)) {
     const place = placeOf(path)

@@ -5,7 +5,7 @@ import { VERBS } from '../../schemas/grant.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
 import { readApiToken } from './api-token.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
-import { ConfigError, findMistakes, placeOfSyntaxError } from './config-errors.ts'
+import { ConfigError, findConfigErrors, placeOfSyntaxError } from './config-errors.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -35,34 +35,34 @@ export const SOURCES: ReadonlyArray<readonly [setting: string, ...sources: strin
 /** What is being put together, with what went wrong so far and what a person calls each setting. */
 interface Draft {
   readonly config: Record<string, unknown>
-  readonly mistakes: string[]
+  readonly errors: string[]
   readonly names: Map<string, string>
 }
 
 /** Flags win over the environment, which wins over the file. @throws ConfigError */
 export function loadConfig (env: Environment, flags: Flags): Loaded {
   const given: Environment = { ...env, '--config': flags.config, '--host': flags.host, '--port': flags.port }
-  const draft: Draft = { config: {}, mistakes: [], names: new Map() }
+  const draft: Draft = { config: {}, errors: [], names: new Map() }
   readConfigFile(draft, given)
   readSources(draft, given)
   addDatabase(draft, env['DATABASE_URL'])
   addToken(draft, env)
   const demo = addDemo(draft)
-  const mistakes = [...draft.mistakes, ...findMistakes(ConfigSchema, draft.config, draft.names)]
-  if (mistakes.length > 0) throw new ConfigError(mistakes)
+  const errors = [...draft.errors, ...findConfigErrors(ConfigSchema, draft.config, draft.names)]
+  if (errors.length > 0) throw new ConfigError(errors)
   return { config: draft.config as Config, demo }
 }
 
-function readConfigFile ({ config, mistakes }: Draft, given: Environment): void {
+function readConfigFile ({ config, errors }: Draft, given: Environment): void {
   const source = ['--config', 'ROW_QUERY_CONFIG'].find((name) => given[name] !== undefined)
   if (source === undefined) return
   const path = given[source] as string
   try {
     const content: unknown = JSON.parse(readFileSync(path, 'utf8'))
     if (isObject(content)) Object.assign(config, content)
-    else mistakes.push(`${source}: ${path} does not hold a JSON object`)
+    else errors.push(`${source}: ${path} does not hold a JSON object`)
   } catch (error) {
-    mistakes.push(`${source}: ${path} ${error instanceof SyntaxError ? `is not valid JSON${placeOfSyntaxError(error)}` : 'cannot be read'}`)
+    errors.push(`${source}: ${path} ${error instanceof SyntaxError ? `is not valid JSON${placeOfSyntaxError(error)}` : 'cannot be read'}`)
   }
 }
 
@@ -87,7 +87,7 @@ function toPort (text: string): unknown {
 }
 
 /** The database of DATABASE_URL, beside those of the file; with the other settings of the one of the same name. */
-function addDatabase ({ config, mistakes, names }: Draft, url: string | undefined): void {
+function addDatabase ({ config, errors, names }: Draft, url: string | undefined): void {
   const { databases = {} } = config
   if (url === undefined || !isObject(databases)) return
   try {
@@ -96,14 +96,14 @@ function addDatabase ({ config, mistakes, names }: Draft, url: string | undefine
     config['databases'] = { ...databases, [name]: isObject(known) ? { ...known, url } : known }
     if (databases[name] === undefined) names.set(`databases.${name}`, 'DATABASE_URL')
   } catch (error) {
-    mistakes.push(`DATABASE_URL: ${(error as Error).message}`)
+    errors.push(`DATABASE_URL: ${(error as Error).message}`)
   }
 }
 
 /** The token of API_TOKEN, beside those of the file. */
-function addToken ({ config, mistakes }: Draft, { API_TOKEN: token, API_TOKEN_PERMISSIONS: permissions }: Environment): void {
-  const { entry, mistakes: found } = readApiToken(token, permissions)
-  mistakes.push(...found)
+function addToken ({ config, errors }: Draft, { API_TOKEN: token, API_TOKEN_PERMISSIONS: permissions }: Environment): void {
+  const { entry, errors: found } = readApiToken(token, permissions)
+  errors.push(...found)
   const { tokens = [] } = config
   if (entry !== undefined && Array.isArray(tokens)) config['tokens'] = [...tokens, entry]
 }

@@ -36,9 +36,9 @@ export const HTTP_DEFAULTS: HttpSettings = {
 export function splitConfig (config: Config): { server: ServerSettings, options: RowQueryOptions } {
   const { host, port, prefix, logLevel, metrics, shutdown, trustProxy = [], http: given, https, ...options } = { ...SERVER_DEFAULTS, ...config }
   const http = { ...HTTP_DEFAULTS, ...given }
-  const mistakes = trustProxy.flatMap((proxy, index) => isNetwork(proxy) ? [] : [`trustProxy.${index}: must be an address, or a network such as 10.0.0.0/8`])
-  if (http.headersTimeout >= http.requestTimeout) mistakes.push('http.headersTimeout: must be less than http.requestTimeout')
-  if (mistakes.length > 0) throw new ConfigError(mistakes)
+  const errors = trustProxy.flatMap((proxy, index) => isNetwork(proxy) ? [] : [`trustProxy.${index}: must be an address, or a network such as 10.0.0.0/8`])
+  if (http.headersTimeout >= http.requestTimeout) errors.push('http.headersTimeout: must be less than http.requestTimeout')
+  if (errors.length > 0) throw new ConfigError(errors)
   const own = typeof metrics === 'object' ? { host: SERVER_DEFAULTS.host, ...metrics } : undefined
   return { options: { ...options, metrics: metrics !== false }, server: { host, port, prefix, logLevel, metrics: own, shutdown, trustProxy, http, https } }
 }

@@ -5,7 +5,7 @@ import type { PoolLimits } from '../dialects/mysql/pool/pool.ts'
 import type { FilterLimits } from '../plan/filters/scope.ts'
 import type { StoredToken } from '../access/tokens.ts'
 import { parseDatabaseUrl, parseReplicaUrl, type Address } from './database-url.ts'
-import { ConfigError, findMistakes } from './config-errors.ts'
+import { ConfigError, findConfigErrors } from './config-errors.ts'
 import { readEntries } from '../access/token-entries.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
 import { createTokenFile, readTokenFile, type TokenFile } from '../access/token-file.ts'
@@ -44,14 +44,14 @@ export interface Settings {
 
 /** The caller's object is not changed. @throws ConfigError with every mistake at once */
 export function resolveSettings (options: unknown): Settings {
-  const mistakes = findMistakes(OptionsSchema, options)
-  if (mistakes.length > 0) throw new ConfigError(mistakes)
+  const errors = findConfigErrors(OptionsSchema, options)
+  if (errors.length > 0) throw new ConfigError(errors)
   const given = options as RowQueryOptions
   const { databases, tokens = [], tokensFile, bodyLimit = 1_048_576, limits = {}, rateLimit, failedLogins = {}, cors, openapi = 'token', docs = false } = given
   const settings: Settings = {
-    databases: Object.entries(databases).flatMap(([name, database]) => toDatabase(mistakes, name, database)),
-    tokens: readEntries(mistakes, 'tokens', tokens, databases),
-    tokenFile: tokensFile === undefined ? undefined : openTokenFile(mistakes, createTokenFile(tokensFile, { databases, tokens })),
+    databases: Object.entries(databases).flatMap(([name, database]) => toDatabase(errors, name, database)),
+    tokens: readEntries(errors, 'tokens', tokens, databases),
+    tokenFile: tokensFile === undefined ? undefined : openTokenFile(errors, createTokenFile(tokensFile, { databases, tokens })),
     bodyLimit,
     answerMemory: limits.answerMemory ?? 134_217_728,
     limits: { depth: limits.filterDepth ?? 32, conditions: limits.filterConditions ?? 256, values: limits.filterValues ?? 10_000, pattern: limits.filterPattern ?? 1000 },
@@ -65,39 +65,39 @@ export function resolveSettings (options: unknown): Settings {
     requestLog: given.requestLog ?? false,
     metrics: given.metrics ?? false
   }
-  if (docs && openapi === 'off') mistakes.push('docs: shows the documents, which "openapi" turns off')
-  if (mistakes.length > 0) throw new ConfigError(mistakes)
+  if (docs && openapi === 'off') errors.push('docs: shows the documents, which "openapi" turns off')
+  if (errors.length > 0) throw new ConfigError(errors)
   return settings
 }
 
-function openTokenFile (mistakes: string[], file: TokenFile): Settings['tokenFile'] {
+function openTokenFile (errors: string[], file: TokenFile): Settings['tokenFile'] {
   try {
     return { file, tokens: readTokenFile(file) }
   } catch (error) {
-    mistakes.push(...(error as ConfigError).mistakes)
+    errors.push(...(error as ConfigError).errors)
     return undefined
   }
 }
 
 /** The value, or a line in the list of mistakes and none. */
-function collect<T> (mistakes: string[], begin: string, make: () => T): T[] {
+function collect<T> (errors: string[], begin: string, make: () => T): T[] {
   try {
     return [make()]
   } catch (error) {
-    mistakes.push(begin + (error as Error).message)
+    errors.push(begin + (error as Error).message)
     return []
   }
 }
 
-function toDatabase (mistakes: string[], name: string, { url, replicas = [], pool = {}, statementTimeout = 10_000, resultLimit = 67_108_864, refreshInterval = 60_000, setup = [] }: DatabaseOptions): DatabaseConfig[] {
+function toDatabase (errors: string[], name: string, { url, replicas = [], pool = {}, statementTimeout = 10_000, resultLimit = 67_108_864, refreshInterval = 60_000, setup = [] }: DatabaseOptions): DatabaseConfig[] {
   const place = `databases.${name}`
-  const [address] = collect(mistakes, `${place}.url: `, () => parseDatabaseUrl(url))
-  const copies = replicas.flatMap((replica, index) => collect(mistakes, `${place}.replicas.${index}: `, () => parseReplicaUrl(replica)))
+  const [address] = collect(errors, `${place}.url: `, () => parseDatabaseUrl(url))
+  const copies = replicas.flatMap((replica, index) => collect(errors, `${place}.replicas.${index}: `, () => parseReplicaUrl(replica)))
   if (address === undefined) return []
-  if (address.engine === 'sqlite' && replicas.length > 0) mistakes.push(`${place}.replicas: are for mysql:// and mariadb:// alone`)
-  if (setup.length > 0 && (address.engine !== 'sqlite' || address.path !== MEMORY)) mistakes.push(`${place}.setup: is for sqlite::memory: alone`)
+  if (address.engine === 'sqlite' && replicas.length > 0) errors.push(`${place}.replicas: are for mysql:// and mariadb:// alone`)
+  if (setup.length > 0 && (address.engine !== 'sqlite' || address.path !== MEMORY)) errors.push(`${place}.setup: is for sqlite::memory: alone`)
   const { size = 10, queue = 500, wait = 5000, idleTimeout = 60_000, minimum = 0 } = pool
-  if (minimum > size) mistakes.push(`${place}.pool.minimum: is more than "size", which is ${size}`)
+  if (minimum > size) errors.push(`${place}.pool.minimum: is more than "size", which is ${size}`)
   return [{
     name,
     address,

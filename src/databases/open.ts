@@ -48,7 +48,7 @@ async function openDialects (configs: readonly DatabaseConfig[], onPlainReader: 
   const open = attempts.flatMap((attempt) => attempt.status === 'fulfilled' ? [attempt.value] : [])
   if (open.length === configs.length) return open
   await Promise.all(open.map((dialect) => dialect.close()))
-  throw new ConfigError(attempts.flatMap((attempt) => attempt.status === 'rejected' ? (attempt.reason as ConfigError).mistakes : []))
+  throw new ConfigError(attempts.flatMap((attempt) => attempt.status === 'rejected' ? (attempt.reason as ConfigError).errors : []))
 }
 
 /** @throws ConfigError where a SQLite file cannot be opened; a MySQL server is connected to later */

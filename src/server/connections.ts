@@ -10,7 +10,7 @@ import type { HttpSettings } from '../config/server-settings.ts'
 const CHECK_INTERVAL = 1000
 
 /** For the making of a Fastify app. `http` and `https` go to Node's server. */
-export function connectionOptions ({ headersTimeout, requestTimeout, maxHeaderSize }: HttpSettings, tls?: TlsOptions) {
+export function httpServerOptions ({ headersTimeout, requestTimeout, maxHeaderSize }: HttpSettings, tls?: TlsOptions) {
   const http: ServerOptions = {
     requireHostHeader: false, // checked by us: Node's own refusal has no body
     headersTimeout,
@@ -35,13 +35,13 @@ export function limitConnections (app: FastifyInstance, { maxConnections, answer
   server.keepAliveTimeout = 0
   tellKeepAlive(app, keepAliveTimeout)
   const open = trackSockets(server, server instanceof TlsServer ? 'secureConnection' : 'connection')
-  const endIdle = createIdleEnd(keepAliveTimeout)
-  const endSlow = createSlowEnd(answerTimeout, answerRate)
+  const closeIdle = createIdleTimeout(keepAliveTimeout)
+  const closeSlow = createAnswerTimeout(answerTimeout, answerRate)
   const look = setInterval(() => {
     const now = performance.now()
     for (const socket of open) {
-      endSlow(socket, now)
-      endIdle(socket, now)
+      closeSlow(socket, now)
+      closeIdle(socket, now)
     }
   }, CHECK_INTERVAL).unref()
   server.once('close', () => clearInterval(look))
@@ -60,7 +60,7 @@ function tellKeepAlive (app: FastifyInstance, keepAliveTimeout: number): void {
  * Ends a connection whose client takes its answer too slowly: of what is unsent, so many bytes a second on average over that time. One that
  * took a byte now and then would keep an answer in memory for days.
  */
-function createSlowEnd (time: number, rate: number): (socket: ServerSocket, now: number) => void {
+function createAnswerTimeout (time: number, rate: number): (socket: ServerSocket, now: number) => void {
   const slow = new WeakMap<Socket, { taken: number, since: number }>()
   const least = rate * time / 1000
   return (socket, now) => {
@@ -80,7 +80,7 @@ function createSlowEnd (time: number, rate: number): (socket: ServerSocket, now:
 }
 
 /** Ends a connection that was without a request at a look so long ago and has brought nothing since: never earlier than it was told. */
-export function createIdleEnd (keepAliveTimeout: number): (socket: ServerSocket, now: number) => void {
+export function createIdleTimeout (keepAliveTimeout: number): (socket: ServerSocket, now: number) => void {
   const seen = new WeakMap<Socket, { bytesRead: number, since: number }>()
   return (socket, now) => {
     const { bytesRead, _httpMessage: answer } = socket

@@ -13,11 +13,11 @@ import { createRowQuery, type RowQuery } from '../app.ts'
 import { answerBrokenRequest, answerConnect } from './client-error.ts'
 import { readCertificate, reloadCertificate } from './tls.ts'
 import { HTTP_DEFAULTS, type HttpSettings } from '../config/server-settings.ts'
-import { connectionOptions, limitConnections } from './connections.ts'
-import { createEnding, type Ending } from './drain.ts'
+import { httpServerOptions, limitConnections } from './connections.ts'
+import { createDrain, type Drain } from './drain.ts'
 import { invalidRequest, notFound, type ServiceError } from '../errors.ts'
 
-export interface ServerOptions {
+export interface CreateServerOptions {
   readonly options: RowQueryOptions
   readonly prefix: string
   readonly logLevel: string
@@ -35,7 +35,7 @@ export interface ServerOptions {
 export interface Server {
   readonly app: FastifyInstance
   readonly rows: RowQuery
-  readonly ending: Ending
+  readonly drain: Drain
   /** Shows metrics and nothing else, to everybody; closed with the other one. */
   readonly metricsApp: FastifyInstance | undefined
   /** Reads the files of the certificate again, if there is one. What is wrong with them is logged. */
@@ -49,11 +49,11 @@ const WITHOUT_REQUEST_LOG = 'LogController' in fastify ? { logController: new fa
 const MAX_PARAM_LENGTH = 1024
 
 /** An app that answers nothing but the plugin's routes. @throws ConfigError */
-export async function createServer ({ options, prefix, logLevel, metricsApart = false, logStream, trustProxy = [], http = HTTP_DEFAULTS, https }: ServerOptions): Promise<Server> {
+export async function createServer ({ options, prefix, logLevel, metricsApart = false, logStream, trustProxy = [], http = HTTP_DEFAULTS, https }: CreateServerOptions): Promise<Server> {
   const rows = createRowQuery(options)
   const answerOutside = createOutsideHandler(options.requestLog === true)
   const app: FastifyInstance = Fastify({
-    ...connectionOptions(http, https && readCertificate(https)),
+    ...httpServerOptions(http, https && readCertificate(https)),
     ...(trustProxy.length > 0 && { trustProxy: [...trustProxy] }),
     logger: {
       level: logLevel,
@@ -67,12 +67,12 @@ export async function createServer ({ options, prefix, logLevel, metricsApart = 
     clientErrorHandler: answerBrokenRequest
   })
   answerEverything(app, answerOutside)
-  const ending = createEnding(app)
+  const drain = createDrain(app)
   limitConnections(app, http)
-  await app.register(health, { isReady: async () => !ending.hasBegun && await rows.isReady() })
+  await app.register(health, { isReady: async () => !drain.hasStarted && await rows.isReady() })
   const metricsApp = options.metrics === true ? await showMetrics(app, rows, metricsApart) : undefined
   await app.register(rows.plugin, { prefix })
-  return { app, rows, ending, metricsApp, reloadCertificate: () => { if (https !== undefined) reloadCertificate(app.server, https, app.log) } }
+  return { app, rows, drain, metricsApp, reloadCertificate: () => { if (https !== undefined) reloadCertificate(app.server, https, app.log) } }
 }
 
 /** On an app of their own, if so; else beside the service, for its tokens. */

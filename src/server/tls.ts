@@ -20,7 +20,7 @@ export function reloadCertificate (server: Server, paths: HttpsOptions, log: Fas
     (server as unknown as TlsServer).setSecureContext(readContext(paths))
     log.info('certificate read again')
   } catch (error) {
-    log.error({ mistakes: (error as ConfigError).mistakes }, 'the certificate cannot be used: the one of before stays in use')
+    log.error({ mistakes: (error as ConfigError).errors }, 'the certificate cannot be used: the one of before stays in use')
   }
 }
 

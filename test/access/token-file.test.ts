@@ -21,14 +21,14 @@ t.test('a token file holds entries like those of the configuration', async (t) =
 
 const SECRET = 'hunter2'
 
-const refused: Array<{ because: string, text: string, mistakes: string[] }> = [
-  { because: 'nothing in it', text: '', mistakes: ['tokensFile: tokens.json is not valid JSON'] },
-  { because: 'half a list', text: `[{ "name": "${SECRET}"`, mistakes: ['tokensFile: tokens.json is not valid JSON, line 1 column 21'] },
-  { because: 'an object', text: JSON.stringify({ tokens: [entry] }), mistakes: ['tokensFile: must be a list (of entries as "row-query token" prints them)'] },
+const refused: Array<{ because: string, text: string, errors: string[] }> = [
+  { because: 'nothing in it', text: '', errors: ['tokensFile: tokens.json is not valid JSON'] },
+  { because: 'half a list', text: `[{ "name": "${SECRET}"`, errors: ['tokensFile: tokens.json is not valid JSON, line 1 column 21'] },
+  { because: 'an object', text: JSON.stringify({ tokens: [entry] }), errors: ['tokensFile: must be a list (of entries as "row-query token" prints them)'] },
   {
     because: 'entries that are none',
     text: JSON.stringify([{ ...entry, sha256: SECRET }, { name: 'x', sha256: 'b'.repeat(64) }]),
-    mistakes: [
+    errors: [
       'tokensFile.0.sha256: must be text (SHA-256 of the token in lower-case hex)',
       'tokensFile.1.permissions: is required (any of select, insert, update, delete)'
     ]
@@ -36,7 +36,7 @@ const refused: Array<{ because: string, text: string, mistakes: string[] }> = [
   {
     because: 'entries that mean nothing here',
     text: JSON.stringify([{ ...entry, databases: { shpo: '*' } }, { ...entry, sha256: 'b'.repeat(64), expires: 'soon' }, entry, fixed]),
-    mistakes: [
+    errors: [
       'tokensFile.0.databases.shpo: is not configured; there are shop',
       'tokensFile.1.expires: must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z',
       'tokensFile.2.sha256: is the same as that of tokensFile.0',
@@ -45,10 +45,10 @@ const refused: Array<{ because: string, text: string, mistakes: string[] }> = [
   }
 ]
 
-for (const { because, text, mistakes } of refused) {
+for (const { because, text, errors } of refused) {
   t.test(`a token file is refused because of ${because}`, async (t) => {
     const error = t.throws(() => file.parse(text), ConfigError) as ConfigError
-    t.same(error.mistakes, mistakes)
+    t.same(error.errors, errors)
     t.notMatch(error.message, SECRET)
   })
 }
@@ -57,7 +57,7 @@ t.test('a token file that cannot be used stops the start, among the other mistak
   const folder = t.testdir({ 'tokens.json': '[]', 'broken.json': '{' })
   const path = join(folder, 'tokens.json')
   t.match(resolveSettings({ databases, tokensFile: path }), { tokenFile: { file: { path }, tokens: [] } })
-  const said = (options: object): readonly string[] => (t.throws(() => resolveSettings(options), ConfigError) as ConfigError).mistakes.map((line) => line.replace(folder + '/', ''))
+  const said = (options: object): readonly string[] => (t.throws(() => resolveSettings(options), ConfigError) as ConfigError).errors.map((line) => line.replace(folder + '/', ''))
   t.same(said({ databases, tokensFile: join(folder, 'nowhere.json') }), ['tokensFile: nowhere.json cannot be read'])
   t.same(said({ databases: { shop: { url: 'x' } }, tokensFile: join(folder, 'broken.json') }), ['databases.shop.url: must begin with mysql://, mariadb:// or sqlite:', 'tokensFile: broken.json is not valid JSON, line 1 column 2'])
 })

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import t from 'tap'
 import { runRowQuery, serveRowQuery } from '../support/row-query.ts'
 
-interface Mistake { because: string, env?: Record<string, string>, args?: string[], file?: unknown, lines: Array<string | RegExp> }
+interface Refused { because: string, env?: Record<string, string>, args?: string[], file?: unknown, lines: Array<string | RegExp> }
 
 const SECRET = 'hunter2'
 const shop = { url: 'mysql://root@127.0.0.1:1/shop' }
 
-const mistakes: Mistake[] = [
+const refused: Refused[] = [
   { because: 'a port that is no number', args: ['--port', 'http'], lines: ['--port: must be a whole number from 0 to 65535 (0 for any that is free)'] },
   { because: 'a SQLite file that is not there', env: { DATABASE_URL: 'sqlite:no/such.db' }, lines: ['databases.such.url: no/such.db does not exist'] },
   { because: 'a SQLite file that is none', env: { DATABASE_URL: 'sqlite:row-query.json' }, file: 'x'.repeat(1000), lines: ['databases.row-query.url: row-query.json cannot be opened: file is not a database'] },
@@ -39,7 +39,7 @@ const mistakes: Mistake[] = [
   }
 ]
 
-for (const { because, env = {}, args = [], file = {}, lines } of mistakes) {
+for (const { because, env = {}, args = [], file = {}, lines } of refused) {
   t.test(`the start stops because of ${because}`, async (t) => {
     const cwd = t.testdir()
     writeFileSync(join(cwd, 'row-query.json'), typeof file === 'string' ? file : JSON.stringify(file))

@@ -1,6 +1,6 @@
 import { Type, type TSchema } from '@sinclair/typebox'
 import t from 'tap'
-import { findMistakes } from '../../src/config/config-errors.ts'
+import { findConfigErrors } from '../../src/config/config-errors.ts'
 
 const described: Array<[mistake: string, schema: TSchema, value: unknown]> = [
   ['a: is required', Type.Object({ a: Type.Integer() }), {}],
@@ -24,12 +24,12 @@ const described: Array<[mistake: string, schema: TSchema, value: unknown]> = [
 
 for (const [mistake, schema, value] of described) {
   t.test(`a mistake is told as "${mistake}"`, async (t) => {
-    t.same(findMistakes(schema, value), [mistake])
+    t.same(findConfigErrors(schema, value), [mistake])
   })
 }
 
 t.test('there is one line for each place, whatever is wrong with it, under the name that a person knows', async (t) => {
   const schema = Type.Object({ a: Type.String({ minLength: 1, pattern: '^x' }), b: Type.Integer() })
-  t.same(findMistakes(schema, { a: '' }, new Map([['a', '--a']])), ['b: is required', '--a: must be text, not empty'])
-  t.same(findMistakes(schema, { a: 'x', b: 1 }), [])
+  t.same(findConfigErrors(schema, { a: '' }, new Map([['a', '--a']])), ['b: is required', '--a: must be text, not empty'])
+  t.same(findConfigErrors(schema, { a: 'x', b: 1 }), [])
 })

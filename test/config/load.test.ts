@@ -19,11 +19,11 @@ function load ({ env = {}, flags = {}, file }: { env?: Environment, flags?: Flag
   return loadConfig({ ...env, ROW_QUERY_CONFIG: path }, flags)
 }
 
-function mistakesOf (run: () => unknown): string[] {
+function errorsOf (run: () => unknown): string[] {
   try {
     run()
   } catch (error) {
-    if (error instanceof ConfigError) return error.mistakes.map((line) => line.replace(t.testdirName + '/', ''))
+    if (error instanceof ConfigError) return error.errors.map((line) => line.replace(t.testdirName + '/', ''))
     throw error
   }
   return []
@@ -91,7 +91,7 @@ t.test('--config wins over ROW_QUERY_CONFIG', async (t) => {
 
 const SECRET = 'hunter2-and-so-on-up-to-the-32-characters'
 
-const mistakes: Array<{ because: string, from: Parameters<typeof load>[0], lines: Array<string | RegExp> }> = [
+const refused: Array<{ because: string, from: Parameters<typeof load>[0], lines: Array<string | RegExp> }> = [
   { because: 'a port that is no number', from: { flags: { port: '3e3' } }, lines: ['--port: must be a whole number from 0 to 65535 (0 for any that is free)'] },
   { because: 'a port that is too large', from: { env: { PORT: '65536' } }, lines: ['PORT: must be a whole number from 0 to 65535 (0 for any that is free)'] },
   { because: 'an empty host', from: { env: { HOST: '' } }, lines: [/^HOST: must be text, not empty \(/] },
@@ -117,9 +117,9 @@ const mistakes: Array<{ because: string, from: Parameters<typeof load>[0], lines
   { because: 'an object of tokens, which API_TOKEN does not hide', from: { env: { API_TOKEN: SECRET }, file: { databases: { shop }, tokens: { reader } } }, lines: [/^tokens: must be a list \(/] }
 ]
 
-for (const { because, from, lines } of mistakes) {
+for (const { because, from, lines } of refused) {
   t.test(`configuration is refused because of ${because}`, async (t) => {
-    const said = mistakesOf(() => load(from))
+    const said = errorsOf(() => load(from))
     t.match(said, lines)
     t.equal(said.length, lines.length)
     t.notMatch(said.join('\n'), SECRET.slice(0, 7))

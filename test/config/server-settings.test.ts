@@ -5,7 +5,7 @@ import { ConfigError } from '../../src/config/config-errors.ts'
 import { HTTP_DEFAULTS, splitConfig } from '../../src/config/server-settings.ts'
 
 const databases = { shop: { url: 'mysql://root@db/shop' } }
-const mistakesOf = (config: Partial<Config>): readonly string[] => (t.throws(() => splitConfig({ databases, ...config }), ConfigError) as ConfigError).mistakes
+const errorsOf = (config: Partial<Config>): readonly string[] => (t.throws(() => splitConfig({ databases, ...config }), ConfigError) as ConfigError).errors
 
 t.test('what is the server\'s is told from what is the plugin\'s, with every default', async (t) => {
   t.strictSame(splitConfig({ databases, bodyLimit: 5 }), {
@@ -28,11 +28,11 @@ t.test('metrics are counted where they are shown, and shown apart where a port i
 t.test('a proxy is an address or a network', async (t) => {
   const trustProxy = ['loopback', 'uniquelocal', '10.0.0.1', '10.0.0.0/8', '::1', 'fd00::/8']
   t.same(splitConfig({ databases, trustProxy }).server.trustProxy, trustProxy)
-  t.same(mistakesOf({ trustProxy: ['10.0.0.1', '10.0.0.256', '10.0.0.0/33', 'fd00::/129', '1:2'] }),
+  t.same(errorsOf({ trustProxy: ['10.0.0.1', '10.0.0.256', '10.0.0.0/33', 'fd00::/129', '1:2'] }),
     [1, 2, 3, 4].map((index) => `trustProxy.${index}: must be an address, or a network such as 10.0.0.0/8`))
 })
 
 t.test('the head of a request cannot take as long as all of it', async (t) => {
-  for (const headersTimeout of [30_000, 40_000]) t.same(mistakesOf({ http: { headersTimeout } }), ['http.headersTimeout: must be less than http.requestTimeout'])
+  for (const headersTimeout of [30_000, 40_000]) t.same(errorsOf({ http: { headersTimeout } }), ['http.headersTimeout: must be less than http.requestTimeout'])
   t.same(splitConfig({ databases, http: { headersTimeout: 99, requestTimeout: 100 } }).server.http.headersTimeout, 99)
 })

@@ -93,40 +93,40 @@ t.test("the caller's object is not changed", async (t) => {
   t.strictSame(options, copy)
 })
 
-const refused: Array<{ because: string, options: unknown, mistakes: Array<string | RegExp> }> = [
-  { because: 'no options', options: undefined, mistakes: ['configuration: must be an object'] },
-  { because: 'no database', options: {}, mistakes: [/^databases: is required \(/] },
-  { because: 'an option of no such name', options: { databases: { shop: { url } }, token: [] }, mistakes: [/^token: is no setting; there are databases, tokens, .*rateLimit/] },
-  { because: 'an option of the server', options: { databases: { shop: { url } }, port: 80 }, mistakes: [/^port: is no setting; there are /] },
+const refused: Array<{ because: string, options: unknown, errors: Array<string | RegExp> }> = [
+  { because: 'no options', options: undefined, errors: ['configuration: must be an object'] },
+  { because: 'no database', options: {}, errors: [/^databases: is required \(/] },
+  { because: 'an option of no such name', options: { databases: { shop: { url } }, token: [] }, errors: [/^token: is no setting; there are databases, tokens, .*rateLimit/] },
+  { because: 'an option of the server', options: { databases: { shop: { url } }, port: 80 }, errors: [/^port: is no setting; there are /] },
   {
     because: 'a page for documents that there are none of',
     options: { databases: { shop: { url } }, docs: true, openapi: 'off' },
-    mistakes: ['docs: shows the documents, which "openapi" turns off']
+    errors: ['docs: shows the documents, which "openapi" turns off']
   },
   {
     because: 'tables made in databases that have some',
     options: { databases: { a: { url, setup: ['create table t (a int)'] }, b: { url: 'sqlite:b.db', setup: ['x'] }, c: { url: 'sqlite::memory:', setup: ['x'] }, d: { url, setup: [] } } },
-    mistakes: ['databases.a.setup: is for sqlite::memory: alone', 'databases.b.setup: is for sqlite::memory: alone']
+    errors: ['databases.a.setup: is for sqlite::memory: alone', 'databases.b.setup: is for sqlite::memory: alone']
   },
   {
     because: 'more connections to keep than there may be',
     options: { databases: { a: { url, pool: { size: 3, minimum: 4 } }, b: { url, pool: { minimum: 10 } } } },
-    mistakes: ['databases.a.pool.minimum: is more than "size", which is 3']
+    errors: ['databases.a.pool.minimum: is more than "size", which is 3']
   },
   {
     because: 'origins that are none',
     options: { databases: { shop: { url } }, cors: { origins: ['app.example.com', 'https://app.example.com/', '*'] } },
-    mistakes: ['cors.origins.0: must be text', 'cors.origins.1: must be text']
+    errors: ['cors.origins.0: must be text', 'cors.origins.1: must be text']
   },
   {
     because: 'several URLs that cannot be read',
     options: { databases: { a: { url: 'x' }, b: { url }, c: { url: 'sqlite:' } } },
-    mistakes: ['databases.a.url: must begin with mysql://, mariadb:// or sqlite:', 'databases.c.url: names no file']
+    errors: ['databases.a.url: must begin with mysql://, mariadb:// or sqlite:', 'databases.c.url: names no file']
   },
   {
     because: 'replicas that cannot be used',
     options: { databases: { a: { url, replicas: ['mysql://copy/shop', 'sqlite:copy.db', 'x'] }, b: { url: 'sqlite:shop.db', replicas: [url] }, c: { url: 'x', replicas: [url] } } },
-    mistakes: [
+    errors: [
       'databases.a.replicas.1: must begin with mysql:// or mariadb://',
       'databases.a.replicas.2: must begin with mysql://, mariadb:// or sqlite:',
       'databases.b.replicas: are for mysql:// and mariadb:// alone',
@@ -136,21 +136,21 @@ const refused: Array<{ because: string, options: unknown, mistakes: Array<string
   {
     because: 'tokens that cannot be used',
     options: { databases: { shop: { url } }, tokens: [{ ...token, databases: { hsop: '*' } }, { ...token, sha256: 'b'.repeat(64), expires: 'soon' }, token] },
-    mistakes: ['tokens.0.databases.hsop: is not configured; there are shop', /^tokens\.1\.expires: must be a date or a time with an offset/, 'tokens.2.sha256: is the same as that of tokens.0']
+    errors: ['tokens.0.databases.hsop: is not configured; there are shop', /^tokens\.1\.expires: must be a date or a time with an offset/, 'tokens.2.sha256: is the same as that of tokens.0']
   },
   {
     because: 'a name that every object has',
     options: { databases: { shop: { url } }, tokens: [{ ...token, databases: { constructor: '*' } }] },
-    mistakes: ['tokens.0.databases.constructor: is not configured; there are shop']
+    errors: ['tokens.0.databases.constructor: is not configured; there are shop']
   }
 ]
 
-for (const { because, options, mistakes } of refused) {
+for (const { because, options, errors } of refused) {
   t.test(`options are refused because of ${because}`, async (t) => {
     const error = t.throws(() => resolveSettings(options), ConfigError) as ConfigError
-    t.match(error.mistakes, mistakes)
-    t.equal(error.mistakes.length, mistakes.length)
-    t.match(error, { name: 'ConfigError', code: 'ROW_QUERY_INVALID_CONFIG', message: error.mistakes.join('\n') })
+    t.match(error.errors, errors)
+    t.equal(error.errors.length, errors.length)
+    t.match(error, { name: 'ConfigError', code: 'ROW_QUERY_INVALID_CONFIG', message: error.errors.join('\n') })
   })
 }
 

@@ -26,7 +26,7 @@ t.test('SQLite files that cannot be opened are told together, and what is open i
   writeFileSync(join(folder, 'bad.db'), 'no database'.repeat(100))
   const { open, closed } = await withMysql(t, async () => { throw new Error('never asked') })
   const error = await t.rejects(open({ good: `sqlite:${folder}/good.db`, server: 'mysql://h/d', bad: `sqlite:${folder}/bad.db`, none: `sqlite:${folder}/none.db` })) as unknown as Error
-  t.match(error, { code: 'ROW_QUERY_INVALID_CONFIG', mistakes: [/^databases\.bad\.url: .*bad\.db cannot be opened: file is not a database$/, /^databases\.none\.url: .*none\.db does not exist$/] })
+  t.match(error, { code: 'ROW_QUERY_INVALID_CONFIG', errors: [/^databases\.bad\.url: .*bad\.db cannot be opened: file is not a database$/, /^databases\.none\.url: .*none\.db does not exist$/] })
   t.same(closed, [1])
 })
 

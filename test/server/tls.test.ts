@@ -42,7 +42,7 @@ const refused: Array<[because: string, paths: Parameters<typeof readCertificate>
 
 for (const [because, paths, mistake] of refused) {
   t.test(`the start stops because of ${because}`, async (t) => {
-    const { mistakes } = t.throws(() => readCertificate(paths), ConfigError) as ConfigError
-    t.same(mistakes.map((line) => line.replace(folder + '/', '')), [mistake])
+    const { errors } = t.throws(() => readCertificate(paths), ConfigError) as ConfigError
+    t.same(errors.map((line) => line.replace(folder + '/', '')), [mistake])
   })
 }

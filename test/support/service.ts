@@ -7,7 +7,7 @@ import type { InjectOptions } from 'fastify'
 import type { Test } from 'tap'
 import type { RowQueryOptions, TokenOptions } from '../../schemas/options.ts'
 import { VERBS } from '../../schemas/grant.ts'
-import { createServer, type Server, type ServerOptions } from '../../src/server/server.ts'
+import { createServer, type Server, type CreateServerOptions } from '../../src/server/server.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { createProxy, recordSqlite, type Proxy } from './recorder.ts'
@@ -54,7 +54,7 @@ export interface ServiceOptions {
   database?: Partial<RowQueryOptions['databases'][string]>
   tokens?: TokenOptions[]
   /** Settings of the server. */
-  server?: Partial<ServerOptions>
+  server?: Partial<CreateServerOptions>
 }
 
 /** Runs a test on every engine that this run has; each gets a database and a service of its own. */
