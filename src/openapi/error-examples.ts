@@ -13,7 +13,7 @@ const examples: readonly ServiceError[] = [
   at(['filters'], errors.filtersRequired('delete')),
   at(['columns', 1], errors.columnNotFound('colour', 'products')),
   at(['data', 'price'], errors.invalidValue('price', 'keeps 2 digits after the point')),
-  at(['orderBy'], errors.invalidOrderBy('names a column twice')),
+  at(['orderBy'], errors.invalidOrderBy('contains a column twice')),
   at(['limit'], errors.limitOutOfRange(MAX_LIMIT)),
   at(['data', 'line_total'], errors.columnNotWritable('line_total', 'the database computes it')),
   withDetails(errors.missingColumn('"name"'), { path: pointer('data', 'name'), message: 'has no default' }),

@@ -5,7 +5,7 @@ import { isObject } from './filters/column-filter.ts'
 import { at, getColumn, readValue } from './columns.ts'
 import type { Assignment } from './plan.ts'
 
-/** The columns and values of `data`. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, NOT_NULL_VIOLATION */
+/** Resolves `data` to columns and parameters. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, NOT_NULL_VIOLATION */
 export function planAssignments (data: Readonly<Record<string, unknown>>, table: Table): Assignment[] {
   return Object.keys(data).map((name) => planAssignment(table, name, data[name]))
 }
@@ -15,7 +15,7 @@ function planAssignment (table: Table, name: string, given: unknown): Assignment
   const column = getColumn(table, name, path)
   if (column.generated) throw at(path, columnNotWritable(name, 'the database computes it'))
   if (!column.type.writable) throw at(path, columnNotWritable(name, `the type ${column.declaration} is not supported`))
-  const value = column.type.holdsJson === true ? unwrap(column, given, path) : given
+  const value = column.type.holdsJson === true ? unwrapEq(column, given, path) : given
   return { column, parameter: value === null ? readNull(column, path) : readStored(column, value, path) }
 }
 
@@ -24,22 +24,19 @@ function readStored (column: Column, value: unknown, path: string[]): Parameter 
   return column.type.stored === undefined ? parameter : column.type.stored(parameter)
 }
 
-/**
- * The value of a JSON column. An object whose keys all begin with `$` is not a value but says how to get one, as in filters:
- * `{"$eq": value}` is the value itself.
- */
-function unwrap (column: Column, given: unknown, path: string[]): unknown {
+/** The value for a JSON column. As in filters, an object whose keys all begin with `$` is an operator: only `{"$eq": value}` is allowed. */
+function unwrapEq (column: Column, given: unknown, path: string[]): unknown {
   if (!isObject(given)) return given
   const keys = Object.keys(given)
   if (keys.length === 0 || !keys.every((key) => key.startsWith('$'))) return given
   if (keys.length === 1 && keys[0] === '$eq') return given['$eq']
-  const form = keys.find((key) => key !== '$eq') as string
-  throw at(path, invalidValue(column.name, `"${form}" is not allowed here; send an object whose keys all begin with $ as {"$eq": …}`))
+  const operator = keys.find((key) => key !== '$eq') as string
+  throw at(path, invalidValue(column.name, `"${operator}" is not allowed here; send an object whose keys all begin with $ as {"$eq": …}`))
 }
 
 /**
- * SQL NULL, or the type's own null where the column takes no other. NULL in a column that is NOT NULL is refused here: MySQL
- * would number an AUTO_INCREMENT column and, in some settings, put the current time into a TIMESTAMP.
+ * SQL NULL for a nullable column, otherwise the type's own null (JSON). NULL for any other NOT NULL column is rejected here, because
+ * MySQL would store the next AUTO_INCREMENT number or, with some settings, the current time of a TIMESTAMP column.
  */
 function readNull (column: Column, path: string[]): Parameter {
   if (column.nullable) return null

@@ -2,22 +2,22 @@ import type { Column, Table } from '../catalog/catalog.ts'
 import { columnNotFound, invalidValue, pointer, withDetails, type ServiceError } from '../errors.ts'
 import { ValueRefused, type Value } from '../types/column-type.ts'
 
-/** Where in the body something stands, for the details of a refusal. */
+/** The steps from the root of the body to a value. The details of an error contain it as a JSON Pointer. */
 export type Path = ReadonlyArray<string | number>
 
-/** A column by its exact name. @throws COLUMN_NOT_FOUND */
+/** Looks up a column by its exact name. @throws COLUMN_NOT_FOUND */
 export function getColumn (table: Table, name: string, path: Path): Column {
   const column = table.columns.get(name)
   if (column === undefined) throw at(path, columnNotFound(name, table.name))
   return column
 }
 
-/** A JSON value that is not null as the parameter of its column. @throws INVALID_VALUE */
+/** Converts a JSON value other than null to a parameter for the column. @throws INVALID_VALUE */
 export function readValue (column: Column, value: unknown, path: Path): Value {
   return readWith(column.type.read, column, value, path)
 }
 
-/** The same by any way of reading. @throws INVALID_VALUE */
+/** Converts a JSON value with the function `read`. @throws INVALID_VALUE if `read` throws ValueRefused */
 export function readWith<T> (read: (value: unknown) => T, column: Column, value: unknown, path: Path): T {
   try {
     return read(value)
@@ -27,7 +27,7 @@ export function readWith<T> (read: (value: unknown) => T, column: Column, value:
   }
 }
 
-/** The error with the place in the body as its one detail. */
+/** Adds the path to the error, as its only detail. */
 export function at (path: Path, error: ServiceError): ServiceError {
   return withDetails(error, { path: pointer(...path), message: error.message })
 }

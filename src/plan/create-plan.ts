@@ -8,9 +8,9 @@ import type { Plan } from './plan.ts'
 import { planSelect } from './select.ts'
 import { planUpdate } from './update.ts'
 
-/** The plan of a checked body on its table. @throws every refusal that needs the catalog */
+/** Plans a validated body for its table. @throws PERMISSION_DENIED for a write to a view, and the errors of the verb */
 export function createPlan (body: Body, table: Table, limits: FilterLimits): Plan {
-  if (table.kind === 'view' && body.verb !== 'select') throw permissionDenied(`"${table.name}" is a view: it can be selected from only`)
+  if (table.kind === 'view' && body.verb !== 'select') throw permissionDenied(`"${table.name}" is a view; use select`)
   switch (body.verb) {
     case 'select': return planSelect(body, table, limits)
     case 'insert': return planInsert(body, table)

@@ -1,10 +1,10 @@
 import type { DeleteBody } from '../../schemas/body.ts'
 import type { Table } from '../catalog/catalog.ts'
 import type { FilterLimits } from './filters/scope.ts'
-import { planSelectiveFilters } from './filters/filters.ts'
+import { planRequiredFilters } from './filters/filters.ts'
 import type { DeletePlan } from './plan.ts'
 
-/** @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED */
+/** Plans a delete. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED */
 export function planDelete ({ verb, filters }: DeleteBody, table: Table, limits: FilterLimits): DeletePlan {
-  return Object.freeze({ verb, table, condition: planSelectiveFilters(verb, filters, table, limits) } as const)
+  return Object.freeze({ verb, table, condition: planRequiredFilters(verb, filters, table, limits) } as const)
 }

@@ -4,23 +4,23 @@ import { at, getColumn } from './columns.ts'
 import type { Order } from './plan.ts'
 
 const DIRECTION = /\s(asc|desc)$/i
-/** What looks like a name is answered as a column that is not there; anything else as a mistake of form. */
+/** An unknown term that looks like a name is COLUMN_NOT_FOUND; any other is INVALID_ORDER_BY. */
 const NAME = /^[\p{L}\p{M}\p{N}_$]+$/u
 
-/** A term of the list form: its one key is the column, its value the direction. */
+/** A term of the list form: the key is the column, the value is the direction. */
 type Term = Readonly<Record<string, string>>
 
-/** The terms of `orderBy`: "<column> [ASC|DESC], …", or a list of objects. @throws INVALID_ORDER_BY, COLUMN_NOT_FOUND */
+/** Plans `orderBy`: "<column> [ASC|DESC], …", or a list of objects such as {"<column>": "DESC"}. @throws INVALID_ORDER_BY, COLUMN_NOT_FOUND */
 export function planOrder (orderBy: string | readonly Term[], table: Table): Order[] {
-  const order = typeof orderBy === 'string' ? orderBy.split(',').map((term) => planText(term.trim(), table)) : orderBy.map((term, index) => planTerm(term, index, table))
+  const order = typeof orderBy === 'string' ? orderBy.split(',').map((term) => planTextTerm(term.trim(), table)) : orderBy.map((term, index) => planTerm(term, index, table))
   const columns = new Set(order.map((term) => term.column))
-  if (columns.size < order.length) throw refuse('names a column twice')
+  if (columns.size < order.length) throw refuse('contains a column twice')
   return order
 }
 
-function planText (term: string, table: Table): Order {
+function planTextTerm (term: string, table: Table): Order {
   const direction = DIRECTION.exec(term)?.[1]
-  return toOrder(findColumn(table, term, direction === undefined ? term : term.slice(0, -direction.length).trimEnd()), direction)
+  return toOrder(getTermColumn(table, term, direction === undefined ? term : term.slice(0, -direction.length).trimEnd()), direction)
 }
 
 function planTerm (term: Term, index: number, table: Table): Order {
@@ -29,14 +29,14 @@ function planTerm (term: Term, index: number, table: Table): Order {
 }
 
 function toOrder (column: Column, direction: string | undefined): Order {
-  if (!column.type.sortable) throw refuse(`names "${column.name}", whose type has no order`)
+  if (!column.type.sortable) throw refuse(`contains "${column.name}"; rows cannot be sorted by the type ${column.declaration}`)
   return { column, direction: direction?.toLowerCase() === 'desc' ? 'desc' : 'asc' }
 }
 
-function findColumn (table: Table, term: string, name: string): Column {
+function getTermColumn (table: Table, term: string, name: string): Column {
   const column = table.columns.get(name)
   if (column !== undefined) return column
-  if (!NAME.test(name)) throw refuse(`must be of the form "<column> [ASC|DESC]", several separated by commas, not ${JSON.stringify(term)}`)
+  if (!NAME.test(name)) throw refuse(`must contain terms of the form "<column> [ASC|DESC]" separated by commas, not ${JSON.stringify(term)}`)
   return getColumn(table, name, ['orderBy'])
 }
 

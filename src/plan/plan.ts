@@ -1,6 +1,6 @@
 /**
- * A plan: everything about a request that is left once nothing can be refused any more. Frozen plain data,
- * names resolved to columns of the catalog and values converted to parameters; no SQL, no request.
+ * A plan is a request that has passed every check: frozen plain data whose names are resolved to columns of the catalog and whose
+ * values are converted to parameters. It contains no SQL and no request object.
  */
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
@@ -11,7 +11,7 @@ export type Operator = '=' | '<>' | '>' | '>=' | '<' | '<='
 
 export type Condition =
   | { readonly kind: 'compare', readonly column: Column, readonly operator: Operator, readonly parameter: Value }
-  /** The column's text is the same to the byte; stands beside the equality that an index can serve. */
+  /** Compares texts byte by byte. Always combined with an equality, which can use an index. */
   | { readonly kind: 'exact', readonly column: Column, readonly parameter: Value }
   | { readonly kind: 'in', readonly column: Column, readonly negated: boolean, readonly parameters: ReadonlyArray<Value> }
   | { readonly kind: 'between', readonly column: Column, readonly low: Value, readonly high: Value }

@@ -1,5 +1,4 @@
-import type { SelectBody } from '../../schemas/body.ts'
-import { DEFAULT_LIMIT } from '../../schemas/body.ts'
+import { DEFAULT_LIMIT, type SelectBody } from '../../schemas/body.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { getColumn } from './columns.ts'
 import type { FilterLimits } from './filters/scope.ts'
@@ -7,7 +6,7 @@ import { planFilters } from './filters/filters.ts'
 import { planOrder } from './order-by.ts'
 import type { SelectPlan } from './plan.ts'
 
-/** @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY, INVALID_BODY */
+/** Plans a select. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY, INVALID_BODY */
 export function planSelect (body: SelectBody, table: Table, limits: FilterLimits): SelectPlan {
   const { filters = {}, columns, limit = DEFAULT_LIMIT, orderBy } = body
   return Object.freeze({

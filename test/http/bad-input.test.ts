@@ -33,7 +33,7 @@ await onEachEngine(t, 'the message names the field or column as the client wrote
     [{ verb: 'delete' }, 'delete needs "filters" that say which rows'],
     [{ verb: 'select', columns: ['%s/~1'] }, 'Column "%s/~1" does not exist in table "customers"'],
     [{ verb: 'select', filters: { name: 0 } }, 'Column "name": expected a string'],
-    [{ verb: 'select', orderBy: 'id; drop' }, '"orderBy" must be of the form "<column> [ASC|DESC]", several separated by commas, not "id; drop"']
+    [{ verb: 'select', orderBy: 'id; drop' }, '"orderBy" must contain terms of the form "<column> [ASC|DESC]" separated by commas, not "id; drop"']
   ]
   for (const [body, message] of messages) t.equal((await post('customers', body)).json.error.message, message)
 })

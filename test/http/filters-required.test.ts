@@ -1,4 +1,4 @@
-/** Update and delete refuse filters that say nothing: constants are folded, and what is left must not be true. */
+/** Update and delete reject filters that fold to the constant true. */
 import t from 'tap'
 import { onEachEngine } from '../support/service.ts'
 
@@ -14,16 +14,16 @@ const sayNothing: object[] = [
   { $not: { id: null, b: 1 } }, { $not: { b: 1, $or: [] } }
 ]
 
-/** There is no reasoning beyond constants: these are how a client says that it means every row, or nearly. */
+/** Only constants are folded: with these filters a client selects every row, or almost every row, on purpose. */
 const saySomething: object[] = [
   { id: { $gte: 0 } }, { a: { $gte: 0 } }, { a: { $between: [0, 255] } }, { $or: [{ id: 1 }, { id: { $ne: 1 } }] }, { $or: [{ id: { $gt: 3 } }, { id: { $lt: 7 } }] }, { name: { $like: '%' } }, { name: { $startsWith: '' } },
   { kind: ['x', 'y'] }, { $or: [{ b: { $null: true } }, { b: { $null: false } }] }, { $not: { b: null } }, { b: { $ne: null } }, { doc: { $null: true } }, { $is: { b: 1 } }, { b: { $is: 1 } }
 ]
 
-/** What folds to false selects no row, and is taken. */
+/** Filters that fold to false select no row and are accepted. */
 const never: object[] = [{ $or: [] }, { id: null }, { id: { $in: [] } }, { id: { $null: true } }, { $is: { id: null } }, { id: { $in: [null] } }, { b: 1, $or: [] }, { $not: {} }, { $not: { $or: [{ b: 1 }, {}] } }]
 
-await onEachEngine(t, 'filters that say nothing are no filters', { schema }, async (t, { post, sql, statements }) => {
+await onEachEngine(t, 'filters that fold to true are rejected', { schema }, async (t, { post, sql, statements }) => {
   statements()
   for (const filters of sayNothing) {
     for (const body of [{ verb: 'delete', filters }, { verb: 'update', data: { mark: 1 }, filters }]) {
@@ -35,7 +35,7 @@ await onEachEngine(t, 'filters that say nothing are no filters', { schema }, asy
   t.same((await sql('select mark from bits')).map(({ mark }) => Number(mark)), [0])
 })
 
-await onEachEngine(t, 'filters that say something are taken, however many rows they match', { schema }, async (t, { post }) => {
+await onEachEngine(t, 'other filters are accepted, however many rows they match', { schema }, async (t, { post }) => {
   for (const filters of saySomething) t.match(await post('bits', { verb: 'update', data: { mark: 1 }, filters }), { status: 200 }, JSON.stringify(filters))
   for (const filters of never) {
     t.match(await post('bits', { verb: 'delete', filters }), { status: 200, json: { data: { deleted: 0 } } }, JSON.stringify(filters))

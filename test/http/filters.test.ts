@@ -1,4 +1,4 @@
-/** Section 5 of the contract over HTTP: what each operator and combinator selects. */
+/** Which rows each operator and combinator selects. */
 import t from 'tap'
 import { onEachEngine } from '../support/service.ts'
 
@@ -12,7 +12,7 @@ const schema = {
   sqlite: [`create table things (${columns('json', '"')})`, rows.replace('\\\\', '\\')]
 }
 
-/** filters -> ids that they select. */
+/** filters -> ids of the selected rows. */
 const cases: Array<[string, object, number[]]> = [
   ['a plain value is equality', { name: 'Cat' }, [3]],
   ['several keys are all required', { name: 'Cat', size: 2 }, []],
@@ -136,7 +136,7 @@ const refusals: Array<[string, object, string]> = [
   ['an empty object', { id: {} }, 'INVALID_VALUE']
 ]
 
-await onEachEngine(t, 'filters are refused', { schema }, async (t, { post, statements }) => {
+await onEachEngine(t, 'invalid filters are rejected', { schema }, async (t, { post, statements }) => {
   statements()
   for (const [name, filters, code] of refusals) {
     const { status, json } = await post('things', { verb: 'select', filters })
@@ -147,18 +147,18 @@ await onEachEngine(t, 'filters are refused', { schema }, async (t, { post, state
   t.same(statements(), [])
 })
 
-await onEachEngine(t, 'filters at the limits are taken', { schema }, async (t, { post }) => {
+await onEachEngine(t, 'filters exactly at the limits are accepted', { schema }, async (t, { post }) => {
   const patterns = ['a'.repeat(1000), '%'.repeat(1000), '😀'.repeat(1000), '\\'.repeat(1000)].flatMap((pattern) => ['$like', '$nlike', '$startsWith', '$contains'].map((operator) => ({ note: { [operator]: pattern } })))
   for (const filters of [...patterns, levels(32), levels(31, { $is: { id: 1 } }), { $or: Array.from({ length: 256 }, (_, id) => ({ id })) }, { id: Array.from({ length: 10_000 }, (_, id) => id) }]) {
     t.equal((await post('things', { verb: 'select', filters })).status, 200)
   }
 })
 
-await onEachEngine(t, 'a pattern with a NUL character never finds more than the texts that it describes', { schema }, async (t, { post, sql, engine }) => {
+await onEachEngine(t, 'a pattern with a NUL character matches no other texts', { schema }, async (t, { post, sql, engine }) => {
   for (const pattern of [{ $contains: '\0' }, { $like: '%\0%' }, { $startsWith: 'a\0z' }, { $like: 'a%\0' }]) {
     for (const verb of ['select', 'delete']) {
       const { json } = await post('things', { verb, filters: { name: pattern } })
-      // SQLite's LIKE would take NUL for the end, and `%\0%` for `%`
+      // SQLite's LIKE ends the pattern at NUL: it would read `%\0%` as `%`.
       if (engine === 'sqlite') t.match(json.error, { code: 'INVALID_VALUE', details: [{ path: `/filters/name/${Object.keys(pattern)}` }] }, JSON.stringify(pattern))
       else t.match(json.data, verb === 'select' ? { count: 0 } : { deleted: 0 }, JSON.stringify(pattern))
     }
@@ -166,7 +166,7 @@ await onEachEngine(t, 'a pattern with a NUL character never finds more than the 
   t.match(await sql('select count(*) as count from things'), [{ count: 5 }])
 })
 
-await onEachEngine(t, 'a pattern that is too much for the database is refused, or finds nothing', { schema, options: { limits: { filterPattern: 65_535 } } }, async (t, { post }) => {
+await onEachEngine(t, 'a pattern that is too complex for the database is rejected or matches nothing', { schema, options: { limits: { filterPattern: 65_535 } } }, async (t, { post }) => {
   for (const pattern of [{ $like: '%a'.repeat(30_000) }, { $contains: '%'.repeat(60_000) }]) {
     const { status, json } = await post('things', { verb: 'select', filters: { note: pattern } })
     t.ok(status === 200 ? json.data.count === 0 : json.error.code === 'VALUE_OUT_OF_RANGE', JSON.stringify(json))

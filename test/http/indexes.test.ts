@@ -1,17 +1,17 @@
-/** An index on the filtered column is used for every type and operator that can use one: nothing is put around the column. */
+/** Every type and operator that can use an index on the filtered column does so: no function is applied to the column. */
 import t from 'tap'
 import { onEachEngine, type EngineName } from '../support/service.ts'
 
 interface Indexed {
   declaration: string
-  /** SQL that makes the value of row n, rising with n. */
+  /** SQL for the value of row n; values ascend with n. */
   fill: string
-  /** JSON of two values near the last row's. */
+  /** JSON of two values near that of the last row. */
   low: unknown
   high: unknown
   key?: string
   only?: EngineName
-  /** Equality alone. */
+  /** The type supports equality only. */
   unordered?: true
 }
 
@@ -76,7 +76,7 @@ await onEachEngine(t, 'an index is used', { schema, only: ['mariadb', 'mysql'] }
   }
 })
 
-await onEachEngine(t, 'a list of 10,000 ids is one statement of digits', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, statements }) => {
+await onEachEngine(t, 'a list of 10,000 ids is written as plain digits in one statement', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, statements }) => {
   const ids = Array.from({ length: 10_000 }, (_, index) => index * 2)
   statements()
   const { json } = await post('indexed', { verb: 'select', columns: ['id'], limit: 1000, filters: { id: ids } })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { onEachEngine, type Schema } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
-await onEachEngine(t, 'insert adds the row and answers the number that the database gave it', { schema: shop }, async (t, { post, sql }) => {
+await onEachEngine(t, 'insert adds the row and returns its AUTO_INCREMENT value as the id', { schema: shop }, async (t, { post, sql }) => {
   const data = { email: 'new@example.com', name: 'New', credit: '5.00', note: null }
   const { status, text } = await post('customers', { verb: 'insert', data })
   t.equal(status, 200)
@@ -10,27 +10,27 @@ await onEachEngine(t, 'insert adds the row and answers the number that the datab
   t.match(await sql('select id, email, name, status, note from customers where id = 5'), [{ id: 5, email: 'new@example.com', name: 'New', status: 'new', note: null }])
 })
 
-await onEachEngine(t, 'insert takes the value given for a numbered column as the id', { schema: shop }, async (t, { post, sql }) => {
+await onEachEngine(t, 'insert returns a value given for an AUTO_INCREMENT column as the id', { schema: shop }, async (t, { post, sql }) => {
   const { json } = await post('customers', { verb: 'insert', data: { id: 77, email: 'x@example.com', name: 'X' } })
   t.same(json.data, { inserted: 1, id: 77 })
   t.equal(Number((await sql('select count(*) as n from customers where id = 77'))[0].n), 1)
   const next = await post('customers', { verb: 'insert', data: { email: 'y@example.com', name: 'Y' } })
-  t.same(next.json.data, { inserted: 1, id: 78 }, 'the next one is numbered after it')
+  t.same(next.json.data, { inserted: 1, id: 78 }, 'the next number follows it')
 })
 
-await onEachEngine(t, '0 in a numbered column stays 0', { schema: shop }, async (t, { post, sql }) => {
+await onEachEngine(t, '0 in an AUTO_INCREMENT column is stored as 0', { schema: shop }, async (t, { post, sql }) => {
   const { json } = await post('settings', { verb: 'insert', data: { id: 0, note: 'zero' } })
   t.same(json.data, { inserted: 1, id: 0 })
   t.match(await sql('select note from settings where id = 0'), [{ note: 'zero' }])
 })
 
-await onEachEngine(t, 'an insert without any value takes every default', { schema: shop }, async (t, { post, sql }) => {
+await onEachEngine(t, 'an insert without values uses every default', { schema: shop }, async (t, { post, sql }) => {
   t.same((await post('settings', { verb: 'insert', data: {} })).json.data, { inserted: 1, id: 1 })
   t.same((await post('settings', { verb: 'insert', data: {} })).json.data, { inserted: 1, id: 2 })
   t.match(await sql('select id, level, note from settings order by id'), [{ id: 1, level: 3, note: null }, { id: 2, level: 3, note: null }])
 })
 
-await onEachEngine(t, 'the id of a row is the value of its primary key where that has one column, and null where it has more', { schema: shop }, async (t, { post }) => {
+await onEachEngine(t, 'the id is the value of a primary key of one column, and null for a key of several columns', { schema: shop }, async (t, { post }) => {
   const product = await post('products', { verb: 'insert', data: { name: 'Jug', sku: 'JUG "1"', price: '3.00' } })
   t.same(product.json.data, { inserted: 1, id: 'JUG "1"' })
   const item = await post('order_items', { verb: 'insert', data: { order_id: 2, line: 1, product_sku: 'MUG-1', price: 1 } })
@@ -54,7 +54,7 @@ const keys: Schema = {
   ]
 }
 
-await onEachEngine(t, 'an id of 64 bits is answered exactly', { schema: keys }, async (t, { post, engine }) => {
+await onEachEngine(t, 'a 64-bit id is returned exactly', { schema: keys }, async (t, { post, engine }) => {
   const first = await post('big', { verb: 'insert', data: {} })
   t.equal(first.text, `{"success":true,"data":{"inserted":1,"id":${engine === 'sqlite' ? '9223372036854775801' : '18446744073709551610'}}}`)
   const given = engine === 'sqlite' ? '9223372036854775806' : '18446744073709551614'
@@ -64,12 +64,12 @@ await onEachEngine(t, 'an id of 64 bits is answered exactly', { schema: keys }, 
   t.equal(row.text, `{"success":true,"data":{"rows":[{"id":${given},"note":"x"}],"count":1}}`)
 })
 
-await onEachEngine(t, 'the id is what a select would show for it, whatever the type of the key', { schema: keys }, async (t, { post, engine }) => {
+await onEachEngine(t, 'the id has the same form as in a select, whatever the type of the key', { schema: keys }, async (t, { post, engine }) => {
   t.same((await post('no_key', { verb: 'insert', data: { a: 5 } })).json.data, { inserted: 1, id: null })
   t.same((await post('plain_key', { verb: 'insert', data: { id: '42', note: null } })).json.data, { inserted: 1, id: 42 })
   t.same((await post('decimal_key', { verb: 'insert', data: { amount: 7.5 } })).json.data, { inserted: 1, id: '7.50' })
   if (engine === 'sqlite') return
-  t.same((await post('side_number', { verb: 'insert', data: { code: 'a' } })).json.data, { inserted: 1, id: 1 }, 'a numbered column goes before the key')
+  t.same((await post('side_number', { verb: 'insert', data: { code: 'a' } })).json.data, { inserted: 1, id: 1 }, 'an AUTO_INCREMENT column takes precedence over the primary key')
   t.same((await post('side_number', { verb: 'insert', data: { code: 'b', n: 9 } })).json.data, { inserted: 1, id: 9 })
 })
 
@@ -87,7 +87,7 @@ const refusals: Array<[why: string, table: string, data: object, status: number,
   ['a row of a view', 'order_lines', { order_id: 1, line: 1, product_sku: 'x' }, 403, 'PERMISSION_DENIED', []]
 ]
 
-await onEachEngine(t, 'an insert is refused before anything is asked of the database', { schema: shop }, async (t, { post, statements }) => {
+await onEachEngine(t, 'an invalid insert is rejected before a statement is sent', { schema: shop }, async (t, { post, statements }) => {
   statements()
   for (const [why, table, data, status, code, paths] of refusals) {
     const answer = await post(table, { verb: 'insert', data })
@@ -98,7 +98,7 @@ await onEachEngine(t, 'an insert is refused before anything is asked of the data
   t.same(statements(), [])
 })
 
-await onEachEngine(t, 'a column that was left out is named by every refusal that it causes', { schema: shop }, async (t, { post }) => {
+await onEachEngine(t, 'every error about a missing column names it', { schema: shop }, async (t, { post }) => {
   const { json } = await post('products', { verb: 'insert', data: { name: 'Jug' } })
   t.equal(json.error.message, '"data" lacks columns that have no default: "sku", "price"')
 })

@@ -1,4 +1,4 @@
-/** `$is` compares texts to the byte: a row is found by it exactly when its text is the same, in every collation. */
+/** `$is` compares texts byte by byte in every collation. */
 import fc from 'fast-check'
 import t from 'tap'
 import { onEachEngine, type EngineName } from '../support/service.ts'
@@ -17,7 +17,7 @@ const columns: Readonly<Record<EngineName, readonly string[]>> = {
   sqlite: ['text', 'varchar(20) collate nocase', 'char(20) collate rtrim', 'text collate binary']
 }
 
-/** Texts that one collation or another holds equal. */
+/** Texts that some collation treats as equal. */
 const alike = [
   'acme', 'ACME', 'Acme', 'ácme', 'acme ', 'acme  ', ' acme', 'acme\0', 'acm\u{c9}', 'acm\u{e9}', 'acme\u0301', 'e\u0301', '\u{e9}', 'e', '', ' ', '\t', '\0', 'ß', 'ss', 'SS', 'ae', 'ä', 'æ',
   '😀', '😃', '?', '\u{fffd}', 'ﬁ', 'fi', 'ア', 'ｱ', 'あ', 'я', 'Я', 'a\u200bcme', 'acme\u00ad', '0', '00', '1', '01', '1.0', '1e0', 'null'
@@ -26,11 +26,11 @@ const texts = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...alike) }, { we
 
 const schema = (engine: EngineName): string[] => columns[engine].map((declaration, index) => `create table t${index} (id integer not null primary key, c ${declaration} null)`)
 
-await onEachEngine(t, 'a row is found by $is exactly when its text is the same', { schema }, async (t, { engine, post }) => {
+await onEachEngine(t, '$is matches a row exactly if its text is the same', { schema }, async (t, { engine, post }) => {
   for (const [index, declaration] of columns[engine].entries()) {
     const table = `t${index}`
     const stored = [...alike, ...fc.sample(texts, { numRuns: 40, seed: seed + index })]
-    // what the column's character set does not have is refused
+    // Characters that the column's character set lacks are rejected.
     for (const [id, c] of stored.entries()) await post(table, { verb: 'insert', data: { id, c } })
     await post(table, { verb: 'insert', data: { id: 1000, c: null } })
     const { json: { data: { rows } } } = await post(table, { verb: 'select', limit: 1000, orderBy: 'id' })
@@ -39,7 +39,7 @@ await onEachEngine(t, 'a row is found by $is exactly when its text is the same',
     for (const text of new Set([...rows.map(({ c }: { c: string | null }) => c), ...stored, null])) {
       const expected = rows.filter(({ c }: { c: string | null }) => c === text)
       const { status, json } = await post(table, { verb: 'select', filters: { c: { $is: text } }, limit: 1000, orderBy: 'id' })
-      // a text that the column cannot hold may be refused by the server: it is that of no row
+      // The server may reject a text that the column cannot store; no row has it.
       if (expected.length === 0 && status === 422) continue
       const others = (await post(table, { verb: 'select', filters: { $not: { c: { $is: text } } }, limit: 1000, orderBy: 'id' })).json.data
       if (JSON.stringify(json.data.rows) !== JSON.stringify(expected) || others.count !== rows.length - expected.length) wrong.push({ text, expected, answer: json, others: others.count })
@@ -53,11 +53,11 @@ const locked = {
   sqlite: ['create table locked (id integer not null primary key, name varchar(20) not null collate nocase, kind text null, marks text null, note text null)', "insert into locked values (1, 'acme', 'a', 'x', null)"]
 }
 
-await onEachEngine(t, 'a row sent back under $is is a lock by its whole content', { schema: locked }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a row sent back with $is works as an optimistic lock on its whole content', { schema: locked }, async (t, { post, sql }) => {
   const { json: { data: { rows: [row] } } } = await post('locked', { verb: 'select' })
   await sql("update locked set name = 'ACME'")
-  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { $is: row } })).json, { data: { updated: 0 } }, 'another spelling is another content')
-  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { id: 1, name: row.name } })).json, { data: { updated: 1 } }, 'to the collation it is the same')
-  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { $is: { ...row, name: 'ACME' } } })).json, { data: { updated: 0 } }, 'where there was null there is a value')
+  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { $is: row } })).json, { data: { updated: 0 } }, 'a different spelling does not match')
+  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { id: 1, name: row.name } })).json, { data: { updated: 1 } }, 'it matches by the collation')
+  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { $is: { ...row, name: 'ACME' } } })).json, { data: { updated: 0 } }, 'a value does not match null')
   t.match((await post('locked', { verb: 'delete', filters: { $is: { ...row, name: 'ACME', note: 'mine' } } })).json, { data: { deleted: 1 } })
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
 
-/** Engines without transactions that both servers have, and those of one. */
+/** Storage engines without transactions: those of both servers, then those of one. */
 const enginesOf = (engine: EngineName): string[] => engine === 'mariadb' ? ['MyISAM', 'MEMORY', 'Aria'] : ['MyISAM', 'MEMORY']
 
 const schema: Schema = (engine) => enginesOf(engine).flatMap((each) => [
@@ -14,7 +14,7 @@ const schema: Schema = (engine) => enginesOf(engine).flatMap((each) => [
 
 const unknown = { status: 502, code: 'OUTCOME_UNKNOWN' }
 
-await onEachEngine(t, 'a write that fails half way in a table without transactions may have changed rows', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql, engine, log }) => {
+await onEachEngine(t, 'a write that fails halfway in a table without transactions is reported as one that may have changed rows', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql, engine, log }) => {
   for (const name of enginesOf(engine)) {
     log.splice(0)
     const update = await post(name, { verb: 'update', data: { n: 60 }, filters: { id: { $in: [1, 2] } } })
@@ -26,11 +26,11 @@ await onEachEngine(t, 'a write that fails half way in a table without transactio
 
     const insert = await post(`fired_${name}`, { verb: 'insert', data: { id: 1 } })
     isRefusal(t, insert, { ...unknown, why: `${name}: a trigger that fails after the row` })
-    t.equal((await sql(`select id from fired_${name}`)).length, 1, 'the row is there')
+    t.equal((await sql(`select id from fired_${name}`)).length, 1, 'the row exists')
   }
 })
 
-await onEachEngine(t, 'what is certain to have changed nothing keeps its code in a table without transactions', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql, engine }) => {
+await onEachEngine(t, 'errors that certainly changed nothing keep their codes in a table without transactions', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql, engine }) => {
   for (const name of enginesOf(engine)) {
     const before = await sql(`select * from ${name} order by id`)
     const insert = async (data: object) => (await post(name, { verb: 'insert', data })).json
@@ -42,7 +42,7 @@ await onEachEngine(t, 'what is certain to have changed nothing keeps its code in
   }
 })
 
-await onEachEngine(t, 'what an engine cannot do is said so, and changed nothing', { schema: { mysql: ['create table kept (id int not null primary key auto_increment, n int null) engine = ARCHIVE', 'insert into kept values (1, 1)'], sqlite: [] }, only: ['mysql'] }, async (t, { post, sql }) => {
+await onEachEngine(t, 'an operation that the storage engine does not support is reported and changes nothing', { schema: { mysql: ['create table kept (id int not null primary key auto_increment, n int null) engine = ARCHIVE', 'insert into kept values (1, 1)'], sqlite: [] }, only: ['mysql'] }, async (t, { post, sql }) => {
   for (const body of [{ verb: 'update', data: { n: 2 }, filters: { id: 1 } }, { verb: 'delete', filters: { id: 1 } }]) {
     isRefusal(t, await post('kept', body), { status: 422, code: 'NOT_SUPPORTED', why: body.verb })
   }
@@ -55,7 +55,7 @@ const slow: Schema = (engine) => ['InnoDB', ...enginesOf(engine)].flatMap((name)
   `create trigger wait_${name} before update on ${name} for each row set @slept = sleep(0.05)`
 ])
 
-await onEachEngine(t, 'a write that was ended for its time changed nothing only where it could be rolled back', { schema: slow, only: ['mariadb', 'mysql'], database: { statementTimeout: 300 } }, async (t, { post, sql, engine }) => {
+await onEachEngine(t, 'a write that exceeds its time limit is reported as unchanged only if it was rolled back', { schema: slow, only: ['mariadb', 'mysql'], database: { statementTimeout: 300 } }, async (t, { post, sql, engine }) => {
   const update = { verb: 'update', data: { n: 1 }, filters: { id: { $gte: 0 } } }
   const changed = async (name: string) => (await sql(`select id from ${name} where n = 1`)).length
   isRefusal(t, await post('InnoDB', update), { status: 504, code: 'QUERY_TIMEOUT', why: 'InnoDB' })

@@ -1,10 +1,10 @@
-/** orderBy over HTTP: its two forms, what each refuses, and the order of a SET. */
+/** orderBy over HTTP: both forms, what each rejects, and the order of a SET. */
 import t from 'tap'
 import { onEachEngine } from '../support/service.ts'
 
 const quote = (engine: string, name: string): string => engine === 'sqlite' ? `"${name}"` : `\`${name}\``
 
-await onEachEngine(t, 'a column whose name holds a comma could once not be ordered by', {
+await onEachEngine(t, 'a column with a comma in its name once could not be used in orderBy', {
   schema: (engine) => [
     `create table odd (id integer not null primary key, ${quote(engine, 'a,b')} integer not null, ${quote(engine, ' x')} integer not null, doc json null)`,
     'insert into odd values (1, 2, 1, null), (2, 1, 1, null), (3, 2, 0, null)'
@@ -28,7 +28,7 @@ await onEachEngine(t, 'a column whose name holds a comma could once not be order
   t.same(statements(), [])
 })
 
-await onEachEngine(t, 'a SET is ordered by the places of its members', {
+await onEachEngine(t, 'a SET is ordered by the positions of its members', {
   only: ['mariadb', 'mysql'],
   schema: () => ["create table labelled (id int not null primary key, labels set('b', 'a', 'c') not null)", "insert into labelled values (1, 'c'), (2, 'a,b'), (3, ''), (4, 'b'), (5, 'a')"]
 }, async (t, { post }) => {
@@ -37,7 +37,7 @@ await onEachEngine(t, 'a SET is ordered by the places of its members', {
   }
 })
 
-await onEachEngine(t, 'an order by columns of long texts once failed on MariaDB for want of memory to sort them', {
+await onEachEngine(t, 'orderBy with columns of long texts once ran out of sort memory on MariaDB', {
   schema: (engine) => {
     const types = engine === 'sqlite' ? ['text', 'text', 'blob'] : ['mediumtext', 'longtext', 'longblob']
     return [`create table long_texts (id integer not null primary key, ${types.flatMap((type, index) => [`a${index} ${type} not null`, `b${index} ${type} not null`]).join(', ')})`]

@@ -1,15 +1,15 @@
-/** $like, $nlike, $startsWith and $contains: what they match, in columns of any character set. */
+/** What $like, $nlike, $startsWith and $contains match in columns of every character set. */
 import fc from 'fast-check'
 import t from 'tap'
 import { onEachEngine } from '../support/service.ts'
 
-/** Character sets in which the backslash is another character, or its byte is the second half of one; and others. */
+/** Character sets in which a backslash is a different character or the second byte of one, and others. */
 const charsets = ['sjis', 'swe7', 'cp932', 'gbk', 'big5', 'ucs2', 'utf32', 'latin1', 'utf8mb4']
 const TEXTS = ['a%b', 'a_b', 'axb', 'a!b', 'ab', '%', '_', '!', '!%', '!!', '!_b', 'a!%b', '', 'b%']
-/** swe7 has other characters in their places. */
+/** swe7 has other characters in place of these. */
 const WITH_BACKSLASH = ['\\', 'a\\b', '\\%', 'a\\']
 
-/** What a pattern of the interface matches, as a regular expression. */
+/** A pattern of the interface as a regular expression. */
 function toRegExp (pattern: string): RegExp {
   const parts = pattern.match(/\\[^]|[^]/g) ?? []
   const source = parts.map((part) => part === '%' ? '[^]*' : part === '_' ? '[^]' : `\\u{${((part.length === 2 ? part[1] : part) as string).codePointAt(0)?.toString(16)}}`)
@@ -18,7 +18,7 @@ function toRegExp (pattern: string): RegExp {
 
 const hasBackslash = (text: string): boolean => text.includes('\\')
 
-await onEachEngine(t, 'a pattern matches the same texts whatever the character set of the column', {
+await onEachEngine(t, 'a pattern matches the same texts in every character set', {
   schema: (engine) => engine === 'sqlite'
     ? ['create table texts (id integer not null primary key, c_utf8mb4 text not null)']
     : [`create table texts (id integer not null primary key, ${charsets.map((charset) => `c_${charset} varchar(20) character set ${charset} ${charset === 'swe7' ? 'null' : 'not null'}`).join(', ')})`]
@@ -47,6 +47,6 @@ await onEachEngine(t, 'a pattern matches the same texts whatever the character s
       t.same(await found(charset, { $startsWith: text }), stored.filter((each) => each.startsWith(text)), `${charset} starts with ${text}`)
       t.same(await found(charset, { $contains: text }), stored.filter((each) => each.includes(text)), `${charset} contains ${text}`)
     }), { numRuns: 25 })
-    if (charset !== 'swe7') t.same(await found(charset, { $like: 'a\\' }), ['a\\'], 'a backslash at the end stands for itself')
+    if (charset !== 'swe7') t.same(await found(charset, { $like: 'a\\' }), ['a\\'], 'a backslash at the end matches itself')
   }
 })

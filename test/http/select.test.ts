@@ -8,7 +8,7 @@ await onEachEngine(t, 'select returns the rows that the filters select', { schem
   t.same(json, { success: true, data: { rows: [{ name: 'Grace', id: 2, credit: '0.99' }, { name: 'Ada', id: 1, credit: '12.50' }], count: 2 } })
 })
 
-await onEachEngine(t, 'a select that finds nothing answers an empty list', { schema: shop }, async (t, { post }) => {
+await onEachEngine(t, 'a select that matches no row returns an empty list', { schema: shop }, async (t, { post }) => {
   const { status, text, headers } = await post('customers', { verb: 'select', filters: { name: 'nobody' } })
   t.equal(status, 200)
   t.equal(text, '{"success":true,"data":{"rows":[],"count":0}}')
@@ -22,7 +22,7 @@ const numbers: Schema = {
   sqlite: ['create table numbers (n int not null primary key)', `insert into numbers values ${values}`]
 }
 
-await onEachEngine(t, 'a select returns 100 rows where no limit is given and 1000 at most', { schema: numbers }, async (t, { post, statements }) => {
+await onEachEngine(t, 'a select returns 100 rows by default and at most 1000', { schema: numbers }, async (t, { post, statements }) => {
   for (const [limit, count] of [[undefined, 100], [1, 1], [250, 250], [1000, 1000]] as const) {
     const { json: { data } } = await post('numbers', { verb: 'select', orderBy: 'n', ...(limit !== undefined && { limit }) })
     t.equal(data.count, count, `limit ${limit}`)
@@ -39,10 +39,10 @@ await onEachEngine(t, 'a select returns 100 rows where no limit is given and 100
     t.equal(status, 400)
     t.match(json.error, { code: 'INVALID_BODY', details: [{ path: '/limit' }] }, `limit ${JSON.stringify(limit)}`)
   }
-  t.same(statements(), [], 'nothing was asked of the database')
+  t.same(statements(), [], 'no statement was sent')
 })
 
-await onEachEngine(t, 'a row has its keys in the order asked for, and in table order where none is asked for', { schema: shop }, async (t, { post, engine }) => {
+await onEachEngine(t, 'the keys of a row are in the order of "columns", or in the order of the table', { schema: shop }, async (t, { post, engine }) => {
   const asked = await post('customers', { verb: 'select', columns: ['note', 'id', 'email', 'name'], filters: { id: 1 } })
   t.equal(asked.text, '{"success":true,"data":{"rows":[{"note":null,"id":1,"email":"ada@example.com","name":"Ada"}],"count":1}}')
 
@@ -52,7 +52,7 @@ await onEachEngine(t, 'a row has its keys in the order asked for, and in table o
   t.equal(all.text, `{"success":true,"data":{"rows":[${JSON.stringify(row)}],"count":1}}`)
 })
 
-await onEachEngine(t, 'rows are ordered by several terms, the direction in any case', { schema: shop }, async (t, { post }) => {
+await onEachEngine(t, 'rows are ordered by several terms, with directions in any letter case', { schema: shop }, async (t, { post }) => {
   const orders: Array<[string, number[]]> = [
     ['id', [1, 2, 3, 4]],
     ['id DESC', [4, 3, 2, 1]],
@@ -67,12 +67,12 @@ await onEachEngine(t, 'rows are ordered by several terms, the direction in any c
   }
 })
 
-await onEachEngine(t, 'the limit cuts the rows after they are ordered', { schema: shop }, async (t, { post }) => {
+await onEachEngine(t, 'the limit applies after the order', { schema: shop }, async (t, { post }) => {
   const { json } = await post('customers', { verb: 'select', columns: ['id'], orderBy: 'credit DESC', limit: 2 })
   t.same(json.data, { rows: [{ id: 4 }, { id: 1 }], count: 2 })
 })
 
-await onEachEngine(t, 'a plain null finds rows without a value, a list finds rows with one of its values', { schema: shop }, async (t, { post }) => {
+await onEachEngine(t, 'a plain null matches NULL, a list matches any of its values', { schema: shop }, async (t, { post }) => {
   const cases: Array<[filters: unknown, ids: number[]]> = [
     [{ note: null }, [1, 3]],
     [{ id: [1, 3, 99] }, [1, 3]],
@@ -88,7 +88,7 @@ await onEachEngine(t, 'a plain null finds rows without a value, a list finds row
   }
 })
 
-await onEachEngine(t, 'a view is selected from like a table', { schema: shop }, async (t, { post }) => {
+await onEachEngine(t, 'a select reads views as it reads tables', { schema: shop }, async (t, { post }) => {
   const { json } = await post('order_lines', { verb: 'select', filters: { order_id: 1 }, orderBy: 'line DESC' })
   t.same(json.data, { rows: [{ order_id: 1, line: 2, product_sku: 'CUP-1' }, { order_id: 1, line: 1, product_sku: 'MUG-1' }], count: 2 })
 })
@@ -109,7 +109,7 @@ const refusals: Array<[why: string, body: object, code: string, path: string]> =
   ['data, which a select does not use', { data: { id: 1 } }, 'INVALID_BODY', '/data']
 ]
 
-await onEachEngine(t, 'a select is refused before anything is asked of the database', { schema: shop }, async (t, { post, statements }) => {
+await onEachEngine(t, 'an invalid select is rejected before a statement is sent', { schema: shop }, async (t, { post, statements }) => {
   statements()
   for (const [why, body, code, path] of refusals) {
     const { status, json } = await post('customers', { verb: 'select', ...body })

@@ -87,10 +87,10 @@ await onEachEngine(t, 'a write that was made before its answer was lost counts o
   const answer = post('settings', { verb: 'insert', data: {} })
   await runner(service, 'insert into `settings`')
   proxy.silent = true
-  await until('the row is there', async () => (await sql('select id from settings')).length === 1)
+  await until('the row exists', async () => (await sql('select id from settings')).length === 1)
   proxy.silent = false
   proxy.cut()
-  isRefusal(t, await answer, { status: 502, code: 'OUTCOME_UNKNOWN', why: 'the row is there' })
+  isRefusal(t, await answer, { status: 502, code: 'OUTCOME_UNKNOWN', why: 'the row exists' })
   t.equal((await sql('select id from settings')).length, 1)
 })
 

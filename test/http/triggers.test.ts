@@ -1,4 +1,4 @@
-/** What an insert answers and needs where triggers or defaults make values: `id` is right or null, and a column that a trigger fills may be left out. */
+/** Inserts with triggers and generated defaults: `id` is correct or null, and a column that a trigger fills may be omitted. */
 import t from 'tap'
 import { get } from '../support/documents.ts'
 import { onEachEngine, type Schema } from '../support/service.ts'
@@ -39,9 +39,9 @@ const schema: Schema = {
   ]
 }
 
-await onEachEngine(t, 'an id was once answered that the row does not have, where a trigger had changed it', { schema }, async (t, { engine, post, sql }) => {
+await onEachEngine(t, 'an insert once returned a wrong id when a trigger had changed the key', { schema }, async (t, { engine, post, sql }) => {
   const insert = async (table: string, data: object): Promise<any> => (await post(table, { verb: 'insert', data })).json.data
-  t.same(await insert('logged', { note: 'x' }), { inserted: 1, id: 1 }, 'a row that a trigger adds to another table has a number of its own')
+  t.same(await insert('logged', { note: 'x' }), { inserted: 1, id: 1 }, 'a row that a trigger adds to another table does not change the id')
   t.same(await insert('logged', { id: 7, note: 'x' }), { inserted: 1, id: 7 })
   t.same(await insert('logged', { id: -7, note: 'x' }), { inserted: 1, id: -7 })
   t.same(await insert('logged_before', { note: 'x' }), { inserted: 1, id: 1 })
@@ -62,15 +62,15 @@ await onEachEngine(t, 'an id was once answered that the row does not have, where
   t.match(await sql('select code from keyed'), [{ code: 'made-x' }])
 })
 
-await onEachEngine(t, 'a column that a trigger fills was once asked for all the same', { schema }, async (t, { engine, server, post, statements }) => {
+await onEachEngine(t, 'a column that a trigger fills was once required', { schema }, async (t, { engine, server, post, statements }) => {
   const insert = async (table: string, data: object): Promise<any> => (await post(table, { verb: 'insert', data })).json
   const slug = { code: 'MISSING_COLUMN', message: '"data" lacks columns that have no default: "slug"', details: [{ path: '/data/slug', message: 'has no default' }] }
   if (engine === 'sqlite') t.same((await insert('filled', { owner: 'me' })).error, slug, "SQLite's triggers fill no column")
   else t.same((await insert('filled', { owner: 'me' })).data, { inserted: 1, id: 1 })
   t.same((await insert('filled', { slug: 'own' })).error, { code: 'MISSING_COLUMN', message: '"data" lacks columns that have no default: "owner"', details: [{ path: '/data/owner', message: 'has no default' }] })
   t.match((await insert('filled', { slug: 'own', owner: null })).error, { code: 'NOT_NULL_VIOLATION', details: [{ path: '/data/owner' }] })
-  t.same((await get(server, '/shop/openapi.json')).json.components.schemas.FilledInsert.required, engine === 'sqlite' ? ['slug', 'owner'] : undefined, 'and the documents say so')
+  t.same((await get(server, '/shop/openapi.json')).json.components.schemas.FilledInsert.required, engine === 'sqlite' ? ['slug', 'owner'] : undefined, 'the OpenAPI document agrees')
   statements()
   t.same((await insert('unfilled', {})).error, slug)
-  t.same(statements(), [], 'without a trigger nothing is asked of the database')
+  t.same(statements(), [], 'without a trigger no statement is sent')
 })

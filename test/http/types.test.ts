@@ -1,8 +1,8 @@
-/** Types whose values the servers would change without a word. */
+/** Types for which servers change values silently. */
 import t from 'tap'
 import { onEachEngine } from '../support/service.ts'
 
-await onEachEngine(t, 'a number with more digits than DOUBLE(M,D) or FLOAT(M,D) keeps was once rounded', {
+await onEachEngine(t, 'a number with more digits than DOUBLE(M,D) or FLOAT(M,D) stores was once rounded', {
   only: ['mariadb', 'mysql'],
   schema: () => ['create table fixed (id int not null auto_increment primary key, amount double(10,2) null, ratio float(7,3) null, plain double null)']
 }, async (t, { post, statements }) => {
@@ -18,7 +18,7 @@ await onEachEngine(t, 'a number with more digits than DOUBLE(M,D) or FLOAT(M,D) 
   for (const filters of ['{"amount":99999999.99}', '{"ratio":9999.999}', '{"amount":{"$gte":99999999.99}}']) t.match((await post('fixed', `{"verb":"select","filters":${filters}}`)).json.data, { count: 1, rows: [{ id: 1, amount: 99999999.99, ratio: 9999.999 }] }, filters)
 })
 
-await onEachEngine(t, 'the empty string that an ENUM has for what is no member can be selected, found, and on MySQL written again', {
+await onEachEngine(t, 'the empty string that an ENUM stores for an invalid member can be selected, filtered and, on MySQL, written again', {
   only: ['mariadb', 'mysql'],
   schema: () => ["create table chosen (id int not null auto_increment primary key, kind enum('a', 'b') not null, other enum('a', '') not null default 'a')"]
 }, async (t, { engine, post, sql }) => {
@@ -29,7 +29,7 @@ await onEachEngine(t, 'the empty string that an ENUM has for what is no member c
   const again = await post('chosen', { verb: 'insert', data: { ...row, id: 2 } })
   const change = await post('chosen', { verb: 'update', data: { kind: '', other: '' }, filters: { id: 1 } })
   if (engine === 'mariadb') {
-    for (const { json } of [again, change]) t.match(json.error, { code: 'VALUE_OUT_OF_RANGE' }, 'in strict mode the server takes it in no form')
+    for (const { json } of [again, change]) t.match(json.error, { code: 'VALUE_OUT_OF_RANGE' }, 'in strict mode the server rejects it in every form')
   } else {
     t.match([again, change], [{ status: 200 }, { status: 200 }])
     t.match(await sql('select kind + 0 as kind, other + 0 as other from chosen order by id'), [{ kind: 0, other: 2 }, { kind: 0, other: 1 }])

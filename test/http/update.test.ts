@@ -2,7 +2,7 @@ import t from 'tap'
 import { onEachEngine, type Schema } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
-await onEachEngine(t, 'update changes the rows that the filters select and no others', { schema: shop }, async (t, { post, sql }) => {
+await onEachEngine(t, 'update changes exactly the rows that the filters select', { schema: shop }, async (t, { post, sql }) => {
   const { status, text } = await post('customers', { verb: 'update', data: { status: 'old', note: 'gone' }, filters: { status: 'new' } })
   t.equal(status, 200)
   t.equal(text, '{"success":true,"data":{"updated":2}}')
@@ -14,17 +14,17 @@ await onEachEngine(t, 'update changes the rows that the filters select and no ot
   ])
 })
 
-await onEachEngine(t, 'updated counts the rows that changed, not those that were found', { schema: shop }, async (t, { post }) => {
+await onEachEngine(t, '"updated" counts the rows that changed, not the rows that matched', { schema: shop }, async (t, { post }) => {
   const update = async (data: object, filters: object) => (await post('customers', { verb: 'update', data, filters })).json.data.updated
-  t.equal(await update({ name: 'Ada' }, { id: 1 }), 0, 'the value is there already')
-  t.equal(await update({ note: null }, { id: [1, 2, 3] }), 1, 'two have no note already')
+  t.equal(await update({ name: 'Ada' }, { id: 1 }), 0, 'the row already has the value')
+  t.equal(await update({ note: null }, { id: [1, 2, 3] }), 1, 'two rows already have no note')
   t.equal(await update({ note: 'n', status: 'new' }, { id: [1, 2] }), 2, 'one of two columns changes')
-  t.equal(await update({ credit: 12.5, created_at: '2026-01-02 03:04:05' }, { id: 1 }), 0, 'the same values in other words')
-  t.equal(await update({ name: 'Nobody' }, { id: 99 }), 0, 'no row is found')
+  t.equal(await update({ credit: 12.5, created_at: '2026-01-02 03:04:05' }, { id: 1 }), 0, 'the same values written differently')
+  t.equal(await update({ name: 'Nobody' }, { id: 99 }), 0, 'no row matches')
   t.equal(await update({ note: 'ä' }, { id: { $gte: 3 } }), 2)
-  t.equal(await update({ note: 'a' }, { id: { $gte: 3 } }), 2, 'letters that a collation may hold equal')
+  t.equal(await update({ note: 'a' }, { id: { $gte: 3 } }), 2, 'letters that a collation may treat as equal')
   t.equal(await update({ note: 'A' }, { id: { $gte: 3 } }), 2, 'another case')
-  t.equal(await update({ note: 'A ' }, { id: 3 }), 1, 'a space at the end')
+  t.equal(await update({ note: 'A ' }, { id: 3 }), 1, 'a trailing space')
 })
 
 const collated: Schema = {
@@ -35,7 +35,7 @@ const collated: Schema = {
   ]
 }
 
-await onEachEngine(t, 'a column whose collation ignores case takes the same word in another case', { schema: collated }, async (t, { post, sql, engine }) => {
+await onEachEngine(t, 'a column with a case-insensitive collation can be updated to the same word in another case', { schema: collated }, async (t, { post, sql, engine }) => {
   const { json } = await post('words', { verb: 'update', data: { word: 'ADA' }, filters: { id: 1 } })
   t.same(json.data, { updated: 1 })
   t.match(await sql('select word from words'), [{ word: 'ADA' }])
@@ -44,12 +44,12 @@ await onEachEngine(t, 'a column whose collation ignores case takes the same word
   t.match(await sql('select trimmed from words'), [{ trimmed: 'x  ' }])
 })
 
-await onEachEngine(t, 'update may change the column that it selects by, and a key', { schema: shop }, async (t, { post, sql }) => {
+await onEachEngine(t, 'update can change the filtered column and a key', { schema: shop }, async (t, { post, sql }) => {
   t.same((await post('customers', { verb: 'update', data: { id: 30 }, filters: { id: 3 } })).json.data, { updated: 1 })
   t.equal((await sql('select name from customers where id = 30'))[0].name, 'Linus')
 })
 
-await onEachEngine(t, 'filters of an update take lists and null as those of a select do', { schema: shop }, async (t, { post, sql }) => {
+await onEachEngine(t, 'filters of an update accept lists and null, as in a select', { schema: shop }, async (t, { post, sql }) => {
   t.same((await post('customers', { verb: 'update', data: { name: 'None' }, filters: { note: null } })).json.data, { updated: 2 })
   t.same((await post('customers', { verb: 'update', data: { name: 'Some' }, filters: { id: [2, 4] } })).json.data, { updated: 2 })
   t.same((await post('customers', { verb: 'update', data: { name: 'All' }, filters: { id: { $in: [] } } })).json.data, { updated: 0 })
@@ -71,7 +71,7 @@ const refusals: Array<[why: string, table: string, body: object, status: number,
   ['a row of a view', 'order_lines', { data: { line: 5 }, filters: { order_id: 1 } }, 403, 'PERMISSION_DENIED', undefined]
 ]
 
-await onEachEngine(t, 'an update is refused before anything is asked of the database', { schema: shop }, async (t, { post, statements, sql }) => {
+await onEachEngine(t, 'an invalid update is rejected before a statement is sent', { schema: shop }, async (t, { post, statements, sql }) => {
   const before = await sql('select * from customers order by id')
   statements()
   for (const [why, table, body, status, code, path] of refusals) {

@@ -22,14 +22,14 @@ t.test('data becomes columns and parameters, in its order', async (t) => {
   t.same(planned('{}'), [])
 })
 
-t.test("what stands in the prototype of every object is no data of anybody's", async (t) => {
+t.test('inherited properties are not read as data', async (t) => {
   const shared: { needed?: number } = Object.prototype
   Object.defineProperty(shared, 'needed', { value: 1, enumerable: true, configurable: true })
   t.teardown(() => { delete shared.needed })
   t.same(planned('{"name":"x"}'), [['name', 'x']])
 })
 
-t.test('null is no value where the column takes that, else the null that a JSON column has of its own', async (t) => {
+t.test('null is SQL NULL for a nullable column and JSON null for a NOT NULL JSON column', async (t) => {
   t.same(planned('{"name":null,"maybe_tags":null,"tags":null}'), [['name', null], ['maybe_tags', null], ['tags', 'null']])
 })
 
@@ -46,6 +46,6 @@ const refusals: Array<[json: string, code: string, path: string, message: RegExp
   ['{"a/b~c":"x"}', 'INVALID_VALUE', '/data/a~1b~0c', /whole number/]
 ]
 
-t.test('data that cannot be written is refused, saying where', async (t) => {
+t.test('data that cannot be written is rejected with its path', async (t) => {
   for (const [json, code, path, message] of refusals) t.throws(() => planned(json), { code, message, details: [{ path, message }] }, json)
 })

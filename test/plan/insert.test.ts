@@ -14,13 +14,13 @@ const table = tableOf({
 })
 const plan = (json: string) => planInsert({ verb: 'insert', data: JSON.parse(json) }, table)
 
-t.test('an insert needs the columns that have no default and no others', async (t) => {
+t.test('an insert requires exactly the columns without a default', async (t) => {
   const { assignments } = plan('{"needed":1,"__proto__":2}')
   t.same(assignments.map(({ column, parameter }) => [column.name, parameter]), [['needed', 1n], ['__proto__', 2n]])
   t.ok(Object.isFrozen(plan('{"needed":1,"__proto__":2}')))
 })
 
-t.test('every column that is missing is named', async (t) => {
+t.test('the error names every missing column', async (t) => {
   t.throws(() => plan('{"spare":1}'), {
     code: 'MISSING_COLUMN',
     message: '"data" lacks columns that have no default: "needed", "__proto__"',
@@ -28,7 +28,7 @@ t.test('every column that is missing is named', async (t) => {
   })
 })
 
-t.test('a value that is wrong is told before a column that is missing', async (t) => {
+t.test('an invalid value is reported before a missing column', async (t) => {
   t.throws(() => plan('{"spare":"x"}'), { code: 'INVALID_VALUE' })
 })
 
@@ -36,6 +36,6 @@ t.test('a column without a default may be left out where a trigger may fill it i
   const columns = [mysqlColumn('name', 'int', { nullable: false, optional: false })]
   const insertInto = (triggers: Triggers): unknown => planInsert({ verb: 'insert', data: {} }, tableOf({ columns, triggers })).assignments
   t.same(insertInto({ known: true, list: [{ timing: 'before', event: 'insert' }] }), [])
-  t.same(insertInto({ known: false, list: [] }), [], 'the account may not see whether there is one')
+  t.same(insertInto({ known: false, list: [] }), [], 'the account cannot see whether the table has triggers')
   t.throws(() => insertInto({ known: true, list: [{ timing: 'after', event: 'insert' }, { timing: 'before', event: 'update' }] }), { code: 'MISSING_COLUMN' })
 })

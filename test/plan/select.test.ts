@@ -5,7 +5,7 @@ import { LIMITS, orders } from '../support/sql.ts'
 const table = orders.mysql
 const plan = (body: object) => planSelect({ verb: 'select', ...body }, table, LIMITS)
 
-t.test('without anything asked for, a select is every column of 100 rows', async (t) => {
+t.test('a select without options returns every column of up to 100 rows', async (t) => {
   const { columns, condition, order, limit } = plan({})
   t.same(columns, [...table.columns.values()])
   t.same(condition, { kind: 'constant', value: true })
@@ -13,7 +13,7 @@ t.test('without anything asked for, a select is every column of 100 rows', async
   t.equal(limit, 100)
 })
 
-t.test('a plan is frozen and has the columns in the order asked for', async (t) => {
+t.test('a plan is frozen and keeps the requested order of columns', async (t) => {
   const asked = plan({ columns: ['total', 'id'], orderBy: 'name DESC', limit: 3 })
   t.ok(Object.isFrozen(asked))
   t.same(asked.columns.map(({ name }) => name), ['total', 'id'])
@@ -21,6 +21,6 @@ t.test('a plan is frozen and has the columns in the order asked for', async (t) 
   t.equal(asked.limit, 3)
 })
 
-t.test('a column that is not there is refused by its place', async (t) => {
+t.test('an unknown column is rejected with its path', async (t) => {
   t.throws(() => plan({ columns: ['id', 'nope'] }), { code: 'COLUMN_NOT_FOUND', details: [{ path: '/columns/1' }] })
 })

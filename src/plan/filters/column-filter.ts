@@ -1,54 +1,56 @@
-/** What a filter says of one column: a plain value, a list, or an object of operators (operators.ts). */
+/** Plans the filter of one column: a plain value, a list, or an object of operators (operators.ts). */
 import type { Column } from '../../catalog/catalog.ts'
 import { invalidBody, invalidValue, type ServiceError } from '../../errors.ts'
 import type { Comparison } from '../../types/column-type.ts'
 import { at, type Path } from '../columns.ts'
-import { combine, type FilterScope } from './scope.ts'
-import { operators, refuse, type Use } from './operators.ts'
+import { combine } from './constants.ts'
+import { operators, refuse, type Operand } from './operators.ts'
+import type { FilterScope } from './scope.ts'
 import type { Condition } from '../plan.ts'
 
-/** From least to most: a type that has a level has those before it too. */
+/** In ascending order: a type that supports one level supports all levels before it. */
 const LEVELS: readonly Comparison[] = ['none', 'equality', 'order', 'text']
 
+/** Whether a JSON value is an object: neither a list nor a number kept as raw text. */
 export function isObject (value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
 }
 
-/** The condition for one column. @throws INVALID_VALUE, INVALID_BODY */
+/** Plans the filter of one column. @throws INVALID_VALUE, INVALID_BODY */
 export function planColumnFilter (column: Column, value: unknown, scope: FilterScope, path: Path): Condition {
   if (isObject(value) && hasOperators(column, value)) {
     return combine('and', Object.entries(value).map(([name, operand]) => planOperator(name, { column, value: operand, scope, path: [...path, name] })))
   }
-  const use = { column, value, scope, path }
+  const operand = { column, value, scope, path }
   const isList = Array.isArray(value) && !column.type.structured
-  // More likely a mistake than a wish for nothing, which has a form of its own.
-  if (isList && value.length === 0) throw refuse(use, 'an empty list is no value; {"$in": []} matches nothing')
-  return planOperator(isList ? '$in' : '$eq', use)
+  // Probably a mistake of the client; a filter that matches no row has its own form.
+  if (isList && value.length === 0) throw refuse(operand, 'the list is empty; use {"$in": []} to match no row')
+  return planOperator(isList ? '$in' : '$eq', operand)
 }
 
-/** Where objects are values - JSON, geometry - one with any key that is no operator is a value; `$eq` takes one that looks otherwise. */
+/** Whether an object contains operators. For JSON and geometry columns, an object with any key that does not begin with `$` is a value. */
 function hasOperators (column: Column, value: Record<string, unknown>): boolean {
   const keys = Object.keys(value)
   const isOperator = (key: string): boolean => key.startsWith('$')
   return column.type.structured ? keys.length > 0 && keys.every(isOperator) : keys.some(isOperator)
 }
 
-/** For a JSON column the object may have been meant as a value. */
-function unknownOperator (name: string, { column, path }: Use): ServiceError {
+/** INVALID_BODY; for a JSON column INVALID_VALUE with a hint, because the object may be meant as a value. */
+function unknownOperator (name: string, { column, path }: Operand): ServiceError {
   const known = `"${name}" is not an operator; use one of ${[...operators.keys()].join(', ')}`
   if (column.type.holdsJson !== true) return at(path, invalidBody(known))
   return at(path, invalidValue(column.name, `${known}; send an object whose keys all begin with $ as {"$eq": …}`))
 }
 
-/** The condition of one operator on one column. @throws INVALID_VALUE, INVALID_BODY */
-export function planOperator (name: string, use: Use): Condition {
-  const { column, scope, path } = use
+/** Plans one operator on one column. @throws INVALID_VALUE, INVALID_BODY */
+export function planOperator (name: string, operand: Operand): Condition {
+  const { column, scope, path } = operand
   const operator = operators.get(name)
-  if (operator === undefined) throw unknownOperator(name, use)
-  if (++scope.conditions > scope.limits.conditions) throw at(path, invalidBody(`"filters" have more than ${scope.limits.conditions} conditions`))
-  const asksForNull = use.value === null && operator.takesNull === true
-  if (!asksForNull && LEVELS.indexOf(column.type.comparison) < LEVELS.indexOf(operator.needs)) {
-    throw refuse(use, `the type ${column.declaration} cannot be compared with ${name}`)
+  if (operator === undefined) throw unknownOperator(name, operand)
+  if (++scope.conditions > scope.limits.conditions) throw at(path, invalidBody(`"filters" contain more than ${scope.limits.conditions} conditions`))
+  const isNull = operand.value === null && operator.takesNull === true
+  if (!isNull && LEVELS.indexOf(column.type.comparison) < LEVELS.indexOf(operator.needs)) {
+    throw refuse(operand, `the type ${column.declaration} cannot be compared with ${name}`)
   }
-  return operator.plan(use)
+  return operator.plan(operand)
 }

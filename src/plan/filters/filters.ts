@@ -1,36 +1,37 @@
-/** `filters` of the contract (section 5) as a condition: combinators here, columns in column-filter.ts. */
+/** Plans `filters`: combinators in this file, the filter of one column in column-filter.ts. */
 import type { Table } from '../../catalog/catalog.ts'
 import { filtersRequired, invalidBody } from '../../errors.ts'
 import { isObject, planColumnFilter, planOperator } from './column-filter.ts'
 import { at, getColumn, type Path } from '../columns.ts'
-import { combine, negate, type FilterLimits, type FilterScope } from './scope.ts'
+import { combine, negate } from './constants.ts'
+import type { FilterLimits, FilterScope } from './scope.ts'
 import type { Condition } from '../plan.ts'
 
-type Combine = (value: unknown, scope: FilterScope, path: Path) => Condition
+type Combinator = (value: unknown, scope: FilterScope, path: Path) => Condition
 
-const combinators = new Map<string, Combine>([
+const combinators = new Map<string, Combinator>([
   ['$and', (value, scope, path) => combine('and', planList(value, scope, path))],
   ['$or', (value, scope, path) => combine('or', planList(value, scope, path))],
   ['$not', (value, scope, path) => negate(planGroup(value, scope, path))],
   ['$is', planRow]
 ])
 
-/** @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY */
+/** Plans the filters of a select. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY */
 export function planFilters (filters: Readonly<Record<string, unknown>>, table: Table, limits: FilterLimits): Condition {
   return planGroup(filters, { table, limits, conditions: 0, values: 0 }, ['filters'])
 }
 
 /**
- * The same for update and delete, where filters that say nothing are no filters: constants are folded while they are planned,
- * and what is left must not be `true`. There is no reasoning beyond that. @throws FILTERS_REQUIRED as well
+ * Plans the filters of an update or delete. Constants are folded; if the result is the constant `true`, the filters select every row
+ * and are rejected. No further analysis is done. @throws FILTERS_REQUIRED, COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY
  */
-export function planSelectiveFilters (verb: string, filters: Readonly<Record<string, unknown>>, table: Table, limits: FilterLimits): Condition {
+export function planRequiredFilters (verb: string, filters: Readonly<Record<string, unknown>>, table: Table, limits: FilterLimits): Condition {
   const condition = planFilters(filters, table, limits)
   if (condition.kind === 'constant' && condition.value) throw at(['filters'], filtersRequired(verb))
   return condition
 }
 
-/** An object of filters: all of its entries are required. */
+/** Plans an object of filters; a row must match all of its entries. */
 function planGroup (filters: unknown, scope: FilterScope, path: Path): Condition {
   if (!isObject(filters)) throw refuse(path, 'must be an object of filters')
   return combine('and', Object.entries(filters).map(([key, value]) => planEntry(key, value, scope, [...path, key])))
@@ -39,12 +40,12 @@ function planGroup (filters: unknown, scope: FilterScope, path: Path): Condition
 function planEntry (key: string, value: unknown, scope: FilterScope, path: Path): Condition {
   const combinator = combinators.get(key)
   if (combinator !== undefined) {
-    if (path.filter((step) => combinators.has(String(step))).length > scope.limits.depth) throw refuse(path, `nests deeper than ${scope.limits.depth} levels`)
+    if (path.filter((step) => combinators.has(String(step))).length > scope.limits.depth) throw refuse(path, `is nested deeper than ${scope.limits.depth} levels`)
     return combinator(value, scope, path)
   }
-  // `$$or` is the column `$or`.
+  // `$$or` means the column `$or`.
   const name = key.startsWith('$$') ? key.slice(1) : key
-  if (name === key && key.startsWith('$') && !scope.table.columns.has(key)) throw refuse(path, `is not an operator here; use one of ${[...combinators.keys()].join(', ')}`)
+  if (name === key && key.startsWith('$') && !scope.table.columns.has(key)) throw refuse(path, `is not an operator at this place; use one of ${[...combinators.keys()].join(', ')}`)
   return planColumnFilter(getColumn(scope.table, name, path), value, scope, path)
 }
 
@@ -53,12 +54,12 @@ function planList (value: unknown, scope: FilterScope, path: Path): Condition[] 
   return value.map((filters, index) => planGroup(filters, scope, [...path, index]))
 }
 
-/** `{"$is": row}`: every column of a row as a select shows it. Keys are names and values are values, whatever they begin with. */
+/** Plans `{"$is": row}`, which compares each column with its value in a row as select returns it. No key is an operator here. */
 function planRow (row: unknown, scope: FilterScope, path: Path): Condition {
-  if (!isObject(row)) throw refuse(path, 'must be an object of columns and values')
+  if (!isObject(row)) throw refuse(path, 'must be an object of column names and values')
   return combine('and', Object.entries(row).map(([name, value]) => {
-    const place = [...path, name]
-    return planOperator('$is', { column: getColumn(scope.table, name, place), value, scope, path: place })
+    const columnPath = [...path, name]
+    return planOperator('$is', { column: getColumn(scope.table, name, columnPath), value, scope, path: columnPath })
   }))
 }
 

@@ -1,57 +1,58 @@
-/** The operators of the contract, one a line, and what each makes of its operand. */
+/** The filter operators, one per line, and how each plans its operand. */
 import type { Column } from '../../catalog/catalog.ts'
 import { invalidBody, invalidValue } from '../../errors.ts'
 import type { Comparison, Value } from '../../types/column-type.ts'
 import { countCharacters, readString } from '../../types/text.ts'
 import { at, readWith, readValue, type Path } from '../columns.ts'
-import { combine, type FilterScope } from './scope.ts'
-import { literally, toPattern } from './pattern.ts'
+import { combine } from './constants.ts'
+import { escapePattern, toPattern } from './pattern.ts'
+import type { FilterScope } from './scope.ts'
 import type { Condition, Operator } from '../plan.ts'
 
-/** One use of an operator: on which column, with what, and where in the body. */
-export interface Use { column: Column, value: unknown, scope: FilterScope, path: Path }
+/** An operand as the client sent it, with its column and its path in the body. */
+export interface Operand { column: Column, value: unknown, scope: FilterScope, path: Path }
 
 interface FilterOperator {
-  /** The least that a column type must be able to do. */
+  /** The kind of comparison that the column's type must support. */
   readonly needs: Comparison
-  /** Whether null is an operand like others, for every type. */
+  /** The operator accepts null, for columns of every type. */
   readonly takesNull?: true
-  readonly plan: (use: Use) => Condition
+  readonly plan: (operand: Operand) => Condition
 }
 
 export const operators: ReadonlyMap<string, FilterOperator> = new Map<string, FilterOperator>([
-  ['$eq', { needs: 'equality', takesNull: true, plan: (use) => planEqual(use, false) }],
-  ['$ne', { needs: 'equality', takesNull: true, plan: (use) => planEqual(use, true) }],
+  ['$eq', { needs: 'equality', takesNull: true, plan: (operand) => planEqual(operand, false) }],
+  ['$ne', { needs: 'equality', takesNull: true, plan: (operand) => planEqual(operand, true) }],
   ['$is', { needs: 'equality', takesNull: true, plan: planIs }],
-  ['$in', { needs: 'equality', plan: (use) => planIn(use, false) }],
-  ['$nin', { needs: 'equality', plan: (use) => planIn(use, true) }],
-  ['$gt', { needs: 'order', plan: (use) => planCompare(use, '>') }],
-  ['$gte', { needs: 'order', plan: (use) => planCompare(use, '>=') }],
-  ['$lt', { needs: 'order', plan: (use) => planCompare(use, '<') }],
-  ['$lte', { needs: 'order', plan: (use) => planCompare(use, '<=') }],
+  ['$in', { needs: 'equality', plan: (operand) => planIn(operand, false) }],
+  ['$nin', { needs: 'equality', plan: (operand) => planIn(operand, true) }],
+  ['$gt', { needs: 'order', plan: (operand) => planCompare(operand, '>') }],
+  ['$gte', { needs: 'order', plan: (operand) => planCompare(operand, '>=') }],
+  ['$lt', { needs: 'order', plan: (operand) => planCompare(operand, '<') }],
+  ['$lte', { needs: 'order', plan: (operand) => planCompare(operand, '<=') }],
   ['$between', { needs: 'order', plan: planBetween }],
-  ['$like', { needs: 'text', plan: (use) => planLike(use, toPattern(readPattern(use)), false) }],
-  ['$nlike', { needs: 'text', plan: (use) => planLike(use, toPattern(readPattern(use)), true) }],
-  ['$startsWith', { needs: 'text', plan: (use) => planLike(use, literally(readPattern(use)) + '%', false) }],
-  ['$contains', { needs: 'text', plan: (use) => planLike(use, '%' + literally(readPattern(use)) + '%', false) }],
+  ['$like', { needs: 'text', plan: (operand) => planLike(operand, toPattern(readPattern(operand)), false) }],
+  ['$nlike', { needs: 'text', plan: (operand) => planLike(operand, toPattern(readPattern(operand)), true) }],
+  ['$startsWith', { needs: 'text', plan: (operand) => planLike(operand, escapePattern(readPattern(operand)) + '%', false) }],
+  ['$contains', { needs: 'text', plan: (operand) => planLike(operand, '%' + escapePattern(readPattern(operand)) + '%', false) }],
   ['$null', { needs: 'none', plan: planNullOperator }]
 ])
 
-export const refuse = (use: Use, reason: string) => at(use.path, invalidValue(use.column.name, reason))
+export const refuse = (operand: Operand, reason: string) => at(operand.path, invalidValue(operand.column.name, reason))
 
-function planEqual (use: Use, negated: boolean): Condition {
-  if (use.value === null) return planNull(use.column, negated)
-  return { kind: 'compare', column: use.column, operator: negated ? '<>' : '=', parameter: readOperand(use) }
+function planEqual (operand: Operand, negated: boolean): Condition {
+  if (operand.value === null) return planNull(operand.column, negated)
+  return { kind: 'compare', column: operand.column, operator: negated ? '<>' : '=', parameter: readOperand(operand) }
 }
 
 /**
- * The same value to the letter, with two answers only: a row without a value is not one of this value. The equality stays
- * beside the comparison of bytes, since an index can serve it.
+ * `$is` compares texts byte by byte and is never unknown: it is false for NULL. The equality is kept in addition to the byte comparison
+ * because it can use an index.
  */
-function planIs (use: Use): Condition {
-  const { column } = use
-  if (use.value === null) return planNull(column, false)
-  const parameter = readOperand(use)
+function planIs (operand: Operand): Condition {
+  const { column } = operand
+  if (operand.value === null) return planNull(column, false)
+  const parameter = readOperand(operand)
   return combine('and', [
     { kind: 'compare', column, operator: '=', parameter },
     ...column.type.exact === undefined ? [] : [{ kind: 'exact', column, parameter } as const],
@@ -59,36 +60,36 @@ function planIs (use: Use): Condition {
   ])
 }
 
-function planCompare (use: Use, operator: Operator): Condition {
-  return { kind: 'compare', column: use.column, operator, parameter: readOperand(use) }
+function planCompare (operand: Operand, operator: Operator): Condition {
+  return { kind: 'compare', column: operand.column, operator, parameter: readOperand(operand) }
 }
 
-/** A list with null in it means "or no value": SQL's own IN would never match one, and its NOT IN would match nothing. */
-function planIn (use: Use, negated: boolean): Condition {
-  const values = readList(use)
-  const parameters = values.flatMap((value, index) => value === null ? [] : [readValue(use.column, value, [...use.path, index])])
-  const list: Condition = parameters.length === 0 ? { kind: 'constant', value: negated } : { kind: 'in', column: use.column, negated, parameters }
+/** A null in the list matches NULL. In SQL, IN would never match NULL, and NOT IN with a NULL would match no row. */
+function planIn (operand: Operand, negated: boolean): Condition {
+  const values = readList(operand)
+  const parameters = values.flatMap((value, index) => value === null ? [] : [readValue(operand.column, value, [...operand.path, index])])
+  const list: Condition = parameters.length === 0 ? { kind: 'constant', value: negated } : { kind: 'in', column: operand.column, negated, parameters }
   if (parameters.length === values.length) return list
-  return combine(negated ? 'and' : 'or', [list, planNull(use.column, negated)])
+  return combine(negated ? 'and' : 'or', [list, planNull(operand.column, negated)])
 }
 
-function planBetween (use: Use): Condition {
-  const values = readList(use)
-  if (values.length !== 2 || values.includes(null)) throw refuse(use, '$between takes a list of two values')
-  const [low, high] = values.map((value, index) => readValue(use.column, value, [...use.path, index])) as [Value, Value]
-  return { kind: 'between', column: use.column, low, high }
+function planBetween (operand: Operand): Condition {
+  const values = readList(operand)
+  if (values.length !== 2 || values.includes(null)) throw refuse(operand, '$between requires a list of two values')
+  const [low, high] = values.map((value, index) => readValue(operand.column, value, [...operand.path, index])) as [Value, Value]
+  return { kind: 'between', column: operand.column, low, high }
 }
 
-function planLike ({ column }: Use, pattern: string, negated: boolean): Condition {
+function planLike ({ column }: Operand, pattern: string, negated: boolean): Condition {
   return { kind: 'like', column, negated, pattern }
 }
 
-function planNullOperator (use: Use): Condition {
-  if (typeof use.value !== 'boolean') throw refuse(use, '$null takes true or false')
-  return isNull(use.column, !use.value)
+function planNullOperator (operand: Operand): Condition {
+  if (typeof operand.value !== 'boolean') throw refuse(operand, '$null requires true or false')
+  return isNull(operand.column, !operand.value)
 }
 
-/** `null` in a filter: no value at all, or the null that a JSON column has of its own; a select shows both as null. */
+/** `null` matches NULL and, in a JSON column, the JSON value null: select returns both as null. */
 function planNull (column: Column, negated: boolean): Condition {
   const { ownNull } = column.type
   if (ownNull === undefined) return isNull(column, negated)
@@ -96,28 +97,28 @@ function planNull (column: Column, negated: boolean): Condition {
 }
 
 /**
- * IS NULL is never asked of a column that is NOT NULL: MySQL would find the date 0000-00-00, and in some settings the last
+ * A column that is NOT NULL is never compared with IS NULL: MySQL would match the date 0000-00-00 and, with some settings, the last
  * inserted AUTO_INCREMENT value (manual, "Comparison Functions and Operators").
  */
 function isNull (column: Column, negated: boolean): Condition {
   return column.nullable ? { kind: 'null', column, negated } : { kind: 'constant', value: negated }
 }
 
-function readOperand (use: Use): Value {
-  if (use.value === null) throw refuse(use, 'null has no order; use null alone, $ne or $null')
-  return readValue(use.column, use.value, use.path)
+function readOperand (operand: Operand): Value {
+  if (operand.value === null) throw refuse(operand, `null cannot be compared with ${operand.path.at(-1)}; use $null`)
+  return readValue(operand.column, operand.value, operand.path)
 }
 
-function readList (use: Use): unknown[] {
-  if (!Array.isArray(use.value)) throw refuse(use, 'expected a list of values')
-  use.scope.values += use.value.length
-  if (use.scope.values > use.scope.limits.values) throw at(use.path, invalidBody(`"filters" have more than ${use.scope.limits.values} values in lists`))
-  return use.value
+function readList (operand: Operand): unknown[] {
+  if (!Array.isArray(operand.value)) throw refuse(operand, 'expected a list of values')
+  operand.scope.values += operand.value.length
+  if (operand.scope.values > operand.scope.limits.values) throw at(operand.path, invalidBody(`"filters" contain more than ${operand.scope.limits.values} values in lists`))
+  return operand.value
 }
 
-function readPattern ({ column, value, scope, path }: Use): string {
+function readPattern ({ column, value, scope, path }: Operand): string {
   const pattern = readWith(column.type.readPattern ?? readString, column, value, path)
   const limit = scope.limits.pattern
-  if (pattern.length > limit && countCharacters(pattern) > limit) throw at(path, invalidBody(`"${path.join('.')}" is a pattern of more than ${limit} characters`))
+  if (pattern.length > limit && countCharacters(pattern) > limit) throw at(path, invalidBody(`"${path.join('.')}" is longer than ${limit} characters`))
   return pattern
 }

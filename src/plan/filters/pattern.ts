@@ -1,19 +1,19 @@
 /**
- * Patterns of LIKE. Clients escape `%` and `_` by a backslash; in a statement the escape character is `!`. The backslash is another
- * character in some character sets (sjis, swe7) and the second byte of one in others (gbk, big5); `!` is one byte in all of them.
+ * The escape character of LIKE patterns in SQL. Clients escape `%` and `_` with a backslash, but in SQL a backslash is unsafe: it is a
+ * different character in sjis and swe7, and the second byte of some characters in gbk and big5. `!` is the same byte in every character set.
  */
 export const ESCAPE = '!'
 
-/** A client's pattern with our escape character. A backslash at the end stands for itself. */
+/** Converts a client's pattern to one that uses ESCAPE. A backslash at the end matches itself. */
 export function toPattern (pattern: string): string {
   return pattern.replace(/\\(.?)|!/gs, (match, escaped: string | undefined) => {
     if (match === ESCAPE) return ESCAPE + ESCAPE
     if (escaped === '') return match
-    return literally(escaped as string)
+    return escapePattern(escaped as string)
   })
 }
 
-/** A text as a pattern that matches only itself. */
-export function literally (text: string): string {
+/** Returns a pattern that matches exactly the text. */
+export function escapePattern (text: string): string {
   return text.replace(/[!%_]/g, ESCAPE + '$&')
 }
