@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Database } from '../src/databases/database.ts'
 import { databaseNotFound } from '../src/errors.ts'
+import { getGrant } from '../src/access/authorize.ts'
 import { seesDatabase, type Grant } from '../src/access/grant.ts'
 import { isNotModified, type DocumentText } from '../src/openapi/document-text.ts'
 import type { Documents } from '../src/openapi/documents.ts'
@@ -18,7 +19,7 @@ export interface OpenapiOptions {
 }
 
 export default fp(async function openapi (app: FastifyInstance, { documents, databases, isPublic }: OpenapiOptions): Promise<void> {
-  const grantOf = (request: FastifyRequest): Grant => isPublic ? EVERYTHING : request.rowQueryGrant as Grant
+  const grantOf = (request: FastifyRequest): Grant => isPublic ? EVERYTHING : getGrant(request)
   const options = { schema: { hide: true }, config: { rowQueryPublic: isPublic } }
 
   const send = (document: DocumentText, request: FastifyRequest, reply: FastifyReply): FastifyReply => {

@@ -1,5 +1,6 @@
 /** What happens to a request once it is known who asks and what: the one way through the rooms. */
 import type { Body } from '../schemas/body.ts'
+import { authorize, type Access } from './access/authorize.ts'
 import { isSameTable } from './databases/broken-definitions.ts'
 import type { Table } from './catalog/catalog.ts'
 import type { Database } from './databases/database.ts'
@@ -12,8 +13,7 @@ import { respond } from './response/summary.ts'
 import type { RequestRecord } from './telemetry/record.ts'
 
 export interface Walk extends ExecuteOptions {
-  readonly database: Database
-  readonly table: string
+  readonly access: Access
   readonly body: Body
   readonly limits: FilterLimits
   /** Where it is noted how far it came, and when. */
@@ -25,11 +25,12 @@ export interface Walk extends ExecuteOptions {
 /**
  * The text of the answer. Where the database's tables turn out to have changed: once more, after reading them again.
  * `before` is then the table as it was at the first time.
- * @throws every refusal of the contract from 404 on
+ * @throws every refusal of the contract from the 403 of the verb on
  */
 export async function walk (request: Walk, before?: Table): Promise<string | Buffer> {
-  const { database, table: name, body, limits, record } = request
-  const found = database.getTable(name)
+  const { access, body, limits, record } = request
+  const { database } = access
+  const found = authorize(access, body.verb)
   const table = found instanceof Promise ? await found : found
   record?.begin(table)
   request.onTable?.(table)
@@ -53,11 +54,12 @@ export async function walk (request: Walk, before?: Table): Promise<string | Buf
  * again, unless what it lacks is not of this table: then it fails each time.
  */
 async function walkAgain (request: Walk, before: Table, moved: SchemaMoved): Promise<string | Buffer> {
-  const { database, table: name, body, limits } = request
+  const { access, body, limits } = request
+  const { database } = access
   if (database.broken.has(before, moved.reason)) throw withReason(brokenDefinition(), moved.reason)
   await database.refresh()
   if (body.verb === 'select') return await walk(request, before)
-  const table = await database.getTable(name)
+  const table = await authorize(access, body.verb)
   createPlan(body, table, limits)
   throw moved.isElsewhere ? refusalOf(database, moved, before, table) : databaseUnavailable()
 }

@@ -1,10 +1,13 @@
 import t, { type Test } from 'tap'
 import type { Body } from '../schemas/body.ts'
+import { createGrant } from '../src/access/grant.ts'
 import { createDatabase } from '../src/databases/database.ts'
 import { SchemaMoved, type Dialect } from '../src/dialects/dialect.ts'
 import { deadlock } from '../src/errors.ts'
 import { walk } from '../src/pipeline.ts'
 import { LIMITS, orders } from './support/sql.ts'
+
+const grant = createGrant('test', { permissions: ['select', 'insert', 'update', 'delete'] })
 
 /** A database whose statements end as told, one after the other. */
 function databaseThat (t: Test, ...ends: Array<Error | string>) {
@@ -28,7 +31,7 @@ function databaseThat (t: Test, ...ends: Array<Error | string>) {
   }
   const database = createDatabase({ name: 'shop', dialect, refreshInterval: 60_000, onRefreshError: () => {} })
   t.teardown(() => database.close())
-  const ask = (body: object) => walk({ database, table: 'orders', body: body as Body, limits: LIMITS })
+  const ask = (body: object) => walk({ access: { grant, database, tableName: 'orders' }, body: body as Body, limits: LIMITS })
   return { told, ask, change: () => { changes = true } }
 }
 

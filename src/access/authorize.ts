@@ -1,23 +1,39 @@
-/** What is refused for who asks, of what and for what, before a table is looked at: the same over HTTP and in process. */
-import type { Database } from '../databases/database.ts'
-import { databaseNotFound, permissionDenied, tableNotFound, type ServiceError } from '../errors.ts'
+/** Authorization, over HTTP and in process: by the path before the body is read, then by the verb of the body. */
 import type { Verb } from '../../schemas/grant.ts'
+import type { Table } from '../catalog/catalog.ts'
+import type { Database } from '../databases/database.ts'
+import { databaseNotFound, permissionDenied, tableNotFound, unauthenticated } from '../errors.ts'
 import { seesDatabase, seesTable, type Grant } from './grant.ts'
 
-export interface Place {
-  readonly databases: ReadonlyMap<string, Database>
+/** A database and the name of a table in it on which the grant holds a permission. The catalog may not have the table. */
+export interface Access {
   readonly grant: Grant
-  readonly database: string
-  readonly table: string
+  readonly database: Database
+  readonly tableName: string
 }
 
-/** By the place alone: what the grant holds nothing on must look like what is not there. */
-export function findPlaceRefusal ({ databases, grant, database, table }: Place): ServiceError | undefined {
-  if (!databases.has(database) || !seesDatabase(grant, database)) return databaseNotFound(database)
-  return seesTable(grant, database, table) ? undefined : tableNotFound(table, database)
+/** The grant of an authenticated request. @throws UNAUTHENTICATED */
+export function getGrant ({ rowQueryGrant }: { readonly rowQueryGrant: Grant | null }): Grant {
+  if (rowQueryGrant === null) throw unauthenticated('The request has no grant')
+  return rowQueryGrant
 }
 
-/** By the verb, which is known when the body is. */
-export function findVerbRefusal (grant: Grant, verb: Verb): ServiceError | undefined {
-  return grant.permissions.has(verb) ? undefined : permissionDenied(`The token does not have the permission ${verb}`)
+/**
+ * What the names of a path give access to. A database or a table on which the grant holds no permission is refused like one that does not exist.
+ * @throws DATABASE_NOT_FOUND, TABLE_NOT_FOUND
+ */
+export function getAccess (databases: ReadonlyMap<string, Database>, grant: Grant, path: { readonly database: string, readonly table: string }): Access {
+  const database = databases.get(path.database)
+  if (database === undefined || !seesDatabase(grant, path.database)) throw databaseNotFound(path.database)
+  if (!seesTable(grant, path.database, path.table)) throw tableNotFound(path.table, path.database)
+  return { grant, database, tableName: path.table }
+}
+
+/**
+ * The table as the grant sees it; a promise only while the catalog is being read for the first time.
+ * @throws PERMISSION_DENIED before TABLE_NOT_FOUND; DATABASE_UNAVAILABLE where no catalog could be read
+ */
+export function authorize ({ grant, database, tableName }: Access, verb: Verb): Table | Promise<Table> {
+  if (!grant.permissions.has(verb)) throw permissionDenied(`The token does not have the permission ${verb}`)
+  return database.getTable(tableName)
 }

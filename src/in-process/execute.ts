@@ -2,12 +2,12 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Body } from '../../schemas/body.ts'
 import { GrantSchema } from '../../schemas/grant.ts'
-import { findPlaceRefusal, findVerbRefusal } from '../access/authorize.ts'
+import { getAccess } from '../access/authorize.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { findMistake, parseBody } from '../request/check-body.ts'
 import { readConsistency } from '../request/consistency.ts'
 import type { Database } from '../databases/database.ts'
-import { unauthenticated, type ServiceError } from '../errors.ts'
+import { unauthenticated } from '../errors.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import { createGrant, type GrantOptions } from '../access/grant.ts'
 import type { FilterLimits } from '../plan/filters/scope.ts'
@@ -33,22 +33,17 @@ export interface ExecuteRequest {
 const grants = TypeCompiler.Compile(GrantSchema)
 
 /** `data` of the answer. @throws ServiceError */
-export async function execute ({ databases, limits }: InProcess, { database: name, table: tableName, body: given, grant: granted, bigints = 'bigint', consistency: asked }: ExecuteRequest): Promise<unknown> {
+export async function execute ({ databases, limits }: InProcess, { database, table: tableName, body: given, grant: granted, bigints = 'bigint', consistency: asked }: ExecuteRequest): Promise<unknown> {
   if (!grants.Check(granted)) throw unauthenticated('The grant must have "permissions" and may have "databases", as the entry for a token has them')
   const grant = createGrant('in process', granted)
-  refuse(findPlaceRefusal({ databases, grant, database: name, table: tableName }))
+  const access = getAccess(databases, grant, { database, table: tableName })
   const body = parseBody(toJson(given)) // as HTTP would have brought it, and a copy
-  refuse(findMistake(body))
+  const mistake = findMistake(body)
+  if (mistake !== undefined) throw mistake
   const { verb } = body as Body
   const consistency = readConsistency(verb, '"consistency"', asked)
-  refuse(findVerbRefusal(grant, verb))
-  const database = databases.get(name) as Database
   let table: Table | undefined
-  const text = await walk({ database, table: tableName, body: body as Body, limits, consistency, onTable: (planned) => { table = planned } })
+  const text = await walk({ access, body: body as Body, limits, consistency, onTable: (planned) => { table = planned } })
   const { data } = parseExactJson(String(text)) as { data: object }
   return toValues(data, table as Table, bigints)
-}
-
-function refuse (refusal: ServiceError | undefined): void {
-  if (refusal !== undefined) throw refusal
 }
