@@ -3,21 +3,21 @@ import { createType, expected, ValueRefused, type ColumnType } from './column-ty
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** The bytes of a base64 string (RFC 4648 section 4, padded; nothing is skipped or guessed). */
+/** Decodes base64 strictly (RFC 4648 section 4): padding is required, other characters are refused. @throws ValueRefused */
 export function readBase64 (value: unknown): Buffer {
   if (typeof value !== 'string' || !BASE64.test(value)) throw expected('a base64 string')
   const bytes = Buffer.from(value, 'base64')
-  if (bytes.toString('base64') !== value) throw expected('a base64 string whose last digits hold no stray bits')
+  if (bytes.toString('base64') !== value) throw expected('a base64 string whose unused bits are zero')
   return bytes
 }
 
-/** How long the base64 of so many bytes is; left out where 32 bits do not hold it, in which generators keep lengths. */
+/** Length of the base64 of `bytes` bytes; omitted if it exceeds 31 bits, because client generators store lengths as int32. */
 function base64Length (bytes: number | null): { maxLength?: number } {
   const length = Math.ceil((bytes ?? Infinity) / 3) * 4
   return length < 2 ** 31 ? { maxLength: length } : {}
 }
 
-/** BINARY(n), VARBINARY and the BLOBs. `padded`: BINARY fills up with zero bytes, in a condition too. */
+/** BINARY(n), VARBINARY and the BLOB types. `padded`: pad with zero bytes as BINARY does, in conditions too. */
 export function binaryType ({ bytes, padded }: { bytes: number | null, padded: boolean }): ColumnType {
   return createType({
     schema: Type.String({ title: 'Bytes', contentEncoding: 'base64', ...base64Length(bytes), description: 'Bytes in base64.', examples: ['AA=='] }),

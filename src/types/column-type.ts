@@ -1,105 +1,105 @@
 /**
- * What a column type is: the one place where a SQL type meets JSON. Body checks, OpenAPI, filters and the
- * writing of rows are all derived from these objects; nothing outside `src/types/` knows a type by name.
+ * Column types map SQL types to JSON and back. Value checks, OpenAPI schemas, filters and the encoding of rows are derived from
+ * them; no code outside `src/types/` depends on the name of a SQL type.
  */
 import type { TSchema } from '@sinclair/typebox'
 
-/** What may reach a driver as a parameter. Never an array or an object: drivers expand those. */
+/** A parameter for the driver. Never an array or an object: mysql2 expands those into SQL. */
 export type Parameter = Value | null
 
 /** A parameter that is not NULL. */
 export type Value = string | number | bigint | Buffer
 
-/** A value as a driver gives it: bytes from MySQL's text protocol, native values from SQLite. */
+/** A value from the driver: bytes of MySQL's text protocol, native values of SQLite. */
 export type DriverValue = Buffer | Uint8Array | string | number | bigint
 
-/** SQL text to stand before and after a column or a placeholder. Written here, never made from a request. */
+/** SQL text before and after a column or a placeholder. Always a constant of this folder, never text of a request. */
 export type Wrapping = readonly [before: string, after: string]
 
 /**
- * Which filter operators a type has. Each level has those before it too: `none` only `$null`; `equality` `$eq
- * $is $ne $in $nin`; `order` `$gt $gte $lt $lte $between`; `text` `$like $nlike $startsWith $contains`.
+ * The filter operators of a type. Each level includes the previous ones: `none` has only `$null`; `equality` adds `$eq $is
+ * $ne $in $nin`; `order` adds `$gt $gte $lt $lte $between`; `text` adds `$like $nlike $startsWith $contains`.
  */
 export type Comparison = 'none' | 'equality' | 'order' | 'text'
 
 /**
- * How the bytes of MySQL's text protocol become the JSON text that `write` gives, without making a string: as they are
- * (`plain`), in quotes (`quoted`), in quotes with what JSON must escape (`escaped`), in quotes with a `T` between day and time
- * (`moment`), and with a `Z` besides (`instant`); as they are where they are JSON, else `escaped` (`json`).
+ * How the bytes of MySQL's text protocol are copied into JSON without creating a string. The result equals that of `write`.
+ * `plain`: unchanged; `quoted`: in quotes; `escaped`: in quotes, with JSON escapes; `moment`: in quotes, with a `T` between date
+ * and time; `instant`: as `moment`, with a `Z` at the end; `json`: unchanged if the bytes are valid JSON, otherwise `escaped`.
  */
 export type WireFormat = 'plain' | 'quoted' | 'escaped' | 'moment' | 'instant' | 'json'
 
-/** How one SQL type is described, read, written, stored and compared. */
+/** Describes one SQL type: its JSON Schema, its conversions and its comparison. */
 export interface ColumnType {
-  /** JSON Schema of a value that is not null, as clients see it. */
+  /** JSON Schema of a value that is not null. */
   readonly schema: TSchema
-  /** JSON value (never null) -> parameter. @throws ValueRefused */
+  /** Converts a JSON value (never null) to a parameter. @throws ValueRefused */
   readonly read: (value: unknown) => Value
-  /** Value from the driver (never null) -> JSON text. @throws ValueUnreadable */
+  /** Converts a value from the driver (never null) to JSON text. @throws ValueUnreadable */
   readonly write: (value: DriverValue) => string
-  /** The short way to what `write` gives, where there is one. */
+  /** The fast alternative to `write`, if there is one. */
   readonly wireFormat?: WireFormat | undefined
-  /** A parameter made by `read`, as it is stored -> the JSON text that a select of it would give; `null` where that is not known. */
+  /** Returns the JSON text with which a select shows a stored parameter; the text `null` if that cannot be known. */
   readonly echo: (parameter: Value) => string
-  /** What insert and update send for a parameter made by `read`, where a condition sends something else. */
+  /** Converts a parameter for insert and update, if they need another one than conditions do. */
   readonly stored?: (parameter: Value) => Value
   readonly comparison: Comparison
-  /** Whether rows can be put in the order of the column. */
+  /** Whether `orderBy` accepts the column. */
   readonly sortable: boolean
-  /** False for types that are not known well enough to be written. */
+  /** False for unknown types: their values cannot be converted to parameters. */
   readonly writable: boolean
-  /** Where a JSON array or object is one value of this type, a filter takes it as that and not as `$in` or operators. */
+  /** Whether values are JSON arrays or objects: a filter then reads them as one value, not as `$in` or operators. */
   readonly structured: boolean
-  /** Set where every JSON value is a value of the type. An object that looks like operators or a form is then sent under `$eq`. */
+  /** Set if every JSON value is a value of the type. Objects that look like operators must then be sent under `$eq`. */
   readonly holdsJson?: true
-  /** What JSON null means in a column that does not take SQL NULL (a JSON column has a null of its own). */
+  /** The parameter for null in a NOT NULL column: a JSON column can store JSON's null. */
   readonly ownNull?: Value
-  /** JSON value -> pattern of LIKE, where that takes less than any text. @throws ValueRefused */
+  /** Converts a JSON value to a LIKE pattern, if not every text is accepted. @throws ValueRefused */
   readonly readPattern?: (value: unknown) => string
-  /** Set where every value of the column is a JSON number without a fraction. */
+  /** Set if all values are JSON integers. */
   readonly wholeNumbers?: true
-  /** SQL around the column in the list of what is selected. */
+  /** SQL around the column in the select list. */
   readonly selected?: Wrapping
-  /** Classes of values (wire.ts) that a server may send for the column as it is; any if left out. */
+  /** Value classes that the server may send for the bare column; any if omitted. */
   readonly sentAs?: ReadonlySet<string> | undefined
-  /** The same for what `selected` makes of it. */
+  /** Value classes that the server may send for the column inside `selected`. */
   readonly selectedAs?: ReadonlySet<string> | undefined
   /** SQL around the parameter in a condition. */
   readonly compared?: Wrapping
-  /** The same where it is compared for equality, if that differs. */
+  /** SQL around the parameter in an equality, if it differs from `compared`. */
   readonly equated?: Wrapping
-  /** SQL around the column in a condition; only for types that no index can help. */
+  /** SQL around the column in a condition; only for types for which no index can be used. */
   readonly comparedColumn?: Wrapping
   /**
-   * Set where `=` may hold two different values equal, as a collation does with texts: SQL around the column and around the
-   * parameter that compares their bytes (`$is`).
+   * Set if `=` can treat different values as equal, as collations do: SQL around the column and the parameter that
+   * compares their bytes (`$is`).
    */
   readonly exact?: { readonly column?: Wrapping, readonly parameter: Wrapping }
 }
 
-/** What introspection says about a column's type; each dialect fills in what its engine knows. */
+/** The type of a column as introspection finds it. */
 export interface TypeFacts {
-  /** Name of the type in lower case without its arguments: `decimal`, `varchar`. */
+  /** Name of the type in lower case, without arguments: `decimal`, `varchar`. */
   readonly name: string
-  /** The declaration as the engine writes it: `decimal(10,2) unsigned`, `enum('a','b')`. */
+  /** The full declaration as the engine reports it: `decimal(10,2) unsigned`, `enum('a','b')`. */
   readonly declaration: string
-  /** Characters for character types, bits for BIT, digits for DECIMAL; null where the type has none. */
+  /** Maximum characters of character types, bits of BIT, digits of DECIMAL; null for other types. */
   readonly length: number | null
-  /** Bytes that a character or binary value may have at most. */
+  /** Maximum length of a character or binary value, in bytes. */
   readonly bytes: number | null
-  /** Digits after the point of a DECIMAL, or of a second's fraction. */
+  /** Digits after the decimal point of a DECIMAL or of the seconds of a time. */
   readonly scale: number | null
   /** Character set of a character type. */
   readonly charset: string | null
-  /** Spatial reference system that the column is restricted to (MySQL's SRS_ID). */
+  /** SRID to which the column is restricted (MySQL's SRS_ID). */
   readonly srid: number | null
-  /** The last second that a TIMESTAMP may be, in seconds since 1970; that of 2038-01-19 if left out. */
+  /** Upper bound of TIMESTAMP in seconds since 1970; 2038-01-19 if omitted. */
   readonly lastTimestamp?: number | undefined
-  /** What the column's values must be, where a declared type says less (MariaDB's JSON is a LONGTEXT with a check). */
+  /** Whether a check constraint requires JSON: MariaDB's JSON is a LONGTEXT with a check on json_valid(). */
   readonly json: boolean
 }
 
-/** A value that does not fit its column. The message is for a person and continues 'Column "x": '. */
+/** A value that does not fit its column. The message continues 'Column "x": '. */
 export class ValueRefused extends Error {
   constructor (message: string) {
     super(message)
@@ -107,7 +107,7 @@ export class ValueRefused extends Error {
   }
 }
 
-/** Stored bytes that are no value of their column's type. The message is for a person and continues 'Column "x" ': it never has the value. */
+/** Stored bytes that are not a value of the column's type. The message continues 'Column "x" ' and never contains the value. */
 export class ValueUnreadable extends Error {
   constructor (message: string) {
     super(message)
@@ -117,7 +117,7 @@ export class ValueUnreadable extends Error {
 
 type Required = 'schema' | 'read' | 'write'
 
-/** Fills in what most types share. */
+/** Creates a column type; properties that are omitted get the defaults that most types share. */
 export function createType (own: Pick<ColumnType, Required> & Partial<ColumnType>): ColumnType {
   const { comparison = 'order', structured = false } = own
   return Object.freeze({
@@ -130,12 +130,12 @@ export function createType (own: Pick<ColumnType, Required> & Partial<ColumnType
   } satisfies ColumnType)
 }
 
-/** Refuses with "expected X". */
+/** Returns a refusal with the message "expected X". */
 export function expected (what: string): ValueRefused {
   return new ValueRefused(`expected ${what}`)
 }
 
-/** The bytes of a driver value as text: MySQL's numbers, dates and the like are ASCII, its strings UTF-8. */
+/** Decodes a driver value: MySQL sends numbers and dates as ASCII, strings as UTF-8. */
 export function textOf (value: DriverValue): string {
   return (value as Buffer).toString()
 }

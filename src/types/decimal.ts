@@ -2,17 +2,17 @@ import { Type } from '@sinclair/typebox'
 import { numberText } from '../request/exact-json.ts'
 import { createType, expected, textOf, ValueRefused, type ColumnType } from './column-type.ts'
 
-/** A decimal number as digits: `-12.50` is { negative: true, whole: '12', fraction: '5' }; no outer zeros. */
+/** A decimal number as digits, without leading and trailing zeros: `-12.50` is { negative: true, whole: '12', fraction: '5' }. */
 export interface Digits { negative: boolean, whole: string, fraction: string }
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,5}))?$/
-/** No exponent can move the point further than this in a number that fits a column of at most 65 digits. */
+/** Larger exponents are clamped: numbers with them do not fit a column of at most 65 digits. */
 const MAX_SHIFT = 400
 
-/** Longer texts are taken for no numbers: none fits a column, and looking for outer zeros would take time without end. */
+/** Longer texts are refused: no column can store them, and the regular expressions would take quadratic time. */
 const MAX_LENGTH = 400
 
-/** Reads the text of a number, with or without an exponent, exactly; undefined where it is not one. */
+/** Parses a number exactly, with or without an exponent. Returns undefined if the text is not a number. */
 export function parseDigits (text: string): Digits | undefined {
   if (text.length > MAX_LENGTH) return undefined
   const match = NUMBER.exec(text)
@@ -22,7 +22,7 @@ export function parseDigits (text: string): Digits | undefined {
   return { negative: sign === '-', whole: left.replace(/^0+/, ''), fraction: right.replace(/0+$/, '') }
 }
 
-/** The digits before and after the point once an exponent has moved it. */
+/** Applies an exponent. Returns the digits before and after the decimal point. */
 function movePoint (whole: string, fraction: string, exponent: number): [string, string] {
   const digits = whole + fraction
   const point = whole.length + Math.max(-MAX_SHIFT, Math.min(MAX_SHIFT, exponent))
@@ -31,7 +31,7 @@ function movePoint (whole: string, fraction: string, exponent: number): [string,
   return [padded.slice(0, split), padded.slice(split)]
 }
 
-/** The digits of a JSON number, or of a string that holds one in plain notation. */
+/** Reads a JSON number, or a string that contains a number without an exponent. */
 export function readDigits (value: unknown): Digits | undefined {
   const text = typeof value === 'string' && !/e/i.test(value) ? value : numberText(value)
   return text === undefined ? undefined : parseDigits(text)
@@ -39,14 +39,14 @@ export function readDigits (value: unknown): Digits | undefined {
 
 interface DecimalBounds { precision: number, scale: number, unsigned: boolean, zerofill?: boolean }
 
-/** The plain text of a number at the scale of its column. @throws ValueRefused where it does not fit */
+/** Returns the number as text with the scale of the column. @throws ValueRefused if it does not fit */
 export function readDecimal (value: unknown, { precision, scale, unsigned }: DecimalBounds): string {
   const digits = readDigits(value)
   if (digits === undefined) throw expected('a decimal number, as a string or a number')
-  if (digits.fraction.length > scale) throw new ValueRefused(`keeps ${scale} digits after the point`)
-  if (digits.whole.length > precision - scale) throw new ValueRefused(`keeps ${precision - scale} digits before the point`)
+  if (digits.fraction.length > scale) throw new ValueRefused(`can have at most ${scale} digits after the decimal point`)
+  if (digits.whole.length > precision - scale) throw new ValueRefused(`can have at most ${precision - scale} digits before the decimal point`)
   const negative = digits.negative && (digits.whole + digits.fraction) !== ''
-  if (negative && unsigned) throw new ValueRefused('is unsigned')
+  if (negative && unsigned) throw new ValueRefused('must not be negative')
   const fraction = scale > 0 ? '.' + digits.fraction.padEnd(scale, '0') : ''
   return (negative ? '-' : '') + (digits.whole || '0') + fraction
 }
@@ -61,8 +61,8 @@ export function decimalSchema ({ precision, scale, unsigned }: DecimalBounds) {
 }
 
 /**
- * DECIMAL and NUMERIC: exact, so a string going out. The parameter is cast to the column's own type: MySQL compares a
- * DECIMAL with a string as doubles (MySQL manual, "Type Conversion in Expression Evaluation").
+ * DECIMAL and NUMERIC: returned as strings, which keep all digits. The parameter is cast to the column's type, because MySQL
+ * compares a DECIMAL with a string as doubles (MySQL manual, "Type Conversion in Expression Evaluation").
  */
 export function decimalType (bounds: DecimalBounds): ColumnType {
   return createType({
@@ -74,7 +74,7 @@ export function decimalType (bounds: DecimalBounds): ColumnType {
   })
 }
 
-/** ZEROFILL pads what the server sends with zeros, which are no part of the number. */
+/** Removes the zeros with which the server pads ZEROFILL columns: JSON numbers have no leading zeros. */
 export function withoutZerofill (text: string): string {
   return text.startsWith('0') ? text.replace(/^0+(?=\d)/, '') : text
 }

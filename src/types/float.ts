@@ -3,7 +3,7 @@ import { numberText } from '../request/exact-json.ts'
 import { createType, expected, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
 import { parseDigits, withoutZerofill } from './decimal.ts'
 
-/** The double that a JSON number means, -0 kept. @throws ValueRefused where there is none or it is too large */
+/** Converts a JSON number to a double and keeps -0. @throws ValueRefused if it is not a number or too large */
 export function readDouble (value: unknown): number {
   const text = numberText(value)
   if (text === undefined) throw expected('a number')
@@ -12,7 +12,7 @@ export function readDouble (value: unknown): number {
   return number
 }
 
-/** A double as a parameter. The driver would write -0 as 0. */
+/** Returns a double as a parameter: -0 as a string, because the driver would write 0. */
 export function doubleParameter (number: number): Value {
   return Object.is(number, -0) ? '-0' : number
 }
@@ -23,10 +23,10 @@ function numberSchema (format: 'float' | 'double', { unsigned, fixed }: FloatBou
 
 function digitsOf ({ precision, scale }: FixedPoint) {
   const example = (precision > scale ? 1 : 0) + (scale > 0 ? 0.5 : 0)
-  return { description: `At most ${precision - scale} digits before the point and ${scale} after it.`, examples: [example] }
+  return { description: `At most ${precision - scale} digits before the decimal point and ${scale} after it.`, examples: [example] }
 }
 
-/** The digits of DOUBLE(M,D) and FLOAT(M,D): at most `precision` in all and `scale` after the point. */
+/** DOUBLE(M,D) and FLOAT(M,D): at most `precision` digits, `scale` of them after the decimal point. */
 export interface FixedPoint { readonly precision: number, readonly scale: number }
 
 export interface FloatBounds {
@@ -35,7 +35,7 @@ export interface FloatBounds {
   readonly fixed?: FixedPoint | undefined
 }
 
-/** DOUBLE and REAL: the server's own text reads back as the same value. */
+/** DOUBLE and REAL: the server's text converts back to the same double. */
 export function doubleType (bounds: FloatBounds): ColumnType {
   const { unsigned, zerofill = false, fixed } = bounds
   return createType({
@@ -48,8 +48,8 @@ export function doubleType (bounds: FloatBounds): ColumnType {
 }
 
 /**
- * FLOAT: the server's text form of it is rounded to six digits, so it is selected as a double, written here as the
- * shortest number that gives the same 32 bits, and compared with exactly the double that those 32 bits are.
+ * FLOAT: the server rounds its text to six digits. The column is therefore selected as a double, written as the shortest
+ * number with the same 32-bit value, and compared with the double that equals the 32-bit value.
  */
 export function floatType (bounds: FloatBounds): ColumnType {
   const { unsigned, fixed } = bounds
@@ -69,27 +69,27 @@ export function floatType (bounds: FloatBounds): ColumnType {
 const DOUBLE: ReadonlySet<string> = new Set(['double'])
 
 /**
- * The double that a column of so many digits keeps. Digits that the server would round off without a word are refused, and what is left
- * is computed as the server does it, so that a condition finds the value. @throws ValueRefused
+ * Rounds to the digits of DOUBLE(M,D) with the server's arithmetic, so that a condition finds the stored value.
+ * @throws ValueRefused if the number has more digits, which the server would drop silently
  */
 function readFixed (value: unknown, fixed: FixedPoint | undefined): number {
   const number = readDouble(value)
   if (fixed === undefined) return number
   const { precision, scale } = fixed
   const { whole, fraction } = parseDigits(numberText(value) as string) ?? { whole: '', fraction: numberText(value) as string }
-  if (fraction.length > scale) throw new ValueRefused(`keeps ${scale} digits after the point`)
-  if (whole.length > precision - scale) throw new ValueRefused(`keeps ${precision - scale} digits before the point`)
+  if (fraction.length > scale) throw new ValueRefused(`can have at most ${scale} digits after the decimal point`)
+  if (whole.length > precision - scale) throw new ValueRefused(`can have at most ${precision - scale} digits before the decimal point`)
   const floor = Math.floor(number)
   const unit = Number(`1e${scale}`)
   return floor + Math.round((number - floor) * unit) / unit
 }
 
 function signed (number: number, unsigned: boolean): number {
-  if (unsigned && number < 0) throw new ValueRefused('is unsigned')
+  if (unsigned && number < 0) throw new ValueRefused('must not be negative')
   return number
 }
 
-/** The shortest decimal text that rounds to the given 32-bit float (at most 9 digits, IEEE 754); a number that is none is written in full. */
+/** Returns the shortest text that rounds to the 32-bit float (at most 9 digits, IEEE 754); other doubles are written in full. */
 export function shortestFloat (float: number): string {
   if (float === 0) return jsonNumber(float)
   const candidates = [6, 7, 8, 9].map((digits) => Number(float.toPrecision(digits)))

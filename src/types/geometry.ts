@@ -5,7 +5,7 @@ import { GEOMETRY_TYPES, readGeometry, writeGeometry } from './wkb.ts'
 const EPSG = /^EPSG:(\d{1,9})$/
 
 interface GeometryBounds {
-  /** The only GeoJSON type that the column takes, or null for any. */
+  /** The only GeoJSON type that the column accepts, or null for all. */
   only: string | null
   /** The SRID that the column is restricted to, or null. */
   srid: number | null
@@ -14,7 +14,7 @@ interface GeometryBounds {
 const line = [[0, 0], [1, 1]]
 const ring = [[0, 0], [1, 0], [1, 1], [0, 0]]
 
-/** One of each GeoJSON type, for documents. */
+/** An example of each GeoJSON type, for OpenAPI documents. */
 const examples: ReadonlyMap<string, object> = new Map(Object.entries({
   Point: { coordinates: [0, 0] },
   LineString: { coordinates: line },
@@ -26,8 +26,8 @@ const examples: ReadonlyMap<string, object> = new Map(Object.entries({
 }).map(([type, rest]) => [type, { type, ...rest }]))
 
 /**
- * Geometry as GeoJSON. An SRID that the column does not say itself stands in the member `crs`, as MySQL's own ST_AsGeoJSON writes it;
- * without one it is the column's, else 0. Longitude comes first, as GeoJSON and MySQL's stored form have it.
+ * Geometry as GeoJSON. An SRID other than the column's (0 if the column has none) is in the member `crs`, in the form of MySQL's
+ * ST_AsGeoJSON. Longitude comes first, as in GeoJSON and in MySQL's internal format.
  */
 export function geometryType ({ only, srid: own }: GeometryBounds): ColumnType {
   const usual = own ?? 0
@@ -44,11 +44,11 @@ export function geometryType ({ only, srid: own }: GeometryBounds): ColumnType {
       const { crs, ...geometry } = value as { crs?: unknown, type?: unknown }
       if (!types.includes(geometry.type as string)) throw expected(`a GeoJSON geometry of type ${types.join(', ')}`)
       const srid = crs === undefined ? usual : readSrid(crs)
-      if (own !== null && srid !== own) throw new ValueRefused(`has the SRID ${own}`)
+      if (own !== null && srid !== own) throw new ValueRefused(`must have the SRID ${own}`)
       return writeGeometry(geometry, srid)
     },
     write: (value) => {
-      // ALTER TABLE fills a new NOT NULL column with values of no bytes, which no statement can write
+      // ALTER TABLE fills a new NOT NULL column with empty values, which no statement can write
       if ((value as Buffer).length === 0) return 'null'
       const { srid, members } = readGeometry(value as Buffer)
       const crs = srid === usual ? '' : `,"crs":{"type":"name","properties":{"name":"EPSG:${srid}"}}`
@@ -59,7 +59,7 @@ export function geometryType ({ only, srid: own }: GeometryBounds): ColumnType {
   })
 }
 
-/** `{"type":"name","properties":{"name":"EPSG:4326"}}`, the form that MySQL writes. */
+/** Reads `{"type":"name","properties":{"name":"EPSG:4326"}}`, the form that MySQL writes. */
 function readSrid (crs: unknown): number {
   const name = (crs as { properties?: { name?: unknown } } | null)?.properties?.name
   const [, digits] = EPSG.exec(typeof name === 'string' ? name : '') ?? []

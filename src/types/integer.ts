@@ -4,13 +4,13 @@ import { readDigits, withoutZerofill } from './decimal.ts'
 
 interface IntegerBounds { min: bigint, max: bigint }
 
-/** The range of an integer of so many bits. */
+/** The range of an integer with this number of bits. */
 export function integerBounds (bits: number, unsigned: boolean): IntegerBounds {
   const size = BigInt(bits)
   return unsigned ? { min: 0n, max: (1n << size) - 1n } : { min: -(1n << (size - 1n)), max: (1n << (size - 1n)) - 1n }
 }
 
-/** A whole number within bounds, exactly. `1.0` and `1e2` are whole numbers too (JSON Schema 2020-12, 4.2.3). */
+/** Reads an integer exactly. `1.0` and `1e2` are integers too (JSON Schema 2020-12, 4.2.3). @throws ValueRefused */
 export function readInteger (value: unknown, { min, max }: IntegerBounds): bigint {
   const number = typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : readWhole(value)
   if (number < min || number > max) throw new ValueRefused(`must be from ${min} to ${max}`)
@@ -20,12 +20,12 @@ export function readInteger (value: unknown, { min, max }: IntegerBounds): bigin
 function readWhole (value: unknown): bigint {
   const digits = readDigits(value)
   if (digits === undefined || digits.fraction !== '' || (typeof value === 'string' && value.includes('.'))) {
-    throw expected('a whole number, or a string of digits')
+    throw expected('an integer or a string of digits')
   }
   return BigInt(digits.whole) * (digits.negative ? -1n : 1n)
 }
 
-/** JSON Schema bounds are JSON numbers: beyond 2^53 they are left out rather than rounded. The format is for those who generate clients. */
+/** Bounds beyond 2^53 are omitted, because most JSON parsers would round them. Client generators use the format. */
 function integerSchema ({ min, max }: IntegerBounds) {
   const number = (bound: bigint): number | undefined => Number.isSafeInteger(Number(bound)) ? Number(bound) : undefined
   const [minimum, maximum] = [number(min), number(max)]
@@ -33,7 +33,7 @@ function integerSchema ({ min, max }: IntegerBounds) {
   return Type.Integer({ title: 'Integer', format, ...(minimum !== undefined && { minimum }), ...(maximum !== undefined && { maximum }), examples: [1] })
 }
 
-/** TINYINT to BIGINT: all 64 bits exact in the text of the answer, and in the statement as digits. */
+/** TINYINT to BIGINT: exact to 64 bits in responses and statements. */
 export function integerType (bits: number, unsigned: boolean, zerofill = false): ColumnType {
   const bounds = integerBounds(bits, unsigned)
   return createType({
@@ -45,7 +45,7 @@ export function integerType (bits: number, unsigned: boolean, zerofill = false):
   })
 }
 
-/** TINYINT(1), MySQL's BOOL: a number like the others that takes true and false as well (it may hold 2). */
+/** TINYINT(1), MySQL's BOOL: an integer column that also accepts true and false. It can store 2, so it is returned as a number. */
 export function tinyBoolType (unsigned: boolean): ColumnType {
   const integer = integerType(8, unsigned)
   return createType({
@@ -55,7 +55,7 @@ export function tinyBoolType (unsigned: boolean): ColumnType {
   })
 }
 
-/** YEAR: 0 or 1901 to 2155 as numbers; MySQL would take 1 to 99 for a year of this or the last century. */
+/** YEAR: 0 or 1901 to 2155. MySQL would convert 1 to 99 to years from 1970 to 2069. */
 export function yearType (): ColumnType {
   return createType({
     schema: Type.Integer({ title: 'Integer', format: 'int32', minimum: 0, maximum: 2155, description: 'A year from 1901 to 2155, or 0.', examples: [2026] }),
@@ -68,14 +68,14 @@ export function yearType (): ColumnType {
   })
 }
 
-/** BIT(1) is true or false, BIT(n) a string of n zeros and ones, most significant first. */
+/** BIT(1) is a boolean, BIT(n) a string of n zeros and ones, the most significant bit first. */
 export function bitType (length: number): ColumnType {
   const pattern = new RegExp(`^[01]{1,${length}}$`)
   const show = (bits: bigint): string => length === 1 ? String(bits === 1n) : `"${bits.toString(2).padStart(length, '0')}"`
   return createType({
     schema: length === 1
       ? Type.Boolean({ title: 'Bit', examples: [true] })
-      : Type.String({ title: 'Bits', pattern: `^[01]{1,${length}}$`, description: 'Bits, the most significant first.', examples: ['1'.padStart(length, '0')] }),
+      : Type.String({ title: 'Bits', pattern: `^[01]{1,${length}}$`, description: 'Bits, the most significant bit first.', examples: ['1'.padStart(length, '0')] }),
     read: (value) => {
       if (length === 1) {
         if (typeof value !== 'boolean') throw expected('true or false')

@@ -1,17 +1,17 @@
 /**
- * Whether bytes are one JSON text (RFC 8259), found in one pass without recursion. A column that should hold JSON may hold anything: MariaDB's
- * is a LONGTEXT with a check, which lets `1.` and `"\q"` through and is not asked about the empty texts that ALTER TABLE fills rows with.
+ * Validates JSON (RFC 8259) in one pass without recursion. A JSON column of MariaDB can contain other text: it is a LONGTEXT with a
+ * check that accepts `1.` and `"\q"`, and that does not apply to the empty strings with which ALTER TABLE fills existing rows.
  */
 
 const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, QUOTE, PLUS, COMMA, MINUS, POINT, ZERO, NINE, COLON] = [0x09, 0x0a, 0x0d, 0x20, 0x22, 0x2b, 0x2c, 0x2d, 0x2e, 0x30, 0x39, 0x3a] as const
 const [OPEN_LIST, BACKSLASH, CLOSE_LIST, SMALL_E, SMALL_U, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5c, 0x5d, 0x65, 0x75, 0x7b, 0x7d] as const
-/** Set in a small letter, clear in its capital. */
+/** The bit that is set in lower-case letters and clear in upper-case letters. */
 const CASE = 0x20
 
-/** What may come next. */
+/** Parser states: what may come next. */
 const [VALUE, FIRST_ITEM, FIRST_KEY, KEY, END] = [0, 1, 2, 3, 4] as const
 
-/** What may follow a backslash; `u` and four digits besides. */
+/** Characters that may follow a backslash, apart from `u`. */
 const ESCAPES = tableOf('"\\/bfnrt')
 const HEX = tableOf('0123456789abcdefABCDEF')
 const WORDS = ['true', 'false', 'null'].map((word) => Buffer.from(word))
@@ -22,9 +22,9 @@ function tableOf (characters: string): Uint8Array {
   return table
 }
 
-/** Escapes of half a surrogate pair are refused as well: they are no text, and many parsers refuse them. */
+/** Returns whether the bytes are one JSON text. Escaped lone surrogates are invalid here, because many parsers refuse them. */
 export function isJson (bytes: Uint8Array, start = 0, end = bytes.length): boolean {
-  /** Of each open list or object, whether it is an object. */
+  /** A stack of the open arrays (false) and objects (true). */
   const open: boolean[] = []
   let isObject = false
   let state: number = VALUE
@@ -80,13 +80,13 @@ export function isJson (bytes: Uint8Array, start = 0, end = bytes.length): boole
   }
 }
 
-/** Behind the end of everything, where something has no end. */
+/** Returned as the end of a token that is invalid: larger than every position. */
 const NONE = Number.MAX_SAFE_INTEGER
 
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= NINE
 const isSpace = (byte: number): boolean => byte === SPACE || byte === LINE_FEED || byte === CARRIAGE_RETURN || byte === TAB
 
-/** Behind the closing quote of the string that begins at `at`. */
+/** Returns the position after the string that begins at `at`. */
 function endOfString (bytes: Uint8Array, at: number, end: number): number {
   for (let each = at + 1; each < end; each++) {
     const byte = bytes[each] as number
@@ -102,7 +102,7 @@ function endOfString (bytes: Uint8Array, at: number, end: number): number {
   return NONE
 }
 
-/** The last byte of an escape whose `u` is at `at`; both halves of a surrogate pair are one. */
+/** Returns the position of the last byte of an escape with its `u` at `at`. A surrogate pair counts as one escape. */
 function endOfUnicode (bytes: Uint8Array, at: number, end: number): number {
   const unit = hexAt(bytes, at + 1, end)
   if (unit < 0xd800 || unit > 0xdfff) return unit === NONE ? NONE : at + 4

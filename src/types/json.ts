@@ -4,19 +4,19 @@ import { parseDigits } from './decimal.ts'
 import { integerBounds } from './integer.ts'
 import { isJson } from './json-text.ts'
 
-/** How deep MySQL lets JSON nest (manual, "The JSON Data Type"). */
+/** MySQL's limit for the depth of JSON documents (manual, "The JSON Data Type"). */
 const MAX_DEPTH = 100
 
 interface JsonOptions {
   compared: Wrapping
   comparedColumn?: Wrapping
-  /** Refuses the text of a number that the engine would not keep as it is; none does that if left out. */
+  /** Throws for numbers that the engine would change; every number is accepted if omitted. */
   checkNumber?: (text: string) => void
-  /** Whether the engine lets nothing but JSON into such a column. */
+  /** Whether the engine guarantees that the column contains valid JSON. */
   alwaysJson?: boolean
 }
 
-/** JSON: the value itself going out, any JSON value coming in. How it is compared depends on the engine. */
+/** JSON: accepts and returns any JSON value. The comparison depends on the engine. */
 export function jsonType ({ checkNumber = () => {}, alwaysJson = false, ...sql }: JsonOptions): ColumnType {
   return createType({
     schema: Type.Unknown({ title: 'Json', description: 'Any JSON value.', examples: [{ key: 'value' }] }),
@@ -34,18 +34,18 @@ export function jsonType ({ checkNumber = () => {}, alwaysJson = false, ...sql }
   })
 }
 
-/** What is JSON as it is; anything else as the string that it is. */
+/** Writes valid JSON unchanged and any other text as a JSON string. */
 function writeChecked (value: DriverValue): string {
   const text = textOf(value)
   return isJson(value as Buffer) ? text : JSON.stringify(text)
 }
 
-/** @throws ValueRefused where the database could not keep the value as it is */
+/** @throws ValueRefused if the database would change the value */
 function check (value: unknown, depth: number, checkNumber: (text: string) => void): void {
-  if (typeof value === 'string' && !value.isWellFormed()) throw new ValueRefused('holds text that is not valid Unicode')
+  if (typeof value === 'string' && !value.isWellFormed()) throw new ValueRefused('contains a lone surrogate, which is not valid Unicode')
   if (typeof value !== 'object' || value === null) return
   if (JSON.isRawJSON(value)) return checkNumber(value.rawJSON)
-  if (depth >= MAX_DEPTH) throw new ValueRefused(`nests deeper than ${MAX_DEPTH} levels`)
+  if (depth >= MAX_DEPTH) throw new ValueRefused(`is nested deeper than ${MAX_DEPTH} levels`)
   if (Array.isArray(value)) {
     for (const item of value) check(item, depth + 1, checkNumber)
     return
@@ -59,22 +59,22 @@ function check (value: unknown, depth: number, checkNumber: (text: string) => vo
 const signed = integerBounds(64, false)
 const unsigned = integerBounds(64, true)
 
-/** MySQL's JSON keeps a number as an integer of 64 bits, signed or not, or else as a double. */
+/** MySQL stores JSON numbers as 64-bit integers (signed or unsigned) or as doubles. @throws ValueRefused for other numbers */
 export function requireMysqlNumber (text: string): void {
   if (wholeNumber(text, signed.min, unsigned.max) === undefined) requireDouble(text)
 }
 
-/** The number as a bigint if it is whole and within bounds. */
+/** Returns the number as a bigint if it is an integer within the bounds. */
 export function wholeNumber (text: string, min: bigint, max: bigint): bigint | undefined {
   const number = /^-?\d+$/.test(text) ? BigInt(text) : undefined
   return number !== undefined && number >= min && number <= max ? number : undefined
 }
 
-/** The number as a double. @throws ValueRefused where a double does not hold it exactly */
+/** Returns the number as a double. @throws ValueRefused if a double cannot represent it exactly */
 export function requireDouble (text: string): number {
   const [sent, kept] = [parseDigits(text), parseDigits(String(Number(text)))]
   if (sent === undefined || kept === undefined || sent.whole !== kept.whole || sent.fraction !== kept.fraction) {
-    throw new ValueRefused(`holds the number ${text.slice(0, 40)}, which the database would round`)
+    throw new ValueRefused(`contains the number ${text.slice(0, 40)}, which the database would round`)
   }
   return Number(text)
 }

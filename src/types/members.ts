@@ -1,9 +1,9 @@
-/** What stands after a backslash in a member, as MySQL and MariaDB write it. */
+/** Escape sequences in members as MySQL and MariaDB write them: the character after the backslash -> the character. */
 const ESCAPED = new Map([['0', '\0'], ['n', '\n'], ['r', '\r'], ['t', '\t'], ['Z', '\x1a']])
 
 /**
- * The members of `enum('a','it''s')` or `set(…)` as information_schema.COLUMNS.COLUMN_TYPE writes them: quotes doubled,
- * backslashes and control characters escaped.
+ * Parses the members of `enum('a','it''s')` or `set(…)` from information_schema.COLUMNS.COLUMN_TYPE, where quotes are doubled
+ * and backslashes and control characters are escaped.
  */
 export function parseMembers (declaration: string): string[] {
   return Array.from(declaration.matchAll(/'((?:[^'\\]|''|\\.)*)'/gs), ([, member]) => unescape(member as string))
@@ -13,12 +13,12 @@ function unescape (member: string): string {
   return member.replace(/''|\\(.)/gs, (_match, character?: string) => character === undefined ? "'" : ESCAPED.get(character) ?? character)
 }
 
-/** Which member a text is, by its place in the declaration, or undefined. */
+/** Returns the index of the member in the declaration, or undefined. */
 export type FindMember = (text: string) => number | undefined
 
 /**
- * Texts are members to the letter. The one exception is the servers': information_schema is utf8mb3, so a character beyond
- * U+FFFF in a member stands there as `?`; at such a place any one character of that kind is taken, and the server has the last word.
+ * Members must match exactly, with one exception: information_schema is utf8mb3 and shows characters beyond U+FFFF as `?`. Any
+ * character beyond U+FFFF matches a `?`, and the server decides whether the member exists.
  */
 export function createFindMember (members: readonly string[]): FindMember {
   const places = new Map(members.map((member, place) => [member, place]))
@@ -26,7 +26,7 @@ export function createFindMember (members: readonly string[]): FindMember {
   return (text) => places.get(text) ?? vague.find(({ pattern }) => pattern.test(text))?.place
 }
 
-/** Those that are known to the letter. */
+/** The members without `?`, which are known exactly. */
 export function exactMembers (members: readonly string[]): string[] {
   return members.filter((member) => !member.includes('?'))
 }

@@ -1,6 +1,4 @@
-/**
- * The types of MySQL 9.7 and MariaDB 10.11 by the names that information_schema.COLUMNS.DATA_TYPE gives them.
- */
+/** The column types of MySQL and MariaDB, by their names in information_schema.COLUMNS.DATA_TYPE. */
 import { isIPv4, isIPv6 } from 'node:net'
 import { binaryType } from './binary.ts'
 import { createType, type ColumnType, type TypeFacts, type Wrapping } from './column-type.ts'
@@ -31,9 +29,9 @@ const INET6 = formType({ name: 'an IPv6 address', format: 'ipv6', title: 'Ipv6',
 const isUnsigned = (facts: TypeFacts): boolean => / unsigned/i.test(facts.declaration)
 const isZerofill = (facts: TypeFacts): boolean => / zerofill/i.test(facts.declaration)
 /**
- * A whole number is compared for equality as a text of digits. Both servers make a number of such a constant once, exactly and with the
- * use of an index, where the column has numbers; where it has become a text since the catalog was read, they compare texts. With the number
- * itself MariaDB would make numbers of the column's texts, and find `abc` equal to 0.
+ * Integers are compared for equality as strings of digits. Both servers convert the constant to an integer once, exactly, and use an
+ * index. If the column has become a text column since the catalog was read, they compare strings; with a number MariaDB would
+ * convert the column's texts, and `abc` would equal 0.
  */
 const DIGITS: Wrapping = ["'", "'"]
 const integer = (bits: number) => (facts: TypeFacts): ColumnType => createType({ ...integerType(bits, isUnsigned(facts), isZerofill(facts)), equated: DIGITS })
@@ -48,8 +46,8 @@ const isUtf8 = ({ charset }: TypeFacts): boolean => charset?.startsWith('utf8') 
 
 const MYSQL_JSON = jsonType({ compared: ['cast(', ' as json)'], checkNumber: requireMysqlNumber, alwaysJson: true })
 /**
- * MariaDB keeps JSON as text; two texts mean the same value where their normal forms are equal. The space behind keeps
- * JSON_NORMALIZE (seen with 10.11) from reading on beyond a value that ends in the digits of an exponent.
+ * MariaDB stores JSON as text; two texts are the same value if their normalized forms are equal. The trailing space keeps
+ * JSON_NORMALIZE of 10.11 from reading past the end of a text that ends with an exponent.
  */
 const MARIADB_NORMAL: Wrapping = ['json_normalize(concat(', ', \' \'))']
 const MARIADB_JSON = jsonType({ compared: MARIADB_NORMAL, comparedColumn: MARIADB_NORMAL })
@@ -99,7 +97,7 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['uuid', () => UUID]
 ])
 
-/** The column type for what introspection found; types that are not known are shown as text and not written. */
+/** Returns the column type of an introspected column. Unknown types are returned as text and are not writable. */
 export function mysqlType (facts: TypeFacts): ColumnType {
   const sentAs = valueClassesOf(facts)
   if (facts.json && facts.name === 'longtext') return createType({ ...MARIADB_JSON, sentAs })

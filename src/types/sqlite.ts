@@ -1,6 +1,6 @@
 /**
- * SQLite's types by the declared type of a column (https://www.sqlite.org/datatype3.html). A declaration binds SQLite to
- * little: a column may hold any kind of value, so what is written out goes by the value that is there.
+ * The column types of SQLite, by declared type (https://www.sqlite.org/datatype3.html). A column of any declared type can
+ * contain values of every storage class, so the JSON depends on the stored value.
  */
 import { numberText } from '../request/exact-json.ts'
 import { binaryType } from './binary.ts'
@@ -12,19 +12,19 @@ import { jsonType, requireDouble, wholeNumber } from './json.ts'
 import { datetimeType, dateType, timestampType, timeType } from './temporal.ts'
 import { readString, textType, unknownType } from './text.ts'
 
-/** Doubles, in which SQLite keeps a DECIMAL, hold this many decimal digits exactly. */
+/** SQLite stores a DECIMAL as a double, which represents this many decimal digits exactly. */
 const EXACT_DIGITS = 15
 
-/** A value by what it is. */
+/** Writes a value by its storage class. */
 function writeNative (value: DriverValue): string {
   if (typeof value === 'bigint') return String(value)
-  // SQLite's 9e999 is infinite; JSON has no such number.
+  // SQLite can store infinity (9e999), JSON has no number for it
   if (typeof value === 'number') return Number.isFinite(value) ? jsonNumber(value) : JSON.stringify(String(value))
   if (typeof value === 'string') return JSON.stringify(value)
   return `"${Buffer.from(value).toString('base64')}"`
 }
 
-/** A type of MySQL's with SQLite's way of writing values out. */
+/** A type of MySQL that writes values as SQLite returns them. */
 function native (type: ColumnType, write: ColumnType['write'] = writeNative): ColumnType {
   return createType({ ...type, wireFormat: undefined, write, echo: write })
 }
@@ -43,7 +43,7 @@ function fractionAt (fraction: string, scale: number): string {
   return fraction === '' && scale === 0 ? '' : '.' + fraction.padEnd(scale, '0')
 }
 
-/** Dates and times are text in SQLite; the `T` between day and time is JSON's. */
+/** SQLite stores dates and times as text with a space between date and time; JSON has a `T` there. */
 const writeMoment = (zone: string) => (value: DriverValue): string =>
   typeof value === 'string' && /^\d{4}-\d\d-\d\d \d/.test(value) ? `"${value.replace(' ', 'T')}${zone}"` : writeNative(value)
 
@@ -58,7 +58,7 @@ function writeJson (value: DriverValue): string {
 }
 
 const JSON_TEXT = jsonType({ compared: ['json(', ')'], comparedColumn: ['json(', ')'] })
-/** A column declared JSON has numeric affinity: text that is a number becomes one, so a number is sent as one to begin with. */
+/** A column declared as JSON has numeric affinity, which converts text to numbers. Numbers are therefore sent as numbers. */
 const SQLITE_JSON = native({
   ...JSON_TEXT,
   read: (value): Value => {
@@ -69,19 +69,19 @@ const SQLITE_JSON = native({
   }
 }, writeJson)
 
-/** SQLite's LIKE takes a NUL for the end of a text: `\0%` would be taken for `` and `%\0%` for `%`, which matches everything. */
+/** In SQLite's LIKE a NUL character ends the pattern: `%\0%` would be `%`, which matches every text. */
 function readPattern (value: unknown): string {
   const pattern = readString(value)
-  if (pattern.includes('\0')) throw new ValueRefused('holds a NUL character, which SQLite takes for the end of a pattern')
+  if (pattern.includes('\0')) throw new ValueRefused('contains a NUL character, which would end the pattern in SQLite')
   return pattern
 }
 
-/** Whatever collation the column declares. */
+/** Compares bytes, whatever the collation of the column is. */
 const EXACT: NonNullable<ColumnType['exact']> = { parameter: ['', ' collate binary'] }
 
 const unpadded = { scale: 6, padded: false }
 
-/** Tried in order: the first whose word the declaration begins with, then SQLite's own rules of affinity. */
+/** The first pattern that matches the declaration determines the type; the last five are SQLite's affinity rules. */
 const byPrefix: ReadonlyArray<readonly [RegExp, (facts: TypeFacts) => ColumnType]> = [
   [/^bool|^tinyint\(1\)/, () => native(tinyBoolType(false))],
   [/^datetime/, () => native(datetimeType(unpadded), writeMoment(''))],
@@ -96,9 +96,9 @@ const byPrefix: ReadonlyArray<readonly [RegExp, (facts: TypeFacts) => ColumnType
   [/real|floa|doub/, () => native(doubleType({ unsigned: false }))]
 ]
 
-/** The column type of a declaration; one without a type that is known is shown as it is and not written. */
+/** Returns the column type of a declaration. Values of unknown types are written by their storage class and are not writable. */
 export function sqliteType (facts: TypeFacts): ColumnType {
   const declaration = facts.declaration.toLowerCase()
   const found = byPrefix.find(([prefix]) => prefix.test(declaration))
-  return found === undefined ? native(unknownType(facts.declaration || 'of no declared type')) : found[1](facts)
+  return found === undefined ? native(unknownType(facts.declaration)) : found[1](facts)
 }

@@ -7,27 +7,27 @@ const DATETIME = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\
 const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,30}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
 /**
- * Whether a text that looks like a date, `2026-11-20`, is a day of the calendar. Parts that are zero are let through: MySQL keeps such
- * dates (manual, "The DATE, DATETIME, and TIMESTAMP Types"), so what a select shows must be accepted again.
+ * Returns whether a text in the form `2026-11-20` is a date of the calendar. Zero parts are valid: MySQL can store `2026-00-00`
+ * (manual, "The DATE, DATETIME, and TIMESTAMP Types"), and every value that a select returns must be accepted.
  */
 export function isDay (text: string): boolean {
   const [month, day] = [Number(text.slice(5, 7)), Number(text.slice(8))]
   return month <= 12 && (day <= 28 || day <= daysOf(Number(text.slice(0, 4)), month))
 }
 
-/** Days of a month; 31 where it is zero. */
+/** Days of a month; 31 for month 0. */
 function daysOf (year: number, month: number): number {
   if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/** How many digits of a second a column keeps, and whether it writes them all (MySQL) or only those there are (SQLite's texts). */
+/** `scale`: digits after the decimal point of seconds. `padded`: whether trailing zeros are written (MySQL) or not (SQLite). */
 export interface Precision { scale: number, padded: boolean }
 
-/** The digits of a second's fraction as the column has them. More digits than it keeps would be rounded: refused. */
+/** Returns the fraction of a second as the column stores it. @throws ValueRefused for more digits, which would be rounded */
 function fractionOf (digits = '', { scale, padded }: Precision): string {
   const kept = digits.replace(/0+$/, '')
-  if (kept.length > scale) throw new ValueRefused(`keeps ${scale} digits of a second`)
+  if (kept.length > scale) throw new ValueRefused(`can have at most ${scale} fractional digits of a second`)
   const shown = padded ? kept.padEnd(scale, '0') : kept
   return shown === '' ? '' : '.' + shown
 }
@@ -44,7 +44,7 @@ export function dateType (): ColumnType {
   })
 }
 
-/** TIME: a duration as much as a time of day, from -838:59:59 to 838:59:59. */
+/** TIME: a time of day or a duration, from -838:59:59 to 838:59:59. */
 export function timeType (precision: Precision): ColumnType {
   return createType({
     schema: Type.String({ title: 'Time', pattern: '^-?\\d{2,3}:[0-5]\\d:[0-5]\\d(\\.\\d{1,6})?$', description: 'A time from -838:59:59 to 838:59:59.', examples: ['10:15:00'] }),
@@ -55,14 +55,14 @@ export function timeType (precision: Precision): ColumnType {
       const fraction = fractionOf(digits, precision)
       if (Number(hours) > 838) throw new ValueRefused('must be from -838:59:59 to 838:59:59')
       const time = `${hours}:${minutes}:${seconds}${fraction}`
-      return /[1-9]/.test(time) ? sign + time : time // the servers know no -00:00:00
+      return /[1-9]/.test(time) ? sign + time : time // the servers have no -00:00:00
     },
     write: (value) => `"${textOf(value)}"`,
     wireFormat: 'quoted'
   })
 }
 
-/** DATETIME: no offset, the column has none. */
+/** DATETIME: a date and time without an offset. */
 export function datetimeType (precision: Precision): ColumnType {
   return createType({
     schema: Type.String({
@@ -81,14 +81,14 @@ export function datetimeType (precision: Precision): ColumnType {
   })
 }
 
-/** MySQL's range of a TIMESTAMP, in seconds since 1970 (manual, "The DATE, DATETIME, and TIMESTAMP Types"). */
+/** MySQL's range of TIMESTAMP in seconds since 1970 (manual, "The DATE, DATETIME, and TIMESTAMP Types"). */
 const FIRST_SECOND = 1
 const LAST_SECOND = 0x7fffffff
-/** The last second of MariaDB from 11.5 on, where it runs on 64 bits: 2106-02-07T06:28:15Z. */
+/** The upper bound since MariaDB 11.5 on 64-bit platforms: 2106-02-07T06:28:15Z. */
 export const LAST_SECOND_OF_64_BITS = 0xffffffff
 const ZERO = '0000-00-00 00:00:00'
 
-/** TIMESTAMP: a moment. RFC 3339 with any offset coming in, UTC going out; the session runs at +00:00. */
+/** TIMESTAMP: a moment. Accepts RFC 3339 with any offset and returns UTC; the session's time zone is +00:00. */
 export function timestampType (precision: Precision, lastSecond = LAST_SECOND): ColumnType {
   return createType({
     schema: Type.String({ title: 'Timestamp', format: 'date-time', examples: ['2026-11-20T10:15:00Z'] }),
@@ -102,7 +102,7 @@ export function timestampType (precision: Precision, lastSecond = LAST_SECOND): 
   })
 }
 
-/** The moment in UTC as MySQL writes it. MySQL's zero timestamp means no moment and stays as it is. */
+/** Returns the moment in UTC in MySQL's format. MySQL's zero timestamp is not a moment and stays unchanged. */
 function utc ([, day, time, , offset]: RegExpExecArray, lastSecond: number): string {
   if (`${day} ${time}` === ZERO) return ZERO
   const moment = new Date(`${day}T${time}${(offset as string).toUpperCase()}`)

@@ -3,21 +3,21 @@ import { createType, expected, textOf, ValueRefused, type ColumnType } from './c
 import { createFindMember, exactMembers } from './members.ts'
 
 /**
- * MySQL's way to compare texts to the letter: as the bytes of their UTF-8, in which the service sends and shows them, whatever
- * the character set of the column is. A collation would hold `acme`, `ACME` and, in most of MariaDB's, `acme ` equal.
+ * Compares texts exactly in MySQL: by their bytes in UTF-8, whatever the character set of the column is. A collation can treat
+ * `acme`, `ACME` and `acme ` as equal.
  */
 const EXACT: NonNullable<ColumnType['exact']> = { column: ['cast(convert(', ' using utf8mb4) as binary)'], parameter: ['cast(', ' as binary)'] }
 
 interface TextBounds { characters: number | null, bytes: number | null }
 
-/** A string that can be stored: half of a surrogate pair is no character, and no UTF-8. */
+/** Reads a string that UTF-8 can encode. @throws ValueRefused for a lone surrogate */
 export function readString (value: unknown): string {
   if (typeof value !== 'string') throw expected('a string')
-  if (!value.isWellFormed()) throw new ValueRefused('is not valid Unicode: it has half of a surrogate pair')
+  if (!value.isWellFormed()) throw new ValueRefused('contains a lone surrogate, which is not valid Unicode')
   return value
 }
 
-/** CHAR, VARCHAR and the TEXTs: compared by the column's own collation. Characters are code points, as MySQL counts them. */
+/** VARCHAR and the TEXT types: compared by the collation of the column. Limits are in code points or bytes. */
 export function textType ({ characters, bytes }: TextBounds): ColumnType {
   return createType({
     schema: Type.String({ title: 'Text', ...(characters !== null && { maxLength: characters }), examples: ['text'.slice(0, characters ?? undefined)] }),
@@ -34,34 +34,34 @@ export function textType ({ characters, bytes }: TextBounds): ColumnType {
   })
 }
 
-/** CHAR: the server takes trailing spaces off when it is read. */
+/** CHAR: the server removes trailing spaces when it returns a value. */
 export function charType (characters: number | null): ColumnType {
   const text = textType({ characters, bytes: null })
   return createType({ ...text, echo: (parameter) => JSON.stringify((parameter as string).replace(/ +$/, '')) })
 }
 
-/** Characters as MySQL counts them: the two halves of a surrogate pair are one. */
+/** Counts characters as MySQL does: a surrogate pair is one character. */
 export function countCharacters (text: string): number {
   return text.length - (text.match(/[\ud800-\udbff]/g)?.length ?? 0)
 }
 
-/** One of the members; where not all are known to the letter, a schema that listed them would forbid what is there. */
+/** The schema of a member. It lists the members only if all are known exactly; otherwise it would refuse existing values. */
 function memberSchema (members: readonly string[], rest: { examples?: string[] } = {}) {
   if (exactMembers(members).length === members.length) return Type.String({ enum: [...members], ...rest })
-  return Type.String({ description: `One of ${quoted(members)}, in which ? may stand for another character.`, ...rest })
+  return Type.String({ description: `One of ${quoted(members)}, where ? can be any character beyond U+FFFF.`, ...rest })
 }
 
-/** Texts that MySQL reads as the number 0 of an ENUM where no member is called so. */
+/** Texts that MySQL converts to the index 0 of an ENUM if no member has that name. */
 const ZEROS = ['0', '00', '000', '0000']
 
 /**
- * ENUM: one of its members, to the letter; MySQL would take '1' for the first member if none is called so. The empty string that is no
- * member has the number 0: the servers have put it where a value was no member. In strict mode MySQL stores it for the text of that
- * number alone, and MariaDB for nothing.
+ * ENUM: accepts its members exactly; MySQL would convert '1' to the first member if no member has that name. The servers store
+ * invalid values as the index 0, which they show as an empty string. In strict mode MySQL stores that index only if it
+ * is sent as text ('0'), and MariaDB never stores it.
  */
 export function enumType (members: readonly string[]): ColumnType {
   const findMember = createFindMember(members)
-  // full-width digits equal those of ASCII in most collations
+  // full-width digits equal ASCII digits in most collations
   const called = new Set(members.map((member) => member.normalize('NFKC').trim()))
   const zero = called.has('') ? '' : ZEROS.find((text) => !called.has(text) && findMember(text) === undefined) ?? ''
   return createType({
@@ -80,7 +80,7 @@ export function enumType (members: readonly string[]): ColumnType {
   })
 }
 
-/** SET: a list of its members, given back in the order of the declaration. */
+/** SET: a list of members, returned in the order of the declaration. */
 export function setType (members: readonly string[]): ColumnType {
   const findMember = createFindMember(members)
   return createType({
@@ -89,7 +89,7 @@ export function setType (members: readonly string[]): ColumnType {
       if (!Array.isArray(value)) throw expected('a list of ' + quoted(members))
       const chosen = value.map((member) => ({ member, place: findMember(readString(member)) })).sort((a, b) => Number(a.place) - Number(b.place))
       if (chosen.some(({ place }) => place === undefined)) throw expected('a list of ' + quoted(members))
-      if (new Set(chosen.map(({ place }) => place)).size !== chosen.length) throw new ValueRefused('names a member twice')
+      if (new Set(chosen.map(({ place }) => place)).size !== chosen.length) throw new ValueRefused('contains a member twice')
       return chosen.map(({ member }) => member).join(',')
     },
     write: (value) => {
@@ -98,7 +98,7 @@ export function setType (members: readonly string[]): ColumnType {
     },
     comparison: 'equality',
     structured: true,
-    sortable: true, // by the number of the value, as the servers keep it: the first member is 1, the second 2, the third 4
+    sortable: true, // by the stored number, where each member is one bit
     exact: EXACT
   })
 }
@@ -108,18 +108,18 @@ const quoted = (members: readonly string[]): string => members.map((name) => JSO
 interface TextForm {
   /** For messages: `a UUID`. */
   name: string
-  /** JSON Schema's name of it. */
+  /** The `format` of its JSON Schema. */
   format: string
   title: string
   example: string
   isValid: (text: string) => boolean
-  /** The text as the server would write it. */
+  /** Converts a text to the form in which the server returns it. */
   normal?: (text: string) => string
-  /** Whether the server writes it in a form of its own, so that it is not known how a select will show it. */
+  /** Whether the server changes the form, so that the text of a select is not known in advance. */
   rewritten?: boolean
 }
 
-/** A type that is text with a form of its own (UUID, INET6): checked by a pattern, compared as the server does. */
+/** A type with values that are text of a certain format (UUID, INET6). */
 export function formType ({ name, format, title, example, isValid, normal = (text) => text, rewritten = false }: TextForm): ColumnType {
   return createType({
     schema: Type.String({ title, format, examples: [example] }),
@@ -133,11 +133,12 @@ export function formType ({ name, format, title, example, isValid, normal = (tex
   })
 }
 
-/** The last resort for a type that is not known yet: shown as text, never written or compared. */
+/** An unknown type: returned as text, not writable, not comparable. `declaration` is empty if the column has no declared type. */
 export function unknownType (declaration: string): ColumnType {
+  const name = declaration === '' ? 'no declared type' : `the type ${declaration}`
   return createType({
-    schema: Type.Unknown({ title: 'Unknown', description: `SQL type ${declaration}: shown as text, not writable` }),
-    read: () => { throw new ValueRefused(`has the type ${declaration}, which is not supported yet`) },
+    schema: Type.Unknown({ title: 'Unknown', description: `A column with ${name}: returned as text, not writable.` }),
+    read: () => { throw new ValueRefused(`has ${name}, which is not supported`) },
     write: (value) => JSON.stringify(textOf(value)),
     comparison: 'none',
     writable: false

@@ -1,21 +1,21 @@
 /**
- * What a column definition says of the values that follow it (MySQL manual, "Protocol::ColumnDefinition41"), as far as it matters for reading
- * them. Each column type knows the classes that it can read; a column that has become another one since the catalog was read is found by it.
+ * Value classes: groups of values that are read in the same way. Each column type lists the classes that it can read. The column
+ * definitions of a result show the class that the server sends, which reveals that a column has changed since the catalog was read.
  */
 import type { TypeFacts } from './column-type.ts'
 
-/** A column definition of a result. */
+/** A column definition of a result (MySQL manual, "Protocol::ColumnDefinition41"). */
 export interface ColumnDefinition {
-  /** The number of the type. */
+  /** Type code. */
   readonly type: number
-  /** The number of the collation; 63 for bytes. */
+  /** Collation id; 63 for binary data. */
   readonly charset: number
   readonly flags: number
-  /** Bytes that a value has at most. */
+  /** Maximum length of a value, in bytes. */
   readonly length: number
-  /** MariaDB's name of a type that it sends as another one: `uuid`. */
+  /** MariaDB's extended metadata: the name of a type that is sent under the code of another one, such as `uuid`. */
   readonly extendedType: string
-  /** MariaDB's name of what a text is: `json`. */
+  /** MariaDB's extended metadata: the format of a text, such as `json`. */
   readonly format: string
 }
 
@@ -25,10 +25,10 @@ const [ZEROFILL, ENUM, SET] = [0x40, 0x100, 0x800] as const
 const [NULL, YEAR, BIT] = [6, 13, 16] as const
 const numbers = new Map([[0, 'decimal'], [246, 'decimal'], [1, 'integer'], [2, 'integer'], [3, 'integer'], [8, 'integer'], [9, 'integer'], [4, 'float'], [5, 'double']])
 const others = new Map([[7, 'timestamp'], [10, 'date'], [14, 'date'], [11, 'time'], [12, 'datetime'], [242, 'vector'], [245, 'json'], [255, 'geometry']])
-/** MariaDB's geometry types all come as geometry. */
+/** MariaDB's extended types that are classes of their own; its geometry types are sent as geometry. */
 const extended = new Set(['uuid', 'inet4', 'inet6', 'vector'])
 
-/** The class of the values: two columns of one class are read in the same way. */
+/** Returns the value class of a column definition. */
 export function valueClass ({ type, charset, flags, length, extendedType, format }: ColumnDefinition): string {
   const number = numbers.get(type)
   if (number !== undefined) return (flags & ZEROFILL) === 0 ? number : `${number} zerofill`
@@ -50,8 +50,8 @@ const BYTES = ['binary', 'varbinary', 'tinyblob', 'blob', 'mediumblob', 'longblo
 const GEOMETRIES = ['geometry', 'point', 'linestring', 'polygon', 'multipoint', 'multilinestring', 'multipolygon', 'geomcollection', 'geometrycollection']
 
 /**
- * The classes that may come for a type of information_schema. More than one where they are read alike (an address that a server without
- * MariaDB's extended metadata calls a text), or where information_schema knows less than the definition (a view of a JSON column).
+ * Type of information_schema -> value classes that the server may send for it. A type has several if they are read alike (an address
+ * is a text without MariaDB's extended metadata), or if information_schema knows less than the definition (a view of a JSON column).
  */
 const classes = new Map<string, readonly string[]>([
   ...INTEGERS.map((name): [string, string[]] => [name, ['integer']]),
@@ -64,7 +64,7 @@ const classes = new Map<string, readonly string[]>([
   ['vector', ['vector', 'bytes']]
 ])
 
-/** The classes of values that a column of the type may be sent as; undefined where any may come. */
+/** Returns the value classes that the server may send for a column; undefined for any. */
 export function valueClassesOf ({ name, declaration, length }: TypeFacts): ReadonlySet<string> | undefined {
   if (name === 'bit') return new Set(['null', length === 1 ? 'bit' : 'bits'])
   const found = classes.get(name)

@@ -5,23 +5,23 @@ import { shortestFloat } from './float.ts'
 
 const FLOAT_BYTES = 4
 
-/** VECTOR: a list of 32-bit floats, stored as their bytes. MySQL has no = for it, so it is compared as those bytes. */
+/** VECTOR: a list of 32-bit floats. MySQL has no `=` for vectors, so their bytes are compared. */
 export function vectorType (bytes: number): ColumnType {
   const dimensions = bytes / FLOAT_BYTES
   return createType({
     schema: Type.Array(Type.Number({ format: 'float' }), { title: 'Vector', minItems: 1, maxItems: dimensions, examples: [[1, 0.5, 0].slice(0, dimensions)] }),
     read: (value) => {
       if (!Array.isArray(value) || value.length === 0) throw expected('a list of numbers')
-      if (value.length > dimensions) throw new ValueRefused(`has at most ${dimensions} numbers`)
+      if (value.length > dimensions) throw new ValueRefused(`can have at most ${dimensions} numbers`)
       const packed = Buffer.alloc(value.length * FLOAT_BYTES)
       value.forEach((entry, index) => packed.writeFloatLE(readEntry(entry), index * FLOAT_BYTES))
       return packed
     },
     write: (value) => {
       const packed = value as Buffer
-      // ALTER TABLE fills a new NOT NULL column with values of no bytes, which no statement can write
+      // ALTER TABLE fills a new NOT NULL column with empty values, which no statement can write
       if (packed.length === 0) return 'null'
-      if (packed.length % FLOAT_BYTES !== 0) throw new ValueUnreadable('holds bytes that are not a vector')
+      if (packed.length % FLOAT_BYTES !== 0) throw new ValueUnreadable('contains bytes that are not a vector')
       const entries = Array.from({ length: packed.length / FLOAT_BYTES }, (_, index) => writeEntry(packed.readFloatLE(index * FLOAT_BYTES)))
       return `[${entries.join(',')}]`
     },
@@ -32,7 +32,7 @@ export function vectorType (bytes: number): ColumnType {
 }
 
 function writeEntry (entry: number): string {
-  if (!Number.isFinite(entry)) throw new ValueUnreadable('holds a vector with an entry that is not a number')
+  if (!Number.isFinite(entry)) throw new ValueUnreadable('contains a vector with an entry that is not a number')
   return shortestFloat(entry)
 }
 

@@ -1,31 +1,31 @@
 /**
- * Geometry between MySQL's stored form - four bytes of SRID, then WKB (OGC 06-103r4, section 8) - and GeoJSON (RFC 7946). Read
- * and written here and not by ST_AsGeoJSON: that one rounds nothing either, but loses the SRID and cannot be undone to the bit.
+ * Converts between MySQL's internal geometry format (four bytes of SRID, then WKB: OGC 06-103r4, section 8) and GeoJSON (RFC 7946).
+ * ST_AsGeoJSON is not used, because it loses the SRID and its result cannot be converted back to the same bytes.
  */
 import { numberText } from '../request/exact-json.ts'
 import { ValueRefused, ValueUnreadable } from './column-type.ts'
 import { jsonNumber } from './float.ts'
 
-/** A place in bytes that are being read. They may be anything: each step looks whether it can be taken. */
+/** A position in bytes that are being read. They may be invalid, so each step checks the bounds. */
 interface Cursor { readonly bytes: Buffer, at: number }
 
-/** One part of a geometry, both ways: bytes -> JSON text, and parsed JSON -> bytes. */
+/** Converts one part of a geometry: bytes to JSON text, and parsed JSON to bytes. */
 interface Codec {
   readonly read: (cursor: Cursor) => string
   readonly write: (value: unknown) => Buffer[]
 }
 
 const LITTLE_ENDIAN = 1
-/** Geometry collections in geometry collections, at most: in what is written, and in what others have written. */
+/** Maximum nesting of geometry collections, when writing and when reading. */
 const MAX_DEPTH = 32
 const MAX_READ_DEPTH = 200
-/** Nothing that is counted in a geometry takes less. */
-const LEAST_ITEM = 4
+/** Minimum size of a counted item, in bytes. */
+const MIN_ITEM_BYTES = 4
 
 const position: Codec = {
   read: (cursor) => `[${double(cursor)},${double(cursor)}]`,
   write: (value) => {
-    if (!Array.isArray(value) || value.length !== 2) throw new ValueRefused('has a position that is not a list of two numbers')
+    if (!Array.isArray(value) || value.length !== 2) throw new ValueRefused('contains a position that is not an array of two numbers')
     const bytes = Buffer.alloc(16)
     value.forEach((ordinate, index) => bytes.writeDoubleLE(finite(ordinate), index * 8))
     return [bytes]
@@ -35,12 +35,12 @@ const position: Codec = {
 const list = (item: Codec): Codec => ({
   read: (cursor) => `[${Array.from({ length: count(cursor) }, () => item.read(cursor)).join(',')}]`,
   write: (value) => {
-    if (!Array.isArray(value)) throw new ValueRefused('has coordinates that are nested too little')
+    if (!Array.isArray(value)) throw new ValueRefused('contains coordinates that are not nested deeply enough')
     return [uint32Bytes(value.length), ...value.flatMap(item.write)]
   }
 })
 
-/** A part that has a header of its own although its type is known: what the Multi geometries are made of. */
+/** A member of a Multi geometry, which has its own header. */
 const member = (code: number, item: Codec): Codec => ({
   read: (cursor) => {
     if (readHeader(cursor) !== code) throw unreadable()
@@ -69,7 +69,7 @@ const byType = new Map(shapes.map((shape) => [shape.type, shape]))
 /** The types of GeoJSON geometries. */
 export const GEOMETRY_TYPES: readonly string[] = [...byType.keys(), COLLECTION.type]
 
-/** Stored bytes -> the SRID and GeoJSON's members as JSON text, without the braces. @throws ValueUnreadable */
+/** Converts stored bytes to the SRID and the members of the GeoJSON object, as JSON text without braces. @throws ValueUnreadable */
 export function readGeometry (bytes: Buffer): { srid: number, members: string } {
   const cursor = { bytes, at: 0 }
   const srid = uint32(cursor)
@@ -87,17 +87,17 @@ function readMembers (cursor: Cursor, depth: number): string {
   return `"type":"${COLLECTION.type}","geometries":[${geometries.join(',')}]`
 }
 
-/** A GeoJSON object -> stored bytes. @throws ValueRefused */
+/** Converts a GeoJSON object to stored bytes. @throws ValueRefused */
 export function writeGeometry (geometry: object, srid: number): Buffer {
   return Buffer.concat([uint32Bytes(srid), ...writeMembers(geometry, 0)])
 }
 
 function writeMembers (geometry: unknown, depth: number): Buffer[] {
-  if (typeof geometry !== 'object' || geometry === null || depth > MAX_DEPTH) throw new ValueRefused('has a geometry that is not a GeoJSON object')
+  if (typeof geometry !== 'object' || geometry === null || depth > MAX_DEPTH) throw new ValueRefused(`contains a geometry that is not a GeoJSON object or is nested deeper than ${MAX_DEPTH} levels`)
   const { type, coordinates, geometries, ...rest } = geometry as { type?: unknown, coordinates?: unknown, geometries?: unknown }
   const shape = byType.get(type as string)
-  const [stranger] = [...Object.keys(rest), ...(shape === undefined ? coordinates : geometries) === undefined ? [] : ['coordinates with geometries']]
-  if (stranger !== undefined) throw new ValueRefused(`has the member "${stranger}", which would be lost`)
+  const [unknown] = [...Object.keys(rest), ...(shape === undefined ? coordinates : geometries) === undefined ? [] : ['coordinates with geometries']]
+  if (unknown !== undefined) throw new ValueRefused(`contains the member "${unknown}", which cannot be stored`)
   if (shape !== undefined) return [header(shape.code), ...shape.coordinates.write(coordinates)]
   if (type !== COLLECTION.type || !Array.isArray(geometries)) throw new ValueRefused(`expected a GeoJSON geometry: ${GEOMETRY_TYPES.join(', ')}`)
   return [header(COLLECTION.code), uint32Bytes(geometries.length), ...geometries.flatMap((each) => writeMembers(each, depth + 1))]
@@ -113,9 +113,9 @@ function uint32Bytes (number: number): Buffer {
   return bytes
 }
 
-const unreadable = (): ValueUnreadable => new ValueUnreadable('holds bytes that are not a geometry')
+const unreadable = (): ValueUnreadable => new ValueUnreadable('contains bytes that are not a geometry')
 
-/** Takes so many bytes and gives the place of the first one. */
+/** Advances by `length` bytes and returns the position of the first one. */
 function take (cursor: Cursor, length: number): number {
   const { at } = cursor
   if (cursor.bytes.length - at < length) throw unreadable()
@@ -123,7 +123,7 @@ function take (cursor: Cursor, length: number): number {
   return at
 }
 
-/** Takes the order of the bytes, which the servers make little-endian, and gives the code of the type. */
+/** Reads the byte order, which is always little-endian in MySQL, and returns the type code. */
 function readHeader (cursor: Cursor): number {
   if (cursor.bytes[take(cursor, 1)] !== LITTLE_ENDIAN) throw unreadable()
   return uint32(cursor)
@@ -133,21 +133,21 @@ function uint32 (cursor: Cursor): number {
   return cursor.bytes.readUInt32LE(take(cursor, 4))
 }
 
-/** A number of items, of which no more can follow than there are bytes for. */
+/** Reads a number of items and checks it against the remaining bytes. */
 function count (cursor: Cursor): number {
   const items = uint32(cursor)
-  if (items > (cursor.bytes.length - cursor.at) / LEAST_ITEM) throw unreadable()
+  if (items > (cursor.bytes.length - cursor.at) / MIN_ITEM_BYTES) throw unreadable()
   return items
 }
 
 function double (cursor: Cursor): string {
   const number = cursor.bytes.readDoubleLE(take(cursor, 8))
-  if (!Number.isFinite(number)) throw new ValueUnreadable('holds a geometry with an ordinate that is not a number')
+  if (!Number.isFinite(number)) throw new ValueUnreadable('contains a geometry with a coordinate that is not a number')
   return jsonNumber(number)
 }
 
 function finite (ordinate: unknown): number {
   const number = Number(numberText(ordinate) ?? NaN)
-  if (!Number.isFinite(number)) throw new ValueRefused('has an ordinate that is not a number')
+  if (!Number.isFinite(number)) throw new ValueRefused('contains a coordinate that is not a number')
   return number
 }

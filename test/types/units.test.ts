@@ -21,20 +21,20 @@ const nested = (depth: number): object => depth === 0 ? point([1, 2]) : { type: 
 t.test('a refusal says what is wrong with the value', async (t) => {
   const geometry = geometryType({ only: null, srid: null })
   const cases: Array<[ColumnType, unknown, RegExp]> = [
-    [floatType({ unsigned: true }), -1, /is unsigned/],
-    [doubleType({ unsigned: true }), -0.5, /is unsigned/],
-    [decimalType({ precision: 6, scale: 2, unsigned: true }), '-1', /is unsigned/],
+    [floatType({ unsigned: true }), -1, /must not be negative/],
+    [doubleType({ unsigned: true }), -0.5, /must not be negative/],
+    [decimalType({ precision: 6, scale: 2, unsigned: true }), '-1', /must not be negative/],
     [textType({ characters: null, bytes: 8 }), 'éééééé', /longer than 8 bytes/],
-    [setType(['a', 'b']), ['a', 'a'], /names a member twice/],
+    [setType(['a', 'b']), ['a', 'a'], /contains a member twice/],
     [enumType(['a']), 'b', /expected one of "a"/],
-    [geometryType({ only: null, srid: 4326 }), point([1, 2], crs('EPSG:3857')), /has the SRID 4326/],
+    [geometryType({ only: null, srid: 4326 }), point([1, 2], crs('EPSG:3857')), /must have the SRID 4326/],
     [geometry, point([1, 2], crs('WGS 84')), /expected a "crs"/],
     [geometry, point([1, 2], crs(4326)), /expected a "crs"/],
     [geometry, point([1, 2], { crs: null }), /expected a "crs"/],
-    [geometry, point([1, 2], { bbox: [0, 0, 1, 1] }), /has the member "bbox", which would be lost/],
-    [geometry, point([1, 2], { geometries: [] }), /has the member "coordinates with geometries"/],
-    [geometry, { type: 'LineString', coordinates: 1 }, /nested too little/],
-    [geometry, { type: 'LineString', coordinates: [[1, null], [2, 3]] }, /ordinate that is not a number/],
+    [geometry, point([1, 2], { bbox: [0, 0, 1, 1] }), /contains the member "bbox", which cannot be stored/],
+    [geometry, point([1, 2], { geometries: [] }), /contains the member "coordinates with geometries"/],
+    [geometry, { type: 'LineString', coordinates: 1 }, /not nested deeply enough/],
+    [geometry, { type: 'LineString', coordinates: [[1, null], [2, 3]] }, /coordinate that is not a number/],
     [geometry, { type: 'GeometryCollection' }, /expected a GeoJSON geometry/],
     [geometry, { type: 'GeometryCollection', geometries: [1] }, /not a GeoJSON object/],
     [geometry, { type: 'GeometryCollection', geometries: [{ type: 'Circle' }] }, /expected a GeoJSON geometry/],
@@ -68,14 +68,14 @@ t.test('what information_schema leaves out is the default of the type', async (t
   t.throws(() => type('vector').read([1]))
   t.notOk(type('xmltype').writable)
   t.equal(type('xmltype').write(Buffer.from('<a/>')), '"<a/>"')
-  t.throws(() => type('xmltype').read('<a/>'), { message: /not supported yet/ })
+  t.throws(() => type('xmltype').read('<a/>'), { message: /not supported/ })
   t.equal(type('double', 'double zerofill').write(Buffer.from('000000001.5')), '1.5')
 })
 
 t.test('a decimal of SQLite without digits after the point keeps none', async (t) => {
   const whole = sqliteType({ ...none, name: 'decimal', declaration: 'decimal(5)', length: 5 })
   t.equal(whole.read('12'), 12)
-  t.throws(() => whole.read('1.5'), { message: /keeps 0 digits after the point/ })
+  t.throws(() => whole.read('1.5'), { message: /at most 0 digits after the decimal point/ })
   t.equal(whole.write(12n), '"12"')
 })
 
@@ -108,7 +108,7 @@ t.test('a number of DOUBLE(M,D) keeps the digits that it has', async (t) => {
   for (const value of [1, 1.5, -12.25, 99999999.99, 0.1]) t.equal(double.read(value), value)
   t.equal(double.read(-0.01), -1 + 0.99, 'as the servers compute it')
   t.equal(double.echo(double.read(-0.01)), '-0.01')
-  for (const value of [1.005, 0.001, -1e-7, 100000000, 1e300]) t.throws(() => double.read(value), { name: 'ValueRefused', message: /^keeps (2|8) digits/ })
+  for (const value of [1.005, 0.001, -1e-7, 100000000, 1e300]) t.throws(() => double.read(value), { name: 'ValueRefused', message: /^can have at most (2|8) digits/ })
   t.throws(() => double.read(JSON.rawJSON('0.' + '0'.repeat(500) + '1')), { name: 'ValueRefused' }, 'a number of any length')
   t.equal(floatType({ unsigned: false, fixed: { precision: 7, scale: 3 } }).read(1234.001), Math.fround(1234.001))
 })
