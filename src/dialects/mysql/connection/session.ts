@@ -1,6 +1,6 @@
 /** A connection to one server, its session set as we need it. Opening, asking and closing each take a bounded time. */
 import type { Socket } from 'node:net'
-import mysql, { type Connection, type ResultSetHeader } from 'mysql2'
+import mysql, { type Connection, type ConnectionOptions, type ResultSetHeader } from 'mysql2'
 import { AS_BYTES, connectionOptions, type Host, type MysqlAddress } from '../options.ts'
 import { ReadMemory } from './read-memory.ts'
 import { versionProblem } from '../server-version.ts'
@@ -110,8 +110,7 @@ export async function connectTo<T> (address: MysqlAddress, host: Host, use: (con
   const memory = new ReadMemory()
   // TLS reads into memory of its own
   const stream = address.ssl === undefined ? { stream: () => memory.connect(host) } : {}
-  const connection = mysql.createConnection({ ...connectionOptions(address, host), ...stream })
-  fixEncoding(connection)
+  const connection = new Mysql2.Connection({ config: new Utf8Config({ ...connectionOptions(address, host), ...stream }) })
   try {
     const failed = new Promise<never>((_resolve, reject) => { connection.on('error', reject) })
     return await within(address.hosts.length > 1 ? PATIENCE_AMONG_SEVERAL : PATIENCE, Promise.race([use(connection, memory), failed]))
@@ -121,14 +120,26 @@ export async function connectTo<T> (address: MysqlAddress, host: Host, use: (con
   }
 }
 
+/** What mysql2's createConnection calls; exported, but not in its types. */
+const Mysql2 = mysql as unknown as {
+  readonly Connection: new (options: { config: object }) => Connection
+  readonly ConnectionConfig: new (options: ConnectionOptions) => object
+}
+
+/** mysql2's number of utf8mb4. */
+const UTF8MB4 = 45
+
 /**
  * mysql2 encodes statements in the character set that the server last reported for the client. In latin1 it would cut a
  * character such as U+0127 to a quote after the literal was escaped. A session that is not in utf8mb4 is not used, so no other
  * encoding is ever right: what the server reports must not change it.
+ *
+ * The accessor belongs to the class. One that is defined on an object turns it into a hash table, and mysql2 reads 60 fields of
+ * the config for each statement.
  */
-function fixEncoding ({ config }: Connection): void {
-  const { charsetNumber } = config as { charsetNumber?: number }
-  Object.defineProperty(config, 'charsetNumber', { get: () => charsetNumber, set: () => {}, enumerable: true })
+class Utf8Config extends Mysql2.ConnectionConfig {
+  get charsetNumber (): number { return UTF8MB4 }
+  set charsetNumber (_reported: number) {}
 }
 
 export async function identify (connection: Connection): Promise<string> {
