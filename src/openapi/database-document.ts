@@ -1,4 +1,4 @@
-/** The document of one database: a path for each table, with the schemas of its columns. */
+/** The document of one database: one path for each table, with the schemas of its columns. */
 import { setImmediate } from 'node:timers/promises'
 import { ANSWERS } from '../../schemas/answer.ts'
 import { createDocumentWriter, type DocumentText } from './document-text.ts'
@@ -11,18 +11,18 @@ import { plainText, refTo, type Schema } from './schema.ts'
 import { ENDINGS, tableSchemas, type Subject } from './table-schemas.ts'
 import type { VisibleTable } from './visible.ts'
 
-/** Tables described in one go; after them other requests have their turn. */
+/** Tables that are described before the event loop handles other requests. */
 const SLICE = 20
 
 const REFUSAL = 'ErrorResponse'
-/** Names that are no table's. */
+/** Schema names that no table may use. */
 const SHARED = [REFUSAL, 'UpdateResponse', 'DeleteResponse']
 
 export interface DatabaseDocument {
-  /** The database's name in paths. */
+  /** Name of the database in paths. */
   readonly database: string
   readonly tables: readonly VisibleTable[]
-  /** Where the service is on its host. */
+  /** Path prefix of the service. */
   readonly prefix: string
 }
 
@@ -52,7 +52,7 @@ export async function createDatabaseDocument ({ database, tables, prefix }: Data
   return document.end()
 }
 
-/** Of kinds of types: no table's either. */
+/** Names of the filter schemas that tables share. */
 function filterNames (tables: readonly VisibleTable[]): string[] {
   return tables.flatMap(({ table }) => [...table.columns.values()].map(({ type }) => nameOfFilter(type) ?? ''))
 }
@@ -80,7 +80,7 @@ function pathOf ({ table, verbs, name }: Subject, database: string): [path: stri
   })]
 }
 
-/** A segment of a path: percent-encoded, with the characters that OpenAPI's templates or a router give a meaning to. */
+/** Percent-encodes a path segment, including characters that have a meaning in OpenAPI path templates or in a router. */
 function encodeSegment (name: string): string {
   return encodeURIComponent(name).replace(/[()*]/g, (character) => '%' + character.charCodeAt(0).toString(16).toUpperCase())
 }

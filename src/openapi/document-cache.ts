@@ -1,14 +1,14 @@
-/** Documents that were made, kept within bounds: one of a large database is megabytes, and every grant may see another. */
+/** A bounded cache of documents: that of a large database has megabytes, and every grant can have its own. */
 import type { DocumentText } from './document-text.ts'
 
-/** The document of a key: kept, being made, or made now. */
+/** Returns the document of the key; calls `make` if it is neither cached nor being made. */
 export type DocumentCache = (key: string, make: () => Promise<DocumentText>) => Promise<DocumentText>
 
 interface Entry { readonly document: Promise<DocumentText>, bytes: number }
 
 /**
- * `limit`: bytes of all documents together; the newest is kept whatever its size. Those who ask while a document is being made
- * wait for the same one. What was asked for longest ago goes first; what could not be made is made anew.
+ * `limit`: bytes of all documents together; the newest document is kept whatever its size. Concurrent calls with one key share one
+ * `make`. The least recently used document is removed first; a failed `make` is not cached.
  */
 export function createDocumentCache (limit: number): DocumentCache {
   const entries = new Map<string, Entry>()
@@ -24,7 +24,7 @@ export function createDocumentCache (limit: number): DocumentCache {
     entry.document.then((made) => {
       entry.bytes = made.bytes.length
       bytes += entry.bytes
-      // those that are being made have no size yet, and somebody waits for them
+      // documents that are still being made have no size yet and stay
       for (const [oldest, each] of entries) if (bytes > limit && each !== entry && each.bytes > 0) drop(oldest, each)
     }, () => drop(key, entry))
     return entry

@@ -1,4 +1,4 @@
-/** A document as it is sent: made piece by piece, so that no piece takes long, whatever the size of the whole. */
+/** Serializes documents piece by piece, so that a large document does not block the event loop, and compares entity tags. */
 import { createHash } from 'node:crypto'
 import type { Schema } from './schema.ts'
 
@@ -8,11 +8,11 @@ export interface DocumentText {
 }
 
 export interface DocumentWriter {
-  /** Begins an object under a key of the one that is open; the document itself to begin with. */
+  /** Begins an object under a key of the current object, which is the document at first. */
   open (key: string): void
-  /** Adds members to the object that is open. */
+  /** Adds members to the current object. */
   add (members: Schema): void
-  /** Ends the object that is open. */
+  /** Ends the current object. */
   close (): void
   end (): DocumentText
 }
@@ -47,14 +47,14 @@ export function createDocumentWriter (): DocumentWriter {
   }
 }
 
-/** Made of the representation itself, in pieces. */
+/** Creates an entity tag (RFC 9110, section 8.8.3) from the pieces of a representation. */
 export function createTag (pieces: Iterable<Buffer>): string {
   const hash = createHash('sha256')
   for (const piece of pieces) hash.update(piece)
   return `"${hash.digest('base64url')}"`
 }
 
-/** The value of `If-None-Match` against the tag of what there is (section 13.1.2). */
+/** Returns whether `If-None-Match` contains the current entity tag (RFC 9110, section 13.1.2). */
 export function isNotModified (tag: string, ifNoneMatch = ''): boolean {
-  return ifNoneMatch.split(',').some((known) => ['*', tag].includes(known.trim().replace(/^W\//, '')))
+  return ifNoneMatch.split(',').some((each) => ['*', tag].includes(each.trim().replace(/^W\//, '')))
 }

@@ -1,4 +1,4 @@
-/** The documents of a service: each made when first asked for, and kept while the catalog that it describes is. */
+/** The OpenAPI documents of a service. Each is created on its first request and cached as long as its catalog is current. */
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { VERBS } from '../../schemas/grant.ts'
@@ -8,15 +8,15 @@ import { createDatabaseDocument } from './database-document.ts'
 import { createDocumentCache, type DocumentCache } from './document-cache.ts'
 import type { DocumentText } from './document-text.ts'
 import { createInterfaceDocument } from './interface-document.ts'
-import { signatureOf, visibleTables } from './visible.ts'
+import { cacheKeyOf, visibleTables } from './visible.ts'
 
-/** Bytes of documents of one catalog that are kept; tokens that see the same share one. */
-const KEPT = 64 * 2 ** 20
+/** Maximum bytes of cached documents for each catalog. Grants with the same rights share a document. */
+const MAX_CACHED_BYTES = 64 * 2 ** 20
 
 export interface Documents {
-  /** The interface with what the grant may do. */
+  /** Describes the interface, limited to the permissions of the grant. */
   ofInterface (grant: Grant): Promise<DocumentText>
-  /** The tables that the grant may see. @throws DATABASE_UNAVAILABLE while there is no catalog */
+  /** Describes the tables that the grant may see. @throws DATABASE_UNAVAILABLE if no catalog could be read yet */
   ofDatabase (database: Database, grant: Grant): Promise<DocumentText>
 }
 
@@ -26,7 +26,7 @@ export interface DocumentsOptions {
 }
 
 export function createDocuments ({ databases, prefix }: DocumentsOptions): Documents {
-  const interfaces = createDocumentCache(KEPT)
+  const interfaces = createDocumentCache(MAX_CACHED_BYTES)
   const byCatalog = new WeakMap<Catalog, DocumentCache>()
   return {
     ofInterface (grant) {
@@ -36,8 +36,8 @@ export function createDocuments ({ databases, prefix }: DocumentsOptions): Docum
     },
     async ofDatabase (database, grant) {
       const catalog = await database.getCatalog()
-      const cache = getOrCreate(byCatalog, catalog, () => createDocumentCache(KEPT))
-      return await cache(signatureOf(grant, database.name), () => createDatabaseDocument({
+      const cache = getOrCreate(byCatalog, catalog, () => createDocumentCache(MAX_CACHED_BYTES))
+      return await cache(cacheKeyOf(grant, database.name), () => createDatabaseDocument({
         database: database.name,
         tables: visibleTables(catalog, grant, database.name),
         prefix

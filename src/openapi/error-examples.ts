@@ -1,9 +1,9 @@
-/** One of each refusal as a client may meet it. Those whose message says nothing of the request need nothing to be made. */
+/** An example of each error, as clients see it. */
 import * as errors from '../errors.ts'
 import { pointer, withDetails, type ServiceError } from '../errors.ts'
 import { MAX_LIMIT } from '../../schemas/body.ts'
 
-/** The refusal with the place in the body. */
+/** Adds a JSON Pointer into the request body. */
 const at = (steps: ReadonlyArray<string | number>, error: ServiceError): ServiceError => withDetails(error, { path: pointer(...steps), message: error.message })
 
 const examples: readonly ServiceError[] = [
@@ -46,5 +46,5 @@ const examples: readonly ServiceError[] = [
   errors.queryTimeout()
 ]
 
-/** Of every status the refusals that it stands for. */
+/** HTTP status -> examples of its errors. */
 export const examplesByStatus: ReadonlyMap<number, readonly ServiceError[]> = Map.groupBy(examples, ({ statusCode }) => statusCode)

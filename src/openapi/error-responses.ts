@@ -1,12 +1,13 @@
-/** Every error of the catalogue as responses of a document: one for each status, with an example of each code. */
+/** The error responses of a document: one for each status, with an example of each code. */
 import { STATUS_CODES } from 'node:http'
 import { RefusalSchema } from '../../schemas/answer.ts'
 import { catalogue, isTemporary, methodNotAllowed, rateLimited, refusalOf, requestTimeout, unauthenticated, type ServiceError } from '../errors.ts'
 import { examplesByStatus } from './error-examples.ts'
 import { pascalCase } from './names.ts'
+import { REQUEST_ID_DESCRIPTION } from './operation.ts'
 import type { Schema } from './schema.ts'
 
-/** The schema of a refusal with the codes there are. */
+/** The schema of an error response, with the list of all codes. */
 export const refusalSchema: Schema = {
   ...RefusalSchema,
   properties: {
@@ -17,19 +18,19 @@ export const refusalSchema: Schema = {
 
 const header = (type: string, description: string): Schema => ({ description, schema: { type } })
 
-const REQUEST_ID = { 'x-request-id': header('string', 'Finds the request in the log.') }
-const RETRY_AFTER = { 'Retry-After': header('integer', 'Seconds after which to try again.') }
+const REQUEST_ID = { 'x-request-id': header('string', REQUEST_ID_DESCRIPTION) }
+const RETRY_AFTER = { 'Retry-After': header('integer', 'Seconds to wait before a retry.') }
 
-/** Headers that come with a refusal, by its code. */
+/** Additional headers of an error response, by error code. */
 const headers = new Map<string, Schema>([
-  [unauthenticated('').code, { 'WWW-Authenticate': header('string', 'The scheme Bearer, as RFC 6750 says.') }],
+  [unauthenticated('').code, { 'WWW-Authenticate': header('string', 'The scheme Bearer (RFC 6750).') }],
   [methodNotAllowed('').code, { Allow: header('string', 'POST') }],
   [requestTimeout().code, RETRY_AFTER],
   [rateLimited().code, {
     ...RETRY_AFTER,
-    'RateLimit-Limit': header('integer', 'Requests in a window.'),
-    'RateLimit-Remaining': header('integer', 'Requests that are left of them.'),
-    'RateLimit-Reset': header('integer', 'Seconds to the next window.')
+    'RateLimit-Limit': header('integer', 'Maximum requests in a window.'),
+    'RateLimit-Remaining': header('integer', 'Remaining requests in the current window.'),
+    'RateLimit-Reset': header('integer', 'Seconds until the next window.')
   }]
 ])
 
@@ -37,12 +38,12 @@ function headersOf (error: ServiceError): Schema {
   return { ...(isTemporary(error) ? RETRY_AFTER : headers.get(error.code)), ...REQUEST_ID }
 }
 
-/** The name of a status as a name of a response: 404 -> NotFound. */
+/** Name of the shared response of a status: 404 -> NotFound. */
 function nameOf (status: number): string {
   return pascalCase(STATUS_CODES[status] as string)
 }
 
-/** Status -> a response; `schema` stands in it for that of a refusal. */
+/** Creates the responses by status. `schema`: the schema of an error response, or a reference to it. */
 export function errorResponses (schema: Schema): Record<string, Schema> {
   return Object.fromEntries([...examplesByStatus].map(([status, errors]) => {
     return [status, {
@@ -53,11 +54,11 @@ export function errorResponses (schema: Schema): Record<string, Schema> {
   }))
 }
 
-/** The same for `components.responses`, by name. */
+/** Creates the responses by name, for `components.responses`. */
 export function sharedResponses (schema: Schema): Record<string, Schema> {
   return Object.fromEntries(Object.entries(errorResponses(schema)).map(([status, response]) => [nameOf(Number(status)), response]))
 }
 
-/** Status -> a reference to the shared response. */
+/** References to the shared responses, by status. */
 export const responseReferences: Record<string, Schema> =
   Object.fromEntries([...examplesByStatus.keys()].map((status) => [status, { $ref: `#/components/responses/${nameOf(status)}` }]))

@@ -1,4 +1,4 @@
-/** What stands beside a column's name in `filters`: one schema for each kind of type, shared by all columns of that kind. */
+/** The schemas of column filters. Columns of the same kind of type share one schema. */
 import type { Column } from '../catalog/catalog.ts'
 import { operators } from '../plan/filters/operators.ts'
 import type { ColumnType, Comparison } from '../types/column-type.ts'
@@ -8,7 +8,7 @@ const LEVELS: readonly Comparison[] = ['none', 'equality', 'order', 'text']
 
 const PATTERN: Schema = { type: 'string' }
 
-/** Operators whose operand is not a value of the column: what it is instead. */
+/** Operators with an operand that is not a plain value of the column -> the schema of the operand. */
 const operands = new Map<string, (value: Schema) => Schema>([
   ['$eq', orNull],
   ['$is', orNull],
@@ -27,17 +27,17 @@ function listOf (value: Schema): Schema {
   return { type: 'array', items: orNull(value) }
 }
 
-/** The name that the schema has where its type does not say one: ENUMs and SETs have members of their own. */
+/** Returns the schema name of a column that cannot share a schema: ENUM and SET columns have their own members. */
 export type OwnName = () => string
 
 export interface FilterSchemas {
-  /** A reference to what a filter on the column may be. */
+  /** Returns a reference to the filter schema of a column. */
   refTo (column: Column, ownName: OwnName): Schema
-  /** All that were referred to, by name. */
+  /** All schemas that were referenced, by name. */
   readonly schemas: Readonly<Record<string, Schema>>
 }
 
-/** The name that all types of one kind share. */
+/** Name of the filter schema of a type; undefined if columns of the type do not share one. */
 export function nameOfFilter ({ schema: { title } }: ColumnType): string | undefined {
   return title === undefined ? undefined : `${title}Filter`
 }
@@ -54,19 +54,19 @@ export function createFilterSchemas (): FilterSchemas {
   }
 }
 
-/** A plain value, a list of them where that means `$in`, or operators. */
+/** A filter is a plain value, null, a list of values (`$in`) or an object with operators. */
 function filterOn (type: ColumnType): Schema {
   const value = valueOf(type)
   const level = LEVELS.indexOf(type.comparison)
   const usable = [...operators].filter(([, { needs }]) => LEVELS.indexOf(needs) <= level).map(([name]) => name)
   const own = closedObject(usable.map((name) => [name, operands.get(name)?.(value) ?? value]), { minProperties: 1 })
   if (level === 0) return { anyOf: [{ type: 'null' }, own] }
-  // any JSON value: operators among them
+  // any JSON value is allowed, which includes objects with operators
   if (value['type'] === undefined && value['anyOf'] === undefined) return value
   return { anyOf: [...membersOf(value), { type: 'null' }, ...(type.structured ? [] : [{ ...listOf(value), minItems: 1 }]), own] }
 }
 
-/** A value of the kind: without the bounds of one column. */
+/** The schema of values of this kind, without the bounds of a single column. */
 function valueOf ({ schema }: ColumnType): Schema {
   return anyOf(membersOf(schema).map(kindOf))
 }
@@ -81,5 +81,5 @@ function kindOf ({ type, format, contentEncoding, items, ...rest }: Schema): Sch
   }
 }
 
-/** The format that takes the values of every column of the kind. */
+/** Format -> the format that includes the values of all columns of the kind. */
 const widest = new Map<unknown, string>([['int32', 'int64'], ['float', 'double']])

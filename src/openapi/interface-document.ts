@@ -1,4 +1,4 @@
-/** The document of the interface as it is: one path for whatever database and table, the verbs as a union. */
+/** The document of the interface: one path for all databases and tables, with a union of the verbs. */
 import { Type } from '@sinclair/typebox'
 import type { FastifyContextConfig } from 'fastify'
 import { ANSWERS } from '../../schemas/answer.ts'
@@ -12,7 +12,7 @@ import { refTo, type Schema } from './schema.ts'
 import { answerName, requestName, unions, withoutDefault } from './request-schemas.ts'
 
 const REFUSAL = 'ErrorResponse'
-/** What stands in the names of schemas where a table's name does in the document of a database. */
+/** The part of schema names that is a table's name in the document of a database. */
 const NAME = 'Rows'
 
 const examples: Readonly<Record<Verb, object>> = {
@@ -24,7 +24,7 @@ const examples: Readonly<Record<Verb, object>> = {
 
 const text = {
   summary: 'Reads or changes rows of a table',
-  description: '`verb` in the body says which of the four operations it is. Every request carries a token.'
+  description: 'The field `verb` of the body selects the operation: select, insert, update or delete. Every request needs a token.'
 }
 
 const params = Type.Object({
@@ -32,7 +32,7 @@ const params = Type.Object({
   table: Type.String({ description: 'A table or view of the database; names are case-sensitive.' })
 })
 
-/** The interface in the document of an app that the service is part of: for the schema of its route there. */
+/** Describes the route for @fastify/swagger, in the form of a Fastify route schema. */
 function routeSchema (operationId: string): Schema {
   const refusals = Object.entries(errorResponses(refusalSchema)).map(([status, { headers, ...response }]) => [status, response])
   return {
@@ -47,15 +47,15 @@ function routeSchema (operationId: string): Schema {
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** Keeps a route out of the app's own document: @fastify/swagger declares the same. */
+    /** Excludes a route from the document of the host app. @fastify/swagger declares it too. */
     hide?: boolean
   }
 }
 
-/** What @fastify/swagger reads of a route's `config`. */
+/** The part of a route's `config` that @fastify/swagger reads. */
 type HostConfig = FastifyContextConfig & { swaggerTransform: (route: { url: string }) => { schema: Schema, url: string } }
 
-/** For the route's `config`. The operation id has the prefix, because an app may register the plugin more than once. */
+/** The route's `config` for @fastify/swagger. The operation id contains the prefix, because an app can register the plugin several times. */
 export function shownInHost (prefix: string): HostConfig {
   const operationId = `query${prefix === '' ? '' : pascalCase(prefix)}Rows`
   return { swaggerTransform: ({ url }: { url: string }) => ({ schema: routeSchema(operationId), url }) }
@@ -63,7 +63,7 @@ export function shownInHost (prefix: string): HostConfig {
 
 export interface InterfaceDocument {
   readonly verbs: readonly Verb[]
-  /** Names of the databases that the reader may see. */
+  /** Names of the databases that the grant may see. */
   readonly databases: readonly string[]
   readonly prefix: string
 }
@@ -91,7 +91,7 @@ export function createInterfaceDocument ({ verbs, databases, prefix }: Interface
   return document.end()
 }
 
-/** The schema that a body is held against, in the form of a document. */
+/** The schema that validates the body, in the form of a document. */
 function requestOf (verb: Verb): Schema {
   const { properties, ...rest } = BODIES[verb]
   const fields = Object.entries(properties as Record<string, Schema>).map(([field, schema]) => [field, withoutDefault(schema)])

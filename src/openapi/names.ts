@@ -1,6 +1,6 @@
-/** Names for schemas and operations that are good names in the languages that clients are generated for. */
+/** Names of schemas and operations that are valid identifiers in the languages of generated clients. */
 
-/** The words of any text, each with a capital: `order_items` -> `OrderItems`, `2024 täglich` -> `2024Taglich`. */
+/** Joins the words of a text in Pascal case: `order_items` -> `OrderItems`, `2024 täglich` -> `2024Taglich`. */
 export function joinWords (text: string): string {
   const words = text.normalize('NFKD').replace(/\p{M}/gu, '')
     .replace(/([a-z\d])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, '$1$3 $2')
@@ -8,21 +8,21 @@ export function joinWords (text: string): string {
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase()).join('')
 }
 
-/** The same as a name by itself, which begins with a letter: `2024_logs` -> `Table2024Logs`. */
+/** Returns the text in Pascal case, beginning with a letter: `2024_logs` -> `Table2024Logs`. */
 export function pascalCase (text: string): string {
   const name = joinWords(text)
   return /^[A-Z]/.test(name) ? name : 'Table' + name
 }
 
 export interface Names {
-  /** A name that is free with each of the endings, numbered if need be; it is taken from then on. */
+  /** Reserves a name with each of the endings and returns it; adds a number if the name is in use. */
   take (name: string, endings?: readonly string[]): string
 }
 
-/** Names of one document. Those that differ in case alone are the same: some languages put each into a file. */
+/** The names of one document. They are case-insensitive, because some generators write one file for each name. */
 export function createNames (taken: readonly string[]): Names {
   const used = new Set(taken.map((name) => name.toLowerCase()))
-  // where the last search for a number ended: hundreds of tables may have the same name here, in scripts without Latin letters
+  // the last number of each name: hundreds of tables with names without Latin letters get the same name here
   const numbers = new Map<string, number>()
   return {
     take (name, endings = ['']) {

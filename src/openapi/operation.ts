@@ -1,35 +1,35 @@
-/** The operation objects of a document (OpenAPI 3.1, section 4.8.10): one POST operation for each path. */
+/** The parts that all documents share: the head, and operation objects (OpenAPI 3.1, section 4.8.10), one POST for each path. */
 import type { Schema } from './schema.ts'
 
-/** The version of OpenAPI that documents are written in. */
-export const OPENAPI = '3.1.0'
+/** Version of OpenAPI. */
+const OPENAPI = '3.1.0'
 
-/** The status of every successful answer. */
+/** Status of every successful response. */
 const OK = 200
 
-const REQUEST_ID = 'Finds the request in the log.'
+export const REQUEST_ID_DESCRIPTION = 'Identifies the request in the log.'
 
 export interface Operation {
   readonly operationId: string
   readonly summary: string
   readonly description?: string
   readonly tags: readonly string[]
-  /** Schemas of path parameters by name; none if left out. */
+  /** Schemas of path parameters by name; none if omitted. */
   readonly parameters?: Readonly<Record<string, Schema>>
-  /** The schemas of the request body and of a successful answer. */
+  /** The schemas of the request body and of a successful response. */
   readonly request: Schema
   readonly answer: Schema
   /** Example requests by name. */
   readonly examples: Readonly<Record<string, Schema>>
-  /** Responses to refused requests, by status. */
+  /** Error responses by status. */
   readonly refusals: Readonly<Record<string, Schema>>
 }
 
-/** The path item of an operation. */
+/** Creates the path item of an operation. */
 export function createPathItem ({ operationId, summary, description, tags, parameters, request, answer, examples, refusals }: Operation): Schema {
   const done: Schema = {
-    description: 'Done.',
-    headers: { 'x-request-id': { description: REQUEST_ID, schema: { type: 'string' } } },
+    description: 'The request succeeded.',
+    headers: { 'x-request-id': { description: REQUEST_ID_DESCRIPTION, schema: { type: 'string' } } },
     content: { 'application/json': { schema: answer } }
   }
   return {
@@ -47,21 +47,21 @@ export function createPathItem ({ operationId, summary, description, tags, param
   }
 }
 
-/** The same successful answer in the form of a Fastify route schema. */
+/** The successful response in the form of a Fastify route schema. */
 export function routeResponse (schema: Schema): Schema {
-  return { [OK]: { description: 'Done.', headers: { 'x-request-id': { type: 'string', description: REQUEST_ID } }, ...schema } }
+  return { [OK]: { description: 'The request succeeded.', headers: { 'x-request-id': { type: 'string', description: REQUEST_ID_DESCRIPTION } }, ...schema } }
 }
 
-/** Of the interface, which all databases share; not of the program. */
+/** Version of the interface, not of the program. */
 const VERSION = '1.0.0'
 
-const DESCRIPTION = `Reads and changes rows of tables through one operation for each table; \`verb\` in the body says which of the four verbs it is.
+const DESCRIPTION = `Reads and changes rows of tables. Each table has one operation; the field \`verb\` of the body is select, insert, update or delete.
 
-A row has the columns that were asked for, all of them where \`columns\` was left out. Its schema is the same either way, so that every property may be left out.
+A row has the columns that \`columns\` lists, or all columns if \`columns\` is omitted. One schema describes both, so all its properties are optional.
 
-Whole numbers of 64 bits and decimals are exact: the former in the text of the answer, the latter as strings. See the schema of each column.`
+64-bit integers and decimals are exact: integers as JSON numbers of up to 20 digits, decimals as strings. See the schema of each column.`
 
-/** `prefix`: where the service is on its host. */
+/** Creates the top-level members of a document. `prefix`: path prefix of the service. */
 export function createHead (title: string, prefix: string): Schema {
   return {
     openapi: OPENAPI,
@@ -69,7 +69,7 @@ export function createHead (title: string, prefix: string): Schema {
       title,
       version: VERSION,
       description: DESCRIPTION,
-      // who describes tables with this program does not license them by it
+      // the license of this package does not apply to the described tables
       license: { name: 'Not stated', identifier: 'LicenseRef-not-stated' }
     },
     servers: [{ url: prefix === '' ? '/' : prefix }],
@@ -77,7 +77,7 @@ export function createHead (title: string, prefix: string): Schema {
   }
 }
 
-/** The parts of `components` that every operation needs. */
+/** `components.securitySchemes` of every document. */
 export const securitySchemes: Schema = {
   token: { type: 'http', scheme: 'bearer', description: 'A token of the service: `Authorization: Bearer <token>`.' }
 }

@@ -1,4 +1,4 @@
-/** The requests and answers of one table: those of the interface with the schemas of its columns in them. */
+/** The request and response schemas of one table: those of the interface, with the schemas of its columns. */
 import { ANSWERS } from '../../schemas/answer.ts'
 import { BODIES } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
@@ -11,12 +11,12 @@ export function requestName (name: string, verb: Verb): string {
   return `${name}${pascalCase(verb)}Request`
 }
 
-/** The answers to update and delete are the same for every table. */
+/** Name of a response schema; all tables share those of update and delete. */
 export function answerName (name: string, verb: Verb): string {
   return `${verb === 'select' || verb === 'insert' ? name : ''}${pascalCase(verb)}Response`
 }
 
-/** What the operation takes and answers, as schemas of the document: so named, clients need not make up names for unions. */
+/** The unions of requests and of responses, as named schemas: client generators need not invent names. */
 export function unions (name: string, verbs: readonly Verb[]): Schemas {
   const mapping = Object.fromEntries(verbs.map((verb) => [verb, refTo(requestName(name, verb))['$ref']]))
   return {
@@ -25,7 +25,7 @@ export function unions (name: string, verbs: readonly Verb[]): Schemas {
   }
 }
 
-/** The request object of the interface with the columns of this table in it. */
+/** The request schema of the interface with the columns of this table. */
 export function requestSchema (name: string, verb: Verb): Schema {
   const { properties, required } = BODIES[verb]
   const own: Record<string, Schema> = {
@@ -37,7 +37,7 @@ export function requestSchema (name: string, verb: Verb): Schema {
   return closedObject(Object.entries(properties).map(([field, schema]) => [field, own[field] ?? withoutDefault(schema)]), { required })
 }
 
-/** For the reason that columns have none. */
+/** Replaces `default` by `x-default`, for the same reason as in insertSchema (table-schemas.ts). */
 export function withoutDefault ({ default: fallback, ...schema }: Schema): Schema {
   return fallback === undefined ? schema : { ...schema, 'x-default': fallback }
 }
@@ -47,13 +47,13 @@ export function selectAnswer (name: string): Schema {
   return { ...ANSWERS.select, properties: { ...rest, data: { ...data, properties: { ...data.properties, rows: { type: 'array', items: refTo(`${name}Row`) } } } } }
 }
 
-/** OpenAPI Generator makes a type that is not there of null alone. */
+/** `type: null` alone would make OpenAPI Generator refer to a type that does not exist. */
 const NO_ID = orNull({ type: 'integer', description: 'Always null: no single column identifies a row.' })
 
-/** `id` is of the column that identifies a row, or null. */
+/** The response to an insert: `id` has the schema of the column that identifies a row, or is null. */
 export function insertAnswer ({ identity, engine, triggers: { list } }: Table): Schema {
   const { data, ...rest } = ANSWERS.insert.properties
-  // a trigger of SQLite may leave the row out or change its number (src/response/summary.ts)
+  // a trigger of SQLite can skip the row or change its id (src/response/summary.ts)
   const isKnown = identity?.autoIncrement === true && (engine !== 'sqlite' || list.every(({ event }) => event !== 'insert'))
   const id = identity === undefined ? NO_ID : idSchema(identity, isKnown)
   return { ...ANSWERS.insert, properties: { ...rest, data: { ...data, properties: { ...data.properties, id } } } }

@@ -1,4 +1,4 @@
-/** JSON Schemas as a document has them: plain objects, made by spreading those of TypeBox. */
+/** JSON Schemas of a document: plain objects, derived from those of TypeBox. */
 
 /** A JSON Schema (2020-12), or another object of an OpenAPI document. */
 export interface Schema { readonly [keyword: string]: unknown }
@@ -10,17 +10,17 @@ export function refTo (name: string): Schema {
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** What a schema says its value may be: the members of a union, or itself. */
+/** Returns the members of a union, or the schema itself. */
 export function membersOf (schema: Schema): readonly Schema[] {
   return (schema['anyOf'] as Schema[] | undefined) ?? [schema]
 }
 
-/** Any of several; one alone is itself. */
+/** Returns a union of the members; a single member is returned itself. */
 export function anyOf (members: readonly Schema[]): Schema {
   return members.length === 1 ? members[0] as Schema : { anyOf: members }
 }
 
-/** The same or null. A schema without a type takes null already. */
+/** Returns the schema with null allowed. A schema without a type already allows null. */
 export function orNull (schema: Schema): Schema {
   if (schema['anyOf'] !== undefined) return { ...schema, anyOf: [...membersOf(schema), { type: 'null' }] }
   if (schema['type'] === undefined) return schema
@@ -28,15 +28,15 @@ export function orNull (schema: Schema): Schema {
   return { ...schema, type: [schema['type'], 'null'], ...(members !== undefined && { enum: [...members, null] }) }
 }
 
-/** An object that has these properties and no others. */
+/** Returns the schema of an object that has no other properties. */
 export function closedObject (properties: Iterable<readonly [string, Schema]>, rest: Schema = {}): Schema {
-  // fromEntries makes a property of every name, `__proto__` included
+  // fromEntries also creates a property called `__proto__`
   return { type: 'object', properties: Object.fromEntries(properties), additionalProperties: false, ...rest }
 }
 
 /**
- * The text with what would become HTML, a link or a picture written so that it is shown as it stands. Everything else is left:
- * generators put descriptions into comments of programs, where escapes are read by people.
+ * Escapes HTML, links and images in a text of the database, such as a comment, for descriptions, which are Markdown (CommonMark).
+ * Other characters stay unescaped: generators copy descriptions into comments of source code.
  */
 export function plainText (text: string): string {
   return text.replace(/<(?=[A-Za-z/!?])/g, '&lt;').replace(/\](?=[([:])/g, ']\\')

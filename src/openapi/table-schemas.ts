@@ -1,4 +1,4 @@
-/** The schemas of one table: its rows, what may be written, what rows are selected by. */
+/** The schemas of one table: rows, data of inserts and updates, filters. */
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import type { Verb } from '../../schemas/grant.ts'
 import type { FilterSchemas } from './filter-schemas.ts'
@@ -7,17 +7,17 @@ import { insertAnswer, requestName, requestSchema, selectAnswer, unions } from '
 import { closedObject, plainText, refTo, type Schema, type Schemas } from './schema.ts'
 import { findDefault, shownSchema, takenSchema } from './value-schema.ts'
 
-/** A table as one document shows it. */
+/** A table in a document. */
 export interface Subject {
   readonly table: Table
   readonly verbs: readonly Verb[]
-  /** What the names of its schemas begin with. */
+  /** Prefix of its schema names. */
   readonly name: string
-  /** Whether another table may be named in this document. */
+  /** Whether the document may name another table. */
   readonly isVisible: (table: string) => boolean
 }
 
-/** The endings of the names; all of them are taken for a table, whatever verbs a document has. */
+/** The endings of schema names. A table reserves all of them, whatever verbs the document has. */
 export const ENDINGS = [
   'Row', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse'
 ]
@@ -26,7 +26,7 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
   const { name, verbs, table } = subject
   const columns = [...table.columns.values()]
   const schemas: Record<string, Schema> = {}
-  // Filters take a row too.
+  // filters can contain a row, under $is
   if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Row`] = rowSchema(subject, columns)
   if (verbs.includes('select')) {
     schemas[`${name}Column`] = { type: 'string', enum: columns.map((column) => column.name) }
@@ -51,7 +51,7 @@ function rowSchema ({ table, isVisible }: Subject, columns: readonly Column[]): 
     ...(column.autoIncrement && { 'x-auto-increment': true }),
     ...(references.has(column.name) && { 'x-references': references.get(column.name) })
   }]), {
-    description: plainText(`${table.comment === '' ? '' : `${table.comment}\n`}A row of "${table.name}" has the columns that were asked for, all of them where none were named: every property may be left out.`),
+    description: plainText(`${table.comment === '' ? '' : `${table.comment}\n`}A row of "${table.name}" with the requested columns, or with all columns if the request lists none: all properties are optional.`),
     ...(table.primaryKey.length > 0 && { 'x-primary-key': table.primaryKey }),
     ...(table.uniqueKeys.length > 0 && { 'x-unique-keys': table.uniqueKeys }),
     ...(foreignKeys.length > 0 && {
@@ -61,8 +61,8 @@ function rowSchema ({ table, isVisible }: Subject, columns: readonly Column[]): 
 }
 
 /**
- * A default is `x-default`: the database fills it in. By the keyword `default` some generators make a column one that must be
- * given, and others make clients send it.
+ * Defaults are in `x-default`, because the database fills them in. With the keyword `default` some generators make the property
+ * required, and others make clients send the default.
  */
 function insertSchema (table: Table, columns: readonly Column[]): Schema {
   const writable = columns.filter(isWritable)
@@ -77,7 +77,7 @@ function updateSchema (columns: readonly Column[]): Schema {
   return closedObject(columns.filter(isWritable).map((column) => [column.name, takenSchema(column)]), { minProperties: 1 })
 }
 
-/** Whether an insert may leave the column out. A trigger may fill it in; one that the account cannot see is not counted on. */
+/** Whether an insert may omit the column. A known trigger may fill it in; triggers that the account cannot see are ignored. */
 export function isOptional (table: Table, { optional }: Column): boolean {
   return optional || (table.triggers.known && mayFillColumns(table))
 }
@@ -86,7 +86,7 @@ export function isWritable ({ generated, type }: Column): boolean {
   return !generated && type.writable
 }
 
-/** A column whose name begins with `$` has one `$` more in filters: `$$or` is the column `$or`. */
+/** Name of a column in filters: names that begin with `$` get another `$`, so `$$or` is the column `$or`. */
 export function filterKey ({ name }: Column): string {
   return name.startsWith('$') ? `$${name}` : name
 }

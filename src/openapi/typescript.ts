@@ -1,11 +1,11 @@
-/** Tables as TypeScript: interfaces by which programs that use this package, or Kysely, are checked. */
+/** Writes tables as TypeScript interfaces, for this package and for Kysely. */
 import type { Catalog, Column, Table } from '../catalog/catalog.ts'
 import { createNames, pascalCase } from './names.ts'
 import { membersOf, type Schema } from './schema.ts'
 import { isOptional, isWritable } from './table-schemas.ts'
 import { shownSchema, takenSchema } from './value-schema.ts'
 
-/** Names that mean something else in the file. */
+/** Names that the file uses for other purposes. */
 const OWN = ['DB', 'Column', 'Int64', 'Json', 'Array']
 
 const head = (database: string): string => `/** The tables of the database ${quoted(database)} as the service shows them. Made by \`row-query types\`: not to be changed by hand. */
@@ -24,7 +24,7 @@ export type Int64 = number | bigint
 export type Json = object | string | number | bigint | boolean | null
 `
 
-/** The text of a file. */
+/** Returns the text of the file. */
 export function writeTypes (database: string, { tables }: Catalog): string {
   const names = createNames(OWN)
   const named = Array.from(tables.values(), (table) => ({ table, name: names.take(pascalCase(table.name)) }))
@@ -43,7 +43,7 @@ function writeColumn (table: Table, column: Column, writable: boolean): string {
   return `${comment(column.comment, '  ')}  ${keyOf(column.name)}: Column<${typeOf(shownSchema(column))}, ${taken}${optional}, ${taken}>\n`
 }
 
-/** The TypeScript type of what a schema of a column takes. */
+/** Returns the TypeScript type for the schema of a column. */
 function typeOf (schema: Schema): string {
   return [...new Set(membersOf(schema).flatMap(typesOf))].join(' | ')
 }
@@ -55,9 +55,9 @@ function typesOf (schema: Schema): string[] {
   return [type].flat().map((each) => written[each]?.(schema) ?? each)
 }
 
-/** Types of JSON Schema that TypeScript writes in another way. */
+/** JSON Schema types with another name in TypeScript. */
 const written: Readonly<Record<string, (schema: Schema) => string>> = {
-  // a bound that a number holds exactly is in the schema; where there is none the type has 64 bits
+  // schemas of 64-bit integers have no maximum (src/types/integer.ts)
   integer: ({ maximum }) => maximum === undefined ? 'Int64' : 'number',
   array: ({ items }) => `Array<${typeOf(items as Schema)}>`,
   object: ({ properties }) => `{ type: ${typeOf((properties as { type: Schema }).type)}, [member: string]: unknown }`
@@ -65,7 +65,7 @@ const written: Readonly<Record<string, (schema: Schema) => string>> = {
 
 const keyOf = (name: string): string => /^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name)
 
-/** A literal in single quotes. */
+/** Returns a string literal in single quotes. */
 function quoted (text: string): string {
   return `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
 }

@@ -1,25 +1,25 @@
-/** The schema of a column's values, out of that of its type. */
+/** The schemas of a column's values, derived from the schema of its type. */
 import type { Column } from '../catalog/catalog.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { anyOf, membersOf, orNull, plainText, type Schema } from './schema.ts'
 
-/** What insert and update take. */
+/** The schema of values that insert and update accept. */
 export function takenSchema (column: Column): Schema {
   return getOrCreate(known, column, () => describe(column, membersOf(column.type.schema)))
 }
 
-/** Asked for several times of each column. */
+/** Cache: a document needs the schema of each column several times. */
 const known = new WeakMap<Column, Schema>()
 
-/** What a select shows: not what a type merely takes as well, which its schema marks as `writeOnly`. */
+/** The schema of values that a select returns: without the members of the union that are `writeOnly`. */
 export function shownSchema (column: Column): Schema {
   const members = membersOf(column.type.schema)
   const shown = members.filter((member) => member['writeOnly'] !== true)
   return shown.length < members.length ? describe(column, shown) : takenSchema(column)
 }
 
-/** The schema of a type without what is said of the type and not of its values. */
+/** Returns the schema without annotations of the type. */
 export function bare ({ title, examples, description, writeOnly, ...schema }: Schema): Schema {
   return schema
 }
@@ -31,13 +31,13 @@ function describe (column: Column, members: readonly Schema[]): Schema {
   return { ...(nullable ? orNull(schema) : schema), ...(description !== '' && { description }), 'x-sql-type': declaration }
 }
 
-/** The default of a column as JSON, if it is a constant that the type takes: `{ value: 0 }`. */
+/** Returns the default of a column as JSON (`{ value: 0 }`) if it is a constant that the type accepts. */
 export function findDefault ({ defaultText, type }: Column): { readonly value: unknown } | undefined {
   if (defaultText === null) return undefined
   for (const parse of [(text: string): unknown => text, parseExactJson]) {
     try {
       return { value: parseExactJson(type.echo(type.read(parse(defaultText)))) }
-    } catch {} // not in this form
+    } catch {} // the type does not accept it in this form
   }
   return undefined
 }

@@ -1,11 +1,11 @@
-/** What of a database a grant may see, and do there: nothing else appears in its document. */
+/** The part of a database that a grant may see and use; documents contain nothing else. */
 import type { Catalog, Table } from '../catalog/catalog.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
 import { seesTable, type Grant } from '../access/grant.ts'
 
 export interface VisibleTable { readonly table: Table, readonly verbs: readonly Verb[] }
 
-/** The tables with the verbs that are possible there, in the catalog's order; without those that leave nothing to do. */
+/** Returns the tables with their possible verbs, in the order of the catalog, without tables that have no possible verb. */
 export function visibleTables (catalog: Catalog, grant: Grant, database: string): VisibleTable[] {
   return [...catalog.tables.values()]
     .filter(({ name }) => seesTable(grant, database, name))
@@ -17,11 +17,11 @@ function isPossible ({ kind }: Table, verb: Verb): boolean {
   return kind === 'table' || verb === 'select'
 }
 
-/** The same text for grants that see the same of a database of which they see something. */
-export function signatureOf (grant: Grant, database: string): string {
+/** Returns a cache key: grants with the same rights on a database that they may see have the same key. */
+export function cacheKeyOf (grant: Grant, database: string): string {
   const tables = grant.databases === 'all' ? 'all' : grant.databases.get(database) as 'all' | ReadonlySet<string>
   return JSON.stringify([VERBS.filter((verb) => grant.permissions.has(verb)), tables === 'all' ? tables : [...tables].sort()])
 }
 
-/** Who may do everything: for documents that are public, and for the command line. */
+/** A grant with all permissions, for public documents and the command line. */
 export const EVERYTHING: Grant = { name: 'everything', permissions: new Set(VERBS), databases: 'all' }
