@@ -1,4 +1,4 @@
-/** Notes of each request what there is to tell of it, and tells it at its end. Registered only where somebody listens. */
+/** Collects telemetry for each request. Registered only if there is a collector, or for `Server-Timing`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Database } from '../src/databases/database.ts'

@@ -1,4 +1,4 @@
-/** A request of the app that the service is part of: no HTTP, and otherwise the same way with the same refusals. */
+/** Requests of the host app without HTTP: the same pipeline and the same errors. */
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Body } from '../../schemas/body.ts'
 import { GrantSchema } from '../../schemas/grant.ts'
@@ -24,20 +24,20 @@ export interface ExecuteRequest {
   table: string
   body: unknown
   grant: GrantOptions
-  /** What whole numbers beyond 2^53 are in the answer; `bigint` if left out. */
+  /** Type of integers beyond 2^53 in the result; `bigint` if omitted. */
   bigints?: Bigints
   consistency?: unknown
 }
 
-/** A misspelt `databases` would let somebody in everywhere. */
+/** Grants are validated strictly: a misspelt `databases` would allow access to all databases. */
 const grants = TypeCompiler.Compile(GrantSchema)
 
-/** `data` of the answer. @throws ServiceError */
+/** Returns `data` of the response. @throws ServiceError */
 export async function execute ({ databases, limits }: InProcess, { database, table: tableName, body: given, grant: granted, bigints = 'bigint', consistency: asked }: ExecuteRequest): Promise<unknown> {
-  if (!grants.Check(granted)) throw unauthenticated('The grant must have "permissions" and may have "databases", as the entry for a token has them')
+  if (!grants.Check(granted)) throw unauthenticated('The grant must have "permissions" and may have "databases", as in the configuration of a token')
   const grant = createGrant('in process', granted)
   const access = getAccess(databases, grant, { database, table: tableName })
-  const body = parseBody(toJson(given)) // as HTTP would have brought it, and a copy
+  const body = parseBody(toJson(given)) // the same conversion as over HTTP, which also copies the body
   const mistake = findMistake(body)
   if (mistake !== undefined) throw mistake
   const { verb } = body as Body

@@ -1,24 +1,24 @@
-/** An answer as values for a program: numbers that a double does not hold are not left to be rounded. */
+/** Converts bodies to JSON text and responses to JavaScript values, without rounding integers. */
 import { inspect } from 'node:util'
 import { invalidBody, invalidJson, ServiceError } from '../errors.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { RawNumber } from '../request/exact-json.ts'
 
-/** What whole numbers become that a double does not hold exactly: `JSON.stringify`, and so `reply.send`, takes no bigint. */
+/** Type of integers that a double cannot represent exactly. `JSON.stringify`, and therefore `reply.send`, does not accept bigints. */
 export type Bigints = 'bigint' | 'string'
 
 interface Data { rows?: Array<Record<string, unknown>> }
 
 /**
- * Whole numbers beyond what a double holds exactly become bigints, or strings of digits, where the column has whole numbers or JSON; every other
- * number becomes the nearest double, which is what a FLOAT or DOUBLE holds.
+ * Converts the numbers of a response. Integers that a double cannot represent become bigints or strings of digits if the column is
+ * an integer or JSON column; every other number becomes the nearest double, which is exact for FLOAT and DOUBLE.
  */
 export function toValues (data: Data, { columns }: Table, bigints: Bigints): unknown {
-  const settle = createSettle(bigints === 'string' ? (digits) => digits : BigInt)
+  const convert = createConverter(bigints === 'string' ? (digits) => digits : BigInt)
   for (const row of data.rows ?? []) {
-    for (const [name, value] of Object.entries(row)) settle(row, name, value, isExact(columns.get(name)))
+    for (const [name, value] of Object.entries(row)) convert(row, name, value, isExact(columns.get(name)))
   }
-  for (const [name, value] of Object.entries(data)) if (name !== 'rows') settle(data, name, value, true)
+  for (const [name, value] of Object.entries(data)) if (name !== 'rows') convert(data, name, value, true)
   return data
 }
 
@@ -26,31 +26,31 @@ function isExact (column: Column | undefined): boolean {
   return column?.type.wholeNumbers !== undefined || column?.type.structured === true
 }
 
-type Settle = (holder: object, key: string, value: unknown, isExact: boolean) => void
+type Convert = (holder: object, key: string, value: unknown, isExact: boolean) => void
 
-/** Puts the value of a number that was kept as text in its place, however deep in a value of JSON. */
-function createSettle (toLarge: (digits: string) => bigint | string): Settle {
+/** Creates a function that replaces numbers that were parsed as text, at any depth of a JSON value. */
+function createConverter (toLarge: (digits: string) => bigint | string): Convert {
   const toValue = ({ rawJSON }: RawNumber, isExact: boolean): number | bigint | string =>
     isExact && /^-?\d+$/.test(rawJSON) && !Number.isSafeInteger(Number(rawJSON)) ? toLarge(rawJSON) : Number(rawJSON)
 
-  const settle: Settle = (holder, key, value, isExact) => {
-    // not by assignment: a key may be `__proto__`
+  const convert: Convert = (holder, key, value, isExact) => {
+    // not an assignment, because the key can be `__proto__`
     if (JSON.isRawJSON(value)) Object.defineProperty(holder, key, { value: toValue(value, isExact), writable: true, enumerable: true, configurable: true })
-    else if (typeof value === 'object' && value !== null) for (const [name, item] of Object.entries(value)) settle(value, name, item, isExact)
+    else if (typeof value === 'object' && value !== null) for (const [name, item] of Object.entries(value)) convert(value, name, item, isExact)
   }
-  return settle
+  return convert
 }
 
-/** Whole numbers may be bigints. @throws INVALID_BODY where JSON has no such value, INVALID_JSON where it cannot be written */
+/** Serializes a value; integers may be bigints. @throws INVALID_BODY for values that JSON does not have, INVALID_JSON for cycles */
 export function toJson (value: unknown): string {
   try {
     return JSON.stringify(value, requireJson)
   } catch (error) {
-    throw error instanceof ServiceError ? error : invalidJson('it cannot be written')
+    throw error instanceof ServiceError ? error : invalidJson('it cannot be serialized')
   }
 }
 
-/** A filter left undefined would be none, NaN would be null and a Promise an empty object: all of them mean other rows. */
+/** Refuses values that JSON.stringify would change: `undefined` would remove a filter, NaN become null and a promise an empty object. */
 function requireJson (key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return JSON.rawJSON(String(value))
   if (!isJson(value)) throw invalidBody(`"${key}" is ${inspect(value, { depth: -1 })}, which JSON does not have`)
@@ -65,7 +65,7 @@ function isJson (value: unknown): boolean {
   }
 }
 
-/** Neither a Map nor a Promise nor anything else of a class, by whose fields JSON would go, whatever it holds. */
+/** Whether the object is not an instance of a class, such as a Map or a Promise: JSON.stringify would serialize only its fields. */
 function isPlain (value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null

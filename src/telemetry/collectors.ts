@@ -14,7 +14,7 @@ export interface CollectorTargets {
   readonly log: FastifyBaseLogger
 }
 
-/** Who is to be told of requests, as the settings say; nobody where everything is off. */
+/** Creates the collectors that the settings turn on. */
 export function createCollectors (settings: { requestLog: boolean, metrics: boolean, tracing: boolean }, { databases, registry, log }: CollectorTargets): Collector[] {
   const collectors: Collector[] = []
   if (settings.requestLog) collectors.push(createRequestLog(log))
@@ -27,13 +27,13 @@ export function createCollectors (settings: { requestLog: boolean, metrics: bool
   return collectors
 }
 
-/** By the package's own name: its files are elsewhere once they are compiled. */
+/** Resolved by package name, because the relative path differs after compilation. */
 const { version } = createRequire(import.meta.url)('fastify-row-query/package.json') as { version: string }
 
-export function addBuildInfo (registry: Registry): void {
+function addBuildInfo (registry: Registry): void {
   new Gauge({
     name: 'row_query_build_info',
-    help: 'Always 1; the labels say which versions run',
+    help: 'Always 1; the labels have the versions of the package and of Node.js',
     labelNames: ['version', 'node'],
     registers: [registry]
   }).set({ version, node: process.version }, 1)

@@ -1,4 +1,4 @@
-/** What databases, connections and catalogs are like at a scrape. Nothing is counted here: it is read where it is kept. */
+/** Metrics of databases, connections and catalogs. Each scrape reads the current values; nothing is counted here. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Database } from '../databases/database.ts'
 import type { PoolUse } from '../dialects/dialect.ts'
@@ -11,7 +11,7 @@ export function addDatabaseMetrics (registry: Registry, databases: Databases): v
   addCatalogs(registry, databases)
   registry.registerMetric(new Counter({
     name: 'row_query_statements_total',
-    help: 'Statements by where their text came from: kept from an earlier request, or built',
+    help: 'Statements, by source of their SQL text: kept (from the cache) or built',
     labelNames: ['database', 'source'],
     registers: [],
     collect () {
@@ -26,7 +26,7 @@ export function addDatabaseMetrics (registry: Registry, databases: Databases): v
 
 interface PoolLabels { readonly database: string, readonly pool: string }
 
-/** The pools of all databases: "primary", "replica-1" and so on. SQLite has none. */
+/** Returns the pools of all databases: "primary", "replica-1" and so on. SQLite has none. */
 function poolsOf (databases: Databases): Array<readonly [PoolLabels, PoolUse]> {
   return Array.from(databases, ([database, { dialect }]) =>
     (dialect.poolUse?.() ?? []).map((use, index) => [{ database, pool: index === 0 ? 'primary' : `replica-${index}` }, use] as const)).flat()
@@ -51,15 +51,15 @@ function addPools (registry: Registry, databases: Databases): void {
       for (const [labels, use] of poolsOf(databases)) this.inc(labels, read(use))
     }
   })
-  gauge('row_query_pool_size', 'Connections that there may be', ({ size }) => size)
-  gauge('row_query_pool_open', 'Connections that are open', ({ open }) => open)
-  gauge('row_query_pool_idle', 'Connections that are open and not in use', ({ idle }) => idle)
-  gauge('row_query_pool_in_use', 'Connections that a statement runs on', ({ open, idle }) => open - idle)
-  gauge('row_query_pool_ending', 'Connections in use whose statement was given up and has not ended in the database yet', ({ ending }) => ending)
-  gauge('row_query_pool_waiting', 'Requests that wait for a connection', ({ waiting }) => waiting)
+  gauge('row_query_pool_size', 'Maximum number of connections', ({ size }) => size)
+  gauge('row_query_pool_open', 'Open connections', ({ open }) => open)
+  gauge('row_query_pool_idle', 'Open connections that are not in use', ({ idle }) => idle)
+  gauge('row_query_pool_in_use', 'Connections that run a statement', ({ open, idle }) => open - idle)
+  gauge('row_query_pool_ending', 'Connections in use with a statement that timed out and has not ended in the database yet', ({ ending }) => ending)
+  gauge('row_query_pool_waiting', 'Requests that are waiting for a connection', ({ waiting }) => waiting)
   counter('row_query_pool_waits_total', 'Requests that had to wait for a connection', ({ waits }) => waits)
-  counter('row_query_pool_wait_seconds_total', 'Time that requests have waited for a connection together, in seconds', ({ waited }) => waited / 1000)
-  counter('row_query_connect_failures_total', 'Connections that could not be made', ({ failures }) => failures)
+  counter('row_query_pool_wait_seconds_total', 'Total time that requests have waited for a connection, in seconds', ({ waited }) => waited / 1000)
+  counter('row_query_connect_failures_total', 'Failed attempts to connect', ({ failures }) => failures)
 }
 
 function addCatalogs (registry: Registry, databases: Databases): void {
@@ -75,6 +75,6 @@ function addCatalogs (registry: Registry, databases: Databases): void {
       }
     }
   })
-  gauge('row_query_catalog_tables', 'Tables and views that are known; absent while the catalog could not be read even once', ({ tables }) => tables.size)
-  gauge('row_query_catalog_age_seconds', 'Time since the catalog was read, in seconds; absent as above', ({ loadedAt }) => (Date.now() - loadedAt) / 1000)
+  gauge('row_query_catalog_tables', 'Tables and views in the catalog; absent until the catalog has been read once', ({ tables }) => tables.size)
+  gauge('row_query_catalog_age_seconds', 'Time since the catalog was read, in seconds; absent until it has been read once', ({ loadedAt }) => (Date.now() - loadedAt) / 1000)
 }

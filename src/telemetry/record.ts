@@ -1,20 +1,20 @@
-/** What is noted of one request on its way. The log, the metrics, the spans and the header are all made of it, at its end. */
+/** Collects telemetry for each request. The log, the metrics, the spans and the `Server-Timing` header are derived from it. */
 import { context, type Context } from '@opentelemetry/api'
 import type { Table } from '../catalog/catalog.ts'
 import type { Result } from '../dialects/dialect.ts'
 import type { ServiceError } from '../errors.ts'
 import type { Verb } from '../../schemas/grant.ts'
 
-/** Told of requests at their end. */
+/** Receives the records of finished requests. */
 export interface Collector {
-  /** Whether of one that ended so. */
+  /** Whether it wants the record of a request that ended in this way. */
   accepts (refusal: ServiceError | undefined): boolean
   collect (record: RequestRecord): void
 }
 
 /**
- * One object and a few readings of the clock: it is made for every request that somebody looks at. Times are those of
- * `performance.now()`, 0 until there is one; what a stranger may have made up (a database, a table, a verb) is never in it.
+ * The record of one request. Times are those of `performance.now()`, 0 if not reached. Names come from the configuration and the
+ * catalog, never from the request alone: otherwise clients could create any number of metric labels.
  */
 export class RequestRecord {
   readonly startedAt = performance.now()
@@ -24,25 +24,25 @@ export class RequestRecord {
   executedAt = 0
   endedAt = 0
 
-  /** Whether a line of the log will tell of it. */
+  /** Whether the request log writes a line for it. */
   readonly isLogged: boolean
-  /** Whether somebody accepts to know of planning and compiling too, which takes readings of its own. */
+  /** Whether the times of planning and compiling are needed, which takes more readings of the clock. */
   readonly isDetailed: boolean
   requestId = ''
   verb: Verb | '' = ''
-  /** One that is configured. */
+  /** Name of a configured database. */
   database = ''
-  /** One that is in the catalog. */
+  /** Name of a table of the catalog. */
   table = ''
-  /** The name of the token. */
+  /** Name of the token. */
   token = ''
-  /** The pattern of its path, where there is no verb. */
+  /** URL pattern of the route, if there is no verb. */
   route = ''
   status = 0
-  /** Rows of the answer, or rows that were changed. */
+  /** Rows that were returned or changed. */
   rows: number | undefined
   refusal: ServiceError | undefined
-  /** Of the span that was active when the walk began. */
+  /** OpenTelemetry context at the start of planning. */
   context: Context | undefined
 
   constructor (isLogged: boolean, isDetailed: boolean) {
@@ -50,10 +50,10 @@ export class RequestRecord {
     this.isDetailed = isDetailed
   }
 
-  /** Its table is found, and it is being planned. */
+  /** The table is found, planning starts. */
   begin (table: Table): void {
     this.table = table.name
-    // of an attempt before this one nothing is left
+    // clear the times of a previous attempt
     this.plannedAt = this.compiledAt = this.executedAt = 0
     if (!this.isDetailed) return
     this.context = context.active()
@@ -64,7 +64,7 @@ export class RequestRecord {
     if (this.isDetailed) this.plannedAt = performance.now()
   }
 
-  /** Its statement is ready, and being sent. */
+  /** The statement is compiled, execution starts. */
   compiled (): void {
     this.compiledAt = performance.now()
   }
@@ -78,7 +78,7 @@ export class RequestRecord {
     this.endedAt = performance.now()
   }
 
-  /** Milliseconds until its answer was ready to be sent. */
+  /** Milliseconds until the response was ready to be sent. */
   get total (): number {
     return this.endedAt - this.startedAt
   }
@@ -88,13 +88,13 @@ export class RequestRecord {
     return this.planStartedAt === 0 ? 0 : (this.compiledAt || this.endedAt) - this.planStartedAt
   }
 
-  /** Milliseconds of waiting for a connection and for the database; undefined where no statement was sent. */
+  /** Milliseconds of waiting for a connection and the database; undefined if no statement was sent. */
   get inDatabase (): number | undefined {
     return this.compiledAt === 0 ? undefined : (this.executedAt || this.endedAt) - this.compiledAt
   }
 }
 
-/** The value of a `Server-Timing` header (W3C): milliseconds of planning, in the database, and altogether. */
+/** Returns the value of the `Server-Timing` header (W3C): milliseconds of planning, in the database, and in total. */
 export function timingOf ({ planning, inDatabase = 0, total }: RequestRecord): string {
   return `plan;dur=${planning.toFixed(3)}, db;dur=${inDatabase.toFixed(3)}, total;dur=${total.toFixed(3)}`
 }

@@ -1,13 +1,13 @@
-/** One line a request: who asked what of which table, how it ended and how long it took. Never a body, a value, SQL, a token or a client's address. */
+/** The request log: one line for each request with its token's name, verb, table, status and duration. It never contains bodies, values, SQL, tokens or addresses. */
 import type { FastifyBaseLogger } from 'fastify'
 import { isTrouble, type ServiceError } from '../errors.ts'
 import type { Collector, RequestRecord } from './record.ts'
 
-/** Writes to a log: trouble of ours or of the database as an error, the rest as information. */
+/** Creates the collector that writes the log: failures of the service or the database as error, everything else as info. */
 export function createRequestLog (log: FastifyBaseLogger & { isLevelEnabled?: (level: string) => boolean }): Collector {
   const isError = (refusal: ServiceError | undefined): boolean => refusal !== undefined && isTrouble(refusal)
   return {
-    // a line that nobody reads need not be made
+    // do not create lines that the log level discards
     accepts: (refusal) => log.isLevelEnabled?.(isError(refusal) ? 'error' : 'info') !== false,
     collect (record) {
       if (isError(record.refusal)) log.error(lineOf(record), 'request')
@@ -16,7 +16,7 @@ export function createRequestLog (log: FastifyBaseLogger & { isLevelEnabled?: (l
   }
 }
 
-/** Fields that say nothing are left out. */
+/** Returns the fields of a log line; empty fields are undefined. */
 export function lineOf (record: RequestRecord) {
   const { requestId, verb, database, table, token, route, status, rows, refusal, total, inDatabase } = record
   return {
@@ -35,7 +35,7 @@ export function lineOf (record: RequestRecord) {
   }
 }
 
-/** To microseconds: the clock has no more. */
+/** Rounds to microseconds, the resolution of the clock. */
 export function round (milliseconds: number): number {
   return Math.round(milliseconds * 1000) / 1000
 }

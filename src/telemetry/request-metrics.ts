@@ -1,29 +1,29 @@
-/** Counts and durations of requests by verb, database and outcome, for Prometheus. */
+/** Prometheus metrics of requests: counts and durations by verb, database and result. */
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Collector } from './record.ts'
 
-/** Upper bounds of the histogram buckets in seconds: from one row by its key to the default statement timeout. */
+/** Upper bounds of the histogram buckets in seconds, from a lookup by primary key to the default statement timeout. */
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** Adds the metrics to a registry. The labels have as many values as there are verbs, configured databases and error codes. */
+/** Adds the metrics to a registry. The labels are bounded: verbs, configured databases and error codes. */
 export function addRequestMetrics (registry: Registry): Collector {
   const registers = [registry]
   const requests = new Counter({
     name: 'row_query_requests_total',
-    help: 'Requests that were answered, by verb, database, HTTP status and error code',
+    help: 'Requests, by verb, database, HTTP status and error code',
     labelNames: ['verb', 'database', 'status', 'code'],
     registers
   })
   const duration = new Histogram({
     name: 'row_query_request_duration_seconds',
-    help: 'Time from the head of a request to its answer, in seconds',
+    help: 'Time from the header of a request to its response, in seconds',
     labelNames: ['verb', 'database'],
     buckets: BUCKETS,
     registers
   })
   const databaseDuration = new Histogram({
     name: 'row_query_database_duration_seconds',
-    help: 'Part of it that was spent waiting for a connection and the database, of requests that sent a statement, in seconds',
+    help: 'Time of waiting for a connection and the database, for requests that sent a statement, in seconds',
     labelNames: ['verb', 'database'],
     buckets: BUCKETS,
     registers

@@ -1,33 +1,33 @@
 /**
- * Spans of planning, compiling and executing, below the span that was active then. They are made at the end of a request, of the times
- * that were noted: on its way there is nothing to be made, ended or carried along.
+ * Spans of planning, compiling and executing, as children of the span that was active then. They are created at the end of a request
+ * from the recorded times, so that the request itself does not wait for them.
  */
 import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags, type Attributes, type Context, type Tracer } from '@opentelemetry/api'
 import type { Database } from '../databases/database.ts'
 import type { ServiceError } from '../errors.ts'
 import type { Collector, RequestRecord } from './record.ts'
 
-/** Whether somebody has set OpenTelemetry up: without it no context is ever kept, so that no span can be active. */
+/** Whether an OpenTelemetry SDK is registered: without one, contexts are not stored and no span can be active. */
 export function isTracingSetUp (): boolean {
   const probe = ROOT_CONTEXT.setValue(Symbol('probe'), true)
   return context.with(probe, () => context.active() === probe)
 }
 
-/** Makes the spans of requests that are recorded, and of no other. */
+/** Creates the collector that makes spans for sampled requests. */
 export function createSpans (databases: ReadonlyMap<string, Database>): Collector {
   const tracer = trace.getTracer('fastify-row-query')
   return {
     accepts: () => true,
     collect (record) {
       if (!isSampled(record.context)) return
-      // The clock that was read never goes back, that of the other spans is set by the system: their difference is not the same for ever.
+      // not a constant: performance.now() is monotonic, while the clock of other spans can be adjusted
       const epoch = Date.now() - performance.now()
       for (const phase of phasesOf(record, databases, epoch)) makeSpan(tracer, record.context, phase, record.refusal)
     }
   }
 }
 
-/** Not whether its span is recording: that may have ended by now. */
+/** Does not check whether the span is recording, because it may have ended by now. */
 function isSampled (parent: Context | undefined): parent is Context {
   const span = parent === undefined ? undefined : trace.getSpan(parent)
   return span !== undefined && (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0
@@ -43,7 +43,7 @@ interface Phase {
   readonly failed: boolean
 }
 
-/** Those that were begun; the last one may not have come to its end. `epoch`: what the clock of the record began at. */
+/** Returns the phases that were started; the last one may have failed. `epoch`: time origin of the record, in milliseconds since 1970. */
 function phasesOf (record: RequestRecord, databases: ReadonlyMap<string, Database>, epoch: number): Phase[] {
   const { verb, database, table, rows, planStartedAt, plannedAt, compiledAt, executedAt, endedAt } = record
   const times = (begin: number, end: number) => ({ begin: epoch + begin, end: epoch + (end || endedAt), failed: end === 0 })
