@@ -1,6 +1,7 @@
 import t from 'tap'
 import { onEachEngine, startService, TOKEN, type Schema } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
+import { startUnforeseen, unforeseen } from '../support/unforeseen.ts'
 
 /** Values of rows that no request below carries; no answer and no line of the log may carry them either. */
 const VALUES = /grace@|likes %|zoë@|zoe@|rush it|1000000\.01/i
@@ -33,19 +34,19 @@ const failures: Failure[] = [
   { body: { verb: 'insert', data: { customer_id: 99 } }, table: 'orders', status: 409 },
   { body: { verb: 'update', data: { credit: '-500.00' }, filters: { id: 2 } }, status: 422 },
   { body: { verb: 'update', data: { name: null }, filters: { id: 2 } }, status: 422 },
-  { body: { verb }, table: 'unforeseen', status: 500 },
+  { body: { verb: 'insert', data: { a: 1 } }, table: 'unforeseen', status: 500 },
   { body: { verb }, table: 'dropped', status: 404 },
   { body: { verb: 'insert', data: { a: 1 } }, table: 'dropped', status: 404 }
 ]
 
-/** A view whose rows the database fails to compute, in a way that the service has no answer for. */
 const schema: Schema = {
-  mysql: [...shop.mysql, 'create table dropped (a int null)', 'create view unforeseen as select (select id from customers) as one'],
-  sqlite: [...shop.sqlite, 'create table dropped (a int null)', "create view unforeseen as select json_extract(note, '$') as one from customers"]
+  mysql: [...shop.mysql, ...unforeseen.mysql, 'create table dropped (a int null)'],
+  sqlite: [...shop.sqlite, ...unforeseen.sqlite, 'create table dropped (a int null)']
 }
 
-await onEachEngine(t, 'neither answers nor the log carry SQL, hosts, accounts, tokens, stacks or values of other rows', { schema }, async (t, { post, sql, log }) => {
-  await sql('drop table dropped')
+await onEachEngine(t, 'neither answers nor the log carry SQL, hosts, accounts, tokens, stacks or values of other rows', { schema }, async (t, service) => {
+  const { post, log } = await startUnforeseen(t, service)
+  await service.sql('drop table dropped')
   for (const { body, status, table = 'customers', ...options } of failures) {
     const what = `${table} ${JSON.stringify(body)}`
     const answer = await post(table, body, options)
