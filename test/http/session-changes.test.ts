@@ -1,6 +1,6 @@
 /** Triggers, and functions that views call, may change the variables of a session: the next statement must not run in it as it is then. */
 import t, { type Test } from 'tap'
-import { startService, onEachEngine, type Service } from '../support/service.ts'
+import { startService, onEachEngine, type EngineName, type Service } from '../support/service.ts'
 import { createUser } from '../support/users.ts'
 
 /** What a trigger sets, and how `session_state` shows it when it was not set back. */
@@ -13,34 +13,31 @@ const CHANGES = [
   'set names gbk',
   'set foreign_key_checks = 0',
   "set sql_mode = ''",
+  'set session transaction isolation level read uncommitted',
   'set unique_checks = 0, sql_auto_is_null = 1'
 ]
 
-const STATE = `create function session_state() returns varchar(1000) reads sql data return
+const state = (isolation: string): string => `create function session_state() returns varchar(1000) reads sql data return
   concat_ws(' ', @@time_zone, @@sql_select_limit, now() > '2020-01-01', @@insert_id, @@character_set_results,
-  if(@@foreign_key_checks, 1, 0), if(@@unique_checks, 1, 0), if(@@sql_auto_is_null, 1, 0))`
-const RIGHT = '+00:00 18446744073709551615 1 0 utf8mb4 1 1 0'
+  if(@@foreign_key_checks, 1, 0), if(@@unique_checks, 1, 0), if(@@sql_auto_is_null, 1, 0), @@${isolation})`
+const RIGHT = '+00:00 18446744073709551615 1 0 utf8mb4 1 1 0 REPEATABLE-READ'
 
 const trigger = (table: string, event: string, action: string): string => `create trigger ${table}_${event.replace(' ', '_')} ${event} on ${table} for each row ${action}`
 
-const schema = {
-  sqlite: [],
-  mysql: [
-    'create table times (id int primary key, at timestamp null, note varchar(50) character set utf8mb4)',
-    'create table plain (id int primary key)',
-    ...CHANGES.flatMap((change, index) => [
-      `create table changes_${index} (id int primary key auto_increment, n int null)`,
-      ...['before insert', 'after update', 'before delete'].map((event) => trigger(`changes_${index}`, event, change)),
-      `create table fails_${index} (id int primary key, n int null)`,
-      trigger(`fails_${index}`, 'before insert', `begin ${change}; signal sqlstate '45000' set message_text = 'no'; end`),
-      `create function f_${index}() returns int no sql begin ${change}; return 1; end`,
-      `create view view_${index} as select id, f_${index}() as n from plain`
-    ]),
-    STATE,
-    'create view state as select session_state() as value'
-  ]
-}
-
+const schema = (engine: EngineName): string[] => [
+  'create table times (id int primary key, at timestamp null, note varchar(50) character set utf8mb4)',
+  'create table plain (id int primary key)',
+  ...CHANGES.flatMap((change, index) => [
+    `create table changes_${index} (id int primary key auto_increment, n int null)`,
+    ...['before insert', 'after update', 'before delete'].map((event) => trigger(`changes_${index}`, event, change)),
+    `create table fails_${index} (id int primary key, n int null)`,
+    trigger(`fails_${index}`, 'before insert', `begin ${change}; signal sqlstate '45000' set message_text = 'no'; end`),
+    `create function f_${index}() returns int no sql begin ${change}; return 1; end`,
+    `create view view_${index} as select id, f_${index}() as n from plain`
+  ]),
+  state(engine === 'mysql' ? 'transaction_isolation' : 'tx_isolation'),
+  'create view state as select session_state() as value'
+]
 const ONE = { only: ['mysql', 'mariadb'] as const, schema, database: { pool: { size: 1 } } }
 
 /** What another statement on the same connection finds, and that a time and a text go through it unharmed. */
@@ -85,7 +82,7 @@ onEachEngine(t, 'what a function of a view sets does not last', ONE, async (t, s
 })
 
 /** How often the service has set its session since the last call. */
-const settings = ({ proxy }: Pick<Service, 'proxy'>): number => proxy?.statements.splice(0).filter((sql) => sql.startsWith('set session')).length ?? 0
+const settings = ({ proxy }: Pick<Service, 'proxy'>): number => proxy?.statements.splice(0).filter((sql) => /^set session (?!transaction)/.test(sql)).length ?? 0
 
 onEachEngine(t, 'what can run no trigger sets no session again', ONE, async (t, service) => {
   const { post } = service

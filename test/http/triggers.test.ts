@@ -74,3 +74,32 @@ await onEachEngine(t, 'a column that a trigger fills was once required', { schem
   t.same((await insert('unfilled', {})).error, slug)
   t.same(statements(), [], 'without a trigger no statement is sent')
 })
+
+const halfWay: Schema = {
+  mysql: [],
+  sqlite: [
+    'create table items (id integer primary key, n integer not null unique on conflict fail, note text)',
+    "insert into items values (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c')",
+    'create table log (id integer primary key on conflict fail)',
+    'insert into log values (3)',
+    "create trigger raises before update of note on items when old.id = 3 and new.note = 'raise' begin select raise(fail, 'no'); end",
+    "create trigger collides after update of note on items when new.note = 'log' begin insert into log values (new.id); end",
+    "create trigger keeps before delete on items when old.id = 2 begin select raise(fail, 'no'); end"
+  ]
+}
+
+await onEachEngine(t, 'a statement that SQLite leaves half done, by FAIL, changes nothing', { schema: halfWay, only: ['sqlite'] }, async (t, { post, sql }) => {
+  const before = await sql('select id, n, note, (select count(*) from log) as logged from items')
+  const filters = { id: { $lte: 3 } }
+  const refused: Array<[body: object, status: number]> = [
+    [{ verb: 'update', data: { note: 'raise' }, filters }, 422],
+    [{ verb: 'update', data: { note: 'log' }, filters }, 409],
+    [{ verb: 'update', data: { n: 7 }, filters }, 409],
+    [{ verb: 'delete', filters }, 422]
+  ]
+  for (const [body, status] of refused) {
+    t.equal((await post('items', body)).status, status, JSON.stringify(body))
+    t.same(await sql('select id, n, note, (select count(*) from log) as logged from items'), before, JSON.stringify(body))
+  }
+  t.match((await post('items', { verb: 'update', data: { note: 'fine' }, filters })).json, { data: { updated: 3 } }, 'and no transaction stays open')
+})

@@ -36,8 +36,6 @@ export const SETTINGS: readonly Setting[] = [
   { name: 'completion_type', value: '0' },
   { name: 'autocommit', value: '0' },
   { name: 'autocommit', value: '1' },
-  { name: 'transaction_isolation', value: "'REPEATABLE-READ'", only: 'mysql' },
-  { name: 'tx_isolation', value: "'REPEATABLE-READ'", only: 'mariadb' },
   // Would refuse updates by a column without an index.
   { name: 'sql_safe_updates', value: '0' },
   { name: 'foreign_key_checks', value: '1' },
@@ -64,8 +62,8 @@ export const SETTINGS: readonly Setting[] = [
   { name: 'lc_messages', value: "'en_US'" }
 ]
 
-/** Variables that are left as the server has them, but that a trigger must not change for the statements after its own. */
-const WATCHED = ['timestamp', 'insert_id', 'last_insert_id', 'transaction_read_only']
+/** Variables that are not in SETTINGS, and that a trigger must not change for the statements after its own. */
+const WATCHED = ['timestamp', 'insert_id', 'last_insert_id', 'transaction_read_only', 'transaction_isolation']
 
 /** Text for one server: each reads its own comments. MySQL before 8.0 and MariaDB before 10.7 are refused once connected (server-version.ts). */
 const only: Record<Server, (text: string) => string> = {
@@ -84,6 +82,12 @@ const TRACKING: Record<Server, string> = {
 const track = (server: Server): string => only[server](`${TRACKING[server]}, session_track_state_change = off, session_track_transaction_info = 'OFF',`)
 
 const assignments = (server: Server | undefined): string => SETTINGS.filter((setting) => setting.only === server).map(({ name, value }) => `, ${name} = ${value}`).join('')
+
+/**
+ * The second statement of every connection. It is not an assignment of the one before, because the variable has no name that every supported
+ * server knows: MariaDB before 11.1 has `tx_isolation` alone, which newer versions deprecate.
+ */
+export const ISOLATION = 'set session transaction isolation level repeatable read'
 
 /** The first statement of every connection, in ASCII alone. It also sets the server's own limit on statements: MySQL's holds only for selects. */
 export function sessionStatement (statementTimeout: number): string {

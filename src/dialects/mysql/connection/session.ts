@@ -4,7 +4,7 @@ import mysql, { type Connection, type ConnectionOptions, type ResultSetHeader } 
 import { AS_BYTES, connectionOptions, type Host, type MysqlAddress } from '../options.ts'
 import { ReadMemory } from './read-memory.ts'
 import { versionProblem } from '../server-version.ts'
-import { sessionStatement } from './session-settings.ts'
+import { ISOLATION, sessionStatement } from './session-settings.ts'
 
 export interface Session {
   readonly connection: Connection
@@ -72,6 +72,7 @@ export async function openSession ({ address, host, turn, statementTimeout }: Se
   return await connectTo(address, host, async (connection, memory) => {
     const settings = sessionStatement(statementTimeout)
     const header = await send(connection, settings)
+    await send(connection, ISOLATION)
     const server = await confirm(connection, address.database)
     const session: Session = { connection, memory, address, host, turn, server, settings, reportsChanges: reportsChanges(header), open: true, idleSince: 0, usedAt: 0 }
     connection.on('error', () => onLost(session))
@@ -102,7 +103,7 @@ const unusable = (code: string): Error => Object.assign(new Error('the session c
  */
 export function restoreSession ({ connection, settings }: Session): Promise<unknown> {
   const reset = new Promise<void>((resolve, reject) => { connection.reset((error) => error === null ? resolve() : reject(error)) })
-  return within(MOMENT, reset.then(() => send(connection, settings)))
+  return within(MOMENT, reset.then(() => send(connection, settings)).then(() => send(connection, ISOLATION)))
 }
 
 /** Connects for a purpose, in a bounded time; what fails is closed. */

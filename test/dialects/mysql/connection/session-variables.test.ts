@@ -10,6 +10,7 @@ import { run, connect } from '../../../support/mysql.ts'
 
 const LEFT_ALONE: Array<[reason: string, names: string]> = [
   ['collation_connection sets it', 'character_set_connection'],
+  ['set by a statement of its own', 'transaction_isolation tx_isolation'],
   ['another name of a variable of this list', 'identity pseudo_slave_mode storage_engine wsrep_causal_reads'],
   ['set by the statement with the time limits and for what the server reports', 'max_statement_time max_execution_time session_track_system_variables session_track_state_change session_track_transaction_info'],
   ['how much memory, disk or time the server uses, and by which plan: no result depends on it', `analyze_max_length analyze_sample_percentage aria_sort_buffer_size aria_repair_threads aria_stats_method big_tables bulk_insert_buffer_size

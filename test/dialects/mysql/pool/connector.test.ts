@@ -83,7 +83,7 @@ for (const engine of await engines()) {
       await until('another attempt is made', () => proxy.connections === 2)
       proxy.delay = 0
       pool.release(await first)
-      await until('both have come', () => pool.use.open === 1 && proxy.statements.filter((sql) => sql.startsWith('set session')).length === 2)
+      await until('both have come', () => pool.use.open === 1 && proxy.statements.filter((sql) => sql.startsWith('set session transaction')).length === 2)
       await sleep(100)
       t.match(pool.use, { open: 1, idle: 1 })
     })
