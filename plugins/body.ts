@@ -1,8 +1,9 @@
-/** The body: its bytes as text, then what src/request/check-body.ts makes of it. Refuses with 400 and 415; 413 is Fastify's own. */
+/** Reads and checks request bodies. Refuses with 400 and 415; 413 comes from Fastify itself. */
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { findMistake, parseBody } from '../src/request/check-body.ts'
+import type { BodySchema } from '../schemas/body.ts'
+import { compileBodySchema, parseBody } from '../src/request/check-body.ts'
 import { invalidJson, ServiceError, unsupportedMediaType } from '../src/errors.ts'
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i
@@ -14,23 +15,26 @@ export default fp(async function body (app: FastifyInstance) {
     if (parsed instanceof ServiceError) done(parsed)
     else done(null, parsed)
   })
-  // Fastify reads no body without a Content-Type header; the interface asks for one.
+  // Fastify does not read a body without a Content-Type header; the interface requires the header.
   app.addHook('preValidation', ({ method, body }, _reply, done) => done(method === 'POST' && body === undefined ? unsupportedMediaType() : undefined))
-  app.setValidatorCompiler(() => (value: unknown) => {
-    const error = findMistake(value)
-    return error === undefined ? { value } : { error }
+  app.setValidatorCompiler<typeof BodySchema>(({ schema }) => {
+    const findBodyError = compileBodySchema(schema)
+    return (value: unknown) => {
+      const error = findBodyError(value)
+      return error === undefined ? { value } : { error }
+    }
   })
 }, { name: 'row-query-body' })
 
-/** The parsed body, or why there is none. */
+/** @returns the parsed body, or the refusal (not thrown) */
 function parse ({ headers }: FastifyRequest, bytes: Buffer): unknown {
   const { 'content-type': type, 'content-encoding': encoding = 'identity' } = headers
-  if (!isText(type as string) || encoding !== 'identity') return unsupportedMediaType()
+  if (!isUtf8Type(type as string) || encoding !== 'identity') return unsupportedMediaType()
   return isUtf8(bytes) ? parseBody(bytes.toString()) : invalidJson('it is not UTF-8')
 }
 
-function isText (type: string): boolean {
-  if (type === 'application/json') return true // nearly always
+function isUtf8Type (type: string): boolean {
+  if (type === 'application/json') return true // the common case, without the regular expression
   const [, charset = 'utf-8'] = CHARSET.exec(type) ?? []
   return /^utf-?8$/i.test(charset)
 }

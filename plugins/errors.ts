@@ -12,8 +12,8 @@ import {
 const fastifyErrors = new Map<string, () => ServiceError>([
   ['FST_ERR_CTP_BODY_TOO_LARGE', bodyTooLarge],
   ['FST_ERR_CTP_INVALID_MEDIA_TYPE', unsupportedMediaType],
-  ['FST_ERR_CTP_INVALID_CONTENT_LENGTH', () => invalidRequest('the body is not as long as Content-Length says')],
-  ['ECONNRESET', () => invalidRequest('it ended before its body did')],
+  ['FST_ERR_CTP_INVALID_CONTENT_LENGTH', () => invalidRequest('the length of the body differs from Content-Length')],
+  ['ECONNRESET', () => invalidRequest('the connection closed before the whole body arrived')],
   ['FST_ERR_BAD_URL', notFound],
   ['FST_ERR_MAX_PARAM_LENGTH', notFound],
   ['FST_ERR_ROUTE_MISSING_CONTENT_TYPE', unsupportedMediaType]
@@ -21,8 +21,8 @@ const fastifyErrors = new Map<string, () => ServiceError>([
 
 /** What a host app's own hooks, which run before ours, may refuse with. What they say is for that app's own clients. */
 const hostErrors = new Map<number | undefined, () => ServiceError>([
-  () => unauthenticated('The app does not let this request in'),
-  () => permissionDenied('The app does not let this request in'),
+  () => unauthenticated('The app refused this request'),
+  () => permissionDenied('The app refused this request'),
   rateLimited,
   overloaded
 ].map((refuse) => [refuse().statusCode, refuse]))

@@ -48,7 +48,7 @@ t.test('every refusal has its code and status, and a stack only where it is a bu
 
 t.test('what the client sent stands in the message as it is, and nothing that has no place in it', async (t) => {
   t.equal(errors.columnNotFound('100%s %d %%', 'a%j').message, 'Column "100%s %d %%" does not exist in table "a%j"')
-  t.equal((errors.deadlock as (reason: string) => errors.ServiceError)('secret').message, 'The statement met a deadlock and was rolled back; nothing was changed')
+  t.equal((errors.deadlock as (reason: string) => errors.ServiceError)('secret').message, 'The statement was rolled back because of a deadlock; nothing was changed')
 })
 
 t.test('a refusal becomes its body: without details an empty list, and never the reason', async (t) => {

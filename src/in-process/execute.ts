@@ -1,10 +1,10 @@
 /** Requests of the host app without HTTP: the same pipeline and the same errors. */
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import type { Body } from '../../schemas/body.ts'
+import { BodySchema, type Body } from '../../schemas/body.ts'
 import { GrantSchema } from '../../schemas/grant.ts'
 import { getAccess } from '../access/authorize.ts'
 import type { Table } from '../catalog/catalog.ts'
-import { findMistake, parseBody } from '../request/check-body.ts'
+import { compileBodySchema, parseBody } from '../request/check-body.ts'
 import { readConsistency } from '../request/consistency.ts'
 import type { Database } from '../databases/database.ts'
 import { unauthenticated } from '../errors.ts'
@@ -32,14 +32,16 @@ export interface ExecuteRequest {
 /** Grants are validated strictly: a misspelt `databases` would allow access to all databases. */
 const grants = TypeCompiler.Compile(GrantSchema)
 
+const findBodyError = compileBodySchema(BodySchema)
+
 /** Returns `data` of the response. @throws ServiceError */
 export async function execute ({ databases, limits }: InProcess, { database, table: tableName, body: given, grant: granted, bigints = 'bigint', consistency: asked }: ExecuteRequest): Promise<unknown> {
   if (!grants.Check(granted)) throw unauthenticated('The grant must have "permissions" and may have "databases", as in the configuration of a token')
   const grant = createGrant('in process', granted)
   const access = getAccess(databases, grant, { database, table: tableName })
   const body = parseBody(toJson(given)) // the same conversion as over HTTP, which also copies the body
-  const mistake = findMistake(body)
-  if (mistake !== undefined) throw mistake
+  const error = findBodyError(body)
+  if (error !== undefined) throw error
   const { verb } = body as Body
   const consistency = readConsistency(verb, '"consistency"', asked)
   let table: Table | undefined

@@ -67,7 +67,7 @@ function endOfString (text: string, start: number): number {
  * Parses JSON text. Keys called `__proto__` or `constructor` become own properties like any other: nothing
  * here or later merges objects, so they cannot reach a prototype.
  *
- * @throws SyntaxError where the text is not JSON, RangeError where it nests too deep to be walked
+ * @throws SyntaxError where the text is not JSON, RangeError where the nesting is too deep to be walked
  */
 export function parseExactJson (text: string, { mayChange } = lookOver(text)): unknown {
   if (!mayChange) return JSON.parse(text)

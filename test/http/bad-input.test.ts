@@ -27,10 +27,10 @@ await onEachEngine(t, 'a body that does not fit its table is refused and changes
 
 await onEachEngine(t, 'the message names the field or column as the client wrote it', { schema }, async (t, { post }) => {
   const messages: Array<[body: unknown, message: string]> = [
-    [{ verb: 'select', 'a/b~1': 1 }, '"a/b~1" is no field that select uses'],
-    [{ verb: 'insert', data: {}, filters: {} }, '"filters" is no field that insert uses'],
+    [{ verb: 'select', 'a/b~1': 1 }, '"a/b~1" is not allowed with select'],
+    [{ verb: 'insert', data: {}, filters: {} }, '"filters" is not allowed with insert'],
     [{ verb: 'update', filters: { id: 1 } }, '"data" is required to update'],
-    [{ verb: 'delete' }, 'delete needs "filters" that say which rows'],
+    [{ verb: 'delete' }, 'delete requires "filters" that restrict the affected rows'],
     [{ verb: 'select', columns: ['%s/~1'] }, 'Column "%s/~1" does not exist in table "customers"'],
     [{ verb: 'select', filters: { name: 0 } }, 'Column "name": expected a string'],
     [{ verb: 'select', orderBy: 'id; drop' }, '"orderBy" must contain terms of the form "<column> [ASC|DESC]" separated by commas, not "id; drop"']

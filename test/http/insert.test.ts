@@ -100,5 +100,5 @@ await onEachEngine(t, 'an invalid insert is rejected before a statement is sent'
 
 await onEachEngine(t, 'every error about a missing column names it', { schema: shop }, async (t, { post }) => {
   const { json } = await post('products', { verb: 'insert', data: { name: 'Jug' } })
-  t.equal(json.error.message, '"data" lacks columns that have no default: "sku", "price"')
+  t.equal(json.error.message, '"data" is missing columns that have no default: "sku", "price"')
 })

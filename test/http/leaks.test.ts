@@ -80,7 +80,7 @@ await onEachEngine(t, 'a database that cannot be used is not described: not its 
     for (const body of [{ verb }, { verb: 'insert', data: { name: 'x' } }]) {
       const answer = await post('customers', body)
       t.equal(answer.status, 503, reason)
-      t.equal(answer.text, '{"success":false,"data":{},"error":{"code":"DATABASE_UNAVAILABLE","message":"The database cannot be used right now; nothing was changed","details":[]}}')
+      t.equal(answer.text, '{"success":false,"data":{},"error":{"code":"DATABASE_UNAVAILABLE","message":"The database is not available; nothing was changed","details":[]}}')
       t.equal(answer.headers['retry-after'], '1')
     }
     for (const leak of [...leaks, new RegExp(TOKEN)]) t.notMatch(log.join(''), leak, reason)

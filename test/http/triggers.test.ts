@@ -64,10 +64,10 @@ await onEachEngine(t, 'an insert once returned a wrong id when a trigger had cha
 
 await onEachEngine(t, 'a column that a trigger fills was once required', { schema }, async (t, { engine, server, post, statements }) => {
   const insert = async (table: string, data: object): Promise<any> => (await post(table, { verb: 'insert', data })).json
-  const slug = { code: 'MISSING_COLUMN', message: '"data" lacks columns that have no default: "slug"', details: [{ path: '/data/slug', message: 'has no default' }] }
+  const slug = { code: 'MISSING_COLUMN', message: '"data" is missing columns that have no default: "slug"', details: [{ path: '/data/slug', message: 'has no default' }] }
   if (engine === 'sqlite') t.same((await insert('filled', { owner: 'me' })).error, slug, "SQLite's triggers fill no column")
   else t.same((await insert('filled', { owner: 'me' })).data, { inserted: 1, id: 1 })
-  t.same((await insert('filled', { slug: 'own' })).error, { code: 'MISSING_COLUMN', message: '"data" lacks columns that have no default: "owner"', details: [{ path: '/data/owner', message: 'has no default' }] })
+  t.same((await insert('filled', { slug: 'own' })).error, { code: 'MISSING_COLUMN', message: '"data" is missing columns that have no default: "owner"', details: [{ path: '/data/owner', message: 'has no default' }] })
   t.match((await insert('filled', { slug: 'own', owner: null })).error, { code: 'NOT_NULL_VIOLATION', details: [{ path: '/data/owner' }] })
   t.same((await get(server, '/shop/openapi.json')).json.components.schemas.FilledInsert.required, engine === 'sqlite' ? ['slug', 'owner'] : undefined, 'the OpenAPI document agrees')
   statements()

@@ -23,7 +23,7 @@ t.test('an insert requires exactly the columns without a default', async (t) => 
 t.test('the error names every missing column', async (t) => {
   t.throws(() => plan('{"spare":1}'), {
     code: 'MISSING_COLUMN',
-    message: '"data" lacks columns that have no default: "needed", "__proto__"',
+    message: '"data" is missing columns that have no default: "needed", "__proto__"',
     details: [{ path: '/data/needed', message: 'has no default' }, { path: '/data/__proto__', message: 'has no default' }]
   })
 })
