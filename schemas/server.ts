@@ -1,52 +1,53 @@
-/** What the server adds to the plugin's options, or takes in another form. */
+/** Settings of the server: those that the plugin does not have, or takes in another form. */
 import { type Static, Type } from '@sinclair/typebox'
 
-const closed = { additionalProperties: false }
-const Milliseconds = (fallback: number, description: string) =>
+export const closed = { additionalProperties: false }
+export const Milliseconds = (fallback: number, description: string) =>
   Type.Integer({ minimum: 1, maximum: 86_400_000, default: fallback, description: `${description}, in milliseconds` })
 
 export const HttpSchema = Type.Object({
-  headersTimeout: Type.Optional(Milliseconds(10_000, 'how long the head of a request may take to arrive')),
-  requestTimeout: Type.Optional(Milliseconds(30_000, 'how long a whole request may take to arrive')),
-  keepAliveTimeout: Type.Optional(Milliseconds(72_000, 'how long a connection may wait for its next request')),
-  answerTimeout: Type.Optional(Milliseconds(60_000, 'after how long a client must have taken its answer, or as much of it as answerRate says, again and again')),
-  answerRate: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_073_741_824, default: 65_536, description: 'bytes of an answer that a client must take in a second, on average over answerTimeout' })),
-  maxHeaderSize: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_048_576, default: 16_384, description: 'bytes of the head of a request' })),
-  maxConnections: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, default: 10_000, description: 'connections at most; the next ones are closed' }))
-}, closed)
+  headersTimeout: Type.Optional(Milliseconds(10_000, 'time limit for receiving the headers of a request')),
+  requestTimeout: Type.Optional(Milliseconds(30_000, 'time limit for receiving a complete request')),
+  keepAliveTimeout: Type.Optional(Milliseconds(72_000, 'how long a connection may be idle between requests')),
+  answerTimeout: Type.Optional(Milliseconds(60_000, 'interval over which answerRate is measured; a client that does not receive its answer fast enough is disconnected')),
+  answerRate: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_073_741_824, default: 65_536, description: 'minimum rate at which a client must receive its answer, in bytes per second' })),
+  maxHeaderSize: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_048_576, default: 16_384, description: 'maximum size of the headers of a request, in bytes' })),
+  maxConnections: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, default: 10_000, description: 'maximum number of connections; further ones are closed' }))
+}, { ...closed, default: {} })
 
-export const SERVER_DEFAULTS = { host: '127.0.0.1', port: 3000, prefix: '/api', logLevel: 'info', requestLog: true, metrics: false } as const
+const LOOPBACK = '127.0.0.1'
 
 const MetricsSchema = Type.Union([Type.Boolean(), Type.Object({
-  host: Type.Optional(Type.String({ minLength: 1, default: SERVER_DEFAULTS.host, description: 'address to listen on for metrics' })),
-  port: Type.Integer({ minimum: 0, maximum: 65_535, description: 'port for metrics alone' })
-}, closed)], { default: SERVER_DEFAULTS.metrics, description: 'true: /metrics beside the service, for tokens of every database; an object: on a port of its own, for everybody' })
+  host: Type.Optional(Type.String({ minLength: 1, default: LOOPBACK, description: 'address on which metrics are served' })),
+  port: Type.Integer({ minimum: 0, maximum: 65_535, description: 'port on which only metrics are served' })
+}, closed)], { default: false, description: 'true: /metrics on the port of the service, for tokens that are valid for all databases; an object: on a separate port, without authentication' })
 
 export const ShutdownSchema = Type.Object({
-  delay: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000, default: 0, description: 'how long /health/ready says no before the port closes, in milliseconds' })),
-  timeout: Type.Optional(Milliseconds(10_000, 'how long running requests may take to finish'))
-}, closed)
+  delay: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000, default: 0, description: 'how long /health/ready answers 503 before the port is closed, in milliseconds' })),
+  timeout: Type.Optional(Milliseconds(10_000, 'time limit for running requests to finish'))
+}, { ...closed, default: {} })
 
 export const HttpsSchema = Type.Object({
-  cert: Type.String({ minLength: 1, description: 'path of the certificate in PEM form, with those between it and its authority behind it' }),
-  key: Type.String({ minLength: 1, description: 'path of its private key in PEM form' }),
-  ca: Type.Optional(Type.String({ minLength: 1, description: 'path of the certificate of an authority that clients need a certificate of' }))
-}, { ...closed, description: 'TLS of our own, 1.2 or later; read again on SIGHUP' })
+  cert: Type.String({ minLength: 1, description: 'path of the certificate chain in PEM format' }),
+  key: Type.String({ minLength: 1, description: 'path of the private key in PEM format' }),
+  ca: Type.Optional(Type.String({ minLength: 1, description: 'path of a CA certificate; clients must present a certificate that this CA has signed' }))
+}, { ...closed, description: 'serves HTTPS with TLS 1.2 or later; the files are read again on SIGHUP' })
 
-/** Patterns leave to src/config/server-settings.ts whether an address is one. */
+/** The patterns do not check addresses completely: src/config/server-settings.ts does. */
 export const ServerSchema = Type.Object({
-  host: Type.Optional(Type.String({ minLength: 1, default: SERVER_DEFAULTS.host, description: 'address to listen on; 0.0.0.0 for every one of this machine' })),
-  port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, default: SERVER_DEFAULTS.port, description: '0 for any that is free' })),
-  prefix: Type.Optional(Type.String({ pattern: '^(/[A-Za-z0-9._~-]+)*$', default: SERVER_DEFAULTS.prefix, description: 'a path such as /api, without a slash at its end' })),
+  host: Type.Optional(Type.String({ minLength: 1, default: LOOPBACK, description: 'address to listen on; 0.0.0.0 for all addresses of the machine' })),
+  port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, default: 3000, description: 'port to listen on; 0 for any free port' })),
+  prefix: Type.Optional(Type.String({ pattern: '^(/[A-Za-z0-9._~-]+)*$', default: '/api', description: 'a path such as /api, without a trailing slash' })),
   logLevel: Type.Optional(Type.Union(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)), {
-    default: SERVER_DEFAULTS.logLevel,
-    description: 'the least important log lines that are written'
+    default: 'info',
+    description: 'lowest level that is logged'
   })),
-  requestLog: Type.Optional(Type.Boolean({ default: SERVER_DEFAULTS.requestLog, description: 'whether each request has a line in the log' })),
+  requestLog: Type.Optional(Type.Boolean({ default: true, description: 'whether each request is logged' })),
   metrics: Type.Optional(MetricsSchema),
   shutdown: Type.Optional(ShutdownSchema),
   trustProxy: Type.Optional(Type.Array(Type.String({ pattern: '^(loopback|linklocal|uniquelocal|[0-9A-Fa-f:.]+(/[0-9]{1,3})?)$' }), {
-    description: 'addresses or networks of proxies, such as 10.0.0.0/8 or loopback, whose X-Forwarded-For is believed'
+    default: [],
+    description: 'addresses or networks of proxies, such as 10.0.0.0/8 or loopback, whose X-Forwarded-For header is trusted'
   })),
   http: Type.Optional(HttpSchema),
   https: Type.Optional(HttpsSchema)
@@ -54,4 +55,4 @@ export const ServerSchema = Type.Object({
 
 export type HttpsOptions = Static<typeof HttpsSchema>
 export type HttpOptions = Static<typeof HttpSchema>
-export type ServerOptions = Static<typeof ServerSchema>
+export type ServerConfig = Static<typeof ServerSchema>

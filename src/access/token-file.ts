@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Type } from '@sinclair/typebox'
 import { type RowQueryOptions, TokenSchema, type TokenOptions } from '../../schemas/options.ts'
 import type { StoredToken } from './tokens.ts'
-import { ConfigError, findConfigErrors, placeOfSyntaxError } from '../config/config-errors.ts'
+import { ConfigError, findConfigErrors, positionOf } from '../config/config-errors.ts'
 import { readEntries } from './token-entries.ts'
 
 /** A token file, and how its content is understood. */
@@ -53,6 +53,6 @@ function parseJson (path: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new ConfigError([`${SETTING}: ${path} is not valid JSON${placeOfSyntaxError(error as SyntaxError)}`])
+    throw new ConfigError([`${SETTING}: ${path} is not valid JSON${positionOf(error as SyntaxError)}`])
   }
 }

@@ -1,29 +1,27 @@
-/** What a person who starts the service reads. */
-
-export const NO_TOKEN_NOTICE = `row-query: no token is configured, so every request is refused.
-row-query: Set API_TOKEN, or make one with "row-query token --name me --permissions select" and put its entry into the configuration file.
+export const NO_TOKEN_NOTICE = `row-query: no token is configured, so all requests are refused.
+row-query: Set API_TOKEN, or create a token with "row-query token --name me --permissions select" and add its entry to the configuration file.
 `
 
 interface Banner {
   readonly address: string
   readonly prefix: string
   readonly path: string
-  /** Whether there is a page to look at. */
+  /** Whether the docs page is enabled. */
   readonly docs: boolean
-  /** The token made for this start; undefined where tokens are configured, which are never printed. */
+  /** The token that was created for this start; undefined if tokens are configured, which are never printed. */
   readonly token: string | undefined
 }
 
-/** The embedded demo: where it is, with what token, and three requests to paste. */
+/** Shows the address and the token of the demo, and three requests to try. */
 export function demoBanner ({ address, prefix, path, docs, token }: Banner): string {
   const curl = (table: string, body: object): string =>
     `  curl -s ${address}${prefix}/demo/${table} -H "Authorization: Bearer ${token ?? '$API_TOKEN'}" -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`
   return `
-No database is configured, so this is the demo: a small shop in ${path}.
-Set DATABASE_URL=mysql://user:password@host/database to use your own.
+No database is configured. This is the demo: a small shop database in ${path}.
+Set DATABASE_URL=mysql://user:password@host/database to use your own database.
 
   address  ${address}${prefix}/demo/{customers,products,orders,order_items}
-  token    ${token ?? 'one that is configured; export it as API_TOKEN where you paste these lines'}
+  token    ${token ?? 'use a configured token: export it as API_TOKEN before you run these commands'}
 ${docs ? `  page     ${address}${prefix}/docs\n` : ''}
 Try it:
 

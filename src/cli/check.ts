@@ -8,8 +8,8 @@ import type { Dialect } from '../dialects/dialect.ts'
 import { openOnce, reasonOf } from './one-connection.ts'
 
 /**
- * `row-query check`: whether every database answers, its tables, what the account may do and what of it is dangerous. 0 if all
- * answer (and with `--strict` nothing is dangerous), else 1.
+ * `row-query check`: prints for each database whether it answers, its tables, the privileges of the account and their risks. Returns the exit
+ * code: 1 if a database does not answer or, with `--strict`, there are risks; otherwise 0.
  */
 export async function check (args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { config: { type: 'string' }, strict: { type: 'boolean', default: false } } })
@@ -29,7 +29,6 @@ export async function check (args: string[]): Promise<number> {
 
 interface Report {
   readonly answers: boolean
-  /** How many things are dangerous. */
   readonly risks: number
   readonly text: string
 }

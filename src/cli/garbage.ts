@@ -1,19 +1,18 @@
 import { setFlagsFromString } from 'node:v8'
 
 /**
- * How V8 is to collect garbage in a server, where much is short-lived and some of it always in use. These are heuristics that V8 may
- * change at any time, and none changes what a program does; `node --trace-gc` and `--trace-deopt` show what they do.
+ * Flags that adapt the garbage collector of V8 to a server, in which most objects live for one request. They change only performance;
+ * `node --trace-gc` and `--trace-deopt` show their effect. docs/operations.md has the measurements.
  *
- * - V8 counts which places in the code make objects that outlive a collection, and makes those among the old ones from then on. In
- *   a server each collection finds some requests on their way; objects that are made old for that keep others alive when they are
- *   dead, and memory grows until the next full collection.
- * - Memory outside of V8's heap, such as buffers, would lead to a full collection for every 64 MB: with long lists several times a
- *   second. It is weighed together with the heap instead, as later versions of V8 do.
- * - In a quiet while V8 collects once more to give memory back, and then also lets go of the shapes that no object has just now. With
- *   no request under way that is every shape of a request, and the machine code that was made for them goes too: the next requests
- *   cost many times as much until it is made again. Such a collection is to be like any other.
- * - V8 lets memory grow to 1.1 to 4 times of what is alive before it collects again, the less the more time collecting takes
- *   beside the program, and long lists brought it to ten full collections a second after a quiet while. It is always 2.5 times.
+ * - no-allocation-site-pretenuring: V8 allocates objects in the old generation if objects from the same place in the code have often survived
+ *   a collection. In a server, each collection finds objects of running requests. Once allocated as old objects, they stay in memory until
+ *   the next full collection, and keep other objects alive.
+ * - external-memory-accounted-in-global-limit: V8 starts a full collection for every 64 MB of memory outside its heap, such as buffers. Large
+ *   answers would cause several a second. With the flag, as in later versions of V8, external memory counts towards the limit of the heap.
+ * - no-memory-reducer-favors-memory: when the program is idle, V8 collects garbage to release memory, and then also drops the hidden classes
+ *   that no object has at that time, and the machine code that depends on them. The next requests are many times slower.
+ * - heap-growing-percent: V8 lets the heap grow to 1.1 to 4 times its live size before the next full collection, and to less if collections
+ *   take much time. Large answers after an idle period caused ten full collections a second. The flag sets the factor to 2.5.
  */
 const FLAGS = [
   { flag: '--no-allocation-site-pretenuring', since: 12 },
@@ -23,14 +22,14 @@ const FLAGS = [
 ]
 
 /**
- * What a V8 of that version, such as `13.6.233.17-node.54`, is told; it would complain on standard error of a flag that it does not
- * know. 12 comes with Node 22, 13 with Node 24.
+ * Returns the flags that a version of V8, such as `13.6.233.17-node.54`, supports: V8 prints a warning for an unknown flag. Node 22 has V8 12,
+ * Node 24 has V8 13.
  */
 export function garbageFlags (version: string): string[] {
   return FLAGS.filter(({ since }) => Number.parseInt(version) >= since).map(({ flag }) => flag)
 }
 
-/** Before the first request; flags that are read while the program runs. */
+/** Must be called before the first request. V8 reads these flags while the program runs. */
 export function tuneGarbageCollection (): void {
   garbageFlags(process.versions.v8).forEach((flag) => setFlagsFromString(flag))
 }

@@ -1,24 +1,24 @@
 #!/usr/bin/env node
-/** `row-query <command>`: what each command is, and nothing of how it works. */
+/** The program `row-query`: runs a command. */
 import { ConfigError } from '../config/config-errors.ts'
 import { silenceSqliteWarning } from './sqlite-warning.ts'
 
-const HELP = `row-query: read and change rows of MySQL tables through one HTTP endpoint
+const HELP = `row-query: reads and changes rows of MySQL, MariaDB and SQLite tables through one HTTP endpoint
 
   row-query serve [--config row-query.json] [--host 127.0.0.1] [--port 3000]
   row-query token --name reports --permissions select[,insert,update,delete]
                   [--database shop] [--table orders] [--expires 2027-01-01]
   row-query check [--config row-query.json] [--strict]
-  row-query openapi [shop] [--config row-query.json]   the OpenAPI document of the interface, or of a database
-  row-query types [shop] [--config row-query.json]     TypeScript interfaces of a database's tables
+  row-query openapi [shop] [--config row-query.json]   print the OpenAPI document of the interface, or of a database
+  row-query types [shop] [--config row-query.json]     print TypeScript interfaces for the tables of a database
 
-Settings also come from DATABASE_URL, API_TOKEN, API_TOKEN_PERMISSIONS, API_TOKENS_FILE, ROW_QUERY_CONFIG, HOST, PORT,
-LOG_LEVEL, PATH_PREFIX, HTTPS_CERT and HTTPS_KEY. Without any, serve opens an embedded demo database.
+Environment variables: DATABASE_URL, API_TOKEN, API_TOKEN_PERMISSIONS, API_TOKENS_FILE, ROW_QUERY_CONFIG, HOST, PORT,
+LOG_LEVEL, PATH_PREFIX, HTTPS_CERT and HTTPS_KEY. Without a database, serve opens an embedded demo database.
 `
 
 type Command = (args: string[]) => Promise<number>
 
-/** Loaded when asked for: making a token needs no server. */
+/** Each command is loaded when it is used: creating a token does not need the server. */
 const commands = new Map<string, () => Promise<Command>>([
   ['serve', async () => (await import('./serve.ts')).serve],
   ['token', async () => (await import('./token.ts')).token],
@@ -33,13 +33,13 @@ async function main ([name = 'help', ...args]: string[]): Promise<number> {
     return 0
   }
   const load = commands.get(name)
-  if (load === undefined) throw new ConfigError([`"${name}" is no command; there are ${[...commands.keys()].join(', ')}`])
+  if (load === undefined) throw new ConfigError([`"${name}" is not a command; the commands are ${[...commands.keys()].join(', ')}`])
   const command = await load()
   return command(args)
 }
 
 silenceSqliteWarning()
-// who reads what is printed may have seen enough: `row-query openapi | head`
+// the reader of the output may close it early: `row-query openapi | head`
 process.stdout.on('error', () => { process.exitCode = 1 })
 try {
   process.exitCode = await main(process.argv.slice(2))

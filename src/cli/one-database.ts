@@ -1,4 +1,4 @@
-/** What commands that print something about one database have in common. */
+/** Used by commands that print something about one database. */
 import { parseArgs } from 'node:util'
 import { createCatalog, type Catalog } from '../catalog/catalog.ts'
 import { loadConfig } from '../config/load.ts'
@@ -9,11 +9,10 @@ import { createShop } from '../demo/shop.ts'
 import { openOnce, reasonOf } from './one-connection.ts'
 
 interface Chosen {
-  /** All that are configured. */
   readonly databases: readonly DatabaseConfig[]
-  /** The one that was named, if one was. */
+  /** The database that was named, if any. */
   readonly database: DatabaseConfig | undefined
-  /** Where the service is on its host. */
+  /** The path prefix of the service. */
   readonly prefix: string
 }
 
@@ -26,8 +25,8 @@ export function chooseDatabase (args: string[]): Chosen {
   const { databases } = resolveSettings(options)
   const [name, ...others] = positionals
   const database = databases.find((each) => each.name === name)
-  if (others.length > 0) throw new ConfigError([`one database at a time, not ${positionals.join(', ')}`])
-  if (name !== undefined && database === undefined) throw new ConfigError([`"${name}" is not configured; there are ${namesOf(databases)}`])
+  if (others.length > 0) throw new ConfigError([`only one database is allowed, not ${positionals.join(', ')}`])
+  if (name !== undefined && database === undefined) throw new ConfigError([`"${name}" is not configured; the databases are ${namesOf(databases)}`])
   return { databases, database, prefix }
 }
 
@@ -35,7 +34,7 @@ export function namesOf (databases: readonly DatabaseConfig[]): string {
   return databases.map(({ name }) => name).join(', ')
 }
 
-/** @throws ConfigError where the database does not answer */
+/** @throws ConfigError if the database does not answer */
 export async function readCatalog (config: DatabaseConfig): Promise<Catalog> {
   const dialect = await openOnce(config)
   const refuse = (error: unknown): never => { throw new ConfigError([`databases.${config.name}: does not answer (${reasonOf(error)})`]) }

@@ -5,7 +5,7 @@ import { createInterfaceDocument } from '../openapi/interface-document.ts'
 import { EVERYTHING, visibleTables } from '../openapi/visible.ts'
 import { chooseDatabase, readCatalog } from './one-database.ts'
 
-/** `row-query openapi [database]`: the document of the interface, or of one database, as a token for everything is shown it. @throws ConfigError */
+/** `row-query openapi [database]`: prints the document of the interface or of a database, for a token with all permissions. @throws ConfigError */
 export async function openapi (args: string[]): Promise<number> {
   const { databases, database, prefix } = chooseDatabase(args)
   const document = database === undefined

@@ -9,7 +9,7 @@ import { demoBanner, NO_TOKEN_NOTICE } from './banner.ts'
 import { tuneGarbageCollection } from './garbage.ts'
 import { closeOnSignal } from './shutdown.ts'
 
-/** `row-query serve`: starts and stays. @throws ConfigError */
+/** `row-query serve`: starts the server. Returns when it listens. @throws ConfigError */
 export async function serve (args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { config: { type: 'string' }, host: { type: 'string' }, port: { type: 'string' } } })
   const { config, demo } = loadConfig(process.env, values)
@@ -17,14 +17,14 @@ export async function serve (args: string[]): Promise<number> {
   if (demo !== undefined) createShop(demo.path)
   tuneGarbageCollection()
 
-  // by default a signal ends a process at once: each has its handler before it may come
-  let readAgain = (): void => {} // a start reads everything as it is
-  process.on('SIGHUP', () => readAgain())
+  // without a handler, SIGHUP would end the process during the start
+  let reload = (): void => {}
+  process.on('SIGHUP', () => reload())
   const server = await createServer({ options, ...settings, metricsApart: metrics !== undefined })
   const { app, rows, metricsApp, reloadCertificate } = server
-  readAgain = () => {
+  reload = () => {
     reloadCertificate()
-    rows.refresh().then(() => app.log.info('catalog read again'), () => app.log.warn('the catalog could not be read'))
+    rows.refresh().then(() => app.log.info('catalog reloaded'), () => app.log.warn('the catalog could not be read'))
   }
   closeOnSignal(server, shutdown)
   const address = await listen(app, { host, port })
@@ -34,23 +34,23 @@ export async function serve (args: string[]): Promise<number> {
   return 0
 }
 
-/** What the system calls it -> the setting at fault and why. */
+/** Maps the code of a system error to the setting that causes it, and the reason. */
 const listenErrors = new Map([
-  ['EADDRINUSE', 'port: another program listens there'],
-  ['EACCES', 'port: this account may not listen there'],
-  ['EADDRNOTAVAIL', 'host: this machine does not have that address'],
-  ['ENOTFOUND', 'host: there is no such host']
+  ['EADDRINUSE', 'port: is in use by another program'],
+  ['EACCES', 'port: this user may not listen on it'],
+  ['EADDRNOTAVAIL', 'host: is not an address of this machine'],
+  ['ENOTFOUND', 'host: is not a known host']
 ])
 
 interface ListenOptions { readonly host: string, readonly port: number }
 
-/** `settings`: where the host and the port stand in the configuration; `whole`: what is closed where one cannot be listened on. */
+/** `settings`: the prefix of the settings `host` and `port` in errors. `whole`: the app to close if listening fails. */
 async function listen (app: FastifyInstance, { host, port }: ListenOptions, settings = '', whole = app): Promise<string> {
   try {
     return await app.listen({ host, port })
   } catch (error) {
     await whole.close()
     const { code } = error as { code: string }
-    throw new ConfigError([`${settings}${listenErrors.get(code) ?? `host: cannot be listened on, ${code}`} (${host}, port ${port})`])
+    throw new ConfigError([`${settings}${listenErrors.get(code) ?? `host: cannot listen (${code})`} (${host}, port ${port})`])
   }
 }

@@ -1,16 +1,16 @@
 import closeWithGrace from 'close-with-grace'
-import type { Config } from '../../schemas/options.ts'
+import type { ServerSettings } from '../config/server-settings.ts'
 import type { Server } from '../server/server.ts'
 
 /**
- * At SIGTERM or SIGINT: not ready any more, a while for load balancers to see it, then no new connections; running requests finish,
- * the pools close and the process ends with 0. With 1 where they did not finish in time, or where an error brought it here. A process
- * that ends because it could not listen keeps its own exit code.
+ * Shuts down gracefully on SIGTERM or SIGINT: the server reports that it is not ready, waits `delay` so that load balancers notice, closes the
+ * port, waits up to `timeout` for running requests, closes the pools and exits with 0. It exits with 1 if requests are still running, or after
+ * an uncaught error. If the server could not listen, the exit code stays as it is.
  */
-export function closeOnSignal ({ app, drain }: Server, { delay = 0, timeout = 10_000 }: NonNullable<Config['shutdown']> = {}): void {
-  const onTimeout = (): void => app.log.error('requests still ran when the time to finish was over')
+export function closeOnSignal ({ app, drain }: Server, { delay, timeout }: ServerSettings['shutdown']): void {
+  const onTimeout = (): void => app.log.error('shutdown timed out while requests were running')
   closeWithGrace({ delay: delay + timeout, logger: false, skip: ['SIGHUP', 'beforeExit'], onTimeout }, async ({ err }) => {
-    if (err !== undefined) app.log.fatal({ err }, 'stopping after an error that nothing caught')
+    if (err !== undefined) app.log.fatal({ err }, 'shutting down after an uncaught error')
     await drain.start(err === undefined ? delay : 0)
     await app.close()
   })

@@ -1,6 +1,6 @@
 /**
- * Node 22 tells on standard error that node:sqlite is experimental there. The program is tested with it, so that is nothing
- * for its user; every other warning goes its way. To be called before node:sqlite is loaded.
+ * Suppresses the warning of Node 22 that node:sqlite is experimental: the program is tested with it. Must be called before node:sqlite is
+ * loaded.
  */
 export function silenceSqliteWarning (): void {
   const { emitWarning } = process

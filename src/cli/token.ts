@@ -4,10 +4,7 @@ import { ConfigError, findConfigErrors } from '../config/config-errors.ts'
 import { parseExpiry } from '../access/token-entries.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
 
-/**
- * `row-query token`: makes a token and prints it, once, with the entry for the configuration file that knows it by its
- * hash alone. @throws ConfigError
- */
+/** `row-query token`: creates a token and prints it with its entry for the configuration file, which contains only its hash. @throws ConfigError */
 export async function token (args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
@@ -29,13 +26,13 @@ export async function token (args: string[]): Promise<number> {
     ...(expires !== undefined && { expires })
   }
   check(entry as TokenOptions, database, table)
-  process.stdout.write(`The token, shown only now:\n\n  ${secret}\n\nFor "tokens" in the configuration file, or the list of the token file:\n\n${JSON.stringify(entry, undefined, 2)}\n`)
+  process.stdout.write(`The token, which is not shown again:\n\n  ${secret}\n\nIts entry for "tokens" in the configuration file, or for the token file:\n\n${JSON.stringify(entry, undefined, 2)}\n`)
   return 0
 }
 
 function check (entry: TokenOptions, databases: string[], tables: string[] | undefined): void {
-  const errors = findConfigErrors(TokenSchema, JSON.parse(JSON.stringify(entry))).map((mistake) => `--${mistake}`)
-  if (tables !== undefined && databases.length !== 1) errors.push('--table: needs --database, once')
+  const errors = findConfigErrors(TokenSchema, JSON.parse(JSON.stringify(entry))).map((line) => `--${line}`)
+  if (tables !== undefined && databases.length !== 1) errors.push('--table: requires exactly one --database')
   if (entry.expires !== undefined) {
     try {
       parseExpiry(entry.expires)

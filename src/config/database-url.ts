@@ -4,26 +4,26 @@ import { basename, extname } from 'node:path'
 import type { Host, MysqlAddress } from '../dialects/mysql/options.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
 
-/** Where a database is, read out of its URL. */
+/** The address of a database, parsed from its URL. */
 export type Address =
   | { readonly engine: 'mysql', readonly address: MysqlAddress }
-  /** `path`: of a file, or MEMORY. */
+  /** `path`: the path of the file, or MEMORY. */
   | { readonly engine: 'sqlite', readonly path: string }
 
 const MYSQL_PORT = 3306
 
-/** @throws Error whose message says what is wrong, without any part of the URL: it may be one of the password */
+/** @throws Error with a message that contains no part of the URL, because it may contain the password */
 export function parseDatabaseUrl (text: string): Address {
   if (text.startsWith('sqlite:')) {
     const path = text.slice('sqlite:'.length)
-    if (path === '') throw new Error('names no file')
+    if (path === '') throw new Error('must name a file')
     return { engine: 'sqlite', path }
   }
   if (!/^(mysql|mariadb):\/\//i.test(text)) throw new Error('must begin with mysql://, mariadb:// or sqlite:')
   return { engine: 'mysql', address: parseServers(text) }
 }
 
-/** A copy of a database, on servers of their own. @throws as above */
+/** Parses the URL of a replica. @throws Error like parseDatabaseUrl */
 export function parseReplicaUrl (text: string): MysqlAddress {
   const parsed = parseDatabaseUrl(text)
   if (parsed.engine !== 'mysql') throw new Error('must begin with mysql:// or mariadb://')
@@ -32,7 +32,7 @@ export function parseReplicaUrl (text: string): MysqlAddress {
 
 function parseServers (text: string): MysqlAddress {
   const [first, ...others] = urlsOf(text)
-  if (first === undefined) throw new Error('cannot be read; special characters of a user or password are written like %40 for @')
+  if (first === undefined) throw new Error('is not a valid URL; special characters in the user name and the password must be percent-encoded, such as %40 for @')
   const hosts = [first, ...others].map((url): Host => ({ host: url.hostname.replace(/^\[(.*)\]$/, '$1') || '127.0.0.1', port: Number(url.port || MYSQL_PORT) }))
   const ssl = parseTls(first, hosts)
   const database = decode(first.pathname.slice(1))
@@ -40,7 +40,7 @@ function parseServers (text: string): MysqlAddress {
   return { hosts, user: decode(first.username), password: decode(first.password), database, ssl }
 }
 
-/** One URL for each host of `mysql://user:password@a:3306,b:3306/name`; none where it cannot be read. */
+/** Splits `mysql://user:password@a:3306,b:3306/name` into one URL for each host. Returns an empty list if a URL is not valid. */
 function urlsOf (text: string): URL[] {
   const [, head = '', list = '', rest = ''] = /^([^/]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(text) as RegExpExecArray
   const hosts = list.split(',')
@@ -48,14 +48,14 @@ function urlsOf (text: string): URL[] {
   return (hosts.length > 1 && hosts.includes('')) || !texts.every((each) => URL.canParse(each)) ? [] : texts.map((each) => new URL(each))
 }
 
-/** The certificate is always checked: against the CA of `ssl-ca`, else those that Node knows. */
+/** With TLS the certificate is always verified: with the CA of `ssl-ca`, or with the CAs of Node. */
 function parseTls ({ searchParams, hash }: URL, hosts: readonly Host[]): MysqlAddress['ssl'] {
   const { ssl = 'true', 'ssl-ca': path, ...others } = Object.fromEntries(searchParams)
-  if (hash !== '' || Object.keys(others).length > 0) throw new Error('takes no parameters but ssl and ssl-ca; ? and # in a password are written %3F and %23')
+  if (hash !== '' || Object.keys(others).length > 0) throw new Error('only allows the parameters ssl and ssl-ca; ? and # in a password must be written as %3F and %23')
   if (searchParams.size === 0) return undefined
-  if (ssl !== 'true' && ssl !== 'verify-ca') throw new Error('ssl must be true, or verify-ca for a certificate of any name')
-  // mysql2 would hold an address to the name "localhost"
-  if (ssl === 'true' && hosts.some(({ host }) => isIP(host) !== 0)) throw new Error('ssl=true needs names of hosts, not addresses; ssl=verify-ca does not')
+  if (ssl !== 'true' && ssl !== 'verify-ca') throw new Error('ssl must be true, or verify-ca to accept a certificate with any host name')
+  // mysql2 would compare the certificate with "localhost" instead of the address
+  if (ssl === 'true' && hosts.some(({ host }) => isIP(host) !== 0)) throw new Error('ssl=true requires host names; use ssl=verify-ca with IP addresses')
   return { rejectUnauthorized: true, verifyIdentity: ssl === 'true', ...(path !== undefined && { ca: readCa(path) }) }
 }
 
@@ -63,11 +63,11 @@ function readCa (path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    throw new Error('ssl-ca names a file that cannot be read')
+    throw new Error('the file of ssl-ca cannot be read')
   }
 }
 
-/** The name that a database has in paths where only its URL is given. */
+/** The name of the database of DATABASE_URL in paths. */
 export function databaseNameOf (address: Address): string {
   if (address.engine === 'mysql') return address.address.database
   return address.path === MEMORY ? 'memory' : basename(address.path, extname(address.path))
@@ -77,6 +77,6 @@ function decode (part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
-    throw new Error('has a % that is not followed by two hexadecimal digits')
+    throw new Error('contains a % that is not followed by two hexadecimal digits')
   }
 }

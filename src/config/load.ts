@@ -1,27 +1,26 @@
-/** Command line, environment and configuration file -> one configuration. */
+/** Loads the configuration from the command line, the environment and the configuration file. */
 import { readFileSync } from 'node:fs'
 import { ConfigSchema, type Config } from '../../schemas/options.ts'
 import { VERBS } from '../../schemas/grant.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
 import { readApiToken } from './api-token.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
-import { ConfigError, findConfigErrors, placeOfSyntaxError } from './config-errors.ts'
+import { ConfigError, findConfigErrors, positionOf } from './config-errors.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What `--config`, `--host` and `--port` say. */
 export interface Flags { config?: string | undefined, host?: string | undefined, port?: string | undefined }
 
 export interface Loaded {
   readonly config: Config
-  /** Set where no database was configured: the embedded demo, and a token made for this start if no other was configured. */
+  /** Set if no database is configured: the path of the demo database, and its token if no tokens are configured. */
   readonly demo: { readonly path: string, readonly token: string | undefined } | undefined
 }
 
-/** Where the embedded database is kept, below the folder of the start. */
+/** The path of the demo database, relative to the working directory. */
 export const DEMO_PATH = 'data/demo.db'
 
-/** Settings that come from elsewhere than the file as well, the strongest source first. */
+/** The flags and variables that set a setting, in the order of precedence. */
 export const SOURCES: ReadonlyArray<readonly [setting: string, ...sources: string[]]> = [
   ['host', '--host', 'HOST'],
   ['port', '--port', 'PORT'],
@@ -32,14 +31,14 @@ export const SOURCES: ReadonlyArray<readonly [setting: string, ...sources: strin
   ['https.key', 'HTTPS_KEY']
 ]
 
-/** What is being put together, with what went wrong so far and what a person calls each setting. */
 interface Draft {
   readonly config: Record<string, unknown>
   readonly errors: string[]
+  /** The flag or variable that each setting comes from. */
   readonly names: Map<string, string>
 }
 
-/** Flags win over the environment, which wins over the file. @throws ConfigError */
+/** Flags take precedence over the environment, which takes precedence over the file. @throws ConfigError */
 export function loadConfig (env: Environment, flags: Flags): Loaded {
   const given: Environment = { ...env, '--config': flags.config, '--host': flags.host, '--port': flags.port }
   const draft: Draft = { config: {}, errors: [], names: new Map() }
@@ -60,9 +59,9 @@ function readConfigFile ({ config, errors }: Draft, given: Environment): void {
   try {
     const content: unknown = JSON.parse(readFileSync(path, 'utf8'))
     if (isObject(content)) Object.assign(config, content)
-    else errors.push(`${source}: ${path} does not hold a JSON object`)
+    else errors.push(`${source}: ${path} does not contain a JSON object`)
   } catch (error) {
-    errors.push(`${source}: ${path} ${error instanceof SyntaxError ? `is not valid JSON${placeOfSyntaxError(error)}` : 'cannot be read'}`)
+    errors.push(`${source}: ${path} ${error instanceof SyntaxError ? `is not valid JSON${positionOf(error)}` : 'cannot be read'}`)
   }
 }
 
@@ -75,18 +74,18 @@ function readSources ({ config, names }: Draft, given: Environment): void {
   }
 }
 
-/** One level deep at most. What the file has in the way is left for the schema to refuse. */
+/** Supports one level of nesting. Leaves invalid values of the file for the schema to reject. */
 function assign (config: Record<string, unknown>, [name = '', inner]: string[], value: unknown): void {
   if (inner === undefined) config[name] = value
   else if (isObject(config[name] ??= {})) config[name] = { ...config[name], [inner]: value }
 }
 
-/** Text that is no number is left for the schema to refuse. */
+/** Leaves text that is not a number for the schema to reject. */
 function toPort (text: string): unknown {
   return /^\d+$/.test(text) ? Number(text) : text
 }
 
-/** The database of DATABASE_URL, beside those of the file; with the other settings of the one of the same name. */
+/** Adds the database of DATABASE_URL, or replaces the URL of the database with the same name. */
 function addDatabase ({ config, errors, names }: Draft, url: string | undefined): void {
   const { databases = {} } = config
   if (url === undefined || !isObject(databases)) return
@@ -100,7 +99,6 @@ function addDatabase ({ config, errors, names }: Draft, url: string | undefined)
   }
 }
 
-/** The token of API_TOKEN, beside those of the file. */
 function addToken ({ config, errors }: Draft, { API_TOKEN: token, API_TOKEN_PERMISSIONS: permissions }: Environment): void {
   const { entry, errors: found } = readApiToken(token, permissions)
   errors.push(...found)
@@ -108,7 +106,7 @@ function addToken ({ config, errors }: Draft, { API_TOKEN: token, API_TOKEN_PERM
   if (entry !== undefined && Array.isArray(tokens)) config['tokens'] = [...tokens, entry]
 }
 
-/** Where no database is configured there is the demo to try. */
+/** Configures the demo database if no database is configured. */
 function addDemo ({ config }: Draft): Loaded['demo'] {
   if (config['databases'] !== undefined) return undefined
   Object.assign(config, { databases: { demo: { url: `sqlite:${DEMO_PATH}` } }, docs: config['docs'] ?? config['openapi'] !== 'off' })

@@ -1,11 +1,12 @@
-/** Options as somebody wrote them -> settings as the program uses them: checked whole, every default filled in. */
-import { OptionsSchema, type DatabaseOptions, type RowQueryOptions } from '../../schemas/options.ts'
+/** Turns the options of the plugin into settings: checks them, fills in the defaults and parses URLs and tokens. */
+import { DatabaseSchema, OptionsSchema, type DatabaseOptions, type RowQueryOptions } from '../../schemas/options.ts'
 import type { MysqlAddress } from '../dialects/mysql/options.ts'
 import type { PoolLimits } from '../dialects/mysql/pool/pool.ts'
 import type { FilterLimits } from '../plan/filters/scope.ts'
 import type { StoredToken } from '../access/tokens.ts'
 import { parseDatabaseUrl, parseReplicaUrl, type Address } from './database-url.ts'
 import { ConfigError, findConfigErrors } from './config-errors.ts'
+import { withDefaults, type WithDefaults } from './defaults.ts'
 import { readEntries } from '../access/token-entries.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
 import { createTokenFile, readTokenFile, type TokenFile } from '../access/token-file.ts'
@@ -18,54 +19,37 @@ export interface DatabaseConfig {
   readonly statementTimeout: number
   readonly resultLimit: number
   readonly refreshInterval: number
-  /** SQL that fills `sqlite::memory:`. */
+  /** SQL statements that create and fill the tables of `sqlite::memory:`. */
   readonly setup: readonly string[]
 }
 
-export interface Settings {
+type CompleteOptions = WithDefaults<RowQueryOptions, 'tokensFile' | 'rateLimit' | 'cors'> & { rateLimit?: WithDefaults<NonNullable<RowQueryOptions['rateLimit']>> }
+type Unchanged = 'bodyLimit' | 'rateLimit' | 'failedLogins' | 'cors' | 'openapi' | 'docs' | 'tracing' | 'serverTiming' | 'requestLog' | 'metrics'
+
+export interface Settings extends Readonly<Pick<CompleteOptions, Unchanged>> {
   readonly databases: readonly DatabaseConfig[]
   readonly tokens: readonly StoredToken[]
-  /** Where more of them are, and those that were there at the start. */
+  /** The token file and the tokens that it held at the start. */
   readonly tokenFile: { readonly file: TokenFile, readonly tokens: readonly StoredToken[] } | undefined
-  readonly bodyLimit: number
   readonly limits: FilterLimits
-  /** Bytes of all answers together that are being made or sent. */
+  /** Maximum size of all answers that are being built or sent, in bytes. */
   readonly answerMemory: number
-  readonly rateLimit: { readonly max: number, readonly window: number } | undefined
-  readonly failedLogins: { readonly max: number, readonly window: number }
-  readonly cors: { readonly origins: readonly string[] } | undefined
-  readonly openapi: 'token' | 'public' | 'off'
-  readonly docs: boolean
-  readonly tracing: boolean
-  readonly serverTiming: boolean
-  readonly requestLog: boolean
-  readonly metrics: boolean
 }
 
-/** The caller's object is not changed. @throws ConfigError with every mistake at once */
+/** Does not change `options`. @throws ConfigError with all errors */
 export function resolveSettings (options: unknown): Settings {
   const errors = findConfigErrors(OptionsSchema, options)
   if (errors.length > 0) throw new ConfigError(errors)
-  const given = options as RowQueryOptions
-  const { databases, tokens = [], tokensFile, bodyLimit = 1_048_576, limits = {}, rateLimit, failedLogins = {}, cors, openapi = 'token', docs = false } = given
+  const { databases, tokens, tokensFile, limits, ...unchanged } = withDefaults<CompleteOptions>(OptionsSchema, options as RowQueryOptions)
   const settings: Settings = {
+    ...unchanged,
     databases: Object.entries(databases).flatMap(([name, database]) => toDatabase(errors, name, database)),
     tokens: readEntries(errors, 'tokens', tokens, databases),
     tokenFile: tokensFile === undefined ? undefined : openTokenFile(errors, createTokenFile(tokensFile, { databases, tokens })),
-    bodyLimit,
-    answerMemory: limits.answerMemory ?? 134_217_728,
-    limits: { depth: limits.filterDepth ?? 32, conditions: limits.filterConditions ?? 256, values: limits.filterValues ?? 10_000, pattern: limits.filterPattern ?? 1000 },
-    rateLimit: rateLimit === undefined ? undefined : { max: rateLimit.max, window: rateLimit.window ?? 60_000 },
-    failedLogins: { max: failedLogins.max ?? 30, window: failedLogins.window ?? 60_000 },
-    cors,
-    openapi,
-    docs,
-    tracing: given.tracing ?? true,
-    serverTiming: given.serverTiming ?? false,
-    requestLog: given.requestLog ?? false,
-    metrics: given.metrics ?? false
+    limits: { depth: limits.filterDepth, conditions: limits.filterConditions, values: limits.filterValues, pattern: limits.filterPattern },
+    answerMemory: limits.answerMemory
   }
-  if (docs && openapi === 'off') errors.push('docs: shows the documents, which "openapi" turns off')
+  if (unchanged.docs && unchanged.openapi === 'off') errors.push('docs: cannot be enabled, because openapi is "off"')
   if (errors.length > 0) throw new ConfigError(errors)
   return settings
 }
@@ -79,7 +63,7 @@ function openTokenFile (errors: string[], file: TokenFile): Settings['tokenFile'
   }
 }
 
-/** The value, or a line in the list of mistakes and none. */
+/** Returns a list with the value. If `make` throws, adds a line to `errors` and returns an empty list. */
 function collect<T> (errors: string[], begin: string, make: () => T): T[] {
   try {
     return [make()]
@@ -89,23 +73,15 @@ function collect<T> (errors: string[], begin: string, make: () => T): T[] {
   }
 }
 
-function toDatabase (errors: string[], name: string, { url, replicas = [], pool = {}, statementTimeout = 10_000, resultLimit = 67_108_864, refreshInterval = 60_000, setup = [] }: DatabaseOptions): DatabaseConfig[] {
-  const place = `databases.${name}`
-  const [address] = collect(errors, `${place}.url: `, () => parseDatabaseUrl(url))
-  const copies = replicas.flatMap((replica, index) => collect(errors, `${place}.replicas.${index}: `, () => parseReplicaUrl(replica)))
+function toDatabase (errors: string[], name: string, options: DatabaseOptions): DatabaseConfig[] {
+  const { url, replicas, setup, ...limits } = withDefaults<WithDefaults<DatabaseOptions>>(DatabaseSchema, options)
+  const path = `databases.${name}`
+  const [address] = collect(errors, `${path}.url: `, () => parseDatabaseUrl(url))
+  const replicaAddresses = replicas.flatMap((replica, index) => collect(errors, `${path}.replicas.${index}: `, () => parseReplicaUrl(replica)))
   if (address === undefined) return []
-  if (address.engine === 'sqlite' && replicas.length > 0) errors.push(`${place}.replicas: are for mysql:// and mariadb:// alone`)
-  if (setup.length > 0 && (address.engine !== 'sqlite' || address.path !== MEMORY)) errors.push(`${place}.setup: is for sqlite::memory: alone`)
-  const { size = 10, queue = 500, wait = 5000, idleTimeout = 60_000, minimum = 0 } = pool
-  if (minimum > size) errors.push(`${place}.pool.minimum: is more than "size", which is ${size}`)
-  return [{
-    name,
-    address,
-    replicas: copies,
-    pool: { size, queue, wait, idleTimeout, minimum },
-    statementTimeout,
-    resultLimit,
-    refreshInterval,
-    setup
-  }]
+  if (address.engine === 'sqlite' && replicas.length > 0) errors.push(`${path}.replicas: only allowed with mysql:// and mariadb://`)
+  if (setup.length > 0 && (address.engine !== 'sqlite' || address.path !== MEMORY)) errors.push(`${path}.setup: only allowed with sqlite::memory:`)
+  const { size, minimum } = limits.pool
+  if (minimum > size) errors.push(`${path}.pool.minimum: must not be greater than pool.size, which is ${size}`)
+  return [{ name, address, replicas: replicaAddresses, setup, ...limits }]
 }

@@ -1,4 +1,4 @@
-/** The certificate by which clients know the server, read from its files and checked. */
+/** Reads the files of the TLS certificate and checks them. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
@@ -9,18 +9,18 @@ import { ConfigError } from '../config/config-errors.ts'
 
 const MIN_VERSION = 'TLSv1.2'
 
-/** For the making of a server. With `ca`, clients need a certificate of it. @throws ConfigError naming the setting at fault */
+/** Returns the options for a TLS server. With `ca`, clients must present a certificate. @throws ConfigError that names the invalid setting */
 export function readCertificate (paths: HttpsOptions): TlsOptions {
   return { ...readContext(paths), ...(paths.ca !== undefined && { requestCert: true, rejectUnauthorized: true }) }
 }
 
-/** Puts the files as they are now in the place of those of before, for connections that are made from now on. */
+/** Reads the files again. New connections use the new certificate. */
 export function reloadCertificate (server: Server, paths: HttpsOptions, log: FastifyBaseLogger): void {
   try {
     (server as unknown as TlsServer).setSecureContext(readContext(paths))
-    log.info('certificate read again')
+    log.info('certificate reloaded')
   } catch (error) {
-    log.error({ mistakes: (error as ConfigError).errors }, 'the certificate cannot be used: the one of before stays in use')
+    log.error({ mistakes: (error as ConfigError).errors }, 'the certificate cannot be used; the previous one stays in use')
   }
 }
 
@@ -28,12 +28,12 @@ function readContext ({ cert: certPath, key: keyPath, ca: caPath }: HttpsOptions
   const cert = read('cert', certPath)
   const key = read('key', keyPath)
   const ca = caPath === undefined ? undefined : read('ca', caPath)
-  const certificate = parse('cert', 'is no certificate in PEM form', () => new X509Certificate(cert))
-  const privateKey = parse('key', 'is no private key in PEM form without a passphrase', () => createPrivateKey(key))
-  if (ca !== undefined) parse('ca', 'is no certificate in PEM form', () => new X509Certificate(ca))
+  const certificate = parse('cert', 'is not a certificate in PEM format', () => new X509Certificate(cert))
+  const privateKey = parse('key', 'is not a private key in PEM format without a passphrase', () => createPrivateKey(key))
+  if (ca !== undefined) parse('ca', 'is not a certificate in PEM format', () => new X509Certificate(ca))
   if (!certificate.checkPrivateKey(privateKey)) throw new ConfigError(['https.key: is not the key of https.cert'])
   const context: SecureContextOptions = { cert, key, minVersion: MIN_VERSION, ...(ca !== undefined && { ca }) }
-  parse('cert', 'cannot be used by OpenSSL, such as one that is too weak', () => createSecureContext(context))
+  parse('cert', 'is rejected by OpenSSL; it may be too weak', () => createSecureContext(context))
   return context
 }
 
@@ -41,11 +41,11 @@ function read (setting: string, path: string): Buffer {
   return parse(setting, `${path} cannot be read`, () => readFileSync(path))
 }
 
-/** No part of a file or of an error of OpenSSL is repeated. */
-function parse<T> (setting: string, mistake: string, make: () => T): T {
+/** The error contains no part of the file and no message of OpenSSL. */
+function parse<T> (setting: string, reason: string, make: () => T): T {
   try {
     return make()
   } catch {
-    throw new ConfigError([`https.${setting}: ${mistake}`])
+    throw new ConfigError([`https.${setting}: ${reason}`])
   }
 }

@@ -29,8 +29,8 @@ const refused: Array<{ because: string, text: string, errors: string[] }> = [
     because: 'entries that are none',
     text: JSON.stringify([{ ...entry, sha256: SECRET }, { name: 'x', sha256: 'b'.repeat(64) }]),
     errors: [
-      'tokensFile.0.sha256: must be text (SHA-256 of the token in lower-case hex)',
-      'tokensFile.1.permissions: is required (any of select, insert, update, delete)'
+      'tokensFile.0.sha256: must be a string (SHA-256 of the token in lower-case hexadecimal digits)',
+      'tokensFile.1.permissions: is required (one or more of select, insert, update, delete)'
     ]
   },
   {
@@ -64,5 +64,5 @@ t.test('a token file that cannot be used stops the start, among the other mistak
 
 t.test('API_TOKENS_FILE names a token file, and then the demo makes no token', async (t) => {
   t.match(loadConfig({ API_TOKENS_FILE: 'tokens.json' }, {}), { config: { tokensFile: 'tokens.json', tokens: undefined }, demo: { token: undefined } })
-  t.throws(() => loadConfig({ API_TOKENS_FILE: '' }, {}), { message: /^API_TOKENS_FILE: must be text, not empty/ })
+  t.throws(() => loadConfig({ API_TOKENS_FILE: '' }, {}), { message: /^API_TOKENS_FILE: must be a string that is not empty/ })
 })

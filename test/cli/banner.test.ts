@@ -12,6 +12,6 @@ t.test('the banner has the token that was made, in each request', async (t) => {
 t.test('the banner has no token where one is configured, and says how to give it', async (t) => {
   const text = demoBanner({ ...where, docs: false, token: undefined })
   t.notMatch(text, '  page ')
-  t.match(text, '\n  token    one that is configured; export it as API_TOKEN')
+  t.match(text, '\n  token    use a configured token: export it as API_TOKEN')
   t.equal(text.match(/"Authorization: Bearer \$API_TOKEN"/g)?.length, 3)
 })

@@ -41,10 +41,10 @@ t.test('what cannot be printed is told in one line', async (t) => {
   const folder = t.testdir({ 'two.json': JSON.stringify({ databases: { shop: { url: 'sqlite:shop.db' }, gone: { url: 'mysql://root@127.0.0.1:1/gone' } } }) })
   createShop(`${folder}/shop.db`)
   const refused: Array<[args: string[], line: RegExp]> = [
-    [['openapi', 'nope'], /^row-query: "nope" is not configured; there are shop, gone\n$/],
-    [['openapi', 'shop', 'gone'], /^row-query: one database at a time, not shop, gone\n$/],
+    [['openapi', 'nope'], /^row-query: "nope" is not configured; the databases are shop, gone\n$/],
+    [['openapi', 'shop', 'gone'], /^row-query: only one database is allowed, not shop, gone\n$/],
     [['openapi', 'gone'], /^row-query: databases\.gone: does not answer \(ECONNREFUSED\)\n$/],
-    [['types'], /^row-query: say which database; there are shop, gone\n$/],
+    [['types'], /^row-query: a database is required; the databases are shop, gone\n$/],
     [['types', 'shop', '--host', 'x'], /^row-query: Unknown option '--host'/]
   ]
   for (const [args, line] of refused) {

@@ -38,7 +38,7 @@ t.test('a port for metrics that cannot be had is a mistake in the configuration'
   const { port } = other.address() as AddressInfo
   t.match(await runRowQuery(t, ['serve'], { ...start(t, { metrics: { port }, port: 0 }) }), {
     code: 2,
-    stderr: `row-query: metrics.port: another program listens there (127.0.0.1, port ${port})\n`
+    stderr: `row-query: metrics.port: is in use by another program (127.0.0.1, port ${port})\n`
   })
   t.match(await runRowQuery(t, ['serve'], { ...start(t, { metrics: { prot: 1 } }) }), { code: 2, stderr: /^row-query: metrics: must be true or false or an object/ })
 })

@@ -11,23 +11,23 @@ const SECRET = 'hunter2'
 const shop = { url: 'mysql://root@127.0.0.1:1/shop' }
 
 const refused: Refused[] = [
-  { because: 'a port that is no number', args: ['--port', 'http'], lines: ['--port: must be a whole number from 0 to 65535 (0 for any that is free)'] },
+  { because: 'a port that is no number', args: ['--port', 'http'], lines: ['--port: must be an integer from 0 to 65535 (port to listen on; 0 for any free port)'] },
   { because: 'a SQLite file that is not there', env: { DATABASE_URL: 'sqlite:no/such.db' }, lines: ['databases.such.url: no/such.db does not exist'] },
   { because: 'a SQLite file that is none', env: { DATABASE_URL: 'sqlite:row-query.json' }, file: 'x'.repeat(1000), lines: ['databases.row-query.url: row-query.json cannot be opened: file is not a database'] },
   {
     because: 'several at once',
     env: { DATABASE_URL: `mysql://u:${SECRET}@h`, API_TOKEN: '', PORT: '-1' },
-    lines: ['DATABASE_URL: must name one database after the host: mysql://host/name', 'API_TOKEN: must be printable ASCII without spaces, not empty', /^PORT: /]
+    lines: ['DATABASE_URL: must name one database after the host: mysql://host/name', 'API_TOKEN: must be printable ASCII without spaces, and must not be empty', /^PORT: /]
   },
   {
     because: 'several in the file',
     env: { ROW_QUERY_CONFIG: 'row-query.json' },
     file: { databases: { shop: { ...shop, pol: {}, pool: { size: 0 } } }, tokens: [{ name: 'x', sha256: SECRET, permissions: ['read'] }], prot: 1 },
     lines: [
-      /^prot: is no setting; there are databases, tokens, .*port/,
-      /^databases\.shop\.pol: is no setting; there are url, .*pool/,
-      'databases.shop.pool.size: must be a whole number from 1 to 1000 (connections at most)',
-      'tokens.0.sha256: must be text (SHA-256 of the token in lower-case hex)',
+      /^prot: is not a setting; the settings are databases, tokens, .*port/,
+      /^databases\.shop\.pol: is not a setting; the settings are url, .*pool/,
+      'databases.shop.pool.size: must be an integer from 1 to 1000 (maximum number of connections)',
+      'tokens.0.sha256: must be a string (SHA-256 of the token in lower-case hexadecimal digits)',
       'tokens.0.permissions.0: must be "select" or "insert" or "update" or "delete"'
     ]
   },
@@ -59,13 +59,13 @@ t.test('a port that is in use is said in one line', async (t) => {
   t.teardown(() => { other.close() })
   const { port } = other.address() as AddressInfo
   const { code, stderr } = await runRowQuery(t, ['serve', '--port', String(port)], { env: { DATABASE_URL: 'mysql://root@127.0.0.1:1/shop' } })
-  t.same({ code, stderr }, { code: 2, stderr: `row-query: port: another program listens there (127.0.0.1, port ${port})\n` })
+  t.same({ code, stderr }, { code: 2, stderr: `row-query: port: is in use by another program (127.0.0.1, port ${port})\n` })
 })
 
 const hosts: Array<[host: string, reason: string]> = [
-  ['192.0.2.1', 'this machine does not have that address'],
-  ['no.such.invalid', 'there is no such host'],
-  ['x'.repeat(300), 'cannot be listened on, EINVAL']
+  ['192.0.2.1', 'is not an address of this machine'],
+  ['no.such.invalid', 'is not a known host'],
+  ['x'.repeat(300), 'cannot listen (EINVAL)']
 ]
 
 for (const [host, reason] of hosts) {
@@ -83,6 +83,6 @@ for (const file of [{ databases: { shop } }, { databases: { shop }, tokens: [] }
       t.match(await server.post('/api/shop/orders', { verb: 'select' }, token), { status: 401, json: { error: { code: 'UNAUTHENTICATED' } } })
     }
     const { stderr } = await server.stop()
-    t.match(stderr, /^row-query: no token is configured, so every request is refused\.\nrow-query: Set API_TOKEN, or .*row-query token --name me/)
+    t.match(stderr, /^row-query: no token is configured, so all requests are refused\.\nrow-query: Set API_TOKEN, or .*row-query token --name me/)
   })
 }

@@ -55,7 +55,7 @@ for (const engine of await engines()) {
       await until('it runs', async () => (await running({ sql: database.query })).length > 0)
       const { code, stdout } = await server.stop('SIGTERM')
       t.equal(code, 1)
-      t.match(stdout, /"level":50,.*requests still ran when the time to finish was over/)
+      t.match(stdout, /"level":50,.*shutdown timed out while requests were running/)
       await t.rejects(answer)
       await database.query('unlock tables')
     })

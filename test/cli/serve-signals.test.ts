@@ -35,7 +35,7 @@ for (const engine of await engines()) {
     await database.query(TABLE)
     t.match(await ask(), { status: 404, json: { error: { code: 'TABLE_NOT_FOUND' } } })
     server.child.kill('SIGHUP')
-    await server.printed(/catalog read again/)
+    await server.printed(/catalog reloaded/)
     t.match(await ask(), { status: 200, json: { data: { rows: [], count: 0 } } })
   })
 
@@ -92,12 +92,12 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   })
 }
 
-t.test('an error that nothing caught is logged and ends the server', async (t) => {
+t.test('an uncaught error is logged and stops the server', async (t) => {
   const server = await serveAfter(t, "process.on('SIGUSR2', () => { throw new Error('out of the blue') })")
   await server.printed(/"update"/)
   const { code, stdout } = await server.stop('SIGUSR2')
   t.equal(code, 1)
-  t.match(stdout, /"level":60.*out of the blue.*stopping after an error that nothing caught/)
+  t.match(stdout, /"level":60.*out of the blue.*shutting down after an uncaught error/)
 })
 
 /** The program, and before it some lines that send it signals at a moment that no other process could meet. */

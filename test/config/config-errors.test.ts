@@ -5,21 +5,21 @@ import { findConfigErrors } from '../../src/config/config-errors.ts'
 const described: Array<[mistake: string, schema: TSchema, value: unknown]> = [
   ['a: is required', Type.Object({ a: Type.Integer() }), {}],
   ['a: is required (how many)', Type.Object({ a: Type.Integer({ description: 'how many' }) }), {}],
-  ['b: is no setting; there are a', Type.Object({ a: Type.Optional(Type.Integer()) }, { additionalProperties: false }), { b: 1 }],
-  ['B: has a name that is not allowed (letters)', Type.Record(Type.String({ pattern: '^[a-z]$' }), Type.Integer(), { additionalProperties: false, description: 'letters' }), { B: 1 }],
-  ['configuration: must be a whole number from 1 to 9', Type.Integer({ minimum: 1, maximum: 9 }), 10],
-  ['configuration: must be a whole number of at least 1 (size)', Type.Integer({ minimum: 1, description: 'size' }), 1.5],
+  ['b: is not a setting; the settings are a', Type.Object({ a: Type.Optional(Type.Integer()) }, { additionalProperties: false }), { b: 1 }],
+  ['B: is not a valid name (letters)', Type.Record(Type.String({ pattern: '^[a-z]$' }), Type.Integer(), { additionalProperties: false, description: 'letters' }), { B: 1 }],
+  ['configuration: must be an integer from 1 to 9', Type.Integer({ minimum: 1, maximum: 9 }), 10],
+  ['configuration: must be an integer of at least 1 (size)', Type.Integer({ minimum: 1, description: 'size' }), 1.5],
   ['configuration: must be true or false', Type.Boolean(), 'yes'],
-  ['configuration: must be text', Type.String(), 1],
-  ['configuration: must be text, not empty', Type.String({ minLength: 1 }), ''],
-  ['configuration: must be text of 0 to 2 characters', Type.String({ maxLength: 2 }), 'abc'],
-  ['configuration: must be text of 1 to 2 characters', Type.String({ minLength: 1, maxLength: 2 }), 'abc'],
-  ['configuration: must be "*" or a list, not empty', Type.Union([Type.Literal('*'), Type.Array(Type.String(), { minItems: 1 })]), 'x'],
+  ['configuration: must be a string', Type.String(), 1],
+  ['configuration: must be a string that is not empty', Type.String({ minLength: 1 }), ''],
+  ['configuration: must be a string of 0 to 2 characters', Type.String({ maxLength: 2 }), 'abc'],
+  ['configuration: must be a string of 1 to 2 characters', Type.String({ minLength: 1, maxLength: 2 }), 'abc'],
+  ['configuration: must be "*" or a list that is not empty', Type.Union([Type.Literal('*'), Type.Array(Type.String(), { minItems: 1 })]), 'x'],
   ['configuration: must be a list', Type.Array(Type.String()), 'x'],
-  ['configuration: must be a list, not empty, without repeats', Type.Array(Type.String(), { minItems: 1, uniqueItems: true }), ['x', 'x']],
+  ['configuration: must be a list that is not empty, without duplicates', Type.Array(Type.String(), { minItems: 1, uniqueItems: true }), ['x', 'x']],
   ['configuration: must be an object', Type.Object({}), []],
-  ['configuration: must be an object, not empty', Type.Record(Type.String(), Type.String(), { minProperties: 1 }), {}],
-  ['a.0.b/~c: must be text', Type.Object({ a: Type.Array(Type.Record(Type.String(), Type.String())) }), { a: [{ 'b/~c': 1 }] }]
+  ['configuration: must be an object that is not empty', Type.Record(Type.String(), Type.String(), { minProperties: 1 }), {}],
+  ['a.0.b/~c: must be a string', Type.Object({ a: Type.Array(Type.Record(Type.String(), Type.String())) }), { a: [{ 'b/~c': 1 }] }]
 ]
 
 for (const [mistake, schema, value] of described) {
@@ -30,6 +30,6 @@ for (const [mistake, schema, value] of described) {
 
 t.test('there is one line for each place, whatever is wrong with it, under the name that a person knows', async (t) => {
   const schema = Type.Object({ a: Type.String({ minLength: 1, pattern: '^x' }), b: Type.Integer() })
-  t.same(findConfigErrors(schema, { a: '' }, new Map([['a', '--a']])), ['b: is required', '--a: must be text, not empty'])
+  t.same(findConfigErrors(schema, { a: '' }, new Map([['a', '--a']])), ['b: is required', '--a: must be a string that is not empty'])
   t.same(findConfigErrors(schema, { a: 'x', b: 1 }), [])
 })

@@ -34,16 +34,16 @@ for (const [url, address, name] of read) {
 
 const scheme = 'must begin with mysql://, mariadb:// or sqlite:'
 const name = 'must name one database after the host: mysql://host/name'
-const parameters = 'takes no parameters but ssl and ssl-ca; ? and # in a password are written %3F and %23'
-const addresses = 'ssl=true needs names of hosts, not addresses; ssl=verify-ca does not'
-const unreadable = 'cannot be read; special characters of a user or password are written like %40 for @'
+const parameters = 'only allows the parameters ssl and ssl-ca; ? and # in a password must be written as %3F and %23'
+const addresses = 'ssl=true requires host names; use ssl=verify-ca with IP addresses'
+const unreadable = 'is not a valid URL; special characters in the user name and the password must be percent-encoded, such as %40 for @'
 
 const refused: Array<[url: string, message: string]> = [
   ['', scheme],
   ['shop', scheme],
   ['http://db/shop', scheme],
   ['mysql:shop', scheme],
-  ['sqlite:', 'names no file'],
+  ['sqlite:', 'must name a file'],
   ['mysql://db', name],
   ['mysql://db/', name],
   ['mysql://db/shop/orders', name],
@@ -56,11 +56,11 @@ const refused: Array<[url: string, message: string]> = [
   ['mysql://db:port/shop', unreadable],
   ['mysql://db1,,db2/shop', unreadable],
   ['mysql://db1,db2:port/shop', unreadable],
-  ['mysql://db/shop?ssl=false', 'ssl must be true, or verify-ca for a certificate of any name'],
+  ['mysql://db/shop?ssl=false', 'ssl must be true, or verify-ca to accept a certificate with any host name'],
   ['mysql://10.0.0.1/shop?ssl=true', addresses],
   ['mysql://db,[::1]/shop?ssl-ca=/ca.pem', addresses],
-  ['mysql://db/shop?ssl-ca=/hunter2/ca.pem', 'ssl-ca names a file that cannot be read'],
-  ['mysql://ann:hunter2%@db/shop', 'has a % that is not followed by two hexadecimal digits']
+  ['mysql://db/shop?ssl-ca=/hunter2/ca.pem', 'the file of ssl-ca cannot be read'],
+  ['mysql://ann:hunter2%@db/shop', 'contains a % that is not followed by two hexadecimal digits']
 ]
 
 for (const [url, message] of refused) {

@@ -1,4 +1,4 @@
-/** docs/configuration.md says of every setting what the schema says, and of nothing else. */
+/** The tables of docs/configuration.md match the schemas. */
 import type { TSchema } from '@sinclair/typebox'
 import t from 'tap'
 import { ConfigSchema } from '../../schemas/options.ts'
@@ -11,10 +11,10 @@ import { codeBlocks, readDocument, tableRows } from '../support/markdown.ts'
 const document = readDocument('docs/configuration.md')
 const code = (text: unknown): string => `\`${text}\``
 
-/** The rows that a setting and those below it have in the table. */
+/** The rows of a setting and of the settings that it contains. */
 function rowsOf (name: string, schema: TSchema, required: boolean): string[][] {
   const { type, items, description } = schema
-  // of several forms the one with settings of its own
+  // of a union, the object
   const { properties, patternProperties, required: needed = [] } = schema.anyOf?.find((each: TSchema) => each['properties'] !== undefined) ?? schema
   const [record] = Object.values<TSchema>(patternProperties ?? {})
   const children = [
@@ -28,7 +28,7 @@ function rowsOf (name: string, schema: TSchema, required: boolean): string[][] {
 
 function defaultOf (schema: TSchema, required: boolean): string {
   if (required) return 'required'
-  return schema.default === undefined ? 'none' : code(schema.default)
+  return schema.default === undefined || schema.default.length === 0 ? 'none' : code(schema.default)
 }
 
 function allowed (schema: TSchema): string {
@@ -36,17 +36,17 @@ function allowed (schema: TSchema): string {
   if (anyOf?.every((each: TSchema) => each.const !== undefined)) return anyOf.map((each: TSchema) => code(each.const)).join(', ')
   if (anyOf !== undefined) return anyOf.map((each: TSchema) => each.const === undefined ? allowed(each) : code(JSON.stringify(each.const))).join(' or ')
   if (type === 'integer') return maximum === undefined ? `${minimum} or more` : `${minimum} to ${maximum}`
-  return ({ boolean: '`true`, `false`', string: 'text', array: 'a list', object: 'an object' } as Record<string, string>)[type] as string
+  return ({ boolean: '`true`, `false`', string: 'string', array: 'list', object: 'object' } as Record<string, string>)[type] as string
 }
 
-t.test('every setting of the file stands in the document as it is, and no other does', async (t) => {
+t.test('the tables of settings match the schemas', async (t) => {
   const rows = tableRows(document, 'setting', 'default', 'allowed', 'meaning')
   t.same(rows, rowsOf('', ConfigSchema, true))
   const own = document.slice(document.indexOf('Settings of the server:'))
-  t.same(tableRows(own, 'setting', 'default', 'allowed', 'meaning'), rowsOf('', ServerSchema, true), 'the last ones are those of the server')
+  t.same(tableRows(own, 'setting', 'default', 'allowed', 'meaning'), rowsOf('', ServerSchema, true), 'the second table has the settings of the server')
 })
 
-t.test('every variable and flag stands in the document, and no other does', async (t) => {
+t.test('the table of variables and flags matches the code', async (t) => {
   const rows = tableRows(document, 'variable', 'flag', 'meaning', 'default')
   const known = ['API_TOKEN', 'API_TOKEN_PERMISSIONS', 'DATABASE_URL', 'ROW_QUERY_CONFIG', ...SOURCES.map((sources) => sources.at(-1))]
   t.same(rows.map(([name]) => name).sort(), known.map(code).sort())
@@ -59,7 +59,7 @@ t.test('every variable and flag stands in the document, and no other does', asyn
   }
 })
 
-t.test('what the document shows as a file can be loaded', async (t) => {
+t.test('the example of a configuration file can be loaded', async (t) => {
   const [block] = codeBlocks(document).filter(({ kind }) => kind === 'json config')
   const path = `${t.testdir({ 'row-query.json': block?.text as string })}/row-query.json`
   const { config, demo } = loadConfig({}, { config: path })

@@ -72,7 +72,7 @@ await onEachEngine(t, 'another certificate in the files is used once it is read 
   service.server.reloadCertificate()
   t.match(await select(port, { ca: other.cert }), { status: 200 })
   const logged = service.log.map((line) => JSON.parse(line)).filter(({ msg }) => /certificate/.test(msg))
-  t.match(logged, [{ level: 30, msg: 'certificate read again' }, { level: 50, mistakes: ['https.key: is not the key of https.cert'] }])
+  t.match(logged, [{ level: 30, msg: 'certificate reloaded' }, { level: 50, mistakes: ['https.key: is not the key of https.cert'] }])
 })
 
 await onEachEngine(t, 'with https.ca, who has no certificate of it is not let in', { ...quick, server: { https: { ...https, ca: join(folder, 'ca.pem') } } }, async (t, service) => {
@@ -103,7 +103,7 @@ t.test('the program takes its certificate from the files of HTTPS_CERT and HTTPS
   t.match(await select(port, { ca: one.cert, path }), { status: 200 })
   install(other)
   server.child.kill('SIGHUP')
-  await server.printed(/certificate read again/)
+  await server.printed(/certificate reloaded/)
   t.match(await select(port, { ca: other.cert, path }), { status: 200 })
   t.match(await server.stop(), { code: 0, stderr: '' })
 })

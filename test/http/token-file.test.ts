@@ -110,7 +110,7 @@ t.test('the program reads the file of API_TOKENS_FILE, and reads it again on SIG
   t.same([await ask(old.token), await ask(young.token)], [200, 401])
   replace([young.entry])
   server.child.kill('SIGHUP')
-  await server.printed(/catalog read again/)
+  await server.printed(/catalog reloaded/)
   t.same([await ask(old.token), await ask(young.token)], [401, 200])
   const { stdout, stderr } = await server.stop()
   t.equal(stderr, '', 'and does not say that there is no token')

@@ -31,13 +31,13 @@ const refused: Array<[because: string, paths: Parameters<typeof readCertificate>
   ['a certificate that is not there', { ...right, cert: at('nowhere.pem') }, 'https.cert: nowhere.pem cannot be read'],
   ['a key that is not there', { ...right, key: at('nowhere.pem') }, 'https.key: nowhere.pem cannot be read'],
   ['an authority that is not there', { ...right, ca: at('nowhere.pem') }, 'https.ca: nowhere.pem cannot be read'],
-  ['a key in the place of the certificate', { ...right, cert: at('key.pem') }, 'https.cert: is no certificate in PEM form'],
-  ['an empty file', { ...right, cert: at('empty.pem') }, 'https.cert: is no certificate in PEM form'],
-  ['a certificate in the place of the key', { ...right, key: at('cert.pem') }, 'https.key: is no private key in PEM form without a passphrase'],
-  ['a key with a passphrase', { ...right, key: at('locked.pem') }, 'https.key: is no private key in PEM form without a passphrase'],
+  ['a key in the place of the certificate', { ...right, cert: at('key.pem') }, 'https.cert: is not a certificate in PEM format'],
+  ['an empty file', { ...right, cert: at('empty.pem') }, 'https.cert: is not a certificate in PEM format'],
+  ['a certificate in the place of the key', { ...right, key: at('cert.pem') }, 'https.key: is not a private key in PEM format without a passphrase'],
+  ['a key with a passphrase', { ...right, key: at('locked.pem') }, 'https.key: is not a private key in PEM format without a passphrase'],
   ['the key of another certificate', { ...right, key: at('other.pem') }, 'https.key: is not the key of https.cert'],
-  ['an authority that is none', { ...right, ca: at('key.pem') }, 'https.ca: is no certificate in PEM form'],
-  ['a key that is too weak', { cert: at('weak-cert.pem'), key: at('weak-key.pem') }, 'https.cert: cannot be used by OpenSSL, such as one that is too weak']
+  ['an authority that is none', { ...right, ca: at('key.pem') }, 'https.ca: is not a certificate in PEM format'],
+  ['a key that is too weak', { cert: at('weak-cert.pem'), key: at('weak-key.pem') }, 'https.cert: is rejected by OpenSSL; it may be too weak']
 ]
 
 for (const [because, paths, mistake] of refused) {
