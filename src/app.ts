@@ -1,4 +1,4 @@
-/** The plugin: what is registered, in the order in which a request meets it. */
+/** The plugin: registers its parts in the order in which they handle a request. */
 import createError from '@fastify/error'
 import type { FastifyInstance, FastifyPluginAsync, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -31,30 +31,30 @@ import { createTokenStore, type TokenStore } from './access/tokens.ts'
 import { watchTokens, type TokenWatch } from './access/token-watch.ts'
 import type { AnyDatabases, Execute } from './in-process/typed.ts'
 
-/** A second registration would open every database again, and nothing would close the first ones. */
-const AlreadyRegistered = createError('ROW_QUERY_ALREADY_REGISTERED', 'The plugin of this createRowQuery() is registered already: call createRowQuery() again for another one')
+/** A second registration would open each database again, and the first connections would never be closed. */
+const AlreadyRegistered = createError('ROW_QUERY_ALREADY_REGISTERED', 'The plugin of this createRowQuery() is already registered: call createRowQuery() again to register another one')
 
-/** `encapsulate`: hooks, parsers and decorators stay ours in a host app. */
+/** `encapsulate`: hooks, parsers and decorators do not affect the host app. */
 const META = { name: 'fastify-row-query', fastify: '5.x', encapsulate: true }
 
 export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
-  /** To be registered once, under any prefix. */
+  /** Can be registered once, with any prefix. */
   readonly plugin: FastifyPluginAsync
-  /** Reads the catalog of every database again, and the token file, now. */
+  /** Reads the catalog of each database and the token file again. */
   refresh (): Promise<void>
-  /** A request without HTTP, once the plugin is ready. @throws ServiceError as HTTP would answer it */
+  /** Executes a request without HTTP. The app must be ready. @throws ServiceError with the code of the HTTP answer */
   readonly execute: Execute<Databases>
-  /** Whether every database can be asked, by a look that is a second old at most and takes no longer. Never rejects. */
+  /** Whether all databases are available. The result is cached for one second; resolves within one second and never rejects. */
   isReady (): Promise<boolean>
-  /** What the option `metrics` counts, for Prometheus; empty without it. */
+  /** The Prometheus metrics; empty unless the option `metrics` is set. */
   readonly registry: Registry
-  /** Whose a token is: for routes of the app that take the same ones. */
+  /** Looks up the grant of a token, for other routes of the app that accept the same tokens. */
   readonly tokens: TokenStore
 }
 
 /**
- * The plugin and a handle on it. `Databases`: interfaces as `row-query types` writes them, by database.
- * @throws ConfigError with every mistake in the options
+ * Creates the plugin and an object to control it. `Databases`: the interfaces that `row-query types` prints, by database.
+ * @throws ConfigError with all errors in the options
  */
 export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (options: RowQueryOptions): RowQuery<Databases> {
   const settings = resolveSettings(options)
@@ -79,7 +79,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
       await Promise.all(Array.from(databases.values(), (database) => database.close()))
     })
 
-    app.setReplySerializer((payload) => payload as string) // answers are text already, whatever the host app's serializer
+    app.setReplySerializer((payload) => payload as string) // answers are already text; the serializer of the host app must not apply
     app.addHook('onRequest', waitForAnswerBefore)
     await app.register(errors)
     await app.register(requestId)
@@ -105,14 +105,14 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
     registry,
     tokens,
     execute: (async (request: ExecuteRequest) => {
-      if (databases.size === 0) throw new Error('execute() needs the plugin to be registered, and the app to be ready')
+      if (databases.size === 0) throw new Error('execute() requires that the plugin is registered and the app is ready')
       return await execute({ databases, limits: settings.limits }, request)
     }) as Execute<Databases>,
     refresh: async () => { await Promise.all([tokenWatch?.refresh(), ...Array.from(databases.values(), (database) => database.refresh())]) }
   }
 }
 
-/** The options, and those that Fastify has for every plugin. */
+/** The options of the plugin, and those of Fastify for all plugins. */
 export type PluginOptions = RowQueryOptions & RegisterOptions
 
 /** `app.register(rowQuery, { prefix: '/api', databases: { … }, tokens: [ … ] })` */

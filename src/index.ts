@@ -1,4 +1,4 @@
-/** The package: a Fastify plugin, what one needs to give it tokens, and the same without HTTP. */
+/** The public API of the package. */
 import { rowQuery } from './app.ts'
 
 export { createRowQuery, rowQuery } from './app.ts'

@@ -1,19 +1,19 @@
-/** What comes on a connection and never becomes a request: there is nothing to answer but a socket. */
+/** Answers what Node's HTTP parser rejects: there is no request, so the answer is written to the socket. */
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { headersTooLarge, invalidRequest, methodNotAllowed, refusalOf, requestTimeout, type ServiceError } from '../errors.ts'
 
-/** Node's name for it -> the refusal, with header lines of its own. */
+/** Maps the code of a parser error to the refusal and its additional headers. */
 const refusals = new Map<string | undefined, () => { refusal: ServiceError, lines?: string }>([
   ['ERR_HTTP_REQUEST_TIMEOUT', () => ({ refusal: requestTimeout(), lines: 'retry-after: 1\r\n' })],
   ['HPE_HEADER_OVERFLOW', () => ({ refusal: headersTooLarge() })]
 ])
 
-/** How long a client may take to read why, in milliseconds: one that goes on sending must not keep the connection. */
+/** How long a client has to read the refusal before its connection is closed, in milliseconds, even if it keeps sending. */
 const LINGER = 1000
 
-/** What Node keeps with a socket: the response that is being made, and the request that is being read. */
+/** Private fields of Node: the response in progress, and the request that is being read. */
 interface RequestSocket extends Socket {
   _httpMessage?: ServerResponse | null
   parser?: { incoming: IncomingMessage | null } | null
@@ -21,9 +21,9 @@ interface RequestSocket extends Socket {
 
 /** For Fastify's `clientErrorHandler`. */
 export function answerBrokenRequest (error: Error & { code?: string }, socket: RequestSocket): void {
-  if (endsAfterRunning(socket)) return
+  if (closesAfterRunning(socket)) return
   const running = socket._httpMessage
-  // It is the body of a request that has its answer: another one would be taken for that of the next request.
+  // The error is in the body of a request that has been answered. The client would take a second answer for that of the next request.
   if (running === null && socket.parser?.incoming?.complete === false) {
     socket.destroySoon()
     return
@@ -36,18 +36,18 @@ export function answerBrokenRequest (error: Error & { code?: string }, socket: R
 }
 
 /**
- * For the event `connect` of Node's server: the method CONNECT asks for a tunnel, and Node has taken its own listeners off the socket.
- * Without a listener for the event Node closes the connection without an answer.
+ * Refuses the method CONNECT. Handles the event `connect` of Node's server, for which Node removes its own listeners from the socket; without
+ * a handler, Node closes the connection without an answer.
  */
 export function answerConnect ({ method }: IncomingMessage, socket: RequestSocket): void {
-  socket.on('error', () => {}) // it ends anyway
-  if (endsAfterRunning(socket)) return
+  socket.on('error', () => {}) // the connection is closed anyway
+  if (closesAfterRunning(socket)) return
   refuse(socket, { refusal: methodNotAllowed(method as string), lines: 'allow: POST\r\n' })
-  socket.resume() // what the client sends on is dropped: unread bytes would make the end of the connection a reset
+  socket.resume() // discards further data: closing a socket with unread data would reset the connection
 }
 
-/** Where a whole request before this one may still be running, and change rows: an answer now would pass for the answer to it. */
-function endsAfterRunning (socket: RequestSocket): boolean {
+/** If an earlier request is still running, closes the connection after its answer: the client would take an answer now for that one. */
+function closesAfterRunning (socket: RequestSocket): boolean {
   const running = socket._httpMessage
   if (running?.req.complete !== true && running?.writableEnded !== true) return false
   running.once('close', () => { socket.destroy() })

@@ -1,4 +1,4 @@
-/** How long a client may take, and how much it may ask of a connection. */
+/** Time limits and size limits of client connections. */
 import type { EventEmitter } from 'node:events'
 import type { FastifyInstance } from 'fastify'
 import type { ServerOptions, ServerResponse } from 'node:http'
@@ -6,13 +6,13 @@ import type { Socket } from 'node:net'
 import { Server as TlsServer, type TlsOptions } from 'node:tls'
 import type { HttpSettings } from '../config/server-settings.ts'
 
-/** How often connections are held to their time, in milliseconds: Node's own half a minute would be longer than the time itself. */
+/** How often the time limits are checked, in milliseconds. Node's default of 30 seconds is longer than some of the limits. */
 const CHECK_INTERVAL = 1000
 
-/** For the making of a Fastify app. `http` and `https` go to Node's server. */
+/** Returns options for Fastify, which passes `http` or `https` to Node's server. */
 export function httpServerOptions ({ headersTimeout, requestTimeout, maxHeaderSize }: HttpSettings, tls?: TlsOptions) {
   const http: ServerOptions = {
-    requireHostHeader: false, // checked by us: Node's own refusal has no body
+    requireHostHeader: false, // server.ts checks it: the refusal of Node has no body
     headersTimeout,
     requestTimeout,
     maxHeaderSize,
@@ -22,33 +22,33 @@ export function httpServerOptions ({ headersTimeout, requestTimeout, maxHeaderSi
   return { http, https, requestTimeout }
 }
 
-/** A connection, and as Node notes them: the answer that it is to bring next, and what the system has not taken yet of what was written. */
+/** A socket with private fields of Node: the response in progress, and the bytes that the system has not accepted yet. */
 type ServerSocket = Socket & { _httpMessage?: ServerResponse | null, _handle?: { bytesWritten: number, writeQueueSize: number } | null }
 
 /**
- * What the making of an app has no option for. All connections are looked at now and then: Node's own timers, one for each connection,
- * would be wound up anew by every read and write, and by every answer.
+ * Applies the limits that are not options of Fastify. One timer checks all connections: Node's timers, one for each connection, would be
+ * restarted by each read, write and answer.
  */
 export function limitConnections (app: FastifyInstance, { maxConnections, answerTimeout, answerRate, keepAliveTimeout }: HttpSettings): void {
   const { server } = app
   server.maxConnections = maxConnections
   server.keepAliveTimeout = 0
-  tellKeepAlive(app, keepAliveTimeout)
+  addKeepAliveHeader(app, keepAliveTimeout)
   const open = trackSockets(server, server instanceof TlsServer ? 'secureConnection' : 'connection')
   const closeIdle = createIdleTimeout(keepAliveTimeout)
   const closeSlow = createAnswerTimeout(answerTimeout, answerRate)
-  const look = setInterval(() => {
+  const check = setInterval(() => {
     const now = performance.now()
     for (const socket of open) {
       closeSlow(socket, now)
       closeIdle(socket, now)
     }
   }, CHECK_INTERVAL).unref()
-  server.once('close', () => clearInterval(look))
+  server.once('close', () => clearInterval(check))
 }
 
-/** The hint that Node gives where it keeps the time itself: a client that minds it sends nothing just when its connection is ended. */
-function tellKeepAlive (app: FastifyInstance, keepAliveTimeout: number): void {
+/** Sends the header Keep-Alive, as Node does for its own timeout, so that a client does not send a request while the connection is being closed. */
+function addKeepAliveHeader (app: FastifyInstance, keepAliveTimeout: number): void {
   const hint = `timeout=${Math.floor(keepAliveTimeout / 1000)}`
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (reply.raw.shouldKeepAlive && !reply.hasHeader('connection')) reply.header('keep-alive', hint)
@@ -57,11 +57,11 @@ function tellKeepAlive (app: FastifyInstance, keepAliveTimeout: number): void {
 }
 
 /**
- * Ends a connection whose client takes its answer too slowly: of what is unsent, so many bytes a second on average over that time. One that
- * took a byte now and then would keep an answer in memory for days.
+ * Closes a connection if its client receives an answer too slowly: fewer than `rate` bytes per second on average over `time` milliseconds. A
+ * client that received a byte now and then would keep an answer in memory for days.
  */
 function createAnswerTimeout (time: number, rate: number): (socket: ServerSocket, now: number) => void {
-  const slow = new WeakMap<Socket, { taken: number, since: number }>()
+  const slow = new WeakMap<Socket, { received: number, since: number }>()
   const least = rate * time / 1000
   return (socket, now) => {
     const { _handle: handle, writableLength } = socket
@@ -69,17 +69,17 @@ function createAnswerTimeout (time: number, rate: number): (socket: ServerSocket
       slow.delete(socket)
       return
     }
-    const taken = handle.bytesWritten - handle.writeQueueSize
+    const received = handle.bytesWritten - handle.writeQueueSize
     const before = slow.get(socket)
-    if (before === undefined) slow.set(socket, { taken, since: now })
+    if (before === undefined) slow.set(socket, { received, since: now })
     else if (now - before.since >= time) {
-      if (taken - before.taken < least) socket.destroy()
-      else slow.set(socket, { taken, since: now })
+      if (received - before.received < least) socket.destroy()
+      else slow.set(socket, { received, since: now })
     }
   }
 }
 
-/** Ends a connection that was without a request at a look so long ago and has brought nothing since: never earlier than it was told. */
+/** Closes a connection that has been idle, without a request or received data, for at least that many milliseconds. */
 export function createIdleTimeout (keepAliveTimeout: number): (socket: ServerSocket, now: number) => void {
   const seen = new WeakMap<Socket, { bytesRead: number, since: number }>()
   return (socket, now) => {
@@ -90,7 +90,7 @@ export function createIdleTimeout (keepAliveTimeout: number): (socket: ServerSoc
   }
 }
 
-/** The sockets that such an event brings, as long as they are open. */
+/** Returns the open sockets among those of an event; the set changes with them. */
 export function trackSockets (server: EventEmitter, event: string): ReadonlySet<Socket> {
   const open = new Set<Socket>()
   server.on(event, (socket: Socket) => {

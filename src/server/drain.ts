@@ -4,40 +4,40 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { createIdleTimeout, trackSockets } from './connections.ts'
 
-/** The graceful shutdown of a server, which its clients are to notice before it comes. */
+/** The graceful shutdown of a server. */
 export interface Drain {
   readonly hasStarted: boolean
-  /** From now on connections end with their next answer. Waits for load balancers to look elsewhere, so many milliseconds, and closes the port. */
+  /** From now on, each answer closes its connection. Waits `delay` milliseconds, so that load balancers notice, and closes the port. */
   start (delay: number): Promise<void>
 }
 
 /**
- * How long a connection must have been silent before it is closed, in milliseconds. Its client has not been told yet that it ends, and
- * may have sent a request that has not arrived.
+ * How long a connection must have been idle before it is closed, in milliseconds. Its client has had no answer with `Connection: close`, and
+ * may have sent a request that has not arrived yet.
  */
-const SILENCE = 500
-/** How often connections are looked at once the port closes, in milliseconds. */
+const IDLE_TIME = 500
+/** How often idle connections are checked after the port has been closed, in milliseconds. */
 const CHECK_INTERVAL = 100
 
-/** Closes a server without losing a request: each connection ends with an answer that says so, or after a while of silence. */
+/** Closes each connection with its next answer, or when it is idle, so that no request is lost. */
 export function createDrain (app: FastifyInstance): Drain {
   const { server } = app
   let hasStarted = false
-  const closeSilent = createSilenceTimeout(app)
-  // Called by Node's close(): it takes a connection for idle whose next request is on its way.
+  const closeIdle = createIdleCheck(app)
+  // Node's close() calls this, and would close connections on which a request is about to arrive.
   server.closeIdleConnections = () => {}
   const startOnce = (): void => {
     if (hasStarted) return
     hasStarted = true
-    // for answers without hooks, such as those to paths that cannot be decoded
+    // for answers without hooks, such as those to invalid paths
     server.prependListener('request', (_request: unknown, response: ServerResponse) => { response.shouldKeepAlive = false })
   }
-  // Fastify closes the port too, some turns later: clients whose connections have ended by then would connect anew just before, and be reset.
+  // Fastify closes the port some event-loop turns later; until then, clients would open connections that are reset.
   const closePort = (): void => { if (server.listening) server.close() }
   app.addHook('preClose', async () => {
     closePort()
     startOnce()
-    closeSilent()
+    closeIdle()
   })
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (hasStarted) reply.header('connection', 'close')
@@ -53,18 +53,18 @@ export function createDrain (app: FastifyInstance): Drain {
   }
 }
 
-/** What this returns closes connections that are silent, until the app is closed. */
-function createSilenceTimeout (app: FastifyInstance): () => void {
+/** Returns a function that closes idle connections until the server is closed. */
+function createIdleCheck (app: FastifyInstance): () => void {
   const { server } = app
   const accepted = trackSockets(server, 'connection')
   const secured = server instanceof TlsServer ? trackSockets(server, 'secureConnection') : undefined
   return () => {
-    const closeIfSilent = createIdleTimeout(SILENCE)
+    const closeIfIdle = createIdleTimeout(IDLE_TIME)
     const check = setInterval(() => {
       const now = performance.now()
-      for (const socket of secured ?? accepted) closeIfSilent(socket, now)
-      // below TLS there are no requests to be seen: those alone that have not even begun with a handshake
-      if (secured !== undefined) for (const socket of accepted) if (socket.bytesRead === 0) closeIfSilent(socket, now)
+      for (const socket of secured ?? accepted) closeIfIdle(socket, now)
+      // TCP connections below TLS show no requests: only those without a handshake are closed
+      if (secured !== undefined) for (const socket of accepted) if (socket.bytesRead === 0) closeIfIdle(socket, now)
     }, CHECK_INTERVAL).unref()
     app.server.once('close', () => clearInterval(check))
   }

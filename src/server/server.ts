@@ -1,4 +1,4 @@
-/** The service as a server of its own: the plugin in a Fastify app that is set up for nothing else. */
+/** The stand-alone server: a Fastify app with the plugin, health checks and metrics. */
 import * as fastify from 'fastify'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { METHODS, type IncomingMessage } from 'node:http'
@@ -21,14 +21,14 @@ export interface CreateServerOptions {
   readonly options: RowQueryOptions
   readonly prefix: string
   readonly logLevel: string
-  /** Whether metrics are shown by an app of their own, and not beside the service. */
+  /** Whether metrics are served by a separate app. */
   readonly metricsApart?: boolean
-  /** Where log lines go; standard output if left out. */
+  /** Default: standard output. */
   readonly logStream?: { write (line: string): void }
-  /** Proxies whose X-Forwarded-For is believed; none if left out. */
+  /** Proxies whose X-Forwarded-For header is trusted. */
   readonly trustProxy?: readonly string[]
   readonly http?: HttpSettings
-  /** Where the certificate is; without TLS if left out. */
+  /** The paths of the certificate. Without it, the server uses plain HTTP. */
   readonly https?: HttpsOptions | undefined
 }
 
@@ -36,19 +36,19 @@ export interface Server {
   readonly app: FastifyInstance
   readonly rows: RowQuery
   readonly drain: Drain
-  /** Shows metrics and nothing else, to everybody; closed with the other one. */
+  /** Serves metrics without authentication; closed together with `app`. */
   readonly metricsApp: FastifyInstance | undefined
-  /** Reads the files of the certificate again, if there is one. What is wrong with them is logged. */
+  /** Reads the files of the certificate again, if there is one. Logs errors. */
   reloadCertificate (): void
 }
 
-/** src/telemetry/request-log.ts has one line where Fastify has two. Fastify before 5.10 has an option for it, which later ones warn of. */
+/** src/telemetry/request-log.ts replaces Fastify's request log. Fastify before 5.10 has an option for this, which is deprecated since. */
 const WITHOUT_REQUEST_LOG = 'LogController' in fastify ? { logController: new fastify.LogController({ disableRequestLogging: true }) } : { disableRequestLogging: true }
 
-/** A table's name has at most 64 characters, each up to 12 bytes once it is percent-encoded. */
+/** A table name has up to 64 characters, and a percent-encoded character up to 12 bytes. */
 const MAX_PARAM_LENGTH = 1024
 
-/** An app that answers nothing but the plugin's routes. @throws ConfigError */
+/** @throws ConfigError */
 export async function createServer ({ options, prefix, logLevel, metricsApart = false, logStream, trustProxy = [], http = HTTP_DEFAULTS, https }: CreateServerOptions): Promise<Server> {
   const rows = createRowQuery(options)
   const answerOutside = createOutsideHandler(options.requestLog === true)
@@ -62,21 +62,21 @@ export async function createServer ({ options, prefix, logLevel, metricsApart = 
     genReqId: ({ headers }) => requestId(headers),
     ...WITHOUT_REQUEST_LOG,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    return503OnClosing: false, // what still comes in on an open connection is answered, and the connection closed
-    frameworkErrors: (error, request, reply) => answerOutside((findInvalid(request.raw) ?? error) as FastifyError, request, reply), // no hook runs before it
+    return503OnClosing: false, // requests on open connections are still answered
+    frameworkErrors: (error, request, reply) => answerOutside((findInvalid(request.raw) ?? error) as FastifyError, request, reply), // no hooks run for these errors
     clientErrorHandler: answerBrokenRequest
   })
   answerEverything(app, answerOutside)
   const drain = createDrain(app)
   limitConnections(app, http)
   await app.register(health, { isReady: async () => !drain.hasStarted && await rows.isReady() })
-  const metricsApp = options.metrics === true ? await showMetrics(app, rows, metricsApart) : undefined
+  const metricsApp = options.metrics === true ? await serveMetrics(app, rows, metricsApart) : undefined
   await app.register(rows.plugin, { prefix })
   return { app, rows, drain, metricsApp, reloadCertificate: () => { if (https !== undefined) reloadCertificate(app.server, https, app.log) } }
 }
 
-/** On an app of their own, if so; else beside the service, for its tokens. */
-async function showMetrics (app: FastifyInstance, { registry, tokens }: RowQuery, apart: boolean): Promise<FastifyInstance | undefined> {
+/** Serves metrics on `app` for its tokens, or on a separate app without authentication, which is returned. */
+async function serveMetrics (app: FastifyInstance, { registry, tokens }: RowQuery, apart: boolean): Promise<FastifyInstance | undefined> {
   collectDefaultMetrics({ register: registry })
   if (!apart) {
     await app.register(metrics, { registry, tokens })
@@ -88,13 +88,13 @@ async function showMetrics (app: FastifyInstance, { registry, tokens }: RowQuery
   return metricsApp
 }
 
-/** What Fastify or Node would answer in a form of their own gets the envelope too. */
+/** Gives answers that Fastify or Node would send themselves the JSON envelope of the service. */
 function answerEverything (app: FastifyInstance, answerOutside: OutsideHandler): void {
   app.removeAllContentTypeParsers()
   app.setErrorHandler(answerOutside)
   app.setNotFoundHandler((request, reply) => answerOutside(notFound() as FastifyError, request, reply))
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
-  // RFC 9110, section 10.1.1: an expectation that we do not know may be ignored
+  // RFC 9110, section 10.1.1: unknown expectations may be ignored
   app.server.on('checkExpectation', (request, response) => { app.server.emit('request', request, response) })
   app.server.on('connect', answerConnect)
   app.addHook('onRequest', ({ raw, id }, reply, done) => {
@@ -103,7 +103,7 @@ function answerEverything (app: FastifyInstance, answerOutside: OutsideHandler):
   })
 }
 
-/** What Node's parser lets through and RFC 9112 does not (sections 3.2 and 3.2.1). */
+/** Returns an error for requests that Node's parser accepts although RFC 9112 forbids them (sections 3.2 and 3.2.1). */
 function findInvalid ({ url, httpVersion, rawHeaders }: IncomingMessage): ServiceError | undefined {
   const hosts = countHosts(rawHeaders)
   if (hosts > 1) return invalidRequest('it has more than one Host header')
@@ -111,7 +111,7 @@ function findInvalid ({ url, httpVersion, rawHeaders }: IncomingMessage): Servic
   return (url as string).includes('#') ? invalidRequest('its path has a fragment ("#")') : undefined
 }
 
-/** In the list of names and values: of several, Node keeps the first alone. */
+/** Counts in the raw headers, because `headers` has only the first Host header. */
 function countHosts (rawHeaders: readonly string[]): number {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -123,7 +123,7 @@ function countHosts (rawHeaders: readonly string[]): number {
 
 type OutsideHandler = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void
 
-/** What never reaches the plugin's own handlers (a path that cannot be decoded, one outside the prefix) gets the same envelope, and a line in the log. */
+/** Answers and logs requests that do not reach the plugin, such as those with an invalid path or a path outside the prefix. */
 function createOutsideHandler (isLogged: boolean): OutsideHandler {
   return (error, request, reply) => {
     reply.header('x-request-id', request.id)

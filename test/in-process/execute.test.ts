@@ -168,5 +168,5 @@ t.test('a write that was made is not answered as TABLE_NOT_FOUND where the catal
 
 t.test('before the plugin is ready it says so', async (t) => {
   const rows = createRowQuery({ databases: { shop: { url: 'mysql://root@127.0.0.1:1/shop' } } })
-  await t.rejects(rows.execute({ database: 'shop', table: 'orders', body: { verb: 'select' }, grant: everything }), { message: /needs the plugin to be registered/ })
+  await t.rejects(rows.execute({ database: 'shop', table: 'orders', body: { verb: 'select' }, grant: everything }), { message: /requires that the plugin is registered/ })
 })
