@@ -1,4 +1,4 @@
-/** Requests without HTTP: the same answers, and the same refusals in the same order. */
+/** Requests without HTTP: the same results, and the same errors in the same order. */
 import t from 'tap'
 import { createDatabase } from '../../src/databases/database.ts'
 import type { Dialect } from '../../src/dialects/dialect.ts'
@@ -14,11 +14,11 @@ import { LIMITS, orders } from '../support/sql.ts'
 
 const everything: GrantOptions = { permissions: ['select', 'insert', 'update', 'delete'] }
 
-/** As a program in JavaScript may call it, with anything. */
+/** execute without types, as a JavaScript program can call it. */
 type Call = (request: Partial<{ [K in keyof ExecuteRequest]: unknown }>) => Promise<any>
 const callOf = ({ server }: Pick<Service, 'server'>): Call => (request) => (server.rows.execute as unknown as Call)({ database: 'shop', table: 'customers', grant: everything, ...request })
 
-/** What it is refused with, in the words of the answer. */
+/** The error of a call, in the form of an error response. */
 async function refusalOf (answer: Promise<unknown>): Promise<object> {
   const error = await answer.then(() => new Error('was not refused'), (error: unknown) => error) as ServiceError
   if (!(error instanceof ServiceError)) throw error
@@ -26,7 +26,7 @@ async function refusalOf (answer: Promise<unknown>): Promise<object> {
   return { status: statusCode, error: { code, message, details } }
 }
 
-await onEachEngine(t, 'the four verbs give the data of their answers', { schema: shop }, async (t, service) => {
+await onEachEngine(t, 'the four verbs return the data of their responses', { schema: shop }, async (t, service) => {
   const call = callOf(service)
   t.same(await call({ body: { verb: 'select', columns: ['id', 'credit'], filters: { id: [1, 2] }, orderBy: 'id' } }), { rows: [{ id: 1, credit: '12.50' }, { id: 2, credit: '0.99' }], count: 2 })
   t.same(await call({ table: 'orders', body: { verb: 'insert', data: { customer_id: 1 } } }), { inserted: 1, id: 3 })
@@ -34,7 +34,7 @@ await onEachEngine(t, 'the four verbs give the data of their answers', { schema:
   t.same(await call({ table: 'orders', body: { verb: 'delete', filters: { id: 3 } } }), { deleted: 1 })
 })
 
-/** The value of a body that is sent as text or bytes; undefined for what a program cannot have, or cannot write down. */
+/** The value of a body that is text or bytes; undefined if JavaScript has no such value. */
 function asValue (sent: unknown): unknown {
   try {
     if (typeof sent !== 'string' && !Buffer.isBuffer(sent)) return sent
@@ -47,7 +47,7 @@ function asValue (sent: unknown): unknown {
   }
 }
 
-await onEachEngine(t, 'what HTTP refuses is refused with the same error', { schema: shopAndOdd }, async (t, service) => {
+await onEachEngine(t, 'requests that HTTP refuses fail with the same error', { schema: shopAndOdd }, async (t, service) => {
   const call = callOf(service)
   for (const [table, bodies] of [['customers', badBodies], ...badValuesByTable] as const) {
     for (const { why, body: sent } of bodies) {
@@ -72,7 +72,7 @@ const noGrants = [
   { permissions: ['select'], databases: ['shop'] }, { permissions: ['select'], database: { other: '*' } }
 ]
 
-await onEachEngine(t, 'refusals come in the order of HTTP', {
+await onEachEngine(t, 'errors have the order of HTTP', {
   schema: shop, only: ['sqlite'], tokens: grants.slice(1, 3).concat(grants.slice(4)).map(([why, { permissions, databases }]) => tokenFor(why, [...permissions], databases as Record<string, '*' | string[]>))
 }, async (t, service) => {
   const call = callOf(service)
@@ -80,7 +80,7 @@ await onEachEngine(t, 'refusals come in the order of HTTP', {
     for (const table of ['customers', 'nowhere']) {
       for (const body of [{ verb: 'delete' }, { verb: 'delete', filters: { nope: 1 } }, { verb: 'delete', filters: { id: 99 } }, { verb: 'drop' }]) {
         const { status, json } = await service.post(table, body, { token: why })
-        if (status === 401) continue // this token could not be configured
+        if (status === 401) continue // such a token cannot be configured
         const answer = call({ table, body, grant })
         if (status === 200) t.same(await answer, json.data)
         else t.same(await refusalOf(answer), { status, error: json.error }, `${why}: ${table}, ${JSON.stringify(body)}`)
@@ -111,7 +111,7 @@ const noJson: Array<[why: string, body: unknown, code: string]> = [
   ['a Date in a column without an offset', { verb: 'update', data: { created_at: new Date() }, filters: { id: 1 } }, 'INVALID_VALUE']
 ]
 
-await onEachEngine(t, 'what is no JSON is refused, and means nothing else', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+await onEachEngine(t, 'values that JSON does not have are refused', { schema: shop, only: ['sqlite'] }, async (t, service) => {
   for (const [why, body, code] of noJson) t.match(await refusalOf(callOf(service)({ body })), { status: 400, error: { code } }, why)
   t.match(await refusalOf(callOf(service)({ body: { verb: 'select', filters: new Map([['id', 1]]) } })), { error: { message: '"filters" is [Map], which JSON does not have' } })
   const bare = Object.assign(Object.create(null), { id: 1 })
@@ -123,7 +123,7 @@ const big = {
   sqlite: ['create table big (id bigint not null primary key, amount decimal(15,10) null, ratio double null, doc json null, __proto__ bigint null)']
 }
 
-await onEachEngine(t, 'whole numbers beyond 2^53 are bigints both ways, others are numbers', { schema: big }, async (t, service) => {
+await onEachEngine(t, 'integers beyond 2^53 are bigints in bodies and results, others are numbers', { schema: big }, async (t, service) => {
   const call = callOf(service)
   const id = service.engine === 'sqlite' ? 9223372036854775807n : 18446744073709551615n
   const doc = { list: [9007199254740993n, 1.5, { n: -9223372036854775808n }], none: null }
@@ -138,7 +138,7 @@ await onEachEngine(t, 'whole numbers beyond 2^53 are bigints both ways, others a
   t.same([rows[1].id, rows[1].ratio], [7, 1e22], 'a DOUBLE stays a number, however large')
 })
 
-await onEachEngine(t, 'whole numbers beyond 2^53 may be strings, which reply.send takes', { schema: big }, async (t, service) => {
+await onEachEngine(t, 'integers beyond 2^53 can be strings, which reply.send accepts', { schema: big }, async (t, service) => {
   const call = (body: object): Promise<any> => (service.server.rows.execute as unknown as (request: object) => Promise<any>)({ database: 'shop', table: 'big', body, grant: everything, bigints: 'string' })
   t.same(await call({ verb: 'insert', data: { id: 9007199254740993n, ratio: 1e22, doc: { n: [9007199254740993n, 1] } } }), { inserted: 1, id: '9007199254740993' })
   const answer = await call({ verb: 'select', columns: ['id', 'ratio', 'doc'] })
@@ -147,7 +147,7 @@ await onEachEngine(t, 'whole numbers beyond 2^53 may be strings, which reply.sen
   t.same(await call({ verb: 'insert', data: { id: 7 } }), { inserted: 1, id: 7 }, 'up to there they are numbers')
 })
 
-t.test('a write that was made is not answered as TABLE_NOT_FOUND where the catalog is read again right after it', async (t) => {
+t.test('a successful write is not reported as TABLE_NOT_FOUND if the catalog is reloaded right after it', async (t) => {
   const { columnList, ...table } = orders.sqlite
   let tables = [{ ...table, columns: columnList }]
   const dialect = {
@@ -166,7 +166,7 @@ t.test('a write that was made is not answered as TABLE_NOT_FOUND where the catal
   await t.rejects(execute({ databases, limits: LIMITS }, request), { code: 'TABLE_NOT_FOUND' })
 })
 
-t.test('before the plugin is ready it says so', async (t) => {
+t.test('execute fails with a clear error before the plugin is ready', async (t) => {
   const rows = createRowQuery({ databases: { shop: { url: 'mysql://root@127.0.0.1:1/shop' } } })
   await t.rejects(rows.execute({ database: 'shop', table: 'orders', body: { verb: 'select' }, grant: everything }), { message: /requires that the plugin is registered/ })
 })

@@ -1,10 +1,10 @@
-/** What the document of a database says of its tables. */
+/** The document of a database describes its tables. */
 import t from 'tap'
 import { get, referencesIn, tokenFor } from '../support/documents.ts'
 import { onEachEngine, type EngineName } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
-/** What SQLite cannot say: unsigned and short numbers, lengths, members of an ENUM, comments. */
+/** Types and comments that only MySQL and MariaDB have are left out for SQLite. */
 const facts = {
   mysql: [
     "create table people (id bigint unsigned not null auto_increment primary key, `a.b` int null, __proto__ varchar(10) null) comment 'who there is'",
@@ -79,7 +79,7 @@ await onEachEngine(t, 'a row has a schema for each column', { schema: facts }, a
   if (engine !== 'sqlite') t.match(tags, [{ name: 'people', description: 'who there is' }])
 })
 
-await onEachEngine(t, 'what is inserted and changed has the writable columns, required where there is no default', { schema: facts }, async (t, { server }) => {
+await onEachEngine(t, 'the data of insert and update has the writable columns; those without a default are required', { schema: facts }, async (t, { server }) => {
   const { json: { components: { schemas } }, text } = await get(server, '/shop/openapi.json')
   const { ThingsInsert: insert, ThingsUpdate: update, ThingsRow: row, PeopleInsert: people } = schemas
   t.same(insert.required, ['code', 'owner', 'title', 'doc'])
@@ -99,7 +99,7 @@ await onEachEngine(t, 'what is inserted and changed has the writable columns, re
   t.notMatch(JSON.stringify(schemas), '"default"', 'a keyword by which generators would demand the column or send it')
 })
 
-await onEachEngine(t, 'an operation takes and answers schemas that have names', { schema: facts, tokens: [tokenFor('reader', ['select'])] }, async (t, { server }) => {
+await onEachEngine(t, 'requests and responses of an operation are named schemas', { schema: facts, tokens: [tokenFor('reader', ['select'])] }, async (t, { server }) => {
   const { json: { paths, components: { schemas } } } = await get(server, '/shop/openapi.json')
   const { requestBody, responses } = paths['/shop/things'].post
   t.same(requestBody.content['application/json'].schema, { $ref: '#/components/schemas/ThingsRequest' })
@@ -112,7 +112,7 @@ await onEachEngine(t, 'an operation takes and answers schemas that have names', 
   t.same([own.ThingsRequest.oneOf.length, own.ThingsResponse], [1, { $ref: '#/components/schemas/ThingsSelectResponse' }])
 })
 
-await onEachEngine(t, 'filters know the operators of each type', { schema: facts }, async (t, { server, engine }) => {
+await onEachEngine(t, 'filters have the operators of each type', { schema: facts }, async (t, { server, engine }) => {
   const { json: { components: { schemas } } } = await get(server, '/shop/openapi.json')
   const properties = schemas.ThingsFilters.properties
   t.match(properties, { amount: { $ref: '#/components/schemas/DecimalFilter' }, title: { $ref: '#/components/schemas/TextFilter' }, doubled: { $ref: '#/components/schemas/IntegerFilter' } })
@@ -128,7 +128,7 @@ await onEachEngine(t, 'filters know the operators of each type', { schema: facts
   t.match(schemas.ThingsMarksFilter.anyOf.map(({ type }: { type: string }) => type), ['array', 'null', 'object'], 'a list is one value')
 })
 
-await onEachEngine(t, 'a column that is called like an operator has one $ more in filters', { schema: () => ['create table odd ("$or" integer not null primary key, "$$and" integer null)'], only: ['sqlite'] }, async (t, { server, post }) => {
+await onEachEngine(t, 'a column with the name of an operator has another $ in filters', { schema: () => ['create table odd ("$or" integer not null primary key, "$$and" integer null)'], only: ['sqlite'] }, async (t, { server, post }) => {
   const { json: { components: { schemas }, paths } } = await get(server, '/shop/openapi.json')
   t.same(Object.keys(schemas.OddRow.properties), ['$or', '$$and'])
   t.same(Object.keys(schemas.OddFilters.properties), ['$$or', '$$$and', '$and', '$or', '$not', '$is'])
@@ -137,7 +137,7 @@ await onEachEngine(t, 'a column that is called like an operator has one $ more i
   for (const filters of [{ $$or: 1 }, { $$$and: null }, { $is: { $or: 1, $$and: null } }]) t.match(await post('odd', { verb: 'select', filters }), { status: 200 }, JSON.stringify(filters))
 })
 
-await onEachEngine(t, 'columns of no known type are shown and not written, and a table may have no others', { schema: () => ['create table odd (x, y)', 'create table keyless (a json null, "b c" int null)'], only: ['sqlite'] }, async (t, { server, post }) => {
+await onEachEngine(t, 'columns of unknown types are read-only, even if a table has no others', { schema: () => ['create table odd (x, y)', 'create table keyless (a json null, "b c" int null)'], only: ['sqlite'] }, async (t, { server, post }) => {
   const { json: { components: { schemas }, paths } } = await get(server, '/shop/openapi.json')
   t.match(schemas.OddRow.properties.x, { description: /not writable/ })
   t.same(schemas.OddInsert.properties, {})
@@ -150,7 +150,7 @@ await onEachEngine(t, 'columns of no known type are shown and not written, and a
   }
 })
 
-await onEachEngine(t, 'every reference leads to something, and nothing is left over', { schema: facts, tokens: [tokenFor('reader', ['select']), tokenFor('writer', ['insert']), tokenFor('remover', ['delete'])] }, async (t, { server }) => {
+await onEachEngine(t, 'every reference has a target, and every schema is referenced', { schema: facts, tokens: [tokenFor('reader', ['select']), tokenFor('writer', ['insert']), tokenFor('remover', ['delete'])] }, async (t, { server }) => {
   for (const token of ['reader', 'writer', 'remover', undefined]) {
     const { json } = await get(server, '/shop/openapi.json', token === undefined ? {} : { token })
     const references = new Set(referencesIn(json))
@@ -159,13 +159,13 @@ await onEachEngine(t, 'every reference leads to something, and nothing is left o
   }
 })
 
-await onEachEngine(t, 'the columns of a foreign key lead to no table that the token does not see', { schema: facts, tokens: [tokenFor('some', ['select'], { shop: ['things'] })] }, async (t, { server }) => {
+await onEachEngine(t, 'foreign keys do not name tables that the token cannot see', { schema: facts, tokens: [tokenFor('some', ['select'], { shop: ['things'] })] }, async (t, { server }) => {
   const { json, text } = await get(server, '/shop/openapi.json', { token: 'some' })
   t.notMatch(text, /people/i)
   t.match(json.components.schemas.ThingsRow.properties.owner, { type: 'integer' })
 })
 
-await onEachEngine(t, 'an insert answers with the identity of the row, as its column has it', { schema: shop }, async (t, { server }) => {
+await onEachEngine(t, 'the id in the response to an insert has the type of its column', { schema: shop }, async (t, { server }) => {
   const { json: { components: { schemas } } } = await get(server, '/shop/openapi.json')
   const idOf = (name: string) => schemas[name].properties.data.properties.id
   t.match(idOf('OrdersInsertResponse'), { type: 'integer', format: 'int64' })
@@ -173,7 +173,7 @@ await onEachEngine(t, 'an insert answers with the identity of the row, as its co
   t.match(idOf('OrderItemsInsertResponse'), { type: ['integer', 'null'], description: /^Always null/ }, 'a key of two columns')
 })
 
-await onEachEngine(t, 'names are good names, and none is used twice', {
+await onEachEngine(t, 'names are valid identifiers and unique', {
   schema: (engine) => {
     const quote = engine === 'sqlite' ? '"' : '`'
     const names = ['order_items', 'order-items', 'orderItems2', 'orders', 'orders_insert', '2024', '名前', 'a/b {c}', 'text', 'HTTPLogs', '__proto__']

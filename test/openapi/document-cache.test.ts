@@ -5,7 +5,7 @@ import type { DocumentText } from '../../src/openapi/document-text.ts'
 
 const documentOf = (size: number): DocumentText => ({ bytes: Buffer.alloc(size), etag: `"${size}"` })
 
-/** A cache, and the keys whose documents were made. */
+/** Creates a cache that records the keys of created documents. */
 function start (limit: number) {
   const cache = createDocumentCache(limit)
   const made: string[] = []
@@ -17,7 +17,7 @@ function start (limit: number) {
   return { cache, ask, made }
 }
 
-t.test('a document is made once, also for those who ask while it is being made', async (t) => {
+t.test('concurrent requests for a document create it once', async (t) => {
   const { ask, made } = start(100)
   const [first, second] = await Promise.all([ask('a'), ask('a')])
   t.equal(first, second)
@@ -25,13 +25,13 @@ t.test('a document is made once, also for those who ask while it is being made',
   t.same(made, ['a'])
 })
 
-t.test('beyond the limit the one that was asked for longest ago goes', async (t) => {
+t.test('the least recently used document is removed at the limit', async (t) => {
   const { ask, made } = start(30)
   for (const key of ['a', 'b', 'c', 'a', 'd', 'a', 'c', 'b']) await ask(key)
   t.same(made, ['a', 'b', 'c', 'd', 'b'])
 })
 
-t.test('the sizes count: a large one takes the place of several', async (t) => {
+t.test('a large document replaces several small ones', async (t) => {
   const { ask, made } = start(30)
   for (const key of ['a', 'b', 'c']) await ask(key)
   await ask('large', 25)
@@ -39,7 +39,7 @@ t.test('the sizes count: a large one takes the place of several', async (t) => {
   t.same(made, ['a', 'b', 'c', 'large', 'c', 'b'])
 })
 
-t.test('one that is larger than the limit is kept alone', async (t) => {
+t.test('a document that is larger than the limit is cached alone', async (t) => {
   const { ask, made } = start(30)
   for (const key of ['a', 'huge', 'huge']) await ask(key, key === 'huge' ? 1000 : 10)
   t.same(made, ['a', 'huge'])
@@ -47,7 +47,7 @@ t.test('one that is larger than the limit is kept alone', async (t) => {
   t.same(made, ['a', 'huge', 'b', 'c', 'huge'])
 })
 
-t.test('one that is being made is not given up for another', async (t) => {
+t.test('a document that is being created is not removed', async (t) => {
   const { ask, made } = start(5)
   await Promise.all([ask('a'), ask('b'), ask('c')])
   await ask('c')
@@ -56,11 +56,11 @@ t.test('one that is being made is not given up for another', async (t) => {
   t.same(made, ['a', 'b', 'c', 'a'])
 })
 
-t.test('what could not be made is made anew', async (t) => {
+t.test('a failure is not cached', async (t) => {
   const { cache, ask, made } = start(30)
   const fail = () => cache('a', async () => { throw new Error('not now') })
   await t.rejects(fail(), { message: 'not now' })
   await t.resolves(ask('a'))
-  await t.resolves(fail(), 'kept now')
+  await t.resolves(fail(), 'cached now')
   t.same(made, ['a'])
 })

@@ -1,4 +1,4 @@
-/** Who is shown the documents, and how they are kept. */
+/** Access to the documents and their caching. */
 import t from 'tap'
 import { createShop } from '../../src/demo/shop.ts'
 import { get, tokenFor } from '../support/documents.ts'
@@ -16,7 +16,7 @@ const PATHS = ['/openapi.json', '/shop/openapi.json']
 const pathsOf = (json: any): string[] => Object.keys(json.paths).sort()
 const verbsOf = (json: any, path: string): string[] => Object.keys(json.paths[path].post.requestBody.content['application/json'].examples)
 
-await onEachEngine(t, 'the documents ask for a token', { schema: shop }, async (t, { server }) => {
+await onEachEngine(t, 'the documents require a token', { schema: shop }, async (t, { server }) => {
   for (const path of PATHS) {
     isRefusal(t, await get(server, path, { token: null }), { status: 401, code: 'UNAUTHENTICATED', why: path })
     isRefusal(t, await get(server, path, { token: 'nobody' }), { status: 401, code: 'UNAUTHENTICATED', why: path })
@@ -24,7 +24,7 @@ await onEachEngine(t, 'the documents ask for a token', { schema: shop }, async (
   }
 })
 
-t.test('a database that the token holds nothing on looks like one that is not there', async (t) => {
+t.test('a database without permissions looks like one that does not exist', async (t) => {
   const folder = t.testdir()
   for (const name of ['shop', 'archive']) createShop(`${folder}/${name}.db`)
   const databases = { shop: { url: `sqlite:${folder}/shop.db` }, archive: { url: `sqlite:${folder}/archive.db` }, docs: { url: `sqlite:${folder}/shop.db` } }
@@ -38,7 +38,7 @@ t.test('a database that the token holds nothing on looks like one that is not th
   t.match(await get(server, '/docs/openapi.json'), { status: 200, json: { info: { title: 'Row Query: docs' } } }, 'a database that is called as the page is')
 })
 
-await onEachEngine(t, 'a token is shown the tables and verbs that it has, and no others', { schema: shop, tokens }, async (t, { server }) => {
+await onEachEngine(t, 'a document contains only the tables and verbs of the token', { schema: shop, tokens }, async (t, { server }) => {
   const everything = await get(server, '/shop/openapi.json')
   t.same(pathsOf(everything.json), ['customers', 'order_items', 'order_lines', 'orders', 'products', 'settings'].map((table) => `/shop/${table}`))
   t.same(verbsOf(everything.json, '/shop/orders'), ['select', 'insert', 'update', 'delete'])
@@ -60,7 +60,7 @@ await onEachEngine(t, 'a token is shown the tables and verbs that it has, and no
   t.same(own.json['x-databases'], ['shop'])
 })
 
-await onEachEngine(t, 'a document is made once and sent once to who keeps it', { schema: shop, tokens }, async (t, { server, sql, engine }) => {
+await onEachEngine(t, 'a document is created once, and not sent again to a client that has it', { schema: shop, tokens }, async (t, { server, sql, engine }) => {
   for (const path of PATHS) {
     const { headers: { etag }, text } = await get(server, path)
     t.match(etag, /^"[\w-]{43}"$/)
@@ -81,7 +81,7 @@ await onEachEngine(t, 'a document is made once and sent once to who keeps it', {
   t.match((await get(server, '/shop/openapi.json', { headers: { 'if-none-match': before.headers.etag as string } })).json.components.schemas.SettingsRow.properties.extra, { type: ['integer', 'null'] })
 })
 
-await onEachEngine(t, 'every grant is shown its own document, however many there are', {
+await onEachEngine(t, 'every grant gets its own document, also beyond the limit of the cache', {
   schema: shop, only: ['sqlite'], tokens: Array.from({ length: 20 }, (_, index) => tokenFor(`t${index}`, ['select'], { shop: index % 2 === 0 ? ['orders', `t${index}`] : ['settings', `t${index}`] }))
 }, async (t, { server }) => {
   for (let round = 0; round < 2; round++) {
@@ -89,12 +89,12 @@ await onEachEngine(t, 'every grant is shown its own document, however many there
   }
 })
 
-await onEachEngine(t, 'a token that sees no table is shown none', { schema: shop, only: ['sqlite'], tokens: [tokenFor('nothing', ['select'], { shop: ['nowhere'] })] }, async (t, { server }) => {
+await onEachEngine(t, 'a token without tables gets an empty document', { schema: shop, only: ['sqlite'], tokens: [tokenFor('nothing', ['select'], { shop: ['nowhere'] })] }, async (t, { server }) => {
   t.match(await get(server, '/shop/openapi.json', { token: 'nothing' }), { status: 200, json: { paths: {}, tags: [] } })
   t.match((await get(server, '/openapi.json', { token: 'nothing' })).json, { 'x-databases': ['shop'] })
 })
 
-await onEachEngine(t, 'public documents show everything to everybody', { schema: shop, options: { openapi: 'public' }, tokens: [tokenFor('reader', ['select'])] }, async (t, { server, post }) => {
+await onEachEngine(t, 'public documents show all tables and verbs without a token', { schema: shop, options: { openapi: 'public' }, tokens: [tokenFor('reader', ['select'])] }, async (t, { server, post }) => {
   for (const path of PATHS) {
     const { status, headers, text } = await get(server, path, { token: null })
     t.match({ status, headers }, { status: 200, headers: { 'cache-control': 'no-cache' } })
@@ -104,12 +104,12 @@ await onEachEngine(t, 'public documents show everything to everybody', { schema:
   t.match(await post('orders', { verb: 'select' }, { token: null }), { status: 401 }, 'and nothing else')
 })
 
-await onEachEngine(t, 'documents that are turned off are not there', { schema: shop, options: { openapi: 'off' } }, async (t, { server }) => {
+await onEachEngine(t, 'disabled documents are 404', { schema: shop, options: { openapi: 'off' } }, async (t, { server }) => {
   isRefusal(t, await get(server, '/openapi.json'), { status: 404, code: 'NOT_FOUND', why: 'the interface' })
   isRefusal(t, await get(server, '/shop/openapi.json'), { status: 405, code: 'METHOD_NOT_ALLOWED', why: 'a table of that name could be' })
 })
 
-await onEachEngine(t, 'public documents count for the address that asks, and others for the token', { schema: shop, only: ['sqlite'], options: { openapi: 'public', rateLimit: { max: 2 } } }, async (t, { server, post }) => {
+await onEachEngine(t, 'the rate limit counts public documents by address, others by token', { schema: shop, only: ['sqlite'], options: { openapi: 'public', rateLimit: { max: 2 } } }, async (t, { server, post }) => {
   const statuses: number[] = []
   for (let count = 0; count < 3; count++) statuses.push((await get(server, '/shop/openapi.json', { token: null })).status)
   t.same(statuses, [200, 200, 429])
@@ -118,7 +118,7 @@ await onEachEngine(t, 'public documents count for the address that asks, and oth
 
 const namesakes = (quote: string) => ['openapi.json', 'docs'].map((table) => `create table ${quote}${table}${quote} (id int not null primary key)`)
 
-await onEachEngine(t, 'a table that is called as a document is a table still', { schema: (engine) => namesakes(engine === 'sqlite' ? '"' : '`'), options: { docs: true } }, async (t, { server, post }) => {
+await onEachEngine(t, 'a table with the name of a document can still be queried', { schema: (engine) => namesakes(engine === 'sqlite' ? '"' : '`'), options: { docs: true } }, async (t, { server, post }) => {
   for (const table of ['openapi.json', 'docs']) {
     t.match(await post(table, { verb: 'insert', data: { id: 7 } }), { status: 200, json: { data: { id: 7 } } })
     t.match(await post(table, { verb: 'select' }), { status: 200, json: { data: { rows: [{ id: 7 }] } } })
@@ -127,7 +127,7 @@ await onEachEngine(t, 'a table that is called as a document is a table still', {
   isRefusal(t, await get(server, '/shop/openapi.json', { method: 'PUT' }), { status: 405, code: 'METHOD_NOT_ALLOWED', why: 'PUT' })
 })
 
-t.test('a database that never answered has no document yet', async (t) => {
+t.test('a database that was never reached has no document', async (t) => {
   const { server } = await startService(t, 'mysql://root@127.0.0.1:1/shop')
   isRefusal(t, await get(server, '/shop/openapi.json'), { status: 503, code: 'DATABASE_UNAVAILABLE', why: 'no catalog' })
   t.match(await get(server, '/openapi.json'), { status: 200 })

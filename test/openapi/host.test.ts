@@ -1,4 +1,4 @@
-/** Our route in the document of an app that has @fastify/swagger itself. */
+/** The route in the document of a host app with @fastify/swagger. */
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Validator } from '@seriousme/openapi-schema-validator'
@@ -22,7 +22,7 @@ async function createHost (t: Test, { prefixes = ['/api'], openapi = '3.1.0', wi
 }
 
 for (const openapi of ['3.1.0', '3.0.3']) {
-  t.test(`the route is in the host's own document of OpenAPI ${openapi}, beside its others`, async (t) => {
+  t.test(`the route is in the host's document of OpenAPI ${openapi}, beside the host's routes`, async (t) => {
     const app = await createHost(t, { openapi })
     const document = app.swagger() as any
     t.equal(document.info.title, 'Host')
@@ -38,21 +38,21 @@ for (const openapi of ['3.1.0', '3.0.3']) {
   })
 }
 
-t.test('the route is in a document of Swagger 2.0 as well, which says less of it', async (t) => {
+t.test('the route is in a document of Swagger 2.0 too, with less detail', async (t) => {
   const app = await createHost(t, { swaggerOptions: { swagger: { info: { title: 'Host', version: '2.0.0' } } } })
   const document = app.swagger() as any
   t.equal(document.swagger, '2.0')
   t.match(document.paths['/api/{database}/{table}'].post, { operationId: 'queryApiRows', responses: { 200: {}, 404: {} } })
 })
 
-t.test('an app that has the plugin twice has two operations', async (t) => {
+t.test('an app that registers the plugin twice has two operations', async (t) => {
   const app = await createHost(t, { prefixes: ['/api', '/other/v2', ''] })
   const ids = Object.values(app.swagger().paths as any).flatMap(({ post }: any) => post?.operationId ?? [])
   t.same(ids, ['queryApiRows', 'queryOtherV2Rows', 'queryRows'])
 })
 
 for (const withSwagger of [true, false]) {
-  t.test(`${withSwagger ? 'with' : 'without'} @fastify/swagger in the host the documents of the plugin are its own`, async (t) => {
+  t.test(`${withSwagger ? 'with' : 'without'} @fastify/swagger in the host app, the plugin serves its own documents`, async (t) => {
     const app = await createHost(t, { withSwagger, prefixes: ['/api', '/other/v2'] })
     for (const prefix of ['/api', '/other/v2']) {
       const answer = await app.inject({ url: `${prefix}/shop/openapi.json`, headers: { authorization: 'Bearer reader' } })

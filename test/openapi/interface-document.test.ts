@@ -1,4 +1,4 @@
-/** The document of the interface, and that every error is in it as it is answered. */
+/** The document of the interface, with every error as the service returns it. */
 import t from 'tap'
 import { BodySchema } from '../../schemas/body.ts'
 import { catalogue } from '../../src/errors.ts'
@@ -6,7 +6,7 @@ import { get, tokenFor } from '../support/documents.ts'
 import { onEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
-await onEachEngine(t, 'the interface is one path with the verbs as a union', { schema: shop, only: ['sqlite'] }, async (t, { server }) => {
+await onEachEngine(t, 'the interface has one path with a union of the verbs', { schema: shop, only: ['sqlite'] }, async (t, { server }) => {
   const { json } = await get(server, '/openapi.json')
   t.match(json, { openapi: '3.1.0', servers: [{ url: '/api' }], security: [{ token: [] }], 'x-databases': ['shop'] })
   t.match(json.components.securitySchemes, { token: { type: 'http', scheme: 'bearer' } })
@@ -25,7 +25,7 @@ await onEachEngine(t, 'the interface is one path with the verbs as a union', { s
   }
 })
 
-await onEachEngine(t, 'every error of the catalogue is there under its status, with an example', { schema: shop, only: ['sqlite'] }, async (t, { server }) => {
+await onEachEngine(t, 'the document has every error under its status, with an example', { schema: shop, only: ['sqlite'] }, async (t, { server }) => {
   const { json } = await get(server, '/openapi.json')
   const { responses } = json.paths['/{database}/{table}'].post
   const found = Object.entries<any>(responses).filter(([status]) => status !== '200').flatMap(([status, { content, description }]) =>
@@ -38,7 +38,7 @@ await onEachEngine(t, 'every error of the catalogue is there under its status, w
   t.same(json.components.schemas.ErrorResponse.properties.error.properties.code.enum, [...catalogue.keys()])
 })
 
-await onEachEngine(t, 'the headers that come with an answer are there', { schema: shop, only: ['sqlite'], options: { rateLimit: { max: 4 } } }, async (t, { server, post }) => {
+await onEachEngine(t, 'the document has the headers of responses', { schema: shop, only: ['sqlite'], options: { rateLimit: { max: 4 } } }, async (t, { server, post }) => {
   const { json } = await get(server, '/openapi.json')
   const { responses } = json.paths['/{database}/{table}'].post
   const usual = ['content-type', 'content-length', 'date', 'connection', 'keep-alive', 'cache-control', 'x-content-type-options']
@@ -59,7 +59,7 @@ await onEachEngine(t, 'the headers that come with an answer are there', { schema
   for (const status of ['408', '503']) t.match(responses[status].headers, { 'Retry-After': { schema: { type: 'integer' } } })
 })
 
-await onEachEngine(t, 'the examples of errors are what is answered', { schema: shop, only: ['sqlite'], tokens: [tokenFor('reader', ['select'])] }, async (t, { server, post }) => {
+await onEachEngine(t, 'the examples of errors equal real responses', { schema: shop, only: ['sqlite'], tokens: [tokenFor('reader', ['select'])] }, async (t, { server, post }) => {
   const { json } = await get(server, '/openapi.json')
   const examples = Object.assign({}, ...Object.values<any>(json.paths['/{database}/{table}'].post.responses).map(({ content }) => content['application/json'].examples))
   const answers = [

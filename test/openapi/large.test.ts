@@ -1,4 +1,4 @@
-/** The document of a large database: soon there, and in nobody's way. */
+/** The document of a large database is created quickly and does not block other requests. */
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import { get, tokenFor } from '../support/documents.ts'
@@ -14,7 +14,7 @@ function createTables (path: string): void {
   database.close()
 }
 
-/** Seconds that this process computed, however busy the machine is. */
+/** CPU seconds of this process, which do not depend on the load of the machine. */
 async function secondsOf (run: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage()
   await run()
@@ -22,11 +22,11 @@ async function secondsOf (run: () => Promise<unknown>): Promise<number> {
   return (user + system) / 1e6
 }
 
-t.test(`a document of ${TABLES} tables is made in less than a second, and kept`, async (t) => {
+t.test(`a document of ${TABLES} tables is created in less than a second and cached`, async (t) => {
   const path = `${t.testdir()}/large.db`
   createTables(path)
   const { server, post } = await startService(t, `sqlite:${path}`, { tokens: [tokenFor('reader', ['select'])] })
-  await get(server, '/openapi.json') // loads what is loaded once
+  await get(server, '/openapi.json') // warm-up
   const { app } = server
   const ask = (headers: Record<string, string> = {}, token = TOKEN) => app.inject({ url: '/api/shop/openapi.json', headers: { authorization: `Bearer ${token}`, ...headers } })
 
@@ -38,7 +38,7 @@ t.test(`a document of ${TABLES} tables is made in less than a second, and kept`,
   const again = await secondsOf(async () => { t.equal((await ask({ 'if-none-match': String(etag) })).statusCode, 304) })
   t.ok(again < seconds / 4, `${again} s to say that it is known`)
 
-  await t.test('others are answered meanwhile', async (t) => {
+  await t.test('other requests are answered meanwhile', async (t) => {
     const made: number[] = []
     const making = ask({}, 'reader').then(({ statusCode }) => { made.push(statusCode) })
     let answered = -1

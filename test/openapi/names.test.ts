@@ -20,7 +20,7 @@ for (const [text, name] of cases) {
   t.test(`${JSON.stringify(text)} becomes ${name}`, async (t) => { t.equal(pascalCase(text), name) })
 }
 
-t.test('a name is taken with all of its endings, whatever their case, or numbered', async (t) => {
+t.test('a name is reserved with all endings, case-insensitively, and numbered if in use', async (t) => {
   const names = createNames(['OrdersRow'])
   t.equal(names.take('Orders', ['Row', 'Insert']), 'Orders2')
   t.equal(names.take('orders', ['Insert', 'Update']), 'orders')
@@ -30,7 +30,7 @@ t.test('a name is taken with all of its endings, whatever their case, or numbere
   t.equal(names.take('Other'), 'Other3')
 })
 
-t.test('hundreds of names that are the same here cost no more than others', async (t) => {
+t.test('hundreds of equal names cost no more than others', async (t) => {
   const names = createNames([])
   const endings = ['Row', 'Insert', 'Update']
   let asked = 0

@@ -11,7 +11,7 @@ const FILES = ['/docs', '/docs/page.css', '/docs/page.js', '/docs/swagger-ui.css
 const options = { docs: true }
 const tokens = [tokenFor('writer', ['insert'], { shop: ['orders'] })]
 
-await onEachEngine(t, 'the page is sent without a token, says nothing of any database and allows nothing from elsewhere', { schema: shop, only: ['sqlite'], options }, async (t, { server }) => {
+await onEachEngine(t, 'the page needs no token, does not mention databases and allows no other hosts', { schema: shop, only: ['sqlite'], options }, async (t, { server }) => {
   for (const file of FILES) {
     const { status, headers, text } = await get(server, file, { token: null })
     t.match({ status, headers }, { status: 200, headers: { etag: /^"[\w-]+"$/, 'x-content-type-options': 'nosniff', 'x-request-id': String } }, file)
@@ -25,16 +25,16 @@ await onEachEngine(t, 'the page is sent without a token, says nothing of any dat
   t.match(await get(server, '/docs/other.js', { token: null }), { status: 401 })
 })
 
-await onEachEngine(t, 'the page is off unless it is turned on', { schema: shop, only: ['sqlite'] }, async (t, { server }) => {
+await onEachEngine(t, 'the page is off by default', { schema: shop, only: ['sqlite'] }, async (t, { server }) => {
   t.match(await get(server, '/docs'), { status: 404, json: { error: { code: 'NOT_FOUND' } } })
 })
 
-/** One for all visits: starting one takes its time. */
+/** One browser for all tests, because it starts slowly. */
 const browser = noBrowser === false ? startBrowser(t as unknown as Test) : undefined
 
 interface Visit { page: Page, address: string, faults: string[] }
 
-/** Opens the page; what it complains of, and what it asks of other hosts, is a fault. */
+/** Opens the page. Errors in its console and requests to other hosts are faults. */
 async function visit (t: Test, address: string): Promise<Visit> {
   const context = await (await browser as Browser).newContext({ viewport: { width: 1280, height: 1000 } })
   t.teardown(() => context.close())
@@ -52,7 +52,7 @@ async function open (page: Page, token: string): Promise<void> {
   await page.getByRole('button', { name: 'Open' }).click()
 }
 
-/** Picks a table, waits until it is shown, and sends the example of a verb. */
+/** Selects a table, waits for it and sends the example of a verb. */
 async function send (page: Page, table: string, verb: string): Promise<string> {
   await page.getByLabel('Table').selectOption(table)
   await page.locator(`[data-path="/shop/${table}"], [data-path="/demo/${table}"]`).waitFor()
@@ -63,7 +63,7 @@ async function send (page: Page, table: string, verb: string): Promise<string> {
 
 const longs = ['create table longs (id bigint not null primary key, ratio double null)', 'insert into longs values (9007199254740993, 0.5)']
 
-await onEachEngine(t, 'a person enters a token, picks a table and sends an example', { schema: { sqlite: [...shop.sqlite, ...longs], mysql: [...shop.mysql, ...longs] }, only: ['sqlite', 'mariadb'], options, tokens }, async (t, { server }: Service) => {
+await onEachEngine(t, 'a user enters a token, selects a table and sends an example', { schema: { sqlite: [...shop.sqlite, ...longs], mysql: [...shop.mysql, ...longs] }, only: ['sqlite', 'mariadb'], options, tokens }, async (t, { server }: Service) => {
   if (noBrowser !== false) return t.comment(noBrowser)
   const { page, faults } = await visit(t, await server.app.listen({ port: 0 }))
   await open(page, TOKEN)
@@ -87,7 +87,7 @@ await onEachEngine(t, 'a person enters a token, picks a table and sends an examp
 
 const hostile = '<img src=http://example.com/a.png onerror=alert(1)> ![](http://example.com/b.png) [link](javascript:alert(1)) <b>not bold</b>'
 
-await onEachEngine(t, 'comments are shown as they are written, and names of any kind can be picked', {
+await onEachEngine(t, 'comments are shown as text, and tables with unusual names can be selected', {
   schema: () => [`create table \`it's "<b>" \\ é\` (id int not null primary key, \`a<b>\` int null comment '${hostile}', \`__proto__\` int null) comment '${hostile}'`], only: ['mariadb'], options: { docs: true, openapi: 'public' }
 }, async (t, { server }: Service) => {
   if (noBrowser !== false) return t.comment(noBrowser)
@@ -104,7 +104,7 @@ await onEachEngine(t, 'comments are shown as they are written, and names of any 
   t.match(await page.locator('.live-responses-table .response').first().innerText(), /401[^]*UNAUTHENTICATED/, 'and asks for rows with a token only')
 })
 
-t.test('the demo has the page, and says where', { skip: noBrowser }, async (t) => {
+t.test('the demo serves the page and prints its address', { skip: noBrowser }, async (t) => {
   const server = await serveRowQuery(t)
   const stdout = await server.printed(/"update"/)
   const [, address = ''] = /page {5}(\S+)\/api\/docs\n/.exec(stdout) as RegExpExecArray

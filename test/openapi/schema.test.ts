@@ -10,4 +10,4 @@ const cases: Array<[text: string, written: string]> = [
   ['[x][y]\n[y]: javascript:alert(1)', '[x]\\[y]\n[y]\\: javascript:alert(1)']
 ]
 
-for (const [text, written] of cases) t.test(`${JSON.stringify(text)} is written to be read as it stands`, async (t) => { t.equal(plainText(text), written) })
+for (const [text, written] of cases) t.test(`${JSON.stringify(text)} is escaped for Markdown`, async (t) => { t.equal(plainText(text), written) })

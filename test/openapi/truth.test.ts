@@ -1,4 +1,4 @@
-/** The documents say what is so: rows that are shown fit their schemas, and what the schemas give as examples is taken. */
+/** The documents are correct: returned rows match their schemas, and the service accepts the examples. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import t from 'tap'
@@ -13,10 +13,10 @@ const ROWS = 40
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
 t.comment(`TEST_SEED=${seed}`)
 
-/** The same of JSON text, with its numbers as they are. */
+/** Parses JSON text without rounding numbers. */
 const quotedText = (text: string): string => text.startsWith('{"$') ? JSON.stringify(quoted(parseExactJson(text))) : text
 
-/** A check of values against the schemas of a document, by name: undefined, or what is wrong. */
+/** Creates a function that validates a value against a schema of the document and returns the error, or undefined. */
 function createCheck (document: any): (name: string, value: unknown) => unknown {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
   ajv.addSchema(document, 'document')
@@ -28,7 +28,7 @@ for (const [name, group] of [...Object.entries<readonly TypedColumn[]>(mysqlGrou
   const columnsFor = (engine: EngineName): TypedColumn[] => group.filter(({ only }) => only === undefined || only === engine)
   const schema = (engine: EngineName): string[] => [`create table every (id integer not null primary key, ${columnsFor(engine).map(({ declaration }, index) => `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}, `).join('')} rest int null)`]
 
-  await onEachEngine(t, `values of ${name} are as their schemas say`, { only: only as EngineName[], schema }, async (t, { server, post, engine }) => {
+  await onEachEngine(t, `values of ${name} match their schemas`, { only: only as EngineName[], schema }, async (t, { server, post, engine }) => {
     const { json: document } = await get(server, '/shop/openapi.json')
     const check = createCheck(document)
     const samples = columnsFor(engine).map(({ values }, index) => fc.sample(fc.option(values, { freq: 10, nil: 'null' }), { numRuns: ROWS, seed: seed + index }))
@@ -59,14 +59,14 @@ for (const [name, group] of [...Object.entries<readonly TypedColumn[]>(mysqlGrou
   })
 }
 
-/** One table for each type, so that its column is the one that rows are told apart and ordered by. */
+/** One table for each type, so that examples filter and sort by its column. */
 const typeTables = (engine: EngineName): Array<[table: string, sql: string]> => {
   const groups = engine === 'sqlite' ? sqliteGroups : mysqlGroups
   const columns = Object.values(groups).flat().filter(({ only }) => only === undefined || only === engine)
   return columns.map(({ declaration }, index) => [`t${index}`, `create table t${index} (\`c,0\` ${declaration} not null)`])
 }
 
-await onEachEngine(t, 'the examples of a BIT column that rows are told apart by were once refused', { schema: (engine) => typeTables(engine).map(([, sql]) => sql) }, async (t, { server, post, engine }) => {
+await onEachEngine(t, 'the examples of a table with a BIT column as its key were once refused', { schema: (engine) => typeTables(engine).map(([, sql]) => sql) }, async (t, { server, post, engine }) => {
   const { json: document } = await get(server, '/shop/openapi.json')
   for (const [table, sql] of typeTables(engine)) {
     const { examples } = document.paths[`/shop/${table}`].post.requestBody.content['application/json']
@@ -80,7 +80,7 @@ const limits = [
   { verb: 'insert', data: { name: 1 } }, { verb: 'insert', data: {} }, { verb: 'insert', data: { name: 'too long for it' } }, { verb: 'insert', data: { name: null } }
 ]
 
-await onEachEngine(t, 'what is refused by form is refused by the schemas too', { schema: () => ['create table every (id integer not null primary key, name varchar(5) not null)'] }, async (t, { server, post, engine }) => {
+await onEachEngine(t, 'the schemas refuse bodies that the service refuses by their form', { schema: () => ['create table every (id integer not null primary key, name varchar(5) not null)'] }, async (t, { server, post, engine }) => {
   const { json: document } = await get(server, '/shop/openapi.json')
   const check = createCheck(document)
   for (const body of limits.filter(({ data }) => engine !== 'sqlite' || !JSON.stringify(data ?? {}).includes('too long'))) {

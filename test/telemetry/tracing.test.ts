@@ -1,4 +1,4 @@
-/** OpenTelemetry as a host app sets it up: an SDK, and @fastify/otel for its requests. */
+/** OpenTelemetry in a host app: an SDK, and @fastify/otel for its requests. */
 import FastifyOtel from '@fastify/otel'
 import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags, type Span } from '@opentelemetry/api'
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace-node'
@@ -24,7 +24,7 @@ t.teardown(async () => {
   context.disable()
 })
 
-/** Spans of ours, and the others, since the last call. */
+/** The spans of the service and the other spans since the last call. */
 function read () {
   const all = exporter.getFinishedSpans().splice(0)
   exporter.reset()
@@ -44,7 +44,7 @@ const select = { verb: 'select', columns: ['id'], filters: { status: 'new' } }
 const at = ([seconds, nanoseconds]: [number, number]): number => seconds * 1000 + nanoseconds / 1e6
 const names = (spans: ReadableSpan[]) => spans.map(({ name }) => name)
 
-await onEachEngine(t, 'planning, compiling and executing have a span each, below the one of the handler', { schema: shop }, async (t, { url, engine }) => {
+await onEachEngine(t, 'planning, compiling and executing have spans below the span of the handler', { schema: shop }, async (t, { url, engine }) => {
   const post = await startHost(t, url)
   read()
   const before = Date.now()
@@ -70,7 +70,7 @@ await onEachEngine(t, 'planning, compiling and executing have a span each, below
   })
 })
 
-await onEachEngine(t, 'the span in which a request failed says so, and there are none after it', { schema: shop }, async (t, { url }) => {
+await onEachEngine(t, 'the span in which a request fails has an error status and is the last one', { schema: shop }, async (t, { url }) => {
   const post = await startHost(t, url)
   read()
   await post({ verb: 'insert', data: { email: 'ada@example.com', name: 'Ada' } })
@@ -84,7 +84,7 @@ await onEachEngine(t, 'the span in which a request failed says so, and there are
   t.notMatch(JSON.stringify(ours.map(({ name, attributes, status, events }) => [name, attributes, status, events])), /ada@|insert into|Ada/, 'no values, no SQL')
 })
 
-t.test('there are none without a span of the request, below one that is not sampled, or where they are turned off', async (t) => {
+t.test('there are no spans without a request span, below an unsampled span, or if tracing is off', async (t) => {
   await onEachEngine(t, 'none', { schema: shop, only: ['sqlite'] }, async (t, { url }) => {
     const { post } = await startService(t, url)
     await post('customers', select)

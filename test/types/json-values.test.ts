@@ -1,11 +1,11 @@
-/** Values of JSON columns: their numbers stay as they were sent, and an object that looks like operators is sent under `$eq`. */
+/** Values of JSON columns: numbers stay unchanged, and objects that look like operators are sent under `$eq`. */
 import t from 'tap'
 import { onEachEngine, type Service } from '../support/service.ts'
 
 const schema = () => ['create table documents (id integer not null primary key, doc json null)', 'create table strict_documents (id integer not null primary key, doc json not null)']
 
 const insert = (id: number, doc: string, table = 'documents'): [string, string] => [table, `{"verb":"insert","data":{"id":${id},"doc":${doc}}}`]
-/** The text of the stored document in the answer to a select. */
+/** The text of the stored document in the response to a select. */
 async function shown ({ post }: Service, id: number): Promise<string> {
   const { text } = await post('documents', { verb: 'select', columns: ['doc'], filters: { id } })
   return /"rows":\[{"doc":(.*)}\],"count"/.exec(text)?.[1] as string
@@ -20,14 +20,14 @@ await onEachEngine(t, 'a number in JSON was once stored as JavaScript writes it:
   t.match((await post('documents', `{"verb":"update","data":{"doc":${NUMBERS}},"filters":{"id":2}}`)).json, { data: { updated: 1 } })
   for (const id of [1, 2]) {
     if (engine !== 'mysql') t.equal(await shown(service, id), NUMBERS)
-    // MySQL stores integers of 64 bits and doubles, in an order of keys of its own
+    // MySQL stores 64-bit integers and doubles, and sorts keys
     else t.equal((await shown(service, id)).replaceAll(' ', ''), '{"n":100.0,"big":18446744073709551615,"lat":52.0,"list":[12.5,0,0.0,100.0,[0.0015],0.0000001],"whole":52}')
   }
   if (engine === 'mysql') t.same(await sql("select json_type(json_extract(doc, '$.lat')) as lat, json_type(json_extract(doc, '$.whole')) as whole from documents where id = 1"), [{ lat: 'DOUBLE', whole: 'INTEGER' }])
   t.match((await post('documents', `{"verb":"select","filters":{"doc":${await shown(service, 1)}}}`)).json, { data: { count: 2 } }, 'and a filter finds it')
 })
 
-await onEachEngine(t, 'a number that is written with a point or an exponent is taken wherever a number is', {
+await onEachEngine(t, 'numbers with a decimal point or an exponent are accepted in every number column', {
   schema: () => ['create table numbers (id integer not null primary key, whole bigint null, price decimal(6,2) null, ratio double null)']
 }, async (t, { post }) => {
   t.match(await post('numbers', '{"verb":"insert","data":{"id":1.0,"whole":1e2,"price":12.50,"ratio":-0.0}}'), { status: 200 })

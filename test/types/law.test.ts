@@ -1,4 +1,4 @@
-/** The round-trip law: what select returns for a column is accepted for it by data and by filters, and means the same there. */
+/** The round-trip law: a value that select returns is accepted by data and filters, with the same meaning. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { engines } from '../servers/engines.ts'
@@ -10,14 +10,14 @@ const ROWS = 220
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
 t.comment(`TEST_SEED=${seed}`)
 
-/** Parsed with every number as its own text, independently of the service's parser. */
+/** Parses JSON with numbers as text, independently of the service's parser. */
 const parse = (text: string): any => JSON.parse(text, (_key: string, value: unknown, { source }: { source?: string }) => typeof value === 'number' ? JSON.rawJSON(source as string) : value)
 
 function columnsFor (engine: EngineName, group: readonly TypedColumn[]): TypedColumn[] {
   return group.filter(({ only }) => only === undefined || only === engine)
 }
 
-/** The stored value itself, shown by the database and not by our own code. */
+/** The stored value as the database shows it, without the service. */
 function storedBytes (engine: EngineName, { bytes }: TypedColumn, name: string): string {
   if (engine === 'sqlite') return `typeof(${name}) || case typeof(${name}) when 'real' then printf('%!.20e', ${name}) else hex(${name}) end`
   return bytes === undefined ? `hex(${name})` : bytes(name)

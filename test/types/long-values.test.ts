@@ -1,4 +1,4 @@
-/** A value as long as a body may be is refused at once: no reading of it takes more than one look at each character. */
+/** Very long values are refused quickly: reading takes linear time. */
 import t from 'tap'
 import { decimalType } from '../../src/types/decimal.ts'
 import { integerType } from '../../src/types/integer.ts'
@@ -20,6 +20,6 @@ const long: Array<[string, () => unknown]> = [
 ]
 
 for (const [name, read] of long) {
-  // Reading these took minutes once; the file's time limit is what fails then.
+  // Reading these once took minutes; then the time limit of the file fails.
   t.test(`${name} of a million digits is refused`, async (t) => { t.throws(read, { name: 'ValueRefused' }) })
 }

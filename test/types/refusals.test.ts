@@ -1,20 +1,20 @@
-/** No coercion: what a column does not take is refused before any SQL runs, in data and in filters, and nothing is changed. */
+/** No coercion: values that a column does not accept are refused in data and filters, before any SQL runs. */
 import t from 'tap'
 import { onEachEngine, type EngineName } from '../support/service.ts'
 
-/** What no type but one that is made of such things takes. */
+/** Values that most types refuse. */
 const STRANGERS = ['[]', '{}', '[0]', '{"a":1}', '[[1]]', '""', '"abc"', '"0"', '" 1"', '"1 "', '"1e2"', '"0x10"', '"1,5"', '"NaN"', 'true', 'false', '0', '1', '-1', '1.5', '1e400', '18446744073709551616', '-9223372036854775809']
 
 interface Column {
   declaration: string
-  /** JSON texts that are values of the type after all. */
+  /** Those of them that the type accepts, as JSON text. */
   takes: string[]
-  /** More that it must refuse. */
+  /** Other values that it must refuse. */
   refuses?: string[]
   only?: EngineName[]
 }
 
-/** Numbers that neither 64 bits nor a double hold. */
+/** Numbers that neither a 64-bit integer nor a double represents. */
 const BIG = ['1e400', '18446744073709551616', '-9223372036854775809']
 const UNFIT_JSON = ['"\\ud800"', '{"\\ud800":1}', '['.repeat(101) + ']'.repeat(101)]
 const MYSQL: EngineName[] = ['mariadb', 'mysql']
@@ -44,7 +44,7 @@ const columns: Column[] = [
   { declaration: 'datetime', takes: [], refuses: ['"2026-01-01"', '"2026-01-01T00:00:00Z"', '"2026-01-01T24:00:00"', '"2026-02-29T00:00:00"', '"2026-01-01T00:00"', '20260101000000'] },
   { declaration: 'datetime(3)', takes: [], refuses: ['"2026-01-01T00:00:00.1234"'], only: MYSQL },
   { declaration: 'timestamp null', takes: [], refuses: ['"2026-01-01T00:00:00"', '"1969-12-31T23:59:59Z"', '"2038-01-19T03:14:08Z"', '"2026-01-01T00:00:00+25:00"', '1767225600'] },
-  // MariaDB keeps JSON as text, so any number; the others would round these.
+  // MariaDB stores JSON as text and accepts any number; the others would round these
   { declaration: 'json', takes: STRANGERS, refuses: UNFIT_JSON, only: ['mariadb'] },
   { declaration: 'json', takes: STRANGERS.filter((text) => !BIG.includes(text)), refuses: UNFIT_JSON, only: ['mysql', 'sqlite'] },
   { declaration: 'point', takes: [], refuses: ['{"type":"Point"}', '{"type":"Point","coordinates":[1]}', '{"type":"Point","coordinates":[1,2,3]}', '{"type":"Point","coordinates":["1","2"]}', '{"type":"LineString","coordinates":[[1,2],[3,4]]}', '"POINT(1 2)"', '{"type":"Point","coordinates":[1,1e400]}'], only: MYSQL },
@@ -67,7 +67,7 @@ await onEachEngine(t, 'a value that does not fit its column is refused before an
     const name = `c${index}`
     const wrong: string[] = []
     for (const text of [...STRANGERS.filter((stranger) => !takes.includes(stranger)), ...refuses]) {
-      // A list is a list of values in a filter and an object there may hold operators: {} and [] are tried in the forms that are neither.
+      // in a filter, a list means $in and an object can contain operators, so {} and [] are sent under an operator
       const filter = text.startsWith('[') ? `{"$eq":${text}}` : text
       for (const body of [
         `{"verb":"insert","data":{"id":9,"name":"x","${name}":${text}}}`, `{"verb":"update","data":{"${name}":${text}},"filters":{"id":1}}`,
@@ -83,7 +83,7 @@ await onEachEngine(t, 'a value that does not fit its column is refused before an
   t.equal((await sql('select count(*) as n from typed'))[0].n, 3, 'no row was added or removed')
 })
 
-await onEachEngine(t, 'a number never matches the texts that MySQL would turn into it', {
+await onEachEngine(t, 'a number never matches the texts that MySQL would convert to it', {
   schema: (engine) => ['create table names (id integer not null primary key, name varchar(20) not null)', "insert into names values (1, 'abc'), (2, '0'), (3, '1x')"].concat(engine === 'sqlite' ? [] : [])
 }, async (t, { post, sql, statements }) => {
   statements()

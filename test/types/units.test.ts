@@ -1,4 +1,4 @@
-/** What the types say where no server is needed: refusals by reason, defaults, and what a new key is shown as. */
+/** Column types without a server: reasons of refusals, defaults, and how new keys are shown. */
 import t from 'tap'
 import { binaryType } from '../../src/types/binary.ts'
 import type { ColumnType } from '../../src/types/column-type.ts'
@@ -18,7 +18,7 @@ const point = (coordinates: unknown, rest: object = {}): object => ({ type: 'Poi
 const crs = (name: unknown): object => ({ crs: { type: 'name', properties: { name } } })
 const nested = (depth: number): object => depth === 0 ? point([1, 2]) : { type: 'GeometryCollection', geometries: [nested(depth - 1)] }
 
-t.test('a refusal says what is wrong with the value', async (t) => {
+t.test('the message of a refusal says what is wrong with the value', async (t) => {
   const geometry = geometryType({ only: null, srid: null })
   const cases: Array<[ColumnType, unknown, RegExp]> = [
     [floatType({ unsigned: true }), -1, /must not be negative/],
@@ -43,7 +43,7 @@ t.test('a refusal says what is wrong with the value', async (t) => {
   for (const [type, value, message] of cases) t.throws(() => type.read(value), { name: 'ValueRefused', message }, JSON.stringify(value).slice(0, 80))
 })
 
-t.test('collections nest as deep as they may', async (t) => {
+t.test('geometry collections can be nested', async (t) => {
   const type = geometryType({ only: null, srid: null })
   t.same(JSON.parse(type.write(type.read(nested(30)) as Buffer)), nested(30))
   t.equal(readGeometry(type.read(point([1, 2], crs('EPSG:4326'))) as Buffer).srid, 4326)
@@ -58,7 +58,7 @@ t.test('the key of a new row is shown as a select shows it', async (t) => {
   for (const [type, value, text] of shown) t.equal(type.echo(type.read(value)), text)
 })
 
-t.test('what information_schema leaves out is the default of the type', async (t) => {
+t.test('facts that information_schema omits have the default of the type', async (t) => {
   const type = (name: string, declaration = name): ColumnType => mysqlType({ ...none, name, declaration })
   t.equal(type('bit').read(true), 1n)
   t.equal(type('decimal').read('12'), '12')
@@ -72,20 +72,20 @@ t.test('what information_schema leaves out is the default of the type', async (t
   t.equal(type('double', 'double zerofill').write(Buffer.from('000000001.5')), '1.5')
 })
 
-t.test('a decimal of SQLite without digits after the point keeps none', async (t) => {
+t.test('a decimal of SQLite with scale 0 has no fraction', async (t) => {
   const whole = sqliteType({ ...none, name: 'decimal', declaration: 'decimal(5)', length: 5 })
   t.equal(whole.read('12'), 12)
   t.throws(() => whole.read('1.5'), { message: /at most 0 digits after the decimal point/ })
   t.equal(whole.write(12n), '"12"')
 })
 
-t.test('the zero timestamp of MySQL stays what it is', async (t) => {
+t.test('the zero timestamp of MySQL stays unchanged', async (t) => {
   const type = timestampType({ scale: 0, padded: true })
   t.equal(type.write(Buffer.from('0000-00-00 00:00:00')), '"0000-00-00T00:00:00Z"')
   t.equal(type.read('0000-00-00T00:00:00Z'), '0000-00-00 00:00:00')
 })
 
-t.test('SQLite shows what is there, whatever the declaration', async (t) => {
+t.test('SQLite values are written by their storage class, whatever the declaration', async (t) => {
   const type = (declaration: string): ColumnType => sqliteType({ ...none, name: declaration, declaration })
   t.equal(type('json').write('not json'), '"not json"')
   t.equal(type('json').write(5n), '5')
@@ -103,7 +103,7 @@ t.test('SQLite shows what is there, whatever the declaration', async (t) => {
   t.equal(type('').write(Buffer.from([1, 2])), '"AQI="')
 })
 
-t.test('a number of DOUBLE(M,D) keeps the digits that it has', async (t) => {
+t.test('DOUBLE(M,D) accepts only numbers with its digits', async (t) => {
   const double = doubleType({ unsigned: false, fixed: { precision: 10, scale: 2 } })
   for (const value of [1, 1.5, -12.25, 99999999.99, 0.1]) t.equal(double.read(value), value)
   t.equal(double.read(-0.01), -1 + 0.99, 'as the servers compute it')
@@ -113,14 +113,14 @@ t.test('a number of DOUBLE(M,D) keeps the digits that it has', async (t) => {
   t.equal(floatType({ unsigned: false, fixed: { precision: 7, scale: 3 } }).read(1234.001), Math.fround(1234.001))
 })
 
-t.test('a TIMESTAMP ends where the server says', async (t) => {
+t.test('the upper bound of TIMESTAMP depends on the server', async (t) => {
   const type = (lastTimestamp?: number): ColumnType => mysqlType({ ...none, name: 'timestamp', declaration: 'timestamp', lastTimestamp })
   t.equal(type(0xffffffff).read('2106-02-07T06:28:15Z'), '2106-02-07 06:28:15')
   t.throws(() => type(0xffffffff).read('2106-02-07T06:28:16Z'), { message: 'must be from 1970-01-01T00:00:01Z to 2106-02-07T06:28:15Z' })
   t.throws(() => type().read('2038-01-19T03:14:08Z'), { message: 'must be from 1970-01-01T00:00:01Z to 2038-01-19T03:14:07Z' })
 })
 
-t.test('the key of a new row is shown as the server stores it, or not at all', async (t) => {
+t.test('the key of a new row is shown as the server stores it, or as null', async (t) => {
   const echo = (declaration: string, value: unknown): string => {
     const type = mysqlType({ ...none, name: declaration.replace(/\(.*/, ''), declaration, length: 9 })
     const parameter = type.read(value)
@@ -134,7 +134,7 @@ t.test('the key of a new row is shown as the server stores it, or not at all', a
   t.equal(echo("enum('a')", 'a'), '"a"')
 })
 
-t.test('the ENUM value that is no member is sent as a text that MySQL reads as its number', async (t) => {
+t.test('the invalid ENUM value is sent as a text that MySQL converts to index 0', async (t) => {
   const stored = (...members: string[]): unknown => enumType(members).stored?.('')
   t.equal(stored('a'), '0')
   t.equal(stored('0', '00', '\uff10\uff10\uff10'), '0000')

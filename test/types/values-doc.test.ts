@@ -1,4 +1,4 @@
-/** Every row of the tables in docs/values.md is true: its example goes in and comes out as it says. */
+/** Checks every row of the tables in docs/values.md: inserts the value and compares the result of a select. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { onEachEngine, type EngineName } from '../support/service.ts'
