@@ -67,7 +67,7 @@ await onEachEngine(t, 'a value that does not fit its column is refused before an
     const name = `c${index}`
     const wrong: string[] = []
     for (const text of [...STRANGERS.filter((stranger) => !takes.includes(stranger)), ...refuses]) {
-      // in a filter, a list means $in and an object can contain operators, so {} and [] are sent under an operator
+      // a list would mean $in in a filter, so it is sent under $eq
       const filter = text.startsWith('[') ? `{"$eq":${text}}` : text
       for (const body of [
         `{"verb":"insert","data":{"id":9,"name":"x","${name}":${text}}}`, `{"verb":"update","data":{"${name}":${text}},"filters":{"id":1}}`,
