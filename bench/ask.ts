@@ -1,9 +1,9 @@
-/** Questions to a child process and its answers, over the channel that Node opens between the two. */
+/** Requests to a child process and its replies, over Node's IPC channel. */
 import type { Spawned } from './contenders/spawn.ts'
 
 type Answer = { readonly value: unknown } | { readonly error: string }
 
-/** One question at a time. @throws what went wrong in the child, or that it ended */
+/** Sends one request at a time. @throws the error of the child, or an error if it has ended */
 export function ask<T> ({ child, printed }: Spawned, question: object): Promise<T> {
   return new Promise((resolve, reject) => {
     const onMessage = (answer: Answer): void => {
@@ -21,7 +21,7 @@ export function ask<T> ({ child, printed }: Spawned, question: object): Promise<
   })
 }
 
-/** In the child: answers every question until the parent is gone. */
+/** In the child: replies to requests until the parent disconnects. */
 export function answer (handle: (question: never) => Promise<unknown>): void {
   process.on('disconnect', () => { process.exit() })
   process.on('message', (question) => {

@@ -1,4 +1,4 @@
-/** The words behind `npm run bench --`. */
+/** The options of `npm run bench --`. */
 import { parseArgs } from 'node:util'
 import type { Effort } from './measure/rounds.ts'
 
@@ -19,11 +19,11 @@ export const HELP = `npm run bench [-- options]
   --seconds n          length of one turn
 `
 
-/** 10 s of warm-up: until V8 has compiled whatever is hot and has let the heap grow. */
+/** 10 s of warm-up: until V8 has compiled hot code and the heap has grown. */
 const FULL: Effort = { starts: 2, rounds: 18, seconds: 0.5, warmUp: 10 }
 const QUICK: Effort = { starts: 1, rounds: 3, seconds: 0.4, warmUp: 0.8 }
 
-/** Undefined where help is asked for. @throws Error where an option is unknown or not a number */
+/** Undefined if help is requested. @throws Error if an option is unknown or not a number */
 export function readOptions (args: string[]): Options | undefined {
   const { values } = parseArgs({
     args,
@@ -61,7 +61,7 @@ function toNames (text: string | undefined): string[] | undefined {
   return text?.split(',').map((name) => name.trim())
 }
 
-/** Whether a name was asked for. */
+/** Whether a name was selected. */
 export function isWanted (name: string, parts: readonly string[] | undefined): boolean {
   return parts === undefined || parts.some((part) => name.includes(part))
 }

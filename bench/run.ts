@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: starts a database and everybody who takes part, measures them in turns, prints the tables and writes them, with
- * a chart, where they are read. Needs Linux, because CPU time and memory come from /proc.
+ * `npm run bench`: starts a database and all contenders, measures them in turns, prints the tables, and writes them with
+ * a chart into the documents. Requires Linux, because CPU time and memory come from /proc.
  */
 import { build } from './build.ts'
 import { checkContender } from './contenders/check.ts'
@@ -59,7 +59,7 @@ async function measureWorkloads (options: Options, { connection }: BenchDatabase
   return results
 }
 
-/** How the start grows with the number of tables is always told, the rest takes its time. */
+/** The start time by number of tables is always measured; the other growth measurements take longer. */
 async function measureGrowth (options: Options, database: BenchDatabase, stage: Stage): Promise<GrowthResult[]> {
   console.log('# growth')
   if (options.quick) return [await growCatalog(database, stage, [10, 1000], 3)]
@@ -76,7 +76,7 @@ function describe ({ starts, rounds, seconds }: Options): string {
   return `${rounds} rounds of ${seconds} s in ${starts} starts for each contender and workload, in turns; ${CONNECTIONS} clients, a pool of 10 connections, ${TABLE_SIZE.toLocaleString('en')} rows of 8 columns`
 }
 
-/** Figures with failures in them are shown, and are not worth keeping. */
+/** Results with failures are printed but not stored. */
 function reportFailures (workloads: readonly WorkloadResult[]): void {
   for (const { workload, turns } of workloads) {
     for (const { name, turns: rounds } of turns) {
@@ -89,7 +89,7 @@ function reportFailures (workloads: readonly WorkloadResult[]): void {
   }
 }
 
-// the database, the contenders and their folders go when this process exits, whichever way it does
+// The database, the contenders and their folders are removed when this process exits, in any way.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(1))
 try {
   const options = readOptions(process.argv.slice(2))

@@ -1,4 +1,4 @@
-/** What is asked of everybody, and how often each thing in a turn: the same for all, by a seed. */
+/** The workloads and their operations, the same for all contenders because of a seed. */
 import { STATUSES, type NewOrder } from './database/orders.ts'
 
 export type Operation =
@@ -15,7 +15,7 @@ export interface Workload {
 /** Rows in the table `orders`. */
 export const TABLE_SIZE = 100_000
 
-/** Requests that are made up beforehand and then sent in turns. */
+/** The number of prepared requests, which are sent in rotation. */
 const REQUESTS = 2000
 
 export const WORKLOADS: readonly Workload[] = [
@@ -30,7 +30,7 @@ export function byKey (tableSize: number): Workload {
   return { name: 'row by key', operations: make(REQUESTS, (random) => ({ kind: 'key', id: random(tableSize) + 1 })) }
 }
 
-/** Every row twice, with other values the second time: an update that changes nothing costs less. */
+/** Each row occurs twice with different values, because an update that changes nothing costs less. */
 function updates (): Operation[] {
   const first = make(REQUESTS / 2, (random) => ({ id: random(TABLE_SIZE) + 1, change: random(50) }))
   return [0, 50].flatMap((offset) => first.map(({ id, change }): Operation =>
@@ -53,7 +53,7 @@ function make<T> (count: number, one: (random: (below: number) => number) => T):
   return Array.from({ length: count }, () => one(random))
 }
 
-/** mulberry32: whole numbers from 0, the same in every process. */
+/** mulberry32: integers from 0, the same in every process. */
 function createRandom (seed: number): (below: number) => number {
   let state = seed
   return (below) => {

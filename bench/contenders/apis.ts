@@ -1,4 +1,4 @@
-/** How each contender wants to be asked for an operation over HTTP, and where its rows are in the answer. */
+/** How an operation is sent to each contender over HTTP, and where its rows are in the answer. */
 import { COLUMNS } from '../database/orders.ts'
 import type { Operation } from '../workloads.ts'
 
@@ -16,7 +16,7 @@ export const TOKEN = 'a-token-for-measurements-0123456789'
 
 const bearer = { authorization: `Bearer ${TOKEN}` }
 
-/** The form of the answer is the same for this service and the routes written here. */
+/** This service and the routes of this folder answer in the same form. */
 function rowsOfEnvelope (answer: unknown): Array<Record<string, unknown>> {
   return (answer as { data: { rows?: [] } }).data.rows ?? []
 }
@@ -38,7 +38,7 @@ export function rowQueryApi (database: string): Api {
   }
 }
 
-/** The routes written here, one for each workload. */
+/** The routes of this folder, one for each workload. */
 export const routesApi: Api = {
   headers: bearer,
   toRequest (operation) {

@@ -7,7 +7,7 @@ import { spawnProgram } from './spawn.ts'
 
 const BARE = builtFile('bench/contenders/programs/bare.ts')
 
-/** mysql2 by itself: nothing is sent over HTTP, it makes its own load. */
+/** mysql2 alone: it generates its own load, without HTTP. */
 export function bareContender (name: string, method: 'query' | 'execute'): Contender {
   return {
     name,

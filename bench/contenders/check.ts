@@ -1,14 +1,14 @@
-/** Before anything is measured: does it do what it is measured for? */
+/** Checks, before the measurement, that a contender works correctly. */
 import { deepStrictEqual } from 'node:assert/strict'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { normalizeOrder } from '../database/orders.ts'
 import type { Operation, Workload } from '../workloads.ts'
 import type { Contender, Running } from './contender.ts'
 
-/** How many of a workload's operations are tried. */
+/** The number of operations of a workload that are checked. */
 const SAMPLE = 3
 
-/** @throws where the contender lets anybody in, takes a wrong value, or gives or writes other rows than it should */
+/** @throws if the contender accepts a request without a token or with an invalid value, or returns or writes wrong rows */
 export async function checkContender ({ withoutRows }: Contender, running: Running, { operations }: Workload, database: Connection): Promise<void> {
   for (const status of await running.refusals()) {
     if (status < 400 || status > 499) throw new Error(`it should have refused a request and answered ${status}`)

@@ -2,36 +2,36 @@ import type { Generator } from '../load/generator.ts'
 import type { TurnResult } from '../load/loop.ts'
 import type { Operation, Workload } from '../workloads.ts'
 
-/** Where everybody works. */
+/** The database that all contenders use. */
 export interface Stage { readonly databaseUrl: string, readonly generator: Generator }
 
-/** Somebody who takes part: how it is started, in a process of its own. */
+/** A contender, and how it is started in its own process. */
 export interface Contender {
   readonly name: string
-  /** Those that it can do; all if left out. */
+  /** The workloads that it supports; all by default. */
   readonly workloads?: readonly string[]
-  /** Set where it only answers and has no rows to check. */
+  /** Set if it has no rows to check. */
   readonly withoutRows?: true
   start (stage: Stage): Promise<Running>
 }
 
 export interface TurnOptions {
   readonly workload: Workload
-  /** Clients that ask at the same time. */
+  /** The number of concurrent clients. */
   readonly connections: number
-  /** Answers that every client has before anything counts. */
+  /** Answers for each client before the measurement starts. */
   readonly warmUp: number
   readonly seconds: number
 }
 
 export interface Running {
   readonly pid: number
-  /** From the start of the process to the first answer. */
+  /** Time from the start of the process to the first answer. */
   readonly startSeconds: number
-  /** Does one operation; rows, where it selects. @throws where the answer is no success */
+  /** Runs one operation; returns the rows of a select. @throws if the answer is not a success */
   run (operation: Operation): Promise<Array<Record<string, unknown>>>
   turn (options: TurnOptions): Promise<TurnResult>
-  /** Statuses of a request without a token and of one with a wrong body; none where there is no HTTP. */
+  /** The statuses of a request without a token and of one with an invalid body; none without HTTP. */
   refusals (): Promise<number[]>
   stop (): Promise<void>
 }

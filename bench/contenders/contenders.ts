@@ -1,4 +1,4 @@
-/** Everybody who takes part, in the order of the table. */
+/** All contenders, in the order of the table. */
 import { fileURLToPath } from 'node:url'
 import { builtFile } from '../build.ts'
 import { platformaticApi, routesApi, TOKEN, type Api } from './apis.ts'
@@ -7,14 +7,14 @@ import type { Contender } from './contender.ts'
 import { httpContender } from './http-contender.ts'
 import { SERVICE, serviceContender } from './service.ts'
 
-/** The database that everybody works on. */
+/** The name of the database that all contenders use. */
 export const DATABASE = 'shop'
 
 export const HAND_WRITTEN = ['hand-written, execute', 'hand-written, query'] as const
-/** What there is no going below: the driver's work, and Fastify's. */
+/** The lower bounds: the driver alone and Fastify alone. */
 export const BARE = ['bare mysql2, query', 'bare mysql2, execute'] as const
 
-/** What is compared with each other before all: they stand first below. */
+/** The contenders of the main comparison, which come first in the list below. */
 export const MAIN: readonly string[] = [SERVICE, ...HAND_WRITTEN]
 
 const BENCH_PACKAGES = fileURLToPath(new URL('../package.json', import.meta.url))

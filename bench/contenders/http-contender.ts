@@ -4,13 +4,13 @@ import { toRequestText, type Api } from './apis.ts'
 import type { Contender, Running, Stage } from './contender.ts'
 import { freePort, spawnProgram, type Program, type Spawned } from './spawn.ts'
 
-/** How long a start may take, in milliseconds. */
+/** The time limit of a start, in milliseconds. */
 const PATIENCE = 60_000
 
-/** Answered once it is there: a row that every table of orders has. */
+/** A request that succeeds once the contender has started: every table of orders has this row. */
 const FIRST_QUESTION: Operation = { kind: 'key', id: 1 }
 
-/** To be refused by whoever looks at values. */
+/** A body that must be rejected by contenders that validate values. */
 const WRONG: Operation = { kind: 'update', id: 1, status: 'no such status', quantity: 1 }
 
 interface Options extends Pick<Contender, 'name'> {

@@ -5,10 +5,10 @@ import { httpContender } from './http-contender.ts'
 
 export const SERVICE = 'this service'
 
-/** The others write no log lines either; what they cost is measured apart (growth/logging.ts). */
+/** The other contenders do not log either; growth/logging.ts measures the cost of logging. */
 const QUIET = { LOG_LEVEL: 'warn' }
 
-/** `row-query serve` as it is installed, with every setting at its default but those of `env`. */
+/** `row-query serve` with default settings, except those in `env`. */
 export function serviceContender (database: string, env: Readonly<Record<string, string>> = QUIET): Contender {
   return httpContender({
     name: SERVICE,

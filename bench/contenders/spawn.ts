@@ -1,4 +1,4 @@
-/** Processes on ports of their own, which end with this one at the latest. */
+/** Starts processes, each with its own port, that end at the latest with this process. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
@@ -9,30 +9,30 @@ import { atExit } from '../../test/servers/at-exit.ts'
 import { temporaryFolder } from '../../test/servers/folders.ts'
 
 export interface Program {
-  /** What Node is started with: a file and its arguments. */
+  /** The arguments of Node: a file and its arguments. */
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Whether questions can be put to it (ask.ts). */
+  /** Whether it replies to requests (ask.ts). */
   readonly channel?: boolean
 }
 
 export interface Spawned {
   readonly child: ChildProcess
   readonly pid: number
-  /** The end of what it has printed. */
+  /** The last lines of its output. */
   printed (): string
   stop (): Promise<void>
 }
 
 /**
- * Turns have pauses between them, in which V8 would give memory back and throw away machine code with it (src/cli/garbage.ts, where the
- * service asks for the same). Everybody keeps theirs: what requests cost one after another is to be measured.
+ * In the pauses between turns V8 would free memory and discard machine code (src/cli/garbage.ts, where the
+ * service prevents the same). All contenders keep their code, because the cost of continuous requests is measured.
  */
 const KEEP_WHAT_IS_COMPILED = '--no-memory-reducer-favors-memory'
 
 /**
- * Starts a program with this Node. What it prints goes to a file, as in earnest; nothing of the environment that is not meant
- * for it reaches it.
+ * Starts a program with the current Node. Its output goes to a file, as in production. It gets only the environment
+ * variables that are intended for it.
  */
 export function spawnProgram ({ args, env, channel = false }: Program): Spawned {
   const folder = temporaryFolder(join(tmpdir(), 'row-query-bench'))

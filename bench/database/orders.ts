@@ -1,4 +1,4 @@
-/** The table that everything is measured on: eight columns of the usual types. */
+/** The table of all measurements: eight columns of common types. */
 
 export interface NewOrder {
   readonly quantity: number
@@ -21,7 +21,7 @@ export const STATUSES = ['new', 'paid', 'sent', 'returned'] as const
 
 export const COLUMNS = ['id', 'quantity', 'status', 'total', 'customer', 'ordered_at', 'updated_at', 'details'] as const
 
-/** Most columns take NULL, as usual; so Platformatic DB, which writes whole rows else, can change single columns too. */
+/** Most columns are nullable, as usual. Platformatic DB requires this to update single columns; otherwise it writes whole rows. */
 export function createOrders (table: string): string {
   return `create table ${table} (
     id bigint not null auto_increment primary key,
@@ -35,7 +35,7 @@ export function createOrders (table: string): string {
   ) engine=InnoDB default charset=utf8mb4`
 }
 
-/** Rows by number; the server makes them itself, a million in seconds. */
+/** Rows by number; the server generates them, a million in seconds. */
 export function fillOrders (table: string, from: number, to: number): string {
   return `insert into ${table}
     select seq,
@@ -49,7 +49,7 @@ export function fillOrders (table: string, from: number, to: number): string {
     from seq_${from}_to_${to}`
 }
 
-/** The same row whoever tells it: dates may carry an offset or fewer zeros, JSON may be text (MariaDB stores it as such). */
+/** Normalizes a row: dates may have an offset or fewer zeros, and JSON may be text, as MariaDB stores it. */
 export function normalizeOrder (row: Readonly<Record<string, unknown>>): Order {
   const { details } = row
   return {

@@ -13,12 +13,12 @@ export interface BenchDatabase {
 }
 
 /**
- * As a server is set that somebody measures on: enough memory for the tables, UTC, and connections for everybody; and a redo log
- * that is large enough (MariaDB 10.9 and later can change it): with the tests' one of 32 MB all inserts stood still for up to 15 s.
+ * Settings of a server for measurements: enough memory for the tables, UTC, enough connections, and a redo log
+ * that is large enough (MariaDB 10.9 and later can change it): with the 32 MB of the tests, all inserts stalled for up to 15 s.
  */
 const SETTINGS = ['innodb_buffer_pool_size = 805306368', 'innodb_log_file_size = 268435456', "time_zone = '+00:00'", 'max_connections = 1000']
 
-/** A MariaDB of our own, never one that somebody else uses: it is set and filled as we like. */
+/** Starts a dedicated MariaDB, because the measurement changes its settings and data. */
 export async function startDatabase (): Promise<BenchDatabase> {
   const { engine, stop } = await obtain([{ kind: 'mariadb' }], WAYS.filter(({ name }) => name !== 'TEST_MYSQL_URL'))
   const setUp = await createConnection({ uri: engine.url })
@@ -37,7 +37,7 @@ export async function startDatabase (): Promise<BenchDatabase> {
   }
 }
 
-/** The database that everybody works on: rows to read and change, and an empty table to insert into. The answer is its URL. */
+/** Creates the database of all contenders: rows to read and change, and an empty table for inserts. Returns its URL. */
 export async function createShop (database: BenchDatabase, name: string): Promise<string> {
   const url = await createDatabase(database, name)
   await database.connection.query(`use ${name}`)
@@ -46,7 +46,7 @@ export async function createShop (database: BenchDatabase, name: string): Promis
   return url
 }
 
-/** A new, empty database. The answer is its URL. */
+/** Creates an empty database. Returns its URL. */
 export async function createDatabase ({ connection, url }: BenchDatabase, name: string): Promise<string> {
   await connection.query(`create database ${name} character set utf8mb4`)
   return `${url}/${name}`

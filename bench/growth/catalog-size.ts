@@ -6,10 +6,10 @@ import { memory } from '../measure/process.ts'
 import { median } from '../measure/statistics.ts'
 import type { GrowthResult } from '../report/results.ts'
 
-/** Of these the summary tells. */
+/** The numbers of tables in the summary. */
 const TOLD = ['10', '1000']
 
-/** From the start of the process to its first row, and its memory then, by the number of tables in the database. */
+/** The time from the start of the process to its first row, and the memory at that time, by the number of tables in the database. */
 export async function growCatalog (database: BenchDatabase, stage: Stage, sizes: readonly number[], starts: number): Promise<GrowthResult> {
   const name = 'catalog'
   const databaseUrl = await createDatabase(database, name)

@@ -1,4 +1,4 @@
-/** This service alone, under several conditions in turns. */
+/** Measures this service alone under several conditions, in turns. */
 import { measureInTurns, type Effort, type Entry } from '../measure/rounds.ts'
 import { toRow } from '../measure/summary.ts'
 import { figures, FIGURES } from '../report/figures.ts'
@@ -6,7 +6,7 @@ import type { GrowthResult } from '../report/results.ts'
 
 interface Conditions {
   readonly title: string
-  /** What the conditions differ in. */
+  /** What distinguishes the conditions. */
   readonly what: string
   readonly entries: readonly Entry[]
 }

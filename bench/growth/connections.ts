@@ -6,7 +6,7 @@ import type { GrowthResult } from '../report/results.ts'
 import { byKey, TABLE_SIZE } from '../workloads.ts'
 import { measureConditions } from './conditions.ts'
 
-/** Clients at the same time; the pool stays at its ten connections. */
+/** The number of concurrent clients; the pool always has ten connections. */
 export function growConnections (stage: Stage, counts: readonly number[], effort: Effort): Promise<GrowthResult> {
   const entries = counts.map((connections) => ({ name: String(connections), contender: serviceContender(DATABASE), stage, workload: byKey(TABLE_SIZE), connections }))
   return measureConditions({ title: 'Clients at the same time (row by key)', what: 'clients', entries }, effort)

@@ -11,7 +11,7 @@ const SETTINGS: Readonly<Record<string, Record<string, string>>> = {
   'on (as it comes)': {}
 }
 
-/** What the lines of a request cost; they go to a file. */
+/** The cost of log lines, which are written to a file. */
 export function measureLogging (stage: Stage, effort: Effort): Promise<GrowthResult> {
   const entries = Object.entries(SETTINGS).map(([name, env]) => ({ name, contender: serviceContender(DATABASE, env), stage, workload: byKey(TABLE_SIZE) }))
   return measureConditions({ title: 'Request logging (row by key)', what: 'lines', entries }, effort)

@@ -7,7 +7,7 @@ import type { GrowthResult } from '../report/results.ts'
 import { byKey } from '../workloads.ts'
 import { measureConditions } from './conditions.ts'
 
-/** By key, a table of any size costs the same. */
+/** A row by key: the cost should not depend on the size of the table. */
 export async function growTable (database: BenchDatabase, stage: Stage, sizes: readonly number[], effort: Effort): Promise<GrowthResult> {
   const entries: Entry[] = []
   for (const size of sizes) {

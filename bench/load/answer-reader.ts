@@ -1,22 +1,22 @@
-/** Finds where an HTTP answer ends, and its status: all that a load generator wants to know, and nothing that costs more. */
+/** Finds the end of an HTTP answer and its status. A load generator needs nothing else, and should cost little. */
 
 const CR = 0x0d
 const LF = 0x0a
 const HEAD_END = Buffer.from('\r\n\r\n')
 
 export class AnswerReader {
-  /** Of the answer that ended last. */
+  /** The status of the last complete answer. */
   status = 0
 
   #head: Buffer | undefined
   #inBody = false
   #chunked = false
-  /** Bytes to come of the body, or of the current chunk with the line end behind it. */
+  /** Remaining bytes of the body, or of the current chunk including its line end. */
   #left = 0
   #sizeLine = ''
   #lastChunk = false
 
-  /** Takes bytes; true once the answer is complete. One answer at a time: no pipelining. */
+  /** Takes bytes; true if the answer is complete. One answer at a time, without pipelining. */
   read (bytes: Buffer): boolean {
     const body = this.#inBody ? bytes : this.#readHead(bytes)
     if (body === undefined) return false
@@ -25,7 +25,7 @@ export class AnswerReader {
     return complete
   }
 
-  /** What follows the head, once it is whole. */
+  /** Reads what follows the complete headers. */
   #readHead (bytes: Buffer): Buffer | undefined {
     const all = this.#head === undefined ? bytes : Buffer.concat([this.#head, bytes])
     const end = all.indexOf(HEAD_END)
@@ -44,7 +44,7 @@ export class AnswerReader {
     return this.#left <= 0
   }
 
-  /** No trailers are expected: an empty line follows the last chunk. */
+  /** Trailers are not supported: an empty line must follow the last chunk. */
   #readChunks (bytes: Buffer): boolean {
     for (let at = 0; at < bytes.length;) {
       const skipped = Math.min(this.#left, bytes.length - at)
@@ -55,7 +55,7 @@ export class AnswerReader {
     return false
   }
 
-  /** True at the end of the line behind the last chunk. */
+  /** True at the end of the line after the last chunk. */
   #readSizeLine (byte: number): boolean {
     if (byte !== LF) {
       if (byte !== CR) this.#sizeLine += String.fromCharCode(byte)

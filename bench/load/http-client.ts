@@ -6,8 +6,8 @@ import type { Client } from './loop.ts'
 export interface HttpClient { readonly client: Client, readonly close: () => void }
 
 /**
- * One connection that is kept open and carries one request at a time; the requests are bytes made before. Where it is closed in
- * the middle, that request counts as failed and another connection is opened. @throws where nobody listens
+ * A persistent connection with one request at a time; the requests are prepared bytes. If it is closed during
+ * a request, the request counts as failed and another connection is opened. @throws if the server does not listen
  */
 export async function connectHttpClient (port: number, requests: readonly Buffer[]): Promise<HttpClient> {
   let done: (good: boolean) => void = () => {}
@@ -25,7 +25,7 @@ export async function connectHttpClient (port: number, requests: readonly Buffer
     return socket
   }
   let socket = await open()
-  // a contender that is gone ends the load generator, and the run with it: there is nothing left to measure
+  // If a contender has ended, the load generator and the whole run end too.
   const reopen = async (): Promise<void> => {
     socket = await open()
     done(false)

@@ -1,13 +1,13 @@
-/** A closed loop: so many clients, each of which asks again as soon as it has its answer. */
+/** A closed loop: each client sends its next request as soon as it has its answer. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuSeconds } from '../measure/process.ts'
 import { percentile } from '../measure/statistics.ts'
 
-/** One client. It asks for the operation of that number and says whether the answer was a good one. */
+/** A client. It sends the operation with the given number and returns whether the answer was a success. */
 export type Client = (operation: number, done: (good: boolean) => void) => void
 
 export interface Turn {
-  /** Answers that every client has before anything counts: a server accepts many new ones one by one, between other work. */
+  /** Answers for each client before the measurement starts: a server accepts new connections one by one, between other work. */
   readonly warmUp: number
   readonly seconds: number
   /** The process that is measured. */
@@ -17,16 +17,16 @@ export interface Turn {
 export interface TurnResult {
   readonly requests: number
   readonly seconds: number
-  /** Answers that were no success, those of the warm-up included. */
+  /** Answers that were not a success, including the warm-up. */
   readonly bad: number
   /** Milliseconds, in ascending order, one for each request. */
   readonly latencies: readonly number[]
-  /** Of these. */
+  /** Percentiles of the latencies. */
   readonly p50: number
   readonly p99: number
-  /** Of the process that is measured. */
+  /** CPU seconds of the measured process. */
   readonly cpuSeconds: number
-  /** Of the process that asks, which must not be what everybody waits for; 0 where it is the one that is measured. */
+  /** CPU seconds of the load generator, which must not be the bottleneck; 0 if it is the measured process. */
   readonly clientCpuSeconds: number
 }
 
@@ -77,7 +77,7 @@ export async function runLoop (clients: readonly Client[], operations: number, {
   }
 }
 
-/** All in seconds. */
+/** All values in seconds. */
 function clocks (pid: number): { time: number, cpu: number, clientCpu: number } {
   return { time: performance.now() / 1000, cpu: cpuSeconds(pid), clientCpu: cpuSeconds(process.pid) }
 }

@@ -1,4 +1,4 @@
-/** The process that sends requests over HTTP, apart from everything that is measured. */
+/** The process that sends requests over HTTP, separate from everything that is measured. */
 import { answer } from '../ask.ts'
 import type { HttpTurn } from './generator.ts'
 import { connectHttpClient } from './http-client.ts'

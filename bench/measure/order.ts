@@ -1,7 +1,7 @@
 /**
- * Who follows whom in a round. The first few of the list are the ones that are compared with each other: they stay neighbours,
- * so that little time passes between them, and stand in another place of the round each time. Six rounds give three of them
- * every order that there is.
+ * The order of the contenders in a round. The first ones of the list are compared with each other: they stay next to each other,
+ * so that little time passes between them, and their position in the round changes each time. In six rounds three contenders have
+ * every possible order.
  */
 export function turnOrder<T> (list: readonly T[], round: number, neighbours: number): T[] {
   const close = arrange(list.slice(0, neighbours), round)
@@ -10,7 +10,7 @@ export function turnOrder<T> (list: readonly T[], round: number, neighbours: num
   return [...others.slice(0, place), ...close, ...others.slice(place)]
 }
 
-/** Rotated by every second round and reversed in every other, so that nobody always follows the same one. */
+/** Rotated after every second round and reversed in every other one, so that no contender always follows the same one. */
 function arrange<T> (list: readonly T[], round: number): T[] {
   if (list.length === 0) return []
   const start = Math.floor(round / 2) % list.length

@@ -1,4 +1,4 @@
-/** Everybody in turns: what disturbs the machine for a while disturbs all of them alike. */
+/** Measures all contenders in turns, so that temporary disturbances of the machine affect all of them. */
 import type { Contender, Running, Stage } from '../contenders/contender.ts'
 import type { TurnResult } from '../load/loop.ts'
 import type { Workload } from '../workloads.ts'
@@ -6,25 +6,25 @@ import { turnOrder } from './order.ts'
 import { memory } from './process.ts'
 
 export interface Effort {
-  /** How often everybody is started anew. V8 does not compile the same program in the same way twice. */
+  /** How often each contender is restarted: V8 compiles the same program differently each time. */
   readonly starts: number
-  /** In all starts together. */
+  /** The number of rounds, summed over all starts. */
   readonly rounds: number
-  /** Of one turn. */
+  /** Seconds of one turn. */
   readonly seconds: number
-  /** Seconds in turns that do not count, before the first round. */
+  /** Seconds of warm-up turns before the first round. */
   readonly warmUp: number
 }
 
-/** Somebody who takes part, where, and in what. */
+/** A contender with its database and its workload. */
 export interface Entry {
   readonly name: string
   readonly contender: Contender
   readonly stage: Stage
   readonly workload: Workload
-  /** Clients that ask at the same time; 50 if left out. */
+  /** The number of concurrent clients; 50 by default. */
   readonly connections?: number
-  /** Done before anything is measured. @throws where it is not worth measuring */
+  /** Runs before the measurement. @throws if the contender should not be measured */
   readonly check?: (running: Running) => Promise<void>
 }
 
@@ -38,11 +38,11 @@ export interface Figures {
 
 export const CONNECTIONS = 50
 
-/** Answers that every client has before anything counts in a turn: its connection is new. */
+/** Answers for each client at the start of a turn that do not count, because its connection is new. */
 const SETTLE = 3
 
 /**
- * In processes that are started for this alone, so that nothing is left in them from anything else. The first `neighbours`
+ * Uses new processes, so that earlier measurements have no influence. The first `neighbours`
  * entries have their turns next to each other.
  */
 export async function measureInTurns (entries: readonly Entry[], effort: Effort, neighbours = 0): Promise<Figures[]> {
@@ -73,7 +73,7 @@ async function measureStart (entries: readonly Entry[], effort: Effort, { first,
 
 interface Player { readonly entry: Entry, readonly running: Running, readonly turns: TurnResult[] }
 
-/** The warm-up is made in turns too, whose connections begin and end: V8 compiles anew what had never seen that. */
+/** The warm-up also has turns with new connections: otherwise V8 would recompile code in the first measured turns. */
 async function prepare (entry: Entry, { warmUp, seconds }: Effort): Promise<Player> {
   try {
     const running = await entry.contender.start(entry.stage)

@@ -1,4 +1,4 @@
-/** The few numbers that stand for many. */
+/** Medians and percentiles. */
 
 export interface Spread { readonly median: number, readonly min: number, readonly max: number }
 
@@ -12,7 +12,7 @@ export function spread (values: readonly number[]): Spread {
   return { median: median(values), min: Math.min(...values), max: Math.max(...values) }
 }
 
-/** Of values in ascending order the smallest one that so large a part of them does not exceed. */
+/** The percentile of values in ascending order: the smallest value that the given share of values does not exceed. */
 export function percentile (sorted: ArrayLike<number>, part: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] as number
 }

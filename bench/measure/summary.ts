@@ -1,13 +1,13 @@
-/** Turns of everybody -> one row for each, with its ratio to the better hand-written route. */
+/** Summarizes the turns: one row per contender, with its ratio to the better hand-written route. */
 import type { TurnResult } from '../load/loop.ts'
 import type { Row } from '../report/results.ts'
 import type { Figures } from './rounds.ts'
 import { median, percentile, spread } from './statistics.ts'
 
 export interface Groups {
-  /** The better of these is what the others are compared with. */
+  /** The others are compared with the better one of these. */
   readonly baseline: readonly string[]
-  /** Ways to do the same, of which only the cheaper one is shown, under the name of all. */
+  /** Variants of one contender; only the cheapest is shown, under the common name. */
   readonly alternatives: { readonly name: string, readonly of: readonly string[] }
 }
 

@@ -1,4 +1,4 @@
-/** The ratios as bars, an SVG that can be read on light and dark pages: it brings its own background. */
+/** Draws the ratios as bars in an SVG, with a background that is readable on light and dark pages. */
 import type { Results, Row } from './results.ts'
 
 const WIDTH = 860
@@ -10,7 +10,7 @@ const HEAD = 64
 const GROUP = 40
 const FOOT = 56
 
-/** Longer bars are cut, which a gap shows: one that is many times dearer must not flatten the others. */
+/** Longer bars are cut, with a gap, so that an extreme value does not flatten the others. */
 const LONGEST = 3
 
 const STYLE = `
@@ -27,7 +27,7 @@ const STYLE = `
 
 type Bar = Row & { readonly ratio: NonNullable<Row['ratio']> }
 
-/** `own` is the contender that the chart is about. */
+/** `own` is the contender that the chart highlights. */
 export function toChart ({ stamp, workloads }: Pick<Results, 'stamp' | 'workloads'>, own: string): string {
   const groups = workloads.map(({ workload, rows }) => ({ workload, bars: rows.filter((row): row is Bar => row.ratio !== undefined) }))
   const most = Math.min(LONGEST, Math.max(1, ...groups.flatMap(({ bars }) => bars.map(({ ratio }) => ratio.median))))
@@ -70,7 +70,7 @@ function drawBar ({ name, ratio }: Bar, y: number, scale: (value: number) => num
   ].join('\n')
 }
 
-/** For somebody who does not see the picture. */
+/** The description for screen readers. */
 function describe (groups: ReadonlyArray<{ workload: string, bars: readonly Bar[] }>, own: string): string {
   const ratios = groups.flatMap(({ workload, bars }) =>
     bars.filter(({ name }) => name === own).map(({ ratio }) => `${workload} ${ratio.median.toFixed(2)}`))

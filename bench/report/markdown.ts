@@ -3,7 +3,7 @@ import type { Results, Row, Stamp, WorkloadResult } from './results.ts'
 
 const HEAD = ['', ...FIGURES, 'CPU ratio (spread)']
 
-/** The whole report. `level`: of its headings, such as `##`. */
+/** The whole report. `level`: the level of its headings, such as `##`. */
 export function toReport ({ stamp, workloads, growth }: Results, level: string): string {
   return [
     `${stamp.effort}. ${stampText(stamp)}`,
@@ -14,7 +14,7 @@ export function toReport ({ stamp, workloads, growth }: Results, level: string):
   ].join('\n\n') + '\n'
 }
 
-/** A line for everybody, with the CPU of every workload and its ratio; the start, where it was measured. */
+/** One line per contender with the CPU and the ratio of each workload; the start time, if measured. */
 export function toSummary ({ stamp, workloads, growth }: Results): string {
   const names = [...new Set(workloads.flatMap(({ rows }) => rows.map(({ name }) => name)))]
   const cell = (name: string, { rows }: WorkloadResult): string => {
@@ -46,12 +46,12 @@ function cells (row: Row): string[] {
   return [name, ...figures(row), ratio === undefined ? '' : `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}-${ratio.max.toFixed(2)})`]
 }
 
-/** The most of one core that the load generator took in any turn. */
+/** The highest share of one core that the load generator used in any turn. */
 function clientShare (workloads: readonly WorkloadResult[]): number {
   return Math.max(0, ...workloads.flatMap(({ turns }) => turns.flatMap((each) => each.turns.map(({ clientCpuSeconds, seconds }) => clientCpuSeconds / seconds))))
 }
 
-/** Padded, so that it reads as well in a terminal; the first column is text, the others are numbers. */
+/** A table padded for terminals; the first column is text, the others are numbers. */
 export function table (head: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
   const widths = head.map((title, column) => Math.max(3, title.length, ...rows.map((row) => (row[column] as string).length)))
   const line = (row: readonly string[]): string => `| ${row.map((cell, column) => column === 0 ? cell.padEnd(widths[0] as number) : cell.padStart(widths[column] as number)).join(' | ')} |`

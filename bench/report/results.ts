@@ -1,4 +1,4 @@
-/** What a run has found, as it is kept in benchmark.json. */
+/** The results of a run, as stored in benchmark.json. */
 import type { Figures } from '../measure/rounds.ts'
 import type { Spread } from '../measure/statistics.ts'
 
@@ -9,7 +9,7 @@ export interface Stamp {
   /** Load average of the machine in the minute before. */
   readonly load: number
   readonly versions: Readonly<Record<string, string>>
-  /** How long it was measured. */
+  /** The duration of the measurement. */
   readonly effort: string
 }
 
@@ -23,20 +23,20 @@ export interface Row {
   readonly cpu: number
   /** MB. */
   readonly peakMemory: number
-  /** Its CPU against that of the better hand-written route, round by round; undefined where none took part. */
+  /** The ratio of its CPU to that of the better hand-written route in each round; undefined without such a route. */
   readonly ratio: Spread | undefined
-  /** Answers that were no success. */
+  /** Answers that were not a success. */
   readonly bad: number
 }
 
 export interface WorkloadResult { readonly workload: string, readonly rows: readonly Row[], readonly turns: readonly Figures[] }
 
-/** A table of its own: what grows, and what was seen. */
+/** The table of a growth measurement. */
 export interface GrowthResult {
   readonly title: string
   readonly columns: readonly string[]
   readonly rows: ReadonlyArray<readonly string[]>
-  /** A sentence for who reads no tables. */
+  /** A summary in one sentence. */
   readonly summary?: string
 }
 

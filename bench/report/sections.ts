@@ -1,10 +1,10 @@
-/** The part of a document that a run writes: what stands between `<!-- benchmark -->` and `<!-- /benchmark -->`. */
+/** Replaces the part of a document between `<!-- benchmark -->` and `<!-- /benchmark -->`. */
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const BEGIN = '<!-- benchmark -->'
 const END = '<!-- /benchmark -->'
 
-/** The document with another text between its marks. @throws where it has none */
+/** Returns the document with another text between the marks. @throws if it has no marks */
 export function replaceSection (document: string, section: string): string {
   const begin = document.indexOf(BEGIN)
   const end = document.indexOf(END)

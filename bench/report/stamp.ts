@@ -1,4 +1,4 @@
-/** Where, when and with what a run was made: a figure without it says nothing. */
+/** Where, when and with which versions a run was made. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
@@ -7,7 +7,7 @@ import type { Stamp } from './results.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 
-/** Made before anything is measured. */
+/** Created before the measurement. */
 export function createStamp (database: { readonly name: string, readonly version: string }, effort: string): Stamp {
   return {
     date: new Date().toISOString().slice(0, 16).replace('T', ' ') + ' UTC',
@@ -27,7 +27,7 @@ export function createStamp (database: { readonly name: string, readonly version
   }
 }
 
-/** With a plus where files differ from it. */
+/** The commit, with a plus if files have changed since. */
 function commit (): string {
   const git = (...args: string[]): string => execFileSync('git', args, { cwd: fileURLToPath(ROOT), encoding: 'utf8' }).trim()
   try {

@@ -6,14 +6,14 @@ import { writeSection } from './sections.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 
-/** Everything that was measured, as data and as tables; single latencies, a million of them, are not kept. */
+/** Writes the results as data and as tables, without the single latencies. */
 export function writeResults (folder: URL, results: Results): void {
   mkdirSync(folder, { recursive: true })
   writeFileSync(new URL('benchmark.md', folder), `# Benchmark\n\n${toReport(results, '##')}`)
   writeFileSync(new URL('benchmark.json', folder), JSON.stringify(results, (key, value: unknown) => key === 'latencies' ? undefined : value, 1) + '\n')
 }
 
-/** What readers see: the tables in the documents, and the chart. `own` is the contender that it is about. */
+/** Writes the tables in the documents and the chart. `own` is the contender that the chart highlights. */
 export function writeDocuments (results: Results, own: string): void {
   writeFileSync(new URL('docs/benchmarks.svg', ROOT), toChart(results, own))
   writeSection(new URL('docs/benchmarks.md', ROOT), toReport(results, '###'))

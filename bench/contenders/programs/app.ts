@@ -1,4 +1,4 @@
-/** What every Fastify contender written here has in common: a token to show, and nothing that costs without need. */
+/** The common part of all Fastify contenders: they check a token and do nothing unnecessary. */
 import bearerAuth from '@fastify/bearer-auth'
 import Fastify, { type FastifyInstance } from 'fastify'
 

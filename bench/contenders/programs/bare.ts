@@ -1,4 +1,4 @@
-/** The least that the database costs: mysql2 alone, with callbacks, no HTTP and no JSON. It is its own load generator. */
+/** The minimal cost of the database access: mysql2 alone, with callbacks, without HTTP and JSON. It generates its own load. */
 import mysql, { type QueryError } from 'mysql2'
 import { answer } from '../../ask.ts'
 import { runLoop, type Client, type Turn } from '../../load/loop.ts'

@@ -1,4 +1,4 @@
-/** The least that an authenticated and validated request costs: Fastify, a token, a body, and no database. */
+/** The minimal cost of an authenticated and validated request: Fastify, a token and a body, without a database. */
 import { createApp, listen } from './app.ts'
 import { keyBody } from './schemas.ts'
 

@@ -1,4 +1,4 @@
-/** What somebody writes who needs these five things: a route for each, fixed SQL, mysql2, and JSON.stringify by Fastify. */
+/** The routes that a developer would write for the five workloads: fixed SQL, mysql2, and JSON.stringify by Fastify. */
 import mysql, { type ResultSetHeader, type RowDataPacket } from 'mysql2/promise'
 import type { NewOrder } from '../../database/orders.ts'
 import { createApp, listen } from './app.ts'

@@ -1,4 +1,4 @@
-/** The same routes with Kysely, as its documentation has them: each request builds and compiles its query. */
+/** The same routes with Kysely, as in its documentation: each request builds and compiles its query. */
 import { Kysely, MysqlDialect, type Generated } from 'kysely'
 import mysql from 'mysql2'
 import { COLUMNS, type NewOrder } from '../../database/orders.ts'

@@ -1,16 +1,16 @@
 /**
- * Platformatic DB on the same tables: no code, a configuration. Its cheapest check of a token (the admin secret), no GraphQL, no
- * log lines; its limit of rows raised to what is asked for.
+ * Platformatic DB on the same tables, by configuration only: its cheapest token check (the admin secret), no GraphQL, no
+ * log lines, and a row limit that is high enough for the workloads.
  */
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
-/** Installed by the first run only, so its types are not known here. */
+/** Only the first run installs the package, so its types are not available. */
 interface PlatformaticDb {
   create (root: string, config: object): Promise<{ start (options: { listen: boolean }): Promise<string> }>
 }
 
-// it is installed beside the benchmark, not beside this file once that is compiled
+// The package is installed in bench/, not next to the compiled file.
 const require = createRequire(process.env['PACKAGES'] as string)
 const { create } = await import(pathToFileURL(require.resolve('@platformatic/db')).href) as PlatformaticDb
 

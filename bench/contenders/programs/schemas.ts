@@ -1,4 +1,4 @@
-/** The bodies that the hand-written routes take, as JSON Schemas for Fastify's own validator. */
+/** JSON Schemas of the bodies of the hand-written routes, for Fastify's validator. */
 import { STATUSES } from '../../database/orders.ts'
 
 const quantity = { type: 'integer', minimum: -2147483648, maximum: 2147483647 } as const

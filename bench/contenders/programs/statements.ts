@@ -1,11 +1,11 @@
-/** The SQL that somebody writes by hand for the workloads, and the driver's settings to go with it. */
+/** The SQL of the hand-written routes, and their driver settings. */
 import type { PoolOptions } from 'mysql2'
 import { COLUMNS } from '../../database/orders.ts'
 import type { Operation } from '../../workloads.ts'
 
 /**
- * mysql2's defaults but for dates, which stay text: somebody who minds the cost of lists finds out that Date objects double it.
- * JSON is parsed, as a client wants a value and not a text in a text.
+ * The defaults of mysql2, except that dates stay text, because Date objects double the cost of lists.
+ * JSON is parsed, so that clients receive values instead of strings.
  */
 export function poolOptions (): PoolOptions {
   return { uri: process.env['DATABASE_URL'] as string, connectionLimit: 10, dateStrings: true }
