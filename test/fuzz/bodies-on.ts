@@ -7,10 +7,10 @@ import { sentOf } from './mutations.ts'
 import { runScenario } from './scenario.ts'
 import { prepareTables, schema } from './tables.ts'
 
-/** Bodies of every kind, one after the other: every answer is in the contract, and nothing changes that the model does not say. */
+/** Sends bodies one after the other: every response must be valid, and changes must match the model. */
 export async function fuzzBodiesOn (engine: EngineName): Promise<void> {
   t.comment(`FUZZ_SEED=${seed}`)
-  await onEachEngine(t, 'no body does what it must not', { schema, only: [engine] }, async (t, service) => {
+  await onEachEngine(t, 'responses to random bodies are valid and their effects match the model', { schema, only: [engine] }, async (t, service) => {
     const tables = (await prepareTables(service)).filter(({ name }) => isWanted(name))
     for (const table of tables) {
       let bodies = 0

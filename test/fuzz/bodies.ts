@@ -1,4 +1,4 @@
-/** Bodies as a client would send them: every verb, operator and type, made from the catalog of a table. */
+/** Generates valid bodies with every verb, operator and type from the catalog of a table. */
 import fc, { type Arbitrary } from 'fast-check'
 import type { Column } from '../../src/catalog/catalog.ts'
 import type { JsonTexts } from '../support/values.ts'
@@ -14,7 +14,7 @@ const lists = (values: Arbitrary<Json>, minLength = 0): Arbitrary<Json> => fc.ar
 const operator = (name: string, operand: Arbitrary<Json>): Arbitrary<Json> => operand.map((value) => pairs([name, value]))
 const oneOf = (names: readonly string[], operand: Arbitrary<Json>): Arbitrary<Json> => fc.constantFrom(...names).chain((name) => operator(name, operand))
 
-/** What a filter may say of one column. */
+/** Filters on one column. */
 function conditions ({ type: { comparison, structured } }: Column, values: JsonTexts): Arbitrary<Json> {
   const nothing = fc.oneof(fc.constant<Json>('null'), operator('$null', fc.constantFrom('true', 'false')))
   if (comparison === 'none') return nothing
@@ -27,7 +27,7 @@ function conditions ({ type: { comparison, structured } }: Column, values: JsonT
   return fc.oneof({ weight: 2, arbitrary: equality }, { weight: 1, arbitrary: order }, { weight: 2, arbitrary: oneOf(['$like', '$nlike', '$startsWith', '$contains'], patterns) })
 }
 
-/** Filters by one or several columns, nested; half of the columns are those that the model understands. */
+/** Filters by one or several columns, nested; half of the columns are known to the model. */
 export function filtersOf ({ catalog, values, kinds }: FuzzTable): Arbitrary<Json> {
   const conditionOn = (columns: readonly Column[]): Arbitrary<readonly [string, Json]> => fc.oneof(...columns.map((column) => conditions(column, values.get(column.name) as JsonTexts).map((condition) => [column.name, condition] as const)))
   const usable = catalog.columnList.filter(({ name }) => values.has(name))

@@ -1,10 +1,10 @@
 /**
- * How much is sent, and from which seed:
+ * Settings:
  *
- *     FUZZ_BODIES=20000   bodies to each engine
- *     FUZZ_MINUTES=60     in place of that: how long to go on, about that long for each file of this folder
- *     FUZZ_SEED=123       where to begin, as a failure names it
- *     FUZZ_TABLE=texts    this table alone
+ *     FUZZ_BODIES=20000   bodies for each engine
+ *     FUZZ_MINUTES=60     duration instead, approximately, for each file of this folder
+ *     FUZZ_SEED=123       seed, as printed by a failure
+ *     FUZZ_TABLE=texts    only this table
  */
 import fc, { type IAsyncProperty } from 'fast-check'
 import type { Test } from 'tap'
@@ -14,12 +14,12 @@ const { FUZZ_BODIES = '20000', FUZZ_MINUTES, FUZZ_SEED = String(Date.now() % 1_0
 export const seed = Number(FUZZ_SEED)
 export const isWanted = (table: string): boolean => (FUZZ_TABLE ?? table) === table
 
-/** Runs of a property that share a seed: a failure is found again by its seed alone. */
+/** Runs of a property with one seed, which is enough to reproduce a failure. */
 const RUNS = 10
-/** Milliseconds that may be spent on making a counterexample smaller. */
+/** Time limit for shrinking a counterexample, in milliseconds. */
 const SHRINKING = 60_000
 
-/** What was found to be wrong, with all that led to it. */
+/** A fault, with the requests that led to it. */
 export class Counterexample extends Error {}
 
 /** A part of the whole: `share` of the bodies or minutes. */
@@ -31,7 +31,7 @@ export interface Part<Value> {
   readonly sent: () => number
 }
 
-/** Checks a property again and again, each time with the next seed, until enough was sent. */
+/** Checks a property repeatedly, each time with the next seed, until enough bodies were sent. */
 export async function campaign<Value> (t: Test, { name, share, property, sent }: Part<Value>): Promise<void> {
   const start = Date.now()
   const isEnough = (): boolean => FUZZ_MINUTES === undefined ? sent() >= Number(FUZZ_BODIES) * share : Date.now() - start >= Number(FUZZ_MINUTES) * 60_000 * share

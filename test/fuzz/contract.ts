@@ -1,4 +1,4 @@
-/** What every answer must be, whatever was sent: one of the contract's, whole, and silent about the inside. */
+/** Checks every response against the contract: it is complete and discloses no internal information. */
 import { catalogue } from '../../src/errors.ts'
 import type { Answer } from '../support/service.ts'
 import { faultsOf } from '../support/refusals.ts'
@@ -6,7 +6,7 @@ import { faultsOf } from '../support/refusals.ts'
 /** Keys of `data` in the answer to each verb. */
 const forms: Readonly<Record<string, string>> = { select: 'rows,count', insert: 'inserted,id', update: 'updated', delete: 'deleted' }
 
-/** What is wrong with an answer; `allowed` are codes from 500 on that may come just now. */
+/** Returns the faults of a response; `allowed`: codes of status 500 and above that can occur. */
 export function contractFaults (answer: Answer, verb: unknown, allowed: readonly string[] = []): string[] {
   const { status, json, headers } = answer
   const faults: string[] = []

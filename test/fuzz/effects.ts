@@ -1,22 +1,22 @@
-/** What an answer says happened, held to what the table shows, and to the model where that has an answer. */
+/** Compares the reported effect of a request with the table, and with the model if it can predict the effect. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Answer } from '../support/service.ts'
 import { read } from './json.ts'
 import { isKnown, predict, saysNothing, valueOf, type Row } from './model.ts'
 import type { FuzzTable } from './tables.ts'
 
-/** Rows by id, as the service wrote them. */
+/** Rows by id, as the service returned them. */
 export type Rows = ReadonlyMap<string, Row>
 
-/** A request whose answer was a success. */
+/** A request that succeeded. */
 export interface Effect {
   readonly table: FuzzTable
   readonly body: { verb: string, filters?: unknown, data?: Row, columns?: string[], limit?: unknown, orderBy?: string }
   readonly answer: Answer
-  /** Rows before it, and after it. */
+  /** Rows before and after the request. */
   readonly before: Rows
   readonly after: Rows
-  /** Ids that a select by the same filters gave just before; undefined where nobody asked. */
+  /** Ids of a select with the same filters just before; undefined if there was none. */
   readonly selected: ReadonlySet<string> | undefined
 }
 
@@ -40,7 +40,7 @@ export function checkEffect (effect: Effect): void {
   else checkChange(effect)
 }
 
-/** The rows that a filter matches, with certainty or at most. */
+/** The rows that a filter matches, exactly or at most. */
 function matchedBy ({ table, body: { filters = {} }, before, selected }: Effect): { ids: Set<string>, certain: boolean } {
   const matches = predict(filters, table)
   if (matches === undefined) return { ids: new Set(selected ?? before.keys()), certain: selected !== undefined }
@@ -68,7 +68,7 @@ function checkSelect (effect: Effect): void {
   if (orderBy !== undefined) checkOrder(table, orderBy, columns, rows)
 }
 
-/** By the first term, where the model knows its column. */
+/** Checks the order by the first term, if the model knows its column. */
 function checkOrder ({ kinds }: FuzzTable, orderBy: string, columns: readonly string[], rows: readonly Row[]): void {
   const [, name = '', direction = ''] = /^\s*(\w+)\s*(\w*)/.exec(orderBy) ?? []
   const kind = kinds.get(name)
@@ -92,7 +92,7 @@ function checkInsert ({ body: { data = {} }, answer, before, after, table }: Eff
   checkWritten(table, data, row)
 }
 
-/** What was written is what is there, as far as the model understands it. */
+/** Checks that written values are stored, as far as the model can read them. */
 function checkWritten ({ kinds }: FuzzTable, data: Row, row: Row): void {
   for (const [name, value] of Object.entries(data)) {
     const kind = kinds.get(name)
@@ -118,7 +118,7 @@ function checkChange (effect: Effect): void {
   }
   must(after.size === before.size, () => `${before.size} rows became ${after.size}`)
   must([...ids].every((id) => after.has(id)) || Object.hasOwn(data, 'id'), () => 'rows have other ids without being asked to')
-  // one row at most can have been given another id, in whatever way that was written
+  // at most one row can have got another id
   const moved = [...after].find(([id]) => !before.has(id))?.[1] as Row
   const pairs = [...ids].map((id) => ({ id, old: before.get(id) as Row, row: after.get(id) ?? moved }))
   const changed = pairs.filter(({ old, row }) => !same(old, row))

@@ -1,6 +1,6 @@
-/** JSON as a tree that may be wrong: keys twice, `__proto__`, numbers of any length, words that JSON does not have. */
+/** JSON as a tree that can be invalid: duplicate keys, `__proto__`, numbers of any length, unknown literals. */
 
-/** A leaf is text that is written as it stands. */
+/** A leaf is text that is written unchanged. */
 export type Json = string | List | Pairs
 export interface List { readonly list: readonly Json[] }
 export interface Pairs { readonly pairs: ReadonlyArray<readonly [key: string, value: Json]> }
@@ -15,12 +15,12 @@ export function write (json: Json): string {
   return `{${json.pairs.map(([key, value]) => `${JSON.stringify(key)}:${write(value)}`).join()}}`
 }
 
-/** Parsed with every number as its own text, independently of the service's parser. @throws SyntaxError */
+/** Parses JSON with numbers as text, independently of the service's parser. @throws SyntaxError */
 export function read (json: string): any {
   return JSON.parse(json, (_key: string, value: unknown, { source }: { source?: string }) => typeof value === 'number' ? JSON.rawJSON(source as string) : value)
 }
 
-/** Every place in a tree: the value there, and the tree with another one in its place; undefined takes the place away. */
+/** A position in a tree. `put` returns the tree with other values there, or without the position if there are none. */
 export interface Place { readonly value: Json, readonly key: string | undefined, put (...values: Json[]): Json, rename (key: string): Json }
 
 export function placesOf (json: Json): Place[] {

@@ -1,6 +1,6 @@
 /**
- * Which rows a filter matches, by SQL's logic of three values, for columns whose comparison is simple: written apart from the
- * service, over rows as it returned them. What is beyond it (collations, floats, JSON) is left open.
+ * Predicts which rows a filter matches, in three-valued logic, for columns with simple comparisons. It is independent of the
+ * service's code and works on returned rows. It does not predict collations, floats and JSON.
  */
 import type { FuzzTable, Kind } from './tables.ts'
 
@@ -9,12 +9,12 @@ type Truth = boolean | null
 type Matcher = (row: Row) => Truth
 type Comparable = bigint | string
 
-/** The model has no answer for this filter. */
+/** The model cannot predict this filter. */
 class Unpredictable extends Error {}
 
 const unpredictable = (): never => { throw new Unpredictable() }
 
-/** Whether a row is matched; undefined where the model has no answer. */
+/** Returns whether the filters match a row; undefined if the model cannot predict it. */
 export function predict (filters: unknown, table: FuzzTable): ((row: Row) => boolean) | undefined {
   try {
     const matches = group(filters, table)
@@ -25,10 +25,10 @@ export function predict (filters: unknown, table: FuzzTable): ((row: Row) => boo
   }
 }
 
-/** A row that nobody may look into. */
+/** A row without readable cells. */
 const closed: Row = new Proxy({}, { get: () => unpredictable() })
 
-/** Whether filters are true without a look at any row, such as `{"$not": {"$or": []}}`: constants folded, and nothing beyond. */
+/** Whether filters are true for every row after constant folding, such as `{"$not": {"$or": []}}`. */
 export function saysNothing (filters: unknown, table: FuzzTable): boolean {
   try {
     return predict(filters, table)?.(closed) === true
@@ -62,7 +62,7 @@ const not = (matches: Matcher): Matcher => (row) => {
   return truth === null ? null : !truth
 }
 
-/** One that is false decides, also beside those that cannot be told without a look at the row. */
+/** A false operand decides, even if others depend on the row. */
 const all = (matchers: readonly Matcher[]): Matcher => (row) => {
   const truths = matchers.map((matches) => attempt(() => matches(row)))
   if (truths.includes(false)) return false
@@ -84,16 +84,16 @@ function column (name: string, kind: Kind, value: unknown, table: FuzzTable): Ma
   return leaf(name, kind, Array.isArray(value) ? '$in' : '$eq', value, table)
 }
 
-/** Columns that always have a value (tables.ts). */
+/** Columns that are NOT NULL (tables.ts). */
 const NOT_NULL = new Set(['id', 'level'])
 
 function leaf (name: string, kind: Kind, operator: string, operand: unknown, { engine }: FuzzTable): Matcher {
   const isNull: Matcher = NOT_NULL.has(name) ? () => false : (row) => row[name] === null
   const known = (test: (cell: Comparable) => boolean): Matcher => (row) => row[name] === null ? null : test(valueOf(kind, row[name]))
-  // what is padded with spaces compares as equal in MySQL's older collations, utf8mb4_bin among them
+  // older collations of MySQL, such as utf8mb4_bin, ignore trailing spaces
   const same = (a: Comparable, b: Comparable): boolean => kind === 'word' && engine !== 'sqlite' ? trimmed(a) === trimmed(b) : a === b
   const ordered = (): Comparable => kind === 'word' ? unpredictable() : valueOf(kind, operand)
-  // SQLite's LIKE takes a NUL for the end of a text
+  // a NUL ends a text in SQLite's LIKE
   const likable = (cell: Comparable): string => engine === 'sqlite' ? String(cell).replace(/\0.*/s, '') : String(cell)
   const listed = (): { values: Comparable[], hasNull: boolean } => {
     if (!Array.isArray(operand)) throw new Unpredictable()
@@ -138,7 +138,7 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 
 const textOf = (kind: Kind, value: unknown): string => kind === 'word' && typeof value === 'string' ? value : unpredictable()
 
-/** Whether the model can read a value: not `1e2`, `1.0` or what a mutation made of it. */
+/** Whether the model can read a value: not `1e2`, `1.0` or a mutated value. */
 export function isKnown (kind: Kind, value: unknown): boolean {
   try {
     valueOf(kind, value)
@@ -148,7 +148,7 @@ export function isKnown (kind: Kind, value: unknown): boolean {
   }
 }
 
-/** A cell or an operand as something that JavaScript compares as the column does. */
+/** Converts a cell or an operand to a value that JavaScript compares as the column does. */
 export function valueOf (kind: Kind, value: unknown): Comparable {
   const written = JSON.isRawJSON(value) ? value.rawJSON : value
   switch (kind) {

@@ -1,25 +1,25 @@
-/** What becomes of a body on a bad day, or in a bad hand: changes in the tree, in its text, in its bytes and headers. */
+/** Mutates bodies: their tree, text, bytes and headers. */
 import fc, { type Arbitrary } from 'fast-check'
 import { list, pairs, placesOf, text, write, type Json } from './json.ts'
 
-/** A request's body as it is sent. */
+/** A request body as it is sent. */
 export interface Sent {
   readonly payload: string | Buffer
   readonly headers: Readonly<Record<string, string>>
-  /** Whether it is as bodies.ts made it. */
+  /** Whether it is unchanged. */
   readonly valid: boolean
 }
 
 const nested = (json: Json, levels: number, [before, after]: readonly [string, string]): Json => before.repeat(levels) + write(json) + after.repeat(levels)
 
-/** Values that fit somewhere, and nowhere. */
+/** Valid and invalid values. */
 const junk: Arbitrary<Json> = fc.oneof(
   fc.constantFrom('null', 'true', 'false', '0', '-0', '1', '-1', '1.5', '1e400', '-1e400', '1e-400', '12345678901234567890', '18446744073709551616', '9007199254740993', '0.1234567890123456789', `1${'0'.repeat(500)}`),
   fc.constantFrom('', 'abc', '0', '1', '-1', '1e3', ' 1', '0x10', 'NaN', 'Infinity', 'null', 'true', '\0', '\ud800', 'a\udc00', "' or 1=1 -- ", '%', '\\', '$eq', '2024-13-01', '0000-00-00', '2026-02-30T25:00:00Z', 'x'.repeat(70_000), '😀'.repeat(300), 'AA=', '日本').map(text),
   fc.constantFrom('{}', '[]', '[[]]', '[null]', '{"$eq":1}', '{"$in":[]}', '{"$ne":null}', '{"$not":{}}', '{"__proto__":{"x":1}}', '{"constructor":{"prototype":{}}}', '{"toString":1}', '{"length":3}', '{"rawJSON":"1"}', '{"type":"Point","coordinates":[0,"x"]}'),
   fc.json({ maxDepth: 3 })
 )
-/** What no JSON has. */
+/** Texts that are not JSON. */
 const noJson: Arbitrary<Json> = fc.constantFrom('NaN', '-Infinity', 'undefined', '01', '+1', '.5', '1.', '0x1', "'a'", '"\\x41"', '"\t"', '/* */ 1', '1,', '', 'nul')
 const keys = fc.constantFrom('nope', 'ID', 'id ', 'Verb', '', '__proto__', 'constructor', 'toString', '$and', '$or', '$not', '$in', '$gt', '$like', '$null', '$where', '$', 'id', 'n', 'word', 'filters', 'data', 'verb', 'limit', 'columns', 'orderBy', 'twice', 'a/b~c', '\ud800', 'x'.repeat(3000), 'id`', "id' --")
 
@@ -69,7 +69,7 @@ const damages: Arbitrary<Damage> = fc.oneof(
 
 const asSent = (json: Json): Sent => ({ payload: write(json), headers: {}, valid: true })
 
-/** Three of five bodies as they are, the others changed once or twice, some of them damaged as text. */
+/** Leaves three of five bodies unchanged, mutates the others once or twice and damages the text of some. */
 export function sentOf (bodies: Arbitrary<Json>): Arbitrary<Sent> {
   const changed = fc.tuple(bodies, fc.array(fc.tuple(changes, fc.nat(1000)), { minLength: 1, maxLength: 2 }))
     .map(([body, list]): Sent => ({ ...asSent(list.reduce((json, [change, where]) => change(json, where), body)), valid: false }))

@@ -1,4 +1,4 @@
-/** Methods, paths, headers and framing of every kind, byte for byte over a socket: only the right token at the right path gets rows. */
+/** Sends random methods, paths, headers and framing over a socket: only a valid token on a valid path gets rows. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
@@ -10,14 +10,14 @@ import { campaign, Counterexample, seed } from './campaign.ts'
 import { contractFaults } from './contract.ts'
 import { bytesOf, PATH, requests, type Request } from './requests.ts'
 
-/** Of the bodies of a run, so much is sent in this way. */
+/** Share of the bodies that is sent in this way. */
 const SHARE = 0.1
 const ROWS = '{"success":true,"data":{"rows":[{"id":1}],"count":1}}'
 const PATIENCE = 10_000
 
 t.comment(`FUZZ_SEED=${seed}`)
 
-/** The answers to a request of which nothing more comes. */
+/** The responses to a request after which the client sends nothing more. */
 async function send (wire: Wire, bytes: Buffer): Promise<Answer[] | 'nothing'> {
   const socket = await wire.open()
   const answers = readAnswers(socket)
@@ -38,11 +38,11 @@ function faultsIn ({ method, path, authorization = '' }: Request, answers: Answe
     const meant = method === 'POST' && isPath(path) && /^bearer +/i.test(authorization) && authorization.trim().endsWith(` ${TOKEN}`)
     return [...meant ? [] : ['rows for a request that may not have them'], ...answer.text === ROWS ? [] : [`other rows: ${answer.text}`], ...contractFaults(answer, 'select')]
   }
-  // an answer to HEAD has no body
+  // a response to HEAD has no body
   return answer.text === '' ? method === 'HEAD' && [...catalogue.values()].includes(answer.status) ? [] : [`${answer.status} without a body`] : contractFaults(answer, undefined)
 }
 
-/** Whole addresses are taken as well (RFC 9112, section 3.2.2). */
+/** Absolute URLs are valid too (RFC 9112, section 3.2.2). */
 function isPath (path: string): boolean {
   try {
     return decodeURIComponent(path.replace(/[?#].*$/, '').replace(/^http:\/\/[^/]*/, '')) === PATH

@@ -1,4 +1,4 @@
-/** Requests as bytes on a socket: any method, path, header and framing, around a body that is right. */
+/** Generates requests as bytes: any method, path, header and framing, with a valid body. */
 import fc, { type Arbitrary } from 'fast-check'
 import { TOKEN } from '../support/service.ts'
 
@@ -61,7 +61,7 @@ const framing: Arbitrary<Request['framing']> = fc.oneof(
 
 export const requests: Arbitrary<Request> = fc.record({ method, path, authorization, lines, framing })
 
-/** Latin-1, as header lines are: a line may have any byte. */
+/** Encodes as Latin-1, so that a line can have any byte. */
 export function bytesOf ({ method, path, authorization, lines, framing: [headers, body] }: Request): Buffer {
   const authorized = authorization === undefined ? [] : [`Authorization: ${authorization}`]
   const head = [`${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1', 'Content-Type: application/json', 'Connection: close', ...authorized, ...headers, ...lines]

@@ -1,4 +1,4 @@
-/** Bodies sent one after the other to a table whose rows are known, each answer held to the contract and to the model. */
+/** Sends bodies one after the other to a table with known rows and checks each response against the contract and the model. */
 import type { Answer, Service } from '../support/service.ts'
 import { Counterexample } from './campaign.ts'
 import { contractFaults } from './contract.ts'
@@ -8,10 +8,10 @@ import { predict, saysNothing } from './model.ts'
 import type { Sent } from './mutations.ts'
 import type { FuzzTable } from './tables.ts'
 
-/** How much of a body or an answer a report shows. */
+/** Maximum characters of a body or a response in a report. */
 const SHOWN = 1500
 
-/** What was sent and answered. */
+/** A request and its response. */
 export interface Step { readonly sent: Sent, readonly answer: Answer }
 
 /** @throws Counterexample */
@@ -44,7 +44,7 @@ export async function runScenario ({ post }: Service, table: FuzzTable, bodies: 
   }
 }
 
-/** The body as JSON, if it is any. */
+/** Parses the body if it is JSON. */
 export function parsed ({ payload }: Sent): any {
   try {
     return read(String(payload))
@@ -53,7 +53,7 @@ export function parsed ({ payload }: Sent): any {
   }
 }
 
-/** The ids that a select by the filters of a write gives, where the model cannot tell. */
+/** The ids of a select with the filters of a write, if the model cannot predict them. */
 async function selectedBefore (post: Service['post'], table: FuzzTable, body: any): Promise<Set<string> | undefined> {
   const { verb, filters } = body ?? {}
   if ((verb !== 'update' && verb !== 'delete') || typeof filters !== 'object' || filters === null || predict(filters, table) !== undefined) return undefined
@@ -61,11 +61,11 @@ async function selectedBefore (post: Service['post'], table: FuzzTable, body: an
   return status === 200 ? new Set(rowsOf(text).keys()) : undefined
 }
 
-/** What may still be said to a body that is as it should be */
+/** Errors that a valid body can cause. */
 function pardons (body: any, table: FuzzTable): string[] {
   const { verb, data } = body
   return [
-    // a character that the character set of a column does not have; a computed column that overflows
+    // a character that the column's character set lacks; a generated column that overflows
     ...table.name === 'texts' || verb !== 'select' ? ['VALUE_OUT_OF_RANGE'] : [],
     ...table.engine === 'sqlite' && JSON.stringify(body).includes('\\u0000') ? ['INVALID_VALUE'] : [],
     ...data?.id === null || data?.level === null ? ['NOT_NULL_VIOLATION'] : [],
@@ -74,7 +74,7 @@ function pardons (body: any, table: FuzzTable): string[] {
   ]
 }
 
-/** A body as it should be is refused for good reasons only. */
+/** A valid body is refused only for known reasons. */
 function checkRefusal ({ valid }: Sent, { status, json }: Answer, body: any, table: FuzzTable): void {
   if (!valid || status === 200) return
   const { code } = json.error
@@ -82,7 +82,7 @@ function checkRefusal ({ valid }: Sent, { status, json }: Answer, body: any, tab
   if (code === 'FILTERS_REQUIRED' && predict(body.filters, table) !== undefined && !saysNothing(body.filters, table)) throw new Mismatch('FILTERS_REQUIRED for filters that say something')
 }
 
-/** The fault, and everything that led to it. */
+/** Describes the fault and the requests that led to it. */
 export function describe ({ name, engine }: FuzzTable, { message }: Error, steps: readonly Step[]): string {
   const lines = steps.map(({ sent, answer }, index) => {
     const bytes = typeof sent.payload === 'string' ? sent.payload : `(base64) ${sent.payload.toString('base64')}`

@@ -1,4 +1,4 @@
-/** The tables that bodies are sent to: columns that the model understands, and beside them those of every SQL type. */
+/** The tables for random bodies: columns that the model can read, and columns of every SQL type. */
 import fc from 'fast-check'
 import { loadCatalog } from '../support/catalog.ts'
 import type { Table } from '../../src/catalog/catalog.ts'
@@ -18,7 +18,7 @@ const often = (common: JsonTexts, rare: JsonTexts): JsonTexts => fc.oneof({ weig
 const words = v.unicode(8)
 const binary = 'varchar(30) character set utf8mb4 collate utf8mb4_bin null'
 
-/** Few enough values that filters meet rows, and rows each other. */
+/** Few values, so that filters match rows and rows have equal values. */
 const own: Readonly<Record<string, OwnColumn>> = {
   id: { kind: 'integer', values: fc.integer({ min: -1, max: 30 }).map(String), mysql: 'bigint not null auto_increment primary key', sqlite: 'integer primary key' },
   n: { kind: 'integer', values: often(fc.integer({ min: -3, max: 6 }).map(String), v.integers(32n, false)), mysql: 'int null', sqlite: 'integer null' },
@@ -39,10 +39,10 @@ export interface FuzzTable {
   readonly name: string
   readonly engine: EngineName
   readonly catalog: Table
-  /** JSON texts for each column, of its type and from rows that are there. */
+  /** JSON texts for each column: values of its type and of existing rows. */
   readonly values: ReadonlyMap<string, JsonTexts>
   readonly kinds: ReadonlyMap<string, Kind>
-  /** Brings back the rows that it began with. */
+  /** Restores the initial rows. */
   reset (): Promise<void>
 }
 
@@ -53,14 +53,14 @@ const groupsOf = (engine: EngineName) => Object.entries(engine === 'sqlite' ? sq
 
 const typed = (columns: readonly TypedColumn[]): Array<[name: string, column: TypedColumn]> => columns.map((column, index) => [`c${index}`, column])
 
-/** Each table twice: one for the requests, and one for the rows to begin with, which nothing may ever change. */
+/** Each table exists twice: for the requests, and for the initial rows, which never change. */
 export const schema: Schema = (engine) => groupsOf(engine).flatMap(({ name, columns }) => {
   const ours = Object.entries(own).map(([column, { mysql, sqlite }]) => `${column} ${engine === 'sqlite' ? sqlite : mysql}`)
   const theirs = typed(columns).map(([column, { declaration }]) => `${column} ${declaration} null`)
   return [name, `${name}_seed`].map((table) => `create table ${table} (${[...ours, ...theirs, GENERATED].join(', ')})`)
 })
 
-/** Fills the tables through the service. The rows are the same in every run: what is found needs the seed of its bodies only. */
+/** Fills the tables through the service. The rows are the same in every run, so that the seed of the bodies reproduces a failure. */
 export async function prepareTables ({ engine, url, post, sql }: Service): Promise<FuzzTable[]> {
   if (engine !== 'sqlite') await sql("set session sql_mode = 'NO_AUTO_VALUE_ON_ZERO', time_zone = '+00:00'")
   const { tables } = await loadCatalog(url)
@@ -73,7 +73,7 @@ export async function prepareTables ({ engine, url, post, sql }: Service): Promi
       const given = names.map((column, index): [string, string] => [column, samples[index]?.[row] as string])
       const data = given.map(([column, value]) => `"${column}":${inData(fixed(column, value, row))}`)
       const { status, text } = await post(`${name}_seed`, `{"verb":"insert","data":{${data.join()}}}`)
-      if (status !== 200) throw new Error(`a row to begin with was refused: ${data.join()} ${text}`)
+      if (status !== 200) throw new Error(`an initial row was refused: ${data.join()} ${text}`)
     }
     const { text } = await post(`${name}_seed`, { verb: 'select', orderBy: 'id' })
     const rows = read(text).data.rows as Array<Record<string, unknown>>
@@ -93,10 +93,10 @@ export async function prepareTables ({ engine, url, post, sql }: Service): Promi
   return prepared
 }
 
-/** A value as `data` takes it. */
+/** A value in the form of `data`. */
 export const inData = (value: string): string => value.startsWith('{') ? JSON.stringify(quoted(read(value))) : value
 
-/** The values of rows to begin with that may not be left to chance. */
+/** Values that the initial rows always contain. */
 function fixed (column: string, value: string, row: number): string {
   if (column === 'id') return String(row + 1)
   if (column === 'level') return String(row % 5)

@@ -1,4 +1,4 @@
-/** Bodies of every kind, several at once. */
+/** Sends random bodies concurrently. */
 import fc from 'fast-check'
 import t from 'tap'
 import { onEachEngine } from '../support/service.ts'
@@ -8,7 +8,7 @@ import { sentOf } from './mutations.ts'
 import { prepareTables, schema } from './tables.ts'
 import { runTogether } from './together.ts'
 
-/** Of all bodies that are sent, so much is sent in this way. */
+/** Share of the bodies that is sent in this way. */
 const SHARE = 0.1
 const AT_ONCE = 8
 

@@ -1,4 +1,4 @@
-/** Several bodies at once: what each row went through is then unknown, but the sums must be right. */
+/** Sends bodies concurrently: the history of a row is then unknown, but the totals must be correct. */
 import type { Service } from '../support/service.ts'
 import { Counterexample } from './campaign.ts'
 import { contractFaults } from './contract.ts'
@@ -9,10 +9,10 @@ import type { Sent } from './mutations.ts'
 import { describe, parsed, type Step } from './scenario.ts'
 import type { FuzzTable } from './tables.ts'
 
-/** What a database says to statements that are in each other's way; nothing was changed then. */
+/** Errors of conflicting statements, which change nothing. */
 const IN_EACH_OTHERS_WAY = ['DEADLOCK', 'LOCK_TIMEOUT']
 
-/** Sends each batch at once and waits for all of its answers. @throws Counterexample */
+/** Sends each batch concurrently and waits for its responses. @throws Counterexample */
 export async function runTogether ({ post }: Service, table: FuzzTable, batches: ReadonlyArray<readonly Sent[]>): Promise<void> {
   await table.reset()
   const dump = async (): Promise<Rows> => rowsOf((await post(table.name, '{"verb":"select","limit":1000}')).text)
@@ -31,7 +31,7 @@ export async function runTogether ({ post }: Service, table: FuzzTable, batches:
   }
 }
 
-/** Rows that an answer says were added, changed and taken away. */
+/** Rows that a response reports as inserted, updated and deleted. */
 interface Sums { readonly inserted: number, readonly updated: number, readonly deleted: number }
 
 /** @throws Mismatch */

@@ -1,6 +1,6 @@
 /**
- * Bodies that are not the request object of the interface: refused for what they are, whatever the table. Text and bytes
- * are sent as they stand, everything else as JSON. `path` is that of the first of the details, undefined where there is none.
+ * Bodies that are not a valid request, whatever the table. Text and bytes are sent unchanged, everything else as JSON.
+ * `path`: the path of the first of the details, undefined if there are none.
  */
 import { gzipSync } from 'node:zlib'
 
@@ -8,12 +8,12 @@ export interface BadBody { why: string, body: unknown, status: number, code: str
 
 type Row = readonly [why: string, body: unknown, path?: string | undefined]
 
-/** Rows that are refused alike. */
+/** Bodies that are refused with the same status and code. */
 export function refusedWith (status: number, code: string, rows: readonly Row[]): BadBody[] {
   return rows.map(([why, body, path]) => ({ why, body, status, code, path }))
 }
 
-/** A row for each value of one kind. */
+/** One row for each value. */
 export function each (values: readonly unknown[], row: (value: any, shown: string) => Row): Row[] {
   return values.map((value) => row(value, String(typeof value === 'string' ? JSON.stringify(value) : JSON.stringify(value) ?? value).slice(0, 60)))
 }

@@ -1,15 +1,15 @@
-/** Bodies that are refused by what the table's columns are: names that are not there, values that do not fit, orders and filters of no form. */
+/** Bodies that are refused because of the table: unknown columns, values that do not fit, malformed orders and filters. */
 import type { Schema } from './service.ts'
 import { deep, each, refusedWith, type BadBody } from './bad-bodies.ts'
 import { shop } from './shop.ts'
 
-/** Every row of every table. mysql2 reads no column called __proto__ into an object. */
+/** Selects every row of every table. mysql2 cannot read a column called __proto__ into an object. */
 export const EVERYTHING: readonly string[] = [
   ...['customers', 'products', 'orders', 'order_items', 'settings'].map((table) => `select * from ${table} order by 1, 2`),
   'select id, `__proto__` as proto, `constructor`, `a.b`, amount, doc from odd order by 1'
 ]
 
-/** Columns by names that a plain object would answer to, and of types that the shop does not have. */
+/** Columns with names of Object.prototype, and of types that the shop does not have. */
 const odd = [
   'create table odd (id int not null primary key, "__proto__" varchar(10) null, "constructor" varchar(10) null, "a.b" int null, amount double null, doc json null)',
   'insert into odd ("id", "__proto__", "constructor", "a.b", "amount") values (1, \'a\', \'b\', 2, 1.5)'
@@ -27,13 +27,13 @@ const insert = (data: object) => ({ verb: 'insert', data: { email: 'new@example.
 const update = (data: object) => ({ verb: 'update', data, filters: { id: 1 } })
 const json = (text: string): unknown => JSON.parse(text)
 
-/** Names that are no column of customers, whatever they mean elsewhere. */
+/** Names that are not columns of customers, but have a meaning elsewhere. */
 const strangers = [
   'nope', 'ID', 'Id', ' id', 'id ', '', ' ', '*', 'count(*)', 'id as x', 'id, email', '`id`', '"id"', "'id'", 'id`', 'id"', "id'", 'customers.id', 'shop.customers.id', 'rowid', 'id\0', '\0',
   'іd', '名前', '__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', 'then', 'id = 1 or 1', 'id`) values (1) -- ', '1', '?', ':id', '@@version', 'x'.repeat(1000), '\ud800'
 ]
 const pointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
-/** An object with that key of its own, also where the key is __proto__. */
+/** An object with this own key, even if the key is __proto__. */
 const keyed = (name: string, value: unknown): object => json(`{${JSON.stringify(name)}:${JSON.stringify(value)}}`) as object
 
 const unknownColumns = refusedWith(400, 'COLUMN_NOT_FOUND', [

@@ -1,4 +1,4 @@
-/** A headless Chromium of this machine, if there is one. */
+/** Starts a headless Chromium, if the machine has one. */
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { chromium, type Browser } from 'playwright-core'
@@ -6,15 +6,15 @@ import type { Test } from 'tap'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** Where it is: `TEST_CHROMIUM`, or on the PATH. */
+/** Path of Chromium: `TEST_CHROMIUM`, or found on the PATH. */
 function findChromium (): string | undefined {
   const given = process.env['TEST_CHROMIUM']
   const files = (process.env['PATH'] ?? '').split(delimiter).flatMap((folder) => NAMES.map((name) => join(folder, name)))
   return [given ?? '', ...files].find((file) => file !== '' && existsSync(file))
 }
 
-/** Why a test of a page is skipped, or false. */
-export const noBrowser: string | false = findChromium() === undefined ? 'there is no Chromium here: install one (apt-get install chromium) or set TEST_CHROMIUM to its path' : false
+/** Reason to skip tests of pages, or false. */
+export const noBrowser: string | false = findChromium() === undefined ? 'Chromium was not found: install it (apt-get install chromium) or set TEST_CHROMIUM to its path' : false
 
 export async function startBrowser (t: Test): Promise<Browser> {
   const browser = await chromium.launch({ executablePath: findChromium() as string, args: ['--no-sandbox'] })

@@ -2,7 +2,7 @@ import { createCatalog, type Catalog, type Table } from '../../src/catalog/catal
 import { resolveSettings, type DatabaseConfig } from '../../src/config/settings.ts'
 import { openDialect } from '../../src/databases/open.ts'
 
-/** The catalog that the service would have of a database. */
+/** Loads the catalog of a database as the service does. */
 export async function loadCatalog (url: string): Promise<Catalog> {
   const [config] = resolveSettings({ databases: { shop: { url } } }).databases
   const dialect = await openDialect(config as DatabaseConfig)
@@ -13,7 +13,7 @@ export async function loadCatalog (url: string): Promise<Catalog> {
   }
 }
 
-/** One table of it. */
+/** Loads one table of the catalog. */
 export async function loadTable (url: string, name: string): Promise<Table> {
   return (await loadCatalog(url)).tables.get(name) as Table
 }

@@ -1,9 +1,9 @@
-/** Certificates that are made for a test. */
+/** Creates certificates for tests. */
 import { generate } from 'selfsigned'
 
 export interface TestCertificate { readonly cert: string, readonly key: string }
 
-/** One that is its own authority, of a server on this machine or of a client. */
+/** Creates a self-signed certificate for a server on this machine or for a client. */
 export async function createCertificate (name = 'localhost'): Promise<TestCertificate> {
   const { cert, private: key } = await generate([{ name: 'commonName', value: name }], {
     keyType: 'ec',

@@ -1,4 +1,4 @@
-/** The documents of a service as somebody asks for them. */
+/** Requests the OpenAPI documents of a service. */
 import type { TokenOptions } from '../../schemas/options.ts'
 import type { Server } from '../../src/server/server.ts'
 import { hashToken } from '../../src/access/tokens.ts'
@@ -11,12 +11,12 @@ export async function get ({ app }: Server, path: string, { token = TOKEN, heade
   return { status: response.statusCode, headers: response.headers, text: response.body, json: isJson ? JSON.parse(response.body) : undefined }
 }
 
-/** An entry for a token that is its own name. */
+/** Creates the configuration of a token that equals its name. */
 export function tokenFor (name: string, permissions: TokenOptions['permissions'], databases?: TokenOptions['databases']): TokenOptions {
   return { name, sha256: hashToken(name), permissions, ...(databases !== undefined && { databases }) }
 }
 
-/** Every reference in a document. */
+/** Returns all references in a document. */
 export function referencesIn (value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, item]) => key === '$ref' && typeof item === 'string' ? [item] : referencesIn(item))

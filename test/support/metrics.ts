@@ -1,4 +1,4 @@
-/** Reads the text that Prometheus is given. */
+/** Parses the text format of Prometheus. */
 
 export interface Sample { readonly name: string, readonly labels: Record<string, string>, readonly value: number }
 
@@ -10,7 +10,7 @@ export function parseMetrics (text: string): Sample[] {
   }))
 }
 
-/** The value of the one sample with these labels, among others that it may have; undefined if there is none. */
+/** Returns the value of the only sample that has at least these labels; undefined if there is none. */
 export function valueOf (samples: readonly Sample[], name: string, labels: Record<string, string> = {}): number | undefined {
   const found = samples.filter((sample) => sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value))
   if (found.length > 1) throw new Error(`${name} ${JSON.stringify(labels)} stands for several: ${JSON.stringify(found)}`)

@@ -1,4 +1,4 @@
-/** The parts of the MySQL dialect one by one, for tests that look at the bytes. */
+/** Parts of the MySQL dialect, for tests that check bytes. */
 import mysql, { type Connection, type ConnectionOptions } from 'mysql2'
 import { createCatalog, type Table } from '../../src/catalog/catalog.ts'
 import { parseDatabaseUrl } from '../../src/config/database-url.ts'
@@ -30,7 +30,7 @@ export function run (connection: Connection, sql: string, values: unknown[] = []
   return new Promise((resolve, reject) => connection.query(sql, values, (error, answer) => error === null ? resolve(answer) : reject(error)))
 }
 
-/** The tables of a database as the service sees them. */
+/** Returns the tables of a database as the service introspects them. */
 export async function readTables (url: string): Promise<ReadonlyMap<string, Table>> {
   const dialect = createMysqlDialect({ address: addressOf(url), pool: { size: 1, queue: 1, wait: 5000 }, statementTimeout: 5000, resultLimit: MEGABYTE })
   try {
@@ -42,7 +42,7 @@ export async function readTables (url: string): Promise<ReadonlyMap<string, Tabl
 
 export const senders = (connection: Connection): Record<'bytes' | 'plain', SendCommand> => ({ bytes: createCommandSender(connection) as SendCommand, plain: sendPlainCommand })
 
-/** Every row of a table as the answer to a select, by one way of reading. */
+/** Selects all rows of a table with one of the readers. */
 export function selectAll (connection: Connection, table: Table, send: SendCommand, limit = 256 * MEGABYTE): Promise<{ answer: Buffer, tooLarge: number, writer: RowWriter }> {
   const plan = planSelect({ verb: 'select', limit: 1000 }, table, { depth: 1, conditions: 1, values: 1, pattern: 1000 })
   return sendStatement(connection, writeStatement(compileQuery(plan, 'mysql')), new RowWriter(plan.columns, limit), send)

@@ -1,4 +1,4 @@
-/** The package as it would be published, in a folder where nothing else is installed. */
+/** Installs the package as it would be published into an empty folder. */
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { ROOT } from './markdown.ts'
 
-/** What packing needs. It is copied, so that nobody's `dist` is built anew under their hands. */
+/** Files that packing needs. They are copied, so that the `dist` of the working tree is not rebuilt. */
 const PACKED = ['src', 'plugins', 'schemas', 'docs', 'examples', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'README.md', 'CHANGELOG.md', 'LICENSE']
 
-/** What a command begins with that shall run as it does outside of tap, which puts hooks into the NODE_OPTIONS of every process. */
+/** Prefix of commands that run without the hooks that tap puts into NODE_OPTIONS. */
 export const WITHOUT_TAP = ['env', '-u', 'NODE_OPTIONS'] as const
 
-/** Runs a program as a command line would: without tap, and without the settings by which an outer `npm test` would direct npm. */
+/** Runs a program without tap's hooks and without the npm settings of an outer `npm test`. Returns its output. */
 export async function call (cwd: string, ...command: string[]): Promise<string> {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith('npm_')))
   const [program, ...words] = WITHOUT_TAP
@@ -21,14 +21,14 @@ export async function call (cwd: string, ...command: string[]): Promise<string> 
 }
 
 export interface Installed {
-  /** Where the package is installed, and nothing else but what it depends on. */
+  /** The folder that contains the package and its dependencies only. */
   readonly folder: string
   /** Paths of the files in the package. */
   readonly files: string[]
   remove (): void
 }
 
-/** `others`: what is installed with it. */
+/** `others`: packages to install beside it. */
 export async function installPackage (others: readonly string[] = []): Promise<Installed> {
   const work = mkdtempSync(join(tmpdir(), 'row-query-'))
   const source = join(work, 'source')
@@ -43,7 +43,7 @@ export async function installPackage (others: readonly string[] = []): Promise<I
   return { folder, files: files.map(({ path }) => path), remove: () => rmSync(work, { recursive: true }) }
 }
 
-/** Names of what is installed in a folder, scopes included. */
+/** Names of the packages that are installed in a folder, with their scopes. */
 export function installedIn (folder: string): string[] {
   const names = (path: string) => readdirSync(path).filter((name) => !name.startsWith('.'))
   const modules = join(folder, 'node_modules')

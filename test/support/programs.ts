@@ -1,4 +1,4 @@
-/** Programs of others: generated, compiled under `strict` and run, as on the machine of somebody who uses the service. */
+/** Programs of users: generated, compiled under `strict` and run. */
 import { copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -9,14 +9,14 @@ import { call } from './package.ts'
 
 const require = createRequire(import.meta.url)
 
-/** Standard output of a program of a package. @throws with what it printed where it fails */
+/** Runs a program of a package and returns its standard output. @throws with its output if it fails */
 async function runProgram (folder: string, file: string, args: string[], env: Record<string, string> = {}): Promise<string> {
   const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`)
   return await call(folder, ...settings, process.execPath, file, ...args)
     .catch((error: { stdout: string, stderr: string }) => { throw new Error(error.stdout + error.stderr) })
 }
 
-/** The file that a command of a package runs. */
+/** Path of the file that a command of a package runs. */
 function commandOf (name: string, command: string): string {
   const path = require.resolve(`${name}/package.json`)
   const { bin } = require(path) as { bin: string | Record<string, string> }
@@ -30,7 +30,7 @@ export interface Workshop {
   add (program: string): void
   write (file: string, text: string): void
   remove (file: string): void
-  /** Compiles everything under `strict`: what the compiler says, empty if nothing. */
+  /** Compiles everything under `strict` and returns the output of the compiler. */
   compile (how?: { emit: boolean }): Promise<string>
   /** Runs a compiled program. */
   start (program: string, env: Record<string, string>): Promise<string>
@@ -38,7 +38,7 @@ export interface Workshop {
 
 const strict = { strict: true, noUncheckedIndexedAccess: true, skipLibCheck: true, target: 'es2024', module: 'nodenext', types: ['node'] }
 
-/** A folder in which the packages of this project are installed, and `fastify-row-query` is what its source is. */
+/** Creates a folder with the packages of this project, in which `fastify-row-query` is the source. */
 export function createWorkshop (t: Test): Workshop {
   const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
   t.teardown(() => rmSync(folder, { recursive: true }))

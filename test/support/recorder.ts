@@ -1,13 +1,13 @@
 /**
- * Listens to what the service says to its database. Between the service and a MySQL server stands a proxy that reads the
- * packets on their way; for SQLite what the session is asked is watched. A test can so prove that no statement was sent.
+ * Records the statements that the service sends to its database: with a proxy in front of a MySQL server, or by observing the
+ * SQLite sessions of this process. Tests use it to prove that no statement was sent.
  */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { Session } from '../../src/dialects/sqlite/session.ts'
 
 /** COM_QUERY, the command that carries SQL text (MySQL manual, "Client/Server Protocol"). */
 const COM_QUERY = 3
-/** MySQL 8.0.23 and later put the attributes of a query before its text: here always two bytes that say there are none. */
+/** MySQL 8.0.23 and later send query attributes before the text; here they are always two bytes that mean none. */
 const NO_ATTRIBUTES = 2
 
 export interface Proxy {
@@ -15,34 +15,34 @@ export interface Proxy {
   readonly url: string
   /** Statements in the order in which they were sent. */
   readonly statements: string[]
-  /** Cuts every connection now, as a network would. */
+  /** Closes all connections, as a network failure would. */
   cut (): void
-  /** Loses every connection of now without a word: who sends on one of them hears that there is none. */
+  /** Drops all current connections silently: the next packet on one of them causes a reset. */
   forget (): void
-  /** Lets nothing through, in either direction, until it is set back: a network that drops packets. */
+  /** While true, nothing passes in either direction, as in a network that drops packets. */
   silent: boolean
-  /** Milliseconds that each packet of the server takes. */
+  /** Delay of each packet of the server, in milliseconds. */
   delay: number
   /** Answers `KILL` itself and does nothing, so that statements run on. */
   killsNothing: boolean
-  /** Answers new connections as a server does that has as many as it may have. */
+  /** While true, new connections are refused with "Too many connections". */
   full: boolean
-  /** The server that new connections lead to. */
+  /** The server for new connections. */
   target: string
-  /** Connections that were made. */
+  /** Number of connections so far. */
   readonly connections: number
   close (): Promise<void>
 }
 
-/** "Too many connections", the first packet of a server that has no room (MySQL manual, "Protocol::ERR_Packet"). */
+/** "Too many connections" (MySQL manual, "Protocol::ERR_Packet"). */
 const TOO_MANY = Buffer.from('\x18\0\0\0\xff\x10\x04#08004Too many connec', 'latin1')
 
-/** The answer to a statement that gives no rows (MySQL manual, "Protocol::OK_Packet"). */
+/** The response to a statement without rows (MySQL manual, "Protocol::OK_Packet"). */
 const OK = Buffer.from('\x07\0\0\x01\0\0\0\x02\0\0\0', 'latin1')
 
 interface Link { readonly client: Socket, readonly upstream: Socket, forgotten: boolean }
 
-/** `port`: where it listens; any that is free if left out. */
+/** `port`: the port to listen on; a free one if omitted. */
 export async function createProxy (target: string, port = 0): Promise<Proxy> {
   const statements: string[] = []
   const links = new Set<Link>()
@@ -77,7 +77,7 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
   url.port = String((server.address() as AddressInfo).port)
   const cut = (): void => {
     for (const { client, upstream } of links) {
-      // one that is ending already cannot be reset: Node would wait for it for ever when the process ends
+      // a socket that is ending cannot be reset: Node would wait for it forever at the end of the process
       for (const socket of [client, upstream]) socket.readyState === 'open' ? socket.resetAndDestroy() : socket.destroy()
     }
   }
@@ -109,7 +109,7 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
   }
 }
 
-/** Cuts a stream into packets: three bytes of length, one of sequence, then the command. */
+/** Splits a stream into packets: three bytes of length, one of sequence, then the command. */
 function createPacketReader (onStatement: (sql: string) => void): (bytes: Buffer) => void {
   let rest = Buffer.alloc(0)
   return (bytes) => {
@@ -123,7 +123,7 @@ function createPacketReader (onStatement: (sql: string) => void): (bytes: Buffer
   }
 }
 
-/** Statements that any SQLite session of this process is asked to run from now on, without those that only end transactions. */
+/** Records the statements of all SQLite sessions of this process, except those that only end transactions. */
 export function recordSqlite (): { statements: string[], stop (): void } {
   const statements: string[] = []
   const { ask } = Session.prototype

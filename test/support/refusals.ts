@@ -1,8 +1,8 @@
-/** What every refusal must look like (the envelope), and what it must never say. */
+/** Checks the form of error responses and that they disclose nothing. */
 import type { Test } from 'tap'
 import type { Answer } from './service.ts'
 
-/** Traces of what only the service knows: its database's address and account, the driver, SQL, a stack. */
+/** Internal information: address and account of the database, the driver, SQL, a stack trace. */
 const LEAKS = [
   /127\.0\.0\.1|localhost|\broot\b|\bt_[0-9a-f]{12}\b|\/tmp\/|\.db\b/i,
   /\bER_[A-Z]|SQLITE_|SQLSTATE|errno|ECONN|ETIMEDOUT|mysql2?\b|mariadb\b/,
@@ -10,14 +10,14 @@ const LEAKS = [
   /node_modules|\.ts:\d|\bat \w+ \(/
 ]
 
-/** Asserts status, code and form of a refusal. */
+/** Asserts the status, code and form of an error response. */
 export function isRefusal (t: Test, answer: Answer, expected: { status: number, code: string, why: string }): void {
   const { status, code, why } = expected
   t.same([answer.status, answer.json?.error?.code], [status, code], why)
   t.same(faultsOf(answer), [], `${why}: the answer is the envelope and gives nothing away`)
 }
 
-/** What is wrong with the form of a refusal. */
+/** Returns the faults in the form of an error response. */
 export function faultsOf ({ headers, text, json }: Answer): string[] {
   const { error = {} } = json ?? {}
   const faults: string[] = []
@@ -34,12 +34,12 @@ export function faultsOf ({ headers, text, json }: Answer): string[] {
 
 const keys = (value: unknown): string | undefined => typeof value === 'object' && value !== null ? Object.keys(value).join() : undefined
 
-/** A JSON Pointer, empty for no place in the body, and a sentence. */
+/** Each detail has a JSON Pointer (empty if it is not about a part of the body) and a message. */
 function isDetail (detail: { path: unknown, message: unknown }): boolean {
   return keys(detail) === 'path,message' && typeof detail.message === 'string' && /^(\/([^~/]|~[01])*)*$/s.test(detail.path as string)
 }
 
-/** What several selects give, to compare with later. */
+/** Returns the results of several selects, to compare them later. */
 export async function dump (sql: (statement: string) => Promise<any[]>, selects: readonly string[]): Promise<unknown[]> {
   const rows: unknown[] = []
   for (const select of selects) rows.push((await sql(select)).map((row) => ({ ...row })))

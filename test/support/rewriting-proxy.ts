@@ -1,8 +1,8 @@
-/** Between the service and its server, changes texts on their way: a test can so have a server say what no server at hand says. */
+/** A proxy that changes texts between the service and its server, to simulate responses that no available server sends. */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import type { Test } from 'tap'
 
-/** Changes a text; the new one must be as long as the old one, for lengths stand before it. Bytes are Latin-1 characters. */
+/** Changes a text without changing its length, because lengths precede it. Bytes are Latin-1 characters. */
 export type Rewrite = (text: string) => string
 
 export interface RewritingProxyOptions { readonly toServer?: Rewrite, readonly toClient?: Rewrite }

@@ -1,4 +1,4 @@
-/** The program `row-query` in a process of its own, as somebody starts it: no setting of this process reaches it. */
+/** Runs the program `row-query` in its own process, without the settings of this process. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -11,15 +11,15 @@ import type { Answer } from './service.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
-/** How long a start may take, in milliseconds. */
+/** Maximum time of a start, in milliseconds. */
 const PATIENCE = 30_000
 
 export interface Start {
   args?: string[]
   env?: Record<string, string>
-  /** The folder to start in; one of the test's own if left out. */
+  /** Working directory; a folder of the test if omitted. */
   cwd?: string
-  /** What to start; the program's source if left out. */
+  /** The program to start; the source if omitted. */
   command?: string[]
 }
 
@@ -29,22 +29,22 @@ export interface Running {
   /** `http://127.0.0.1:12345` */
   readonly address: string
   readonly child: ChildProcess
-  /** Waits until what was written to standard output matches. */
+  /** Waits until the standard output matches. */
   printed (pattern: RegExp): Promise<string>
   /** POST {address}{path} */
   post (path: string, body: unknown, token?: string): Promise<Answer>
-  /** Settles when it has ended, for whatever reason. */
+  /** Resolves when the process has ended. */
   readonly end: Promise<Ended>
   /** Sends a signal and waits for the end. */
   stop (signal?: NodeJS.Signals): Promise<Ended>
 }
 
-/** Runs a command to its end. */
+/** Runs a command until it ends. */
 export async function runRowQuery (t: Test, args: string[], start: Start = {}): Promise<Ended> {
   return await launch(t, { ...start, args }).end
 }
 
-/** Starts `serve` on a free port and waits until it listens. What still runs at the end of the test is ended. */
+/** Starts `serve` on a free port and waits until it listens. It is terminated at the end of the test. */
 export async function serveRowQuery (t: Test, { args = [], env = {}, ...start }: Start = {}): Promise<Running> {
   const serve = start.command === undefined ? ['serve'] : []
   const { child, end, printed } = launch(t, { ...start, args: [...serve, ...args], env: { PORT: '0', ...env } })
@@ -72,7 +72,7 @@ export async function post (url: string, body: unknown, token?: string): Promise
   return { status: response.status, headers: Object.fromEntries(response.headers), text, json: JSON.parse(text || 'null') }
 }
 
-/** Where coverage is not measured a process starts in half the time without tap's hooks, with what Node has compiled before. */
+/** Without coverage, a process starts in half the time: without tap's hooks and with Node's compile cache. */
 const { NODE_COMPILE_CACHE } = process.env
 const QUICK = NODE_COMPILE_CACHE === undefined ? [] : [...WITHOUT_TAP, `NODE_COMPILE_CACHE=${NODE_COMPILE_CACHE}`]
 

@@ -1,4 +1,4 @@
-/** The service as production builds it, on a fresh database of each engine, for tests over HTTP. */
+/** Starts the service as in production, on a new database of each engine, for tests over HTTP. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,28 +26,28 @@ export interface Answer { status: number, headers: Record<string, unknown>, text
 
 export interface Service {
   readonly engine: EngineName
-  /** Where the service finds its database. */
+  /** URL of the database. */
   readonly url: string
   readonly server: Server
-  /** The direct way to the database, past the service. Rows are objects. */
+  /** Runs a statement directly on the database, without the service. Rows are objects. */
   sql (statement: string, values?: unknown[]): Promise<any[]>
   /** POST /api/{database}/{table}; `body` may be text or bytes to send as they are. */
   post (table: string, body: unknown, options?: PostOptions): Promise<Answer>
-  /** What the service sent to the database since the last call, catalog queries and session settings left out. */
+  /** Returns the statements that the service sent since the last call, without catalog queries and session settings. */
   statements (): string[]
-  /** Between the service and its MySQL server; undefined for SQLite. */
+  /** The proxy between the service and its MySQL server; undefined for SQLite. */
   readonly proxy: Proxy | undefined
   readonly log: string[]
 }
 
 export interface PostOptions { token?: string | null, database?: string, headers?: Record<string, string>, method?: NonNullable<InjectOptions['method']> }
 
-/** The token that may do everything. */
+/** A token with all permissions. */
 export const TOKEN = 'test-token-that-may-do-everything-0123456789'
 
 export interface ServiceOptions {
   schema: Schema
-  /** Engines that the test is for; all if left out. */
+  /** Engines of the test; all if omitted. */
   only?: readonly EngineName[]
   /** Merged over the defaults. */
   options?: Partial<RowQueryOptions>
@@ -57,7 +57,7 @@ export interface ServiceOptions {
   server?: Partial<CreateServerOptions>
 }
 
-/** Runs a test on every engine that this run has; each gets a database and a service of its own. */
+/** Runs a test on every available engine, each with its own database and service. */
 export async function onEachEngine (t: Test, name: string, options: ServiceOptions, run: (t: Test, service: Service) => Promise<void>): Promise<void> {
   for (const engine of ['sqlite', ...await engines()] as const) {
     const engineName = typeof engine === 'string' ? engine : engine.name
@@ -96,12 +96,12 @@ async function startMysql (t: Test, engine: Awaited<ReturnType<typeof engines>>[
   return { ...service, engine: engine.name as EngineName, sql: database.query, statements: () => own(proxy.statements), proxy }
 }
 
-/** Takes what was recorded; what the service asks for itself does not count. */
+/** Takes the recorded statements, without those that the service sends for itself. */
 function own (statements: string[]): string[] {
   return statements.splice(0).filter((sql) => !/information_schema|sqlite_schema|pragma|^set session|@@hostname|select version|\/\* trial \*\/|limit 0$/i.test(sql))
 }
 
-/** The service by itself on a database that is there, or is not. */
+/** Starts the service on an existing or missing database. */
 export async function startService (t: Test, url: string, { options, database, tokens = [], server: settings }: Omit<ServiceOptions, 'schema' | 'only'> = {}) {
   const log: string[] = []
   const everything: TokenOptions = { name: 'everything', sha256: hashToken(TOKEN), permissions: [...VERBS] }

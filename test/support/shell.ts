@@ -1,11 +1,11 @@
-/** Runs lines of a shell as somebody pastes them. */
+/** Runs shell commands of the documents. */
 import { execFile } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 
-/** Not every machine has curl; this stands in for the little of it that is used. */
+/** Replaces curl, which not every machine has, for the options that the documents use. */
 const CURL = `#!${process.execPath}
 import { parseArgs } from 'node:util'
 const { values, positionals: [url] } = parseArgs({ allowPositionals: true, options: {
@@ -16,7 +16,7 @@ const response = await fetch(url, { method: values.data === undefined ? 'GET' : 
 process.stdout.write(await response.text())
 `
 
-/** Standard output of `sh -c`. @throws where the exit code is not 0 */
+/** Creates a function that runs `sh -c` and returns its standard output. @throws if the exit code is not 0 */
 export function createShell (t: Test, env: Record<string, string> = {}): (line: string) => Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
   t.teardown(() => rmSync(folder, { recursive: true }))

@@ -1,4 +1,4 @@
-/** A small shop in the words of each engine: what most tests over HTTP use. */
+/** The schema of a small shop for each engine, which most tests over HTTP use. */
 import type { Schema } from './service.ts'
 
 const customers = [

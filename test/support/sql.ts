@@ -1,4 +1,4 @@
-/** The statement of a request on a table, as each engine gets it: expected text and parameters, as Kysely's own tests do. */
+/** Compiles requests for each engine, to compare SQL text and parameters as Kysely's tests do. */
 import type { Test } from 'tap'
 import type { Body } from '../../schemas/body.ts'
 import type { Column } from '../../src/catalog/catalog.ts'
@@ -20,13 +20,13 @@ const columnsOf = (column: typeof mysqlColumn): Column[] => [
   column('odd "na`me"', 'varchar(20)')
 ]
 
-/** One table in the types of each engine. */
+/** The same table with the types of each engine. */
 export const orders = {
   mysql: tableOf({ name: 'orders', columns: columnsOf(mysqlColumn), primaryKey: ['id'] }),
   sqlite: tableOf({ name: 'orders', columns: columnsOf(sqliteColumn), primaryKey: ['id'] })
 }
 
-/** The statement for a request; `body` may be text, for numbers that JavaScript has not. */
+/** Compiles a request; `body` can be text, for numbers that JavaScript cannot represent. */
 export function compileBody (engine: Engine, body: object | string, table = orders[engine]): Query {
   const parsed = typeof body === 'string' ? parseExactJson(body) : body
   return compileQuery(createPlan(parsed as Body, table, LIMITS), engine)
@@ -34,7 +34,7 @@ export function compileBody (engine: Engine, body: object | string, table = orde
 
 type Expected = Readonly<Record<Engine, { sql: string, parameters: Parameter[] }>>
 
-/** Holds a request to the text and parameters of both engines. */
+/** Asserts the text and parameters of a request on both engines. */
 export function compilesTo (t: Test, body: object | string, expected: Expected): void {
   for (const engine of ['mysql', 'sqlite'] as const) {
     const { sql, parameters } = compileBody(engine, body)

@@ -1,4 +1,4 @@
-/** Tables as introspection would find them, for tests that need no database. */
+/** Creates tables as introspection returns them, for tests without a database. */
 import { createCatalog, type Check, type Column, type ForeignKey, type Key, type Table, type Triggers } from '../../src/catalog/catalog.ts'
 import type { Engine } from '../../src/sql/aliases.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
@@ -23,7 +23,7 @@ const columnOf = (engine: Engine) => (name: string, declaration: string, rest: R
   }
 }
 
-/** A column by its declaration, such as `decimal(10,2)`; it takes NULL and may be left out unless told otherwise. */
+/** Creates a column from a declaration such as `decimal(10,2)`; by default it is nullable and optional. */
 export const mysqlColumn = columnOf('mysql')
 export const sqliteColumn = columnOf('sqlite')
 

@@ -1,28 +1,28 @@
 /**
- * A MySQL server with TLS: in front of one without, it takes the client's part of the handshake that asks for TLS (MySQL manual,
- * "Connection Phase") and passes on the rest. So every server can be had with every certificate.
+ * Adds TLS to a MySQL server: the proxy handles the TLS request of the client (MySQL manual, "Connection Phase") and forwards the
+ * rest. Tests can combine any server with any certificate.
  */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { TestCertificate } from './certificates.ts'
 
-/** CLIENT_SSL, one of the capabilities that both sides tell. */
+/** The capability flag CLIENT_SSL. */
 const CLIENT_SSL = 0x0800
 const SSL_REQUEST = 36
 const OK = 0
 const ERR = 0xff
 
 export interface TlsProxy {
-  /** The URL of the server with the proxy's port, and a name of this machine as its host. */
+  /** The URL of the server with the proxy's port, and a name of this machine as the host. */
   readonly url: string
-  /** Connections that became TLS. */
+  /** Number of connections with TLS. */
   readonly secured: number
-  /** What came from clients without TLS besides the wish for it. */
+  /** Data that clients sent without TLS, other than the TLS request. */
   readonly plain: Buffer[]
   close (): Promise<void>
 }
 
-/** Without a certificate the server says that it has no TLS. */
+/** Without a certificate, the proxy announces no TLS. */
 export async function createTlsProxy (target: string, certificate?: TestCertificate): Promise<TlsProxy> {
   const state = { secured: 0, plain: [] as Buffer[] }
   const sockets = new Set<Socket>()
@@ -57,7 +57,7 @@ export async function createTlsProxy (target: string, certificate?: TestCertific
   }
 }
 
-/** The greeting with the capability or without: it follows the version's text, the thread's number and half of the salt. */
+/** Sets or clears the capability in the greeting, where it follows the version, the thread id and half of the salt. */
 function withTls (greeting: Buffer, has: boolean): Buffer {
   const place = greeting.indexOf(0, 5) + 1 + 4 + 8 + 1
   const capabilities = greeting.readUInt16LE(place)
@@ -66,11 +66,11 @@ function withTls (greeting: Buffer, has: boolean): Buffer {
 }
 
 function secure (client: Socket, upstream: Socket, first: Buffer, { cert, key }: TestCertificate, state: { secured: number, plain: Buffer[] }): void {
-  client.pause() // what is put back is for the TLS socket to read
+  client.pause() // the TLS socket reads the data that is put back
   if (first.length > SSL_REQUEST) client.unshift(first.subarray(SSL_REQUEST))
   const tls = new TLSSocket(client, { isServer: true, cert, key })
   tls.on('error', () => {}).on('secure', () => { state.secured++ })
-  // The server has not seen the wish for TLS: until it lets the client in, its packets are counted one behind.
+  // the server has not seen the TLS request, so its sequence numbers are one lower until authentication has succeeded
   let isIn = false
   tls.once('data', (login: Buffer) => {
     login.writeUInt16LE(login.readUInt16LE(4) & ~CLIENT_SSL, 4)

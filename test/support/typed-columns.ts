@@ -1,13 +1,13 @@
-/** Columns of every SQL type, with values for each, in tables small enough for a row of MySQL's. */
+/** Columns of every SQL type with generators of values, in tables that fit MySQL's row size. */
 import { values as v, type JsonTexts } from './values.ts'
 import type { EngineName } from './service.ts'
 
 export interface TypedColumn {
   readonly declaration: string
   readonly values: JsonTexts
-  /** SQL of the stored value's own bytes, where HEX does not show them. */
+  /** SQL that shows the stored bytes, if HEX does not. */
   readonly bytes?: (column: string) => string
-  /** Engines that have the type; all if left out. */
+  /** Engines that have the type; all if omitted. */
   readonly only?: EngineName
 }
 
@@ -16,11 +16,11 @@ const asDouble = (column: string): string => `cast(cast(${column} as double) as 
 const number = (declaration: string, values: JsonTexts): TypedColumn => ({ declaration, values, bytes: asText })
 const text = (declaration: string, maxLength: number): TypedColumn => ({ declaration, values: v.strings(v.unicode(maxLength), 'a ', ' a', '0', '😀', 'a\0b') })
 
-/** One-byte and other character sets take the texts that they have characters for. */
+/** Texts that certain character sets can represent. */
 const latin = v.strings(v.unicode(20).filter((each) => /^[\0-\x7e\xa0-\xff]*$/.test(each)), 'a ')
 const plane = v.strings(v.unicode(20).filter((each) => !/[\u{10000}-\u{10ffff}]/u.test(each)), 'a ')
 
-/** MySQL and MariaDB, a table for each group. */
+/** Columns of MySQL and MariaDB; each group is a table. */
 export const mysqlGroups: Readonly<Record<string, readonly TypedColumn[]>> = {
   'whole numbers': [
     ...(['tinyint', 'smallint', 'mediumint', 'int', 'bigint'] as const).flatMap((name, index) => {

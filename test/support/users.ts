@@ -3,14 +3,14 @@ import type { Test } from 'tap'
 import type { TestDatabase } from '../servers/engines.ts'
 
 export interface UserOptions {
-  /** What may be done on which of the database's tables: `select on orders`; everything on all of them if left out. */
+  /** Privileges on tables of the database: `select on orders`; all if omitted. */
   grants?: string[]
-  /** What `create user` says of resources: `max_queries_per_hour 1`. */
+  /** Resource limits of `create user`: `max_queries_per_hour 1`. */
   limits?: string
   password?: string
 }
 
-/** An account for one database of a server, for as long as the test runs. Gives the database's URL with it. */
+/** Creates an account for the database for the duration of the test. Returns the database's URL with the account. */
 export async function createUser (t: Test, { name, url, query }: Pick<TestDatabase, 'name' | 'url' | 'query'>, { grants = ['all on *'], limits, password = 'user-password' }: UserOptions = {}): Promise<string> {
   const user = `u_${randomBytes(6).toString('hex')}`
   await query(`create user '${user}'@'%' identified by '${password}'${limits === undefined ? '' : ` with ${limits}`}`)

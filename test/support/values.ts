@@ -1,7 +1,7 @@
-/** Generators of JSON values for columns, as the text that stands in a body: exact numbers stay as they are written. */
+/** Generators of JSON values for columns, as JSON text, so that numbers stay exact. */
 import fc, { type Arbitrary } from 'fast-check'
 
-/** JSON texts of values that fit a column. */
+/** Generates JSON texts of values that fit a column. */
 export type JsonTexts = Arbitrary<string>
 
 const json = (value: unknown): string => JSON.stringify(value)
@@ -26,7 +26,7 @@ const decimals = (precision: number, scale: number, unsigned = false): JsonTexts
 const doubles = (...edges: number[]): JsonTexts => fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom(0, -0, ...edges)).map((number) => Object.is(number, -0) ? '-0' : String(number))
 const floats = fc.oneof(fc.float({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom(0.1, 16777217, 3.4028234663852886e38, 1.401298464324817e-45)).map(String)
 
-/** Any text that is Unicode: emoji, NUL, quotes, backslashes, wildcards, trailing spaces. */
+/** Any valid Unicode text: emoji, NUL, quotes, backslashes, wildcards, trailing spaces. */
 const unicode = (maxLength: number): Arbitrary<string> => fc.oneof(
   fc.string({ unit: 'binary', maxLength }).filter((text) => text.isWellFormed()),
   fc.string({ unit: fc.constantFrom('a', 'B', ' ', "'", '"', '\\', '%', '_', '\0', '\n', '\x1a', 'é', 'ß', '😀', '日'), maxLength })
@@ -48,7 +48,7 @@ const timestamps = (scale: number): JsonTexts => fc.tuple(
 const times = (scale: number, hours: number): JsonTexts => fc.tuple(fc.constantFrom('', '-'), fc.nat(hours), fc.nat(59), fc.nat(59), fraction(scale))
   .map(([sign, ...[h, m, s, f]]) => json(`${sign}${pad(h)}:${pad(m)}:${pad(s)}${f}`))
 
-/** JSON values with numbers of 64 bits in them; -0 and the like are JavaScript's own. */
+/** JSON values with 64-bit integers. */
 const documents: JsonTexts = fc.oneof(
   fc.jsonValue({ maxDepth: 4 }).filter((value) => value !== null && JSON.stringify(value).isWellFormed() && !/\\ud[89a-f]/i.test(JSON.stringify(value))).map(json),
   fc.bigInt({ min: -(1n << 63n), max: (1n << 64n) - 1n }).map((number) => `{"big":${number},"list":[${number},null,{"none":null}]}`),
@@ -68,13 +68,13 @@ const simple = fc.oneof(
 )
 const collection = fc.array(simple, { maxLength: 3 }).map((geometries) => ({ type: 'GeometryCollection', geometries }))
 const lonlat = fc.tuple(fc.double({ min: -179, max: 179, noNaN: true }), fc.double({ min: -89, max: 89, noNaN: true }))
-/** As a client would write it: -0 stays -0. */
+/** Writes a number as a client would: -0 stays -0. */
 const exactJson = (value: unknown): string => JSON.stringify(value, (_key, item) => Object.is(item, -0) ? JSON.rawJSON('-0') : item)
 
 export const values = {
   integers,
   decimals,
-  /** The same as numbers alone. */
+  /** As numbers only. */
   fixed: (precision: number, scale: number, unsigned = false): JsonTexts => decimals(precision, scale, unsigned).map((text) => text.replaceAll('"', '')),
   doubles,
   floats,

@@ -1,4 +1,4 @@
-/** Requests byte for byte, over a socket: what an HTTP client would not send. */
+/** Sends requests as bytes over a socket, including those that an HTTP client would not send. */
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import type { Answer, Service } from './service.ts'
@@ -8,22 +8,22 @@ export interface Line { start?: string, without?: string[], with?: string[], bod
 
 export const SELECT = '{"verb":"select","columns":["id"],"limit":1}'
 
-/** A request that is right but for what is changed in it. A line of `with` comes after the others. */
+/** Creates a valid request with changes. The lines of `with` follow the others. */
 export function request ({ start = 'POST /api/shop/customers HTTP/1.1', without = [], with: more = [], body = SELECT }: Line = {}): Buffer {
   const headers = ['Host: 127.0.0.1', `Authorization: Bearer ${TOKEN}`, 'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close']
   const kept = headers.filter((line) => !without.some((name) => line.startsWith(`${name}:`)))
-  // Latin-1, as header lines are: a test may send any byte
+  // Latin-1, so that a test can send any byte
   return Buffer.concat([Buffer.from(`${[start, ...kept, ...more].join('\r\n')}\r\n\r\n`, 'latin1'), Buffer.from(body as string)])
 }
 
 export interface Wire {
-  /** Sends bytes on a connection of their own and gives every answer until the server ends it; `hangUp` ends it from here. */
+  /** Sends bytes on a new connection and returns all responses until the server closes it; `hangUp`: the client closes it. */
   send (bytes: string | Buffer, options?: { hangUp?: boolean }): Promise<Answer[]>
-  /** A connection to write to at will. */
+  /** Opens a connection. */
   open (): Promise<Socket>
 }
 
-/** The service on a port of its own, until its test ends. */
+/** Listens on a free port until the test ends. */
 export async function listen ({ server }: Service): Promise<Wire> {
   await server.app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = server.app.server.address() as AddressInfo
@@ -38,18 +38,18 @@ export async function listen ({ server }: Service): Promise<Wire> {
       const socket = await open()
       const answers = readAnswers(socket)
       socket.write(bytes)
-      // a moment for the server to take it in
+      // time for the server to read it
       if (hangUp) setTimeout(() => socket.resetAndDestroy(), 50)
       return answers
     }
   }
 }
 
-/** What comes in until the connection ends. */
+/** Reads responses until the connection ends. */
 export async function readAnswers (socket: Socket): Promise<Answer[]> {
   const chunks: Buffer[] = []
   socket.on('data', (chunk) => chunks.push(chunk as Buffer))
-  socket.on('error', () => {}) // a connection that is cut gives what it gave until then
+  socket.on('error', () => {}) // a reset ends the connection; the responses before it count
   await once(socket, 'close')
   return parse(Buffer.concat(chunks))
 }
