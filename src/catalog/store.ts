@@ -1,4 +1,4 @@
-import type { Catalog } from './catalog.ts'
+import { lacksSome, type Catalog } from './catalog.ts'
 
 /** The catalog of one database: read once, kept, read again in the background. */
 export interface CatalogStore {
@@ -23,7 +23,10 @@ export interface CatalogStoreOptions {
   onError: (error: unknown) => void
 }
 
-/** Keeps one refresh under way at a time: a slow database gets one set of questions, however many ask. */
+/**
+ * Keeps one refresh under way at a time: a slow database gets one set of questions, however many ask. They are asked once more where the answer
+ * lacks what there was: a table that is passed by while it is altered would be a 404 until the next refresh.
+ */
 export function createCatalogStore ({ load, interval, onError }: CatalogStoreOptions): CatalogStore {
   let catalog: Catalog | undefined
   let running: Promise<Catalog> | undefined
@@ -32,6 +35,7 @@ export function createCatalogStore ({ load, interval, onError }: CatalogStoreOpt
   const start = (): Promise<Catalog> => {
     next = undefined
     running = load()
+      .then((loaded) => catalog !== undefined && lacksSome(loaded, catalog) ? load() : loaded)
       .then((loaded) => (catalog = loaded))
       .finally(() => { running = undefined })
     return running

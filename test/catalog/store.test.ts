@@ -2,6 +2,7 @@ import t from 'tap'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createCatalog, type Catalog } from '../../src/catalog/catalog.ts'
 import { createCatalogStore } from '../../src/catalog/store.ts'
+import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 const HOUR = 3_600_000
 
@@ -118,4 +119,25 @@ t.test('the catalog is read again after every interval, one reading at a time', 
   const { length } = answers
   await sleep(30)
   t.equal(answers.length, length, 'and not any more once it is stopped')
+})
+
+t.test('a table was gone until the next refresh where one reading passed it by: what a reading lacks is read again', async (t) => {
+  const orders = tableOf({ name: 'orders', columns: [mysqlColumn('id', 'int')], uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }] })
+  const facts = { ...orders, columns: orders.columnList }
+  const [whole, without, withoutKey] = [createCatalog([facts], 1), createCatalog([], 2), createCatalog([{ ...facts, uniqueKeys: [] }], 3)]
+  for (const [lacking, second] of [[without, whole], [withoutKey, whole], [without, without], [withoutKey, withoutKey]] as const) {
+    const { store, answers, answer } = createManualStore()
+    const first = store.current()
+    answer(0).resolve(whole)
+    await first
+    const refreshed = store.refresh()
+    answer(1).resolve(lacking)
+    await sleep(1)
+    t.equal(answers.length, 3)
+    t.equal(store.latest(), whole, 'what there was goes on serving')
+    answer(2).resolve(second)
+    t.equal(await refreshed, second, 'the second reading counts')
+    t.equal(answers.length, 3)
+    store.stop()
+  }
 })
