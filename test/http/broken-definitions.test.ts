@@ -1,7 +1,9 @@
 import t from 'tap'
+import { createTestDatabase, engines } from '../servers/engines.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
+import { onEachEngine, startService, type EngineName, type Schema } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { createUser } from '../support/users.ts'
 
 const body = (statement: string): string => `begin ${statement}; end`
 const trigger = (name: string, when: string, statement: string): string => `create trigger ${name} ${when} for each row ${body(statement)}`
@@ -82,3 +84,13 @@ await onEachEngine(t, 'a column that was dropped while a trigger is broken is re
   await sql('alter table columns_kept drop column n')
   t.equal((await post('columns_kept', { verb: 'insert', data: { id: 2, n: 2 } })).json.error.code, 'COLUMN_NOT_FOUND')
 })
+
+for (const engine of await engines()) {
+  t.test(`an ordinary account was told "try again" of a view whose definer does not exist (${engine.name})`, async (t) => {
+    const database = await createTestDatabase(engine, (schema as (engine: string) => string[])(engine.name))
+    t.teardown(database.drop)
+    const { post, log } = await startService(t, await createUser(t, database))
+    for (const time of ['the first time', 'again']) isRefusal(t, await post('orphan', { verb: 'select' }), { status: 422, code: 'BROKEN_DEFINITION', why: time })
+    t.notMatch(log.join(''), /nobody/)
+  })
+}

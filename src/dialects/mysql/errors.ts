@@ -27,6 +27,9 @@ const moved: Refuse = (plan, error) => {
   return new SchemaMoved(missing === undefined ? nameOf(error) : `${nameOf(error)} (${missing})`, firesTrigger(plan) && missing?.endsWith(`.${plan.table.name}`) !== true)
 }
 
+/** What an account that does not see other accounts is told of a view whose definer does not exist (others: 1449). */
+const denied: Refuse = (plan, error) => plan.table.kind === 'view' || firesTrigger(plan) ? moved(plan, error) : databaseUnavailable()
+
 /** A server behind this one, as of FEDERATED or Spider, is lost: what it did with a write is unknown, as if it were our own. */
 const lostBehind: Refuse = ({ verb }) => verb === 'select' ? databaseUnavailable() : outcomeUnknown()
 
@@ -60,9 +63,10 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [() => queryTimeout(), ENDED],
   [moved, MISSING],
   [accountDenied, DENIED],
+  [denied, [1045]],
   [lostBehind, [1158, 1159, 1160, 1161, 1430, 2006, 2013, 12701]],
   [() => databaseUnavailable(), [
-    1015, 1016, 1017, 1021, 1023, 1024, 1026, 1030, 1034, 1035, 1037, 1038, 1040, 1041, 1044, 1045, 1047, 1049, FULL, 1129, 1130, 1135, 1194, 1195, 1203,
+    1015, 1016, 1017, 1021, 1023, 1024, 1026, 1030, 1034, 1035, 1037, 1038, 1040, 1041, 1044, 1047, 1049, FULL, 1129, 1130, 1135, 1194, 1195, 1203,
     1206, 1223, 1226, 1290, 1298, 1429, 1615, 1637, 1698, 1792, 1812, 1814, 1815, 1820, 1836, 1862, 1877, 1932, 2002, 2003, 2005, 3032, 3100, 3159, 3989, 9001, 12501, 12511
   ]]
 ]
