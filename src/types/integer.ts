@@ -55,14 +55,17 @@ export function tinyBoolType (unsigned: boolean): ColumnType {
   })
 }
 
-/** YEAR: 0 or 1901 to 2155. MySQL would convert 1 to 99 to years from 1970 to 2069. */
+/**
+ * YEAR: 0 or 1901 to 2155. MySQL would convert 1 to 99 to years from 1970 to 2069. The parameter is a text of four digits: unlike a number, it is
+ * not equal to `abc` if the column has become a text since the catalog was read. The text `0` would be the year 2000.
+ */
 export function yearType (): ColumnType {
   return createType({
     schema: Type.Integer({ title: 'Integer', format: 'int32', minimum: 0, maximum: 2155, description: 'A year from 1901 to 2155, or 0.', examples: [2026] }),
     read: (value) => {
       const year = readInteger(value, { min: 0n, max: 2155n })
       if (year > 0n && year < 1901n) throw new ValueRefused('must be 0 or from 1901 to 2155')
-      return year
+      return String(year).padStart(4, '0')
     },
     write: (value) => withoutZerofill(textOf(value))
   })

@@ -53,7 +53,7 @@ const MARIADB_NORMAL: Wrapping = ['json_normalize(concat(', ', \' \'))']
 const MARIADB_JSON = jsonType({ compared: MARIADB_NORMAL, comparedColumn: MARIADB_NORMAL })
 
 const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
-  ['tinyint', (facts) => /^tinyint\(1\)/i.test(facts.declaration) ? createType({ ...tinyBoolType(isUnsigned(facts)), equated: DIGITS }) : integerType(8, isUnsigned(facts), isZerofill(facts))],
+  ['tinyint', (facts) => /^tinyint\(1\)/i.test(facts.declaration) ? createType({ ...tinyBoolType(isUnsigned(facts)), equated: DIGITS }) : integer(8)(facts)],
   ['smallint', integer(16)],
   ['mediumint', integer(24)],
   ['int', integer(32)],

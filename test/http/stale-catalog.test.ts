@@ -68,6 +68,18 @@ await onEachEngine(t, 'within that second no whole number is found equal to a te
   t.same(await sql('select id, n, m from things order by id'), expected.map((row) => ({ ...row, m: row.id })), `nothing was changed (${answers.join()})`)
 })
 
+await onEachEngine(t, 'within that second the numbers of TINYINT(4) and YEAR were found equal to a text', { schema: () => ['create table small (id int not null primary key, small tinyint(4) null, year year null)'], only }, async (t, { post, sql }) => {
+  for (const column of ['small', 'year']) {
+    const bodies = [{ [column]: 0 }, { [column]: [0, 0] }].map((filters) => ({ verb: 'delete', filters }))
+    for (const body of bodies) t.equal((await post('small', body)).status, 200, 'the column is known for a second')
+    await sql(`alter table small modify ${column} varchar(20) null`)
+    await sql(`insert into small (id, ${column}) values (1, 'abc')`)
+    for (const body of bodies) await post('small', body)
+    t.match(await sql('select id from small'), [{ id: 1 }], `${column}: nothing was deleted`)
+    await sql('delete from small')
+  }
+})
+
 const moved: Array<[was: string, is: string, value: string, shown: unknown]> = [
   ['varchar(20) null', 'int null', '7', 7], ['int null', 'int(8) zerofill null', '42', 42], ['int null', 'year null', '0', 0], ['int null', 'decimal(10,2) null', '42', '42.00'], ['decimal(10,2) null', 'varchar(20) null', "'a\"b'", 'a"b'],
   ['varchar(20) null', 'varbinary(20) null', "'abc'", 'YWJj'], ['varbinary(20) null', 'varchar(20) null', "'abc'", 'abc'], ['datetime null', 'timestamp null', "'2026-01-02 03:04:05'", '2026-01-02T03:04:05Z'],
