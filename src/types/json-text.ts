@@ -5,16 +5,16 @@
 
 const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, QUOTE, PLUS, COMMA, MINUS, POINT, ZERO, NINE, COLON] = [0x09, 0x0a, 0x0d, 0x20, 0x22, 0x2b, 0x2c, 0x2d, 0x2e, 0x30, 0x39, 0x3a] as const
 const [OPEN_LIST, BACKSLASH, CLOSE_LIST, SMALL_E, SMALL_U, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5c, 0x5d, 0x65, 0x75, 0x7b, 0x7d] as const
-/** The bit that is set in lower-case letters and clear in upper-case letters. */
+/** Set in a small letter, clear in its capital. */
 const CASE = 0x20
 
-/** Parser states: what may come next. */
-const [VALUE, FIRST_ITEM, FIRST_KEY, KEY, END] = [0, 1, 2, 3, 4] as const
-
-/** Characters that may follow a backslash, apart from `u`. */
+/** What may follow a backslash; `u` and four digits besides. */
 const ESCAPES = tableOf('"\\/bfnrt')
 const HEX = tableOf('0123456789abcdefABCDEF')
-const WORDS = ['true', 'false', 'null'].map((word) => Buffer.from(word))
+/** Bytes of strings that stand for themselves. */
+const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) => Number(byte >= SPACE && byte !== QUOTE && byte !== BACKSLASH))
+/** By their first byte. */
+const WORDS = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]))
 
 function tableOf (characters: string): Uint8Array {
   const table = new Uint8Array(256)
@@ -22,77 +22,80 @@ function tableOf (characters: string): Uint8Array {
   return table
 }
 
-/** Returns whether the bytes are one JSON text. Escaped lone surrogates are invalid here, because many parsers refuse them. */
+/** Levels of all documents but very deep ones, which get a table of their own. One for all calls: nothing else runs during a call. */
+const LEVELS = new Uint8Array(64)
+
+/** Escapes of half a surrogate pair are refused as well: they are no text, and many parsers refuse them. */
 export function isJson (bytes: Uint8Array, start = 0, end = bytes.length): boolean {
-  /** A stack of the open arrays (false) and objects (true). */
-  const open: boolean[] = []
+  /** Of each open list or object, whether it is an object. */
+  let levels: Uint8Array = LEVELS
+  let depth = 0
   let isObject = false
-  let state: number = VALUE
   let at = start
   for (;;) {
-    let byte = bytes[at] as number
-    while (at < end && (byte === SPACE || byte === LINE_FEED || byte === CARRIAGE_RETURN || byte === TAB)) byte = bytes[++at] as number
-    if (at >= end) return state === END && open.length === 0
-
-    if (state === END) {
-      if (open.length === 0) return false
-      if (byte === COMMA) state = isObject ? KEY : VALUE
-      else if (byte !== (isObject ? CLOSE_OBJECT : CLOSE_LIST)) return false
-      else {
-        open.pop()
-        isObject = open[open.length - 1] === true
-      }
-      at++
-      continue
-    }
-    if (state === KEY || state === FIRST_KEY) {
-      if (byte === CLOSE_OBJECT && state === FIRST_KEY) {
-        open.pop()
-        isObject = open[open.length - 1] === true
-        state = END
-        at++
-        continue
-      }
-      if (byte !== QUOTE) return false
-      at = endOfString(bytes, at, end)
-      while (at < end && isSpace(bytes[at] as number)) at++
-      if (at >= end || bytes[at++] !== COLON) return false
-      state = VALUE
-      continue
-    }
-    if (byte === CLOSE_LIST && state === FIRST_ITEM) {
-      open.pop()
-      isObject = open[open.length - 1] === true
-      state = END
-      at++
-      continue
-    }
+    at = skipSpaces(bytes, at, end)
+    if (at >= end) return false
+    const byte = bytes[at] as number
     if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
       isObject = byte === OPEN_OBJECT
-      open.push(isObject)
-      state = isObject ? FIRST_KEY : FIRST_ITEM
-      at++
-      continue
+      if (depth === levels.length) levels = enlarge(levels)
+      levels[depth++] = Number(isObject)
+      at = skipSpaces(bytes, at + 1, end)
+      // the end of an empty one is that of any other
+      if (at >= end || bytes[at] !== (isObject ? CLOSE_OBJECT : CLOSE_LIST)) {
+        if (!isObject) continue
+        at = endOfKey(bytes, at, end)
+        continue
+      }
+    } else at = byte === QUOTE ? endOfString(bytes, at, end) : byte === MINUS || isDigit(byte) ? endOfNumber(bytes, at, end) : endOfWord(bytes, at, end)
+
+    for (;;) {
+      at = skipSpaces(bytes, at, end)
+      if (depth === 0) return at === end
+      if (at >= end) return false
+      const after = bytes[at++]
+      if (after === COMMA) {
+        if (isObject) at = endOfKey(bytes, skipSpaces(bytes, at, end), end)
+        break
+      }
+      if (after !== (isObject ? CLOSE_OBJECT : CLOSE_LIST)) return false
+      isObject = --depth > 0 && levels[depth - 1] === 1
     }
-    at = byte === QUOTE ? endOfString(bytes, at, end) : byte === MINUS || isDigit(byte) ? endOfNumber(bytes, at, end) : endOfWord(bytes, at, end)
-    if (at === NONE) return false
-    state = END
   }
+}
+
+function enlarge (levels: Uint8Array): Uint8Array {
+  const larger = new Uint8Array(levels.length * 2)
+  larger.set(levels)
+  return larger
 }
 
 /** Returned as the end of a token that is invalid: larger than every position. */
 const NONE = Number.MAX_SAFE_INTEGER
 
-const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= NINE
-const isSpace = (byte: number): boolean => byte === SPACE || byte === LINE_FEED || byte === CARRIAGE_RETURN || byte === TAB
+const isDigit = (byte: number): boolean => byte >= ZERO && byte <= NINE
+const isSpace = (byte: number): boolean => byte <= SPACE && (byte === SPACE || byte === LINE_FEED || byte === CARRIAGE_RETURN || byte === TAB)
+
+function skipSpaces (bytes: Uint8Array, start: number, end: number): number {
+  let at = start
+  while (at < end && isSpace(bytes[at] as number)) at++
+  return at
+}
+
+/** Returns the position after the key that begins at `start`, and its colon. */
+function endOfKey (bytes: Uint8Array, start: number, end: number): number {
+  if (start >= end || bytes[start] !== QUOTE) return NONE
+  const at = skipSpaces(bytes, endOfString(bytes, start, end), end)
+  return at < end && bytes[at] === COLON ? at + 1 : NONE
+}
 
 /** Returns the position after the string that begins at `at`. */
 function endOfString (bytes: Uint8Array, at: number, end: number): number {
   for (let each = at + 1; each < end; each++) {
     const byte = bytes[each] as number
+    if (PLAIN[byte] === 1) continue
     if (byte === QUOTE) return each + 1
-    if (byte < SPACE) return NONE
-    if (byte !== BACKSLASH) continue
+    if (byte !== BACKSLASH) return NONE
     const escaped = bytes[++each] as number
     if (escaped === SMALL_U) {
       each = endOfUnicode(bytes, each, end)
@@ -141,12 +144,12 @@ function endOfNumber (bytes: Uint8Array, start: number, end: number): number {
 
 function endOfDigits (bytes: Uint8Array, start: number, end: number): number {
   let at = start
-  while (at < end && isDigit(bytes[at])) at++
+  while (at < end && isDigit(bytes[at] as number)) at++
   return at
 }
 
 function endOfWord (bytes: Uint8Array, at: number, end: number): number {
-  const word = WORDS.find((each) => each[0] === bytes[at])
+  const word = WORDS.get(bytes[at] as number)
   if (word === undefined || at + word.length > end) return NONE
   for (let each = 1; each < word.length; each++) if (bytes[at + each] !== word[each]) return NONE
   return at + word.length
