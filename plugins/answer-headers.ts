@@ -1,4 +1,4 @@
-/** On every answer: rows are kept by no cache and taken for nothing but JSON. A route that says something else of itself wins. */
+/** Default headers of every response: caches store no rows, and browsers guess no content type. Routes may override them. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 

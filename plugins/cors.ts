@@ -1,11 +1,11 @@
-/** Lets pages of other origins send requests, those that are listed. A browser's question beforehand is answered without a token. */
+/** Allows requests from pages of the listed origins. Preflight requests need no token. */
 import fastifyCors, { type FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 
 export interface CorsOptions { readonly origins: readonly string[] }
 
-/** Without credentials: a token is no cookie, that a browser would send by itself. */
+/** Without credentials: browsers send cookies automatically, but never bearer tokens. */
 const ALLOWED: FastifyCorsOptions = {
   methods: ['GET', 'POST'],
   allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'if-none-match', 'row-query-consistency', 'x-request-id'],
@@ -18,9 +18,9 @@ export default fp(async function cors (app: FastifyInstance, { origins }: CorsOp
   const anyOrigin = origins.includes('*')
   await app.register(fastifyCors, {
     delegator: (request: FastifyRequest, callback: (error: Error | null, options?: FastifyCorsOptions) => void) => {
-      const { origin, 'access-control-request-method': asked } = request.headers
+      const { origin, 'access-control-request-method': method } = request.headers
       if (origin === undefined || !(anyOrigin || origins.includes(origin))) return callback(null, { origin: false })
-      callback(null, { ...ALLOWED, origin: anyOrigin ? '*' : origin, preflight: asked !== undefined })
+      callback(null, { ...ALLOWED, origin: anyOrigin ? '*' : origin, preflight: method !== undefined })
     }
   })
 }, { name: 'row-query-cors' })

@@ -1,4 +1,4 @@
-/** `GET {prefix}/docs`: a page to look at the documents and to try requests. All of it comes from here, and none of it needs a token. */
+/** `GET {prefix}/docs`: a page that shows the OpenAPI documents and sends requests. Its files need no token and load nothing from other hosts. */
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import helmet from '@fastify/helmet'
@@ -7,7 +7,7 @@ import fp from 'fastify-plugin'
 import { createTag, isNotModified } from '../src/openapi/document-text.ts'
 import { CSS, HTML } from './docs-page/html.ts'
 
-/** Scripts and styles of our own only, requests to this host only, and in no frame of another page. */
+/** Allows scripts, styles and requests of this host only, and no framing. */
 const POLICY = {
   'default-src': ["'none'"],
   'script-src': ["'self'"],
@@ -23,7 +23,7 @@ const SCRIPT = 'text/javascript; charset=utf-8'
 const STYLE = 'text/css; charset=utf-8'
 const NOT_MODIFIED = 304
 
-/** Its plugin is not used: it would serve a document to whoever asks. What it ships of Swagger UI is. */
+/** Only the files of Swagger UI are used. The plugin of the package would serve a document without a token. */
 const require = createRequire(import.meta.url)
 const swaggerUi = (name: string): Promise<Buffer> => readFile(require.resolve(`@fastify/swagger-ui/static/${name}`))
 
@@ -37,12 +37,12 @@ export default fp(async function docsPage (app: FastifyInstance) {
     ['/swagger-ui.css', STYLE, await swaggerUi('swagger-ui.css')],
     ['/swagger-ui-bundle.js', SCRIPT, await swaggerUi('swagger-ui-bundle.js')]
   ]
-  // in a scope of their own: no other answer needs these headers
+  // A scope of its own limits the headers to the files of the page.
   await app.register(async (pages) => {
     await pages.register(helmet, {
       contentSecurityPolicy: { useDefaults: false, directives: POLICY },
       xFrameOptions: { action: 'deny' },
-      strictTransportSecurity: false // is for who has the name of the host to decide
+      strictTransportSecurity: false // the operator of the host name decides this
     })
     for (const file of files) addFile(pages, file)
   })

@@ -1,4 +1,4 @@
-/** Every failure as the envelope of the contract: the one place where an error becomes an answer. */
+/** The error handler: turns every error into a response with the error envelope. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { shownId } from './request-id.ts'
@@ -8,7 +8,7 @@ import {
   unsupportedMediaType
 } from '../src/errors.ts'
 
-/** Fastify's and Node's own refusals that a client can cause. */
+/** Errors of Fastify and Node that clients can cause. */
 const fastifyErrors = new Map<string, () => ServiceError>([
   ['FST_ERR_CTP_BODY_TOO_LARGE', bodyTooLarge],
   ['FST_ERR_CTP_INVALID_MEDIA_TYPE', unsupportedMediaType],
@@ -19,7 +19,7 @@ const fastifyErrors = new Map<string, () => ServiceError>([
   ['FST_ERR_ROUTE_MISSING_CONTENT_TYPE', unsupportedMediaType]
 ])
 
-/** What a host app's own hooks, which run before ours, may refuse with. What they say is for that app's own clients. */
+/** Statuses with which hooks of the host app may refuse. Their messages are for other clients and are not passed on. */
 const hostErrors = new Map<number | undefined, () => ServiceError>([
   () => unauthenticated('The app refused this request'),
   () => permissionDenied('The app refused this request'),
@@ -27,14 +27,14 @@ const hostErrors = new Map<number | undefined, () => ServiceError>([
   overloaded
 ].map((refuse) => [refuse().statusCode, refuse]))
 
-/** Seconds after which a client may try again. */
+/** Seconds after which a client may retry. */
 const RETRY_AFTER = '1'
 
 export default fp(async function errors (app: FastifyInstance) {
   app.setErrorHandler(sendError)
 }, { name: 'row-query-errors' })
 
-/** Answers with an error; one that nobody foresaw is logged with its stack and answered without. */
+/** Sends the response to an error. Unexpected errors are logged with their stack. */
 export function sendError (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = toRefusal(error)
   const record = request.rowQueryRecord
@@ -45,7 +45,7 @@ export function sendError (error: FastifyError, request: FastifyRequest, reply: 
   return reply.code(refusal.statusCode).type('application/json; charset=utf-8').send(JSON.stringify(refusalOf(refusal)))
 }
 
-/** What a client is told of an error. */
+/** The error as the client sees it; INTERNAL for unexpected errors. */
 export function toRefusal (error: FastifyError | ServiceError): ServiceError {
   if (error instanceof ServiceError) return error
   return (fastifyErrors.get(error.code) ?? hostErrors.get(error.statusCode))?.() ?? internal()

@@ -1,4 +1,4 @@
-/** Temporarily refuses addresses that send too many invalid tokens, with 429 and before the next token is looked up. */
+/** Temporarily blocks addresses that send too many invalid tokens: 429, before the next token is looked up. */
 import { isIP } from 'node:net'
 import fastifyRateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -6,17 +6,17 @@ import fp from 'fastify-plugin'
 import { rateLimited } from '../src/errors.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-/** Addresses that are counted; of more, the one whose last failure is the oldest is forgotten. */
+/** Maximum number of counted addresses. Beyond it, the address with the oldest last failure is dropped. */
 const MAX_ADDRESSES = 5000
 
-/** What an address has failed with in its window. */
+/** Failed logins of an address in its current window. */
 interface Failures { count: number, readonly until: number }
 
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Counts a request whose credentials let nobody in. To be called in the same turn of the event loop as the look-up: of
-     * hundreds of pipelined requests only as many are looked up as may fail.
+     * Counts a request with invalid credentials. Must be called in the same turn of the event loop as the look-up, so that
+     * pipelined requests cannot exceed the limit.
      */
     rowQueryLoginFailed?: (request: FastifyRequest) => void
   }
@@ -24,10 +24,11 @@ declare module 'fastify' {
 
 export default fp(async function failedLogins (app: FastifyInstance, { max, window }: RateLimit) {
   const failures = new Map<string, Failures>()
-  // The end of the last window in which an address is refused: nearly always there is none.
+  // End of the last window in which an address is blocked; 0 (the common case) if none is.
   let latest = 0
 
-  const refusedFor = (request: FastifyRequest): number => {
+  /** Milliseconds for which the address stays blocked. */
+  const blockedFor = (request: FastifyRequest): number => {
     if (latest === 0) return 0
     const now = Date.now()
     if (latest <= now) latest = 0
@@ -47,21 +48,21 @@ export default fp(async function failedLogins (app: FastifyInstance, { max, wind
     if (failures.size > MAX_ADDRESSES) failures.delete(failures.keys().next().value as string)
     if (counted.count < max) return
     latest = Math.max(latest, counted.until)
-    request.log.warn({ address, seconds: Math.ceil((counted.until - now) / 1000) }, 'too many failed logins: requests of this address are refused for a while')
+    request.log.warn({ address, seconds: Math.ceil((counted.until - now) / 1000) }, 'too many failed logins: the address is blocked temporarily')
   })
 
   app.addHook('onRequest', (request, reply, done) => {
-    const left = hasCredentials(request) ? refusedFor(request) : 0
+    const left = hasCredentials(request) ? blockedFor(request) : 0
     done(left > 0 ? refuse(reply, max, Math.ceil(left / 1000)) : undefined)
   })
 }, { name: 'row-query-failed-logins' })
 
-/** A request without any is no attempt: a load balancer that asks whether somebody is there must not shut itself out. */
+/** Requests without credentials are not counted: a load balancer may send them as health checks. */
 function hasCredentials ({ headers }: FastifyRequest): boolean {
   return headers.authorization !== undefined
 }
 
-/** Whom a failure counts for. Of IPv6 the network, of which one customer has all addresses; without an address (a Unix socket) everybody. */
+/** The counted address: for IPv6 the network, because one customer has a whole network; one constant for Unix sockets. */
 function addressOf ({ ip }: FastifyRequest): string {
   return isIP(ip) === 0 ? 'unknown' : fastifyRateLimit.normalizeIP(ip)
 }

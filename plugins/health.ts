@@ -1,4 +1,4 @@
-/** `GET /health/live` and `GET /health/ready`, for whoever starts, restarts and sends requests to the server. Nobody needs a token, and nobody learns anything. */
+/** `GET /health/live` and `GET /health/ready`, for orchestrators and load balancers. They need no token and reveal no details. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { databaseUnavailable } from '../src/errors.ts'

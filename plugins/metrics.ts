@@ -1,4 +1,4 @@
-/** `GET /metrics` for Prometheus. They name every database and say how it is used: for who may see them all, or on a port that only scrapers reach. */
+/** `GET /metrics` for Prometheus. The metrics name every database: they need a token for all databases, or a separate port. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Registry } from 'prom-client'
@@ -8,14 +8,14 @@ import auth from './auth.ts'
 
 export interface MetricsOptions {
   readonly registry: Registry
-  /** Whose tokens are asked for; nobody's if left out. */
+  /** The accepted tokens; no token is required if omitted. */
   readonly tokens?: TokenStore
 }
 
 export default fp(async function metrics (app: FastifyInstance, { registry, tokens }: MetricsOptions) {
   if (tokens !== undefined) await app.register(auth, { tokens })
   app.get('/metrics', async ({ rowQueryGrant }, reply) => {
-    // as on every path: what a token holds nothing on is not there
+    // Without the permission the path appears not to exist, as everywhere.
     if (tokens !== undefined && rowQueryGrant?.databases !== 'all') throw notFound()
     return reply.type(registry.contentType).send(await registry.metrics())
   })

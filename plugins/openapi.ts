@@ -1,4 +1,4 @@
-/** `GET {prefix}/openapi.json` and `GET {prefix}/{database}/openapi.json`: the documents, with an entity tag each. */
+/** `GET {prefix}/openapi.json` and `GET {prefix}/{database}/openapi.json`: the OpenAPI documents, each with an entity tag. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Database } from '../src/databases/database.ts'
@@ -14,7 +14,7 @@ const NOT_MODIFIED = 304
 export interface OpenapiOptions {
   readonly documents: Documents
   readonly databases: ReadonlyMap<string, Database>
-  /** Whether everybody is shown everything; else a token is shown what it may do. */
+  /** Whether the documents need no token and show everything. Otherwise they show what the token may do. */
   readonly isPublic: boolean
 }
 
@@ -33,7 +33,7 @@ export default fp(async function openapi (app: FastifyInstance, { documents, dat
   app.get<{ Params: { database: string } }>('/:database/openapi.json', options, async (request, reply) => {
     const { database: name } = request.params
     const database = databases.get(name)
-    // as on the path of a table: where the token holds nothing there is nothing
+    // A database without permissions appears not to exist, as on the path of a table.
     if (database === undefined || !seesDatabase(grantOf(request), name)) throw databaseNotFound(name)
     return send(await documents.ofDatabase(database, grantOf(request)), request, reply)
   })

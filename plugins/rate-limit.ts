@@ -1,17 +1,17 @@
-/** So many requests of one token in each window, or of one address where no token is asked for; the next ones are refused with 429. */
+/** Limits the requests per window of one token, or of one address on public routes. Refuses with 429. */
 import fastifyRateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { rateLimited } from '../src/errors.ts'
 
 export interface RateLimit {
-  /** Requests in a window. */
+  /** Maximum number of requests in a window. */
   max: number
-  /** Milliseconds. */
+  /** Length of a window in milliseconds. */
   window: number
 }
 
-/** Names of tokens that are counted for; more at the same time would push each other out, and count from the start. */
+/** Maximum number of counted tokens. Beyond it, the least recently used counter is dropped. */
 const MAX_TOKENS = 100_000
 
 export default fp(async function rateLimit (app: FastifyInstance, { max, window }: RateLimit) {

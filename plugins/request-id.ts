@@ -1,4 +1,4 @@
-/** `x-request-id` on every answer: the caller's own where it is fit to be logged and sent back, else ours. */
+/** `x-request-id` on every response: the client's id if it is valid, otherwise a generated one. */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -16,13 +16,13 @@ function keptId (headers: IncomingMessage['headers']): string | undefined {
   return typeof given === 'string' && PRINTABLE.test(given) ? given : undefined
 }
 
-/** The id that an answer has and the log tells of: a host app may make its own for requests that bring one. */
+/** The id in the response and in the log. A host app may generate its own `request.id` for requests with a valid id. */
 export function shownId ({ headers, id }: FastifyRequest): string {
   return keptId(headers) ?? id
 }
 
 export default fp(async function requestIds (app: FastifyInstance) {
-  // At the end: a host app's own hooks may refuse before any of ours runs.
+  // In onSend, because a hook of the host app may refuse before our onRequest hooks run.
   app.addHook('onSend', (request, reply, _payload, done) => {
     reply.header('x-request-id', shownId(request))
     done()

@@ -8,7 +8,7 @@ import { shownId } from './request-id.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null until a request has come to us, and where nobody looks. */
+    /** Null before our onRequest hook; undefined without telemetry. */
     rowQueryRecord?: RequestRecord | null
   }
 }
@@ -28,9 +28,9 @@ export default fp(async function telemetry (app: FastifyInstance, { databases, c
     request.rowQueryRecord = begin()
     done()
   })
-  // Not onResponse: that one comes with two listeners and a closure for each request, and not at all where the client has gone.
+  // onResponse would add two listeners and a closure to each request, and does not run if the client has disconnected.
   app.addHook('onSend', (request, reply, _payload, done) => {
-    // a hook of the host app may have refused before ours
+    // A hook of the host app may have refused the request before our onRequest hook.
     const record = request.rowQueryRecord ?? begin()
     const interested = collectors.filter((collector) => collector.accepts(record.refusal))
     if (interested.length > 0 || serverTiming) end(record, request, reply, databases)
@@ -40,14 +40,14 @@ export default fp(async function telemetry (app: FastifyInstance, { databases, c
   })
 }, { name: 'row-query-telemetry' })
 
-/** What a stranger made up is left out: there would be no end of labels. */
+/** Ignores unknown databases and verbs: names chosen by clients would make the number of metric labels unbounded. */
 function end (record: RequestRecord, request: FastifyRequest, reply: FastifyReply, databases: ReadonlyMap<string, Database>): void {
   record.end()
   const { database } = request.params as { database?: string }
   if (database !== undefined && databases.has(database)) record.database = database
   const { verb } = (request.body ?? {}) as { verb?: unknown }
   if (VERBS.includes(verb as Verb)) record.verb = verb as Verb
-  // which makes a new object each time; where there is a verb there is only one route
+  // `routeOptions` builds a new object at each access. Only one route has verbs.
   else record.route = request.routeOptions.url ?? ''
   record.token = request.rowQueryGrant?.name ?? ''
   record.requestId = shownId(request)

@@ -1,7 +1,7 @@
-/** The objects that the service answers with: one for each verb, and one for every refusal. */
+/** The response bodies: one for each verb, and one for errors. */
 import { Type } from '@sinclair/typebox'
 
-/** As an enum and not by `const`: generators of OpenAPI 3.0's time know only the former. */
+/** An enum instead of `const`, which generators for OpenAPI 3.0 do not support. */
 const Always = (value: boolean) => Type.Boolean({ enum: [value] })
 const Count = (description: string) => Type.Integer({ format: 'int32', minimum: 0, description })
 

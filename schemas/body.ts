@@ -1,4 +1,4 @@
-/** The request object of the interface, one schema for each verb. */
+/** The request body: one schema for each verb. */
 import { type Static, Type } from '@sinclair/typebox'
 
 const closed = { additionalProperties: false }
@@ -10,11 +10,11 @@ const Data = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Column to value.'
 })
 
-/** Rows returned where no limit is given, and at most. */
+/** Default and maximum number of rows of a select. */
 export const DEFAULT_LIMIT = 100
 export const MAX_LIMIT = 1000
 
-/** A term of an order as an object: its one key is the column, whatever characters its name has. */
+/** A term of `orderBy` as an object. Its only key is the column, which allows any character in the name. */
 const OrderTerm = Type.Object({}, {
   additionalProperties: Type.String({ pattern: '^([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc])$' }),
   minProperties: 1,
@@ -22,7 +22,7 @@ const OrderTerm = Type.Object({}, {
   description: 'The column and its direction: ASC or DESC.'
 })
 
-/** As many as a table of MySQL can have: looking for repeats in a megabyte of names would take most of a second. */
+/** Maximum number of columns of a MySQL table. Without a limit, the check for repeats in a body of 1 MB would take most of a second. */
 const MAX_COLUMNS = 4096
 
 export const SelectBodySchema = Type.Object({
@@ -56,7 +56,7 @@ export const DeleteBodySchema = Type.Object({
   filters: Filters
 }, closed)
 
-/** By verb. */
+/** Verb -> schema of its body. */
 export const BODIES = { select: SelectBodySchema, insert: InsertBodySchema, update: UpdateBodySchema, delete: DeleteBodySchema } as const
 
 export const BodySchema = Type.Union([SelectBodySchema, InsertBodySchema, UpdateBodySchema, DeleteBodySchema], {

@@ -1,34 +1,34 @@
 /**
- * Every refusal that the service can answer, one a line: code, status, message. No other file names a
- * status. `docs/errors.md` describes the same list and a test holds both to each other.
+ * Every error that the service can respond with, one per line: code, status, message. No other file names a status. A test
+ * compares the list with `docs/errors.md`.
  *
- * Messages name what the client sent (a field, a column, a verb) and never what the database said: MySQL's
- * own texts carry values of other rows, SQL and hosts.
+ * Messages name what the client sent (a field, a column, a verb). They never contain messages of the database, which may include
+ * values of other rows, SQL and hosts.
  */
 import { createError } from '@fastify/error'
 
-/** One thing at fault: where in the body (JSON Pointer, RFC 6901) and why. */
+/** One cause of an error: where in the body (JSON Pointer, RFC 6901) and why. */
 export interface Detail { path: string, message: string }
 
-/** What all refusals share; thrown anywhere, turned into an answer by plugins/errors.ts alone. */
+/** Base class of all errors of the service. plugins/errors.ts turns them into responses. */
 export abstract class ServiceError extends Error {
   declare code: string
   declare statusCode: number
   declare details?: readonly Detail[]
-  /** What the driver called it (`ECONNREFUSED`, `ER_LOCK_DEADLOCK`): for the log alone. Never a driver's message. */
+  /** The driver's code (`ECONNREFUSED`, `ER_LOCK_DEADLOCK`), for the log only. Never the driver's message. */
   declare reason?: string
 }
 
-/** code -> status, of every error below: what docs, OpenAPI and tests read. */
+/** Code -> status of every error below, for OpenAPI documents and tests. */
 export const catalogue = new Map<string, number>()
 
 function define<Args extends unknown[] = []> (code: string, status: number, message: string) {
   catalogue.set(code, status)
-  // A stack is kept for bugs only: capturing one for each refusal costs more than the refusal.
+  // Only bugs capture a stack: it would cost more than the rest of a refusal.
   const Refusal = createError<Args>(code, message, status, ServiceError as unknown as ErrorConstructor, status === 500)
-  // What a message has no place for would be put behind it: a refusal without arguments may be called as one with some.
-  const places = message.split('%').length - 1
-  return (...args: Args): ServiceError => new Refusal(...args.slice(0, places) as Args) as unknown as ServiceError
+  // createError appends arguments without a placeholder to the message, so they are dropped here.
+  const placeholders = message.split('%').length - 1
+  return (...args: Args): ServiceError => new Refusal(...args.slice(0, placeholders) as Args) as unknown as ServiceError
 }
 
 export const invalidRequest = define<[reason: string]>('INVALID_REQUEST', 400, 'The request is not valid HTTP: %s')
@@ -69,31 +69,31 @@ export const lockTimeout = define('LOCK_TIMEOUT', 503, 'A row was locked for too
 export const overloaded = define('OVERLOADED', 503, 'Too many requests are waiting for the database, or too many large answers are waiting for their clients; nothing was changed')
 export const queryTimeout = define('QUERY_TIMEOUT', 504, 'The statement took too long; nothing was changed')
 
-/** The body of the answer that an error becomes. */
+/** The body of the response to an error. */
 export function refusalOf ({ code, message, details = [] }: ServiceError) {
   return { success: false, data: {}, error: { code, message, details } }
 }
 
-/** Nobody foresaw it. */
+/** Whether the error is unexpected. */
 export const isBug = ({ statusCode }: ServiceError): boolean => statusCode === 500
-/** Not the client's fault: something is wrong with us or the database. */
+/** Whether the service or the database is at fault, not the client. */
 export const isTrouble = ({ statusCode, code }: ServiceError): boolean => statusCode >= 500 || code === 'BROKEN_DEFINITION'
-/** Nothing was changed, and the same request may succeed a little later. */
+/** Whether a retry of the same request may succeed. Nothing was changed. */
 export const isTemporary = ({ statusCode }: ServiceError): boolean => statusCode === 503
 
-/** The same error, saying where in the body (or which constraint) as well. */
+/** Adds details to an error: where in the body, or which constraint. */
 export function withDetails (error: ServiceError, ...details: Detail[]): ServiceError {
   error.details = details
   return error
 }
 
-/** The same error with the driver's name for it. */
+/** Adds the driver's code to an error. */
 export function withReason (error: ServiceError, reason: string | undefined): ServiceError {
   if (reason !== undefined) error.reason = reason
   return error
 }
 
-/** A JSON Pointer (RFC 6901) from the body's root. */
+/** A JSON Pointer (RFC 6901) from the root of the body. */
 export function pointer (...steps: ReadonlyArray<string | number>): string {
   return steps.map((step) => '/' + String(step).replaceAll('~', '~0').replaceAll('/', '~1')).join('')
 }

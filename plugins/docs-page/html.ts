@@ -1,4 +1,4 @@
-/** The page as it is before its script runs: nothing of any database is in it. Paths are from `{prefix}/docs`. */
+/** The static page. It contains nothing about any database. Paths are relative to `{prefix}/docs`. */
 export const HTML = `<!doctype html>
 <html lang="en">
 <head>
@@ -32,5 +32,5 @@ input, select, button { font: inherit; padding: 0.2em 0.5em; }
 #message { margin: 1em 1.5em; color: #a00; }
 #message:empty { display: none; }
 .swagger-ui .info, .swagger-ui .scheme-container { display: none; }
-.swagger-ui .curl-command { display: none; } /* it has the token in it */
+.swagger-ui .curl-command { display: none; } /* contains the token */
 `

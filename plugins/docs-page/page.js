@@ -1,21 +1,21 @@
 /**
- * What runs in the browser: asks for the documents with the token that somebody entered, and shows the table that was picked in
- * Swagger UI. One table at a time: Swagger UI takes seconds for a document of forty. The token is kept in this page alone.
+ * The script of the page: loads the documents with the entered token and shows the selected table in Swagger UI. It shows one
+ * table at a time because Swagger UI takes seconds to render forty. The token is kept in memory only.
  */
 const { document, fetch, location, SwaggerUIBundle } = globalThis
 
 const byId = (id) => document.getElementById(id)
 const [form, token, databases, tables, message, reference] = ['form', 'token', 'database', 'table', 'message', 'reference'].map(byId)
 
-/** Where the service is: this page is at {base}/docs. */
+/** Prefix of the service. The page is at {base}/docs. */
 const base = location.pathname.replace(/\/docs$/, '')
 
 let shown
 
-/** Swagger UI shows an answer by way of JSON.parse, which rounds whole numbers beyond 2^53: here numbers stay as they came. */
+/** Swagger UI formats responses with JSON.parse, which rounds integers beyond 2^53. This keeps numbers as they are written. */
 function keepNumbers () {
   const { parse, rawJSON } = JSON
-  if (rawJSON === undefined) return // a browser of before 2025
+  if (rawJSON === undefined) return // browsers before 2025
   const keep = (_key, value, { source }) => typeof value === 'number' && String(value) !== source ? rawJSON(source) : value
   JSON.parse = (text, reviver = keep) => parse(text, reviver)
 }
@@ -63,7 +63,7 @@ async function openDatabase () {
 }
 
 async function openTable () {
-  // a place of its own: what is still being drawn of another table stays out of it
+  // A new element: Swagger UI may still be rendering the previous table into the old one.
   const place = document.createElement('div')
   reference.replaceChildren(place)
   const ui = SwaggerUIBundle({
@@ -78,7 +78,7 @@ async function openTable () {
   })
 }
 
-/** The document with one path and what that refers to. */
+/** Reduces the document to one path and the components that it refers to. */
 function onlyTable ({ paths, components, tags, ...rest }, path) {
   const found = new Map()
   collect(paths[path], components, found)
@@ -87,7 +87,7 @@ function onlyTable ({ paths, components, tags, ...rest }, path) {
   return { ...rest, paths: { [path]: paths[path] }, components: parts }
 }
 
-/** Components that a value refers to, directly or not, by reference. */
+/** Collects the components that a value refers to, directly or indirectly. */
 function collect (value, components, found) {
   if (typeof value !== 'object' || value === null) return
   const [, kind, name] = /^#\/components\/(\w+)\/([\w.-]+)$/.exec(value.$ref) ?? []

@@ -2,17 +2,17 @@
 import type { Verb } from '../../schemas/grant.ts'
 
 export interface Grant {
-  /** The token's name, for logs and rate limits; never the token. */
+  /** Name of the token, for logs and rate limits. Never the token itself. */
   readonly name: string
   readonly permissions: ReadonlySet<Verb>
-  /** Where they hold: every database, or the named ones with every table or the named ones. */
+  /** Where the permissions hold: all databases, or the named ones with all or the named tables. */
   readonly databases: 'all' | ReadonlyMap<string, 'all' | ReadonlySet<string>>
 }
 
-/** A grant as somebody writes it down: what an entry for a token says of it. */
+/** A grant as it is configured. */
 export interface GrantOptions {
   readonly permissions: readonly Verb[]
-  /** Database to `"*"` or a list of tables; everywhere if left out. */
+  /** Database to `"*"` or a list of tables; all databases if omitted. */
   readonly databases?: Readonly<Record<string, '*' | readonly string[]>> | undefined
 }
 
@@ -26,12 +26,12 @@ export function createGrant (name: string, { permissions, databases }: GrantOpti
   }
 }
 
-/** Whether the grant holds any permission anywhere in the database. Where it does not, the database must seem not to exist. */
+/** Whether the grant holds a permission on any table of the database. If not, the database must appear not to exist. */
 export function seesDatabase (grant: Grant, database: string): boolean {
   return grant.databases === 'all' || grant.databases.has(database)
 }
 
-/** The same for one table. */
+/** Whether the grant holds a permission on the table. If not, the table must appear not to exist. */
 export function seesTable (grant: Grant, database: string, table: string): boolean {
   if (grant.databases === 'all') return true
   const tables = grant.databases.get(database)

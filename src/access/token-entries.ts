@@ -1,4 +1,4 @@
-/** Entries for tokens as somebody wrote them -> tokens as they are looked up. */
+/** Converts configured token entries into stored tokens. */
 import type { RowQueryOptions, TokenOptions } from '../../schemas/options.ts'
 import { isDay } from '../types/temporal.ts'
 import { createGrant } from './grant.ts'
@@ -6,7 +6,7 @@ import type { StoredToken } from './tokens.ts'
 
 type Databases = RowQueryOptions['databases']
 
-/** Adds a line to `errors`, beginning with `place`, for each entry that cannot be used. */
+/** Converts the valid entries. Adds a line that begins with `place` to `errors` for each invalid one. */
 export function readEntries (errors: string[], place: string, entries: readonly TokenOptions[], known: Databases): StoredToken[] {
   const tokens = entries.flatMap((entry, index) => {
     try {
@@ -20,7 +20,7 @@ export function readEntries (errors: string[], place: string, entries: readonly 
   return tokens
 }
 
-/** Of two entries for the same token only one could count. */
+/** Two entries for one token are an error: only one of them could apply. */
 function findRepeated (place: string, entries: readonly TokenOptions[]): string[] {
   const hashes = entries.map(({ sha256 }) => sha256)
   return hashes.flatMap((sha256, index) => {
@@ -30,17 +30,17 @@ function findRepeated (place: string, entries: readonly TokenOptions[]): string[
 }
 
 function toToken ({ name, sha256, permissions, databases, expires }: TokenOptions, known: Databases): StoredToken {
-  const stranger = Object.keys(databases ?? {}).find((database) => !Object.hasOwn(known, database))
-  if (stranger !== undefined) throw new Error(`databases.${stranger}: is not configured; there are ${Object.keys(known).join(', ')}`)
+  const unknown = Object.keys(databases ?? {}).find((database) => !Object.hasOwn(known, database))
+  if (unknown !== undefined) throw new Error(`databases.${unknown}: is not configured; there are ${Object.keys(known).join(', ')}`)
   const expiresAt = expires === undefined ? undefined : parseExpiry(expires)
   return { sha256, grant: createGrant(name, { permissions, databases }), expiresAt }
 }
 
 const EXPIRY = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
 
-/** A day means its beginning in UTC. In milliseconds since 1970. */
+/** @returns milliseconds since 1970; a day without a time is midnight UTC. @throws Error for an invalid date */
 export function parseExpiry (text: string): number {
-  // JavaScript takes February 30 for a day in March, and a zero for none
+  // Date.parse accepts February 30 as a day in March.
   const time = EXPIRY.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : NaN
   if (Number.isNaN(time)) throw new Error('expires: must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z')
   return time

@@ -1,4 +1,4 @@
-/** The file of `tokensFile`: a JSON list of entries for tokens, beside those of the configuration. */
+/** The file of the setting `tokensFile`: a JSON list of tokens, in addition to those of the configuration. */
 import { readFileSync } from 'node:fs'
 import { Type } from '@sinclair/typebox'
 import { type RowQueryOptions, TokenSchema, type TokenOptions } from '../../schemas/options.ts'
@@ -6,17 +6,17 @@ import type { StoredToken } from './tokens.ts'
 import { ConfigError, findConfigErrors, positionOf } from '../config/config-errors.ts'
 import { readEntries } from './token-entries.ts'
 
-/** A token file, and how its content is understood. */
+/** A token file and the parser of its content. */
 export interface TokenFile {
   readonly path: string
-  /** @throws ConfigError with a line for each mistake, none of which has a part of a token */
+  /** @throws ConfigError with one line per error; no line contains part of a token */
   parse (text: string): readonly StoredToken[]
 }
 
 const FileSchema = Type.Array(TokenSchema, { description: 'of entries as "row-query token" prints them' })
 const SETTING = 'tokensFile'
 
-/** `known`: what the entries may name, and the tokens that they must not repeat. */
+/** `known`: the databases that entries may name, and the tokens that they must not repeat. */
 export function createTokenFile (path: string, known: Pick<RowQueryOptions, 'databases' | 'tokens'>): TokenFile {
   const taken = new Set(known.tokens?.map(({ sha256 }) => sha256))
   return {
@@ -25,15 +25,15 @@ export function createTokenFile (path: string, known: Pick<RowQueryOptions, 'dat
       const entries = parseEntries(path, text)
       const errors: string[] = []
       const tokens = readEntries(errors, SETTING, entries, known.databases)
-      // taken out of the file, such a token would go on working
-      for (const [index, { sha256 }] of entries.entries()) if (taken.has(sha256)) errors.push(`${SETTING}.${index}.sha256: is one of "tokens" already`)
+      // Removing such a token from the file would not revoke it.
+      for (const [index, { sha256 }] of entries.entries()) if (taken.has(sha256)) errors.push(`${SETTING}.${index}.sha256: is already in "tokens"`)
       if (errors.length > 0) throw new ConfigError(errors)
       return tokens
     }
   }
 }
 
-/** Its tokens now. @throws ConfigError */
+/** Reads the tokens of the file. @throws ConfigError */
 export function readTokenFile ({ path, parse }: TokenFile): readonly StoredToken[] {
   try {
     return parse(readFileSync(path, 'utf8'))

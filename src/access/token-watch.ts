@@ -1,4 +1,4 @@
-/** Keeps the tokens in use those of a file while the service runs. */
+/** Watches the token file and replaces the tokens when it changes. */
 import { readFile } from 'node:fs/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { ConfigError } from '../config/config-errors.ts'
@@ -6,7 +6,7 @@ import type { TokenFile } from './token-file.ts'
 import type { StoredToken } from './tokens.ts'
 
 export interface TokenWatch {
-  /** Reads the file now. What is wrong with it is logged. */
+  /** Reads the file now. Errors in it are logged. */
   refresh (): Promise<void>
   stop (): void
 }
@@ -17,12 +17,12 @@ export interface TokenWatchOptions {
   readonly onChange: (tokens: readonly StoredToken[]) => void
 }
 
-/** How long a token that was taken out of the file may still work, in milliseconds. */
+/** Interval in milliseconds between reads: a token removed from the file works at most this long. */
 const INTERVAL = 500
 
 /**
- * Compares what the file holds, again and again: its times tell too little, and the system's own notices get lost where it is
- * replaced by another, is behind a symbolic link (as in a container), or on a disk of another machine.
+ * Compares the content of the file at an interval. Modification times are too coarse, and `fs.watch` misses changes when the file
+ * is replaced, is a symbolic link (as in a container) or is on a network disk.
  */
 export function watchTokens ({ file, log, onChange }: TokenWatchOptions): TokenWatch {
   let seen: string | undefined | null = null
@@ -42,7 +42,7 @@ export function watchTokens ({ file, log, onChange }: TokenWatchOptions): TokenW
       refuse((error as ConfigError).errors)
     }
   }
-  const refuse = (errors: readonly string[]): void => log.error({ mistakes: errors }, 'the token file cannot be used: the tokens of before stay in use')
+  const refuse = (errors: readonly string[]): void => log.error({ mistakes: errors }, 'the token file cannot be used; the previous tokens stay in use')
   const wait = (): void => {
     timer = setTimeout(() => refresh().then(wait), INTERVAL).unref()
   }

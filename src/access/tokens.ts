@@ -1,37 +1,37 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Grant } from './grant.ts'
 
-/** A grant and when it ends, under the SHA-256 of its token. The token itself is never kept. */
+/** A token as it is stored: its SHA-256 and its grant. The token itself is never stored. */
 export interface StoredToken {
   readonly sha256: string
   readonly grant: Grant
-  /** Milliseconds since 1970, or undefined for no end. */
+  /** Milliseconds since 1970; undefined if the token does not expire. */
   readonly expiresAt: number | undefined
 }
 
 export interface TokenStore {
-  /** The grant of a token that is known and has not expired. */
+  /** Looks up the grant of a token. @returns undefined if the token is unknown or expired */
   findGrant (token: string, now?: number): Grant | undefined
-  /** Puts other tokens in the place of those that may change. */
+  /** Replaces the tokens that may change (those of the token file). */
   replace (changing: readonly StoredToken[]): void
 }
 
-/** Characters that a token must have: shorter ones are words that somebody can guess. */
+/** Minimum length of a token in characters, against guessable ones. */
 export const MIN_TOKEN_LENGTH = 32
 
-/** SHA-256 in lower-case hex. Tokens are random and long, so one pass is enough: there is nothing to guess. */
+/** SHA-256 in lower-case hex. Tokens are long and random, so a slow password hash is not needed. */
 export function hashToken (token: string): string {
   return hash('sha256', token)
 }
 
-/** A new token: 256 random bits, with a prefix by which secret scanners can know it. */
+/** Creates a token of 256 random bits, with a prefix that secret scanners can recognize. */
 export function createToken (): string {
   return 'rq_' + randomBytes(32).toString('base64url')
 }
 
 /**
- * Looks tokens up by hash. The time of a look-up depends on the hash of what was sent, which a caller cannot
- * steer towards a stored one, so it says nothing about the tokens there are.
+ * Looks up tokens by hash. A caller cannot choose the hash of what it sends, so the time of a look-up reveals nothing about
+ * stored tokens.
  */
 export function createTokenStore (fixed: readonly StoredToken[], changing: readonly StoredToken[] = []): TokenStore {
   const index = (tokens: readonly StoredToken[]): ReadonlyMap<string, StoredToken> => new Map([...fixed, ...tokens].map((token) => [token.sha256, token]))

@@ -1,10 +1,10 @@
 /**
- * JSON in without changing its numbers. A number that JavaScript would write in another way than it was sent
- * (18446744073709551615, a DECIMAL of 30 digits, but also 52.0 and 1e2) becomes a raw JSON value (ECMA-262
- * `JSON.rawJSON`) that carries its own text; every other one is an ordinary number. `JSON.stringify` writes both as they came.
+ * Parses JSON without changing numbers. A number that JavaScript would write differently (18446744073709551615, a DECIMAL of 30
+ * digits, but also 52.0 and 1e2) becomes a raw JSON value (ECMA-262 `JSON.rawJSON`) with its original text; every other number
+ * is an ordinary number. `JSON.stringify` writes both unchanged.
  */
 
-/** A number as it stood in the text. Frozen, without a prototype; made by the platform only. */
+/** A number with its original text. Frozen, without a prototype; only `JSON.rawJSON` creates it. */
 export interface RawNumber { readonly rawJSON: string }
 
 declare global {
@@ -15,22 +15,21 @@ declare global {
   }
 }
 
-/** What one pass over JSON text tells of it, before it is parsed. */
+/** The result of scanning JSON text before parsing it. */
 export interface Overview {
-  /** Keys and values: colons outside of strings. */
+  /** Number of key-value pairs: colons outside of strings. */
   readonly pairs: number
   /**
-   * False where JavaScript writes every number as it stands in the text. That is so for numbers of at most 15 digits (a
-   * double keeps those) that have no exponent, do not end in a zero after the point, are not -0 and not so small that
-   * JavaScript writes them with an exponent.
+   * False if JavaScript writes every number as in the text: numbers of at most 15 digits (exact in a double) without an
+   * exponent, without a trailing zero after the point, not -0, and not so small that JavaScript writes an exponent.
    */
   readonly mayChange: boolean
 }
 
 const [QUOTE, BACKSLASH, COLON, MINUS, POINT, ZERO, NINE, SMALL_E, CASE] = [0x22, 0x5c, 0x3a, 0x2d, 0x2e, 0x30, 0x39, 0x65, 0x20] as const
-/** Digits and point of a number that JavaScript writes as it is, at most. */
+/** Maximum length, digits and point, of a number that JavaScript writes unchanged. */
 const MAX_PLAIN_LENGTH = 15
-/** What numbers begin with that JavaScript writes with an exponent. */
+/** Prefix of numbers that JavaScript writes with an exponent. */
 const TINY = '0.000000'
 
 export function lookOver (text: string): Overview {
@@ -53,7 +52,7 @@ export function lookOver (text: string): Overview {
   return { pairs, mayChange }
 }
 
-/** Where the string that begins at `start` has its closing quote, which has an even number of backslashes before it; or the text its end. */
+/** Index of the closing quote of the string that begins at `start`, or the length of the text. An even number of backslashes precedes a closing quote. */
 function endOfString (text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let first = end
@@ -64,10 +63,10 @@ function endOfString (text: string, start: number): number {
 }
 
 /**
- * Parses JSON text. Keys called `__proto__` or `constructor` become own properties like any other: nothing
- * here or later merges objects, so they cannot reach a prototype.
+ * Parses JSON text. Keys such as `__proto__` and `constructor` become ordinary own properties. Objects are never merged, so
+ * these keys cannot reach a prototype.
  *
- * @throws SyntaxError where the text is not JSON, RangeError where the nesting is too deep to be walked
+ * @throws SyntaxError if the text is not JSON, RangeError if the nesting is too deep
  */
 export function parseExactJson (text: string, { mayChange } = lookOver(text)): unknown {
   if (!mayChange) return JSON.parse(text)
@@ -77,14 +76,14 @@ export function parseExactJson (text: string, { mayChange } = lookOver(text)): u
 }
 
 /**
- * Whether an object in the JSON text that `parsed` came from names a key twice: then it has fewer keys than the text has pairs.
- * `JSON.parse` keeps the last one and says nothing; another reader on the way, such as a firewall, may go by the first.
+ * Whether an object in the text of `parsed` has a key twice: the parsed value then has fewer keys than the text has pairs.
+ * `JSON.parse` silently keeps the last one; another parser on the way, such as a firewall, may use the first.
  */
 export function repeatsKey ({ pairs }: Overview, parsed: unknown): boolean {
   return pairs > countKeys(parsed)
 }
 
-/** Without recursion: JSON may nest as deep as a body is long. */
+/** Without recursion: the nesting may be as deep as the body is long. */
 function countKeys (parsed: unknown): number {
   let keys = 0
   const open: unknown[] = [parsed]
@@ -103,7 +102,7 @@ function countKeys (parsed: unknown): number {
   return keys
 }
 
-/** The decimal text of a JSON number as it was sent, or undefined for any other JSON value. */
+/** The original text of a JSON number; undefined for any other JSON value. */
 export function numberText (value: unknown): string | undefined {
   if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value)
   return JSON.isRawJSON(value) ? value.rawJSON : undefined

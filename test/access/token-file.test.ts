@@ -40,7 +40,7 @@ const refused: Array<{ because: string, text: string, errors: string[] }> = [
       'tokensFile.0.databases.shpo: is not configured; there are shop',
       'tokensFile.1.expires: must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z',
       'tokensFile.2.sha256: is the same as that of tokensFile.0',
-      'tokensFile.3.sha256: is one of "tokens" already'
+      'tokensFile.3.sha256: is already in "tokens"'
     ]
   }
 ]
