@@ -1,33 +1,36 @@
-/** What happens to a request once it is known who asks and what: the one way through the rooms. */
+/** What happens to a request once it is authorized: look up, plan, compile, execute, respond. */
 import type { Body } from '../schemas/body.ts'
 import { authorize, type Access } from './access/authorize.ts'
 import { isSameTable } from './databases/broken-definitions.ts'
 import type { Table } from './catalog/catalog.ts'
 import type { Database } from './databases/database.ts'
-import { SchemaMoved, type ExecuteOptions } from './dialects/dialect.ts'
+import { SchemaMoved, type ReadOptions } from './dialects/dialect.ts'
 import { brokenDefinition, databaseUnavailable, withReason, type ServiceError } from './errors.ts'
 import { createPlan } from './plan/create-plan.ts'
 import type { FilterLimits } from './plan/filters/scope.ts'
-import { compileQuery } from './sql/compile.ts'
+import type { Plan } from './plan/plan.ts'
 import { respond } from './response/summary.ts'
+import { AnswerSink } from './response/sink.ts'
+import { compileStatement } from './sql/compile.ts'
+import type { Statement } from './sql/statement.ts'
 import type { RequestRecord } from './telemetry/record.ts'
 
-export interface Walk extends ExecuteOptions {
+export interface PipelineRequest extends ReadOptions {
   readonly access: Access
   readonly body: Body
   readonly limits: FilterLimits
-  /** Where it is noted how far it came, and when. */
+  /** Collects telemetry. */
   readonly record?: RequestRecord | null | undefined
-  /** Told of the table that each attempt is planned for; the last one is that of the answer. */
+  /** Called with the table of each attempt; the last one is that of the answer. */
   readonly onTable?: (table: Table) => void
 }
 
 /**
- * The text of the answer. Where the database's tables turn out to have changed: once more, after reading them again.
- * `before` is then the table as it was at the first time.
- * @throws every refusal of the contract from the 403 of the verb on
+ * Returns the body of the answer. Where the tables of the database have changed, the catalog is read again and a select runs once more;
+ * `before` is then the table of the first attempt.
+ * @throws ServiceError
  */
-export async function walk (request: Walk, before?: Table): Promise<string | Buffer> {
+export async function runPipeline (request: PipelineRequest, before?: Table): Promise<string | Buffer> {
   const { access, body, limits, record } = request
   const { database } = access
   const found = authorize(access, body.verb)
@@ -36,35 +39,51 @@ export async function walk (request: Walk, before?: Table): Promise<string | Buf
   request.onTable?.(table)
   const plan = createPlan(body, table, limits)
   record?.planned()
-  const query = compileQuery(plan, database.dialect.engine, database.statements)
+  const statement = compileStatement(plan, database.dialect.engine, database.statements)
   record?.compiled()
   try {
-    const result = await database.dialect.execute(query, plan, request)
-    record?.executed(result)
-    return respond(plan, result)
+    return await execute(request, plan, statement)
   } catch (error) {
     if (!(error instanceof SchemaMoved)) throw error
     if (before !== undefined) throw refusalOf(database, error, before, table)
-    return await walkAgain(request, table, error)
+    return await runAgain(request, table, error)
+  }
+}
+
+async function execute (request: PipelineRequest, plan: Plan, statement: Statement): Promise<string | Buffer> {
+  const { access: { database: { dialect, resultLimit } }, record } = request
+  if (plan.verb !== 'select') {
+    const outcome = await dialect.write(statement, request)
+    record?.executed(outcome)
+    return respond(plan, outcome)
+  }
+  const sink = new AnswerSink(plan.columns, resultLimit)
+  try {
+    const outcome = await dialect.read(statement, sink, request)
+    if (sink.refusal !== undefined) throw sink.refusal
+    record?.executed(outcome)
+    return sink.finish()
+  } finally {
+    sink.drop()
   }
 }
 
 /**
- * A column that was dropped is now refused by name. A write that would still be possible is left to the client to send
- * again, unless what it lacks is not of this table: then it fails each time.
+ * A column that was dropped is now refused by name. A write that is still possible is left to the client to send again, unless what is
+ * missing does not belong to this table: then it fails each time.
  */
-async function walkAgain (request: Walk, before: Table, moved: SchemaMoved): Promise<string | Buffer> {
+async function runAgain (request: PipelineRequest, before: Table, moved: SchemaMoved): Promise<string | Buffer> {
   const { access, body, limits } = request
   const { database } = access
   if (database.broken.has(before, moved.reason)) throw withReason(brokenDefinition(), moved.reason)
   await database.refresh()
-  if (body.verb === 'select') return await walk(request, before)
+  if (body.verb === 'select') return await runPipeline(request, before)
   const table = await authorize(access, body.verb)
   createPlan(body, table, limits)
   throw moved.isElsewhere ? refusalOf(database, moved, before, table) : databaseUnavailable()
 }
 
-/** The error is the same although the catalog was read again. Where that has not changed the table either, a definition is broken. */
+/** The error remains although the catalog was read again. If the table is the same in both catalogs, a definition is broken. */
 function refusalOf (database: Database, { reason }: SchemaMoved, before: Table, table: Table): ServiceError {
   if (!isSameTable(before, table)) return databaseUnavailable()
   database.broken.note(table, reason)

@@ -9,7 +9,7 @@ import { methodNotAllowed, notFound } from './errors.ts'
 import { shownInHost } from './openapi/interface-document.ts'
 import type { FilterLimits } from './plan/filters/scope.ts'
 import { countUnsent } from './response/budget.ts'
-import { walk } from './pipeline.ts'
+import { runPipeline } from './pipeline.ts'
 
 export interface RouteOptions {
   readonly databases: ReadonlyMap<string, Database>
@@ -45,7 +45,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }
     const { body, headers, rowQueryAccess: access, rowQueryRecord: record } = request
     const consistency = readConsistency(body.verb, 'The header "Row-Query-Consistency"', headers['row-query-consistency'])
     reply.type('application/json; charset=utf-8')
-    return walk({ access, body, limits, consistency, client: reply.raw, record })
+    return runPipeline({ access, body, limits, consistency, client: reply.raw, record })
   })
 
   const refuseMethod = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {

@@ -72,6 +72,10 @@ t.test('only src/dialects touches a driver; the demo fills its own SQLite file',
   t.same(importing(outside('src/dialects', 'src/demo'), (name) => name === 'node:sqlite'), [])
 })
 
+t.test('a dialect knows neither requests, plans nor answers', async (t) => {
+  t.same(importing(inside('src/dialects'), (name) => /^src\/(plan|request|response)\//.test(name)), [])
+})
+
 t.test('node:sqlite is loaded by the process of a session alone', async (t) => {
   const loading = inside('src').filter(({ runtimeImports }) => runtimeImports.includes('node:sqlite') || runtimeImports.includes('src/dialects/sqlite/connection.ts'))
   t.same(loading.map(({ path }) => path).filter((path) => !path.startsWith('src/demo/')), ['src/dialects/sqlite/connection.ts', 'src/dialects/sqlite/process.ts'])

@@ -4,13 +4,15 @@ import { createCatalog } from '../catalog/catalog.ts'
 import { createCatalogStore } from '../catalog/store.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { tableNotFound } from '../errors.ts'
-import type { StatementUse } from '../sql/compile.ts'
+import type { StatementCounts } from '../sql/statement-cache.ts'
 
 /** A configured database: its name in paths, its connection and what is known of its tables. */
 export interface Database {
   readonly name: string
   readonly dialect: Dialect
-  readonly statements: StatementUse
+  readonly statements: StatementCounts
+  /** Bytes that an answer may have. */
+  readonly resultLimit: number
   /** Tables that are confirmed to have a broken trigger, view or routine. */
   readonly broken: BrokenDefinitions
   /** At once where the catalog has been read. @throws TABLE_NOT_FOUND; DATABASE_UNAVAILABLE while the catalog could not be read even once */
@@ -27,12 +29,13 @@ export interface Database {
 export interface DatabaseSettings {
   name: string
   dialect: Dialect
+  resultLimit: number
   /** Milliseconds between background refreshes of the catalog. */
   refreshInterval: number
   onRefreshError: (error: unknown, database: string) => void
 }
 
-export function createDatabase ({ name, dialect, refreshInterval, onRefreshError }: DatabaseSettings): Database {
+export function createDatabase ({ name, dialect, resultLimit, refreshInterval, onRefreshError }: DatabaseSettings): Database {
   const store = createCatalogStore({
     load: async () => createCatalog(await dialect.introspect(), Date.now()),
     interval: refreshInterval,
@@ -48,6 +51,7 @@ export function createDatabase ({ name, dialect, refreshInterval, onRefreshError
     name,
     dialect,
     statements: { kept: 0, built: 0 },
+    resultLimit,
     broken: new BrokenDefinitions(),
     getTable (table) {
       const catalog = store.current()

@@ -20,8 +20,8 @@ export async function openDatabases (configs: readonly DatabaseConfig[], log: Fa
   }
   const onPlainReader = (reason: string): void => { log.warn({ reason }, 'rows are read more slowly: the installed mysql2 is not as the fast way of reading them expects it') }
   const dialects = await openDialects(configs, onPlainReader)
-  const databases = await Promise.all(configs.map(async ({ name, refreshInterval }, index): Promise<[string, Database]> => {
-    const database = createDatabase({ name, refreshInterval, onRefreshError, dialect: dialects[index] as Dialect })
+  const databases = await Promise.all(configs.map(async ({ name, resultLimit, refreshInterval }, index): Promise<[string, Database]> => {
+    const database = createDatabase({ name, resultLimit, refreshInterval, onRefreshError, dialect: dialects[index] as Dialect })
     await atMost(START_TIME, database.refresh().catch((error: unknown) => onRefreshError(error, name)))
     return [name, database]
   }))
@@ -52,13 +52,13 @@ async function openDialects (configs: readonly DatabaseConfig[], onPlainReader: 
 }
 
 /** @throws ConfigError where a SQLite file cannot be opened; a MySQL server is connected to later */
-export async function openDialect ({ name, address, replicas, pool, statementTimeout, resultLimit, setup }: DatabaseConfig, onPlainReader?: (reason: string) => void): Promise<Dialect> {
-  if (address.engine === 'mysql') return createMysqlDialect({ address: address.address, replicas, pool, statementTimeout, resultLimit, onPlainReader })
+export async function openDialect ({ name, address, replicas, pool, statementTimeout, setup }: DatabaseConfig, onPlainReader?: (reason: string) => void): Promise<Dialect> {
+  if (address.engine === 'mysql') return createMysqlDialect({ address: address.address, replicas, pool, statementTimeout, onPlainReader })
   const { path } = address
   const refuse = (reason: string) => new ConfigError([`databases.${name}.${reason}`])
   // SQLite would make an empty file of a misspelt name.
   if (path !== MEMORY && !existsSync(path)) throw refuse(`url: ${path} does not exist`)
-  return openSqlite({ path, setup, pool, statementTimeout, resultLimit }).catch(({ message }: Error) => {
+  return openSqlite({ path, setup, pool, statementTimeout }).catch(({ message }: Error) => {
     throw refuse(path === MEMORY ? `setup: ${message}` : `url: ${path} cannot be opened: ${message}`)
   })
 }

@@ -1,34 +1,53 @@
-/** What an engine answers. Only files below this folder touch a driver. */
-import type { TableFacts } from '../catalog/catalog.ts'
-import type { Consistency } from '../request/consistency.ts'
-import type { Plan } from '../plan/plan.ts'
-import type { Engine, Query } from '../sql/aliases.ts'
+/** The interface of a database engine. Only files below this folder use a driver. */
+import type { Column, TableFacts } from '../catalog/catalog.ts'
+import { queryTimeout, withReason, type ServiceError } from '../errors.ts'
+import type { Engine, Statement } from '../sql/statement.ts'
+import type { DriverValue } from '../types/column-type.ts'
 
-/** What a statement gave: the answer with its rows, or what was changed. */
-export interface Result {
-  /** The whole answer to a select, written as its rows arrived (src/response/sink.ts). */
-  readonly answer: Buffer | string | undefined
-  /** Rows in that answer. */
-  readonly returned?: number
-  /** Rows inserted, updated or deleted. */
-  readonly changed: number
-  /** The number that the database gave a new row, as digits (of no meaning where it gave none); undefined for a select. */
-  readonly insertId: string | undefined
-  /** Whether the new row has another key by now than it was inserted with. */
-  readonly keyChanged?: boolean
+/** Takes the rows of a select (src/response/sink.ts). */
+export interface RowSink {
+  /** Bytes that the answer may have. */
+  readonly limit: number
+  /** Rows taken since `begin`. */
+  readonly count: number
+  /** Whether it takes no more rows: the answer is too large, or nobody waits for it. To be checked after each row. */
+  readonly full: boolean
+  /** Starts with the first row, again where the statement is run again. `columns`: the columns as the database has them now. */
+  begin (columns: readonly Column[]): void
+  /** A row of MySQL's text protocol, in `bytes` from `from` to `to`. @throws UNREADABLE_VALUE */
+  textRow (bytes: Buffer, from: number, to: number): void
+  /** A row of values as a driver returns them. @throws UNREADABLE_VALUE */
+  row (values: ReadonlyArray<DriverValue | null>): void
+  /** The rows are larger than `limit`, as was found without writing them. */
+  overflow (): void
 }
 
-/** Who waits for an answer: a response of Node's. */
+/** What a statement did. */
+export interface Outcome {
+  /** Rows that went into the sink. */
+  readonly rows: number
+  /** Rows inserted, updated or deleted. */
+  readonly changed: number
+  /**
+   * For an insert: the number that the database gave the row, as digits, of no meaning where it gave none. Undefined where
+   * the key of the row may have changed since.
+   */
+  readonly insertId?: string | undefined
+}
+
+/** The client that waits for the answer: a response of Node. */
 export interface Client {
   readonly destroyed: boolean
 }
 
-/** What is known of who asks. */
-export interface ExecuteOptions {
-  /** Whose going away ends the statement. */
+export interface WriteOptions {
+  /** The statement is ended when this client disconnects. */
   readonly client?: Client | undefined
-  /** Whether a select must not be sent to a replica. */
-  readonly consistency?: Consistency | undefined
+}
+
+export interface ReadOptions extends WriteOptions {
+  /** `primary`: replicas are not asked. */
+  readonly consistency?: 'primary' | undefined
 }
 
 /** A connected database. */
@@ -36,42 +55,47 @@ export interface Dialect {
   readonly engine: Engine
   /** Reads every table: a fixed number of queries, whatever the size of the database. @throws ServiceError */
   introspect (): Promise<TableFacts[]>
-  /** Runs a plan's statement, and ends it where the client goes away. @throws ServiceError, or SchemaMoved where the catalog must be read again */
-  execute (query: Query, plan: Plan, options?: ExecuteOptions): Promise<Result>
-  /** What the account may do, a line each, as the database says it. @throws ServiceError */
+  /**
+   * Runs a select until its last row or until `sink` is full. It may use a replica, and runs again where its connection was lost.
+   * @throws ServiceError; SchemaMoved where the catalog must be read again; what the sink throws
+   */
+  read (statement: Statement, sink: RowSink, options?: ReadOptions): Promise<Outcome>
+  /** Runs an insert, update or delete, once. @throws ServiceError; SchemaMoved where the catalog must be read again */
+  write (statement: Statement, options?: WriteOptions): Promise<Outcome>
+  /** The privileges of the account, a line each, as the database lists them. @throws ServiceError */
   privileges (): Promise<string[]>
-  /** What is dangerous about how the database is used. `configured`: the databases that the service has. @throws ServiceError */
+  /** Finds what is dangerous about how the database is used. `configured`: the databases that the service has. @throws ServiceError */
   findRisks (configured: readonly string[]): Promise<Risks>
-  /** Whether it can be asked anything: done where it can, without a place in the queue while it is busy. @throws ServiceError */
+  /** Checks that the database answers. Does not wait in the queue while every connection is in use. @throws ServiceError */
   check? (): Promise<void>
-  /** The connections, the database's own first and then those of each replica. */
+  /** The use of the connection pools, the primary first and then each replica. */
   poolUse? (): PoolUse[]
   close (): Promise<void>
 }
 
-/** For a person, a line each; and the statements that grant what would be enough, where the account may do more. */
+/** Lines for a person; `enough`: the statements that grant what the service needs, where the account has more. */
 export interface Risks { readonly risks: readonly string[], readonly enough: readonly string[] }
 
-/** In connections, and in requests that wait for one. */
+/** Counts of connections, and of requests that wait for one. */
 export interface PoolUse {
   readonly size: number
   readonly open: number
   readonly idle: number
-  /** Those of the open ones whose statement was given up and has not ended yet. */
+  /** Open connections whose statement was given up and has not ended yet. */
   readonly ending: number
   readonly waiting: number
-  /** Requests that had to wait for a connection since the start, and how long they waited together, in milliseconds. */
+  /** Requests that have waited for a connection since the start, and the sum of their waiting times in milliseconds. */
   readonly waits: number
   readonly waited: number
-  /** Connections that could not be made since the start. */
+  /** Attempts to connect that have failed since the start. */
   readonly failures: number
 }
 
-/** The database does not know a table or column that the catalog has: it was changed since. Nothing ran. */
+/** The database does not know a table or column of the catalog: it was changed since the catalog was read. Nothing ran. */
 export class SchemaMoved extends Error {
-  /** What the database says is missing: its name for the error and, where it is safe, the name of the thing. For the log alone. */
+  /** For the log only: the database's name for the error and, where it is safe, the name of what is missing. */
   readonly reason: string | undefined
-  /** Whether something else than the table itself may be missing: what a trigger, a view or a routine names. */
+  /** Whether the table itself may be complete, and a trigger, view or routine names what is missing. */
   readonly isElsewhere: boolean
 
   constructor (reason?: string, isElsewhere = false) {
@@ -82,10 +106,13 @@ export class SchemaMoved extends Error {
   }
 }
 
-/** A database error that only a statement of ours can have caused: a bug. Carries its number, never its text, which may hold values. */
+/** A database error that only a wrong statement of the service can cause: a bug. Carries its number, never its text, which may hold values. */
 export class UnknownDatabaseError extends Error {
   constructor (code: string | number) {
     super(`unexpected database error ${code}`)
     this.name = 'UnknownDatabaseError'
   }
 }
+
+/** The client has disconnected before its answer was ready. No client sees this error; the log has its reason. */
+export const clientGone = (): ServiceError => withReason(queryTimeout(), 'CLIENT_GONE')

@@ -12,7 +12,7 @@ import { parseExactJson } from '../request/exact-json.ts'
 import { createGrant, type GrantOptions } from '../access/grant.ts'
 import type { FilterLimits } from '../plan/filters/scope.ts'
 import { toJson, toValues, type Bigints } from './to-values.ts'
-import { walk } from '../pipeline.ts'
+import { runPipeline } from '../pipeline.ts'
 
 export interface InProcess {
   readonly databases: ReadonlyMap<string, Database>
@@ -45,7 +45,7 @@ export async function execute ({ databases, limits }: InProcess, { database, tab
   const { verb } = body as Body
   const consistency = readConsistency(verb, '"consistency"', asked)
   let table: Table | undefined
-  const text = await walk({ access, body: body as Body, limits, consistency, onTable: (planned) => { table = planned } })
+  const text = await runPipeline({ access, body: body as Body, limits, consistency, onTable: (planned) => { table = planned } })
   const { data } = parseExactJson(String(text)) as { data: object }
   return toValues(data, table as Table, bigints)
 }

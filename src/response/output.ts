@@ -15,7 +15,7 @@ const NONE = Buffer.alloc(0)
 export class Output {
   /** Bytes that may be written, about; it is for those who write to keep to it. */
   limit = Infinity
-  bytes = spare.pop() ?? Buffer.allocUnsafeSlow(FIRST_SIZE)
+  bytes: Buffer = NONE
   length = 0
 
   /** Makes room for so many bytes more. */
@@ -24,6 +24,8 @@ export class Output {
   }
 
   #grow (count: number): void {
+    if (this.bytes === NONE) this.bytes = spare.pop() ?? Buffer.allocUnsafeSlow(FIRST_SIZE)
+    if (this.length + count <= this.bytes.length) return
     const factor = this.bytes.length < LARGE ? 4 : 2
     const larger = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * factor, this.length + count))
     this.bytes.copy(larger, 0, 0, this.length)

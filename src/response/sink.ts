@@ -1,6 +1,7 @@
-/** Rows -> the whole answer to a select, as bytes. Fed by the MySQL dialect's own command with rows as they came, or with values. */
+/** Writes the rows of a select into its answer as they arrive: as bytes of MySQL's text protocol, or as values of a driver. */
 import type { Column } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
+import type { RowSink } from '../dialects/dialect.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { giveMemory, largestAnswer, takeMemory } from './budget.ts'
 import { overloaded, resultTooLarge, type ServiceError } from '../errors.ts'
@@ -14,50 +15,58 @@ const SHORT_ANSWER = 65_536
 /** Bytes of the budget that are taken at a time. */
 const STEP = 1_048_576
 
-export class RowWriter {
+/** Takes no memory before the first row. `drop` gives back what `finish` has not. */
+export class AnswerSink implements RowSink {
   readonly #output = new Output()
   #layout: RowLayout
-  readonly #limit: number
-  /** Bytes up to which nothing has to be asked. */
+  readonly limit: number
+  /** Bytes up to which no more of the budget has to be taken. */
   #room: number
-  /** Bytes of the budget that this answer has. */
+  /** Bytes of the budget that this answer has taken. */
   #taken = 0
   #refusal: ServiceError | undefined
+  #isDropped = false
   count = 0
 
-  /** `limit`: bytes that the answer may have. */
+  /** `limit`: bytes that the answer may have, if there is so much memory for answers. */
   constructor (columns: readonly Column[], limit: number) {
     this.#layout = layoutOf(columns)
-    this.#limit = Math.min(limit, largestAnswer())
-    this.#room = Math.min(this.#limit, SHORT_ANSWER)
-    this.#output.limit = this.#limit
-    this.#output.text(HEAD)
+    this.limit = Math.min(limit, largestAnswer())
+    this.#room = Math.min(this.limit, SHORT_ANSWER)
+    this.#output.limit = this.limit
   }
 
-  /** To be called before the first row where the columns turn out to be others. */
-  useColumns (columns: readonly Column[]): void {
+  begin (columns: readonly Column[]): void {
     this.#layout = layoutOf(columns)
+    this.#output.length = this.count = 0
   }
 
-  /** Whether the answer has become larger than it may, or than there is memory for. Checked after each row. */
-  get isTooLarge (): boolean {
-    return this.#refusal !== undefined || (this.#output.length > this.#room && !this.#extend())
+  get full (): boolean {
+    return this.#isDropped || (this.#output.length > this.#room && !this.#extend())
   }
 
-  /** Why it is too large. */
-  get refusal (): ServiceError {
-    return this.#refusal ?? resultTooLarge(this.#limit)
+  overflow (): void {
+    this.#refuse(resultTooLarge(this.limit))
   }
 
-  /** Nobody waits for the answer any more: forgets what was written, and is too large from now on. */
-  drop (refusal = overloaded()): void {
-    this.#refusal = refusal
+  /** Why the answer cannot be sent, if the sink is full. */
+  get refusal (): ServiceError | undefined {
+    return this.#refusal
+  }
+
+  /** Frees the memory, and takes no more rows. */
+  drop (): void {
+    this.#isDropped = true
     this.#output.drop()
-    this.release()
+    this.#release()
   }
 
-  /** Gives its part of the budget back: the answer is ready, or there will be none. */
-  release (): void {
+  #refuse (refusal: ServiceError): void {
+    this.#refusal = refusal
+    this.drop()
+  }
+
+  #release (): void {
     giveMemory(this.#taken)
     this.#taken = 0
   }
@@ -65,26 +74,24 @@ export class RowWriter {
   /** Takes more of the budget; false, and no answer, where there is no more. */
   #extend (): boolean {
     const { length } = this.#output
-    const more = Math.max(Math.min(STEP, this.#limit - this.#taken), length - this.#taken)
-    if (length > this.#limit) this.drop(resultTooLarge(this.#limit))
-    else if (!takeMemory(more, this.#taken + more)) this.drop(overloaded())
+    const more = Math.max(Math.min(STEP, this.limit - this.#taken), length - this.#taken)
+    if (length > this.limit) this.overflow()
+    else if (!takeMemory(more, this.#taken + more)) this.#refuse(overloaded())
     else {
       this.#taken += more
-      this.#room = Math.min(this.#limit, this.#taken)
+      this.#room = Math.min(this.limit, this.#taken)
       return true
     }
     return false
   }
 
-  /** A row of MySQL's text protocol, which stands in `bytes` from `offset` to `end`. @throws UNREADABLE_VALUE */
   textRow (bytes: Buffer, offset: number, end: number): void {
-    this.#begin()
+    this.#separate()
     writeRow(this.#output, this.#layout, bytes, offset, end)
   }
 
-  /** A row of values as a driver gives them. @throws UNREADABLE_VALUE */
   row (values: ReadonlyArray<DriverValue | null>): void {
-    this.#begin()
+    this.#separate()
     if (this.#isBeyond(values)) return
     const cells = this.#layout.cells.map(({ keyText, column }, index) => {
       const value = values[index] as DriverValue | null
@@ -93,29 +100,29 @@ export class RowWriter {
     this.#output.text(cells.join('') + '}')
   }
 
-  /** The answer. A short one as a string: Node sends that together with the headers, in one write. */
+  /** The answer. A short one as a string: Node sends it together with the headers, in one write. Nothing can be written after it. */
   finish (): Buffer | string {
-    this.#output.text(`],"count":${this.count}}}`)
-    this.release()
+    this.#output.text(`${this.count === 0 ? HEAD : ''}],"count":${this.count}}}`)
+    this.#release()
     return this.#output.end(SHORT_ANSWER)
   }
 
-  /** Whether a value alone has more bytes than the limit leaves: it is not written out to find that. */
+  /** Whether one value has more bytes than the limit leaves. It is not written to find that out. */
   #isBeyond (values: ReadonlyArray<DriverValue | null>): boolean {
-    const left = this.#limit - this.#output.length
+    const left = this.limit - this.#output.length
     if (!values.some((value) => (value as Uint8Array | null)?.length as number > left)) return false
     this.#output.overflow()
     return true
   }
 
-  #begin (): void {
-    if (this.count++ === 0) return
+  #separate (): void {
+    if (this.count++ === 0) return this.#output.text(HEAD)
     this.#output.reserve(1)
     this.#output.byte(COMMA)
   }
 }
 
-/** The same list of columns is asked for again and again where a request names none. */
+/** By list of columns: requests that name none share the list of their table. */
 const layouts = new WeakMap<readonly Column[], RowLayout>()
 
 function layoutOf (columns: readonly Column[]): RowLayout {

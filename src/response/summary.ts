@@ -1,30 +1,29 @@
-/** The text of a success. Values go from the driver's form to JSON text without becoming objects in between. */
+/** The body of a success. */
 import { mayFillColumns, type Column } from '../catalog/catalog.ts'
-import type { Result } from '../dialects/dialect.ts'
-import type { InsertPlan, Plan } from '../plan/plan.ts'
+import type { Outcome } from '../dialects/dialect.ts'
+import type { InsertPlan, SelectPlan, Plan } from '../plan/plan.ts'
 
-/** The body of the answer to a plan that was executed. */
-export function respond (plan: Plan, result: Result): string | Buffer {
+/** The body of the answer to a write. The answer to a select comes from its sink (sink.ts). */
+export function respond (plan: Exclude<Plan, SelectPlan>, outcome: Outcome): string {
   switch (plan.verb) {
-    case 'select': return result.answer as Buffer | string
-    case 'insert': return `{"success":true,"data":{"inserted":${result.changed},"id":${idOf(plan, result)}}}`
-    case 'update': return `{"success":true,"data":{"updated":${result.changed}}}`
-    case 'delete': return `{"success":true,"data":{"deleted":${result.changed}}}`
+    case 'insert': return `{"success":true,"data":{"inserted":${outcome.changed},"id":${idOf(plan, outcome)}}}`
+    case 'update': return `{"success":true,"data":{"updated":${outcome.changed}}}`
+    case 'delete': return `{"success":true,"data":{"deleted":${outcome.changed}}}`
   }
 }
 
-/** The number that the database gave the row, or the value that its key was given; null where neither is certain. */
-function idOf ({ table, assignments }: InsertPlan, { insertId, changed, keyChanged }: Result): string {
+/** The number that the database gave the row, or the value that the request gave its key; null where neither is certain. */
+function idOf ({ table, assignments }: InsertPlan, { insertId, changed }: Outcome): string {
   const { identity } = table
-  // a trigger of SQLite's may leave the row out, or change its key once it is there
-  if (identity === undefined || changed === 0 || keyChanged === true) return 'null'
+  // a trigger of SQLite may leave the row out, or change its key afterwards
+  if (identity === undefined || changed === 0 || insertId === undefined) return 'null'
   const given = assignments.find(({ column }) => column === identity)?.parameter ?? null
-  // a BEFORE INSERT trigger may set the key: of a numbered column the database says to what
-  if (given === null || mayFillColumns(table)) return identity.autoIncrement ? numberOf(identity, insertId as string) : 'null'
+  // a BEFORE INSERT trigger may set the key: the database reports the value of an AUTO_INCREMENT column only
+  if (given === null || mayFillColumns(table)) return identity.autoIncrement ? numberOf(identity, insertId) : 'null'
   return identity.type.echo(given)
 }
 
-/** The number as the column has it: the database's answer does not say whether it is signed. */
+/** The number as the column has it: the database does not report whether it is signed. */
 function numberOf ({ type }: Column, insertId: string): string {
   try {
     return type.echo(type.read(insertId))

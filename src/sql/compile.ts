@@ -1,35 +1,86 @@
-import type { Plan } from '../plan/plan.ts'
-import { builderFor, type Engine, type Query } from './aliases.ts'
+import type { Column } from '../catalog/catalog.ts'
+import type { Condition, Plan } from '../plan/plan.ts'
+import { builderFor, type BuiltStatement } from './aliases.ts'
 import { compileDelete } from './delete.ts'
 import { compileInsert } from './insert.ts'
-import { compileSelect } from './select.ts'
+import { compileDefinitions, compileSelect } from './select.ts'
 import { shapeOf } from './shape.ts'
+import type { StatementCounts } from './statement-cache.ts'
+import type { CompiledStatement, Engine, Statement } from './statement.ts'
 import { compileUpdate } from './update.ts'
 
-/** How many statements were there already, and how many were built. */
-export interface StatementUse { kept: number, built: number }
-
-/** The statement of a plan, counted in `use`. Cannot fail: what could be refused was refused before there was a plan. */
-export function compileQuery (plan: Plan, engine: Engine, use: StatementUse = { kept: 0, built: 0 }): Query {
+/** Compiles a plan, or takes the statement of an earlier plan of the same shape, and counts which of them in `counts`. Never throws. */
+export function compileStatement (plan: Plan, engine: Engine, counts: StatementCounts = { kept: 0, built: 0 }): Statement {
   const { mark, statements } = builderFor(engine, plan.table)
   const { key, parameters } = shapeOf(plan, engine, mark)
   const kept = statements.get(key)
   if (kept !== undefined) {
-    use.kept++
-    return { sql: kept.sql, pieces: kept.pieces, parameters }
+    counts.kept++
+    return withParameters(kept, parameters)
   }
-  use.built++
-  const { sql, pieces } = compileAfresh(plan, engine)
-  statements.set(key, { sql, pieces }) // without the parameters, which would be kept too
-  return { sql, pieces, parameters }
+  counts.built++
+  const compiled = describe(plan, engine, buildStatement(plan, engine))
+  statements.set(key, compiled)
+  return withParameters(compiled, parameters)
 }
 
-/** The same by Kysely each time. */
-export function compileAfresh (plan: Plan, engine: Engine): Query {
+function withParameters ({ verb, table, sql, pieces, columns, assigned, confirmation }: CompiledStatement, parameters: Statement['parameters']): Statement {
+  return { verb, table, sql, pieces, columns, assigned, confirmation, parameters }
+}
+
+/** The text and the parameters of a plan as Kysely builds them. */
+export function buildStatement (plan: Plan, engine: Engine): BuiltStatement {
   switch (plan.verb) {
     case 'select': return compileSelect(plan, engine)
     case 'insert': return compileInsert(plan, engine)
     case 'update': return compileUpdate(plan, engine)
     case 'delete': return compileDelete(plan, engine)
+  }
+}
+
+const NONE: readonly Column[] = []
+
+/** What a dialect needs to know of a statement besides its text. */
+function describe (plan: Plan, engine: Engine, { sql, pieces }: BuiltStatement): CompiledStatement {
+  const { verb, table } = plan
+  const columns = verb === 'select' ? plan.columns : NONE
+  const assigned = verb === 'insert' || verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE
+  return { verb, table, sql, pieces, columns, assigned, confirmation: engine === 'mysql' ? compileConfirmation(plan) : undefined }
+}
+
+/**
+ * A condition on a column whose type has changed since the catalog was read may match other rows than it should: MariaDB finds the text
+ * `abc` equal to the number 0, and a delete with such a condition would delete that row. The definitions in a result show the types of its
+ * own columns; for the other columns that a statement depends on, this statement shows them.
+ */
+function compileConfirmation (plan: Plan): Statement | undefined {
+  const columns = dependenciesOf(plan)
+  if (columns.length === 0) return undefined
+  const { table } = plan
+  return { verb: 'select', table, ...compileDefinitions(table, columns), columns, assigned: NONE, confirmation: undefined }
+}
+
+/** The columns that a statement compares, or selects by a cast, and does not return as they are. */
+function dependenciesOf (plan: Plan): Column[] {
+  if (plan.verb === 'insert') return []
+  const columns = new Set(comparedColumns(plan.condition))
+  if (plan.verb === 'select') {
+    for (const column of plan.columns) {
+      if (column.type.selected === undefined) columns.delete(column)
+      else columns.add(column)
+    }
+  }
+  return [...columns].filter(({ type }) => type.sentAs !== undefined)
+}
+
+/** IS NULL is the same for every type. */
+function comparedColumns (condition: Condition): Column[] {
+  switch (condition.kind) {
+    case 'and':
+    case 'or': return condition.conditions.flatMap(comparedColumns)
+    case 'not': return comparedColumns(condition.condition)
+    case 'null':
+    case 'constant': return []
+    default: return [condition.column]
   }
 }

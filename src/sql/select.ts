@@ -1,14 +1,15 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { SelectPlan } from '../plan/plan.ts'
-import { builderFor, type Engine, type Query } from './aliases.ts'
+import { builderFor, type BuiltStatement } from './aliases.ts'
 import { compileCondition, wrap } from './conditions.ts'
+import type { Engine } from './statement.ts'
 
 /**
  * `select <columns> from <table> where … order by … limit n`; columns come in the plan's order and are read by place.
  * They are renamed because mysql2 reads no row with a column called `__proto__`, and the order names the table because
  * the new names go before columns there.
  */
-export function compileSelect (plan: SelectPlan, engine: Engine): Query {
+export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement {
   const builder = builderFor(engine, plan.table)
   let query = builder.db.selectFrom('t')
   for (const [index, column] of plan.columns.entries()) {
@@ -16,13 +17,13 @@ export function compileSelect (plan: SelectPlan, engine: Engine): Query {
   }
   if (plan.condition.kind !== 'constant' || !plan.condition.value) query = query.where(compileCondition(plan.condition, builder))
   for (const { column, direction } of plan.order) query = query.orderBy(`t.${builder.token(column)}`, direction)
-  return builder.toQuery(query.limit(plan.limit))
+  return builder.build(query.limit(plan.limit))
 }
 
 /** Shows what columns are at present, and no rows. */
-export function compileDefinitions (table: Table, columns: readonly Column[]): Query {
+export function compileDefinitions (table: Table, columns: readonly Column[]): BuiltStatement {
   const builder = builderFor('mysql', table)
   let query = builder.db.selectFrom('t')
   for (const [index, column] of columns.entries()) query = query.select(({ ref }) => ref(builder.token(column)).as(`v${index}`))
-  return builder.toQuery(query.limit(0))
+  return builder.build(query.limit(0))
 }

@@ -6,7 +6,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import type { Assignment, Condition, Plan } from '../plan/plan.ts'
 import type { Parameter } from '../types/column-type.ts'
-import type { Engine } from './aliases.ts'
+import type { Engine } from './statement.ts'
 
 export interface Shape {
   /** Equal for plans of one table whose statements have the same text. */

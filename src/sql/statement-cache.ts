@@ -1,83 +1,94 @@
-/** Statements that were built, by table and by the shape of their plan (shape.ts), with one bound for all tables of the process. */
+/**
+ * Keeps compiled statements by table and by the shape of their plan (shape.ts), within one bound for all tables of the process. A table
+ * belongs to one database, so statements of two engines never meet; what is kept of a table is forgotten with it.
+ */
+import type { CompiledStatement } from './statement.ts'
 
-/** The text of a statement: whole, with `?` as its placeholders, and cut into the pieces between them. */
-export interface Statement {
-  readonly sql: string
-  readonly pieces: readonly string[]
-}
+/** How many statements were kept already, and how many were built. */
+export interface StatementCounts { kept: number, built: number }
 
 /** Longer texts are not kept: a list of ten thousand values is rarely sent twice in the same length. */
 const MAX_LENGTH = 10_000
-/** Statements of one table: one that is asked in ever new ways must not drive out those of the others. */
+/** Statements of one table, so that one with ever new shapes does not drive out those of the others. */
 const MAX_PER_TABLE = 100
 
-/** What is kept of one table, the statement used last at the end. */
-export interface TableStatements {
-  get (key: string): Statement | undefined
-  set (key: string, statement: Statement): void
+export type KeptStatement = Pick<CompiledStatement, 'sql' | 'pieces'>
+
+/** The kept statements of one table, the last used at the end. */
+export interface TableStatements<T extends KeptStatement> {
+  get (key: string): T | undefined
+  set (key: string, statement: T): void
 }
 
-export interface StatementCache {
-  /** A place for the statements of a table; what is in it is forgotten with the table. */
-  forTable (table: object): TableStatements
-  /** About what all of it takes of the heap. */
+export interface StatementCache<T extends KeptStatement> {
+  /** A place for the statements of a table. The caller keeps it, and drops it with the table. */
+  forTable (table: object): TableStatements<T>
+  /** The memory that all kept statements take, about, in bytes. */
   readonly bytes: number
   readonly size: number
 }
 
-type Place = Map<string, Statement>
+/** The statements of one table as the cache sees them: nothing in it leads to the table, so that the table can be collected. */
+interface Shelf<T> { readonly statements: WeakRef<Map<string, T>>, bytes: number, size: number }
 
 /** Above `limit` bytes the table that was not used for longest loses its statements, those not used for longest first. */
-export function createStatementCache (limit: number): StatementCache {
-  /** The table used last at the end. Nothing here leads to a table, so that one can be collected. */
-  const places = new Set<Place>()
+export function createStatementCache<T extends KeptStatement> (limit: number): StatementCache<T> {
+  /** The table used last at the end. */
+  const shelves = new Set<Shelf<T>>()
   let bytes = 0
 
-  const forget = (place: Place, key: string): void => {
-    const { sql, pieces } = place.get(key) as Statement
-    bytes -= sizeOf(key, sql, pieces)
-    place.delete(key)
+  const count = (shelf: Shelf<T>, change: number, size: number): void => {
+    bytes += change
+    shelf.bytes += change
+    shelf.size += size
   }
-  const touch = (place: Place): void => {
-    places.delete(place)
-    places.add(place)
+  const remove = (shelf: Shelf<T>): void => {
+    count(shelf, -shelf.bytes, -shelf.size)
+    shelves.delete(shelf)
   }
-  const collected = new FinalizationRegistry<Place>((place) => {
-    for (const key of place.keys()) forget(place, key)
-    places.delete(place)
-  })
+  const forget = (shelf: Shelf<T>, statements: Map<string, T>, key: string): void => {
+    count(shelf, -sizeOf(key, statements.get(key) as T), -1)
+    statements.delete(key)
+  }
+  const touch = (shelf: Shelf<T>): void => {
+    shelves.delete(shelf)
+    shelves.add(shelf)
+  }
+  const collected = new FinalizationRegistry<Shelf<T>>(remove)
   const shrink = (): void => {
-    for (const place of places) {
-      for (const key of place.keys()) {
+    for (const shelf of shelves) {
+      const statements = shelf.statements.deref() ?? new Map<string, T>()
+      for (const key of statements.keys()) {
         if (bytes <= limit) return
-        forget(place, key)
+        forget(shelf, statements, key)
       }
-      places.delete(place)
+      remove(shelf)
     }
   }
 
   return {
     get bytes () { return bytes },
-    get size () { return Array.from(places).reduce((sum, { size }) => sum + size, 0) },
+    get size () { return Array.from(shelves).reduce((sum, { size }) => sum + size, 0) },
     forTable (table) {
-      const place: Place = new Map()
-      collected.register(table, place)
+      const statements = new Map<string, T>()
+      const shelf: Shelf<T> = { statements: new WeakRef(statements), bytes: 0, size: 0 }
+      collected.register(table, shelf)
       return {
         get (key) {
-          const found = place.get(key)
-          // While half of the room is free, nothing has to be told from what was used last.
-          if (found === undefined || (bytes <= limit / 2 && place.size <= MAX_PER_TABLE / 2)) return found
-          place.delete(key)
-          place.set(key, found)
-          touch(place)
+          const found = statements.get(key)
+          // While half of the room is free, the order of use does not matter.
+          if (found === undefined || (bytes <= limit / 2 && statements.size <= MAX_PER_TABLE / 2)) return found
+          statements.delete(key)
+          statements.set(key, found)
+          touch(shelf)
           return found
         },
         set (key, statement) {
           if (statement.sql.length > MAX_LENGTH) return
-          place.set(key, statement)
-          bytes += sizeOf(key, statement.sql, statement.pieces)
-          if (place.size > MAX_PER_TABLE) forget(place, place.keys().next().value as string)
-          touch(place)
+          statements.set(key, statement)
+          count(shelf, sizeOf(key, statement), 1)
+          if (statements.size > MAX_PER_TABLE) forget(shelf, statements, statements.keys().next().value as string)
+          touch(shelf)
           shrink()
         }
       }
@@ -85,7 +96,7 @@ export function createStatementCache (limit: number): StatementCache {
   }
 }
 
-/** As V8 keeps them: marks of columns need two bytes a character, the pieces are strings of their own, and there is a place in a map. */
-function sizeOf (key: string, sql: string, pieces: readonly string[]): number {
+/** As V8 stores them: marks of columns need two bytes a character, the pieces are strings of their own, and the map has an entry. */
+function sizeOf (key: string, { sql, pieces }: KeptStatement): number {
   return 250 + 2 * key.length + 2 * sql.length + 40 * pieces.length
 }

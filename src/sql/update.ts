@@ -1,17 +1,18 @@
 import { sql } from 'kysely'
 import type { UpdatePlan } from '../plan/plan.ts'
-import { builderFor, type Engine, type Query } from './aliases.ts'
+import { builderFor, type BuiltStatement } from './aliases.ts'
 import { bind, compileCondition } from './conditions.ts'
+import type { Engine } from './statement.ts'
 
 /**
  * `update <table> set … where …`. MySQL counts the rows that it changed; SQLite counts those that it found, so there
  * rows that have the values already are left out. To the letter: a column's own collation may hold two texts equal.
  */
-export function compileUpdate ({ table, assignments, condition }: UpdatePlan, engine: Engine): Query {
+export function compileUpdate ({ table, assignments, condition }: UpdatePlan, engine: Engine): BuiltStatement {
   const builder = builderFor(engine, table)
-  const { db, toQuery, token } = builder
+  const { db, build, token } = builder
   const row = Object.fromEntries(assignments.map(({ column, parameter }) => [token(column), bind(parameter)]))
   const update = db.updateTable('t').set(row).where(compileCondition(condition, builder))
-  if (engine === 'mysql') return toQuery(update)
-  return toQuery(update.where(({ or, ref }) => or(assignments.map(({ column, parameter }) => sql<boolean>`${ref(token(column))} is not ${bind(parameter)} collate binary`))))
+  if (engine === 'mysql') return build(update)
+  return build(update.where(({ or, ref }) => or(assignments.map(({ column, parameter }) => sql<boolean>`${ref(token(column))} is not ${bind(parameter)} collate binary`))))
 }

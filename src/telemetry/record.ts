@@ -1,7 +1,7 @@
 /** Collects telemetry for each request. The log, the metrics, the spans and the `Server-Timing` header are derived from it. */
 import { context, type Context } from '@opentelemetry/api'
 import type { Table } from '../catalog/catalog.ts'
-import type { Result } from '../dialects/dialect.ts'
+import type { Outcome } from '../dialects/dialect.ts'
 import type { ServiceError } from '../errors.ts'
 import type { Verb } from '../../schemas/grant.ts'
 
@@ -69,9 +69,9 @@ export class RequestRecord {
     this.compiledAt = performance.now()
   }
 
-  executed ({ returned, changed }: Result): void {
+  executed ({ rows, changed }: Outcome): void {
     this.executedAt = performance.now()
-    this.rows = returned ?? changed
+    this.rows = rows + changed
   }
 
   end (): void {

@@ -82,7 +82,7 @@ for (const engine of await engines()) {
     const address = addressOf(url.href)
     const [here] = address.hosts
     const hosts = [here, ...['::1', 'localhost', 'db.example.com', '192.0.2.1'].map((host) => ({ host, port: 1 }))] as typeof address.hosts
-    const dialect = createMysqlDialect({ address: { ...address, password: 'x', hosts }, pool: { size: 1, queue: 1, wait: 5000 }, statementTimeout: 5000, resultLimit: 1000 })
+    const dialect = createMysqlDialect({ address: { ...address, password: 'x', hosts }, pool: { size: 1, queue: 1, wait: 5000 }, statementTimeout: 5000 })
     t.teardown(() => dialect.close())
     await database.query(`alter user '${url.username}'@'%' identified by 'x'`)
     t.same(await dialect.findRisks([database.name]), { risks: ['without TLS to db.example.com, 192.0.2.1: add ?ssl=true'], enough: [] })

@@ -20,12 +20,13 @@ function databaseThat (t: Test, { introspect = async () => [], check = async () 
       asked.check++
       return check()
     },
-    execute: async () => { throw new Error('never') },
+    read: async () => { throw new Error('never') },
+    write: async () => { throw new Error('never') },
     privileges: async () => [],
     findRisks: async () => ({ risks: [], enough: [] }),
     close: async () => {}
   }
-  const database = createDatabase({ name: 'shop', dialect, refreshInterval: 60_000, onRefreshError: () => {} })
+  const database = createDatabase({ name: 'shop', dialect, resultLimit: 1e6, refreshInterval: 60_000, onRefreshError: () => {} })
   t.teardown(() => database.close())
   return { asked, database }
 }

@@ -159,7 +159,7 @@ t.test('a successful write is not reported as TABLE_NOT_FOUND if the catalog is 
       return { answer: undefined, changed: 1, insertId: '1' }
     }
   } as unknown as Dialect
-  const database = createDatabase({ name: 'shop', dialect, refreshInterval: 60_000, onRefreshError: () => {} })
+  const database = createDatabase({ name: 'shop', dialect, resultLimit: 1e6, refreshInterval: 60_000, onRefreshError: () => {} })
   const databases = new Map([['shop', database]])
   const request = { database: 'shop', table: 'orders', body: { verb: 'delete', filters: { id: 1 } }, grant: everything }
   t.same(await execute({ databases, limits: LIMITS }, request), { deleted: 1 })

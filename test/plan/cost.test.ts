@@ -1,7 +1,7 @@
 /** The time to plan a body and to look up its statement is proportional to the length of the body, whatever it contains. */
 import t from 'tap'
 import { createPlan } from '../../src/plan/create-plan.ts'
-import { compileQuery } from '../../src/sql/compile.ts'
+import { compileStatement } from '../../src/sql/compile.ts'
 import { LIMITS, orders } from '../support/sql.ts'
 
 const times = <T> (count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index))
@@ -27,7 +27,7 @@ t.test('the time to plan a body does not exceed what its length explains', async
   for (const [name, filters] of Object.entries(bodies)) {
     const runs = times(5, () => {
       const start = process.cpuUsage()
-      compileQuery(createPlan({ verb: 'delete', filters: filters as Record<string, unknown> }, orders.mysql, LIMITS), 'mysql')
+      compileStatement(createPlan({ verb: 'delete', filters: filters as Record<string, unknown> }, orders.mysql, LIMITS), 'mysql')
       const { user, system } = process.cpuUsage(start)
       return (user + system) / 1000
     })

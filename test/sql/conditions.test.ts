@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Condition } from '../../src/plan/plan.ts'
-import { compileQuery } from '../../src/sql/compile.ts'
+import { compileStatement } from '../../src/sql/compile.ts'
 import type { Parameter } from '../../src/types/column-type.ts'
 import { compilesTo, orders } from '../support/sql.ts'
 
@@ -48,5 +48,5 @@ t.test('filters become conditions with a placeholder for each value', async (t) 
 t.test('a condition that is always true is compiled too: a plan may be made of one', async (t) => {
   const table = orders.mysql
   const always: Condition = { kind: 'constant', value: true }
-  t.equal(compileQuery({ verb: 'delete', table, condition: { kind: 'not', condition: always } }, 'mysql').sql, 'delete from `orders` where not (1 = 1)')
+  t.equal(compileStatement({ verb: 'delete', table, condition: { kind: 'not', condition: always } }, 'mysql').sql, 'delete from `orders` where not (1 = 1)')
 })

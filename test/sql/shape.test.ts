@@ -3,8 +3,8 @@ import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'
 import { createCatalog, type Column, type Table } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
-import type { Engine } from '../../src/sql/aliases.ts'
-import { compileAfresh, compileQuery } from '../../src/sql/compile.ts'
+import type { Engine } from '../../src/sql/statement.ts'
+import { buildStatement, compileStatement } from '../../src/sql/compile.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
 import { sqliteType } from '../../src/types/sqlite.ts'
 
@@ -63,8 +63,8 @@ for (const engine of ['mysql', 'sqlite'] as const) {
     const table = createTable(engine)
     fc.assert(fc.property(body as Arbitrary<any>, (request) => {
       const plan = createPlan(request, table, limits)
-      const fresh = compileAfresh(plan, engine)
-      for (const kept of [compileQuery(plan, engine), compileQuery(plan, engine)]) {
+      const fresh = buildStatement(plan, engine)
+      for (const kept of [compileStatement(plan, engine), compileStatement(plan, engine)]) {
         if (kept.sql !== fresh.sql || kept.pieces.join('?') !== fresh.sql) throw new Error(`${kept.sql}\n${fresh.sql}`)
         if (kept.pieces.length !== kept.parameters.length + 1) throw new Error('a piece for each parameter and one more')
         if (kept.parameters.length !== fresh.parameters.length || !kept.parameters.every((each, index) => Object.is(each, fresh.parameters[index]))) throw new Error(`${String(kept.parameters)}\n${String(fresh.parameters)}`)

@@ -6,8 +6,8 @@ import t from 'tap'
 import type { Table } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
 import { statementCache } from '../../src/sql/aliases.ts'
-import { compileAfresh, compileQuery, type StatementUse } from '../../src/sql/compile.ts'
-import { createStatementCache, type Statement } from '../../src/sql/statement-cache.ts'
+import { buildStatement, compileStatement } from '../../src/sql/compile.ts'
+import { createStatementCache, type KeptStatement, type StatementCounts } from '../../src/sql/statement-cache.ts'
 import { LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
@@ -16,9 +16,9 @@ const collectGarbage = runInNewContext('gc') as () => void
 
 const times = <T> (count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index))
 const createTable = (): Table => tableOf({ columns: times(50, (index) => mysqlColumn(index === 0 ? 'id' : `column_${index}`, 'int')) })
-const ask = (table: Table, values: number, use?: StatementUse): void => { compileQuery(createPlan({ verb: 'select', filters: { id: times(values, (id) => id) } }, table, LIMITS), 'mysql', use) }
-const statement = (length: number): Statement => ({ sql: 'x'.repeat(length), pieces: ['x'] })
-const keep = (of: { set (key: string, kept: Statement): void }, ...keys: string[]): void => { for (const key of keys) of.set(key, statement(1000)) }
+const ask = (table: Table, values: number, use?: StatementCounts): void => { compileStatement(createPlan({ verb: 'select', filters: { id: times(values, (id) => id) } }, table, LIMITS), 'mysql', use) }
+const statement = (length: number): KeptStatement => ({ sql: 'x'.repeat(length), pieces: ['x'] })
+const keep = (of: { set (key: string, kept: KeptStatement): void }, ...keys: string[]): void => { for (const key of keys) of.set(key, statement(1000)) }
 
 t.test('shapes of 1,000 tables stay within the bound of the process, and are forgotten with their tables', async (t) => {
   const bound = 16 * 1024 * 1024
@@ -92,7 +92,7 @@ t.test('NULLs in data make no other statement', async (t) => {
   for (const value of [1, null, 2]) {
     for (const body of [{ verb: 'insert', data: { id: value, column_1: 1 } }, { verb: 'update', data: { column_1: value }, filters: { id: 1 } }] as const) {
       const plan = createPlan(body, table, LIMITS)
-      t.match(compileQuery(plan, 'mysql', use), compileAfresh(plan, 'mysql'))
+      t.match(compileStatement(plan, 'mysql', use), buildStatement(plan, 'mysql'))
     }
   }
   t.same(use, { kept: 4, built: 2 })

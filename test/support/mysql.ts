@@ -9,8 +9,8 @@ import { sendPlainCommand } from '../../src/dialects/mysql/connection/plain-comm
 import { createCommandSender, type SendCommand } from '../../src/dialects/mysql/connection/row-command.ts'
 import { sessionStatement } from '../../src/dialects/mysql/connection/session-settings.ts'
 import { planSelect } from '../../src/plan/select.ts'
-import { compileQuery } from '../../src/sql/compile.ts'
-import { RowWriter } from '../../src/response/sink.ts'
+import { compileStatement } from '../../src/sql/compile.ts'
+import { AnswerSink } from '../../src/response/sink.ts'
 
 const MEGABYTE = 2 ** 20
 
@@ -32,7 +32,7 @@ export function run (connection: Connection, sql: string, values: unknown[] = []
 
 /** Returns the tables of a database as the service introspects them. */
 export async function readTables (url: string): Promise<ReadonlyMap<string, Table>> {
-  const dialect = createMysqlDialect({ address: addressOf(url), pool: { size: 1, queue: 1, wait: 5000 }, statementTimeout: 5000, resultLimit: MEGABYTE })
+  const dialect = createMysqlDialect({ address: addressOf(url), pool: { size: 1, queue: 1, wait: 5000 }, statementTimeout: 5000 })
   try {
     return createCatalog(await dialect.introspect(), 0).tables
   } finally {
@@ -43,20 +43,20 @@ export async function readTables (url: string): Promise<ReadonlyMap<string, Tabl
 export const senders = (connection: Connection): Record<'bytes' | 'plain', SendCommand> => ({ bytes: createCommandSender(connection) as SendCommand, plain: sendPlainCommand })
 
 /** Selects all rows of a table with one of the readers. */
-export function selectAll (connection: Connection, table: Table, send: SendCommand, limit = 256 * MEGABYTE): Promise<{ answer: Buffer, tooLarge: number, writer: RowWriter }> {
+export function selectAll (connection: Connection, table: Table, send: SendCommand, limit = 256 * MEGABYTE): Promise<{ answer: Buffer, tooLarge: number, sink: AnswerSink }> {
   const plan = planSelect({ verb: 'select', limit: 1000 }, table, { depth: 1, conditions: 1, values: 1, pattern: 1000 })
-  return sendStatement(connection, writeStatement(compileQuery(plan, 'mysql')), new RowWriter(plan.columns, limit), send)
+  return sendStatement(connection, writeStatement(compileStatement(plan, 'mysql')), new AnswerSink(plan.columns, limit), send)
 }
 
-export function sendStatement (connection: Connection, sql: string, writer: RowWriter, send: SendCommand): Promise<{ answer: Buffer, tooLarge: number, writer: RowWriter }> {
+export function sendStatement (connection: Connection, sql: string, sink: AnswerSink, send: SendCommand): Promise<{ answer: Buffer, tooLarge: number, sink: AnswerSink }> {
   let tooLarge = 0
   return new Promise((resolve, reject) => send(connection, {
     sql,
-    writer,
+    sink,
     listener: {
       stop: () => { tooLarge++ },
       fail: reject,
-      done: (error) => error === null ? resolve({ answer: Buffer.from(writer.finish()), tooLarge, writer }) : reject(error)
+      done: (error) => error === null ? resolve({ answer: Buffer.from(sink.finish()), tooLarge, sink }) : reject(error)
     }
   }))
 }

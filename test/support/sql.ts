@@ -4,8 +4,8 @@ import type { Body } from '../../schemas/body.ts'
 import type { Column } from '../../src/catalog/catalog.ts'
 import { parseExactJson } from '../../src/request/exact-json.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
-import type { Engine, Query } from '../../src/sql/aliases.ts'
-import { compileQuery } from '../../src/sql/compile.ts'
+import { compileStatement } from '../../src/sql/compile.ts'
+import type { Engine, Statement } from '../../src/sql/statement.ts'
 import type { Parameter } from '../../src/types/column-type.ts'
 import { mysqlColumn, sqliteColumn, tableOf } from './tables.ts'
 
@@ -27,9 +27,9 @@ export const orders = {
 }
 
 /** Compiles a request; `body` can be text, for numbers that JavaScript cannot represent. */
-export function compileBody (engine: Engine, body: object | string, table = orders[engine]): Query {
+export function compileBody (engine: Engine, body: object | string, table = orders[engine]): Statement {
   const parsed = typeof body === 'string' ? parseExactJson(body) : body
-  return compileQuery(createPlan(parsed as Body, table, LIMITS), engine)
+  return compileStatement(createPlan(parsed as Body, table, LIMITS), engine)
 }
 
 type Expected = Readonly<Record<Engine, { sql: string, parameters: Parameter[] }>>

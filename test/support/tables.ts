@@ -1,6 +1,6 @@
 /** Creates tables as introspection returns them, for tests without a database. */
 import { createCatalog, type Check, type Column, type ForeignKey, type Key, type Table, type Triggers } from '../../src/catalog/catalog.ts'
-import type { Engine } from '../../src/sql/aliases.ts'
+import type { Engine, Statement } from '../../src/sql/statement.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
 import { sqliteType } from '../../src/types/sqlite.ts'
 
@@ -32,4 +32,9 @@ interface TableParts { name?: string, columns: Column[], primaryKey?: string[], 
 export function tableOf ({ name = 'items', columns, primaryKey = [], uniqueKeys = [], foreignKeys = [], kind = 'table', transactional = true, triggers = { known: true, list: [] }, checks = [] }: TableParts): Table {
   const catalog = createCatalog([{ name, kind, comment: '', engine: '', transactional, triggers, columns, primaryKey, uniqueKeys, foreignKeys, checks }], 0)
   return catalog.tables.get(name) as Table
+}
+
+/** A statement as a dialect gets it, for tests that do not run it. */
+export function statementOf (verb: Statement['verb'], table: Table, rest: Partial<Statement> = {}): Statement {
+  return { verb, table, sql: '', pieces: [''], parameters: [], columns: [], assigned: [], confirmation: undefined, ...rest }
 }

@@ -2,16 +2,15 @@
 import type { ServiceError } from '../../errors.ts'
 import type { Dialect } from '../dialect.ts'
 import { findAccountRisks } from './audit/account-risks.ts'
-import { attempt } from './execute/retry.ts'
+import { createReplicaOrder, runWithRetries } from './execute/retry.ts'
 import { toConnectError, type MysqlError } from './errors.ts'
 import { createDeadlines } from '../time-limits.ts'
 import { createDifferences } from './connection/definitions.ts'
-import type { ExecutionOptions, Stoppable } from './execute/statement.ts'
+import type { ExecutionOptions, Stoppable } from './execute/execution.ts'
 import { introspectMysql, type Ask } from './introspect.ts'
 import type { MysqlAddress } from './options.ts'
 import { sendPlainCommand } from './connection/plain-command.ts'
 import { createMysqlPool, type MysqlPool, type PoolLimits } from './pool/pool.ts'
-import { createReaders } from './execute/replicas.ts'
 import type { SendCommand } from './connection/row-command.ts'
 import { abandon, ask, within } from './connection/session.ts'
 import { stopStatement } from './connection/kill.ts'
@@ -25,21 +24,19 @@ export interface MysqlSettings {
   readonly pool: PoolLimits
   /** Milliseconds that one statement may run. */
   readonly statementTimeout: number
-  /** Bytes that one answer may have. */
-  readonly resultLimit: number
   /** Told why, where the fast reader of rows cannot be used with this mysql2. */
   readonly onPlainReader?: ((reason: string) => void) | undefined
 }
 
 /** Connects when first needed: the database may start after the service. */
-export function createMysqlDialect ({ address, replicas = [], pool: limits, statementTimeout, resultLimit, onPlainReader }: MysqlSettings): Dialect {
+export function createMysqlDialect ({ address, replicas = [], pool: limits, statementTimeout, onPlainReader }: MysqlSettings): Dialect {
   const [primary, ...copies] = [address, ...replicas].map((each) => createMysqlPool(each, limits, statementTimeout)) as [MysqlPool, ...MysqlPool[]]
-  const readers = createReaders(primary, copies)
-  const writers = [primary]
+  const readPools = createReplicaOrder(primary, copies)
+  const primaryOnly = [primary]
   let reader: SendCommand | undefined
   const send: SendCommand = (connection, command) => (reader ?? sendPlainCommand)(connection, command)
   const all = [primary, ...copies]
-  const options: ExecutionOptions = { deadlines: createDeadlines<Stoppable>(statementTimeout, { onDue: ({ thing }) => thing.stop(), onLook: (execution) => execution.look() }), resultLimit, send, known: new WeakMap(), differences: createDifferences() }
+  const options: ExecutionOptions = { deadlines: createDeadlines<Stoppable>(statementTimeout, { onDue: ({ thing }) => thing.stop(), onLook: (execution) => execution.look() }), send, known: new WeakMap(), differences: createDifferences() }
   const replicaOptions: ExecutionOptions = { ...options, known: new WeakMap(), differences: options.differences.ofReplicas }
   return {
     engine: 'mysql',
@@ -52,9 +49,12 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
     },
     privileges: () => withSession(primary, statementTimeout, async (asked) => (await asked('show grants')).map(([grant]) => withoutSecrets(grant as string))),
     findRisks: (configured) => withSession(primary, statementTimeout, (asked) => findAccountRisks(asked, address, configured)),
-    execute (query, plan, { client, consistency } = {}) {
-      const pools = plan.verb === 'select' && consistency === undefined ? readers() : writers
-      return attempt({ pools, attempts: pools.length + address.hosts.length, options, replicaOptions }, { query, plan, client })
+    read (statement, sink, { client, consistency } = {}) {
+      const pools = consistency === undefined ? readPools() : primaryOnly
+      return runWithRetries({ pools, attempts: pools.length + address.hosts.length, options, replicaOptions }, { statement, sink, client })
+    },
+    write (statement, { client } = {}) {
+      return runWithRetries({ pools: primaryOnly, attempts: 1 + address.hosts.length, options, replicaOptions }, { statement, sink: undefined, client })
     },
     async check () {
       const { open, idle } = primary.use

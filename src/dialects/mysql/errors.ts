@@ -4,27 +4,27 @@ import {
   checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, notSupported, outcomeUnknown, permissionDenied, queryTimeout, valueOutOfRange, ServiceError,
   withDetails, withReason
 } from '../../errors.ts'
-import type { Plan } from '../../plan/plan.ts'
+import type { Statement } from '../../sql/statement.ts'
 import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
 import { checkViolationOf, firesTrigger, noReferencedRow, notNullViolationOf, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
 
 /** What mysql2 gives: a server's error has a number, one of the connection a code alone. */
 export interface MysqlError extends Error { errno?: number, code?: string, sqlState?: string, fatal?: boolean }
 
-type Refuse = (plan: Plan, error: MysqlError) => Error
+type Refuse = (statement: Statement, error: MysqlError) => Error
 
 /** The account may not do it; the table's name is the client's own. */
 const accountDenied: Refuse = ({ table }) => permissionDenied(`The service's database account may not do this on "${table.name}"`)
 const check: Refuse = ({ table }, { message }) => checkViolationOf(checkIn(message, table))
 /** An exception of a trigger or routine, of its own or by what it does. */
 const raised: Refuse = () => checkViolation()
-const unique: Refuse = (plan, { message }) => uniqueViolationOf(uniqueKeyIn(message, plan))
-const referenced: Refuse = (plan, { message }) => rowIsReferenced(!firesTrigger(plan) || message.includes(` REFERENCES \`${plan.table.name}\` `))
+const unique: Refuse = (statement, { message }) => uniqueViolationOf(uniqueKeyIn(message, statement))
+const referenced: Refuse = (statement, { message }) => rowIsReferenced(!firesTrigger(statement) || message.includes(` REFERENCES \`${statement.table.name}\` `))
 
 /** Something is missing: a column or the table itself, which the catalog will show, or what a trigger, view or routine names. */
-const moved: Refuse = (plan, error) => {
+const moved: Refuse = (statement, error) => {
   const missing = missingIn(error)
-  return new SchemaMoved(missing === undefined ? nameOf(error) : `${nameOf(error)} (${missing})`, firesTrigger(plan) && missing?.endsWith(`.${plan.table.name}`) !== true)
+  return new SchemaMoved(missing === undefined ? nameOf(error) : `${nameOf(error)} (${missing})`, firesTrigger(statement) && missing?.endsWith(`.${statement.table.name}`) !== true)
 }
 
 /** What an account that does not see other accounts is told of a view whose definer does not exist (others: 1449). */
@@ -48,10 +48,10 @@ const FULL = 1114
 
 const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [unique, [1022, 1062, 1169, 1586, 1859]],
-  [(plan, { message }) => noReferencedRow(foreignKeysIn(message, plan.table)), [1216, 1452]],
+  [(statement, { message }) => noReferencedRow(foreignKeysIn(message, statement.table)), [1216, 1452]],
   [referenced, [1217, 1451, 1761, 1762]],
   [() => notNullViolation(), [1048, 1263]],
-  [(plan, { message }) => notNullViolationOf(plan, (column) => message.startsWith(`Field '${column}' `)), [1364]],
+  [(statement, { message }) => notNullViolationOf(statement, (column) => message.startsWith(`Field '${column}' `)), [1364]],
   [check, [3819, 4025]],
   [raised, [1172, 1242, 1369, 1442, 1526, 1643, 1644, 1748, 1863]],
   [() => valueOutOfRange(), [
@@ -84,7 +84,7 @@ const byClass = new Map<string, Refuse>([
   ['22', () => valueOutOfRange()],
   ...['25', '28', '53', '57'].map((each): [string, Refuse] => [each, () => databaseUnavailable()]),
   ['40', () => deadlock()],
-  ['42', (plan, error) => plan.table.kind === 'view' || firesTrigger(plan) ? moved(plan, error) : new UnknownDatabaseError(numberOf(error))],
+  ['42', (statement, error) => statement.table.kind === 'view' || firesTrigger(statement) ? moved(statement, error) : new UnknownDatabaseError(numberOf(error))],
   ['54', () => notSupported()],
   ['70', () => queryTimeout()],
   ['XA', () => deadlock()]
@@ -117,17 +117,17 @@ const CROWDED = new Set([1040, 1203, 1226])
 export const isCrowded = ({ errno = 0 }: MysqlError): boolean => CROWDED.has(errno)
 
 /** What an error of a statement means for the client. */
-export function toServiceError (error: MysqlError, plan: Plan): Error {
-  if (isLost(error)) return withReason(plan.verb === 'select' ? databaseUnavailable() : outcomeUnknown(), error.code)
+export function toServiceError (error: MysqlError, statement: Statement): Error {
+  if (isLost(error)) return withReason(statement.verb === 'select' ? databaseUnavailable() : outcomeUnknown(), error.code)
   if (error.sqlState === undefined) return wasNotSent(error) ? databaseUnavailable() : error
   const refuse = byNumber.get(numberOf(error)) ?? byClass.get(error.sqlState.slice(0, 2)) ?? notSupported
-  const refusal = refuse(plan, error)
-  if (mayHaveChanged(plan, numberOf(error), refusal)) return withReason(changedInPart(plan.table), nameOf(error))
+  const refusal = refuse(statement, error)
+  if (mayHaveChanged(statement, numberOf(error), refusal)) return withReason(changedInPart(statement.table), nameOf(error))
   return refusal instanceof ServiceError ? withReason(refusal, nameOf(error)) : refusal
 }
 
 /** What a statement answers that was ended when its time was over: without transactions, what it had written stays. */
-export function toTimeout ({ verb, table }: Plan): ServiceError {
+export function toTimeout ({ verb, table }: Statement): ServiceError {
   return verb === 'select' || table.transactional ? queryTimeout() : changedInPart(table)
 }
 
@@ -144,7 +144,7 @@ const ROW_REFUSED = new Set(['UNIQUE_VIOLATION', 'FOREIGN_KEY_VIOLATION', 'NOT_N
  * Whether rows may be changed although the statement failed: in a table whose engine cannot roll back. The row of an insert
  * is stored or not before a trigger runs after it; an update or delete may have changed others before the one that failed.
  */
-function mayHaveChanged ({ verb, table }: Plan, number: number, refusal: Error): boolean {
+function mayHaveChanged ({ verb, table }: Statement, number: number, refusal: Error): boolean {
   if (verb === 'select' || table.transactional || NOT_HERE.has(number)) return false
   if (mayFire(table, verb, verb === 'insert' ? 'after' : undefined)) return true
   if (BEFORE_ROWS.has(number)) return false
@@ -173,9 +173,9 @@ export function toConnectError (error: { code?: string | undefined }): ServiceEr
  * `Duplicate entry '…' for key 'customers.email'`. MySQL puts the table before the key. MariaDB does not: where a trigger may
  * have written another table, whose key may have the same name, none is named. Entry and key may hold quotes.
  */
-function uniqueKeyIn (message: string, plan: Plan): Key | undefined {
-  const { name: table, uniqueKeys } = plan.table
-  const isOnlyTable = !firesTrigger(plan)
+function uniqueKeyIn (message: string, statement: Statement): Key | undefined {
+  const { name: table, uniqueKeys } = statement.table
+  const isOnlyTable = !firesTrigger(statement)
   return uniqueKeys.find(({ name }) => message.endsWith(` '${table}.${name}'`) || (isOnlyTable && message.endsWith(` '${name}'`)))
 }
 

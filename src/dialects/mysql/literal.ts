@@ -4,11 +4,11 @@
  * for the session that options.ts sets: utf8mb4, neither ANSI_QUOTES nor NO_BACKSLASH_ESCAPES.
  */
 import mysql from 'mysql2'
-import type { Query } from '../../sql/aliases.ts'
+import type { Statement } from '../../sql/statement.ts'
 import type { Parameter } from '../../types/column-type.ts'
 
 /** The whole text of a statement. Its pieces hold no placeholder that could be mistaken: they were cut there. */
-export function writeStatement ({ pieces, parameters }: Query): string {
+export function writeStatement ({ pieces, parameters }: Pick<Statement, 'pieces' | 'parameters'>): string {
   let text = pieces[0] as string
   for (let index = 0; index < parameters.length; index++) text += writeLiteral(parameters[index] as Parameter) + (pieces[index + 1] as string)
   return text

@@ -1,11 +1,9 @@
 /** The embedded default: one file, one session by `node:sqlite`, statements one after the other. */
 import { resolve } from 'node:path'
-import { mayFire, type Column } from '../../catalog/catalog.ts'
-import { outcomeUnknown, queryTimeout, ServiceError, withReason } from '../../errors.ts'
-import type { InsertPlan, Plan } from '../../plan/plan.ts'
-import type { Query } from '../../sql/aliases.ts'
-import { RowWriter } from '../../response/sink.ts'
-import type { Client, Dialect, Result } from '../dialect.ts'
+import { mayFire } from '../../catalog/catalog.ts'
+import { outcomeUnknown, queryTimeout, ServiceError } from '../../errors.ts'
+import { findAssigned, type Statement } from '../../sql/statement.ts'
+import { clientGone, type Client, type Dialect, type Outcome, type RowSink } from '../dialect.ts'
 import { createDeadlines } from '../time-limits.ts'
 import { toReadError, toServiceError, type SqliteError } from './errors.ts'
 import { findFileRisks } from './file-risks.ts'
@@ -22,8 +20,6 @@ export interface SqliteSettings {
   readonly pool: SessionLimits
   /** Milliseconds that one statement may run. */
   readonly statementTimeout: number
-  /** Bytes that one answer may have. */
-  readonly resultLimit: number
 }
 
 /** A statement that runs. */
@@ -35,7 +31,7 @@ interface Running {
 }
 
 /** Opens the file; it must exist. @throws SqliteError, also where `setup` fails */
-export async function openSqlite ({ path, setup = [], pool, statementTimeout, resultLimit }: SqliteSettings): Promise<Dialect> {
+export async function openSqlite ({ path, setup = [], pool, statementTimeout }: SqliteSettings): Promise<Dialect> {
   const file = path === MEMORY ? createMemoryFile() : undefined
   const sessions = createSessions(resolve(file?.path ?? path), pool)
   const close = async (): Promise<void> => {
@@ -65,32 +61,34 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout, re
     }
   }
 
-  const select = async (session: Session, { sql, parameters }: Query, columns: readonly Column[]): Promise<Result> => {
-    const writer = new RowWriter(columns, resultLimit)
-    try {
-      const isWhole = await session.read({ sql, parameters, limit: resultLimit }, (row) => {
-        writer.row(row)
-        return !writer.isTooLarge
-      })
-      if (!isWhole) throw writer.refusal
-      return { answer: writer.finish(), returned: writer.count, changed: 0, insertId: undefined }
-    } finally {
-      writer.release()
-    }
+  const select = async (session: Session, { sql, parameters, columns }: Statement, sink: RowSink): Promise<Outcome> => {
+    sink.begin(columns)
+    const isWhole = await session.read({ sql, parameters, limit: sink.limit }, (row) => {
+      sink.row(row)
+      return !sink.full
+    })
+    if (!isWhole && !sink.full) sink.overflow()
+    return { rows: sink.count, changed: 0 }
   }
 
   /**
    * In two steps, so that it is known what became of a statement that was ended: before COMMIT is sent nothing is changed.
    * COMMIT has a time of its own.
    */
-  const change = async (session: Session, { sql, parameters }: Query, plan: Plan, client: Client | undefined): Promise<Result> => {
+  const change = async (session: Session, statement: Statement, client: Client | undefined): Promise<Outcome> => {
+    const { sql, parameters, verb } = statement
     const { changes, insertId } = await limit(session, client, () => session.ask({ kind: 'run', sql, parameters, begin: true }))
-    const keyChanged = plan.verb === 'insert' && await limit(session, client, () => hasMoved(session, plan, insertId as string))
+    const isCertain = verb === 'insert' && !await limit(session, client, () => hasOtherKey(session, statement, insertId as string))
     await limit(session, undefined, () => session.ask({ kind: 'run', sql: 'commit', parameters: [] })).catch((error: SqliteError) => {
       throw error.errcode === undefined ? outcomeUnknown() : error
     })
-    return { answer: undefined, changed: changes as number, insertId, keyChanged }
+    return { rows: 0, changed: changes as number, insertId: isCertain ? insertId : undefined }
   }
+
+  const execute = (statement: Statement, client: Client | undefined, work: (session: Session) => Promise<Outcome>): Promise<Outcome> => sessions.use((session) => {
+    if (client?.destroyed === true) throw clientGone()
+    return work(session)
+  }).catch((error: Error) => { throw error instanceof ServiceError ? error : toServiceError(error, statement) })
 
   try {
     await sessions.use(async (session) => {
@@ -110,10 +108,8 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout, re
       })
       return introspectSqlite(ask)
     }).catch((error: Error) => { throw toReadError(error) }),
-    execute: (query, plan, { client } = {}) => sessions.use((session) => {
-      if (client?.destroyed === true) throw clientGone()
-      return plan.verb === 'select' ? limit(session, client, () => select(session, query, plan.columns)) : change(session, query, plan, client)
-    }).catch((error: Error) => { throw error instanceof ServiceError ? error : toServiceError(error, plan) }),
+    read: (statement, sink, { client } = {}) => execute(statement, client, (session) => limit(session, client, () => select(session, statement, sink))),
+    write: (statement, { client } = {}) => execute(statement, client, (session) => change(session, statement, client)),
     privileges: async () => ['reads and writes the file'],
     findRisks: async () => file === undefined ? findFileRisks(path) : { risks: [], enough: [] },
     close
@@ -121,10 +117,10 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout, re
 }
 
 /** Whether an AFTER INSERT trigger has given the new row another key: then no row has the one that it was inserted with. */
-async function hasMoved (session: Session, { table, assignments }: InsertPlan, insertId: string): Promise<boolean> {
-  const { identity } = table
+async function hasOtherKey (session: Session, statement: Statement, insertId: string): Promise<boolean> {
+  const { table, table: { identity } } = statement
   if (identity === undefined || !mayFire(table, 'insert', 'after')) return false
-  const key = assignments.find(({ column }) => column === identity)?.parameter ?? BigInt(insertId)
+  const key = findAssigned(statement, identity) ?? BigInt(insertId)
   const sql = `select 1 from ${quoted(table.name)} where ${quoted(identity.name)} = ?`
   let found = false
   await session.read({ sql, parameters: [key], limit: Infinity }, () => {
@@ -136,6 +132,3 @@ async function hasMoved (session: Session, { table, assignments }: InsertPlan, i
 
 /** An identifier of the catalog as it stands in a statement. */
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
-
-/** Nobody reads this answer; the log tells it from a timeout. */
-const clientGone = (): ServiceError => withReason(queryTimeout(), 'CLIENT_GONE')

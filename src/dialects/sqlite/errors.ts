@@ -1,28 +1,28 @@
 /** SQLite's extended result codes (https://www.sqlite.org/rescode.html) as refusals. */
 import type { Check, Key } from '../../catalog/catalog.ts'
 import { checkViolation, databaseUnavailable, lockTimeout, notNullViolation, permissionDenied, valueOutOfRange, withReason, type ServiceError } from '../../errors.ts'
-import type { Plan } from '../../plan/plan.ts'
+import type { Statement } from '../../sql/statement.ts'
 import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
 import { checkViolationOf, firesTrigger, foreignKeysWritten, noReferencedRow, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
 
 export interface SqliteError extends Error { errcode?: number, errstr?: string }
-type Refuse = (plan: Plan, message: string) => ServiceError
+type Refuse = (statement: Statement, message: string) => ServiceError
 
-const unique: Refuse = (plan, message) => uniqueViolationOf(uniqueKeyIn(message, plan))
-const check: Refuse = (plan, message) => checkViolationOf(checkIn(message, plan))
+const unique: Refuse = (statement, message) => uniqueViolationOf(uniqueKeyIn(message, statement))
+const check: Refuse = (statement, message) => checkViolationOf(checkIn(message, statement))
 
 /**
  * SQLite says neither which foreign key it was, nor of which table, nor on which side: keys that the statement writes are the
  * likely ones, unless a trigger may have written others.
  */
-const foreignKey: Refuse = (plan) => {
-  if (firesTrigger(plan)) return noReferencedRow([])
-  const written = foreignKeysWritten(plan)
+const foreignKey: Refuse = (statement) => {
+  if (firesTrigger(statement)) return noReferencedRow([])
+  const written = foreignKeysWritten(statement)
   return written.length > 0 ? noReferencedRow(written) : rowIsReferenced(true)
 }
 
 /** A trigger's own exception, or what SQLite makes of ON DELETE RESTRICT and ON UPDATE RESTRICT. */
-const raised: Refuse = (plan, message) => message === 'FOREIGN KEY constraint failed' ? rowIsReferenced(!firesTrigger(plan)) : checkViolation()
+const raised: Refuse = (statement, message) => message === 'FOREIGN KEY constraint failed' ? rowIsReferenced(!firesTrigger(statement)) : checkViolation()
 
 const byCode = new Map<number, Refuse>([
   [2067, unique],
@@ -61,20 +61,20 @@ const OWN_SYNTAX = /^(?:near "|unrecognized token|incomplete input)/
 const MISSING = /^(no such (?:table|column|function|view|module|collation sequence)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but/
 
 /** What an error of SQLite's means for the client. */
-export function toServiceError (error: SqliteError, plan: Plan): Error {
+export function toServiceError (error: SqliteError, statement: Statement): Error {
   const { errcode, message } = error
   if (errcode === undefined) return error
-  if (errcode === 1) return toLogicError(message, plan)
+  if (errcode === 1) return toLogicError(message, statement)
   if (errcode === 17) return new SchemaMoved()
   const refuse = byCode.get(errcode) ?? byPrimaryCode.get(errcode & 0xff)
-  return refuse?.(plan, message) ?? new UnknownDatabaseError(errcode)
+  return refuse?.(statement, message) ?? new UnknownDatabaseError(errcode)
 }
 
 /** SQLite has one code for whatever is wrong with a statement, or with an expression of a view, trigger, CHECK or generated column. */
-function toLogicError (message: string, plan: Plan): Error {
+function toLogicError (message: string, statement: Statement): Error {
   const [found, what = found, name] = MISSING.exec(message) ?? []
-  const isDefined = plan.table.kind === 'view' || firesTrigger(plan)
-  if (found !== undefined) return new SchemaMoved(name === undefined ? what : `${what}: ${name}`, isDefined && name !== plan.table.name && name !== `main.${plan.table.name}`)
+  const isDefined = statement.table.kind === 'view' || firesTrigger(statement)
+  if (found !== undefined) return new SchemaMoved(name === undefined ? what : `${what}: ${name}`, isDefined && name !== statement.table.name && name !== `main.${statement.table.name}`)
   return OWN_SYNTAX.test(message) ? new UnknownDatabaseError(1) : valueOutOfRange()
 }
 
@@ -87,11 +87,11 @@ export function toReadError (error: SqliteError): Error {
  * `UNIQUE constraint failed: customers.email, customers.name` names columns only, or `index 'name'` where there are expressions:
  * the names of indexes are those of the whole file.
  */
-function uniqueKeyIn (message: string, { table: { name: table, uniqueKeys } }: Plan): Key | undefined {
+function uniqueKeyIn (message: string, { table: { name: table, uniqueKeys } }: Statement): Key | undefined {
   return uniqueKeys.find(({ name, columns }) => message.endsWith(`: ${columns.map((column) => `${table}.${column}`).join(', ')}`) || message.endsWith(`: index '${name}'`))
 }
 
 /** `CHECK constraint failed: name`, of whatever table; one without a name is told by its expression. */
-function checkIn (message: string, plan: Plan): Check | undefined {
-  return firesTrigger(plan) ? undefined : plan.table.checks.find(({ name }) => message.endsWith(`: ${name}`))
+function checkIn (message: string, statement: Statement): Check | undefined {
+  return firesTrigger(statement) ? undefined : statement.table.checks.find(({ name }) => message.endsWith(`: ${name}`))
 }

@@ -1,9 +1,9 @@
 import t from 'tap'
 import type { Table, TriggerEvent } from '../../../src/catalog/catalog.ts'
 import { isLost, isNotHere, knownNumbers, toConnectError, toServiceError, toTimeout, type MysqlError } from '../../../src/dialects/mysql/errors.ts'
-import type { Plan } from '../../../src/plan/plan.ts'
+import type { Statement } from '../../../src/sql/statement.ts'
 import { readDocument, tableRows } from '../../support/markdown.ts'
-import { mysqlColumn, tableOf } from '../../support/tables.ts'
+import { mysqlColumn, statementOf, tableOf } from '../../support/tables.ts'
 
 const table = tableOf({
   name: 'my.items',
@@ -11,9 +11,8 @@ const table = tableOf({
   uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }, { name: 'a.b', columns: ['a', 'b'] }, { name: "it's", columns: ['a'] }],
   foreignKeys: [{ name: 'a`k', table: 'items', columns: ['a', 'b'], referencedTable: 'others', referencedColumns: ['x', 'y'] }]
 })
-const condition = { kind: 'constant', value: true } as const
-const select: Plan = { verb: 'select', table, columns: [], condition, order: [], limit: 1 }
-const insert: Plan = { verb: 'insert', table, assignments: [] }
+const select = statementOf('select', table)
+const insert = statementOf('insert', table)
 
 const fromServer = (errno: number, message = 'secret value 42', sqlState = 'HY000'): MysqlError =>
   Object.assign(new Error(message), { errno, code: `ER_${errno}`, sqlState, sql: 'select secret', sqlMessage: message })
@@ -42,7 +41,7 @@ t.test('docs/errors.md says of each number of a server which code it is, and of 
 
 t.test('numbers that are not known are answered by the class of their SQLSTATE', async (t) => {
   t.ok(classes.length > 5)
-  const fired: Plan = { ...insert, table: { ...table, triggers: { known: false, list: [] } } }
+  const fired: Statement = { ...insert, table: { ...table, triggers: { known: false, list: [] } } }
   for (const { code, states } of classes) {
     for (const state of states) t.equal(codeOf(toServiceError(fromServer(9999, 'secret', `${state}001`), fired)), code, state)
   }
@@ -80,19 +79,19 @@ t.test('what is missing is named for the log, if it is no account and looks like
 })
 
 t.test('what is missing may be elsewhere only where a trigger may run', async (t) => {
-  const fired: Plan = { ...insert, table: { ...table, triggers: { known: true, list: [{ timing: 'after', event: 'insert' }] } } }
-  const elsewhere = (message: string, plan: Plan) => (toServiceError(fromServer(1146, message), plan) as { isElsewhere?: boolean }).isElsewhere
+  const fired: Statement = { ...insert, table: { ...table, triggers: { known: true, list: [{ timing: 'after', event: 'insert' }] } } }
+  const elsewhere = (message: string, plan: Statement) => (toServiceError(fromServer(1146, message), plan) as { isElsewhere?: boolean }).isElsewhere
   t.equal(elsewhere("Table 'shop.audit' doesn't exist", fired), true)
   t.equal(elsewhere("Table 'shop.my.items' doesn't exist", fired), false)
-  t.equal(elsewhere("Table 'shop.audit' doesn't exist", { ...fired, verb: 'delete', condition }), false)
+  t.equal(elsewhere("Table 'shop.audit' doesn't exist", { ...fired, verb: 'delete' }), false)
 })
 
 /** A table that cannot roll back, with triggers after some events. */
 const loose = (...events: TriggerEvent[]): Table => ({ ...table, transactional: false, triggers: { known: true, list: events.map((event) => ({ timing: 'after', event })) } })
-const update = (table: Table): Plan => ({ verb: 'update', table, assignments: [], condition })
+const update = (table: Table): Statement => statementOf('update', table)
 
 t.test('a write that fails in a table without transactions may have changed rows, unless it is certain that it has not', async (t) => {
-  const cases: Array<[errno: number, plan: Plan, code: string]> = [
+  const cases: Array<[errno: number, plan: Statement, code: string]> = [
     [1062, { ...insert, table: loose() }, 'UNIQUE_VIOLATION'],
     [4025, { ...insert, table: loose('update') }, 'CHECK_VIOLATION'],
     [1264, { ...insert, table: loose() }, 'VALUE_OUT_OF_RANGE'],
@@ -111,7 +110,7 @@ t.test('a write that fails in a table without transactions may have changed rows
     [1054, update(loose()), 'BROKEN_DEFINITION'],
     [1205, update(loose('update')), 'OUTCOME_UNKNOWN'],
     [1290, update(loose('update')), 'DATABASE_UNAVAILABLE'],
-    [1317, { verb: 'delete', table: loose(), condition }, 'OUTCOME_UNKNOWN'],
+    [1317, statementOf('delete', loose()), 'OUTCOME_UNKNOWN'],
     [1317, { ...select, table: loose() }, 'QUERY_TIMEOUT']
   ]
   for (const [errno, plan, code] of cases) t.equal(codeOf(toServiceError(fromServer(errno), plan)), code, `${errno} of ${plan.verb}`)
@@ -139,14 +138,14 @@ t.test('a violated key is named with its columns, whatever stands in the entry a
 })
 
 t.test('where a trigger may have written another table, a key is named only with its table', async (t) => {
-  const fired: Plan = { ...insert, table: { ...table, triggers: { known: false, list: [] } } }
+  const fired: Statement = { ...insert, table: { ...table, triggers: { known: false, list: [] } } }
   const pathsOf = (message: string) => (toServiceError(fromServer(1062, message), fired) as { details?: Array<{ path: string }> }).details?.map(({ path }) => path)
   t.same(pathsOf("Duplicate entry '7' for key 'my.items.PRIMARY'"), ['/data/id'])
   t.same(pathsOf("Duplicate entry '7' for key 'PRIMARY'"), [])
 })
 
 t.test('a check that failed is named with its columns, if it is one of the table', async (t) => {
-  const checked: Plan = { ...insert, table: { ...table, checks: [{ name: 'a`b', columns: ['a', 'b'] }, { name: 'a', columns: [] }] } }
+  const checked: Statement = { ...insert, table: { ...table, checks: [{ name: 'a`b', columns: ['a', 'b'] }, { name: 'a', columns: [] }] } }
   const messages: Array<[errno: number, message: string, details: unknown]> = [
     [3819, "Check constraint 'a`b' is violated.", [{ path: '/data/a', message: 'check constraint "a`b" on "a", "b"' }, { path: '/data/b', message: 'check constraint "a`b" on "a", "b"' }]],
     [4025, 'CONSTRAINT `a``b` failed for `shop`.`my.items`', [{ path: '/data/a' }, { path: '/data/b' }]],
@@ -167,7 +166,7 @@ t.test('a violated foreign key is named with its columns; of rows that refer to 
   const doubled = child.replace('`a`k`', '`a``k`')
   t.match(toServiceError(fromServer(1452, doubled), insert), { details: [{ path: '/data/a' }, { path: '/data/b' }] })
   t.same((toServiceError(fromServer(1452, child.replace('my.items', 'audit')), insert) as { details?: unknown }).details, [], 'a key of another table')
-  const fired: Plan = { verb: 'delete', table: { ...table, triggers: { known: false, list: [] } }, condition }
+  const fired = statementOf('delete', { ...table, triggers: { known: false, list: [] } })
   t.same((toServiceError(fromServer(1451, child), fired) as { details?: unknown }).details, [], 'rows may refer to one that a trigger deletes')
   t.same((toServiceError(fromServer(1451, child.replace('`others`', '`my.items`')), fired) as { details?: unknown[] }).details?.length, 1)
   const parent = child.replace('add or update a child', 'delete or update a parent')

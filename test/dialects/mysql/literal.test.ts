@@ -5,7 +5,7 @@ import type { Parameter } from '../../../src/types/column-type.ts'
 import { createTestDatabase, engines } from '../../servers/engines.ts'
 import { connect, run } from '../../support/mysql.ts'
 
-const write = (...parameters: Parameter[]): string => writeStatement({ sql: '', pieces: ['select ', ...parameters.map((_, index) => ` as \`${index}?\``).map((piece, index, all) => piece + (index < all.length - 1 ? ', ' : ''))], parameters })
+const write = (...parameters: Parameter[]): string => writeStatement({ pieces: ['select ', ...parameters.map((_, index) => ` as \`${index}?\``).map((piece, index, all) => piece + (index < all.length - 1 ? ', ' : ''))], parameters })
 
 t.test('a literal has the form that its JavaScript type says', async (t) => {
   t.equal(write('a', 1, -1.5, 18446744073709551615n, null, Buffer.from('\'"\\')), "select 'a' as `0?`, 1 as `1?`, -1.5 as `2?`, 18446744073709551615 as `3?`, null as `4?`, x'27225c' as `5?`")

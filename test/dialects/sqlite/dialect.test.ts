@@ -5,7 +5,8 @@ import { createCatalog, type Table } from '../../../src/catalog/catalog.ts'
 import { openSqlite } from '../../../src/dialects/sqlite/dialect.ts'
 import { Session } from '../../../src/dialects/sqlite/session.ts'
 import { planSelect } from '../../../src/plan/select.ts'
-import { compileQuery } from '../../../src/sql/compile.ts'
+import { AnswerSink } from '../../../src/response/sink.ts'
+import { compileStatement } from '../../../src/sql/compile.ts'
 import { LIMITS } from '../../support/sql.ts'
 
 const MEGABYTE = 2 ** 20
@@ -16,7 +17,7 @@ async function open (t: Test, ...statements: string[]) {
   const path = join(t.testdir(), 'test.db')
   const direct = new DatabaseSync(path)
   for (const statement of statements) direct.exec(statement)
-  const dialect = await openSqlite({ path, pool, statementTimeout: 10_000, resultLimit: MEGABYTE })
+  const dialect = await openSqlite({ path, pool, statementTimeout: 10_000 })
   t.teardown(async () => {
     direct.close()
     await dialect.close()
@@ -24,7 +25,9 @@ async function open (t: Test, ...statements: string[]) {
   const { tables } = createCatalog(await dialect.introspect(), 0)
   const select = async (body: object) => {
     const plan = planSelect({ verb: 'select', ...body }, tables.get('items') as Table, LIMITS)
-    return JSON.parse(String((await dialect.execute(compileQuery(plan, 'sqlite'), plan)).answer)).data.rows
+    const sink = new AnswerSink(plan.columns, MEGABYTE)
+    await dialect.read(compileStatement(plan, 'sqlite'), sink)
+    return JSON.parse(String(sink.finish())).data.rows
   }
   return { dialect, direct, select }
 }

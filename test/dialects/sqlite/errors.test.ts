@@ -1,7 +1,7 @@
 import t from 'tap'
 import { toReadError, toServiceError, type SqliteError } from '../../../src/dialects/sqlite/errors.ts'
-import type { Plan } from '../../../src/plan/plan.ts'
-import { sqliteColumn, tableOf } from '../../support/tables.ts'
+import type { Statement } from '../../../src/sql/statement.ts'
+import { sqliteColumn, statementOf, tableOf } from '../../support/tables.ts'
 
 const a = sqliteColumn('a', 'int')
 const table = tableOf({
@@ -10,8 +10,8 @@ const table = tableOf({
   uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }, { name: 'both', columns: ['a', 'b.c'] }, { name: "lower's", columns: [] }],
   foreignKeys: [{ name: 'items_0', table: 'items', columns: ['a'], referencedTable: 'others', referencedColumns: ['x'] }]
 })
-const insert: Plan = { verb: 'insert', table, assignments: [] }
-const remove: Plan = { verb: 'delete', table, condition: { kind: 'constant', value: true } }
+const insert = statementOf('insert', table)
+const remove = statementOf('delete', table)
 const error = (errcode: number, message = 'secret value'): SqliteError => Object.assign(new Error(message), { errcode, errstr: 'what SQLite calls it' })
 
 const codes: Array<[code: string, numbers: number[]]> = [
@@ -38,9 +38,9 @@ t.test('a table or column that is not there means that the schema has moved', as
 })
 
 t.test('what a trigger or view names and what is missing of the table itself are told apart', async (t) => {
-  const fired: Plan = { verb: 'insert', table: { ...table, triggers: { known: true, list: [{ timing: 'after', event: 'insert' }] } }, assignments: [] }
-  const view: Plan = { verb: 'select', table: { ...table, kind: 'view' }, columns: [], condition: { kind: 'constant', value: true }, order: [], limit: 1 }
-  const moved: Array<[plan: Plan, message: string, reason: string, isElsewhere: boolean]> = [
+  const fired = statementOf('insert', { ...table, triggers: { known: true, list: [{ timing: 'after', event: 'insert' }] } })
+  const view = statementOf('select', { ...table, kind: 'view' })
+  const moved: Array<[plan: Statement, message: string, reason: string, isElsewhere: boolean]> = [
     [fired, 'no such table: main.audit', 'no such table: main.audit', true],
     [view, 'no such function: twice', 'no such function: twice', true],
     [view, 'no such column: a secret value', 'no such column: a', true],
@@ -60,7 +60,7 @@ t.test('a check is named where no trigger may have written to another table', as
   const checked = { ...table, checks: [{ name: 'positive', columns: [] }] }
   t.match(toServiceError(error(275, 'CHECK constraint failed: positive'), { ...insert, table: checked }), { code: 'CHECK_VIOLATION', details: [{ path: '', message: 'check constraint "positive"' }] })
   for (const plan of [{ ...insert, table: { ...checked, triggers: { known: false, list: [] } } }, insert]) {
-    const refusal = toServiceError(error(275, 'CHECK constraint failed: positive'), plan as Plan)
+    const refusal = toServiceError(error(275, 'CHECK constraint failed: positive'), plan as Statement)
     t.match(refusal, { code: 'CHECK_VIOLATION' })
     t.equal((refusal as { details?: unknown }).details, undefined)
   }
@@ -68,7 +68,7 @@ t.test('a check is named where no trigger may have written to another table', as
 
 t.test('where a trigger may have written to other tables, nothing is said of foreign keys', async (t) => {
   const fired = { ...table, triggers: { known: false, list: [] } }
-  for (const number of [787, 1811]) t.same((toServiceError(error(number, 'FOREIGN KEY constraint failed'), { ...remove, table: fired } as Plan) as { details?: unknown }).details, [], `${number}`)
+  for (const number of [787, 1811]) t.same((toServiceError(error(number, 'FOREIGN KEY constraint failed'), { ...remove, table: fired } as Statement) as { details?: unknown }).details, [], `${number}`)
 })
 
 t.test('what is not known is a bug, and carries its number alone', async (t) => {
@@ -98,7 +98,7 @@ t.test('a violated key is named with its columns', async (t) => {
 })
 
 t.test('a foreign key is named where the statement gives it a value; else other rows refer to this one', async (t) => {
-  const written: Plan = { verb: 'insert', table, assignments: [{ column: a, parameter: 5n }] }
+  const written: Statement = statementOf('insert', table, { assigned: [a], parameters: [5n] })
   t.match(toServiceError(error(787), written), { code: 'FOREIGN_KEY_VIOLATION', details: [{ path: '/data/a', message: 'foreign key "items_0" on "a"' }] })
   for (const plan of [remove, insert]) t.match(toServiceError(error(787), plan), { code: 'FOREIGN_KEY_VIOLATION', details: [{ path: '', message: 'other rows refer to this one' }] })
   t.match(toServiceError(error(1811, 'FOREIGN KEY constraint failed'), remove), { code: 'FOREIGN_KEY_VIOLATION' }, 'ON DELETE RESTRICT')

@@ -1,22 +1,22 @@
-/** What row-command.ts does, by mysql2's public ways: whole rows of bytes, then the column types' own writers. */
+/** Does the work of row-command.ts by mysql2's public interface: whole rows as arrays of bytes. */
 import type { FieldPacket, ResultSetHeader } from 'mysql2'
 import { SchemaMoved } from '../../dialect.ts'
 import type { ColumnDefinition } from '../../../types/value-classes.ts'
 import type { SendCommand } from './row-command.ts'
 import { AS_BYTES } from '../options.ts'
 
-export const sendPlainCommand: SendCommand = (connection, { sql, writer, definitions, listener }) => {
+export const sendPlainCommand: SendCommand = (connection, { sql, sink, definitions, listener }) => {
   connection.query({ sql, ...AS_BYTES }, (error, answer, fields) => {
     if (error !== null) return listener.done(error)
     const rows = Array.isArray(answer) ? answer as unknown as Buffer[][] : []
     try {
       if (definitions !== undefined) {
         if (fields?.every((field, index) => definitions.isExpected(index, toDefinition(field))) === false) throw new SchemaMoved()
-        writer?.useColumns(definitions.columns)
+        sink?.begin(definitions.columns)
       }
       for (const row of rows) {
-        writer?.row(row)
-        if (writer?.isTooLarge !== true) continue
+        sink?.row(row)
+        if (sink?.full !== true) continue
         listener.stop()
         break
       }
@@ -27,7 +27,7 @@ export const sendPlainCommand: SendCommand = (connection, { sql, writer, definit
   })
 }
 
-/** What mysql2 has parsed. */
+/** Converts what mysql2 has parsed. */
 function toDefinition (field: FieldPacket): ColumnDefinition {
   const { columnType = 0, characterSet = 0, flags, columnLength = 0, extendedTypeName = '', extendedFormat = '' } = field
   return { type: columnType, charset: characterSet, flags: flags as number, length: columnLength, extendedType: extendedTypeName, format: extendedFormat }

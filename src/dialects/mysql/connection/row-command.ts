@@ -1,17 +1,16 @@
 /**
- * The command that reads rows. mysql2 connects, frames and queues; what it would do with each row - an object of strings - is
- * replaced: the cells of the packet go to a RowWriter as the bytes that they are. This leans on mysql2's inside and is used
- * only where a trial has shown that it works (prove-reader.ts); else plain-command.ts does the same by mysql2's public ways.
+ * The command that reads rows. mysql2 connects, frames and queues; its parsing of each row into an object of strings is
+ * replaced: the bytes of the packet go to the sink as they are. This relies on private parts of mysql2, so it is used
+ * only where a trial has shown that it works (try-reader.ts); otherwise plain-command.ts does the same by mysql2's public interface.
  */
 import mysql, { type Connection, type QueryError, type ResultSetHeader } from 'mysql2'
-import type { RowWriter } from '../../../response/sink.ts'
-import { SchemaMoved } from '../../dialect.ts'
+import { SchemaMoved, type RowSink } from '../../dialect.ts'
 import type { Definitions } from './definitions.ts'
 
-/** What is used of a packet of mysql2's: a definition, a row or an end, with its bytes from `offset` to `end`. */
+/** The parts of mysql2's packet that are used: a definition, a row or an end, with its bytes from `offset` to `end`. */
 interface Packet { readonly buffer: Buffer, readonly offset: number, readonly end: number, isEOF (): boolean }
 
-/** mysql2's own Query, as far as it is used: each method takes a packet and gives the method that takes the next one. */
+/** The parts of mysql2's Query that are used: each method takes a packet and returns the method that takes the next one. */
 interface Command {
   _fieldCount: number
   _receivedFieldsCount: number
@@ -25,19 +24,22 @@ interface Command {
 
 export type CommandDone = (error: QueryError | null, header?: ResultSetHeader) => void
 
+/** What commands need of a sink. */
+export type CommandSink = Pick<RowSink, 'begin' | 'textRow' | 'row' | 'full'>
+
 export interface CommandOptions {
   readonly sql: string
-  /** Takes the rows; none for statements that give none. */
-  readonly writer: RowWriter | undefined
-  /** What is expected of the columns; anything if left out. */
+  /** Undefined for statements without rows. */
+  readonly sink: CommandSink | undefined
+  /** The expected column definitions; any definitions are accepted if left out. */
   readonly definitions?: Definitions | undefined
   readonly listener: CommandListener
 }
 
 export interface CommandListener {
-  /** Called once, when the answer has become too large; rows are passed over from then on. */
+  /** Called once, when the sink is full; later rows are ignored. */
   stop (): void
-  /** Called once, when the result cannot be read: with SchemaMoved, or what its reading threw. Rows are passed over from then on. */
+  /** Called once, when the result cannot be read: with SchemaMoved, or the error that reading it threw. Later rows are ignored. */
   fail (reason: unknown): void
   /** Called at the end. */
   done: CommandDone
@@ -48,7 +50,7 @@ export type SendCommand = (connection: Connection, options: CommandOptions) => v
 
 type CommandClass = new (options: { sql: string }, done: CommandDone) => Command
 
-/** The way to send commands that read rows as bytes, or undefined where mysql2 has no such methods. */
+/** Creates the sender of commands that read rows as bytes; undefined where mysql2 lacks the methods for it. */
 export function createCommandSender (connection: object): SendCommand | undefined {
   const Query = queryClass()
   const { addCommand } = connection as { addCommand?: unknown }
@@ -57,7 +59,7 @@ export function createCommandSender (connection: object): SendCommand | undefine
   return (target, options) => { (target as unknown as { addCommand (command: unknown): void }).addCommand(new RowCommand(options)) }
 }
 
-/** The class of mysql2's public `createQuery`, if it has the methods that are overridden. */
+/** Finds the class that mysql2's public `createQuery` returns, if it has the methods that are overridden. */
 export function queryClass (): CommandClass | undefined {
   const sample = (mysql.Connection as unknown as { createQuery (sql: string, values: [], done: () => void, config: object): object }).createQuery('', [], () => {}, {})
   const methods = sample as Record<string, unknown>
@@ -66,15 +68,15 @@ export function queryClass (): CommandClass | undefined {
 
 function createRowCommand (Query: CommandClass): new (options: CommandOptions) => Command {
   return class RowCommand extends Query {
-    readonly #writer: RowWriter | undefined
+    readonly #sink: CommandSink | undefined
     readonly #definitions: Definitions | undefined
     readonly #listener: CommandListener
-    /** Rows that are left are passed over. */
+    /** Whether the remaining rows are ignored. */
     #isOver = false
 
-    constructor ({ sql, writer, definitions, listener }: CommandOptions) {
+    constructor ({ sql, sink, definitions, listener }: CommandOptions) {
       super({ sql }, (error, header) => listener.done(error, header))
-      this.#writer = writer
+      this.#sink = sink
       this.#definitions = definitions
       this.#listener = listener
     }
@@ -83,11 +85,11 @@ function createRowCommand (Query: CommandClass): new (options: CommandOptions) =
       const index = this._receivedFieldsCount++
       if (this.#definitions?.isExpectedIn(index, buffer, offset, end) === false) this.#fail(new SchemaMoved())
       if (this._receivedFieldsCount !== this._fieldCount) return this.readField
-      if (this.#definitions !== undefined) this.#writer?.useColumns(this.#definitions.columns)
+      if (this.#definitions !== undefined) this.#sink?.begin(this.#definitions.columns)
       return this.fieldsEOF
     }
 
-    /** Calls back at once and not at the next tick: a promise waits for it, which comes later anyway. */
+    /** Calls back at once, not at the next tick: a promise delays what follows anyway. */
     override done (): null {
       this.onResult(null, this._rows[0] as ResultSetHeader)
       return null
@@ -99,15 +101,15 @@ function createRowCommand (Query: CommandClass): new (options: CommandOptions) =
       return this.row
     }
 
-    /** Nothing may be thrown from here: mysql2 would take it for the end of the connection. */
+    /** Must not throw: mysql2 would treat the error as the end of the connection. */
     #write ({ buffer, offset, end }: Packet): void {
-      const writer = this.#writer as RowWriter
+      const sink = this.#sink as CommandSink
       try {
-        writer.textRow(buffer, offset, end)
+        sink.textRow(buffer, offset, end)
       } catch (reason) {
         return this.#fail(reason)
       }
-      if (writer.isTooLarge) {
+      if (sink.full) {
         this.#isOver = true
         this.#listener.stop()
       }

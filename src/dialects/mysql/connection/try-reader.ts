@@ -1,24 +1,22 @@
 /**
- * row-command.ts leans on the inside of mysql2, which may change with any version of it. So it is tried before it is used, once in a process:
- * the same statements go through mysql2's public ways and through it. Where it gives something else, or does not answer in time, rows are
+ * row-command.ts relies on private parts of mysql2, which any version may change. So it is tried before it is used, once in a process:
+ * the same statements run by mysql2's public interface and by row-command.ts. Where the results differ, or none arrives in time, rows are
  * read by plain-command.ts.
  */
 import type { Connection } from 'mysql2'
 import type { Column } from '../../../catalog/catalog.ts'
-import { RowWriter } from '../../../response/sink.ts'
 import { textType } from '../../../types/text.ts'
 import { valueClass } from '../../../types/value-classes.ts'
 import { readDefinition } from './definitions.ts'
 import type { MysqlError } from '../errors.ts'
 import { sendPlainCommand } from './plain-command.ts'
-import { createCommandSender, queryClass, type SendCommand } from './row-command.ts'
+import { createCommandSender, queryClass, type CommandSink, type SendCommand } from './row-command.ts'
 import { within } from './session.ts'
 
 /** How long the reader may take for the statements, in milliseconds. */
 const PATIENCE = 2000
-const ENOUGH = 1_000_000
 
-/** Cells that are NULL, empty, quoted, and longer than one read; no rows; an answer that has none; an error; and that it goes on after each. */
+/** Cells that are NULL, empty, quoted, and longer than one read; no rows; an answer without rows; an error; and a statement after each of them. */
 const STATEMENTS = [
   'select /* trial */ 1 as v0, null as v1, \'\' as v2, \'a "quoted" \\u0127 ħ\' as v3, repeat(\'x\', 300) as v4 union all select 18446744073709551615, \'b\', repeat(\'y\', 70000), \'\', null',
   'select /* trial */ 1 as v0, 2 as v1, 3 as v2, 4 as v3, 5 as v4 from (select 1) as one where 1 = 0',
@@ -42,13 +40,13 @@ const columns = Array.from({ length: 5 }, (_, index): Column => ({
 
 export interface Trial {
   readonly send: SendCommand
-  /** Why it is not the reader of bytes; undefined where it is. */
+  /** Why rows are not read as bytes; undefined where they are. */
   readonly reason?: string
-  /** Whether the connection may have an answer under way. */
+  /** Whether an answer may still arrive on the connection. */
   readonly isSpoilt: boolean
 }
 
-/** Tries it on a connection. @throws the driver's error where the public ways fail as well */
+/** Tries the reader on a connection. @throws the driver's error where the public interface fails as well */
 export async function tryReader (connection: Connection): Promise<Trial> {
   const expected = await readAll(connection, sendPlainCommand)
   const send = createCommandSender(connection)
@@ -58,15 +56,39 @@ export async function tryReader (connection: Connection): Promise<Trial> {
   return { send: sendPlainCommand, reason: found instanceof Error ? 'it does not answer' : 'it reads something else', isSpoilt: true }
 }
 
+/** The first byte of a cell is its length, or says how many bytes hold it (MySQL manual, "Protocol::LengthEncodedInteger"). */
+const NULL_CELL = 0xfb
+const SIZES = new Map([[0xfc, 2], [0xfd, 3]])
+
+/** A sink that collects the texts of the cells. */
+function collect (rows: Array<Array<string | null>>): CommandSink {
+  return {
+    full: false,
+    begin () {},
+    textRow (bytes, from, to) {
+      const cells: Array<string | null> = []
+      for (let at = from; at < to;) {
+        const first = bytes[at++] as number
+        const size = SIZES.get(first) ?? 0
+        const length = size === 0 ? first : bytes.readUIntLE(at, size)
+        cells.push(first === NULL_CELL ? null : bytes.toString('utf8', at + size, at + size + length))
+        at += first === NULL_CELL ? 0 : size + length
+      }
+      rows.push(cells)
+    },
+    row (values) { rows.push(values.map((value) => value === null ? null : String(value))) }
+  }
+}
+
 async function readAll (connection: Connection, send: SendCommand): Promise<string> {
   const answers = []
   for (const sql of STATEMENTS) answers.push(await read(connection, send, sql))
   return JSON.stringify(answers)
 }
 
-/** What a statement gives: its classes of values and its rows, the number of its changes, or the number of its error. */
+/** The result of a statement: its value classes and its rows, the number of its changes, or the number of its error. */
 function read (connection: Connection, send: SendCommand, sql: string): Promise<unknown> {
-  const writer = new RowWriter(columns, ENOUGH)
+  const rows: Array<Array<string | null>> = []
   const classes: string[] = []
   const definitions = {
     columns,
@@ -75,13 +97,13 @@ function read (connection: Connection, send: SendCommand, sql: string): Promise<
   }
   return new Promise((resolve, reject) => send(connection, {
     sql,
-    writer,
+    sink: collect(rows),
     definitions,
     listener: {
       stop () {},
       fail: reject,
       done (error, header) {
-        if (error === null) return resolve(classes.length === 0 ? header?.affectedRows : [classes, writer.finish()])
+        if (error === null) return resolve(classes.length === 0 ? header?.affectedRows : [classes, rows])
         if (error.sqlState === undefined) return reject(error)
         resolve(error.errno)
       }
@@ -89,11 +111,11 @@ function read (connection: Connection, send: SendCommand, sql: string): Promise<
   }))
 }
 
-/** By mysql2's class of queries, which is one in a process. */
+/** By mysql2's class of queries, of which a process has one. */
 const trials = new WeakMap<object, Promise<Trial>>()
 const NO_CLASS = {}
 
-/** The trial of this process, begun by `begin` if there was none; one that could not be done is begun anew by the next. */
+/** The trial of this process, started by `begin` if there was none. A trial that failed is started again by the next call. */
 export function trialOf (begin: () => Promise<Trial>): Promise<Trial> {
   const key = queryClass() ?? NO_CLASS
   const known = trials.get(key)

@@ -1,62 +1,73 @@
 import type { ServiceError } from '../../../errors.ts'
-import { SchemaMoved, type Result } from '../../dialect.ts'
-import { executeOn, type ExecutionOptions, type Statement } from './statement.ts'
-import { clientGone, type Interruption } from './interruption.ts'
+import { clientGone, SchemaMoved, type Outcome } from '../../dialect.ts'
 import type { MysqlPool } from '../pool/pool.ts'
-import type { Session } from '../connection/session.ts'
+import { runOn, type ExecutionOptions, type Run } from './execution.ts'
+import { Retryable } from './failure.ts'
 
 /** Where a statement may run. */
-export interface Ways {
-  /** One after the other; the last one for good. */
+export interface Route {
+  /** In the order of the attempts; the last one is the primary, which further attempts use. */
   readonly pools: readonly MysqlPool[]
-  /** Attempts at most: more can only be servers that send us from one to the other. */
+  /** The maximum number of attempts: more of them can only be servers that send the service from one to the other. */
   readonly attempts: number
-  /** For the last one, and for the replicas before it. */
+  /** For the primary, and for the replicas. */
   readonly options: ExecutionOptions
   readonly replicaOptions: ExecutionOptions
 }
 
-/** Which attempt it is, and how many before it lost their connection. */
-const FIRST = { count: 1, losses: 0 }
-
-/** What a replica may say because it is late, or made otherwise: tables, columns and grants that have not arrived yet, an older version. */
+/** Errors that a replica may return because it is late or has another version: tables, columns and grants may not have arrived yet. */
 const OF_REPLICAS = new Set(['PERMISSION_DENIED', 'NOT_SUPPORTED'])
 const mayDiffer = (error: unknown): boolean => error instanceof SchemaMoved || OF_REPLICAS.has((error as ServiceError).code)
 
 /**
- * Runs a statement, and once more where its connection was lost while it read. What did not run at all is sent to wherever it
- * may run yet, and to the primary what a replica does not know. @throws ServiceError, or SchemaMoved
+ * Runs a statement, and once more where it only read and its connection was lost. A statement that did not run is sent to the next server
+ * that may take it, and one that a replica does not understand to the primary.
+ * @throws ServiceError; SchemaMoved; what the sink throws
  */
-export function attempt (ways: Ways, statement: Statement, { count, losses } = FIRST): Promise<Result> {
-  const { pools, attempts, options, replicaOptions } = ways
-  const last = pools.at(-1) as MysqlPool
-  const pool = pools[count - 1] ?? last
-
-  const onInterruption = ({ refusal, wasLost }: Interruption): Promise<Result> => {
-    const lost = losses + Number(wasLost)
-    if (count >= attempts || lost > 1) return Promise.reject(refusal)
-    return attempt(ways, statement, { count: count + 1, losses: lost })
-  }
-  // one promise for it all: each one more takes its time, and one that waits for another twice that
-  return new Promise((resolve, reject) => {
-    const askPrimary = (error: unknown): void => {
-      if (mayDiffer(error)) resolve(attempt({ ...ways, pools: [last] }, statement, { count: 1, losses }))
-      else reject(error)
-    }
-    const run = (session: Session): void => {
-      if (statement.client?.destroyed !== true) {
-        const isPrimary = pool === last
-        return executeOn({ pool, session, statement, options: isPrimary ? options : replicaOptions, onInterruption, resolve, reject: isPrimary ? reject : askPrimary })
-      }
-      pool.release(session)
-      reject(clientGone())
-    }
+export async function runWithRetries ({ attempts, options, replicaOptions, ...route }: Route, { statement, sink, client }: Omit<Run, 'pool' | 'session' | 'options'>): Promise<Outcome> {
+  let { pools } = route
+  let losses = 0
+  const primary = pools.at(-1) as MysqlPool
+  for (let count = 1; ; count++) {
+    const pool = pools[count - 1] ?? primary
+    const isPrimary = pool === primary
     const acquired = pool.acquire()
-    if (!(acquired instanceof Promise)) return run(acquired)
-    acquired.then(run, (error: unknown) => {
-      // one that is slow is no reason to burden the others
-      if (pool === last || pool.isUp) reject(error)
-      else resolve(attempt(ways, statement, { count: count + 1, losses }))
-    }).catch(reject)
-  })
+    // requests that wait for a slow replica are not passed on to the other servers
+    const session = acquired instanceof Promise ? await acquired.catch((error: unknown) => { if (isPrimary || pool.isUp) throw error }) : acquired
+    if (session === undefined) continue
+    if (client?.destroyed === true) {
+      pool.release(session)
+      throw clientGone()
+    }
+    try {
+      return await runOn({ pool, session, statement, sink, client, options: isPrimary ? options : replicaOptions })
+    } catch (error) {
+      if (error instanceof Retryable) {
+        losses += Number(error.wasLost)
+        if (count >= attempts || losses > 1) throw error.refusal
+      } else if (!isPrimary && mayDiffer(error)) {
+        pools = [primary]
+        count = 0
+      } else throw error
+    }
+  }
+}
+
+/**
+ * Returns a function that lists the pools for a select in the order of the attempts: the replicas that answer, each select starting with
+ * another one, then the primary.
+ */
+export function createReplicaOrder (primary: MysqlPool, replicas: readonly MysqlPool[]): () => readonly MysqlPool[] {
+  const primaryOnly = [primary]
+  let first = 0
+  return () => {
+    if (replicas.length === 0) return primaryOnly
+    first = (first + 1) % replicas.length
+    const pools = [...replicas.slice(first), ...replicas.slice(0, first)].filter((pool) => {
+      // a replica that failed is tried again, but this request does not wait for it
+      if (!pool.isUp) pool.probe()
+      return pool.isUp
+    })
+    return [...pools, primary]
+  }
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createDefinitions, createDifferences, readDefinition, type Differences } from '../../../../src/dialects/mysql/connection/definitions.ts'
-import { RowWriter } from '../../../../src/response/sink.ts'
+import { AnswerSink } from '../../../../src/response/sink.ts'
 import type { TableFacts } from '../../../../src/catalog/catalog.ts'
 import { valueClass } from '../../../../src/types/value-classes.ts'
 import { mysqlColumn, tableOf } from '../../../support/tables.ts'
@@ -82,8 +82,8 @@ t.test('a difference that reading the catalog does not settle is known, and the 
   t.notOk(definitions.isExpected(0, sent), 'a catalog that was read before says nothing')
   differences.review(factsOf('int'), performance.now() + 1)
   t.ok(definitions.isExpected(0, sent))
-  const writer = new RowWriter([column], 1000)
-  writer.useColumns(definitions.columns)
+  const writer = new AnswerSink([column], 1000)
+  writer.begin(definitions.columns)
   const row = Buffer.concat([text('1,"admin":true')])
   writer.textRow(row, 0, row.length)
   t.same(JSON.parse(String(writer.finish())).data.rows, [{ n: '1,"admin":true' }])

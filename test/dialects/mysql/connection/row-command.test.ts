@@ -4,7 +4,8 @@ import { createMysqlDialect } from '../../../../src/dialects/mysql/dialect.ts'
 import { createCommandSender } from '../../../../src/dialects/mysql/connection/row-command.ts'
 import { createCatalog } from '../../../../src/catalog/catalog.ts'
 import { createPlan } from '../../../../src/plan/create-plan.ts'
-import { compileQuery } from '../../../../src/sql/compile.ts'
+import { AnswerSink } from '../../../../src/response/sink.ts'
+import { compileStatement } from '../../../../src/sql/compile.ts'
 import { createTestDatabase, engines } from '../../../servers/engines.ts'
 import { addressOf } from '../../../support/mysql.ts'
 import { startService } from '../../../support/service.ts'
@@ -73,16 +74,17 @@ for (const engine of servers) {
       address: addressOf(database.url),
       pool: { size: 1, minimum: 0, idleTimeout: 60_000, queue: 1, wait: 5000 },
       statementTimeout: 5000,
-      resultLimit: 10_000,
       onPlainReader: (reason) => { reasons.push(reason) }
     })
     const walk = async (body: object): Promise<unknown> => {
       const dialect = openDialect()
       const table = createCatalog(await dialect.introspect(), 0).tables.get('items')
       const plan = createPlan(body as never, table as never, LIMITS)
-      const { answer, ...changes } = await dialect.execute(compileQuery(plan, 'mysql'), plan)
+      const sink = new AnswerSink(plan.verb === 'select' ? plan.columns : [], 10_000)
+      const statement = compileStatement(plan, 'mysql')
+      const outcome = plan.verb === 'select' ? await dialect.read(statement, sink) : await dialect.write(statement)
       await dialect.close()
-      return { answer: answer === undefined ? undefined : String(answer), ...changes }
+      return { answer: plan.verb === 'select' ? String(sink.finish()) : undefined, ...outcome }
     }
     const bodies = [
       { verb: 'select', orderBy: 'id' },

@@ -5,11 +5,11 @@ import t from 'tap'
 import { parseReplicaUrl } from '../../../../src/config/database-url.ts'
 import { createDeadlines } from '../../../../src/dialects/time-limits.ts'
 import { createDifferences } from '../../../../src/dialects/mysql/connection/definitions.ts'
-import { executeOn, type Stoppable } from '../../../../src/dialects/mysql/execute/statement.ts'
+import { runOn, type Stoppable } from '../../../../src/dialects/mysql/execute/execution.ts'
 import type { MysqlPool } from '../../../../src/dialects/mysql/pool/pool.ts'
 import { ReadMemory } from '../../../../src/dialects/mysql/connection/read-memory.ts'
 import type { Session } from '../../../../src/dialects/mysql/connection/session.ts'
-import type { Plan } from '../../../../src/plan/plan.ts'
+import { mysqlColumn, statementOf, tableOf } from '../../../support/tables.ts'
 
 t.test('a statement that ends while it is being killed in vain is answered once, and its connection is used again after that, though its end is told twice', async (t) => {
   // takes whoever wants to end the statement, and sends them away later
@@ -27,13 +27,14 @@ t.test('a statement that ends while it is being killed in vain is answered once,
     release: () => { events.push('released') }
   } as unknown as MysqlPool
 
-  const outcome = await new Promise((resolve, reject) => executeOn({
+  const outcome = await runOn({
     pool,
     session,
-    statement: { query: { sql: 'do 1', pieces: ['do 1'], parameters: [] }, plan: { verb: 'insert' } as Plan, client: undefined },
+    statement: statementOf('insert', tableOf({ columns: [mysqlColumn('id', 'int')] }), { pieces: ['do 1'] }),
+    sink: undefined,
+    client: undefined,
     options: {
       deadlines: createDeadlines<Stoppable>(20, { onDue: ({ thing }) => thing.stop() }),
-      resultLimit: 1000,
       known: new WeakMap(),
       differences: createDifferences(),
       send: (_connection, { listener }) => {
@@ -41,11 +42,8 @@ t.test('a statement that ends while it is being killed in vain is answered once,
         setTimeout(done, 60)
         setTimeout(done, 200)
       }
-    },
-    onInterruption: async ({ refusal }) => { throw refusal },
-    resolve,
-    reject
-  }))
+    }
+  })
   t.match(outcome, { changed: 3 })
   await sleep(100)
   t.same(events, ['held', 'let go, usable', 'released'], 'once each')

@@ -1,0 +1,167 @@
+import type { QueryError, ResultSetHeader } from 'mysql2'
+import type { Statement } from '../../../sql/statement.ts'
+import type { Client, Outcome, RowSink } from '../../dialect.ts'
+import { confirm, expectationsOf, isConfirmed, type Confirmation, type Expectations, type KnownStatements } from './confirmation.ts'
+import type { Deadlines } from '../../time-limits.ts'
+import type { Differences } from '../connection/definitions.ts'
+import type { Place } from '../../fifo.ts'
+import { isLost, type MysqlError } from '../errors.ts'
+import { killFailed, STOPPED, toFailure } from './failure.ts'
+import { writeStatement } from '../literal.ts'
+import type { MysqlPool } from '../pool/pool.ts'
+import type { CommandDone, SendCommand } from '../connection/row-command.ts'
+import { reportsChanges, restoreSession, type Session } from '../connection/session.ts'
+import { stopStatement, type Stop } from '../connection/kill.ts'
+
+export interface ExecutionOptions {
+  /** Of the statements that run. */
+  readonly deadlines: Deadlines<Stoppable>
+  readonly send: SendCommand
+  /** Expectations of the statements that are kept. */
+  readonly known: KnownStatements
+  readonly differences: Differences
+}
+
+/** A statement that runs. */
+export interface Stoppable {
+  /** Its time limit is over. */
+  stop (): void
+  /** Stops the statement where its client has disconnected. */
+  look (): void
+}
+
+export interface Run {
+  readonly pool: MysqlPool
+  readonly session: Session
+  readonly statement: Statement
+  /** For a select. */
+  readonly sink: RowSink | undefined
+  readonly client: Client | undefined
+  readonly options: ExecutionOptions
+}
+
+/** Runs a statement and gives the session back to its pool. @throws Retryable, ServiceError or SchemaMoved; what the sink throws */
+export function runOn (run: Run): Promise<Outcome> {
+  return new Promise((resolve, reject) => new Execution(run, resolve, reject).start())
+}
+
+/** One run of a statement. Few objects, and callbacks in place of promises: every request has one. */
+class Execution implements Stoppable {
+  readonly #run: Run
+  readonly #expectations: Expectations
+  readonly #resolve: (outcome: Outcome) => void
+  readonly #reject: (error: unknown) => void
+  /** The confirmation that runs before the statement. */
+  #confirmation: Confirmation | undefined
+  /** Why the result cannot be read. */
+  #failure: unknown
+  #place: Place<Stoppable> | undefined
+  #stop: Stop | undefined
+  #ended = false
+  #told = false
+
+  constructor (run: Run, resolve: (outcome: Outcome) => void, reject: (error: unknown) => void) {
+    const { statement, options: { known, differences } } = run
+    this.#run = run
+    this.#resolve = resolve
+    this.#reject = reject
+    this.#expectations = expectationsOf(known, statement, differences)
+  }
+
+  start (): void {
+    const { confirmation } = this.#expectations
+    this.#place = this.#run.options.deadlines.push(this)
+    if (confirmation === undefined || isConfirmed(this.#run.pool.confirmed, confirmation)) this.#send()
+    else this.#confirm(confirmation)
+  }
+
+  #send (): void {
+    const { session, statement, sink, options: { send } } = this.#run
+    send(session.connection, { sql: writeStatement(statement), sink, definitions: this.#expectations.definitions, listener: this })
+  }
+
+  /** Runs the confirmation, and then the statement where every column has the type that the catalog says. */
+  #confirm (confirmation: Confirmation): void {
+    const { pool, session, options: { send } } = this.#run
+    const { statement, definitions } = confirmation
+    const since = performance.now()
+    this.#confirmation = confirmation
+    const done: CommandDone = (error) => {
+      if (this.#ended || error !== null || this.#failure !== undefined || this.#stop !== undefined) return this.done(error ?? STOPPED)
+      confirm(pool.confirmed, confirmation, since)
+      this.#confirmation = undefined
+      session.memory.free()
+      this.#send()
+    }
+    send(session.connection, { sql: writeStatement(statement), sink: undefined, definitions, listener: { stop () {}, fail: (reason) => this.fail(reason), done } })
+  }
+
+  /** Stops the statement, if it is still running. */
+  stop (): void {
+    if (this.#ended || this.#stop !== undefined) return
+    const { pool, session } = this.#run
+    const { since } = this.#place as Place<Stoppable>
+    this.#stop = stopStatement({ pool, session, since, onGivenUp: () => this.#tell(killFailed()) })
+  }
+
+  look (): void {
+    if (this.#run.client?.destroyed === true) this.stop()
+  }
+
+  fail (reason: unknown): void {
+    this.#failure = reason
+  }
+
+  done (given: QueryError | Error | null, header?: ResultSetHeader): void {
+    // mysql2 may report the loss of a connection after the answer
+    if (this.#ended) return
+    this.#ended = true
+    const error = given as MysqlError | null
+    if (this.#stop === undefined) return this.#leave(error, header)
+    if (error === null || !isLost(error)) {
+      this.#stop.answered().then(() => this.#leave(error, header))
+      return
+    }
+    this.#tell(error, header)
+    this.#stop.lost()
+  }
+
+  #leave (error: MysqlError | null, header: ResultSetHeader | undefined): void {
+    this.#tell(error, header)
+    const { pool, session } = this.#run
+    session.memory.free()
+    if (!mayHaveChangedSession(this.#run, error, header)) return pool.release(session)
+    // the request does not wait for this: its answer is ready
+    restoreSession(session).then(() => pool.release(session), () => pool.discard(session))
+  }
+
+  #tell (error: MysqlError | null, header?: ResultSetHeader): void {
+    if (this.#told) return
+    this.#told = true
+    const { pool, session, sink, client, options: { deadlines } } = this.#run
+    deadlines.remove(this.#place as Place<Stoppable>)
+    if (sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
+    if (this.#failure !== undefined) return this.#reject(this.#failure)
+    if (error === null) return this.#resolve(sink === undefined ? toOutcome(header as ResultSetHeader) : { rows: sink.count, changed: 0 })
+    // a write whose confirmation failed has changed nothing
+    const statement = this.#confirmation?.statement ?? this.#run.statement
+    this.#reject(toFailure(error, { pool, session, statement, client, isStopped: this.#stop !== undefined }))
+  }
+}
+
+/**
+ * Whether a trigger, or a function that a view calls, may have changed the variables of the session. The report of a server on a
+ * write is exact. With an error it reports nothing, and with the rows of a select nothing or too late.
+ */
+function mayHaveChangedSession ({ session, statement: { table, verb } }: Run, error: MysqlError | null, header: ResultSetHeader | undefined): boolean {
+  if (!session.open) return false
+  if (table.kind === 'view') return true
+  if (verb === 'select') return false
+  if (error === null && session.reportsChanges) return reportsChanges(header as ResultSetHeader)
+  return !table.triggers.known || table.triggers.list.length > 0
+}
+
+/** mysql2 reads the insert id as signed; a number of AUTO_INCREMENT never is. */
+function toOutcome ({ affectedRows, insertId }: ResultSetHeader): Outcome {
+  return { rows: 0, changed: affectedRows, insertId: insertId >= 0 ? String(insertId) : String(BigInt.asUintN(64, BigInt(insertId))) }
+}

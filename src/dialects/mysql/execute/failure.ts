@@ -1,0 +1,50 @@
+/** What an error of a statement leads to: a refusal, or another attempt. */
+import { outcomeUnknown, withReason } from '../../../errors.ts'
+import type { Statement } from '../../../sql/statement.ts'
+import { clientGone, type Client } from '../../dialect.ts'
+import type { Session } from '../connection/session.ts'
+import { isLost, isNotHere, toServiceError, toTimeout, wasNotSent, type MysqlError } from '../errors.ts'
+import type { MysqlPool } from '../pool/pool.ts'
+
+/** Thrown where a statement may be sent again: it did not run, or it only read and its connection was lost. */
+export class Retryable extends Error {
+  /** The answer if there is no other attempt. */
+  readonly refusal: Error
+  readonly wasLost: boolean
+
+  constructor (refusal: Error, wasLost: boolean) {
+    super('the statement may be sent again')
+    this.name = 'Retryable'
+    this.refusal = refusal
+    this.wasLost = wasLost
+  }
+}
+
+const KILL_FAILED = 'KILL_FAILED'
+
+/** Stands for the answer that did not come: the server has not ended the statement in time. Its outcome is unknown, as if its connection were lost. */
+export const killFailed = (): MysqlError => Object.assign(new Error('the statement could not be ended'), { code: KILL_FAILED })
+
+/** Stands for the answer of a statement that was stopped before it was sent. */
+export const STOPPED: MysqlError = Object.assign(new Error('stopped'), { errno: 1317, sqlState: '70100' })
+
+export interface Failure {
+  readonly pool: MysqlPool
+  readonly session: Session
+  readonly statement: Statement
+  readonly client: Client | undefined
+  /** Whether the service stopped the statement. */
+  readonly isStopped: boolean
+}
+
+/** Converts an error of the driver to Retryable, a ServiceError or SchemaMoved. Discards the session where it was lost. */
+export function toFailure (error: MysqlError, { pool, session, statement, client, isStopped }: Failure): Error {
+  const lost = isLost(error)
+  const isGone = client?.destroyed === true
+  if (wasNotSent(error) || (lost && error.code !== KILL_FAILED)) pool.discard(session)
+  if (isStopped && lost && statement.verb !== 'select') return withReason(outcomeUnknown(), isGone ? 'CLIENT_GONE' : error.code)
+  if (isStopped) return isGone ? clientGone() : withReason(toTimeout(statement), lost ? error.code : undefined)
+  const refusal = toServiceError(error, statement)
+  const mayRunAgain = lost ? statement.verb === 'select' : wasNotSent(error) || (isNotHere(error) && pool.moveOn(session))
+  return mayRunAgain ? new Retryable(refusal, lost) : refusal
+}

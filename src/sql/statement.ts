@@ -1,0 +1,34 @@
+/** What this room gives to the dialects: a statement, and all that running it takes. */
+import type { Column, Table, TriggerEvent } from '../catalog/catalog.ts'
+import type { Parameter } from '../types/column-type.ts'
+
+/** SQL dialects that statements are compiled for. */
+export type Engine = 'mysql' | 'sqlite'
+
+/** What all statements of one shape share (shape.ts). */
+export interface CompiledStatement {
+  /** What the statement does: a select reads, anything else writes and may fire triggers of that event. */
+  readonly verb: 'select' | TriggerEvent
+  readonly table: Table
+  /** The whole text with `?` as its placeholders. */
+  readonly sql: string
+  /** The same text, cut at its placeholders. One object for as long as the statement is kept. */
+  readonly pieces: readonly string[]
+  /** The columns of the rows that a select returns, in their order. */
+  readonly columns: readonly Column[]
+  /** The columns that an insert or update sets, in their order: their values are the first parameters. */
+  readonly assigned: readonly Column[]
+  /** Selects the columns whose types have to be confirmed before the statement runs; undefined where there are none. */
+  readonly confirmation: Statement | undefined
+}
+
+export interface Statement extends CompiledStatement {
+  /** In the order of the placeholders. */
+  readonly parameters: readonly Parameter[]
+}
+
+/** The value that an insert or update gives a column; undefined where it gives none. */
+export function findAssigned ({ assigned, parameters }: Pick<Statement, 'assigned' | 'parameters'>, column: Column): Parameter | undefined {
+  const index = assigned.indexOf(column)
+  return index < 0 ? undefined : parameters[index]
+}
