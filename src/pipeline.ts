@@ -8,11 +8,9 @@ import { SchemaMoved, type ReadOptions } from './dialects/dialect.ts'
 import { brokenDefinition, databaseUnavailable, withReason, type ServiceError } from './errors.ts'
 import { createPlan } from './plan/create-plan.ts'
 import type { FilterLimits } from './plan/filters/scope.ts'
-import type { Plan } from './plan/plan.ts'
 import { respond } from './response/summary.ts'
 import { AnswerSink } from './response/sink.ts'
 import { compileStatement } from './sql/compile.ts'
-import type { Statement } from './sql/statement.ts'
 import type { RequestRecord } from './telemetry/record.ts'
 
 export interface PipelineRequest extends ReadOptions {
@@ -41,30 +39,18 @@ export async function runPipeline (request: PipelineRequest, before?: Table): Pr
   record?.planned()
   const statement = compileStatement(plan, database.dialect.engine, database.statements)
   record?.compiled()
+  const sink = plan.verb === 'select' ? new AnswerSink(plan.columns, database.resultLimit) : undefined
   try {
-    return await execute(request, plan, statement)
+    const outcome = sink === undefined ? await database.dialect.write(statement, request) : await database.dialect.read(statement, sink, request)
+    if (sink?.refusal !== undefined) throw sink.refusal
+    record?.executed(outcome)
+    return respond(plan, outcome, sink)
   } catch (error) {
     if (!(error instanceof SchemaMoved)) throw error
     if (before !== undefined) throw refusalOf(database, error, before, table)
     return await runAgain(request, table, error)
-  }
-}
-
-async function execute (request: PipelineRequest, plan: Plan, statement: Statement): Promise<string | Buffer> {
-  const { access: { database: { dialect, resultLimit } }, record } = request
-  if (plan.verb !== 'select') {
-    const outcome = await dialect.write(statement, request)
-    record?.executed(outcome)
-    return respond(plan, outcome)
-  }
-  const sink = new AnswerSink(plan.columns, resultLimit)
-  try {
-    const outcome = await dialect.read(statement, sink, request)
-    if (sink.refusal !== undefined) throw sink.refusal
-    record?.executed(outcome)
-    return sink.finish()
   } finally {
-    sink.drop()
+    sink?.drop()
   }
 }
 

@@ -1,11 +1,13 @@
 /** The body of a success. */
 import { mayFillColumns, type Column } from '../catalog/catalog.ts'
 import type { Outcome } from '../dialects/dialect.ts'
-import type { InsertPlan, SelectPlan, Plan } from '../plan/plan.ts'
+import type { InsertPlan, Plan } from '../plan/plan.ts'
+import type { AnswerSink } from './sink.ts'
 
-/** The body of the answer to a write. The answer to a select comes from its sink (sink.ts). */
-export function respond (plan: Exclude<Plan, SelectPlan>, outcome: Outcome): string {
+/** The body of the answer to a plan that was executed. `sink`: of a select. */
+export function respond (plan: Plan, outcome: Outcome, sink?: AnswerSink): string | Buffer {
   switch (plan.verb) {
+    case 'select': return (sink as AnswerSink).finish()
     case 'insert': return `{"success":true,"data":{"inserted":${outcome.changed},"id":${idOf(plan, outcome)}}}`
     case 'update': return `{"success":true,"data":{"updated":${outcome.changed}}}`
     case 'delete': return `{"success":true,"data":{"deleted":${outcome.changed}}}`

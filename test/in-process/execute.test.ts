@@ -153,10 +153,10 @@ t.test('a successful write is not reported as TABLE_NOT_FOUND if the catalog is 
   const dialect = {
     engine: 'sqlite',
     introspect: async () => tables,
-    execute: async () => {
+    write: async () => {
       tables = []
       await database.refresh()
-      return { answer: undefined, changed: 1, insertId: '1' }
+      return { rows: 0, changed: 1 }
     }
   } as unknown as Dialect
   const database = createDatabase({ name: 'shop', dialect, resultLimit: 1e6, refreshInterval: 60_000, onRefreshError: () => {} })
