@@ -24,10 +24,11 @@ await onEachEngine(t, 'answers beyond the memory for them are refused until othe
   await service.sql(fill() + text[service.engine])
   const wire = await listen(service)
   const unread = await wire.open()
-  unread.pause()
   unread.on('error', () => {})
   unread.write(ask())
-  await until('it is refused', async () => (await service.post('wide', { verb: 'select' })).status === 503)
+  // of two answers that are being made at once either may be refused: the first one is complete when its first bytes arrive
+  await once(unread, 'readable')
+  t.match(unread.read(12)?.toString(), 'HTTP/1.1 200')
   const refused = await service.post('wide', { verb: 'select' })
   t.match(refused, { status: 503, headers: { 'retry-after': '1' }, json: { error: { code: 'OVERLOADED' } } })
   t.match(await service.post('few', { verb: 'select' }), { status: 200 }, 'small ones are answered')
@@ -48,13 +49,13 @@ await onEachEngine(t, 'a request begins when the answer before it on its connect
   const before = process.memoryUsage().external
   const socket = await (await listen(service)).open()
   socket.pause()
-  socket.write(Buffer.concat([...Array.from({ length: 9 }, () => ask(false)), ask()]))
-  await sleep(2000)
-  t.ok(process.memoryUsage().external - before < 100 * MEGABYTE, 'one answer is in memory, and not ten')
+  socket.write(Buffer.concat([...Array.from({ length: 5 }, () => ask(false)), ask()]))
+  await sleep(1000)
+  t.ok(process.memoryUsage().external - before < 100 * MEGABYTE, 'one answer is in memory, and not six')
   const answers = readAnswers(socket)
   socket.resume()
   const all = await answers
-  t.same(all.map(({ status }) => status), Array.from({ length: 10 }, () => 200))
+  t.same(all.map(({ status }) => status), Array.from({ length: 6 }, () => 200))
   t.ok(all.every(({ json }) => json.data.count === ROWS))
 })
 
