@@ -11,7 +11,7 @@ await onEachEngine(t, 'a number with more digits than DOUBLE(M,D) or FLOAT(M,D) 
   statements()
   for (const [column, value] of [['amount', '1.005'], ['amount', '100000000'], ['ratio', '0.0001'], ['ratio', '10000']]) {
     for (const body of [`{"verb":"insert","data":{"${column}":${value}}}`, `{"verb":"update","data":{"${column}":${value}},"filters":{"id":1}}`, `{"verb":"select","filters":{"${column}":${value}}}`]) {
-      t.match((await post('fixed', body)).json, { error: { code: 'INVALID_VALUE', message: new RegExp(`^Column "${column}": keeps \\d digits`) } }, body)
+      t.match((await post('fixed', body)).json, { error: { code: 'INVALID_VALUE', message: new RegExp(`^Column "${column}": can have at most \\d digits`) } }, body)
     }
   }
   t.same(statements(), [])

@@ -1,7 +1,8 @@
 /** Column types without a server: reasons of refusals, defaults, and how new keys are shown. */
+import fc from 'fast-check'
 import t from 'tap'
 import { binaryType } from '../../src/types/binary.ts'
-import type { ColumnType } from '../../src/types/column-type.ts'
+import { ValueUnreadable, type ColumnType } from '../../src/types/column-type.ts'
 import { decimalType } from '../../src/types/decimal.ts'
 import { doubleType, floatType } from '../../src/types/float.ts'
 import { geometryType } from '../../src/types/geometry.ts'
@@ -10,6 +11,7 @@ import { mysqlType } from '../../src/types/mysql.ts'
 import { sqliteType } from '../../src/types/sqlite.ts'
 import { datetimeType, timestampType } from '../../src/types/temporal.ts'
 import { enumType, setType, textType } from '../../src/types/text.ts'
+import { vectorType } from '../../src/types/vector.ts'
 import { readGeometry } from '../../src/types/wkb.ts'
 
 const none = { length: null, bytes: null, scale: null, charset: null, srid: null, json: false }
@@ -47,6 +49,33 @@ t.test('geometry collections can be nested', async (t) => {
   const type = geometryType({ only: null, srid: null })
   t.same(JSON.parse(type.write(type.read(nested(30)) as Buffer)), nested(30))
   t.equal(readGeometry(type.read(point([1, 2], crs('EPSG:4326'))) as Buffer).srid, 4326)
+})
+
+t.test('bytes of others are a value or unreadable, whatever they are', async (t) => {
+  const [geometry, vector] = [geometryType({ only: null, srid: null }), vectorType(16)]
+  const header = (code: string): string => `01${code}000000`
+  const origin = '00'.repeat(16)
+  const unreadable: Array<[ColumnType, hex: string]> = [
+    [geometry, ''.padEnd(6, '0')],
+    [geometry, `0000000000${'01'.padEnd(8, '0')}${origin}`], // big-endian
+    [geometry, `00000000${header('08')}${origin}`],
+    [geometry, `00000000${header('01')}${origin}00`],
+    [geometry, `00000000${header('02')}ffffffff${origin}`],
+    [geometry, `00000000${header('04')}01000000${header('02')}01000000${origin}`], // a line in a MultiPoint
+    [geometry, `00000000${`${header('07')}01000000`.repeat(300)}${header('01')}${origin}`],
+    [geometry, `00000000${header('01')}000000000000f07f${'00'.repeat(8)}`], // infinity
+    [vector, '000000'], [vector, '0000c07f'], [vector, '0000807f']
+  ]
+  for (const [type, hex] of unreadable) t.throws(() => type.write(Buffer.from(hex, 'hex')), { name: 'ValueUnreadable' }, hex.slice(0, 80))
+  t.equal(vector.write(Buffer.alloc(0)), 'null')
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 60 }), fc.constantFrom(geometry, vector), (bytes, type) => {
+    try {
+      JSON.parse(type.write(Buffer.from(bytes)))
+    } catch (error) {
+      if (!(error instanceof ValueUnreadable)) throw error
+    }
+  }))
+  for (const value of [[], 'a', [1, 2, 3, 4, 5]]) t.throws(() => vector.read(value), { name: 'ValueRefused' })
 })
 
 t.test('the key of a new row is shown as a select shows it', async (t) => {

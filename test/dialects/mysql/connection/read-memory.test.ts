@@ -78,7 +78,7 @@ t.test('who has stopped listening still hears that the connection has ended', as
 const SIZES = [1, 300, 20_000, 64_000, 70_000, 300_000, 1_000_000]
 const wide = { mysql: ['create table wide (id int primary key, size int not null, text longtext not null)'], sqlite: [] }
 
-await onEachEngine(t, 'answers of all sizes on the same connections have the bytes of their own rows', { schema: wide, only: ['mariadb', 'mysql'], database: { pool: { size: 2 } } }, async (t, service) => {
+await onEachEngine(t, 'answers of all sizes on the same connections have the bytes of their own rows', { schema: wide, only: ['mariadb', 'mysql'], database: { pool: { size: 2, wait: 60_000 } } }, async (t, service) => {
   for (const [index, size] of SIZES.entries()) await service.sql(`insert into wide values (${index}, ${size}, repeat(char(${97 + index} using utf8mb4), ${size}))`)
   const ask = async (filters: object, ids: number[]): Promise<void> => {
     const { status, json } = await service.post('wide', { verb: 'select', filters, orderBy: 'id' })
