@@ -107,7 +107,7 @@ t.test("options that Fastify has for every plugin are none of ours, and the call
 t.test('options with mistakes stop the start of the host', async (t) => {
   const app = createHost(t)
   app.register(rowQuery, { databases: {}, tokns: [] } as unknown as PluginOptions)
-  await t.rejects(async () => { await app.ready() }, { code: 'ROW_QUERY_INVALID_CONFIG', message: /^tokns: is no setting; .*\ndatabases: must be an object that is not empty/ })
+  await t.rejects(async () => { await app.ready() }, { code: 'ROW_QUERY_INVALID_CONFIG', message: /^tokns: is not a setting; .*\ndatabases: must be an object that is not empty/ })
 })
 
 t.test('without a prefix the unknown paths stay with the host', async (t) => {

@@ -19,7 +19,7 @@ const userOf = (url: string): string => new URL(url).username
 const warnings = (stdout: string, kind = 'warning'): string[] => Array.from(stdout.matchAll(new RegExp(`^ {2}${kind}: (.*)$`, 'gm')), ([, line = '']) => line)
 
 for (const engine of await engines()) {
-  t.test(`an account that may do what is needed is nothing to warn of (${engine.name})`, async (t) => {
+  t.test(`an account with only the needed privileges has no warnings (${engine.name})`, async (t) => {
     const database = await createDatabase(t, engine)
     const url = await createUser(t, database, { grants: ['select, insert, update, delete on *'] })
     const { code, stdout } = await runRowQuery(t, ['check', '--strict'], { env: { DATABASE_URL: url } })
@@ -28,7 +28,7 @@ for (const engine of await engines()) {
     t.same(warnings(stdout, 'enough'), [])
   })
 
-  t.test(`what an account may do beyond that is told, with the statement that would be enough (${engine.name})`, async (t) => {
+  t.test(`further privileges are warnings, and the sufficient statement is printed (${engine.name})`, async (t) => {
     const database = await createDatabase(t, engine)
     const other = await createDatabase(t, engine)
     const url = await createUser(t, database)
@@ -53,7 +53,7 @@ for (const engine of await engines()) {
     t.match(await runRowQuery(t, ['check', '--strict'], { env: { DATABASE_URL: url } }), { code: 0 }, 'which it is')
   })
 
-  t.test(`what a role may do counts, in use or not (${engine.name})`, async (t) => {
+  t.test(`the privileges of roles count, active or not (${engine.name})`, async (t) => {
     const database = await createDatabase(t, engine)
     const url = await createUser(t, database, { grants: ['select on *'] })
     const user = userOf(url)

@@ -70,7 +70,7 @@ for (const engine of await engines()) {
   })
 }
 
-t.test('a server that accepts and says nothing is told as such', async (t) => {
+t.test('a server that accepts connections and does not answer is reported', async (t) => {
   const silent = createServer().listen(0, '127.0.0.1')
   await once(silent, 'listening')
   t.teardown(() => { silent.close() })
@@ -79,7 +79,7 @@ t.test('a server that accepts and says nothing is told as such', async (t) => {
   t.same({ code, stdout }, { code: 1, stdout: 'shop: does not answer (ETIMEDOUT)\n' })
 })
 
-t.test('columns whose type is not known are told, as they cannot be written', async (t) => {
+t.test('columns of unknown types are reported as not writable', async (t) => {
   const cwd = t.testdir()
   const database = new DatabaseSync(join(cwd, 'shop.db'))
   database.exec('create table odd (id integer primary key, what money, untyped)')
@@ -89,7 +89,7 @@ t.test('columns whose type is not known are told, as they cannot be written', as
   t.match(stdout, '\n  odd: 3 columns, key id; not writable: what money, untyped\n')
 })
 
-t.test('a SQLite file that is damaged is told as such', async (t) => {
+t.test('a damaged SQLite file is reported', async (t) => {
   const cwd = t.testdir()
   const path = join(cwd, 'shop.db')
   createShop(path)
@@ -98,7 +98,7 @@ t.test('a SQLite file that is damaged is told as such', async (t) => {
   t.same({ code, stdout }, { code: 1, stdout: 'shop: does not answer (databases.shop.url: shop.db cannot be opened: database disk image is malformed)\n' })
 })
 
-t.test('what has no reason has a code, and a mistake of the program itself is none of the database', async (t) => {
+t.test('an error without a reason is reported by its code, and an unexpected error is thrown', async (t) => {
   const withError = async (error: Error) => {
     const { check } = await t.mockImport<typeof import('../../src/cli/check.ts')>('../../src/cli/check.ts', {
       '../../src/databases/open.ts': { openDialect: async () => { throw error } },
@@ -113,7 +113,7 @@ t.test('what has no reason has a code, and a mistake of the program itself is no
   await t.rejects(withError(new TypeError('a mistake')), { message: 'a mistake' })
 })
 
-t.test('a configuration with mistakes is not checked any further', async (t) => {
+t.test('an invalid configuration is refused', async (t) => {
   const { code, stdout, stderr } = await runRowQuery(t, ['check'], { env: { DATABASE_URL: 'mysql://root:hunter2@host', PORT: 'x' } })
   t.same({ code, stdout }, { code: 2, stdout: '' })
   t.match(stderr, /^row-query: DATABASE_URL: [^\n]*\nrow-query: PORT: [^\n]*\n$/)

@@ -5,11 +5,11 @@ import { readDocument } from '../support/markdown.ts'
 
 const NODE_22 = '12.4.254.21-node.57'
 
-t.test('this Node knows the flags', async (t) => {
+t.test('this version of Node supports the flags', async (t) => {
   t.doesNotThrow(() => execFileSync(process.execPath, [...garbageFlags(process.versions.v8), '-e', '0']))
 })
 
-t.test('an older V8 is not told what it does not know', async (t) => {
+t.test('an older V8 gets only the flags that it supports', async (t) => {
   t.strictSame(garbageFlags(NODE_22), ['--no-allocation-site-pretenuring'])
 })
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { runRowQuery } from '../support/row-query.ts'
 
 for (const args of [[], ['help'], ['--help'], ['-h'], ['serve', '--help'], ['token', '--name', 'x', '-h']]) {
-  t.test(`row-query ${args.join(' ')} tells what there is`, async (t) => {
+  t.test(`row-query ${args.join(' ')} prints the help`, async (t) => {
     const { code, stdout, stderr } = await runRowQuery(t, args)
     t.same({ code, stderr }, { code: 0, stderr: '' })
     for (const command of ['serve', 'token', 'check', 'openapi', 'types']) t.match(stdout, `\n  row-query ${command} `)
@@ -30,7 +30,7 @@ for (const { args, line } of refused) {
   })
 }
 
-t.test('a mistake of the program itself is told with its stack', async (t) => {
+t.test('an unexpected error is printed with its stack', async (t) => {
   const { code, stderr } = await runRowQuery(t, ['serve'], { cwd: t.testdir({ data: 'a file where the folder must be' }) })
   t.equal(code, 1)
   t.match(stderr, /EEXIST[^]*\n {4}at /)

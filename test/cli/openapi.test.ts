@@ -26,7 +26,7 @@ t.test('numbers are printed as exactly as they are served', async (t) => {
   t.match(stdout, '"x-default": 9223372036854775807')
 })
 
-t.test('who stops reading ends it without a word', { skip: process.platform === 'win32' }, async (t) => {
+t.test('a reader that closes the output early ends the program silently', { skip: process.platform === 'win32' }, async (t) => {
   const command = ['sh', '-c', `"${process.execPath}" "${fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))}" openapi demo | head -c 1`]
   t.same(await runRowQuery(t, [], { command }), { code: 0, stdout: '{', stderr: '' })
 })
@@ -37,7 +37,7 @@ t.test('without configuration it is the demo, and where one database is configur
   t.match((await runRowQuery(t, ['types'])).stdout, 'export interface Orders {\n')
 })
 
-t.test('what cannot be printed is told in one line', async (t) => {
+t.test('an error is printed in one line', async (t) => {
   const folder = t.testdir({ 'two.json': JSON.stringify({ databases: { shop: { url: 'sqlite:shop.db' }, gone: { url: 'mysql://root@127.0.0.1:1/gone' } } }) })
   createShop(`${folder}/shop.db`)
   const refused: Array<[args: string[], line: RegExp]> = [

@@ -31,7 +31,7 @@ t.test('metrics beside the service, or none', async (t) => {
   }
 })
 
-t.test('a port for metrics that cannot be had is a mistake in the configuration', async (t) => {
+t.test('an unavailable port for metrics is a configuration error', async (t) => {
   const other = createServer()
   await once(other.listen(0, '127.0.0.1'), 'listening')
   t.teardown(() => { other.close() })

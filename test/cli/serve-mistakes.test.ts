@@ -53,7 +53,7 @@ for (const { because, env = {}, args = [], file = {}, lines } of refused) {
   })
 }
 
-t.test('a port that is in use is said in one line', async (t) => {
+t.test('a port that is in use is reported in one line', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   t.teardown(() => { other.close() })

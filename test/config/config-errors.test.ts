@@ -23,12 +23,12 @@ const described: Array<[mistake: string, schema: TSchema, value: unknown]> = [
 ]
 
 for (const [mistake, schema, value] of described) {
-  t.test(`a mistake is told as "${mistake}"`, async (t) => {
+  t.test(`an error is described as "${mistake}"`, async (t) => {
     t.same(findConfigErrors(schema, value), [mistake])
   })
 }
 
-t.test('there is one line for each place, whatever is wrong with it, under the name that a person knows', async (t) => {
+t.test('each invalid setting has one line, with the name of its flag or variable', async (t) => {
   const schema = Type.Object({ a: Type.String({ minLength: 1, pattern: '^x' }), b: Type.Integer() })
   t.same(findConfigErrors(schema, { a: '' }, new Map([['a', '--a']])), ['b: is required', '--a: must be a string that is not empty'])
   t.same(findConfigErrors(schema, { a: 'x', b: 1 }), [])

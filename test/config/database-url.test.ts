@@ -70,7 +70,7 @@ for (const [url, message] of refused) {
   })
 }
 
-t.test('a replica is no SQLite file', async (t) => {
+t.test('a replica cannot be a SQLite file', async (t) => {
   t.strictSame(parseReplicaUrl('mysql://db/shop'), mysql({}).address)
   t.throws(() => parseReplicaUrl('sqlite:shop.db'), { message: 'must begin with mysql:// or mariadb://' })
   t.throws(() => parseReplicaUrl('db'), { message: scheme })

@@ -31,7 +31,7 @@ function errorsOf (run: () => unknown): string[] {
 
 t.testdir()
 
-t.test('nothing configured is the demo with a token for every verb', async (t) => {
+t.test('without configuration, the demo gets a token with all permissions', async (t) => {
   const { config, demo } = load({})
   t.equal(demo?.path, DEMO_PATH)
   t.same(config, {
@@ -42,7 +42,7 @@ t.test('nothing configured is the demo with a token for every verb', async (t) =
   t.not(load({}).demo?.token, demo?.token, 'another one each time')
 })
 
-t.test('the demo makes no token where there is one', async (t) => {
+t.test('the demo creates no token if tokens are configured', async (t) => {
   t.same(load({ env: { API_TOKEN: TOKEN } }).demo, { path: DEMO_PATH, token: undefined })
   t.same(load({ file: { tokens: [reader] } }).demo, { path: DEMO_PATH, token: undefined })
   t.same(load({ file: { tokens: [] } }).config.tokens, [], 'nor where somebody wants none')

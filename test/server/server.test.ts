@@ -78,6 +78,6 @@ t.test('before Fastify 5.10 there is no log controller, and requests have no lin
   t.same(server.log, [])
 })
 
-t.test('options with mistakes make no server', async (t) => {
+t.test('invalid options are refused', async (t) => {
   await t.rejects(createServer({ options: { databases: {} }, prefix: '/api', logLevel: 'silent' }), { code: 'ROW_QUERY_INVALID_CONFIG' })
 })
