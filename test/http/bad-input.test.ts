@@ -5,7 +5,7 @@ import { dump, isRefusal } from '../support/refusals.ts'
 import { onEachEngine, type Service } from '../support/service.ts'
 import type { Test } from 'tap'
 
-/** Sends each body and holds the answer, the statements and every row of the database to what they must be. */
+/** Sends each body and checks the answer, the statements and every row of the database. */
 async function refuseAll (t: Test, { post, statements, sql }: Service, table: string, bodies: readonly BadBody[]): Promise<void> {
   const before = await dump(sql, EVERYTHING)
   statements()
@@ -17,11 +17,11 @@ async function refuseAll (t: Test, { post, statements, sql }: Service, table: st
   }
 }
 
-await onEachEngine(t, 'a body that is not the request object is refused and changes nothing', { schema }, async (t, service) => {
+await onEachEngine(t, 'a body that does not have the form of a request is rejected and changes nothing', { schema }, async (t, service) => {
   await refuseAll(t, service, 'customers', badBodies)
 })
 
-await onEachEngine(t, 'a body that does not fit its table is refused and changes nothing', { schema }, async (t, service) => {
+await onEachEngine(t, 'a body that does not fit its table is rejected and changes nothing', { schema }, async (t, service) => {
   for (const [table, bodies] of badValuesByTable) await refuseAll(t, service, table, bodies)
 })
 

@@ -7,7 +7,7 @@ import { shop } from '../support/shop.ts'
 
 const select = { verb: 'select' }
 
-/** Asks again until the answer has the status. */
+/** Repeats a request until the answer has the status. */
 async function until (status: number, ask: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     const answer = await ask()
@@ -16,7 +16,7 @@ async function until (status: number, ask: () => Promise<Answer>): Promise<Answe
   }
 }
 
-await onEachEngine(t, 'a table made while the service runs is usable at once after a refresh', { schema: shop }, async (t, { post, sql, server }) => {
+await onEachEngine(t, 'a table that is created while the service runs can be used right after a refresh', { schema: shop }, async (t, { post, sql, server }) => {
   await sql('create table later (id int not null primary key)')
   t.equal((await post('later', select)).json.error.code, 'TABLE_NOT_FOUND')
   await server.rows.refresh()
@@ -24,7 +24,7 @@ await onEachEngine(t, 'a table made while the service runs is usable at once aft
   t.same((await post('later', select)).json.data.rows, [{ id: 1 }])
 })
 
-await onEachEngine(t, 'changes are seen by themselves after the refresh interval', { schema: shop, database: { refreshInterval: 50 } }, async (t, { post, sql }) => {
+await onEachEngine(t, 'changes are detected after the refresh interval', { schema: shop, database: { refreshInterval: 50 } }, async (t, { post, sql }) => {
   await sql('create table later (id int not null primary key)')
   t.same((await until(200, () => post('later', select))).json.data.rows, [])
   await sql('alter table later add column note varchar(10) null')
@@ -33,7 +33,7 @@ await onEachEngine(t, 'changes are seen by themselves after the refresh interval
   t.equal((await until(404, () => post('later', select))).json.error.code, 'TABLE_NOT_FOUND')
 })
 
-await onEachEngine(t, 'a select that does not name the column that was dropped succeeds, with what is there now', { schema: shop }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a select that does not name a dropped column succeeds with the remaining columns', { schema: shop }, async (t, { post, sql }) => {
   await sql('alter table products drop column tags')
   await sql('alter table products add column spare int null')
   const { status, json } = await post('products', { verb: 'select', orderBy: 'sku', limit: 1 })
@@ -52,7 +52,7 @@ const uses: Array<[column: string, body: object]> = [
 ]
 const wide = [`create table wide (id int not null, note varchar(5) null, ${uses.map(([column]) => `${column} int null`).join(', ')})`, 'insert into wide (id) values (1)']
 
-await onEachEngine(t, 'whatever names a column that was dropped is refused by that name', { schema: { mysql: wide, sqlite: wide } }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a request that names a dropped column is rejected, and the error names the column', { schema: { mysql: wide, sqlite: wide } }, async (t, { post, sql }) => {
   for (const [column, body] of uses) {
     await sql(`alter table wide drop column ${column}`)
     const { status, json } = await post('wide', body)
@@ -62,7 +62,7 @@ await onEachEngine(t, 'whatever names a column that was dropped is refused by th
   t.match(await sql('select * from wide'), [{ id: 1, note: null }], 'nothing was changed')
 })
 
-await onEachEngine(t, 'a table that was dropped is not found, by no verb', { schema: shop }, async (t, { post, sql, server }) => {
+await onEachEngine(t, 'a dropped table is TABLE_NOT_FOUND for every verb', { schema: shop }, async (t, { post, sql, server }) => {
   const bodies = [select, { verb: 'insert', data: {} }, { verb: 'update', data: { note: 'x' }, filters: { id: 1 } }, { verb: 'delete', filters: { id: 1 } }]
   for (const body of bodies) {
     await sql('drop table settings')
@@ -74,7 +74,7 @@ await onEachEngine(t, 'a table that was dropped is not found, by no verb', { sch
   }
 })
 
-await onEachEngine(t, 'a write that is possible by the new catalog is left to the client to send again', { schema: shop }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a write that is valid with the new catalog is not retried; the client must send it again', { schema: shop }, async (t, { post, sql }) => {
   await sql('create trigger audited after insert on orders for each row begin insert into audit values (1); end')
   const insert = () => post('orders', { verb: 'insert', data: { customer_id: 1 } })
   const { status, headers, json } = await insert()
@@ -86,7 +86,7 @@ await onEachEngine(t, 'a write that is possible by the new catalog is left to th
   t.equal((await until(200, insert)).json.data.inserted, 1)
 })
 
-await onEachEngine(t, 'many requests that meet a changed table read the catalog together', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { post, sql, proxy }) => {
+await onEachEngine(t, 'concurrent requests on a changed table share one read of the catalog', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { post, sql, proxy }) => {
   await sql('alter table products drop column tags')
   proxy?.statements.splice(0)
   const answers = await Promise.all(Array.from({ length: 20 }, () => post('products', select)))
@@ -95,7 +95,7 @@ await onEachEngine(t, 'many requests that meet a changed table read the catalog 
   t.ok(readings >= 1 && readings <= 4, `${readings} readings for 20 requests`)
 })
 
-await onEachEngine(t, 'a refresh that fails keeps the old catalog and is told to who asked for it', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { post, server, proxy, log }) => {
+await onEachEngine(t, 'a failed refresh keeps the old catalog and rejects for its caller', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { post, server, proxy, log }) => {
   await proxy?.close()
   await t.rejects(server.rows.refresh(), { code: 'DATABASE_UNAVAILABLE' })
   t.equal((await post('customers', select)).status, 503)
@@ -110,7 +110,7 @@ await onEachEngine(t, 'a background refresh that fails is logged', { schema: sho
   t.match(JSON.parse(log.find((line) => line.includes('could not be read')) as string), { level: 40, database: 'shop', code: 'DATABASE_UNAVAILABLE' })
 })
 
-/** A port on which nothing listens. */
+/** A port without a listener. */
 async function freePort (): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -119,7 +119,7 @@ async function freePort (): Promise<number> {
   return port
 }
 
-await onEachEngine(t, 'a database that is not there at the start is refused with 503 until it is', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+await onEachEngine(t, 'requests are answered with 503 until a database that was down at the start is reachable', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
   const port = await freePort()
   const { post, log } = await startService(t, Object.assign(new URL(url), { port }).href)
   t.match(JSON.parse(log[0] as string), { database: 'shop', code: 'DATABASE_UNAVAILABLE', reason: 'ECONNREFUSED', msg: 'the catalog could not be read' })

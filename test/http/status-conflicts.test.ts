@@ -5,7 +5,7 @@ import { shop } from '../support/shop.ts'
 
 const { mysql, sqlite } = shop as { mysql: string[], sqlite: string[] }
 
-/** Keys on a table itself, keys with odd names, and what triggers do to statements of others. */
+/** Self-referencing keys, keys with odd names, and triggers that change other tables. */
 const schema: Schema = (engine) => engine === 'sqlite'
   ? [
       ...sqlite,
@@ -89,14 +89,14 @@ await onEachEngine(t, '409 for a duplicate whose value looks like the end of an 
   ])
 })
 
-await onEachEngine(t, '409 for a key of another table, which a trigger wrote to: no key is named, though MariaDB tells only its name', { schema }, async (t, service) => {
+await onEachEngine(t, '409 does not name a key of another table that a trigger wrote to, although MariaDB reports only the name of the key', { schema }, async (t, service) => {
   await refuseAll(t, service, 409, [{ why: 'a trigger', table: 'checked', body: { verb: 'insert', data: { n: 3 } }, code: 'UNIQUE_VIOLATION' }])
   await refuseAll(t, service, 409, [{ why: 'a trigger, a key of the same name', table: 'checked', body: { verb: 'insert', data: { n: 6 } }, code: 'UNIQUE_VIOLATION' }])
   await refuseAll(t, service, 409, [{ why: 'rows that refer to one that a trigger deletes', table: 'checked', body: { verb: 'insert', data: { n: 7 } }, code: 'FOREIGN_KEY_VIOLATION' }])
   await refuseAll(t, service, 422, [{ why: 'an exception that looks like a key', table: 'checked', body: { verb: 'insert', data: { n: 8 } }, code: 'CHECK_VIOLATION' }])
 })
 
-await onEachEngine(t, 'an unknown foreign key is told from a row that others refer to', { schema }, async (t, service) => {
+await onEachEngine(t, 'a reference to a missing row is distinguished from a row that other rows reference', { schema }, async (t, service) => {
   const lite = service.engine === 'sqlite'
   const key = (name: string, id: number, column: string, table = name.split('_')[0]): [string, string] => [`/data/${column}`, `foreign key "${lite ? `${table}_${id}` : name}" on "${column}"`]
   const [customer, boss, deputy] = [key('orders_customer', 0, 'customer_id'), key('staff_boss', 1, 'boss'), key('staff_deputy', 0, 'deputy')]
@@ -120,7 +120,7 @@ await onEachEngine(t, 'an unknown foreign key is told from a row that others ref
   t.match(await service.sql('select (select count(*) from customers) as customers, (select count(*) from staff) as staff, (select count(*) from orders where customer_id = 1) as orders'), [{ customers: 4, staff: 2, orders: 1 }])
 })
 
-await onEachEngine(t, '422 for what the database refused and the service could not judge', { schema }, async (t, service) => {
+await onEachEngine(t, '422 for values that only the database can check', { schema }, async (t, service) => {
   const insert = (data: object): object => ({ verb: 'insert', data })
   const cases: Case[] = [
     { why: 'a check of the table', body: { verb: 'update', data: { credit: '-500.00' }, filters: { id: 1 } }, code: 'CHECK_VIOLATION', details: service.engine === 'sqlite' ? [['', 'check constraint "credit_floor"']] : [['/data/credit', 'check constraint "credit_floor" on "credit"']] },
@@ -142,7 +142,7 @@ await onEachEngine(t, '422 for what the database refused and the service could n
   t.match(await service.sql('select (select count(*) from checked where id <> 1) as checked, (select count(*) from defaults) as defaults, (select min(credit) from customers) as credit'), [{ checked: 0, defaults: 0, credit: -3 }])
 })
 
-await onEachEngine(t, '403 where the account of the service may not do it', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url, sql }) => {
+await onEachEngine(t, '403 if the database account lacks a privilege', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url, sql }) => {
   const [{ name }] = await sql('select database() as name') as [{ name: string }]
   await sql('create user ? identified by ?', [name, 'word'])
   t.teardown(() => sql('drop user ?', [name]))
@@ -166,7 +166,7 @@ const refusing: Schema = {
   ]
 }
 
-await onEachEngine(t, 'a foreign key with a backtick in its name, a row without a partition and a trigger that cannot run are told apart', { schema: refusing, only: ['mariadb', 'mysql'] }, async (t, service) => {
+await onEachEngine(t, 'a foreign key with a backtick in its name, a row without a partition and a trigger that cannot run have distinct errors', { schema: refusing, only: ['mariadb', 'mysql'] }, async (t, service) => {
   await refuseAll(t, service, 409, [{ why: 'a backtick', table: 'people', body: { verb: 'insert', data: { id: 1, boss: 2 } }, code: 'FOREIGN_KEY_VIOLATION', details: [['/data/boss', 'foreign key "bo`ss\'s" on "boss"']] }])
   await refuseAll(t, service, 422, [
     { why: 'no partition', table: 'years', body: { verb: 'insert', data: { id: 10 } }, code: 'CHECK_VIOLATION' },

@@ -19,7 +19,7 @@ const text = { 'content-type': 'text/plain' }
 const large = `{"verb":"truncate"${' '.repeat(400)}`
 const update = { verb: 'update', data: { customer_id: 99 }, filters: { id: 1 } }
 
-/** Each request has every fault that those after it have, and one more: the one that it is refused for. */
+/** Each request has every error of the requests after it, and one more: the one that it is rejected for. */
 const steps: Step[] = [
   [401, 'UNAUTHENTICATED', 'gone', large, { token: 'nobody', headers: text }],
   [404, 'DATABASE_NOT_FOUND', 'gone', large, { token: 'nowhere', headers: text }],
@@ -38,7 +38,7 @@ const steps: Step[] = [
   [409, 'FOREIGN_KEY_VIOLATION', 'orders', update, { token: 'writer' }]
 ]
 
-await onEachEngine(t, 'a request with several faults is refused for the first of them in the order of the contract', { schema: shop, tokens, options: { bodyLimit: 200 } }, async (t, { post, statements }) => {
+await onEachEngine(t, 'a request with several errors is answered with the first one in the documented order', { schema: shop, tokens, options: { bodyLimit: 200 } }, async (t, { post, statements }) => {
   statements()
   for (const [status, code, table, body, options] of steps) {
     isRefusal(t, await post(table, body, options), { status, code, why: `${options.token}: ${JSON.stringify(body).slice(0, 80)}` })
@@ -46,7 +46,7 @@ await onEachEngine(t, 'a request with several faults is refused for the first of
   }
 })
 
-await onEachEngine(t, 'a path of nothing is refused after the token and before the body', { schema: shop }, async (t, { server, post }) => {
+await onEachEngine(t, 'an unknown path is rejected after the token and before the body', { schema: shop }, async (t, { server, post }) => {
   const send = async (headers: Record<string, string>) => (await server.app.inject({ method: 'POST', url: '/api/shop', headers: { 'content-type': 'application/json', ...headers }, payload: '{' })).statusCode
   t.equal(await send({}), 401)
   t.equal(await send({ authorization: 'Bearer nobody' }), 401)

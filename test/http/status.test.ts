@@ -44,7 +44,7 @@ await onEachEngine(t, '401 without a valid token, with a challenge that says so'
   t.same(statements(), [])
 })
 
-await onEachEngine(t, '403 where the token lacks the permission of the verb', { schema: shop, tokens }, async (t, { post, statements }) => {
+await onEachEngine(t, '403 if the token lacks the permission for the verb', { schema: shop, tokens }, async (t, { post, statements }) => {
   statements()
   for (const body of [{ verb: 'insert', data: {} }, { verb: 'update', data: { name: 'x' }, filters: { id: 1 } }, { verb: 'delete', filters: { id: 1 } }]) {
     const answer = await post('customers', body, { token: 'reader' })
@@ -56,7 +56,7 @@ await onEachEngine(t, '403 where the token lacks the permission of the verb', { 
   t.equal((await post('customers', select, { token: 'reader' })).status, 200)
 })
 
-await onEachEngine(t, '404 for a database or table that is not there, and byte for byte the same for one that the token may not know of', { schema: shop, tokens }, async (t, { post }) => {
+await onEachEngine(t, '404 for a missing database or table, and exactly the same answer for one on which the token has no permission', { schema: shop, tokens }, async (t, { post }) => {
   const pairs: Array<[code: string, forbidden: Parameters<typeof post>, missing: Parameters<typeof post>]> = [
     ['TABLE_NOT_FOUND', ['products', select, { token: 'orders-only' }], ['pr0ducts', select, { token: 'orders-only' }]],
     ['TABLE_NOT_FOUND', ['products', select, { token: 'orders-only' }], ['pr0ducts', select]],
@@ -74,11 +74,11 @@ await onEachEngine(t, '404 for a database or table that is not there, and byte f
   }
 })
 
-await onEachEngine(t, '404 for a table that the token may use and the database does not have', { schema: shop, tokens }, async (t, { post }) => {
+await onEachEngine(t, '404 for a missing table on which the token has permissions', { schema: shop, tokens }, async (t, { post }) => {
   isRefusal(t, await post('gone', select, { token: 'orders-only' }), { status: 404, code: 'TABLE_NOT_FOUND', why: 'gone' })
 })
 
-await onEachEngine(t, '405 for every other method, with the one that is allowed', { schema: shop }, async (t, service) => {
+await onEachEngine(t, '405 for every other method, with the allowed method', { schema: shop }, async (t, service) => {
   const wire = await listen(service)
   service.statements()
   for (const method of METHODS.filter((method) => method !== 'POST')) {
@@ -97,7 +97,7 @@ await onEachEngine(t, '413 and 415 for a body that is too large or not JSON', { 
   isRefusal(t, await post('customers', select, { headers: { 'content-type': 'text/plain' } }), { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', why: 'text' })
 })
 
-await onEachEngine(t, '429 for the requests of one token beyond so many in a window', { schema: shop, tokens, options: { rateLimit: { max: 2, window: 30_000 } } }, async (t, { post, statements }) => {
+await onEachEngine(t, '429 for requests of a token beyond its limit in a window', { schema: shop, tokens, options: { rateLimit: { max: 2, window: 30_000 } } }, async (t, { post, statements }) => {
   for (const remaining of ['1', '0']) {
     const { status, headers } = await post('customers', select)
     t.match([status, headers], [200, { 'ratelimit-limit': '2', 'ratelimit-remaining': remaining, 'ratelimit-reset': /^\d+$/ }])
@@ -110,7 +110,7 @@ await onEachEngine(t, '429 for the requests of one token beyond so many in a win
   t.same(statements(), [])
 })
 
-await onEachEngine(t, '500 for what nobody foresaw; the log has it with its stack, under the request id', { schema: unforeseen }, async (t, service) => {
+await onEachEngine(t, '500 for an unexpected error, which the log contains with its stack and the request id', { schema: unforeseen }, async (t, service) => {
   const { post, log } = await startUnforeseen(t, service)
   const answer = await post('unforeseen', { verb: 'insert', data: { a: 1 } }, { headers: { 'x-request-id': 'find me' } })
   isRefusal(t, answer, { status: 500, code: 'INTERNAL', why: 'a statement that cannot be parsed' })

@@ -1,10 +1,10 @@
-/** Values that no statement of ours could have written: what ALTER TABLE fills rows with, and what others have stored. */
+/** Values that the service cannot write: those that ALTER TABLE fills in, and those that other programs have stored. */
 import t from 'tap'
 import { onEachEngine } from '../support/service.ts'
 
 const select = { verb: 'select', orderBy: 'id' }
 
-await onEachEngine(t, 'MariaDB fills a new JSON column with empty texts, which left the answer without a value', { only: ['mariadb'], schema: () => ['create table docs (id int not null primary key)', 'insert into docs values (1), (2)', 'alter table docs add j json not null'] }, async (t, { post }) => {
+await onEachEngine(t, 'empty texts in a new JSON column on MariaDB once made the answer invalid JSON', { only: ['mariadb'], schema: () => ['create table docs (id int not null primary key)', 'insert into docs values (1), (2)', 'alter table docs add j json not null'] }, async (t, { post }) => {
   t.same((await post('docs', { verb: 'update', data: { j: { a: 1 } }, filters: { id: 2 } })).json.data, { updated: 1 })
   const { status, json } = await post('docs', select)
   t.equal(status, 200)
@@ -12,7 +12,7 @@ await onEachEngine(t, 'MariaDB fills a new JSON column with empty texts, which l
 })
 
 const texts = ['1.', '1.e5', '"\\x41"', '"\\q"', '"\\ud800"', '[1,2]', '{"a": 1.50}', '"plain"', '1e400', `"${'x'.repeat(2000)}"`, `[${'['.repeat(200)}${']'.repeat(200)}]`, '{"a":1,"a":2}', '1,"admin":true']
-await onEachEngine(t, 'what json_valid takes for JSON though it is none is shown as the string that it is', { only: ['mariadb'], schema: () => ['create table docs (id int not null primary key, j json null)'] }, async (t, { post, sql }) => {
+await onEachEngine(t, 'text that json_valid wrongly accepts as JSON is returned as a string', { only: ['mariadb'], schema: () => ['create table docs (id int not null primary key, j json null)'] }, async (t, { post, sql }) => {
   await sql('set session check_constraint_checks = 0')
   for (const [id, text] of texts.entries()) await sql('insert into docs values (?, ?)', [id, text])
   const { text: answer, json } = await post('docs', select)
@@ -21,7 +21,7 @@ await onEachEngine(t, 'what json_valid takes for JSON though it is none is shown
   for (const [id, text] of texts.slice(5, 12).entries()) t.ok(answer.includes(`{"id":${id + 5},"j":${text}}`), text.slice(0, 20))
 })
 
-await onEachEngine(t, 'an empty geometry, which ALTER TABLE makes, ended the connection: it is null', { only: ['mariadb'], schema: () => ['create table places (id int not null primary key)', 'insert into places values (1), (2)', 'alter table places add p point not null', 'alter table places add g geometry not null'] }, async (t, { post }) => {
+await onEachEngine(t, 'an empty geometry from ALTER TABLE once ended the connection; it is null', { only: ['mariadb'], schema: () => ['create table places (id int not null primary key)', 'insert into places values (1), (2)', 'alter table places add p point not null', 'alter table places add g geometry not null'] }, async (t, { post }) => {
   const point = { type: 'Point', coordinates: [1, 2] }
   t.same((await post('places', { verb: 'update', data: { p: point, g: point }, filters: { id: 2 } })).json.data, { updated: 1 })
   const { status, json } = await post('places', select)
@@ -29,16 +29,16 @@ await onEachEngine(t, 'an empty geometry, which ALTER TABLE makes, ended the con
   t.strictSame(json.data.rows, [{ id: 1, p: null, g: null }, { id: 2, p: point, g: point }])
 })
 
-await onEachEngine(t, 'an empty VECTOR, which ALTER TABLE makes, was shown as [], which nothing takes back: it is null', { only: ['mysql'], schema: () => ['create table points (id int not null primary key)', 'insert into points values (1), (2)', 'alter table points add v vector(3) not null'] }, async (t, { post, sql }) => {
+await onEachEngine(t, 'an empty VECTOR from ALTER TABLE was once returned as [], which cannot be written; it is null', { only: ['mysql'], schema: () => ['create table points (id int not null primary key)', 'insert into points values (1), (2)', 'alter table points add v vector(3) not null'] }, async (t, { post, sql }) => {
   await sql("update points set v = to_vector('[1,2,3]') where id = 2")
   const { status, json } = await post('points', select)
   t.equal(status, 200)
   t.strictSame(json.data.rows, [{ id: 1, v: null }, { id: 2, v: [1, 2, 3] }])
 })
 
-/** Bytes in the place of a geometry, as somebody may have written them: SRID, order of bytes, type, and nothing or too much after it. */
+/** Invalid geometries: an SRID, a byte order and a type, followed by nothing or by too many bytes. */
 const broken = ['000000000101000000', '00000000', '0000000001010000000000000000000000', '00000000010200000000FFFF7F', '0000000001E9030000000000000000F03F0000000000000040', '000000000101000000000000000000F07F0000000000000040']
-await onEachEngine(t, 'a geometry that cannot be decoded counted as a lost connection: it names its column, and the connection goes on', {
+await onEachEngine(t, 'a geometry that cannot be decoded was once treated as a lost connection; the error names its column, and the connection stays in use', {
   only: ['mariadb'], schema: () => ['create table places (id int not null primary key, g geometry null, h geometry null)', "insert into places (id, h) values (1, st_geomfromtext('POINT(1 2)'))"], database: { pool: { size: 1 } }
 }, async (t, { post, sql, proxy }) => {
   for (const hex of broken) {
