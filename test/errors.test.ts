@@ -16,7 +16,7 @@ t.test('docs/errors.md describes every error with its status, once, and no other
   t.same(statuses, statuses.toSorted((a, b) => a - b), 'in the order of their statuses')
 })
 
-t.test('docs/errors.md tells what may be sent again from what must not', async (t) => {
+t.test('docs/errors.md says which requests may be retried', async (t) => {
   const known = Array.from(document.matchAll(/^- \*\*(.+)\*\*:/gm), ([, advice]) => advice)
   t.same([...new Set(documented.map(({ advice }) => advice))].toSorted(), known.toSorted())
   const advised = (advice: string): number[] => [...new Set(documented.filter((row) => row.advice === advice).map(({ status }) => status))]
@@ -25,14 +25,14 @@ t.test('docs/errors.md tells what may be sent again from what must not', async (
   t.same(advised('look'), [502])
 })
 
-await onEachEngine(t, 'the example of docs/errors.md is what the service answers', { schema: shop }, async (t, { post }) => {
+await onEachEngine(t, 'the example of docs/errors.md is a real response', { schema: shop }, async (t, { post }) => {
   const blocks = new Map(codeBlocks(document).map(({ kind, text }) => [kind, text]))
   const answer = await post('customers', blocks.get('json request') as string)
   t.equal(answer.status, 400)
   t.strictSame(answer.json, JSON.parse(blocks.get('json answer') as string))
 })
 
-t.test('every refusal has its code and status, and a stack only where it is a bug', async (t) => {
+t.test('every error has its code and status, and only bugs have a stack', async (t) => {
   const made = Object.values(refusals).map((refuse) => (refuse as (...args: unknown[]) => errors.ServiceError)('one', 'two'))
   t.same(made.map(({ code }) => code).toSorted(), [...catalogue.keys()].toSorted(), 'each code has one way to be made')
   for (const error of made) {
@@ -46,12 +46,12 @@ t.test('every refusal has its code and status, and a stack only where it is a bu
   }
 })
 
-t.test('what the client sent stands in the message as it is, and nothing that has no place in it', async (t) => {
+t.test('messages contain what the client sent unchanged, and no arguments without a placeholder', async (t) => {
   t.equal(errors.columnNotFound('100%s %d %%', 'a%j').message, 'Column "100%s %d %%" does not exist in table "a%j"')
   t.equal((errors.deadlock as (reason: string) => errors.ServiceError)('secret').message, 'The statement was rolled back because of a deadlock; nothing was changed')
 })
 
-t.test('a refusal becomes its body: without details an empty list, and never the reason', async (t) => {
+t.test('the body of an error has details, possibly empty, and never the reason', async (t) => {
   const refusal = withReason(errors.tableNotFound('a', 'b'), 'ER_SECRET')
   t.equal(refusal.reason, 'ER_SECRET')
   t.strictSame(refusalOf(refusal), { success: false, data: {}, error: { code: 'TABLE_NOT_FOUND', message: 'Table "a" does not exist in database "b"', details: [] } })

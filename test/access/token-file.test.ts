@@ -10,7 +10,7 @@ const entry = { name: 'reader', sha256: 'a'.repeat(64), permissions: ['select' a
 const fixed = { name: 'fixed', sha256: 'f'.repeat(64), permissions: ['select' as const] }
 const file = createTokenFile('tokens.json', { databases, tokens: [fixed] })
 
-t.test('a token file holds entries like those of the configuration', async (t) => {
+t.test('a token file contains the same entries as the configuration', async (t) => {
   t.match(file.parse(JSON.stringify([entry, { ...entry, sha256: 'b'.repeat(64), databases: { shop: ['orders'] }, expires: '2027-01-01' }])), [
     { sha256: entry.sha256, grant: { name: 'reader', databases: 'all' }, expiresAt: undefined },
     { sha256: 'b'.repeat(64), grant: { databases: new Map([['shop', new Set(['orders'])]]) }, expiresAt: Date.UTC(2027, 0, 1) }
@@ -46,14 +46,14 @@ const refused: Array<{ because: string, text: string, errors: string[] }> = [
 ]
 
 for (const { because, text, errors } of refused) {
-  t.test(`a token file is refused because of ${because}`, async (t) => {
+  t.test(`an invalid token file is refused: ${because}`, async (t) => {
     const error = t.throws(() => file.parse(text), ConfigError) as ConfigError
     t.same(error.errors, errors)
     t.notMatch(error.message, SECRET)
   })
 }
 
-t.test('a token file that cannot be used stops the start, among the other mistakes', async (t) => {
+t.test('an invalid token file stops the start and is reported with the other errors', async (t) => {
   const folder = t.testdir({ 'tokens.json': '[]', 'broken.json': '{' })
   const path = join(folder, 'tokens.json')
   t.match(resolveSettings({ databases, tokensFile: path }), { tokenFile: { file: { path }, tokens: [] } })
@@ -62,7 +62,7 @@ t.test('a token file that cannot be used stops the start, among the other mistak
   t.same(said({ databases: { shop: { url: 'x' } }, tokensFile: join(folder, 'broken.json') }), ['databases.shop.url: must begin with mysql://, mariadb:// or sqlite:', 'tokensFile: broken.json is not valid JSON, line 1 column 2'])
 })
 
-t.test('API_TOKENS_FILE names a token file, and then the demo makes no token', async (t) => {
+t.test('with API_TOKENS_FILE the demo creates no token', async (t) => {
   t.match(loadConfig({ API_TOKENS_FILE: 'tokens.json' }, {}), { config: { tokensFile: 'tokens.json', tokens: undefined }, demo: { token: undefined } })
   t.throws(() => loadConfig({ API_TOKENS_FILE: '' }, {}), { message: /^API_TOKENS_FILE: must be a string that is not empty/ })
 })

@@ -129,7 +129,7 @@ await onEachEngine(t, 'a request with unusual headers or an unusual path is answ
   }
 })
 
-await onEachEngine(t, 'a request that ends before its body does is no event of the service and changes nothing', { schema: shop }, async (t, service) => {
+await onEachEngine(t, 'a request that ends before its body changes nothing and is not logged as an error', { schema: shop }, async (t, service) => {
   const wire = await listen(service)
   for (const line of [{ ...length('1000'), body: DELETE }, chunked(`24\r\n${DELETE}\r\n`)]) t.same(await wire.send(request(line), { hangUp: true }), [])
   while (await promisify(service.server.app.server.getConnections.bind(service.server.app.server))() > 0) await sleep(10)
@@ -138,14 +138,14 @@ await onEachEngine(t, 'a request that ends before its body does is no event of t
   t.match(await service.sql('select count(*) as count from customers'), [{ count: 4 }])
 })
 
-await onEachEngine(t, 'bytes that follow a request do not pass for its answer', { schema: shop }, async (t, service) => {
+await onEachEngine(t, 'bytes that follow a request do not appear as its response', { schema: shop }, async (t, service) => {
   const wire = await listen(service)
   const insert = request({ without: ['Connection'], body: '{"verb":"insert","data":{"email":"new@example.com","name":"New"}}' })
   t.match((await wire.send(Buffer.concat([insert, Buffer.from('garbage\r\n\r\n')]))).map(({ text }) => text), ['{"success":true,"data":{"inserted":1,"id":5}}'])
   t.match(await service.sql('select email from customers where id = 5'), [{ email: 'new@example.com' }])
 })
 
-await onEachEngine(t, 'CONNECT behind a running request does not pass for its answer, and its own answer names the methods', { schema: shop }, async (t, service) => {
+await onEachEngine(t, 'CONNECT after a running request gets its own response, which names the methods', { schema: shop }, async (t, service) => {
   const wire = await listen(service)
   const connect = Buffer.from('CONNECT db:3306 HTTP/1.1\r\nHost: db:3306\r\n\r\n')
   const insert = request({ without: ['Connection'], body: '{"verb":"insert","data":{"email":"new@example.com","name":"New"}}' })
@@ -154,7 +154,7 @@ await onEachEngine(t, 'CONNECT behind a running request does not pass for its an
   t.match(answer?.headers, { allow: 'POST', connection: 'close', 'x-request-id': /./ })
 })
 
-await onEachEngine(t, 'a client that goes on sending after its CONNECT was refused does not keep the connection', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+await onEachEngine(t, 'the connection is closed if a client keeps sending after its CONNECT was refused', { schema: shop, only: ['sqlite'] }, async (t, service) => {
   const socket = await (await listen(service)).open()
   const answers = readAnswers(socket)
   socket.write('CONNECT db:3306 HTTP/1.1\r\nHost: db:3306\r\n\r\n')
@@ -163,7 +163,7 @@ await onEachEngine(t, 'a client that goes on sending after its CONNECT was refus
   clearInterval(flood)
 })
 
-await onEachEngine(t, 'a request that was answered before its body turned out to be broken has that one answer', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+await onEachEngine(t, 'a request that was answered before its body proved invalid gets only that response', { schema: shop, only: ['sqlite'] }, async (t, service) => {
   const wire = await listen(service)
   for (const keep of [[], ['Connection']]) {
     const head = request({ start: 'POST /elsewhere HTTP/1.1', without: ['Content-Length', ...keep], with: ['Transfer-Encoding: chunked'], body: '' })
@@ -179,7 +179,7 @@ await onEachEngine(t, 'a request that was answered before its body turned out to
   }
 })
 
-await onEachEngine(t, 'a request that was on its way when the server closes is answered', { schema: shop }, async (t, service) => {
+await onEachEngine(t, 'a request that arrives while the server closes is answered', { schema: shop }, async (t, service) => {
   const socket = await (await listen(service)).open()
   const answers = readAnswers(socket)
   const bytes = request({ without: ['Connection'] })

@@ -23,7 +23,7 @@ async function ask ({ server: { app } }: Service, { method = 'POST', url = '/api
 const asking = (origin: string) => ({ method: 'OPTIONS' as const, token: null, headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization,content-type' } })
 const corsHeaders = (headers: object): string[] => Object.keys(headers).filter((name) => name.startsWith('access-control-'))
 
-await onEachEngine(t, 'the question of a listed origin is answered without a token', listed, async (t, service) => {
+await onEachEngine(t, 'a preflight request of a listed origin needs no token', listed, async (t, service) => {
   for (const origin of [ORIGIN, 'http://localhost:5173']) {
     for (const url of ['/api/shop/customers', '/api/shop/no-such-table', '/api/nowhere', '/api/openapi.json']) {
       const { status, headers, json } = await ask(service, { ...asking(origin), url })
@@ -40,7 +40,7 @@ await onEachEngine(t, 'the question of a listed origin is answered without a tok
   }
 })
 
-await onEachEngine(t, 'a page of a listed origin may read every answer and its headers', listed, async (t, service) => {
+await onEachEngine(t, 'a page of a listed origin may read every response and its headers', listed, async (t, service) => {
   const headers = { origin: ORIGIN }
   const answers = [await ask(service, { headers }), await ask(service, { headers, token: 'wrong' }), await ask(service, { headers, url: '/api/shop/nowhere' }), await ask(service, { headers, url: '/api/nowhere' })]
   t.same(answers.map(({ status }) => status), [200, 401, 404, 404])
@@ -50,7 +50,7 @@ await onEachEngine(t, 'a page of a listed origin may read every answer and its h
   }
 })
 
-await onEachEngine(t, 'another origin, or none, gets no such header, and its question no answer', listed, async (t, service) => {
+await onEachEngine(t, 'other origins, and requests without one, get no CORS headers, and their preflight requests are refused', listed, async (t, service) => {
   for (const origin of ['https://evil.example.com', 'https://app.example.com.evil.com', 'http://app.example.com', 'null', '*']) {
     const question = await ask(service, asking(origin))
     t.match(question, { status: 401, json: { error: { code: 'UNAUTHENTICATED' } } })
@@ -63,7 +63,7 @@ await onEachEngine(t, 'another origin, or none, gets no such header, and its que
   t.match(await ask(service, { method: 'OPTIONS', url: '/api/nowhere' }), { status: 404, json: { error: { code: 'NOT_FOUND' } } })
 })
 
-await onEachEngine(t, 'for "*" every origin may, without being named', { ...listed, options: { cors: { origins: ['*'] } } }, async (t, service) => {
+await onEachEngine(t, '"*" allows every origin, without naming it', { ...listed, options: { cors: { origins: ['*'] } } }, async (t, service) => {
   for (const { headers, status } of [await ask(service, asking('https://any.example.com')), await ask(service, { headers: { origin: 'null' } })]) {
     t.ok(status < 300)
     t.equal(headers['access-control-allow-origin'], '*')
@@ -71,14 +71,14 @@ await onEachEngine(t, 'for "*" every origin may, without being named', { ...list
   }
 })
 
-await onEachEngine(t, 'unless it is configured there is no such header at all', { schema: shop, only }, async (t, service) => {
+await onEachEngine(t, 'without the setting there are no CORS headers', { schema: shop, only }, async (t, service) => {
   const question = await ask(service, asking(ORIGIN))
   t.equal(question.status, 401)
   const { status, headers } = await ask(service, { headers: { origin: ORIGIN } })
   t.same([status, corsHeaders(headers), headers['vary'], corsHeaders(question.headers)], [200, [], undefined, []])
 })
 
-await onEachEngine(t, 'every answer is kept by no cache and taken for nothing but what it is', { schema: shop, only }, async (t, service) => {
+await onEachEngine(t, 'every response disables caching and content type guessing', { schema: shop, only }, async (t, service) => {
   for (const answer of [await ask(service, {}), await ask(service, { token: 'wrong' }), await ask(service, { url: '/api/nowhere' }), await ask(service, { method: 'GET' })]) {
     t.match(answer.headers, { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }, String(answer.status))
   }

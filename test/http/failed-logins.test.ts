@@ -35,7 +35,7 @@ async function fail (service: Pick<Service, 'server'>, times: number, from: From
 
 const few = { schema: shop, only: ['sqlite' as const], options: { failedLogins: { max: 3 } } }
 
-await onEachEngine(t, 'after thirty wrong tokens in a minute an address is refused, whatever it sends as a token', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+await onEachEngine(t, 'thirty invalid tokens in a minute block an address, even for valid tokens', { schema: shop, only: ['sqlite'] }, async (t, service) => {
   t.same(await fail(service, 30), [401])
   for (const authorization of [wrong, right, 'Basic abc']) {
     const answer = await ask(service, { authorization })
@@ -50,7 +50,7 @@ await onEachEngine(t, 'after thirty wrong tokens in a minute an address is refus
   t.notMatch(service.log.join(''), /wrong|test-token/)
 })
 
-await onEachEngine(t, 'what is no wrong token does not count', { ...few, tokens: [tokenFor('reader', ['insert'])] }, async (t, service) => {
+await onEachEngine(t, 'only invalid tokens count', { ...few, tokens: [tokenFor('reader', ['insert'])] }, async (t, service) => {
   for (let time = 0; time < 5; time++) {
     t.match(await ask(service, { authorization: right }), { status: 200 })
     t.match(await ask(service, {}), { status: 401 }, 'no token')
@@ -61,14 +61,14 @@ await onEachEngine(t, 'what is no wrong token does not count', { ...few, tokens:
   t.same(await fail(service, 1), [429])
 })
 
-await onEachEngine(t, 'a wrong token counts on every path, as another scheme does', few, async (t, service) => {
+await onEachEngine(t, 'invalid tokens and other schemes count on every path', few, async (t, service) => {
   t.same(await fail(service, 1, { path: '/api/nope' }), [401])
   t.same(await fail(service, 1, { authorization: 'Basic abc' }), [401])
   t.same(await fail(service, 1, { path: '/api/nope/nope' }), [401])
   t.same(await fail(service, 1), [429])
 })
 
-await onEachEngine(t, 'when the window is over the address is listened to again', { ...few, options: { failedLogins: { max: 2, window: 300 } } }, async (t, service) => {
+await onEachEngine(t, 'an address is unblocked at the end of the window', { ...few, options: { failedLogins: { max: 2, window: 300 } } }, async (t, service) => {
   t.same(await fail(service, 2), [401])
   t.match(await ask(service, { authorization: right }), { status: 429, headers: { 'retry-after': '1' } })
   await sleep(320)
@@ -86,29 +86,29 @@ const networks: Array<[one: string, other: string, same: boolean]> = [
 ]
 
 for (const [one, other, same] of networks) {
-  await onEachEngine(t, `${one} and ${other} ${same ? 'are one' : 'are two'} of those that are counted`, few, async (t, service) => {
+  await onEachEngine(t, `${one} and ${other} are counted ${same ? 'as one address' : 'as two addresses'}`, few, async (t, service) => {
     t.same(await fail(service, 3, { address: one }), [401])
     t.equal((await ask(service, { address: other, authorization: right })).status, same ? 429 : 200)
   })
 }
 
-await onEachEngine(t, 'behind a proxy that is trusted, those count that it asks for', { ...few, server: { trustProxy: ['10.0.0.0/8'] } }, async (t, service) => {
+await onEachEngine(t, 'behind a trusted proxy, the forwarded addresses count', { ...few, server: { trustProxy: ['10.0.0.0/8'] } }, async (t, service) => {
   t.same(await fail(service, 3, { address: '10.0.0.1', forwarded: '203.0.113.1, 192.0.2.7' }), [401])
   t.match(await ask(service, { address: '10.0.0.1', authorization: right, forwarded: '198.51.100.1, 192.0.2.7' }), { status: 429 }, 'what the client wrote there itself is no address')
   t.match(await ask(service, { address: '10.0.0.1', authorization: right, forwarded: '192.0.2.8' }), { status: 200 })
   t.match(await ask(service, { address: '192.0.2.9', authorization: right, forwarded: '192.0.2.7' }), { status: 200 }, 'another host is no proxy')
 })
 
-await onEachEngine(t, 'without a proxy that is trusted, nobody is believed about an address', few, async (t, service) => {
+await onEachEngine(t, 'without a trusted proxy, forwarded addresses are ignored', few, async (t, service) => {
   for (const forwarded of ['203.0.113.1', '203.0.113.2', '203.0.113.3']) t.same(await fail(service, 1, { forwarded }), [401])
   t.same(await fail(service, 1, { forwarded: '203.0.113.4' }), [429])
 })
 
-await onEachEngine(t, 'failedLogins.max 0 turns it off', { ...few, options: { failedLogins: { max: 0 } } }, async (t, service) => {
+await onEachEngine(t, 'failedLogins.max 0 disables the block', { ...few, options: { failedLogins: { max: 0 } } }, async (t, service) => {
   t.same(await fail(service, 50), [401])
 })
 
-await onEachEngine(t, 'no more than five thousand addresses are remembered, the latest', { ...few, options: { failedLogins: { max: 1 } } }, async (t, service) => {
+await onEachEngine(t, 'only the latest 5,000 addresses are kept', { ...few, options: { failedLogins: { max: 1 } } }, async (t, service) => {
   const address = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`
   for (let number = 0; number <= 5000; number++) await ask(service, { address: address(number), authorization: wrong, path: '/api/x' })
   t.match(await ask(service, { address: address(0), authorization: right }), { status: 200 })
@@ -116,7 +116,7 @@ await onEachEngine(t, 'no more than five thousand addresses are remembered, the 
   t.match(await ask(service, { address: address(5000), authorization: right }), { status: 429 })
 })
 
-await onEachEngine(t, 'in an app that counts for itself, both count', few, async (t, { url }) => {
+await onEachEngine(t, 'the limits of the host app and of the plugin both apply', few, async (t, { url }) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(fastifyRateLimit, { max: 1000, keyGenerator: () => 'all', allowList: () => true })
@@ -127,7 +127,7 @@ await onEachEngine(t, 'in an app that counts for itself, both count', few, async
   t.match(await ask(service, { address: '192.0.2.2', authorization: right }), { status: 200 })
 })
 
-await onEachEngine(t, 'of 400 pipelined requests with wrong tokens only as many are looked up as may fail', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+await onEachEngine(t, '400 pipelined requests with invalid tokens cannot exceed the limit of look-ups', { schema: shop, only: ['sqlite'] }, async (t, service) => {
   const { send } = await listen(service)
   const requests = Array.from({ length: 400 }, (_, index) => `POST /api/shop/customers HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer guess-${index}\r\nContent-Type: application/json\r\nContent-Length: 17\r\n${index === 399 ? 'Connection: close\r\n' : ''}\r\n{"verb":"select"}`)
   const statuses = (await send(requests.join(''))).map(({ status }) => status)

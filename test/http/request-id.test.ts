@@ -5,7 +5,7 @@ import { shop } from '../support/shop.ts'
 /** A UUID (RFC 9562). */
 const OURS = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-await onEachEngine(t, 'every answer carries a request id, and each another', { schema: shop }, async (t, { post, server }) => {
+await onEachEngine(t, 'every response has its own request id', { schema: shop }, async (t, { post, server }) => {
   const answers = [
     await post('customers', { verb: 'select' }),
     await post('customers', { verb: 'nothing' }),
@@ -22,7 +22,7 @@ await onEachEngine(t, 'every answer carries a request id, and each another', { s
   t.equal(new Set(ids).size, ids.length)
 })
 
-await onEachEngine(t, 'a request id that is fit to be sent back is kept, on successes and refusals', { schema: shop }, async (t, { post }) => {
+await onEachEngine(t, 'a valid request id is kept, for successes and errors', { schema: shop }, async (t, { post }) => {
   for (const id of ['a', 'trace-1 of "2"; ~', 'x'.repeat(128)]) {
     for (const [body, options] of [[{ verb: 'select' }, {}], [{ verb: 'nothing' }, {}], [{}, { token: null }]] as const) {
       const { headers } = await post('customers', body, { ...options, headers: { 'x-request-id': id } })
@@ -31,14 +31,14 @@ await onEachEngine(t, 'a request id that is fit to be sent back is kept, on succ
   }
 })
 
-await onEachEngine(t, 'a request id that is empty, too long or not printable ASCII is replaced', { schema: shop }, async (t, { post }) => {
+await onEachEngine(t, 'an invalid request id is replaced: empty, too long or not printable ASCII', { schema: shop }, async (t, { post }) => {
   for (const id of ['', 'x'.repeat(129), 'tab\there', 'ümlaut', '\x7f']) {
     const { headers } = await post('customers', { verb: 'select' }, { headers: { 'x-request-id': id } })
     t.match(headers['x-request-id'], OURS, JSON.stringify(id))
   }
 })
 
-await onEachEngine(t, 'the log carries the id of the request and no other header', { schema: shop, options: { requestLog: true } }, async (t, { post, log }) => {
+await onEachEngine(t, 'the log contains the request id and no other header', { schema: shop, options: { requestLog: true } }, async (t, { post, log }) => {
   log.splice(0)
   await post('customers', { verb: 'select' }, { headers: { 'x-request-id': 'find-me' } })
   const lines = log.map((line) => JSON.parse(line))

@@ -29,7 +29,7 @@ const isRunning = (service: Service, start: string) => until(`"${start}" runs`, 
 const rename = (id: number | number[], name = 'New') => ({ verb: 'update', data: { name }, filters: { id } })
 const names = async ({ sql }: Service): Promise<string> => (await sql('select name from customers order by id')).map(({ name }) => name).join()
 
-await onEachEngine(t, '503 DEADLOCK for the one of two transactions that the database ends', { schema, only: servers }, async (t, service) => {
+await onEachEngine(t, '503 DEADLOCK for the transaction that the database rolls back', { schema, only: servers }, async (t, service) => {
   const { sql, post, statements } = service
   await hold(service, 2)
   await sql('update heavy set n = n + 1') // the server ends the one that has changed less
@@ -58,7 +58,7 @@ await onEachEngine(t, '503 LOCK_TIMEOUT for a row that stays locked', { schema }
   t.equal((await post('orders', { verb: 'insert', data: { customer_id: 1 } })).status, 200, 'and a client may try again')
 })
 
-await onEachEngine(t, '503 OVERLOADED at once where too many requests wait', { schema, only: servers, database: { pool: { size: 1, queue: 1, wait: 10_000 } } }, async (t, service) => {
+await onEachEngine(t, '503 OVERLOADED immediately if too many requests wait', { schema, only: servers, database: { pool: { size: 1, queue: 1, wait: 10_000 } } }, async (t, service) => {
   const { sql, post } = service
   await hold(service, 1)
   const answers = [post('customers', rename(1, 'One'))]

@@ -36,7 +36,7 @@ function isUnknown (t: Test, answer: Answer): void {
   t.equal(answer.headers['retry-after'], undefined, 'it must not be sent again without a look')
 }
 
-await onEachEngine(t, 'selects that cannot be killed are 504, and their connections are used for nothing else until they have ended', settings, async (t, service) => {
+await onEachEngine(t, 'selects that cannot be killed are 504, and their connections are not reused until they end', settings, async (t, service) => {
   const { post, proxy, statements } = service as Service & { proxy: Proxy }
   await post('customers', select)
   const answers = [post('slow', { verb: 'select' }), post('slow', { verb: 'select' })]
@@ -55,7 +55,7 @@ await onEachEngine(t, 'selects that cannot be killed are 504, and their connecti
   t.match(await use(service), { open: 2, ending: 0 })
 })
 
-await onEachEngine(t, 'a write that cannot be killed is 502, and counts until it has ended', settings, async (t, service) => {
+await onEachEngine(t, 'a write that cannot be killed is 502, and counts until it ends', settings, async (t, service) => {
   const { post, proxy, sql, statements } = service as Service & { proxy: Proxy }
   await sql('begin')
   await sql("update customers set note = 'held' where id = 1")
@@ -71,7 +71,7 @@ await onEachEngine(t, 'a write that cannot be killed is 502, and counts until it
   t.equal((await post('customers', select)).status, 200)
 })
 
-await onEachEngine(t, 'the log tells of a write whose client has gone and that cannot be killed', { ...settings, database: { pool: { size: 2 } } }, async (t, service) => {
+await onEachEngine(t, 'a write that cannot be killed after its client disconnected is logged', { ...settings, database: { pool: { size: 2 } } }, async (t, service) => {
   const { sql, proxy, log } = service as Service & { proxy: Proxy }
   await sql('begin')
   await sql("update customers set note = 'held' where id = 1")
@@ -86,7 +86,7 @@ await onEachEngine(t, 'the log tells of a write whose client has gone and that c
   await until('it has ended', async () => (await use(service))['ending'] === 0)
 })
 
-await onEachEngine(t, 'a statement that goes on though it was killed is answered after a while, and counts until it has ended', settings, async (t, service) => {
+await onEachEngine(t, 'a statement that continues after KILL is answered after a while, and counts until it ends', settings, async (t, service) => {
   const { post, proxy } = service as Service & { proxy: Proxy }
   proxy.killsNothing = true
   const begin = Date.now()
@@ -100,7 +100,7 @@ await onEachEngine(t, 'a statement that goes on though it was killed is answered
   await until('its connection is free', async () => (await use(service))['inUse'] === 0)
 })
 
-await onEachEngine(t, 'it is killed again as soon as that is possible', settings, async (t, service) => {
+await onEachEngine(t, 'the kill is repeated as soon as it is possible', settings, async (t, service) => {
   const { post, proxy, sql } = service as Service & { proxy: Proxy }
   await sql('begin')
   await sql("update customers set note = 'held' where id = 1")
@@ -115,7 +115,7 @@ await onEachEngine(t, 'it is killed again as soon as that is possible', settings
   t.equal(await nameOf(service), 'Ada')
 })
 
-await onEachEngine(t, 'a select whose connection is lost while it is being killed is 504, and counts until it has ended', settings, async (t, service) => {
+await onEachEngine(t, 'a select whose connection is lost while it is being killed is 504, and counts until it ends', settings, async (t, service) => {
   const { post, proxy, sql } = service as Service & { proxy: Proxy }
   for (const [table, body] of [['slower', { verb: 'select' }], ['customers', update]] as const) {
     proxy.killsNothing = true
@@ -138,7 +138,7 @@ await onEachEngine(t, 'a select whose connection is lost while it is being kille
   }
 })
 
-await onEachEngine(t, 'a service that is closed does not wait for them', settings, async (t, service) => {
+await onEachEngine(t, 'closing the service does not wait for such statements', settings, async (t, service) => {
   const { post, proxy, server } = service as Service & { proxy: Proxy }
   const answer = post('slow', { verb: 'select' })
   await isRunning(service, 'select `id`')
@@ -149,7 +149,7 @@ await onEachEngine(t, 'a service that is closed does not wait for them', setting
   t.ok(Date.now() - begin < 2000)
 })
 
-await onEachEngine(t, 'reading the catalog counts as well until it has ended', { ...settings, database: { statementTimeout: 300, pool: { size: 1, wait: 300 } } }, async (t, service) => {
+await onEachEngine(t, 'reading the catalog also counts until it ends', { ...settings, database: { statementTimeout: 300, pool: { size: 1, wait: 300 } } }, async (t, service) => {
   const { post, proxy, server } = service as Service & { proxy: Proxy }
   proxy.silent = true
   await t.rejects(server.rows.refresh(), { code: 'DATABASE_UNAVAILABLE', reason: 'ETIMEDOUT' })
@@ -160,7 +160,7 @@ await onEachEngine(t, 'reading the catalog counts as well until it has ended', {
   t.equal((await post('customers', select)).status, 200)
 })
 
-await onEachEngine(t, 'a statement that our account must not kill counts until it has ended', { ...settings, only: ['mariadb'] }, async (t, service) => {
+await onEachEngine(t, 'a statement that the account may not kill counts until it ends', { ...settings, only: ['mariadb'] }, async (t, service) => {
   const { sql } = service
   await sql('create function slowly() returns int not deterministic return sleep(2)')
   await sql('create trigger slow_update before update on customers for each row set new.note = slowly()')

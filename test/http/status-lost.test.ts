@@ -23,7 +23,7 @@ async function runner ({ sql }: Service, start: string, before = 0): Promise<num
   return (found[0] as { id: number }).id
 }
 
-await onEachEngine(t, '503 DATABASE_UNAVAILABLE while the server cannot be reached, and no longer', { schema, only: servers }, async (t, service) => {
+await onEachEngine(t, '503 DATABASE_UNAVAILABLE only while the server is unreachable', { schema, only: servers }, async (t, service) => {
   const { post, sql, proxy } = service as Service & { proxy: Proxy }
   await post('customers', select)
   await proxy.close()
@@ -35,12 +35,12 @@ await onEachEngine(t, '503 DATABASE_UNAVAILABLE while the server cannot be reach
   t.match(await sql('select count(*) as count, max(name) as name from customers'), [{ count: 4, name: 'Zoë' }], 'nothing was changed')
 })
 
-await onEachEngine(t, '503 DATABASE_UNAVAILABLE for every table while the database could not be read even once', { schema, only: servers }, async (t, { url }) => {
+await onEachEngine(t, '503 DATABASE_UNAVAILABLE for every table until the catalog has been read once', { schema, only: servers }, async (t, { url }) => {
   const { post } = await startService(t, Object.assign(new URL(url), { pathname: '/not_there' }).href)
   for (const body of [select, ...writes]) isRefusal(t, await post('customers', body), { status: 503, code: 'DATABASE_UNAVAILABLE', why: body.verb })
 })
 
-await onEachEngine(t, 'a select whose connection is cut is sent once more by the service, and may be sent again by the client', { schema, only: servers }, async (t, service) => {
+await onEachEngine(t, 'a select that loses its connection is retried once by the service, and may be retried by the client', { schema, only: servers }, async (t, service) => {
   const { post, sql, proxy, statements } = service as Service & { proxy: Proxy }
   for (const how of ['cut', 'killed'] as const) {
     statements()
@@ -60,7 +60,7 @@ await onEachEngine(t, 'a select whose connection is cut is sent once more by the
   }
 })
 
-await onEachEngine(t, '502 OUTCOME_UNKNOWN for a write whose connection is cut; it is not sent again', { schema, only: servers }, async (t, service) => {
+await onEachEngine(t, '502 OUTCOME_UNKNOWN for a write that loses its connection; it is not retried', { schema, only: servers }, async (t, service) => {
   const { post, sql, proxy, statements } = service as Service & { proxy: Proxy }
   for (const how of ['cut', 'killed'] as const) {
     await sql('begin')
@@ -81,7 +81,7 @@ await onEachEngine(t, '502 OUTCOME_UNKNOWN for a write whose connection is cut; 
   }
 })
 
-await onEachEngine(t, 'a write that was made before its answer was lost counts once', { schema, only: servers }, async (t, service) => {
+await onEachEngine(t, 'a write that loses its response is executed once', { schema, only: servers }, async (t, service) => {
   const { post, sql, proxy } = service as Service & { proxy: Proxy }
   await sql('create trigger slow_insert before insert on settings for each row set new.note = sleep(1)')
   const answer = post('settings', { verb: 'insert', data: {} })
@@ -94,7 +94,7 @@ await onEachEngine(t, 'a write that was made before its answer was lost counts o
   t.equal((await sql('select id from settings')).length, 1)
 })
 
-await onEachEngine(t, 'a network that drops everything does not keep a request for ever', { schema, only: servers, database: { statementTimeout: 300, pool: { size: 2, wait: 20_000 } } }, async (t, service) => {
+await onEachEngine(t, 'a network that drops all packets does not block a request forever', { schema, only: servers, database: { statementTimeout: 300, pool: { size: 2, wait: 20_000 } } }, async (t, service) => {
   const { post, sql, proxy } = service as Service & { proxy: Proxy }
   await sql('begin')
   await sql("update customers set note = 'held' where id = 1")

@@ -25,7 +25,7 @@ const bodies = {
   delete: { verb: 'delete', filters: { id: 1 } }
 }
 
-await onEachEngine(t, 'a token may use the verbs that it has the permission for and no others', { schema: shop, tokens }, async (t, { post, statements }) => {
+await onEachEngine(t, 'a token may use only the verbs of its permissions', { schema: shop, tokens }, async (t, { post, statements }) => {
   const allowed: Array<[token: string, verbs: readonly string[]]> = [
     ...VERBS.map((verb): [string, string[]] => [`only-${verb}`, [verb]]),
     ['select-and-insert', ['select', 'insert']],
@@ -44,13 +44,13 @@ await onEachEngine(t, 'a token may use the verbs that it has the permission for 
   }
 })
 
-await onEachEngine(t, 'a token for named tables may use those', { schema: shop, tokens }, async (t, { post }) => {
+await onEachEngine(t, 'a token for named tables may use these tables', { schema: shop, tokens }, async (t, { post }) => {
   t.equal((await post('customers', { verb: 'select' }, { token: 'two-tables' })).status, 200)
   t.equal((await post('customers', bodies.delete, { token: 'two-tables' })).status, 403)
   t.equal((await post('not_there', { verb: 'select' }, { token: 'two-tables' })).json.error.code, 'TABLE_NOT_FOUND')
 })
 
-await onEachEngine(t, 'what a token may not see looks like what does not exist', { schema: shop, tokens }, async (t, { post, statements }) => {
+await onEachEngine(t, 'a database or table without permissions looks like one that does not exist', { schema: shop, tokens }, async (t, { post, statements }) => {
   statements()
   const answerTo = async (table: string, body: unknown, options: { token: string, database?: string }) => {
     const { status, text, headers } = await post(table, body, { ...options, headers: { 'x-request-id': 'same' } })
@@ -70,7 +70,7 @@ await onEachEngine(t, 'what a token may not see looks like what does not exist',
   t.same(statements(), [])
 })
 
-await onEachEngine(t, 'the answer for a table without any permission is that for a table that is not there, word for word', { schema: shop, tokens }, async (t, { post }) => {
+await onEachEngine(t, 'the response for a table without permissions equals that for a missing table', { schema: shop, tokens }, async (t, { post }) => {
   const hidden = await post('orders', { verb: 'select' }, { token: 'two-tables' })
   const missing = await post('gone', { verb: 'select' }, { token: 'shop' })
   t.equal(hidden.status, missing.status)
@@ -78,16 +78,16 @@ await onEachEngine(t, 'the answer for a table without any permission is that for
 })
 
 const refused: Array<[why: string, headers: Record<string, string>]> = [
-  ['a token that nobody was given', { authorization: 'Bearer nobody' }],
+  ['an unknown token', { authorization: 'Bearer nobody' }],
   ['an expired token', { authorization: 'Bearer expired' }],
   ['a token in another case', { authorization: 'Bearer SHOP' }],
   ['the hash of a token', { authorization: `Bearer ${hashToken('shop')}` }],
-  ['a token with more behind it', { authorization: 'Bearer shop shop' }],
+  ['a token followed by other text', { authorization: 'Bearer shop shop' }],
   ['a scheme without a token', { authorization: 'Bearer ' }],
   ['the name of a property', { authorization: 'Bearer __proto__' }]
 ]
 
-await onEachEngine(t, 'a request without a valid token is refused before anything else is looked at', { schema: shop, tokens }, async (t, { post, statements }) => {
+await onEachEngine(t, 'a request without a valid token is refused before any other check', { schema: shop, tokens }, async (t, { post, statements }) => {
   statements()
   for (const [why, headers] of refused) {
     for (const [table, database] of [['customers', 'shop'], ['nope', 'shop'], ['nope', 'nope']] as const) {
@@ -99,7 +99,7 @@ await onEachEngine(t, 'a request without a valid token is refused before anythin
   }
   const none = await post('customers', { verb: 'select' }, { token: null })
   t.equal(none.status, 401)
-  t.equal(none.headers['www-authenticate'], 'Bearer', 'no error code where nothing was presented (RFC 6750, section 3)')
+  t.equal(none.headers['www-authenticate'], 'Bearer', 'no error code without a token (RFC 6750, section 3)')
   t.equal(none.json.error.code, 'UNAUTHENTICATED')
   t.same(statements(), [])
 })

@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import t from 'tap'
 import { lookOver, numberText, parseExactJson, repeatsKey } from '../../src/request/exact-json.ts'
 
-t.test('a number that a double does not hold keeps its text', async (t) => {
+t.test('a number that a double cannot represent keeps its text', async (t) => {
   for (const text of ['18446744073709551615', '-9223372036854775809', '9007199254740993', '0.1234567890123456789', '1e400', '-1e-400', '123456789012345678901234567890.5', '1.00000000000000000001']) {
     t.equal(numberText(parseExactJson(text)), text)
     t.equal(JSON.stringify(parseExactJson(`{"a":[${text}]}`)), `{"a":[${text}]}`)
   }
 })
 
-t.test('a number that JavaScript would write in another way keeps its text', async (t) => {
+t.test('a number that JavaScript would write differently keeps its text', async (t) => {
   for (const text of ['52.0', '12.50', '-0', '0.0', '-0.0', '1e2', '1E2', '1e+2', '1.5e-3', '0e0', '0.0000001', '1234567890123456.5', '100000000000000000000000', '1e21', '1E400', '5e-324']) {
     t.equal(numberText(parseExactJson(text)), text)
     t.equal(JSON.stringify(parseExactJson(`{"a":[${text},1.5]}`)), `{"a":[${text},1.5]}`)
@@ -25,7 +25,7 @@ t.test('every other number is an ordinary number', async (t) => {
   t.equal(numberText({ rawJSON: '1' }), undefined, 'an object that looks like one is none')
 })
 
-t.test('every number is written as it was sent', async () => {
+t.test('every number is written with its original text', async () => {
   const digits = fc.string({ unit: fc.constantFrom(...'0011259'), minLength: 1, maxLength: 18 })
   const number = fc.tuple(fc.constantFrom('', '-'), digits, fc.option(digits, { nil: '' }), fc.constantFrom('', '', 'e5', 'E-7', 'e+0'))
     .map(([sign, whole, fraction, exponent]) => `${sign}${whole.replace(/^0+(?=\d)/, '')}${fraction === '' ? '' : '.' + fraction}${exponent}`)
@@ -35,11 +35,11 @@ t.test('every number is written as it was sent', async () => {
   }), { numRuns: 2000 })
 })
 
-t.test('any JSON text is parsed as JSON.parse does, but for the text of its numbers', async () => {
+t.test('JSON text is parsed as by JSON.parse, except for the text of numbers', async () => {
   fc.assert(fc.property(fc.json({ noUnicodeString: false } as object), (text) => JSON.stringify(JSON.parse(JSON.stringify(parseExactJson(text)))) === JSON.stringify(JSON.parse(text))))
 })
 
-t.test('a number of any length means the same after it was parsed', async () => {
+t.test('a number of any length keeps its value', async () => {
   const digits = fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: 40 })
   const number = fc.tuple(fc.constantFrom('', '-'), digits, fc.option(digits, { nil: '' }), fc.integer({ min: -20, max: 20 }))
     .map(([sign, whole, fraction, exponent]) => `${sign}${whole.replace(/^0+(?=\d)/, '')}${fraction === '' ? '' : '.' + fraction}e${exponent}`)
@@ -52,7 +52,7 @@ t.test('a number of any length means the same after it was parsed', async () => 
   fc.assert(fc.property(number, (text) => scaled(numberText(parseExactJson(text)) as string) === scaled(text)))
 })
 
-t.test('keys that could reach a prototype are own properties like any other', async (t) => {
+t.test('keys such as __proto__ become ordinary own properties', async (t) => {
   for (const text of ['{"__proto__":{"polluted":1}}', '{"__proto__":{"polluted":12345678901234567890}}', '{"constructor":{"prototype":{"polluted":1}}}']) {
     const value = parseExactJson(text) as object
     t.equal((value as { polluted?: unknown }).polluted, undefined)
@@ -61,7 +61,7 @@ t.test('keys that could reach a prototype are own properties like any other', as
   }
 })
 
-t.test('a key that is named twice in one object is found, and nothing else is taken for one', async (t) => {
+t.test('only a key that appears twice in one object counts as repeated', async (t) => {
   const repeats = (text: string): boolean => repeatsKey(lookOver(text), parseExactJson(text))
   const polluted = (text: string): boolean => {
     const shared: { stranger?: number } = Object.prototype
@@ -82,6 +82,6 @@ t.test('a key that is named twice in one object is found, and nothing else is ta
   fc.assert(fc.property(fc.json(), (text) => !repeats(text)))
 })
 
-t.test('text that is no JSON is refused as JSON.parse does', async (t) => {
+t.test('invalid JSON is refused with the errors of JSON.parse', async (t) => {
   for (const text of ['', '{', '[1,]', '01', '{"a":12345678901234567890', 'NaN']) t.throws(() => parseExactJson(text), SyntaxError)
 })
