@@ -106,14 +106,19 @@ for (const engine of servers) {
   })
 
   t.test(`a line of the log says that rows are read in the slow way (${engine.name})`, async (t) => {
-    const database = await createTestDatabase(engine, ['create table items (id int not null primary key)', 'insert into items values (1)'])
+    const database = await createTestDatabase(engine, ['create table items (id int not null primary key, n int null)', 'insert into items values (1, 2)'])
     t.teardown(() => database.drop())
     const sample = withOtherRows()
     withQueries(t, () => sample)
-    const { post, log } = await startService(t, database.url)
-    t.same((await post('items', { verb: 'select' })).json.data.rows, [{ id: 1 }])
+    const { post, log } = await startService(t, database.url, { database: { resultLimit: 2000 } })
+    t.same((await post('items', { verb: 'select' })).json.data.rows, [{ id: 1, n: 2 }])
     const lines = log.map((line) => JSON.parse(line)).filter(({ reason }) => reason === 'it reads something else')
     t.equal(lines.length, 1)
     t.match(lines[0], { level: 40, msg: /read more slowly.*mysql2/ })
+    await database.query('alter table items modify n text')
+    await database.query("update items set n = '1,\"admin\":true'")
+    t.same((await post('items', { verb: 'select' })).json.data.rows, [{ id: 1, n: '1,"admin":true' }], 'a column that has become another type is noticed here too')
+    await database.query("update items set n = repeat('x', 3000)")
+    t.match(await post('items', { verb: 'select' }), { status: 422, json: { error: { code: 'RESULT_TOO_LARGE' } } })
   })
 }
