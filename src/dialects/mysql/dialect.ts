@@ -36,15 +36,16 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
   let reader: SendCommand | undefined
   const send: SendCommand = (connection, command) => (reader ?? sendPlainCommand)(connection, command)
   const all = [primary, ...copies]
-  const options: ExecutionOptions = { deadlines: createDeadlines<Stoppable>(statementTimeout, { onDue: ({ thing }) => thing.stop(), onLook: (execution) => execution.look() }), send, known: new WeakMap(), differences: createDifferences() }
-  const replicaOptions: ExecutionOptions = { ...options, known: new WeakMap(), differences: options.differences.ofReplicas }
+  const differences = createDifferences()
+  const options: ExecutionOptions = { deadlines: createDeadlines<Stoppable>(statementTimeout, { onDue: ({ thing }) => thing.stop(), onLook: (execution) => execution.look() }), send, known: new WeakMap(), differences }
+  const replicaOptions: ExecutionOptions = { ...options, known: new WeakMap(), differences: differences.ofReplicas }
   return {
     engine: 'mysql',
     async introspect () {
       reader ??= (await trialOf(() => tryOn(primary, onPlainReader))).send
       const since = performance.now()
       const tables = await withSession(primary, statementTimeout, introspectMysql)
-      options.differences.review(tables, since)
+      differences.review(tables, since)
       return tables
     },
     privileges: () => withSession(primary, statementTimeout, async (asked) => (await asked('show grants')).map(([grant]) => withoutSecrets(grant as string))),

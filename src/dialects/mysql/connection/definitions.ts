@@ -27,7 +27,7 @@ export interface DefinitionsOptions {
   readonly columns: readonly Column[]
   /** Classes of values that may come for a column. */
   readonly expected: (column: Column) => ReadonlySet<string> | undefined
-  readonly differences: Differences
+  readonly differences: KnownDifferences
 }
 
 export function createDefinitions ({ table, columns: planned, expected, differences }: DefinitionsOptions): Definitions {
@@ -108,10 +108,12 @@ export interface Differences {
   /** Whether it is one, for a column that is sent as values of that class. If not, the catalog is to be read again. */
   isKnown (table: Table, column: Column, sent: string): boolean
   /** For results of replicas: one that is late may send what its table was before, which must not count as settled. */
-  readonly ofReplicas: Differences
+  readonly ofReplicas: KnownDifferences
   /** Compares those that were met before `since` with a catalog that was read from then on. */
   review (tables: readonly TableFacts[], since: number): void
 }
+
+export type KnownDifferences = Pick<Differences, 'isKnown'>
 
 interface Difference { readonly table: string, readonly column: string, readonly declaration: string, readonly metAt: number, isKnown: boolean }
 
@@ -121,13 +123,8 @@ const MAX_DIFFERENCES = 1000
 export function createDifferences (): Differences {
   const met = new Map<string, Difference>()
   const keyOf = ({ name: table }: Table, { name: column, declaration }: Column, sent: string): string => JSON.stringify([table, column, declaration, sent])
-  const ofReplicas: Differences = {
-    isKnown: (table, column, sent) => met.get(keyOf(table, column, sent))?.isKnown === true,
-    review () {},
-    get ofReplicas () { return ofReplicas }
-  }
   return {
-    ofReplicas,
+    ofReplicas: { isKnown: (table, column, sent) => met.get(keyOf(table, column, sent))?.isKnown === true },
     isKnown (table, column, sent) {
       const key = keyOf(table, column, sent)
       const found = met.get(key)

@@ -2,7 +2,7 @@
 import type { Column } from '../../../catalog/catalog.ts'
 import { getOrCreate } from '../../../get-or-create.ts'
 import type { Statement } from '../../../sql/statement.ts'
-import { createDefinitions, type Definitions, type Differences } from '../connection/definitions.ts'
+import { createDefinitions, type Definitions, type KnownDifferences } from '../connection/definitions.ts'
 
 /** How long the confirmation of a column holds, in milliseconds. */
 const TRUST = 1000
@@ -24,11 +24,11 @@ export interface Expectations {
 /** By the pieces of a statement, which are one object for as long as it is kept. */
 export type KnownStatements = WeakMap<readonly string[], Expectations>
 
-export function expectationsOf (known: KnownStatements, statement: Statement, differences: Differences): Expectations {
+export function expectationsOf (known: KnownStatements, statement: Statement, differences: KnownDifferences): Expectations {
   return getOrCreate(known, statement.pieces, () => createExpectations(statement, differences))
 }
 
-function createExpectations ({ verb, table, columns, confirmation }: Statement, differences: Differences): Expectations {
+function createExpectations ({ verb, table, columns, confirmation }: Statement, differences: KnownDifferences): Expectations {
   const definitions = verb === 'select' ? createDefinitions({ table, columns, differences, expected: ({ type }) => type.selectedAs ?? type.sentAs }) : undefined
   if (confirmation === undefined) return { definitions, confirmation }
   const { columns: confirmed } = confirmation

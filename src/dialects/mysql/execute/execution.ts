@@ -3,7 +3,7 @@ import type { Statement } from '../../../sql/statement.ts'
 import type { Client, Outcome, RowSink } from '../../dialect.ts'
 import { confirm, expectationsOf, isConfirmed, type Confirmation, type Expectations, type KnownStatements } from './confirmation.ts'
 import type { Deadlines } from '../../time-limits.ts'
-import type { Differences } from '../connection/definitions.ts'
+import type { KnownDifferences } from '../connection/definitions.ts'
 import type { Place } from '../../fifo.ts'
 import { isLost, type MysqlError } from '../errors.ts'
 import { killFailed, STOPPED, toFailure } from './failure.ts'
@@ -19,7 +19,7 @@ export interface ExecutionOptions {
   readonly send: SendCommand
   /** Expectations of the statements that are kept. */
   readonly known: KnownStatements
-  readonly differences: Differences
+  readonly differences: KnownDifferences
 }
 
 /** A statement that runs. */
