@@ -1,14 +1,14 @@
 import { lacksSome, type Catalog } from './catalog.ts'
 
-/** The catalog of one database: read once, kept, read again in the background. */
+/** The catalog of one database: loaded once, cached, and refreshed in the background. */
 export interface CatalogStore {
-  /** The newest catalog; waits for the first one only. @throws what loading it threw */
+  /** The newest catalog; a promise until the first one is loaded. @throws the error of loading it */
   current (): Catalog | Promise<Catalog>
   /** The newest catalog, if there is one yet. */
   latest (): Catalog | undefined
   /**
-   * Reads it again now. One reading that is under way may have passed by what has changed since: who comes meanwhile
-   * gets the next one, together with all the others.
+   * Loads the catalog again now. A load that is running may miss a change that was made since it began, so all calls meanwhile share
+   * the next load.
    */
   refresh (): Promise<Catalog>
   /** Ends the background refresh. */
@@ -19,7 +19,7 @@ export interface CatalogStoreOptions {
   load: () => Promise<Catalog>
   /** Milliseconds between background refreshes. */
   interval: number
-  /** Told of a background refresh that failed; the old catalog goes on serving. */
+  /** Called when a background refresh has failed; the old catalog stays in use. */
   onError: (error: unknown) => void
 }
 

@@ -1,18 +1,18 @@
-/** Whether the service can do its work now: asked by load balancers, every few seconds and by several of them at once. */
+/** Whether the service is ready. Load balancers ask every few seconds, several of them at once. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from './database.ts'
 import { getOrCreate } from '../get-or-create.ts'
 
 export interface Readiness {
-  /** By a look that is a second old at most. Never rejects. */
+  /** Cached for one second; resolves within one second. Never rejects. */
   isReady (): Promise<boolean>
-  /** From now on it is not. */
+  /** From now on the service is not ready. */
   end (): void
 }
 
-/** How long an answer holds, in milliseconds. */
+/** How long a result is cached, in milliseconds. */
 const KEPT = 1000
-/** How long a database may take to show that it is there, in milliseconds: less than the second that a probe of Kubernetes waits. */
+/** The time limit for the answer of a database, in milliseconds: less than the second that a probe of Kubernetes waits. */
 const PATIENCE = 800
 
 export function createReadiness (databases: () => ReadonlyMap<string, Database>): Readiness {
@@ -42,7 +42,7 @@ export function createReadiness (databases: () => ReadonlyMap<string, Database>)
   }
 }
 
-/** Looks after one database. What hangs is waited for again by the next look: there is never more than one of it. */
+/** Checks one database. A check that hangs is awaited again by the next call: there is never more than one of them. */
 function createCheck (database: Database): () => Promise<boolean> {
   let underWay: Promise<boolean> | undefined
   return () => {

@@ -1,39 +1,36 @@
 /**
- * First in, first out, with a way out of the middle: a list whose places know their neighbours, and forget them when they are left.
- * A Set, a Map or an array that shrinks and grows would do as well, but V8 leaves the tables behind that they outgrow; in the old
- * generation a dead one keeps alive whatever stood in it, requests and all, until the next full collection.
+ * A queue from which any entry can be removed: a doubly linked list whose entries forget their neighbours when they are removed.
+ * A Set, a Map or an array would do as well, but V8 replaces their tables when they grow or shrink, and a dead table in the old
+ * generation keeps its content alive, requests included, until the next full garbage collection.
  */
 export interface Fifo<T> {
-  /** How many are in. */
   readonly size: number
-  /** Undefined where nobody is in. */
-  readonly first: Place<T> | undefined
-  push (thing: T): Place<T>
-  /** Takes one out, if it is in still. */
-  remove (place: Place<T>): void
+  readonly first: FifoEntry<T> | undefined
+  push (thing: T): FifoEntry<T>
+  /** Does nothing if the entry was removed already. */
+  remove (place: FifoEntry<T>): void
   each (visit: (thing: T) => void): void
 }
 
-/** Where something stands. */
-export interface Place<T> {
+export interface FifoEntry<T> {
   readonly thing: T
-  /** When it came, by `performance.now()`. */
+  /** When it was pushed, by `performance.now()`. */
   readonly since: number
-  /** Its neighbours, until it is left. */
-  before: Place<T> | undefined
-  after: Place<T> | undefined
+  /** The neighbours, until the entry is removed. */
+  before: FifoEntry<T> | undefined
+  after: FifoEntry<T> | undefined
 }
 
 export function createFifo<T> (): Fifo<T> {
-  let first: Place<T> | undefined
-  let last: Place<T> | undefined
+  let first: FifoEntry<T> | undefined
+  let last: FifoEntry<T> | undefined
   let size = 0
 
   return {
     get size () { return size },
     get first () { return first },
     push (thing) {
-      const place: Place<T> = { thing, since: performance.now(), before: last, after: undefined }
+      const place: FifoEntry<T> = { thing, since: performance.now(), before: last, after: undefined }
       if (last === undefined) first = place
       else last.after = place
       last = place

@@ -1,22 +1,22 @@
 /**
- * Things that must each be over within the same time, so that they fall due in the order in which they came: one timer for
- * all of them is enough. One for each would cost as much as compiling the statement.
+ * One timer for things with the same time limit, which fall due in the order of their arrival. A timer for each of them would cost as
+ * much as compiling a statement.
  */
-import { createFifo, type Fifo, type Place } from './fifo.ts'
+import { createFifo, type Fifo, type FifoEntry } from './fifo.ts'
 
 export interface Deadlines<T> extends Fifo<T> {}
 
-/** At something that is not over yet is looked so often, in milliseconds. */
+/** The interval of `onLook`, in milliseconds. */
 const LOOK = 100
 
 export interface DeadlineOptions<T> {
-  /** Told of each thing that is not over in time, which is taken out. */
-  readonly onDue: (place: Place<T>) => void
-  /** Told of each thing now and then, while it is in. */
+  /** Called with each thing that exceeds the time limit, after it was removed. */
+  readonly onDue: (place: FifoEntry<T>) => void
+  /** Called with each thing at an interval, until it is removed. */
   readonly onLook?: (thing: T) => void
 }
 
-/** Keeps a process alive while there is anything that may fall due, after so many `milliseconds`. */
+/** `milliseconds`: the time limit. Keeps the process alive while there is an entry. */
 export function createDeadlines<T> (milliseconds: number, { onDue, onLook }: DeadlineOptions<T>): Deadlines<T> {
   const fifo = createFifo<T>()
   const pause = onLook === undefined ? milliseconds : Math.min(LOOK, milliseconds)

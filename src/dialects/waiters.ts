@@ -1,19 +1,19 @@
 import { overloaded } from '../errors.ts'
 import { createDeadlines } from './time-limits.ts'
-import type { Place } from './fifo.ts'
+import type { FifoEntry } from './fifo.ts'
 
-/** Those who wait for something, in the order in which they came, each for a bounded time. */
-export interface Queue<T> {
+/** A bounded queue of waiters, in the order of their arrival, each with a time limit. */
+export interface Waiters<T> {
   readonly size: number
-  /** The number of who came last; numbers grow. */
+  /** The sequence number of the last waiter. */
   readonly last: number
-  /** How long those who do not wait any more have waited together, in milliseconds. */
+  /** The sum of the waiting times of all that do not wait any more, in milliseconds. */
   readonly waited: number
-  /** @throws OVERLOADED where too many wait already, or nothing came in time; `more`: places besides the usual ones */
+  /** `more`: places besides the usual ones. @throws OVERLOADED where too many wait already, or the time limit is over */
   wait (more: number): Promise<T>
-  /** Gives it to who came first; false where nobody waits. */
+  /** Resolves the first waiter. Returns false where nobody waits. */
   give (thing: T): boolean
-  /** Sends away who came no later than somebody; everybody, if left out. */
+  /** Rejects all waiters up to the sequence number `last`; all of them if it is left out. */
   refuse (reason: () => Error, last?: number): void
 }
 
@@ -23,37 +23,37 @@ interface Waiter<T> {
   readonly reject: (error: Error) => void
 }
 
-/** `places`: how many may wait; `patience`: for how long, in milliseconds. */
-export function createQueue<T> (places: number, patience: number): Queue<T> {
+/** `places`: how many may wait; `timeout`: for how long, in milliseconds. */
+export function createWaiters<T> (places: number, timeout: number): Waiters<T> {
   let count = 0
   let waited = 0
 
-  const leave = ({ thing, since }: Place<Waiter<T>>): Waiter<T> => {
+  const leave = ({ thing, since }: FifoEntry<Waiter<T>>): Waiter<T> => {
     waited += performance.now() - since
     return thing
   }
-  const waiters = createDeadlines<Waiter<T>>(patience, { onDue: (place) => leave(place).reject(overloaded()) })
+  const entries = createDeadlines<Waiter<T>>(timeout, { onDue: (entry) => leave(entry).reject(overloaded()) })
 
-  const take = (first: Place<Waiter<T>>): Waiter<T> => {
-    waiters.remove(first)
+  const take = (first: FifoEntry<Waiter<T>>): Waiter<T> => {
+    entries.remove(first)
     return leave(first)
   }
 
   return {
-    get size () { return waiters.size },
+    get size () { return entries.size },
     get last () { return count },
     get waited () { return waited },
     wait (more) {
-      if (waiters.size >= places + more) return Promise.reject(overloaded())
-      return new Promise((resolve, reject) => { waiters.push({ number: ++count, resolve, reject }) })
+      if (entries.size >= places + more) return Promise.reject(overloaded())
+      return new Promise((resolve, reject) => { entries.push({ number: ++count, resolve, reject }) })
     },
     give (thing) {
-      const { first } = waiters
+      const { first } = entries
       if (first !== undefined) take(first).resolve(thing)
       return first !== undefined
     },
     refuse (reason, last = count) {
-      for (let { first } = waiters; first !== undefined && first.thing.number <= last; { first } = waiters) take(first).reject(reason())
+      for (let { first } = entries; first !== undefined && first.thing.number <= last; { first } = entries) take(first).reject(reason())
     }
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createFifo, type Place } from '../../src/dialects/fifo.ts'
+import { createFifo, type FifoEntry } from '../../src/dialects/fifo.ts'
 
 type Step = 'push' | 'shift' | number
 
@@ -9,7 +9,7 @@ t.test('what comes out is what an array would give, whatever is taken out of the
   fc.assert(fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
     const fifo = createFifo<{ id: number }>()
     const model: Array<{ id: number }> = []
-    const places: Array<Place<{ id: number }>> = []
+    const places: Array<FifoEntry<{ id: number }>> = []
     for (const [id, step] of steps.entries()) {
       if (step === 'push') {
         const thing = { id }
@@ -35,6 +35,6 @@ t.test('what comes out is what an array would give, whatever is taken out of the
 t.test('a place that is left knows no other: what is dead must not keep alive what came after it', async (t) => {
   const fifo = createFifo<string>()
   const places = ['first', 'second', 'third'].map((thing) => fifo.push(thing))
-  for (const index of [1, 0, 2]) fifo.remove(places[index] as Place<string>)
+  for (const index of [1, 0, 2]) fifo.remove(places[index] as FifoEntry<string>)
   for (const { before, after } of places) t.same([before, after], [undefined, undefined])
 })

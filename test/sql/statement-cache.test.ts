@@ -86,6 +86,28 @@ t.test('the table that was not used for longest makes room', async (t) => {
   t.ok(one.get('a'), 'a table that has lost all of its statements has a place again')
 })
 
+t.test('what was kept of a table kept the table, once it had run: the memory of tables of earlier catalogs was never freed', async (t) => {
+  const size = 250 + 2 + 2000 + 40
+  const cache = createStatementCache<KeptStatement & { table: object }>(2 * size)
+  const fill = (count: number): void => {
+    for (let each = 0; each < count; each++) {
+      const table = {}
+      cache.forTable(table).set('a', { ...statement(1000), table })
+    }
+  }
+  fill(2)
+  t.equal(cache.bytes, 2 * size)
+  await sleep(1)
+  collectGarbage()
+  fill(1) // before the cache has learned of the collection
+  t.ok(cache.bytes <= 2 * size)
+  for (let tries = 0; cache.bytes > 0 && tries < 50; tries++) {
+    await sleep(20)
+    collectGarbage()
+  }
+  t.same([cache.bytes, cache.size], [0, 0])
+})
+
 t.test('NULLs in data make no other statement', async (t) => {
   const table = createTable()
   const use = { kept: 0, built: 0 }

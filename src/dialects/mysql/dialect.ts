@@ -12,7 +12,7 @@ import type { MysqlAddress } from './options.ts'
 import { sendPlainCommand } from './connection/plain-command.ts'
 import { createMysqlPool, type MysqlPool, type PoolLimits } from './pool/pool.ts'
 import type { SendCommand } from './connection/row-command.ts'
-import { abandon, ask, within } from './connection/session.ts'
+import { destroy, ask, within } from './connection/session.ts'
 import { stopStatement } from './connection/kill.ts'
 import { trialOf, tryReader, type Trial } from './connection/try-reader.ts'
 
@@ -75,7 +75,7 @@ async function tryOn (pool: MysqlPool, onPlainReader: MysqlSettings['onPlainRead
     throw error.code === undefined ? error : toConnectError(error)
   })
   if (trial.isSpoilt) {
-    abandon(session.connection)
+    destroy(session.connection)
     pool.discard(session)
   } else pool.putBack(session)
   if (trial.reason !== undefined) onPlainReader?.(trial.reason)

@@ -1,5 +1,5 @@
 import { databaseUnavailable } from '../../errors.ts'
-import { createQueue } from '../waiters.ts'
+import { createWaiters } from '../waiters.ts'
 import { Session } from './session.ts'
 
 export interface SessionLimits {
@@ -17,7 +17,7 @@ export interface Sessions {
 }
 
 export function createSessions (path: string, { queue: places, wait }: SessionLimits): Sessions {
-  const turns = createQueue<void>(places, wait)
+  const waiters = createWaiters<void>(places, wait)
   let session: Session | undefined
   let opening: Promise<Session> | undefined
   let busy = false
@@ -36,17 +36,17 @@ export function createSessions (path: string, { queue: places, wait }: SessionLi
 
   return {
     async use (work) {
-      if (busy) await turns.wait(0)
+      if (busy) await waiters.wait(0)
       busy = true
       try {
         return await work(await obtain())
       } finally {
-        if (!turns.give()) busy = false
+        if (!waiters.give()) busy = false
       }
     },
     async close () {
       closed = true
-      turns.refuse(() => databaseUnavailable())
+      waiters.refuse(() => databaseUnavailable())
       await opening?.catch(() => {})
       if (busy) session?.kill()
       await session?.close()

@@ -5,7 +5,7 @@
 import type { MysqlError } from '../errors.ts'
 import { BACKSTOP } from '../options.ts'
 import type { MysqlPool } from '../pool/pool.ts'
-import { ask, connectTo, identify, takeLeave, type Session } from './session.ts'
+import { ask, connectTo, identify, quit, type Session } from './session.ts'
 
 /** How long a statement that was killed may take to end before its request is answered, in milliseconds: what it changed is undone meanwhile. */
 const GRACE = 5000
@@ -37,7 +37,7 @@ function killStatement ({ connection: { threadId }, address, host, server }: Ses
   return connectTo(address, host, async (connection) => {
     const isSame = await identify(connection) === server
     const progress = isSame ? await kill((sql) => ask(connection, sql)) : 'elsewhere'
-    takeLeave(connection)
+    quit(connection)
     return progress
   }).catch(({ errno }: MysqlError) => errno === NO_SUCH_THREAD ? 'ended' : 'unknown')
 }

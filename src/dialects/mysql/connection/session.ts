@@ -1,4 +1,4 @@
-/** A connection to one server, its session set as we need it. Opening, asking and closing each take a bounded time. */
+/** A connection to one server with the session variables that the service needs. Opening, querying and closing each have a time limit. */
 import type { Socket } from 'node:net'
 import mysql, { type Connection, type ConnectionOptions, type ResultSetHeader } from 'mysql2'
 import { AS_BYTES, connectionOptions, type Host, type MysqlAddress } from '../options.ts'
@@ -8,36 +8,36 @@ import { ISOLATION, sessionStatement } from './session-settings.ts'
 
 export interface Session {
   readonly connection: Connection
-  /** Of its connection; to be freed after each answer. */
+  /** The memory of its connection, to be freed after each answer. */
   readonly memory: ReadMemory
   readonly address: MysqlAddress
   readonly host: Host
-  /** Which change of hosts it was opened after (hosts.ts). */
-  readonly turn: number
-  /** Which server it leads to, in the server's own words: an address may lead to several. */
+  /** The epoch in which it was opened (failover.ts). */
+  readonly epoch: number
+  /** The identity of the server, as it states it: one address may lead to several servers. */
   readonly server: string
-  /** The statement that sets it. */
+  /** The statement that sets its variables. */
   readonly settings: string
-  /** Whether the server reports changes of its variables: a proxy may not. */
+  /** Whether the server reports changes of its variables. Some proxies do not. */
   readonly reportsChanges: boolean
   /** False once it is lost or closed. */
   open: boolean
   idleSince: number
-  /** When a request used it last (0 for never), in milliseconds of the clock: what the service asks for itself does not count. */
+  /** When a request used it last, by `Date.now()`; 0 for never. The service's own statements do not count. */
   usedAt: number
 }
 
 export interface SessionTarget {
   readonly address: MysqlAddress
   readonly host: Host
-  readonly turn: number
+  readonly epoch: number
   readonly statementTimeout: number
 }
 
-/** How long opening may take, in milliseconds; less where another host may be tried. */
+/** The time limit for opening, in milliseconds; less where another host can be tried. */
 const PATIENCE = 5000
 const PATIENCE_AMONG_SEVERAL = 2000
-/** How long an idle connection may take to answer, and a closed one to close, in milliseconds. */
+/** The time limit for a ping and for closing, in milliseconds. */
 const MOMENT = 1000
 
 /** The limit counts more than `sql_select_limit`, which may be 0 where the session is not set. */
@@ -68,13 +68,13 @@ export function reportsChanges ({ serverStatus, stateChanges }: Header): boolean
 export interface Header extends ResultSetHeader { readonly stateChanges?: { readonly systemVariables: Readonly<Record<string, string>> } }
 
 /** @throws the driver's error, or an error with a code that says why the session cannot be used */
-export async function openSession ({ address, host, turn, statementTimeout }: SessionTarget, onLost: (session: Session) => void): Promise<Session> {
+export async function openSession ({ address, host, epoch, statementTimeout }: SessionTarget, onLost: (session: Session) => void): Promise<Session> {
   return await connectTo(address, host, async (connection, memory) => {
     const settings = sessionStatement(statementTimeout)
     const header = await send(connection, settings)
     await send(connection, ISOLATION)
     const server = await confirm(connection, address.database)
-    const session: Session = { connection, memory, address, host, turn, server, settings, reportsChanges: reportsChanges(header), open: true, idleSince: 0, usedAt: 0 }
+    const session: Session = { connection, memory, address, host, epoch, server, settings, reportsChanges: reportsChanges(header), open: true, idleSince: 0, usedAt: 0 }
     connection.on('error', () => onLost(session))
     // mysql2 tells the statement that runs when the stream has closed, and not at all once the connection is destroyed
     connection.on('end', () => streamOf(connection).once('close', () => onLost(session)))
@@ -82,7 +82,7 @@ export async function openSession ({ address, host, turn, statementTimeout }: Se
   })
 }
 
-/** Which server it is, once it has confirmed the session. */
+/** Returns the identity of the server, after it has confirmed the session. */
 async function confirm (connection: Connection, database: string): Promise<string> {
   const [[server, version, used, characterSets, hex, text, clockRuns]] = await ask(connection, CONFIRMATION) as [[string, string, string, string, string, string, string]]
   const old = versionProblem(version)
@@ -106,7 +106,7 @@ export function restoreSession ({ connection, settings }: Session): Promise<unkn
   return within(MOMENT, reset.then(() => send(connection, settings)).then(() => send(connection, ISOLATION)))
 }
 
-/** Connects for a purpose, in a bounded time; what fails is closed. */
+/** Connects, within the time limit, and closes the connection where `use` fails. */
 export async function connectTo<T> (address: MysqlAddress, host: Host, use: (connection: Connection, memory: ReadMemory) => Promise<T>): Promise<T> {
   const memory = new ReadMemory()
   // TLS reads into memory of its own
@@ -116,7 +116,7 @@ export async function connectTo<T> (address: MysqlAddress, host: Host, use: (con
     const failed = new Promise<never>((_resolve, reject) => { connection.on('error', reject) })
     return await within(address.hosts.length > 1 ? PATIENCE_AMONG_SEVERAL : PATIENCE, Promise.race([use(connection, memory), failed]))
   } catch (error) {
-    abandon(connection)
+    destroy(connection)
     throw error
   }
 }
@@ -148,7 +148,7 @@ export async function identify (connection: Connection): Promise<string> {
   return server
 }
 
-/** A promise's outcome, or ETIMEDOUT. */
+/** Settles as the promise does; rejects with ETIMEDOUT where it takes longer. */
 export function within<T> (milliseconds: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })), milliseconds)
@@ -156,14 +156,14 @@ export function within<T> (milliseconds: number, promise: Promise<T>): Promise<T
   })
 }
 
-/** For a statement without rows. @throws the driver's error */
+/** Runs a statement without rows. @throws the driver's error */
 function send (connection: Connection, sql: string): Promise<ResultSetHeader> {
   return new Promise((resolve, reject) => {
     connection.query<ResultSetHeader>(sql, (error, header) => error === null ? resolve(header) : reject(error))
   })
 }
 
-/** Rows as text. @throws the driver's error */
+/** Runs a query, and returns its rows as text. @throws the driver's error */
 export function ask (connection: Connection, sql: string): Promise<Array<Array<string | null>>> {
   return new Promise((resolve, reject) => {
     connection.query({ sql, ...AS_BYTES }, (error, rows) => {
@@ -173,21 +173,21 @@ export function ask (connection: Connection, sql: string): Promise<Array<Array<s
   })
 }
 
-/** Whether the other end is still there. */
+/** Whether the server answers a ping. */
 export function answers (connection: Connection): Promise<boolean> {
   return within(MOMENT, new Promise<boolean>((resolve) => { connection.ping((error) => resolve(!(error instanceof Error))) })).catch(() => false)
 }
 
 const streamOf = (connection: Connection): Socket => (connection as unknown as { stream: Socket }).stream
 
-/** Gives a connection up without a word: `destroy` alone would wait for the other end, which may not be there. */
-export function abandon (connection: Connection): void {
+/** Closes a connection at once. The `destroy` of mysql2 alone waits for the other end, which may be gone. */
+export function destroy (connection: Connection): void {
   connection.destroy()
   streamOf(connection).destroy()
 }
 
-/** Takes leave and closes. Keeps a process alive for a moment at most. */
-export function takeLeave (connection: Connection): Promise<void> {
+/** Sends COM_QUIT and closes. Keeps the process alive for the time limit at most. */
+export function quit (connection: Connection): Promise<void> {
   const stream = streamOf(connection)
   return new Promise((resolve) => {
     const timer = setTimeout(() => stream.destroy(), MOMENT)

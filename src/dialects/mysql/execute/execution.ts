@@ -4,7 +4,7 @@ import type { Client, Outcome, RowSink } from '../../dialect.ts'
 import { confirm, expectationsOf, isConfirmed, type Confirmation, type Expectations, type KnownStatements } from './confirmation.ts'
 import type { Deadlines } from '../../time-limits.ts'
 import type { KnownDifferences } from '../connection/definitions.ts'
-import type { Place } from '../../fifo.ts'
+import type { FifoEntry } from '../../fifo.ts'
 import { isLost, type MysqlError } from '../errors.ts'
 import { killFailed, STOPPED, toFailure } from './failure.ts'
 import { writeStatement } from '../literal.ts'
@@ -55,7 +55,7 @@ class Execution implements Stoppable {
   #confirmation: Confirmation | undefined
   /** Why the result cannot be read. */
   #failure: unknown
-  #place: Place<Stoppable> | undefined
+  #place: FifoEntry<Stoppable> | undefined
   #stop: Stop | undefined
   #ended = false
   #told = false
@@ -100,7 +100,7 @@ class Execution implements Stoppable {
   stop (): void {
     if (this.#ended || this.#stop !== undefined) return
     const { pool, session } = this.#run
-    const { since } = this.#place as Place<Stoppable>
+    const { since } = this.#place as FifoEntry<Stoppable>
     this.#stop = stopStatement({ pool, session, since, onGivenUp: () => this.#tell(killFailed()) })
   }
 
@@ -139,7 +139,7 @@ class Execution implements Stoppable {
     if (this.#told) return
     this.#told = true
     const { pool, session, sink, client, options: { deadlines } } = this.#run
-    deadlines.remove(this.#place as Place<Stoppable>)
+    deadlines.remove(this.#place as FifoEntry<Stoppable>)
     if (sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
     if (this.#failure !== undefined) return this.#reject(this.#failure)
     if (error === null) return this.#resolve(sink === undefined ? toOutcome(header as ResultSetHeader) : { rows: sink.count, changed: 0 })

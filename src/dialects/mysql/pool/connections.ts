@@ -1,42 +1,42 @@
-import { abandon, takeLeave, type Session } from '../connection/session.ts'
+import { destroy, quit, type Session } from '../connection/session.ts'
 
-/** The sessions of a pool, lent out or not. */
-export interface Stock {
-  /** How many there are, and how many of them nobody uses. */
+/** The sessions of a pool: those in use and the idle ones. */
+export interface Connections {
+  /** The number of all sessions, and of the idle ones. */
   readonly open: number
   readonly idle: number
-  /** Those whose statement is being ended. */
+  /** Sessions whose statement is being stopped. */
   readonly held: ReadonlySet<Session>
   add (): void
-  /** The idle one that was used last: the others may grow old. */
-  take (): Session | undefined
-  /** `used`: whether a request has used it. */
-  lay (session: Session, used: boolean): void
-  /** It is lost, or to be treated as if. One that is held counts nevertheless. */
+  /** Takes the idle session that was used last, so that the others may time out. */
+  takeIdle (): Session | undefined
+  /** `used`: whether a request has used the session. */
+  addIdle (session: Session, used: boolean): void
+  /** Removes a lost session. One that is held is still counted. */
   lose (session: Session): void
-  /** It counts, even if it is lost, until it is let go. */
+  /** Counts the session, even if it is lost, until `letGo`. */
   hold (session: Session): void
   letGo (session: Session): void
-  /** It is not needed any more. */
-  retire (session: Session): Promise<void>
-  retireIdle (which?: (session: Session) => boolean): Promise<unknown>
-  /** No idle session is closed for its age any more. */
+  /** Closes a session that is not needed any more. */
+  close (session: Session): Promise<void>
+  closeIdle (which?: (session: Session) => boolean): Promise<unknown>
+  /** Stops closing idle sessions. */
   stop (): void
 }
 
-export interface StockOptions {
-  /** Told of each session that is gone, so that another one may take its place. */
+export interface ConnectionsOptions {
+  /** Called when a session is gone, so that another one may be opened. */
   readonly onGone: () => void
-  /** After how many milliseconds without a request an idle session is closed. */
+  /** An idle session is closed after so many milliseconds without a request. */
   readonly idleTimeout: number
-  /** Sessions that are kept all the same. */
+  /** Sessions that are kept nevertheless. */
   readonly minimum: number
 }
 
-/** How often the stock looks for old sessions at most, as a part of the timeout. */
+/** The maximum number of searches for old sessions within one timeout. */
 const SWEEPS = 10
 
-export function createStock ({ onGone, idleTimeout, minimum }: StockOptions): Stock {
+export function createConnections ({ onGone, idleTimeout, minimum }: ConnectionsOptions): Connections {
   const idle: Session[] = []
   const held = new Set<Session>()
   let open = 0
@@ -55,9 +55,9 @@ export function createStock ({ onGone, idleTimeout, minimum }: StockOptions): St
     if (!held.has(session)) leave()
   }
 
-  const retire = (session: Session): Promise<void> => {
+  const close = (session: Session): Promise<void> => {
     remove(session)
-    return takeLeave(session.connection)
+    return quit(session.connection)
   }
 
   const sweepIn = (milliseconds: number): void => {
@@ -69,8 +69,8 @@ export function createStock ({ onGone, idleTimeout, minimum }: StockOptions): St
     timer = undefined
     const now = Date.now()
     const old = idle.filter(({ usedAt }) => usedAt + idleTimeout <= now)
-    // those that were used last are kept
-    for (const session of old.slice(0, Math.max(0, open - minimum))) retire(session)
+    // the sessions that were used last are kept
+    for (const session of old.slice(0, Math.max(0, open - minimum))) close(session)
     if (idle.length === 0 || open <= minimum) return
     const next = Math.min(...idle.map(({ usedAt }) => usedAt + idleTimeout - now))
     sweepIn(Math.max(next, idleTimeout / SWEEPS))
@@ -81,8 +81,8 @@ export function createStock ({ onGone, idleTimeout, minimum }: StockOptions): St
     get idle () { return idle.length },
     held,
     add () { open++ },
-    take: () => idle.pop(),
-    lay (session, used) {
+    takeIdle: () => idle.pop(),
+    addIdle (session, used) {
       session.idleSince = Date.now()
       if (used) session.usedAt = session.idleSince
       idle.push(session)
@@ -91,15 +91,15 @@ export function createStock ({ onGone, idleTimeout, minimum }: StockOptions): St
     },
     lose (session) {
       if (!session.open) return
-      abandon(session.connection)
+      destroy(session.connection)
       remove(session)
     },
     hold (session) { held.add(session) },
     letGo (session) {
       if (held.delete(session) && !session.open) leave()
     },
-    retire,
-    retireIdle: (which = () => true) => Promise.all(idle.filter(which).map(retire)),
+    close,
+    closeIdle: (which = () => true) => Promise.all(idle.filter(which).map(close)),
     stop () { clearTimeout(timer) }
   }
 }

@@ -1,56 +1,56 @@
 import { isCrowded, type MysqlError } from '../errors.ts'
-import type { Hosts } from './failover.ts'
+import type { Failover } from './failover.ts'
 import type { MysqlAddress } from '../options.ts'
 import { openSession, type Session } from '../connection/session.ts'
 
-/** Opens sessions as they are wanted, and does not storm a server that refuses them. */
-export interface Opener {
-  /** How many are being opened. */
+/** Opens sessions on demand, and limits the attempts to connect to a server that refuses them. */
+export interface Connector {
+  /** Attempts that are running. */
   readonly opening: number
-  /** How many attempts have failed. */
+  /** Attempts that have failed since the start. */
   readonly failures: number
   /** Whether the last attempt failed. */
   readonly failing: boolean
-  /** As many attempts as there is a want for; one alone while they fail, and none for a moment after a failure. */
+  /** Starts an attempt for each waiter; only one while attempts fail, and none for a moment after a failure. */
   grow (): void
-  /** One attempt though nobody waits. */
+  /** Starts an attempt although no request waits. */
   probe (): void
 }
 
-export interface OpenerOptions {
+export interface ConnectorOptions {
   readonly address: MysqlAddress
-  readonly hosts: Hosts
+  readonly failover: Failover
   readonly statementTimeout: number
-  /** How many sessions there may be, and are. */
+  /** The maximum and the current number of sessions. */
   readonly size: number
   readonly open: () => number
-  /** How many are waited for, and the number of who waits last. */
+  /** The number of waiters, and the sequence number of the last one. */
   readonly wanted: () => { readonly size: number, readonly last: number }
   readonly onOpen: (session: Session) => void
-  /** `last`: who waited last when the attempt began. */
+  /** `last`: the sequence number of the last waiter when the attempt began. */
   readonly onFail: (error: MysqlError, last: number) => void
   readonly onLost: (session: Session) => void
 }
 
-/** How long it rests after a failure, in milliseconds: who comes meanwhile waits for the next attempt. */
+/** The pause after a failure, in milliseconds: requests that arrive meanwhile wait for the next attempt. */
 const REST = 100
-/** After how many milliseconds an attempt counts no more: one begun before the network was cut learns late that it is back. */
+/** After so many milliseconds an attempt is not counted any more: one that began before the network was cut notices late that it is back. */
 const SLOW = 500
 
-export function createOpener ({ address, hosts, statementTimeout, size, open, wanted, onOpen, onFail, onLost }: OpenerOptions): Opener {
+export function createConnector ({ address, failover, statementTimeout, size, open, wanted, onOpen, onFail, onLost }: ConnectorOptions): Connector {
   const slow = new Set<symbol>()
   let opening = 0
   let failures = 0
   let failing = false
   let resting = false
 
-  /** With the first host in turn that lets us in. One that has no room for more of us is none that failed. */
+  /** Tries the hosts one after the other. A host that refuses further connections of ours only has not failed. */
   const connect = async (tries = 1): Promise<Session> => {
-    const { current: host, turn } = hosts
-    return await openSession({ address, host, turn, statementTimeout }, onLost).catch((error: MysqlError) => {
+    const { current: host, epoch } = failover
+    return await openSession({ address, host, epoch, statementTimeout }, onLost).catch((error: MysqlError) => {
       failures++
       if (isCrowded(error) && open() > 0) throw error
-      hosts.fail(host)
+      failover.fail(host)
       if (tries >= address.hosts.length) throw error
       return connect(tries + 1)
     })

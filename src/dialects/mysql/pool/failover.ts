@@ -1,42 +1,42 @@
 import type { Host } from '../options.ts'
 
 /**
- * The servers of one database. One of them is used at a time, until it fails: on servers that apply each other's changes a
- * moment later, only the one that took a row is sure to have it. Then the next one has its turn, and so on in a circle.
+ * Selects one of the hosts of a database, and the next one in a circle when it fails. Only one host is used at a time: where servers
+ * replicate each other's changes with a delay, only the server that took a write is sure to have it.
  */
-export interface Hosts {
+export interface Failover {
   readonly current: Host
-  /** Counts the changes: sessions of an earlier turn are not used any more. */
-  readonly turn: number
-  /** It could not be reached. */
+  /** Incremented when another host is selected: sessions of an earlier epoch are not used any more. */
+  readonly epoch: number
+  /** Reports that a host could not be reached. */
   fail (host: Host): void
   /**
-   * A session of that turn led to a server that does not take the statement: read-only, or out of its cluster. Even the same host
-   * may lead to another one by now. False where all of them have said so a moment ago.
+   * Reports that the server of a session of that epoch does not take statements: it is read-only, or not in its cluster. Returns whether
+   * another attempt may reach a server that does; false where all hosts have refused a moment ago.
    */
-  refuse (turn: number): boolean
+  refuse (epoch: number): boolean
 }
 
-/** How long a host that refused is left alone, in milliseconds. */
+/** How long a host that refused is not used, in milliseconds. */
 const REST = 200
 
-export function createHosts (hosts: readonly Host[]): Hosts {
+export function createFailover (hosts: readonly Host[]): Failover {
   const refusals = new Map<number, number>()
   let current = 0
-  let turn = 0
+  let epoch = 0
   const after = (index: number): number => (index + 1) % hosts.length
   const use = (index: number): void => {
     current = index
-    turn++
+    epoch++
   }
   return {
     get current () { return hosts[current] as Host },
-    get turn () { return turn },
+    get epoch () { return epoch },
     fail (host) {
       if (hosts.length > 1 && hosts[current] === host) use(after(current))
     },
     refuse (then) {
-      if (then !== turn) return true
+      if (then !== epoch) return true
       const now = Date.now()
       const rests = (index: number): boolean => now - (refusals.get(index) ?? 0) < REST
       let next = after(current)

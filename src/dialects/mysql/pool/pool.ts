@@ -2,105 +2,105 @@ import { databaseUnavailable } from '../../../errors.ts'
 import type { PoolUse } from '../../dialect.ts'
 import type { Confirmed } from '../execute/confirmation.ts'
 import { isCrowded, toConnectError, type MysqlError } from '../errors.ts'
-import { createHosts } from './failover.ts'
-import { createOpener } from './connector.ts'
+import { createFailover } from './failover.ts'
+import { createConnector } from './connector.ts'
 import type { MysqlAddress } from '../options.ts'
-import { createQueue } from '../../waiters.ts'
+import { createWaiters } from '../../waiters.ts'
 import { answers, type Session } from '../connection/session.ts'
-import { createStock } from './connections.ts'
+import { createConnections } from './connections.ts'
 
 export interface PoolLimits {
-  /** Connections at most. */
+  /** The maximum number of connections. */
   readonly size: number
   /** Requests that may wait for one. */
   readonly queue: number
-  /** How long one may wait, in milliseconds. */
+  /** How long a request may wait, in milliseconds. */
   readonly wait: number
-  /** After how many milliseconds without a request an idle connection is closed; never if left out. */
+  /** An idle connection is closed after so many milliseconds without a request; never if left out. */
   readonly idleTimeout?: number
-  /** Connections that are kept all the same. */
+  /** Connections that are kept nevertheless. */
   readonly minimum?: number
 }
 
-/** Sessions with one database, lent out one at a time. */
+/** Sessions with one database, each used by one request at a time. */
 export interface MysqlPool {
-  /** @throws OVERLOADED where too many wait or one waits too long, DATABASE_UNAVAILABLE where there is no connecting */
+  /** @throws OVERLOADED where too many requests wait or one waits too long, DATABASE_UNAVAILABLE where connecting fails */
   acquire (): Session | Promise<Session>
   release (session: Session): void
-  /** The same for one that no request has used: what the service asks for itself keeps no connection open. */
+  /** Releases a session that no request has used: the service's own statements do not keep a connection open. */
   putBack (session: Session): void
-  /** A session was lost under a statement: the idle ones may be lost as well, and are not used any more. */
+  /** Removes a lost session. The idle ones may be lost as well, and are closed. */
   discard (session: Session): void
-  /** Its statement is being ended: until it is let go it counts as in use, even if its connection is lost. */
+  /** Counts the session as in use until `letGo`, even if its connection is lost: its statement is being stopped. */
   hold (session: Session): void
-  /** False once it was let go, or the pool was closed. */
+  /** False after `letGo`, or after the pool was closed. */
   holds (session: Session): boolean
-  /** Its statement has ended, or cannot be waited for any longer. */
+  /** The statement has ended, or is not waited for any longer. */
   letGo (session: Session, how: { readonly isUsable: boolean }): void
-  /** A session's server does not take the statement; true where another one may. */
+  /** The server of the session does not take the statement. Returns whether another server may. */
   moveOn (session: Session): boolean
-  /** Whether the last attempt to connect went well, and not every connection is stuck in a statement that does not end. */
+  /** Whether the last attempt to connect succeeded, and not every connection is held. */
   readonly isUp: boolean
-  /** Tries to connect though nobody waits. */
+  /** Tries to connect although no request waits. */
   probe (): void
   readonly use: PoolUse
-  /** A replica may be late: what was confirmed on one server is not known of another. */
+  /** Confirmations hold for the servers of one pool: a replica may be late. */
   readonly confirmed: Confirmed
   close (): Promise<void>
 }
 
-/** The longest time that a timer of Node's can have, in milliseconds. */
+/** The longest delay of a timer in Node, in milliseconds. */
 const FOR_EVER = 2 ** 31 - 1
-/** How long an idle session is trusted to be there still, in milliseconds. */
+/** An idle session is used without a ping for so many milliseconds. */
 const TRUST = 1000
 
 /**
- * Our own and not mysql2's: that one connects anew for each of a thousand requests that a server refuses, has no bound on
- * waiting, and its cluster leaves a request with a host before it is known whether the host answers.
+ * Replaces the pool of mysql2, which connects again for each of a thousand requests that a server refuses and does not bound the waiting
+ * time, and its cluster, which assigns a request to a host before it is known whether the host answers.
  */
 export function createMysqlPool (address: MysqlAddress, { size, queue: places, wait, idleTimeout = FOR_EVER, minimum = 0 }: PoolLimits, statementTimeout: number): MysqlPool {
-  const hosts = createHosts(address.hosts)
-  const queue = createQueue<Session>(places, wait)
-  const stock = createStock({ onGone: () => opener.grow(), idleTimeout, minimum })
+  const failover = createFailover(address.hosts)
+  const waiters = createWaiters<Session>(places, wait)
+  const connections = createConnections({ onGone: () => connector.grow(), idleTimeout, minimum })
   let closed = false
 
-  const isPast = ({ turn }: Session): boolean => turn !== hosts.turn
+  const isPast = ({ epoch }: Session): boolean => epoch !== failover.epoch
 
-  /** Sessions that take a place: one that is held on a server that was left for another one does not. */
+  /** The number of sessions that count towards `size`: those that are held on a server of an earlier epoch do not. */
   const open = (): number => {
-    let count = stock.open
-    for (const session of stock.held) if (isPast(session)) count--
+    let count = connections.open
+    for (const session of connections.held) if (isPast(session)) count--
     return count
   }
 
   const put = (session: Session, used: boolean): void => {
-    if (closed || isPast(session)) stock.retire(session)
-    else if (!queue.give(session)) stock.lay(session, used)
+    if (closed || isPast(session)) connections.close(session)
+    else if (!waiters.give(session)) connections.addIdle(session, used)
   }
 
   const onOpen = (session: Session): void => {
-    stock.add()
-    stock.retireIdle(isPast)
-    // one that was slow may find its place taken
-    if (open() > size) stock.retire(session)
+    connections.add()
+    connections.closeIdle(isPast)
+    // a slow attempt may have been replaced
+    if (open() > size) connections.close(session)
     else put(session, true)
   }
 
   const onFail = (error: MysqlError, last: number): void => {
-    stock.retireIdle(isPast)
-    // who waits may get another one yet: one that is in use, or one of those that were let in before there was no more room
-    const others = stock.open - stock.held.size + (isCrowded(error) ? opener.opening : 0)
-    if (others === 0) queue.refuse(() => toConnectError(error), last)
+    connections.closeIdle(isPast)
+    // the waiters may get another session: one that is in use, or one of the attempts that succeed before the server is full
+    const others = connections.open - connections.held.size + (isCrowded(error) ? connector.opening : 0)
+    if (others === 0) waiters.refuse(() => toConnectError(error), last)
   }
 
-  const opener = createOpener({ address, hosts, statementTimeout, size, open, wanted: () => queue, onOpen, onFail, onLost: stock.lose })
+  const connector = createConnector({ address, failover, statementTimeout, size, open, wanted: () => waiters, onOpen, onFail, onLost: connections.lose })
 
   const acquire = (): Session | Promise<Session> => {
-    const session = stock.take()
+    const session = connections.takeIdle()
     if (session !== undefined) return Date.now() - session.idleSince < TRUST ? session : check(session)
     if (closed) return Promise.reject(databaseUnavailable())
-    const coming = queue.wait(opener.opening)
-    opener.grow()
+    const coming = waiters.wait(connector.opening)
+    connector.grow()
     return coming
   }
 
@@ -111,8 +111,8 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
   }
 
   const discard = (session: Session): void => {
-    stock.lose(session)
-    stock.retireIdle()
+    connections.lose(session)
+    connections.closeIdle()
   }
 
   return {
@@ -120,30 +120,30 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
     release (session) { if (session.open) put(session, true) },
     putBack (session) { if (session.open) put(session, false) },
     discard,
-    hold: stock.hold,
-    holds: (session) => stock.held.has(session),
+    hold: connections.hold,
+    holds: (session) => connections.held.has(session),
     letGo (session, { isUsable }) {
-      if (!isUsable) stock.lose(session)
-      stock.letGo(session)
+      if (!isUsable) connections.lose(session)
+      connections.letGo(session)
     },
     moveOn (session) {
-      const moved = hosts.refuse(session.turn)
-      stock.retireIdle(isPast)
+      const moved = failover.refuse(session.epoch)
+      connections.closeIdle(isPast)
       return moved
     },
-    get isUp () { return !opener.failing && stock.held.size < size },
-    probe: opener.probe,
+    get isUp () { return !connector.failing && connections.held.size < size },
+    probe: connector.probe,
     confirmed: new WeakMap(),
-    get use () { return { size, open: stock.open, idle: stock.idle, ending: stock.held.size, waiting: queue.size, waits: queue.last, waited: queue.waited, failures: opener.failures } },
+    get use () { return { size, open: connections.open, idle: connections.idle, ending: connections.held.size, waiting: waiters.size, waits: waiters.last, waited: waiters.waited, failures: connector.failures } },
     async close () {
       closed = true
-      queue.refuse(() => databaseUnavailable())
-      stock.stop()
-      for (const session of stock.held) {
-        stock.lose(session)
-        stock.letGo(session)
+      waiters.refuse(() => databaseUnavailable())
+      connections.stop()
+      for (const session of connections.held) {
+        connections.lose(session)
+        connections.letGo(session)
       }
-      await stock.retireIdle()
+      await connections.closeIdle()
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Connection } from 'mysql2'
 import t, { type Test } from 'tap'
-import { openSession, reportsChanges, takeLeave, type Header, type Session } from '../../../../src/dialects/mysql/connection/session.ts'
+import { openSession, reportsChanges, quit, type Header, type Session } from '../../../../src/dialects/mysql/connection/session.ts'
 import { createTestDatabase, engines } from '../../../servers/engines.ts'
 import { addressOf, run } from '../../../support/mysql.ts'
 import { createProxy } from '../../../support/recorder.ts'
@@ -11,8 +11,8 @@ import { until } from '../../../support/until.ts'
 
 async function open (t: Test, url: string): Promise<Session> {
   const address = addressOf(url)
-  const session = await openSession({ address, host: address.hosts[0] as { host: string, port: number }, turn: 0, statementTimeout: 5000 }, () => {})
-  t.teardown(() => takeLeave(session.connection))
+  const session = await openSession({ address, host: address.hosts[0] as { host: string, port: number }, epoch: 0, statementTimeout: 5000 }, () => {})
+  t.teardown(() => quit(session.connection))
   return session
 }
 
