@@ -1,31 +1,30 @@
 /**
- * What the answers of this process may take of its memory: those that are being made, and those that clients have not taken yet. There is
- * one for the process, as there is one memory.
+ * The memory budget of the process for answers: those that are being written, and those that clients have not read yet.
  */
 import type { ServerResponse } from 'node:http'
 
-/** Answers of up to so many bytes are not counted: the system takes as much from a connection that nothing else waits on. */
+/** Sent answers of up to so many bytes are not counted: they fit into the send buffer of a connection. */
 const SMALL = 16_384
-/** Answers of up to so many bytes may use all of the budget, larger ones three quarters of it: a few large ones do not shut out the rest. */
+/** Answers of up to so many bytes may use all of the budget, larger ones three quarters of it, so that a few large ones do not block the others. */
 const MEDIUM = 1_048_576
 const FOR_LARGE = 0.75
 
 let budget = Infinity
 let used = 0
 
-/** Of several registrations in one process the last one decides. */
+/** If the plugin is registered several times in one process, the last registration decides. */
 export function setAnswerBudget (bytes: number): void {
   budget = bytes
 }
 
-/** Bytes that an answer may have if there is no other. */
+/** The maximum size of an answer, in bytes. */
 export function largestAnswer (): number {
   return Math.floor(budget * FOR_LARGE)
 }
 
 /**
- * Takes so many bytes for an answer that has `size` of them then; false where there are not so many left. The larger one is, the more of the
- * budget it may see used: one that is nearly ready is not refused for those that have just begun.
+ * Takes `bytes` for an answer that then has `size` bytes; returns false where fewer are left. The larger an answer is, the more of the
+ * budget it may use: an answer that is nearly complete is not refused because of others that have just begun.
  */
 export function takeMemory (bytes: number, size: number): boolean {
   if (used + bytes > (size > MEDIUM ? (largestAnswer() + size) / 2 : budget)) return false
@@ -37,7 +36,7 @@ export function giveMemory (bytes: number): void {
   used -= bytes
 }
 
-/** Counts an answer until its client has taken it, or has gone. */
+/** Counts an answer until its client has read it, or has disconnected. */
 export function countUnsent (response: ServerResponse, payload: unknown): void {
   const { length = 0 } = (payload ?? '') as { length?: number }
   if (length <= SMALL || response.destroyed) return

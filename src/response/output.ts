@@ -1,24 +1,24 @@
-/** One growing buffer: an answer is written into it once, from the driver's bytes, without strings in between. */
+/** A growing buffer: an answer is written into it from the driver's bytes, without strings in between. */
 
 const FIRST_SIZE = 65_536
-/** Up to here it is cheaper to ask for too much than to copy often: memory that is not touched costs nothing. */
+/** Up to this size the buffer grows fourfold: unused memory is cheaper than copying. */
 const LARGE = 1_048_576
 
 /**
- * Buffers that wait for the next answer: V8 collects everything whenever so much was allocated outside of its heap, which new
- * ones for each answer would come to ten times a second. There are as many as statements ran at the same time, and none that is large.
+ * Buffers for the next answers. V8 runs a full garbage collection when much memory was allocated outside of its heap: with a new buffer
+ * for each answer, ten times a second. Large buffers are not kept.
  */
 const spare: Buffer[] = []
 const MAX_SPARE = 32
 const NONE = Buffer.alloc(0)
 
 export class Output {
-  /** Bytes that may be written, about; it is for those who write to keep to it. */
+  /** The maximum number of bytes, about; the callers have to respect it. */
   limit = Infinity
   bytes: Buffer = NONE
   length = 0
 
-  /** Makes room for so many bytes more. */
+  /** Makes room for `count` more bytes. */
   reserve (count: number): void {
     if (this.length + count > this.bytes.length) this.#grow(count)
   }
@@ -33,19 +33,19 @@ export class Output {
     this.bytes = larger
   }
 
-  /** Nothing of it is needed any more, and nothing more can be written. */
+  /** Frees the memory. */
   drop (): void {
     free(this.bytes)
     this.bytes = NONE
     this.length = 0
   }
 
-  /** Notes that a value is not even begun, since it has more bytes than the limit leaves. */
+  /** Marks the output as too large, for a value that exceeds the limit and is not written. */
   overflow (): void {
     this.length = Infinity
   }
 
-  /** One byte, for which there is room. */
+  /** Writes one byte, for which there is room. */
   byte (value: number): void {
     this.bytes[this.length++] = value
   }
@@ -55,7 +55,7 @@ export class Output {
     this.length += this.bytes.write(text, this.length)
   }
 
-  /** What was written, as a string where it has no more bytes than `short`. Nothing can be written after it. */
+  /** Returns the content, as a string if it has no more bytes than `short`. Nothing can be written after it. */
   end (short: number): Buffer | string {
     const { bytes, length } = this
     this.bytes = NONE
@@ -66,7 +66,7 @@ export class Output {
   }
 }
 
-/** Gives the memory of a large buffer back at once: what waits for the garbage collector may be as much again as what is in use. */
+/** Frees the memory of a large buffer at once: garbage can be as much again as the memory in use. */
 function free ({ buffer }: Buffer): void {
   if (buffer.byteLength > FIRST_SIZE) (buffer as ArrayBuffer).transfer(0)
 }

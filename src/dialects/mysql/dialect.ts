@@ -1,4 +1,4 @@
-/** MySQL, MariaDB and what speaks their protocol, by mysql2. */
+/** The dialect of MySQL, MariaDB and compatible servers, by mysql2. */
 import type { ServiceError } from '../../errors.ts'
 import type { Dialect } from '../dialect.ts'
 import { findAccountRisks } from './audit/account-risks.ts'
@@ -18,17 +18,17 @@ import { trialOf, tryReader, type Trial } from './connection/try-reader.ts'
 
 export interface MysqlSettings {
   readonly address: MysqlAddress
-  /** Copies of it that selects are sent to. */
+  /** Replicas that selects are sent to. */
   readonly replicas?: readonly MysqlAddress[]
-  /** For the database and for each replica. */
+  /** Applies to the primary and to each replica. */
   readonly pool: PoolLimits
   /** Milliseconds that one statement may run. */
   readonly statementTimeout: number
-  /** Told why, where the fast reader of rows cannot be used with this mysql2. */
+  /** Called with the reason if the fast reader of rows cannot be used with this version of mysql2. */
   readonly onPlainReader?: ((reason: string) => void) | undefined
 }
 
-/** Connects when first needed: the database may start after the service. */
+/** Connects when a connection is first needed: the database may start after the service. */
 export function createMysqlDialect ({ address, replicas = [], pool: limits, statementTimeout, onPlainReader }: MysqlSettings): Dialect {
   const [primary, ...copies] = [address, ...replicas].map((each) => createMysqlPool(each, limits, statementTimeout)) as [MysqlPool, ...MysqlPool[]]
   const readPools = createReplicaOrder(primary, copies)
@@ -59,7 +59,7 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
     },
     async check () {
       const { open, idle } = primary.use
-      // all in use: they are about to answer, or to be given up by their time limit
+      // if all connections are in use, they are about to answer, or to reach their time limit
       if (open === 0 || idle > 0) primary.release(await primary.acquire())
     },
     poolUse: () => all.map(({ use }) => use),
@@ -67,7 +67,7 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
   }
 }
 
-/** Tries the reader of bytes on a session, which is given up where an answer may be under way on it still. */
+/** Tries the reader of bytes on a session, which is destroyed if an answer may still arrive on it. */
 async function tryOn (pool: MysqlPool, onPlainReader: MysqlSettings['onPlainReader']): Promise<Trial> {
   const session = await pool.acquire()
   const trial = await tryReader(session.connection).catch((error: MysqlError) => {
@@ -82,7 +82,7 @@ async function tryOn (pool: MysqlPool, onPlainReader: MysqlSettings['onPlainRead
   return trial
 }
 
-/** Gives the session up where something went wrong: an answer to what took too long would be taken for that of the next statement. */
+/** Discards the session after an error: a late answer would be taken for the answer to the next statement. */
 async function withSession<T> (pool: MysqlPool, timeout: number, use: (ask: Ask) => Promise<T>): Promise<T> {
   const session = await pool.acquire()
   const since = performance.now()
@@ -97,7 +97,7 @@ async function withSession<T> (pool: MysqlPool, timeout: number, use: (ask: Ask)
   }
 }
 
-/** MariaDB shows the hash of the account's password in its grants. */
+/** Removes the hash of the account's password, which MariaDB shows in its grants. */
 function withoutSecrets (grant: string): string {
   return grant.replace(/ IDENTIFIED (BY|VIA) .*?(?= REQUIRE| WITH|$)/, '')
 }

@@ -8,20 +8,20 @@ import type { Statement } from '../../sql/statement.ts'
 import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
 import { checkViolationOf, firesTrigger, noReferencedRow, notNullViolationOf, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
 
-/** What mysql2 gives: a server's error has a number, one of the connection a code alone. */
+/** An error of mysql2: one of the server has a number, one of the connection only a code. */
 export interface MysqlError extends Error { errno?: number, code?: string, sqlState?: string, fatal?: boolean }
 
 type Refuse = (statement: Statement, error: MysqlError) => Error
 
-/** The account may not do it; the table's name is the client's own. */
+/** The account lacks a privilege. The message may name the table: the client has sent its name. */
 const accountDenied: Refuse = ({ table }) => permissionDenied(`The service's database account may not do this on "${table.name}"`)
 const check: Refuse = ({ table }, { message }) => checkViolationOf(checkIn(message, table))
-/** An exception of a trigger or routine, of its own or by what it does. */
+/** An exception that a trigger or routine raises or causes. */
 const raised: Refuse = () => checkViolation()
 const unique: Refuse = (statement, { message }) => uniqueViolationOf(uniqueKeyIn(message, statement))
 const referenced: Refuse = (statement, { message }) => rowIsReferenced(!firesTrigger(statement) || message.includes(` REFERENCES \`${statement.table.name}\` `))
 
-/** Something is missing: a column or the table itself, which the catalog will show, or what a trigger, view or routine names. */
+/** Something is missing: the table or a column, as reading the catalog again will show, or something that a trigger, view or routine names. */
 const moved: Refuse = (statement, error) => {
   const missing = missingIn(error)
   return new SchemaMoved(missing === undefined ? nameOf(error) : `${nameOf(error)} (${missing})`, firesTrigger(statement) && missing?.endsWith(`.${statement.table.name}`) !== true)
@@ -30,10 +30,10 @@ const moved: Refuse = (statement, error) => {
 /** What an account that does not see other accounts is told of a view whose definer does not exist (others: 1449). */
 const denied: Refuse = (plan, error) => plan.table.kind === 'view' || firesTrigger(plan) ? moved(plan, error) : databaseUnavailable()
 
-/** A server behind this one, as of FEDERATED or Spider, is lost: what it did with a write is unknown, as if it were our own. */
+/** A server behind this one (FEDERATED, Spider) is lost: the outcome of a write is unknown, as if the connection to this one were lost. */
 const lostBehind: Refuse = ({ verb }) => verb === 'select' ? databaseUnavailable() : outcomeUnknown()
 
-/** Refused as a whole because the server is read-only or not in its cluster. Another server may take it. */
+/** The server is read-only or not in its cluster and refuses the whole statement. Another server may run it. */
 const NOT_HERE = new Set([1047, 1290, 1792, 1836])
 
 const MISSING = [1051, 1054, 1109, 1136, 1146, 1176, 1222, 1305, 1318, 1356, 1412, 1431, 1432, 1433, 1449, 1477, 12702]
@@ -95,13 +95,13 @@ const SIGNAL = 1644
 const isSignal = ({ sqlState = '' }: MysqlError): boolean => sqlState.startsWith('45')
 const numberOf = (error: MysqlError): number => isSignal(error) ? SIGNAL : error.errno ?? 0
 
-/** What a server says when it ends the connection under the statement. */
+/** The errors of a server that ends the connection of a running statement. */
 const CONNECTION_ENDED = new Set([1053, 1077, 1927, 4031])
 
-/** Every number that has an answer of its own: those that the documents name. */
+/** Every number with an answer of its own, as listed in docs/errors.md. */
 export const knownNumbers: ReadonlySet<number> = new Set([...byNumber.keys(), ...CONNECTION_ENDED])
 
-/** The connection ended under the statement: killed, shut down, or cut. Whether a write ran is then unknown. */
+/** Whether the connection ended while the statement ran: killed, shut down, or cut. Whether a write ran is then unknown. */
 export function isLost (error: MysqlError): boolean {
   const answered = error.sqlState !== undefined && !CONNECTION_ENDED.has(numberOf(error))
   return !answered && error.code !== undefined
@@ -116,7 +116,7 @@ export const isNotHere = (error: MysqlError): boolean => NOT_HERE.has(numberOf(e
 const CROWDED = new Set([1040, 1203, 1226])
 export const isCrowded = ({ errno = 0 }: MysqlError): boolean => CROWDED.has(errno)
 
-/** What an error of a statement means for the client. */
+/** Converts an error of a statement to a ServiceError or SchemaMoved; any other error is a bug. */
 export function toServiceError (error: MysqlError, statement: Statement): Error {
   if (isLost(error)) return withReason(statement.verb === 'select' ? databaseUnavailable() : outcomeUnknown(), error.code)
   if (error.sqlState === undefined) return wasNotSent(error) ? databaseUnavailable() : error
@@ -126,7 +126,7 @@ export function toServiceError (error: MysqlError, statement: Statement): Error 
   return refusal instanceof ServiceError ? withReason(refusal, nameOf(error)) : refusal
 }
 
-/** What a statement answers that was ended when its time was over: without transactions, what it had written stays. */
+/** The answer to a statement that has exceeded its time limit: without transactions, the rows that it has written stay. */
 export function toTimeout ({ verb, table }: Statement): ServiceError {
   return verb === 'select' || table.transactional ? queryTimeout() : changedInPart(table)
 }
@@ -135,9 +135,9 @@ function changedInPart ({ name }: Table): ServiceError {
   return withDetails(outcomeUnknown(), { path: '', message: `the engine of table "${name}" has no transactions: what was written before the failure stays` })
 }
 
-/** Raised before the first row is touched, if no trigger is concerned. */
+/** Raised before the first row is changed, unless a trigger raises them. */
 const BEFORE_ROWS = new Set([...MISSING, ...DENIED, ...ENGINE_CANNOT, ...LOCKED])
-/** The only row of an insert was not stored where it is refused with one of these. */
+/** Refusals of an insert whose row was not stored. */
 const ROW_REFUSED = new Set(['UNIQUE_VIOLATION', 'FOREIGN_KEY_VIOLATION', 'NOT_NULL_VIOLATION', 'CHECK_VIOLATION', 'VALUE_OUT_OF_RANGE', 'MISSING_COLUMN'])
 
 /**

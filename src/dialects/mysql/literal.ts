@@ -1,20 +1,20 @@
 /**
- * Parameters as literals in the statement's text. MySQL's binary protocol, which would carry them apart, gives rows that are
- * 1.4 to 2.4 times dearer to read; so they are written here, in the one place, by their JavaScript type alone. It is safe
- * for the session that options.ts sets: utf8mb4, neither ANSI_QUOTES nor NO_BACKSLASH_ESCAPES.
+ * Writes parameters as literals into the text of a statement. MySQL's binary protocol, which sends them separately, returns rows whose
+ * reading costs 1.4 to 2.4 times as much. Literals are written in this file only, by their JavaScript type alone. That is safe
+ * in the sessions that session-settings.ts sets up: utf8mb4, neither ANSI_QUOTES nor NO_BACKSLASH_ESCAPES.
  */
 import mysql from 'mysql2'
 import type { Statement } from '../../sql/statement.ts'
 import type { Parameter } from '../../types/column-type.ts'
 
-/** The whole text of a statement. Its pieces hold no placeholder that could be mistaken: they were cut there. */
+/** Returns the whole text of a statement. Its pieces contain no placeholders: the text was cut at each of them. */
 export function writeStatement ({ pieces, parameters }: Pick<Statement, 'pieces' | 'parameters'>): string {
   let text = pieces[0] as string
   for (let index = 0; index < parameters.length; index++) text += writeLiteral(parameters[index] as Parameter) + (pieces[index + 1] as string)
   return text
 }
 
-/** What cannot stand in single quotes as it is (MySQL manual, "String Literals"). Double quotes can, of which JSON is full. */
+/** Characters that must be escaped in single quotes (MySQL manual, "String Literals"). Double quotes, which are frequent in JSON, need not be. */
 const SPECIAL = /['\\\0]/
 
 function writeLiteral (parameter: Parameter): string {

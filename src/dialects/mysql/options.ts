@@ -2,26 +2,26 @@ import type { ConnectionOptions, QueryOptions, SslOptions } from 'mysql2'
 
 export interface Host { readonly host: string, readonly port: number }
 
-/** Where a MySQL database is and who we are there. */
+/** The hosts of a MySQL database and the account to use. */
 export interface MysqlAddress {
   /** Servers of the same database, in the order in which they are tried. */
   readonly hosts: readonly Host[]
   readonly user: string
   readonly password: string
   readonly database: string
-  /** What the server's certificate must be; undefined for no TLS. One object for all connections: mysql2 keeps what it makes of it. */
+  /** The requirements on the server's certificate; undefined for no TLS. One object for all connections: mysql2 caches its TLS context by it. */
   readonly ssl: SslOptions | undefined
 }
 
-/** How long a connection may have nothing to say before the system asks whether the other end is still there, in milliseconds. */
+/** The delay of TCP keep-alive probes on an idle connection, in milliseconds. */
 export const KEEP_ALIVE = 10_000
 
-/** How long after we gave a statement up the server ends it by itself, in milliseconds: where no KILL could get through. */
+/** The server ends a statement by itself so many milliseconds after the service's own time limit, in case no KILL gets through. */
 export const BACKSTOP = 30_000
 
 /**
- * Connection options. No LOCAL INFILE, one statement at a time, utf8mb4 (session.ts makes sure of it); `-FOUND_ROWS` makes the
- * server count the rows that it changed instead of those that it found. Opening is bounded by session.ts.
+ * Connection options. No LOCAL INFILE, one statement at a time, utf8mb4 (session.ts verifies it); `-FOUND_ROWS` makes the
+ * server count the changed rows instead of the matched ones. session.ts limits the time for opening.
  */
 export function connectionOptions ({ hosts, ssl, ...account }: MysqlAddress, host: Host = hosts[0] as Host): ConnectionOptions {
   return {
@@ -39,5 +39,5 @@ export function connectionOptions ({ hosts, ssl, ...account }: MysqlAddress, hos
   }
 }
 
-/** Every value as the bytes that the server sent, in the order of the columns: exact, and cheap to write out. */
+/** Returns each value as the bytes that the server sent, in the order of the columns: exact, and cheap to write. */
 export const AS_BYTES: Pick<QueryOptions, 'rowsAsArray' | 'typeCast'> = { rowsAsArray: true, typeCast: false }

@@ -1,4 +1,4 @@
-/** The embedded default: one file, one session by `node:sqlite`, statements one after the other. */
+/** The dialect of SQLite: one file, one session by `node:sqlite`, statements one after the other. */
 import { resolve } from 'node:path'
 import { mayFire } from '../../catalog/catalog.ts'
 import { outcomeUnknown, queryTimeout, ServiceError } from '../../errors.ts'
@@ -13,9 +13,9 @@ import type { Session } from './session.ts'
 import { createSessions, type SessionLimits } from './sessions.ts'
 
 export interface SqliteSettings {
-  /** Of a file, or MEMORY. */
+  /** The path of a file, or MEMORY. */
   readonly path: string
-  /** SQL that fills a database in memory. */
+  /** SQL that creates a database in memory. */
   readonly setup?: readonly string[]
   readonly pool: SessionLimits
   /** Milliseconds that one statement may run. */
@@ -26,7 +26,7 @@ export interface SqliteSettings {
 interface Running {
   readonly session: Session
   readonly client: Client | undefined
-  /** Why it was ended. */
+  /** The reason why it was stopped. */
   refusal?: ServiceError
 }
 
@@ -48,7 +48,7 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout }: 
     onLook: (running) => { if (running.client?.destroyed === true) end(running, clientGone()) }
   })
 
-  /** Gives a statement its time. @throws QUERY_TIMEOUT where that is over or the client has gone; what `work` throws */
+  /** Applies the time limit to a statement. @throws QUERY_TIMEOUT where it is over or the client has disconnected; what `work` throws */
   const limit = async <T>(session: Session, client: Client | undefined, work: () => Promise<T>): Promise<T> => {
     const running: Running = { session, client }
     const place = deadlines.push(running)
@@ -72,8 +72,8 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout }: 
   }
 
   /**
-   * In two steps, so that it is known what became of a statement that was ended: before COMMIT is sent nothing is changed.
-   * COMMIT has a time of its own.
+   * Runs in two steps, so that the outcome of a statement that was stopped is known: before COMMIT is sent nothing is changed.
+   * COMMIT has a time limit of its own.
    */
   const change = async (session: Session, statement: Statement, client: Client | undefined): Promise<Outcome> => {
     const { sql, parameters, verb } = statement

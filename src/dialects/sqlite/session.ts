@@ -1,24 +1,24 @@
-/** A session with a SQLite file. It lives in a process of its own, so that a statement blocks nobody else and can be ended, whatever it does. */
+/** A session with a SQLite file, in a process of its own, so that a statement does not block the service and can always be stopped. */
 import { fork, type ChildProcess } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { databaseUnavailable, withReason } from '../../errors.ts'
 import type { Order, ReadOrder, Reply, Row } from './protocol.ts'
 
-/** Beside this file, with its ending: TypeScript in the repository, JavaScript in the package. */
+/** Has the extension of this file: TypeScript in the repository, JavaScript in the package. */
 const PROGRAM = fileURLToPath(new URL(`./process${extname(fileURLToPath(import.meta.url))}`, import.meta.url))
 
-/** How long the process may take to open the file, and to close it, in milliseconds. */
+/** The time limit for opening and for closing the file, in milliseconds. */
 const PATIENCE = 10_000
 
-/** Sessions with a process that has not ended. */
+/** Sessions whose process has not ended. */
 const living = new Set<Session>()
 
 process.on('exit', () => { for (const session of living) session.killIfBusy() })
 
 interface Waiting { readonly resolve: (reply: Reply) => void, readonly reject: (error: Error) => void }
 
-/** One at a time may use it, with one order at a time. */
+/** Takes one order at a time. */
 export class Session {
   readonly #process: ChildProcess
   readonly #ended = Promise.withResolvers<void>()
@@ -26,7 +26,7 @@ export class Session {
   #isLost = false
 
   private constructor (path: string) {
-    // What the options of Node load or open (a debugger, a tracer) is meant for the service.
+    // NODE_OPTIONS may load or open something (a debugger, a tracer) that is meant for the service.
     const env = { ...process.env, NODE_OPTIONS: '' }
     const execArgv = ['--disable-warning=ExperimentalWarning'] // Node 22 has one for node:sqlite
     this.#process = fork(PROGRAM, [path], { serialization: 'advanced', execArgv, env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
@@ -56,12 +56,12 @@ export class Session {
     return session
   }
 
-  /** Whether it cannot be used any more. */
+  /** Whether the session can no longer be used. */
   get isLost (): boolean {
     return this.#isLost
   }
 
-  /** Resolves when the process has ended, and with it every lock and transaction that it had. */
+  /** Resolves when the process has ended, and with it all its locks and transactions. */
   ended (): Promise<void> {
     this.#process.ref()
     return this.#ended.promise
@@ -75,8 +75,7 @@ export class Session {
   }
 
   /**
-   * Gives each row of a select to `visit` until that returns false. @returns whether there were no more rows than `visit` and the
-   * limit of the order take @throws as above
+   * Calls `visit` with each row of a select until it returns false. @returns whether all rows were visited @throws as `ask`
    */
   async read (order: Omit<ReadOrder, 'kind'>, visit: (row: Row) => boolean): Promise<boolean> {
     let reply = await this.ask({ kind: 'read', ...order })
@@ -88,7 +87,7 @@ export class Session {
     return false
   }
 
-  /** Ends the process now. What was not committed is undone by SQLite when the file is opened the next time. */
+  /** Ends the process now. SQLite rolls back uncommitted changes when the file is opened the next time. */
   kill (): void {
     this.#process.kill('SIGKILL')
     this.#fail()
@@ -98,7 +97,7 @@ export class Session {
     if (this.#waiting !== undefined) this.kill()
   }
 
-  /** Ends the process after it has closed the file. */
+  /** Closes the file and ends the process. */
   async close (): Promise<void> {
     if (this.#process.connected) this.#process.disconnect()
     this.#fail()
@@ -109,7 +108,7 @@ export class Session {
 
   #reply (): Promise<Reply> {
     if (this.#isLost) return Promise.reject(lost())
-    this.#process.channel?.ref() // whoever waits for a reply keeps the service alive, and an idle session does not
+    this.#process.channel?.ref() // a pending reply keeps the service alive, an idle session does not
     return new Promise((resolve, reject) => { this.#waiting = { resolve, reject } })
   }
 

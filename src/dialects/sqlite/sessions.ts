@@ -5,13 +5,13 @@ import { Session } from './session.ts'
 export interface SessionLimits {
   /** Requests that may wait for the session. */
   readonly queue: number
-  /** How long one may wait, in milliseconds. */
+  /** How long a request may wait, in milliseconds. */
   readonly wait: number
 }
 
-/** The session with a file, which one request uses at a time; another one is opened when it was lost. */
+/** The session with a file, which one request uses at a time. If it is lost, another one is opened. */
 export interface Sessions {
-  /** @throws OVERLOADED where too many wait or one waits too long; what opening the file throws; what `work` throws */
+  /** @throws OVERLOADED where too many requests wait or one waits too long; the error of opening the file; what `work` throws */
   use<T> (work: (session: Session) => Promise<T>): Promise<T>
   close (): Promise<void>
 }
@@ -23,7 +23,7 @@ export function createSessions (path: string, { queue: places, wait }: SessionLi
   let busy = false
   let closed = false
 
-  const obtain = async (): Promise<Session> => {
+  const getSession = async (): Promise<Session> => {
     if (session?.isLost !== false) {
       await session?.ended() // its locks end with it
       if (closed) throw databaseUnavailable()
@@ -39,7 +39,7 @@ export function createSessions (path: string, { queue: places, wait }: SessionLi
       if (busy) await waiters.wait(0)
       busy = true
       try {
-        return await work(await obtain())
+        return await work(await getSession())
       } finally {
         if (!waiters.give()) busy = false
       }

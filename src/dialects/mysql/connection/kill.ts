@@ -1,34 +1,34 @@
 /**
- * Ends statements that nobody waits for any more. A connection counts as in use until the server has ended its statement: if its place
- * went to the next request at once, statements that do not end would pile up on a server that is overloaded already.
+ * Stops statements that nobody waits for any more. A connection counts as in use until the server has ended its statement: if the next
+ * request took its place at once, statements that do not end would pile up on a server that is overloaded already.
  */
 import type { MysqlError } from '../errors.ts'
 import { BACKSTOP } from '../options.ts'
 import type { MysqlPool } from '../pool/pool.ts'
 import { ask, connectTo, identify, quit, type Session } from './session.ts'
 
-/** How long a statement that was killed may take to end before its request is answered, in milliseconds: what it changed is undone meanwhile. */
+/** How long a killed statement may take to end before its request is answered, in milliseconds: the server rolls it back meanwhile. */
 const GRACE = 5000
-/** How long to wait before the server is asked again whether the statement has ended, in milliseconds: at first, and at most. */
+/** The pause between two attempts to kill a statement, in milliseconds: at first, and at most. */
 const PAUSE = 250
 const LONGEST_PAUSE = 2000
 
-/** `elsewhere`: the address leads to another server by now. `unknown`: the server could not be asked, or did not say. */
+/** `elsewhere`: the address now leads to another server. `unknown`: the server could not be asked, or did not answer. */
 export type Progress = 'running' | 'ended' | 'elsewhere' | 'unknown'
 
 /** "Unknown thread id". */
 const NO_SUCH_THREAD = 1094
 
 /**
- * Kills the statement that runs in a session, and says what became of it. It connects anew each time: it is rare, and the pool may be
- * what is stuck. After a restart of the server, or on another server behind the same address, somebody else's statement may have the
- * same number: it must be the very same server, up for as long as the statement (`since`).
+ * Kills the statement that runs in a session, and returns its progress. It uses a new connection each time: it is rare, and the pool may
+ * be exhausted. After a restart of the server, or on another server behind the same address, the same thread id may belong to another
+ * client: the server must be the same one, and must have been up since the statement was sent (`since`).
  */
 function killStatement ({ connection: { threadId }, address, host, server }: Session, since: number): Promise<Progress> {
   const kill = async (question: (sql: string) => ReturnType<typeof ask>): Promise<Progress> => {
     const [[, uptime]] = await question("show global status like 'Uptime'") as [[string, string]]
     if (Number(uptime) + 1 < (performance.now() - since) / 1000) return 'ended'
-    // it has ended, and its answer is on the way or lost
+    // the statement has ended, and its answer is about to arrive or lost
     const [[isIdle] = []] = await question(`select INFO is null from information_schema.PROCESSLIST where ID = ${Number(threadId)}`)
     if (isIdle === '1') return 'ended'
     await question(`kill query ${Number(threadId)}`)
@@ -42,11 +42,11 @@ function killStatement ({ connection: { threadId }, address, host, server }: Ses
   }).catch(({ errno }: MysqlError) => errno === NO_SUCH_THREAD ? 'ended' : 'unknown')
 }
 
-/** A statement that is being ended. */
+/** A statement that is being stopped. */
 export interface Stop {
-  /** To be called when its connection has answered. Settles when the session may be used again: a KILL that is under way would hit the next statement. */
+  /** To be called when its connection has answered. Resolves when the session may be used again: a KILL that is still running would hit the next statement. */
   answered (): Promise<void>
-  /** To be called when its connection was lost: the statement may run on. */
+  /** To be called when its connection was lost: the statement may still run. */
   lost (): void
 }
 
@@ -55,17 +55,17 @@ export interface StopOptions {
   readonly session: Session
   /** When the statement was sent, by `performance.now()`. */
   readonly since: number
-  /** Called where the statement has not ended in time: nobody should wait for it any longer. */
+  /** Called where the statement has not ended in time: its request is answered without it. */
   readonly onGivenUp: () => void
-  /** How long to wait for a server that says nothing, in milliseconds. */
+  /** How long to wait for a server that does not answer, in milliseconds. */
   readonly patience?: number
   /** Another way to kill, for tests. */
   readonly kill?: typeof killStatement
 }
 
 /**
- * Ends the statement that runs in a session, which its pool counts as in use until then. Where the server cannot be asked, that is until
- * BACKSTOP after its last word: by then the server's own limit has ended what it can end.
+ * Stops the statement that runs in a session, which its pool counts as in use until then. If the server cannot be asked, this lasts until
+ * BACKSTOP after its last answer: by then the server's own time limit has ended the statement, if it can.
  */
 export function stopStatement ({ pool, session, since, onGivenUp, patience = BACKSTOP, kill = killStatement }: StopOptions): Stop {
   const state = { hasAnswered: false, wake: () => {} }
@@ -95,7 +95,7 @@ export function stopStatement ({ pool, session, since, onGivenUp, patience = BAC
       if (isGivenUp && (progress === 'ended' || progress === 'elsewhere' || now > heard + patience)) break
       await rest(isGivenUp ? pause : Math.min(pause, begin + GRACE - now))
     }
-    // an answer that comes later would be taken for that of the next statement
+    // a late answer would be taken for the answer to the next statement
     pool.letGo(session, { isUsable: state.hasAnswered })
   }
 

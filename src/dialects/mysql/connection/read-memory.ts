@@ -1,36 +1,36 @@
 /**
- * Memory that the answers on a connection are read into, used again for each answer. Node would allocate 64 KB for each read and leave it
- * to the garbage collector; the processor then seldom has at hand what is written to next.
+ * The memory that the answers on a connection are read into, reused for each answer. Node would allocate 64 KB for each read and leave it
+ * to the garbage collector, so that the memory is seldom in the processor's cache.
  *
- * While an answer is coming in nothing of it is written over, as mysql2 keeps the beginning of a packet until its end has come.
+ * Nothing is overwritten while an answer arrives, as mysql2 keeps the beginning of a packet until its end has arrived.
  */
 import { connect, type Socket } from 'node:net'
 import { KEEP_ALIVE, type Host } from '../options.ts'
 
-/** What one read can bring at most, in bytes. */
+/** The maximum size of one read, in bytes. */
 const BLOCK = 65_536
-/** A block with less room than this is full: reading less at a time would take more calls to the system. */
+/** A block with less room is full: smaller reads would take more system calls. */
 const LEAST = 16_384
-/** Blocks that are kept for the next answer. Those of longer answers are left to the garbage collector. */
+/** Blocks that are kept for the next answer. Further blocks of long answers are left to the garbage collector. */
 const MAX_KEPT = 4
 
 export class ReadMemory {
   readonly #kept: Buffer[] = []
   #block: Buffer = Buffer.alloc(0)
-  /** Which block of the answer it is. */
+  /** The index of the block in the answer. */
   #number = -1
   #used = 0
   #isFree = true
 
-  /** Nothing of what was read is needed any more. */
+  /** Allows to overwrite everything that was read. */
   free (): void {
     this.#isFree = true
   }
 
-  /** A connection for mysql2 that reads into this memory, and brings what it has read as any other does. */
+  /** Creates a socket for mysql2 that reads into this memory, and emits `data` like any other. */
   connect (host: Host): Socket {
     const callback = (length: number, bytes: Uint8Array): boolean => {
-      // before anybody is told: who has seen the end of the answer frees the memory
+      // before `data` is emitted: its listener frees the memory at the end of the answer
       this.#isFree = false
       this.#used += length
       socket.emit('data', bytes.subarray(0, length))
@@ -40,7 +40,7 @@ export class ReadMemory {
     return socket
   }
 
-  /** Where the next bytes go. */
+  /** Returns the memory for the next read. */
   #next (): Buffer {
     if (this.#isFree) this.#begin(0)
     else if (BLOCK - this.#used < LEAST) this.#begin(this.#number + 1)
