@@ -1,6 +1,6 @@
 /**
- * What introspection knows of a database, frozen. Tables and columns are kept in `Map`s: they are looked up
- * by text out of requests, and a plain object would answer for `constructor` and `__proto__`.
+ * The result of introspecting a database, frozen. Tables and columns are in `Map`s: names from requests are looked up in them,
+ * and a plain object would find `constructor` and `__proto__`.
  */
 import type { ColumnType } from '../types/column-type.ts'
 
@@ -16,7 +16,7 @@ export interface Column {
   readonly autoIncrement: boolean
   /** Whether an insert may leave it out. */
   readonly optional: boolean
-  /** The text of the default, if there is one that is a constant. */
+  /** The text of the default, if it is a constant. */
   readonly defaultText: string | null
   readonly comment: string
 }
@@ -35,7 +35,7 @@ export interface ForeignKey {
   readonly referencedColumns: readonly string[]
 }
 
-/** A CHECK with the columns that it names, as far as they are known. */
+/** A CHECK with the columns that it refers to, as far as they are known. */
 export interface Check {
   readonly name: string
   readonly columns: readonly string[]
@@ -98,7 +98,7 @@ export function mayFillColumns (table: Pick<Table, 'engine' | 'triggers'>): bool
   return table.engine !== 'sqlite' && mayFire(table, 'insert', 'before')
 }
 
-/** Freezes what was gathered and derives what is looked up later. What has no columns is a view that the database cannot open. */
+/** Freezes the facts and derives the lookups. Tables without columns are left out: they are views that the database cannot open. */
 export function createCatalog (tables: readonly TableFacts[], loadedAt: number): Catalog {
   const usable = tables.filter(({ columns }) => columns.length > 0)
   return Object.freeze({ tables: new Map(usable.map((facts) => [facts.name, createTable(facts)])), loadedAt })

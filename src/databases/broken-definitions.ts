@@ -1,16 +1,16 @@
 import type { Table } from '../catalog/catalog.ts'
 
-/** Errors of tables remembered at most; the one that was noted first is forgotten first. */
+/** The maximum number of errors that are remembered; the oldest one is forgotten first. */
 const MAX_KNOWN = 1000
 
-/** Milliseconds after which the catalog is read again for such a table: SQLite notices only then that what was missing is there. */
+/** How long an error is remembered, in milliseconds. Then the catalog is read again: only this makes SQLite notice that what was missing exists. */
 const KNOWN_FOR = 5000
 
 interface Known { readonly facts: string, readonly until: number }
 
 /**
- * Tables whose errors about missing things were confirmed by reading the catalog again: it had not changed, so a trigger,
- * view or routine is broken. For a while the catalog is not read for each request that meets the same error.
+ * Remembers errors about missing tables and columns that remained after the catalog was read again without a change: a trigger, view or
+ * routine is broken. For some time the catalog is not read for each request that causes the same error.
  */
 export class BrokenDefinitions {
   readonly #known = new Map<string, Known>()
@@ -26,7 +26,7 @@ export class BrokenDefinitions {
   }
 
   note (table: Table, reason: string | undefined): void {
-    if (reason === undefined) return // nothing tells it from the next error
+    if (reason === undefined) return // it cannot be told from other errors
     const key = keyOf(table, reason)
     this.#known.delete(key)
     this.#known.set(key, { facts: factsOf(table), until: this.#now() + KNOWN_FOR })
@@ -36,8 +36,8 @@ export class BrokenDefinitions {
 
 const keyOf = ({ name }: Table, reason: string | undefined): string => `${reason}: ${name}`
 
-/** Whether two readings of the catalog say the same of a table. */
+/** Whether a table is the same in two versions of the catalog. */
 export const isSameTable = (one: Table, other: Table): boolean => factsOf(one) === factsOf(other)
 
-/** All that was read of a table. A column's type follows from its declaration. */
+/** All facts of a table. The type of a column follows from its declaration. */
 const factsOf = (table: Table): string => JSON.stringify(table, (key, value) => key === 'type' ? undefined : value)

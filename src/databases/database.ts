@@ -6,22 +6,22 @@ import type { Dialect } from '../dialects/dialect.ts'
 import { tableNotFound } from '../errors.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
 
-/** A configured database: its name in paths, its connection and what is known of its tables. */
+/** A configured database: its name in paths, its dialect and its catalog. */
 export interface Database {
   readonly name: string
   readonly dialect: Dialect
   readonly statements: StatementCounts
   /** Bytes that an answer may have. */
   readonly resultLimit: number
-  /** Tables that are confirmed to have a broken trigger, view or routine. */
+  /** Tables with a broken trigger, view or routine. */
   readonly broken: BrokenDefinitions
-  /** At once where the catalog has been read. @throws TABLE_NOT_FOUND; DATABASE_UNAVAILABLE while the catalog could not be read even once */
+  /** A promise only until the catalog has been read. @throws TABLE_NOT_FOUND; DATABASE_UNAVAILABLE until the catalog has been read */
   getTable (name: string): Table | Promise<Table>
-  /** All that is known of its tables. @throws DATABASE_UNAVAILABLE while the catalog could not be read even once */
+  /** @throws DATABASE_UNAVAILABLE until the catalog has been read */
   getCatalog (): Catalog | Promise<Catalog>
-  /** The same without asking for it: undefined while it could not be read even once. */
+  /** The catalog without reading it; undefined until it has been read. */
   latestCatalog (): Catalog | undefined
-  /** Reads the catalog again now. */
+  /** Reads the catalog again. */
   refresh (): Promise<Catalog>
   close (): Promise<void>
 }

@@ -10,15 +10,15 @@ import { MEMORY } from '../dialects/sqlite/memory.ts'
 import { ServiceError } from '../errors.ts'
 
 /**
- * Opens every configured database and reads its catalog. A server that does not answer yet is no reason not to start: its
- * requests are refused with 503 until it does. @throws ConfigError where a SQLite file cannot be opened
+ * Opens every configured database and reads its catalog. The service starts even if a server does not answer yet: requests to it
+ * are refused with 503 until it does. @throws ConfigError where a SQLite file cannot be opened
  */
 export async function openDatabases (configs: readonly DatabaseConfig[], log: FastifyBaseLogger): Promise<ReadonlyMap<string, Database>> {
   const onRefreshError = (error: unknown, database: string): void => {
     const { code, reason } = error instanceof ServiceError ? error : { code: 'INTERNAL', reason: (error as Error).name }
     log.warn({ database, code, reason }, 'the catalog could not be read')
   }
-  const onPlainReader = (reason: string): void => { log.warn({ reason }, 'rows are read more slowly: the installed mysql2 is not as the fast way of reading them expects it') }
+  const onPlainReader = (reason: string): void => { log.warn({ reason }, 'rows are read more slowly: the fast reader does not work with the installed version of mysql2') }
   const dialects = await openDialects(configs, onPlainReader)
   const databases = await Promise.all(configs.map(async ({ name, resultLimit, refreshInterval }, index): Promise<[string, Database]> => {
     const database = createDatabase({ name, resultLimit, refreshInterval, onRefreshError, dialect: dialects[index] as Dialect })
@@ -28,10 +28,10 @@ export async function openDatabases (configs: readonly DatabaseConfig[], log: Fa
   return new Map(databases)
 }
 
-/** Fastify gives a plugin ten seconds to start. A catalog that takes longer is waited for by the requests that need it. */
+/** How long the start waits for a catalog, in milliseconds: Fastify allows a plugin ten seconds. Requests wait for a catalog that takes longer. */
 const START_TIME = 5000
 
-/** Waits for a promise that does not reject, but no longer than that. */
+/** Waits for a promise that does not reject, up to a time limit. */
 function atMost (milliseconds: number, promise: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds)
@@ -42,7 +42,7 @@ function atMost (milliseconds: number, promise: Promise<unknown>): Promise<void>
   })
 }
 
-/** All of them or none, with a line for each that could not be opened. */
+/** Opens all databases or none. @throws ConfigError with a line for each that could not be opened */
 async function openDialects (configs: readonly DatabaseConfig[], onPlainReader: (reason: string) => void): Promise<Dialect[]> {
   const attempts = await Promise.allSettled(configs.map((config) => openDialect(config, onPlainReader)))
   const open = attempts.flatMap((attempt) => attempt.status === 'fulfilled' ? [attempt.value] : [])
@@ -56,7 +56,7 @@ export async function openDialect ({ name, address, replicas, pool, statementTim
   if (address.engine === 'mysql') return createMysqlDialect({ address: address.address, replicas, pool, statementTimeout, onPlainReader })
   const { path } = address
   const refuse = (reason: string) => new ConfigError([`databases.${name}.${reason}`])
-  // SQLite would make an empty file of a misspelt name.
+  // SQLite would create an empty file for a misspelt name.
   if (path !== MEMORY && !existsSync(path)) throw refuse(`url: ${path} does not exist`)
   return openSqlite({ path, setup, pool, statementTimeout }).catch(({ message }: Error) => {
     throw refuse(path === MEMORY ? `setup: ${message}` : `url: ${path} cannot be opened: ${message}`)

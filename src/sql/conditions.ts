@@ -7,17 +7,17 @@ import type { Rows, TableBuilder } from './aliases.ts'
 
 const eb: ExpressionBuilder<Rows, 't'> = expressionBuilder<Rows, 't'>()
 
-/** SQL around an expression. The text is a type's own (src/types/), never a request's. */
+/** Puts SQL around an expression. The text comes from a column type (src/types/), never from a request. */
 export function wrap<T> (wrapping: Wrapping | undefined, expression: AliasableExpression<T>): AliasableExpression<T> {
   return wrapping === undefined ? expression : sql<T>`${sql.raw(wrapping[0])}${expression}${sql.raw(wrapping[1])}`
 }
 
-/** A parameter, as a placeholder in the statement. */
+/** Binds a parameter: a placeholder in the statement. */
 export function bind (parameter: Parameter, wrapping?: Wrapping): Expression<Parameter> {
   return wrap(wrapping, sql<Parameter>`${parameter}`)
 }
 
-/** The same for a list, with few nodes to build: it may have ten thousand values. */
+/** Binds a list, with few nodes: it may have ten thousand values. */
 function bindList (parameters: readonly Value[], wrapping?: Wrapping): readonly Value[] | Expression<Parameter> {
   if (wrapping === undefined) return parameters
   const [before, after] = wrapping
@@ -28,7 +28,7 @@ function bindList (parameters: readonly Value[], wrapping?: Wrapping): readonly 
 const isEquality = (operator: Operator): boolean => operator === '=' || operator === '<>'
 const equated = ({ type }: Column): Wrapping | undefined => type.equated ?? type.compared
 
-/** A condition of a plan as a Kysely expression. */
+/** Compiles a condition to a Kysely expression. */
 export function compileCondition (condition: Condition, { token }: TableBuilder): Expression<SqlBool> {
   const build = (each: Condition): Expression<SqlBool> => compileCondition(each, { token } as TableBuilder)
   const left = (column: Column): Expression<Parameter> => wrap(column.type.comparedColumn, eb.ref(token(column)))

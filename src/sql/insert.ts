@@ -3,7 +3,7 @@ import { builderFor, type BuiltStatement } from './aliases.ts'
 import { bind } from './conditions.ts'
 import type { Engine } from './statement.ts'
 
-/** `insert into <table> (…) values (…)`. A row of defaults alone has a form of its own in each engine. */
+/** `insert into <table> (…) values (…)`. Each engine has its own syntax for a row of defaults only. */
 export function compileInsert ({ table, assignments }: InsertPlan, engine: Engine): BuiltStatement {
   const { db, build, token } = builderFor(engine, table)
   const insert = db.insertInto('t')

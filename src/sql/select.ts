@@ -5,9 +5,9 @@ import { compileCondition, wrap } from './conditions.ts'
 import type { Engine } from './statement.ts'
 
 /**
- * `select <columns> from <table> where … order by … limit n`; columns come in the plan's order and are read by place.
- * They are renamed because mysql2 reads no row with a column called `__proto__`, and the order names the table because
- * the new names go before columns there.
+ * `select <columns> from <table> where … order by … limit n`. Columns are in the order of the plan and read by position. They have
+ * aliases because mysql2 cannot read rows with a column called `__proto__`. The order names the table because aliases take precedence
+ * over columns there.
  */
 export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement {
   const builder = builderFor(engine, plan.table)
@@ -20,7 +20,7 @@ export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement
   return builder.build(query.limit(plan.limit))
 }
 
-/** Shows what columns are at present, and no rows. */
+/** Selects no rows: the result shows the present definitions of the columns. */
 export function compileDefinitions (table: Table, columns: readonly Column[]): BuiltStatement {
   const builder = builderFor('mysql', table)
   let query = builder.db.selectFrom('t')

@@ -1,7 +1,7 @@
 /**
- * A plan has a shape - verb, columns, operators, order, everything but the values - and parameters. Plans of one table with the
- * same shape have the same SQL text, so it is built once. Both are gathered in one walk over the plan, in the order in which the
- * text has its placeholders; a property test holds that order to what Kysely gives (test/sql/shape.test.ts).
+ * A plan consists of a shape (verb, columns, operators, order, everything but the values) and parameters. Plans of one table with the
+ * same shape have the same SQL text, so it is built once. Shape and parameters are collected in one traversal, in the order of the
+ * placeholders in the text; a property test compares them with the output of Kysely (test/sql/shape.test.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
 import type { Assignment, Condition, Plan } from '../plan/plan.ts'
@@ -14,34 +14,34 @@ export interface Shape {
   readonly parameters: Parameter[]
 }
 
-/** What the walk needs to know: what stands for a column, and where parameters go. */
-interface Walk { readonly mark: (column: Column) => string, readonly parameters: Parameter[] }
+/** The state of the traversal. `mark`: the character that stands for a column. */
+interface Traversal { readonly mark: (column: Column) => string, readonly parameters: Parameter[] }
 
 export function shapeOf (plan: Plan, engine: Engine, mark: (column: Column) => string): Shape {
-  const walk: Walk = { mark, parameters: [] }
-  return { key: keyOf(plan, engine, walk), parameters: walk.parameters }
+  const traversal: Traversal = { mark, parameters: [] }
+  return { key: keyOf(plan, engine, traversal), parameters: traversal.parameters }
 }
 
-function keyOf (plan: Plan, engine: Engine, walk: Walk): string {
+function keyOf (plan: Plan, engine: Engine, traversal: Traversal): string {
   switch (plan.verb) {
     case 'select': {
-      const columns = plan.columns === plan.table.columnList ? '*' : plan.columns.map(walk.mark).join('')
-      const key = `s${columns}?${conditionKey(plan.condition, walk)}^${plan.order.map(({ column, direction }) => walk.mark(column) + direction).join()}`
-      walk.parameters.push(plan.limit)
+      const columns = plan.columns === plan.table.columnList ? '*' : plan.columns.map(traversal.mark).join('')
+      const key = `s${columns}?${conditionKey(plan.condition, traversal)}^${plan.order.map(({ column, direction }) => traversal.mark(column) + direction).join()}`
+      traversal.parameters.push(plan.limit)
       return key
     }
-    case 'insert': return 'i' + assignmentsKey(plan.assignments, walk)
+    case 'insert': return 'i' + assignmentsKey(plan.assignments, traversal)
     case 'update': {
-      const key = `u${assignmentsKey(plan.assignments, walk)}?${conditionKey(plan.condition, walk)}`
-      // SQLite is asked to leave out rows that have the values already (update.ts).
-      if (engine === 'sqlite') for (const { parameter } of plan.assignments) walk.parameters.push(parameter)
+      const key = `u${assignmentsKey(plan.assignments, traversal)}?${conditionKey(plan.condition, traversal)}`
+      // In SQLite the statement skips rows that have the values already (update.ts).
+      if (engine === 'sqlite') for (const { parameter } of plan.assignments) traversal.parameters.push(parameter)
       return key
     }
-    case 'delete': return 'd' + conditionKey(plan.condition, walk)
+    case 'delete': return 'd' + conditionKey(plan.condition, traversal)
   }
 }
 
-function assignmentsKey (assignments: readonly Assignment[], { mark, parameters }: Walk): string {
+function assignmentsKey (assignments: readonly Assignment[], { mark, parameters }: Traversal): string {
   let key = ''
   for (const { column, parameter } of assignments) {
     parameters.push(parameter)
@@ -50,8 +50,8 @@ function assignmentsKey (assignments: readonly Assignment[], { mark, parameters 
   return key
 }
 
-function conditionKey (condition: Condition, walk: Walk): string {
-  const { mark, parameters } = walk
+function conditionKey (condition: Condition, traversal: Traversal): string {
+  const { mark, parameters } = traversal
   switch (condition.kind) {
     case 'compare':
       parameters.push(condition.parameter)
@@ -69,9 +69,9 @@ function conditionKey (condition: Condition, walk: Walk): string {
       parameters.push(condition.pattern)
       return `${mark(condition.column)}${condition.negated ? 'k' : 'l'}`
     case 'null': return `${mark(condition.column)}${condition.negated ? 'v' : 'z'}`
-    case 'not': return `!(${conditionKey(condition.condition, walk)})`
+    case 'not': return `!(${conditionKey(condition.condition, traversal)})`
     case 'constant': return condition.value ? 't' : 'f'
     case 'and':
-    case 'or': return `${condition.kind === 'and' ? '&' : '|'}(${condition.conditions.map((each) => conditionKey(each, walk)).join()})`
+    case 'or': return `${condition.kind === 'and' ? '&' : '|'}(${condition.conditions.map((each) => conditionKey(each, traversal)).join()})`
   }
 }

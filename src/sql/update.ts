@@ -5,8 +5,8 @@ import { bind, compileCondition } from './conditions.ts'
 import type { Engine } from './statement.ts'
 
 /**
- * `update <table> set … where …`. MySQL counts the rows that it changed; SQLite counts those that it found, so there
- * rows that have the values already are left out. To the letter: a column's own collation may hold two texts equal.
+ * `update <table> set … where …`. MySQL counts the changed rows. SQLite counts the matched rows, so the statement skips those that have
+ * the values already; it compares texts byte by byte, as different texts may be equal in the collation of the column.
  */
 export function compileUpdate ({ table, assignments, condition }: UpdatePlan, engine: Engine): BuiltStatement {
   const builder = builderFor(engine, table)
