@@ -109,7 +109,7 @@ export function createCatalog (tables: readonly TableFacts[], loadedAt: number):
  * table at the moment when an ALTER TABLE puts the new one in its place.
  */
 export function lacksSome (catalog: Catalog, before: Catalog): boolean {
-  return before.tables.values().some((had) => {
+  return [...before.tables.values()].some((had) => {
     const has = catalog.tables.get(had.name)
     return has === undefined || PARTS.some((partsOf) => partsOf(has) < partsOf(had))
   })

@@ -1,13 +1,11 @@
 import type { Column } from '../catalog/catalog.ts'
 import type { Condition, Plan } from '../plan/plan.ts'
 import { builderFor, type BuiltStatement } from './aliases.ts'
-import { compileDelete } from './delete.ts'
-import { compileInsert } from './insert.ts'
 import { compileDefinitions, compileSelect } from './select.ts'
 import { shapeOf } from './shape.ts'
 import type { StatementCounts } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
-import { compileUpdate } from './update.ts'
+import { compileDelete, compileInsert, compileUpdate } from './write.ts'
 
 /** Compiles a plan, or takes the statement of an earlier plan of the same shape, and counts which of them in `counts`. Never throws. */
 export function compileStatement (plan: Plan, engine: Engine, counts: StatementCounts = { kept: 0, built: 0 }): Statement {

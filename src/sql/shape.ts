@@ -33,7 +33,7 @@ function keyOf (plan: Plan, engine: Engine, traversal: Traversal): string {
     case 'insert': return 'i' + assignmentsKey(plan.assignments, traversal)
     case 'update': {
       const key = `u${assignmentsKey(plan.assignments, traversal)}?${conditionKey(plan.condition, traversal)}`
-      // In SQLite the statement skips rows that have the values already (update.ts).
+      // In SQLite the statement skips rows that have the values already (write.ts).
       if (engine === 'sqlite') for (const { parameter } of plan.assignments) traversal.parameters.push(parameter)
       return key
     }

@@ -1,0 +1,33 @@
+import { sql } from 'kysely'
+import type { Assignment, DeletePlan, InsertPlan, UpdatePlan } from '../plan/plan.ts'
+import { builderFor, type BuiltStatement, type TableBuilder } from './aliases.ts'
+import { bind, compileCondition } from './conditions.ts'
+import type { Engine } from './statement.ts'
+
+const toRow = (assignments: readonly Assignment[], { token }: TableBuilder) => Object.fromEntries(assignments.map(({ column, parameter }) => [token(column), bind(parameter)]))
+
+/** `insert into <table> (…) values (…)`. Each engine has its own syntax for a row of defaults only. */
+export function compileInsert ({ table, assignments }: InsertPlan, engine: Engine): BuiltStatement {
+  const builder = builderFor(engine, table)
+  const insert = builder.db.insertInto('t')
+  if (assignments.length > 0) return builder.build(insert.values(toRow(assignments, builder)))
+  return builder.build(engine === 'mysql' ? insert.values({}) : insert.defaultValues())
+}
+
+/**
+ * `update <table> set … where …`. MySQL counts the changed rows. SQLite counts the matched rows, so the statement skips those that have
+ * the values already; it compares texts byte by byte, as different texts may be equal in the collation of the column.
+ */
+export function compileUpdate ({ table, assignments, condition }: UpdatePlan, engine: Engine): BuiltStatement {
+  const builder = builderFor(engine, table)
+  const { db, build, token } = builder
+  const update = db.updateTable('t').set(toRow(assignments, builder)).where(compileCondition(condition, builder))
+  if (engine === 'mysql') return build(update)
+  return build(update.where(({ or, ref }) => or(assignments.map(({ column, parameter }) => sql<boolean>`${ref(token(column))} is not ${bind(parameter)} collate binary`))))
+}
+
+/** `delete from <table> where …` */
+export function compileDelete ({ table, condition }: DeletePlan, engine: Engine): BuiltStatement {
+  const builder = builderFor(engine, table)
+  return builder.build(builder.db.deleteFrom('t').where(compileCondition(condition, builder)))
+}
