@@ -1,0 +1,26 @@
+/** Holds the coverage of a whole run to a floor. */
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/**
+ * Percentages that must be covered at least. Not all: a few branches depend on timing, such as a connection that closes while a statement is being
+ * ended, and a run must not fail by accident.
+ */
+export const FLOOR = { lines: 99.5, branches: 99.2, functions: 99.2 } as const
+
+type Summary = Readonly<Record<keyof typeof FLOOR, { readonly pct: number }>>
+
+/** The floors that a summary does not reach, a line each. */
+export function coverageProblems (summary: Summary): string[] {
+  return (Object.keys(FLOOR) as Array<keyof typeof FLOOR>).flatMap((kind) =>
+    summary[kind].pct < FLOOR[kind] ? [`${summary[kind].pct} % of the ${kind} are covered, of at least ${FLOOR[kind]} %`] : [])
+}
+
+/** The summary of the run that has just ended, as tap reports it. @throws Error where there is none */
+export function readCoverage (): Summary {
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const { status, stderr } = spawnSync(process.execPath, ['node_modules/tap/dist/esm/run.mjs', 'report', 'json-summary'], { cwd: root, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`the coverage could not be read: ${stderr}`)
+  return JSON.parse(readFileSync(`${root}.tap/report/coverage-summary.json`, 'utf8')).total
+}
