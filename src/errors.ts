@@ -17,6 +17,8 @@ export abstract class ServiceError extends Error {
   declare details?: readonly Detail[]
   /** The driver's code (`ECONNREFUSED`, `ER_LOCK_DEADLOCK`), for the log only. Never the driver's message. */
   declare reason?: string
+  /** Seconds after which a retry may succeed, if it is known. */
+  declare retryAfter?: number
 }
 
 /** Code -> status of every error below, for OpenAPI documents and tests. */
@@ -67,6 +69,7 @@ export const databaseUnavailable = define('DATABASE_UNAVAILABLE', 503, 'The data
 export const deadlock = define('DEADLOCK', 503, 'The statement was rolled back because of a deadlock; nothing was changed')
 export const lockTimeout = define('LOCK_TIMEOUT', 503, 'A row was locked for too long; nothing was changed')
 export const overloaded = define('OVERLOADED', 503, 'Too many requests are waiting for the database, or too many large answers are waiting for their clients; nothing was changed')
+export const keysUnavailable = define('KEYS_UNAVAILABLE', 503, 'The keys that verify the token are not available; nothing was changed')
 export const queryTimeout = define('QUERY_TIMEOUT', 504, 'The statement took too long; nothing was changed')
 
 /** The body of the response to an error. */
@@ -90,6 +93,12 @@ export function withDetails (error: ServiceError, ...details: Detail[]): Service
 /** Adds the driver's code to an error. */
 export function withReason (error: ServiceError, reason: string | undefined): ServiceError {
   if (reason !== undefined) error.reason = reason
+  return error
+}
+
+/** Adds the time after which a retry may succeed to an error. */
+export function withRetryAfter (error: ServiceError, milliseconds: number): ServiceError {
+  error.retryAfter = Math.max(1, Math.ceil(milliseconds / 1000))
   return error
 }
 

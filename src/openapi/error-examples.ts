@@ -43,6 +43,7 @@ const examples: readonly ServiceError[] = [
   errors.deadlock(),
   errors.lockTimeout(),
   errors.overloaded(),
+  errors.keysUnavailable(),
   errors.queryTimeout()
 ]
 
