@@ -31,7 +31,7 @@ function findRepeated (place: string, entries: readonly TokenOptions[]): string[
 
 function toToken ({ name, sha256, permissions, databases, expires }: TokenOptions, known: Databases): StoredToken {
   const unknown = Object.keys(databases ?? {}).find((database) => !Object.hasOwn(known, database))
-  if (unknown !== undefined) throw new Error(`databases.${unknown}: is not configured; there are ${Object.keys(known).join(', ')}`)
+  if (unknown !== undefined) throw new Error(`databases.${unknown}: is not a configured database; the databases are ${Object.keys(known).join(', ')}`)
   const expiresAt = expires === undefined ? undefined : parseExpiry(expires)
   return { sha256, grant: createGrant(name, { permissions, databases }), expiresAt }
 }

@@ -42,7 +42,7 @@ export function watchTokens ({ file, log, onChange }: TokenWatchOptions): TokenW
       refuse((error as ConfigError).errors)
     }
   }
-  const refuse = (errors: readonly string[]): void => log.error({ mistakes: errors }, 'the token file cannot be used; the previous tokens stay in use')
+  const refuse = (errors: readonly string[]): void => log.error({ errors }, 'the token file cannot be used; the previous tokens stay in use')
   const wait = (): void => {
     timer = setTimeout(() => refresh().then(wait), INTERVAL).unref()
   }

@@ -6,14 +6,14 @@
 export interface Fifo<T> {
   readonly size: number
   readonly first: FifoEntry<T> | undefined
-  push (thing: T): FifoEntry<T>
+  push (value: T): FifoEntry<T>
   /** Does nothing if the entry was removed already. */
-  remove (place: FifoEntry<T>): void
-  each (visit: (thing: T) => void): void
+  remove (entry: FifoEntry<T>): void
+  each (visit: (value: T) => void): void
 }
 
 export interface FifoEntry<T> {
-  readonly thing: T
+  readonly value: T
   /** When it was pushed, by `performance.now()`. */
   readonly since: number
   /** The neighbours, until the entry is removed. */
@@ -29,26 +29,26 @@ export function createFifo<T> (): Fifo<T> {
   return {
     get size () { return size },
     get first () { return first },
-    push (thing) {
-      const place: FifoEntry<T> = { thing, since: performance.now(), before: last, after: undefined }
-      if (last === undefined) first = place
-      else last.after = place
-      last = place
+    push (value) {
+      const entry: FifoEntry<T> = { value, since: performance.now(), before: last, after: undefined }
+      if (last === undefined) first = entry
+      else last.after = entry
+      last = entry
       size++
-      return place
+      return entry
     },
-    remove (place) {
-      const { before, after } = place
-      if (before === undefined && place !== first) return
+    remove (entry) {
+      const { before, after } = entry
+      if (before === undefined && entry !== first) return
       if (before === undefined) first = after
       else before.after = after
       if (after === undefined) last = before
       else after.before = before
-      place.before = place.after = undefined
+      entry.before = entry.after = undefined
       size--
     },
     each (visit) {
-      for (let place = first; place !== undefined; place = place.after) visit(place.thing)
+      for (let entry = first; entry !== undefined; entry = entry.after) visit(entry.value)
     }
   }
 }

@@ -1,5 +1,5 @@
 import { overloaded } from '../errors.ts'
-import { createDeadlines } from './time-limits.ts'
+import { createTimeoutQueue } from './timeout-queue.ts'
 import type { FifoEntry } from './fifo.ts'
 
 /** A bounded queue of waiters, in the order of their arrival, each with a time limit. */
@@ -12,14 +12,14 @@ export interface Waiters<T> {
   /** `more`: places besides the usual ones. @throws OVERLOADED where too many wait already, or the time limit is over */
   wait (more: number): Promise<T>
   /** Resolves the first waiter. Returns false where nobody waits. */
-  give (thing: T): boolean
+  give (value: T): boolean
   /** Rejects all waiters up to the sequence number `last`; all of them if it is left out. */
   refuse (reason: () => Error, last?: number): void
 }
 
 interface Waiter<T> {
   readonly number: number
-  readonly resolve: (thing: T) => void
+  readonly resolve: (value: T) => void
   readonly reject: (error: Error) => void
 }
 
@@ -28,11 +28,11 @@ export function createWaiters<T> (places: number, timeout: number): Waiters<T> {
   let count = 0
   let waited = 0
 
-  const leave = ({ thing, since }: FifoEntry<Waiter<T>>): Waiter<T> => {
+  const leave = ({ value, since }: FifoEntry<Waiter<T>>): Waiter<T> => {
     waited += performance.now() - since
-    return thing
+    return value
   }
-  const entries = createDeadlines<Waiter<T>>(timeout, { onDue: (entry) => leave(entry).reject(overloaded()) })
+  const entries = createTimeoutQueue<Waiter<T>>(timeout, { onTimeout: (entry) => leave(entry).reject(overloaded()) })
 
   const take = (first: FifoEntry<Waiter<T>>): Waiter<T> => {
     entries.remove(first)
@@ -47,13 +47,13 @@ export function createWaiters<T> (places: number, timeout: number): Waiters<T> {
       if (entries.size >= places + more) return Promise.reject(overloaded())
       return new Promise((resolve, reject) => { entries.push({ number: ++count, resolve, reject }) })
     },
-    give (thing) {
+    give (value) {
       const { first } = entries
-      if (first !== undefined) take(first).resolve(thing)
+      if (first !== undefined) take(first).resolve(value)
       return first !== undefined
     },
     refuse (reason, last = count) {
-      for (let { first } = entries; first !== undefined && first.thing.number <= last; { first } = entries) take(first).reject(reason())
+      for (let { first } = entries; first !== undefined && first.value.number <= last; { first } = entries) take(first).reject(reason())
     }
   }
 }

@@ -1,6 +1,7 @@
 /** HTTP pipelining: requests that a client sends before it has received the previous response (RFC 9112, section 9.3.2). */
 import type { Socket } from 'node:net'
 import type { onRequestHookHandler } from 'fastify'
+import { getOrCreate } from '../get-or-create.ts'
 
 /** Number of waiting requests at which a connection is paused. Requests that have already been read are not counted. */
 const MAX_WAITING = 16
@@ -17,7 +18,7 @@ export const waitForAnswerBefore: onRequestHookHandler = ({ raw: { socket } }, {
     done()
     return
   }
-  const waiting = getOrCreateWaiting(socket)
+  const waiting = getOrCreate(waitingOn, socket, () => createWaiting(socket))
   if (++waiting.count > MAX_WAITING) socket.pause()
   response.once('socket', () => {
     if (--waiting.count === MAX_WAITING) socket.resume()
@@ -25,11 +26,8 @@ export const waitForAnswerBefore: onRequestHookHandler = ({ raw: { socket } }, {
   })
 }
 
-function getOrCreateWaiting (socket: Socket): Waiting {
-  const known = waitingOn.get(socket)
-  if (known !== undefined) return known
+function createWaiting (socket: Socket): Waiting {
   const waiting = { count: 0 }
-  waitingOn.set(socket, waiting)
   // Node resumes the socket when it reads the body of the next request.
   socket.on('resume', () => { if (waiting.count > MAX_WAITING) socket.pause() })
   return waiting

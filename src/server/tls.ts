@@ -20,7 +20,7 @@ export function reloadCertificate (server: Server, paths: HttpsOptions, log: Fas
     (server as unknown as TlsServer).setSecureContext(readContext(paths))
     log.info('certificate reloaded')
   } catch (error) {
-    log.error({ mistakes: (error as ConfigError).errors }, 'the certificate cannot be used; the previous one stays in use')
+    log.error({ errors: (error as ConfigError).errors }, 'the certificate cannot be used; the previous one stays in use')
   }
 }
 

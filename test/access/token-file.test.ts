@@ -37,7 +37,7 @@ const refused: Array<{ because: string, text: string, errors: string[] }> = [
     because: 'entries that mean nothing here',
     text: JSON.stringify([{ ...entry, databases: { shpo: '*' } }, { ...entry, sha256: 'b'.repeat(64), expires: 'soon' }, entry, fixed]),
     errors: [
-      'tokensFile.0.databases.shpo: is not configured; there are shop',
+      'tokensFile.0.databases.shpo: is not a configured database; the databases are shop',
       'tokensFile.1.expires: must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z',
       'tokensFile.2.sha256: is the same as that of tokensFile.0',
       'tokensFile.3.sha256: is already in "tokens"'

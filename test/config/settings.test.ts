@@ -134,12 +134,12 @@ const refused: Array<{ because: string, options: unknown, errors: Array<string |
   {
     because: 'tokens that cannot be used',
     options: { databases: { shop: { url } }, tokens: [{ ...token, databases: { hsop: '*' } }, { ...token, sha256: 'b'.repeat(64), expires: 'soon' }, token] },
-    errors: ['tokens.0.databases.hsop: is not configured; there are shop', /^tokens\.1\.expires: must be a date or a time with an offset/, 'tokens.2.sha256: is the same as that of tokens.0']
+    errors: ['tokens.0.databases.hsop: is not a configured database; the databases are shop', /^tokens\.1\.expires: must be a date or a time with an offset/, 'tokens.2.sha256: is the same as that of tokens.0']
   },
   {
     because: 'a name that every object has',
     options: { databases: { shop: { url } }, tokens: [{ ...token, databases: { constructor: '*' } }] },
-    errors: ['tokens.0.databases.constructor: is not configured; there are shop']
+    errors: ['tokens.0.databases.constructor: is not a configured database; the databases are shop']
   }
 ]
 

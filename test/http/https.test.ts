@@ -72,7 +72,7 @@ await onEachEngine(t, 'another certificate in the files is used once it is read 
   service.server.reloadCertificate()
   t.match(await select(port, { ca: other.cert }), { status: 200 })
   const logged = service.log.map((line) => JSON.parse(line)).filter(({ msg }) => /certificate/.test(msg))
-  t.match(logged, [{ level: 30, msg: 'certificate reloaded' }, { level: 50, mistakes: ['https.key: is not the key of https.cert'] }])
+  t.match(logged, [{ level: 30, msg: 'certificate reloaded' }, { level: 50, errors: ['https.key: is not the key of https.cert'] }])
 })
 
 await onEachEngine(t, 'with https.ca, who has no certificate of it is not let in', { ...quick, server: { https: { ...https, ca: join(folder, 'ca.pem') } } }, async (t, service) => {

@@ -62,7 +62,7 @@ await onEachEngine(t, 'a file that cannot be used leaves the tokens of before, a
   for (const [index, [change, mistake]] of faults.entries()) {
     change()
     await until('it is told', () => errors(service).length > index)
-    t.match(errors(service)[index], { msg: 'the token file cannot be used; the previous tokens stay in use', mistakes: [mistake] })
+    t.match(errors(service)[index], { msg: 'the token file cannot be used; the previous tokens stay in use', errors: [mistake] })
     t.same(await statusesOf(service), { first: 200, second: 401, fixed: 200 })
   }
   replace([second])

@@ -4,7 +4,7 @@ import type { Dialect } from '../dialect.ts'
 import { findAccountRisks } from './audit/account-risks.ts'
 import { createReplicaOrder, runWithRetries } from './execute/retry.ts'
 import { toConnectError, type MysqlError } from './errors.ts'
-import { createDeadlines } from '../time-limits.ts'
+import { createTimeoutQueue } from '../timeout-queue.ts'
 import { createDifferences } from './connection/definitions.ts'
 import type { ExecutionOptions, Stoppable } from './execute/execution.ts'
 import { introspectMysql, type Ask } from './introspect.ts'
@@ -37,7 +37,7 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
   const send: SendCommand = (connection, command) => (reader ?? sendPlainCommand)(connection, command)
   const all = [primary, ...copies]
   const differences = createDifferences()
-  const options: ExecutionOptions = { deadlines: createDeadlines<Stoppable>(statementTimeout, { onDue: ({ thing }) => thing.stop(), onLook: (execution) => execution.look() }), send, known: new WeakMap(), differences }
+  const options: ExecutionOptions = { timeouts: createTimeoutQueue<Stoppable>(statementTimeout, { onTimeout: ({ value }) => value.stop(), onCheck: (execution) => execution.check() }), send, known: new WeakMap(), differences }
   const replicaOptions: ExecutionOptions = { ...options, known: new WeakMap(), differences: differences.ofReplicas }
   return {
     engine: 'mysql',

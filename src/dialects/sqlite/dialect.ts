@@ -4,7 +4,7 @@ import { mayFire } from '../../catalog/catalog.ts'
 import { outcomeUnknown, queryTimeout, ServiceError } from '../../errors.ts'
 import { findAssigned, type Statement } from '../../sql/statement.ts'
 import { clientGone, type Client, type Dialect, type Outcome, type RowSink } from '../dialect.ts'
-import { createDeadlines } from '../time-limits.ts'
+import { createTimeoutQueue } from '../timeout-queue.ts'
 import { toReadError, toServiceError, type SqliteError } from './errors.ts'
 import { findFileRisks } from './file-risks.ts'
 import { introspectSqlite, type Ask } from './introspect.ts'
@@ -43,21 +43,21 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout }: 
     running.refusal = refusal
     running.session.kill()
   }
-  const deadlines = createDeadlines<Running>(statementTimeout, {
-    onDue: ({ thing }) => end(thing, queryTimeout()),
-    onLook: (running) => { if (running.client?.destroyed === true) end(running, clientGone()) }
+  const timeouts = createTimeoutQueue<Running>(statementTimeout, {
+    onTimeout: ({ value }) => end(value, queryTimeout()),
+    onCheck: (running) => { if (running.client?.destroyed === true) end(running, clientGone()) }
   })
 
   /** Applies the time limit to a statement. @throws QUERY_TIMEOUT where it is over or the client has disconnected; what `work` throws */
   const limit = async <T>(session: Session, client: Client | undefined, work: () => Promise<T>): Promise<T> => {
     const running: Running = { session, client }
-    const place = deadlines.push(running)
+    const entry = timeouts.push(running)
     try {
       return await work()
     } catch (error) {
       throw running.refusal ?? error
     } finally {
-      deadlines.remove(place)
+      timeouts.remove(entry)
     }
   }
 

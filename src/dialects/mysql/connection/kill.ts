@@ -4,7 +4,6 @@
  */
 import type { MysqlError } from '../errors.ts'
 import { BACKSTOP } from '../options.ts'
-import type { MysqlPool } from '../pool/pool.ts'
 import { ask, connectTo, identify, quit, type Session } from './session.ts'
 
 /** How long a killed statement may take to end before its request is answered, in milliseconds: the server rolls it back meanwhile. */
@@ -42,6 +41,16 @@ function killStatement ({ connection: { threadId }, address, host, server }: Ses
   }).catch(({ errno }: MysqlError) => errno === NO_SUCH_THREAD ? 'ended' : 'unknown')
 }
 
+/** Counts the sessions whose statement is being stopped. */
+export interface StoppingSessions {
+  /** Counts the session as in use until `endStopping`, even if its connection is lost. */
+  startStopping (session: Session): void
+  /** False after `endStopping`, or after the pool was closed. */
+  isStopping (session: Session): boolean
+  /** The statement has ended, or is not waited for any longer. */
+  endStopping (session: Session, how: { readonly isUsable: boolean }): void
+}
+
 /** A statement that is being stopped. */
 export interface Stop {
   /** To be called when its connection has answered. Resolves when the session may be used again: a KILL that is still running would hit the next statement. */
@@ -51,7 +60,7 @@ export interface Stop {
 }
 
 export interface StopOptions {
-  readonly pool: Pick<MysqlPool, 'hold' | 'holds' | 'letGo'>
+  readonly pool: StoppingSessions
   readonly session: Session
   /** When the statement was sent, by `performance.now()`. */
   readonly since: number
@@ -82,7 +91,7 @@ export function stopStatement ({ pool, session, since, onGivenUp, patience = BAC
     const begin = performance.now()
     let heard = begin
     let isGivenUp = false
-    for (let pause = PAUSE; !state.hasAnswered && pool.holds(session); pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    for (let pause = PAUSE; !state.hasAnswered && pool.isStopping(session); pause = Math.min(2 * pause, LONGEST_PAUSE)) {
       const progress = await kill(session, since)
       if (state.hasAnswered) break
       const now = performance.now()
@@ -96,10 +105,10 @@ export function stopStatement ({ pool, session, since, onGivenUp, patience = BAC
       await rest(isGivenUp ? pause : Math.min(pause, begin + GRACE - now))
     }
     // a late answer would be taken for the answer to the next statement
-    pool.letGo(session, { isUsable: state.hasAnswered })
+    pool.endStopping(session, { isUsable: state.hasAnswered })
   }
 
-  pool.hold(session)
+  pool.startStopping(session)
   const ended = end()
   return {
     answered () {

@@ -1,8 +1,8 @@
 /** The column definitions that a statement expects, and the confirmation of columns that its result does not show. */
-import type { Column } from '../../../catalog/catalog.ts'
 import { getOrCreate } from '../../../get-or-create.ts'
 import type { Statement } from '../../../sql/statement.ts'
 import { createDefinitions, type Definitions, type KnownDifferences } from '../connection/definitions.ts'
+import type { MysqlPool } from '../pool/pool.ts'
 
 /** How long the confirmation of a column holds, in milliseconds. */
 const TRUST = 1000
@@ -35,8 +35,7 @@ function createExpectations ({ verb, table, columns, confirmation }: Statement, 
   return { definitions, confirmation: { statement: confirmation, definitions: createDefinitions({ table, columns: confirmed, differences, expected: ({ type }) => type.sentAs }) } }
 }
 
-/** When the type of a column was confirmed last, on the servers of one pool. */
-export type Confirmed = WeakMap<Column, number>
+type Confirmed = MysqlPool['confirmed']
 
 export function isConfirmed (confirmed: Confirmed, { statement: { columns } }: Confirmation): boolean {
   const oldest = performance.now() - TRUST

@@ -2,7 +2,7 @@ import type { QueryError, ResultSetHeader } from 'mysql2'
 import type { Statement } from '../../../sql/statement.ts'
 import type { Client, Outcome, RowSink } from '../../dialect.ts'
 import { confirm, expectationsOf, isConfirmed, type Confirmation, type Expectations, type KnownStatements } from './confirmation.ts'
-import type { Deadlines } from '../../time-limits.ts'
+import type { TimeoutQueue } from '../../timeout-queue.ts'
 import type { KnownDifferences } from '../connection/definitions.ts'
 import type { FifoEntry } from '../../fifo.ts'
 import { isLost, type MysqlError } from '../errors.ts'
@@ -15,7 +15,7 @@ import { stopStatement, type Stop } from '../connection/kill.ts'
 
 export interface ExecutionOptions {
   /** Of the statements that run. */
-  readonly deadlines: Deadlines<Stoppable>
+  readonly timeouts: TimeoutQueue<Stoppable>
   readonly send: SendCommand
   /** Expectations of the statements that are kept. */
   readonly known: KnownStatements
@@ -27,7 +27,7 @@ export interface Stoppable {
   /** Its time limit is over. */
   stop (): void
   /** Stops the statement where its client has disconnected. */
-  look (): void
+  check (): void
 }
 
 export interface Run {
@@ -55,7 +55,7 @@ class Execution implements Stoppable {
   #confirmation: Confirmation | undefined
   /** Why the result cannot be read. */
   #failure: unknown
-  #place: FifoEntry<Stoppable> | undefined
+  #entry: FifoEntry<Stoppable> | undefined
   #stop: Stop | undefined
   #ended = false
   #told = false
@@ -70,7 +70,7 @@ class Execution implements Stoppable {
 
   start (): void {
     const { confirmation } = this.#expectations
-    this.#place = this.#run.options.deadlines.push(this)
+    this.#entry = this.#run.options.timeouts.push(this)
     if (confirmation === undefined || isConfirmed(this.#run.pool.confirmed, confirmation)) this.#send()
     else this.#confirm(confirmation)
   }
@@ -100,11 +100,11 @@ class Execution implements Stoppable {
   stop (): void {
     if (this.#ended || this.#stop !== undefined) return
     const { pool, session } = this.#run
-    const { since } = this.#place as FifoEntry<Stoppable>
+    const { since } = this.#entry as FifoEntry<Stoppable>
     this.#stop = stopStatement({ pool, session, since, onGivenUp: () => this.#tell(killFailed()) })
   }
 
-  look (): void {
+  check (): void {
     if (this.#run.client?.destroyed === true) this.stop()
   }
 
@@ -138,8 +138,8 @@ class Execution implements Stoppable {
   #tell (error: MysqlError | null, header?: ResultSetHeader): void {
     if (this.#told) return
     this.#told = true
-    const { pool, session, sink, client, options: { deadlines } } = this.#run
-    deadlines.remove(this.#place as FifoEntry<Stoppable>)
+    const { pool, session, sink, client, options: { timeouts } } = this.#run
+    timeouts.remove(this.#entry as FifoEntry<Stoppable>)
     if (sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
     if (this.#failure !== undefined) return this.#reject(this.#failure)
     if (error === null) return this.#resolve(sink === undefined ? toOutcome(header as ResultSetHeader) : { rows: sink.count, changed: 0 })

@@ -6,17 +6,17 @@ export interface Connections {
   readonly open: number
   readonly idle: number
   /** Sessions whose statement is being stopped. */
-  readonly held: ReadonlySet<Session>
+  readonly stopping: ReadonlySet<Session>
   add (): void
   /** Takes the idle session that was used last, so that the others may time out. */
   takeIdle (): Session | undefined
   /** `used`: whether a request has used the session. */
   addIdle (session: Session, used: boolean): void
-  /** Removes a lost session. One that is held is still counted. */
+  /** Removes a lost session. One whose statement is being stopped is still counted. */
   lose (session: Session): void
-  /** Counts the session, even if it is lost, until `letGo`. */
-  hold (session: Session): void
-  letGo (session: Session): void
+  /** Counts the session, even if it is lost, until `endStopping`. */
+  startStopping (session: Session): void
+  endStopping (session: Session): void
   /** Closes a session that is not needed any more. */
   close (session: Session): Promise<void>
   closeIdle (which?: (session: Session) => boolean): Promise<unknown>
@@ -38,7 +38,7 @@ const SWEEPS = 10
 
 export function createConnections ({ onGone, idleTimeout, minimum }: ConnectionsOptions): Connections {
   const idle: Session[] = []
-  const held = new Set<Session>()
+  const stopping = new Set<Session>()
   let open = 0
   // One timer for all sessions, which does not keep the process alive: one for each release would be work for each request.
   let timer: NodeJS.Timeout | undefined
@@ -52,7 +52,7 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
     session.open = false
     const index = idle.indexOf(session)
     if (index >= 0) idle.splice(index, 1)
-    if (!held.has(session)) leave()
+    if (!stopping.has(session)) leave()
   }
 
   const close = (session: Session): Promise<void> => {
@@ -79,7 +79,7 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
   return {
     get open () { return open },
     get idle () { return idle.length },
-    held,
+    stopping,
     add () { open++ },
     takeIdle: () => idle.pop(),
     addIdle (session, used) {
@@ -94,9 +94,9 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
       destroy(session.connection)
       remove(session)
     },
-    hold (session) { held.add(session) },
-    letGo (session) {
-      if (held.delete(session) && !session.open) leave()
+    startStopping (session) { stopping.add(session) },
+    endStopping (session) {
+      if (stopping.delete(session) && !session.open) leave()
     },
     close,
     closeIdle: (which = () => true) => Promise.all(idle.filter(which).map(close)),

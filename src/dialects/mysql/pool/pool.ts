@@ -1,11 +1,12 @@
 import { databaseUnavailable } from '../../../errors.ts'
 import type { PoolUse } from '../../dialect.ts'
-import type { Confirmed } from '../execute/confirmation.ts'
+import type { Column } from '../../../catalog/catalog.ts'
 import { isCrowded, toConnectError, type MysqlError } from '../errors.ts'
 import { createFailover } from './failover.ts'
 import { createConnector } from './connector.ts'
 import type { MysqlAddress } from '../options.ts'
 import { createWaiters } from '../../waiters.ts'
+import type { StoppingSessions } from '../connection/kill.ts'
 import { answers, type Session } from '../connection/session.ts'
 import { createConnections } from './connections.ts'
 
@@ -23,7 +24,7 @@ export interface PoolLimits {
 }
 
 /** Sessions with one database, each used by one request at a time. */
-export interface MysqlPool {
+export interface MysqlPool extends StoppingSessions {
   /** @throws OVERLOADED where too many requests wait or one waits too long, DATABASE_UNAVAILABLE where connecting fails */
   acquire (): Session | Promise<Session>
   release (session: Session): void
@@ -31,21 +32,15 @@ export interface MysqlPool {
   putBack (session: Session): void
   /** Removes a lost session. The idle ones may be lost as well, and are closed. */
   discard (session: Session): void
-  /** Counts the session as in use until `letGo`, even if its connection is lost: its statement is being stopped. */
-  hold (session: Session): void
-  /** False after `letGo`, or after the pool was closed. */
-  holds (session: Session): boolean
-  /** The statement has ended, or is not waited for any longer. */
-  letGo (session: Session, how: { readonly isUsable: boolean }): void
   /** The server of the session does not take the statement. Returns whether another server may. */
   moveOn (session: Session): boolean
-  /** Whether the last attempt to connect succeeded, and not every connection is held. */
+  /** Whether the last attempt to connect succeeded, and the connections are not all being stopped. */
   readonly isUp: boolean
   /** Tries to connect although no request waits. */
   probe (): void
   readonly use: PoolUse
-  /** Confirmations hold for the servers of one pool: a replica may be late. */
-  readonly confirmed: Confirmed
+  /** When the type of a column was confirmed last, by `performance.now()`. Another pool, of a replica, may be behind. */
+  readonly confirmed: WeakMap<Column, number>
   close (): Promise<void>
 }
 
@@ -66,10 +61,10 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
 
   const isPast = ({ epoch }: Session): boolean => epoch !== failover.epoch
 
-  /** The number of sessions that count towards `size`: those that are held on a server of an earlier epoch do not. */
+  /** The number of sessions that count towards `size`: those that are being stopped on a server of an earlier epoch do not. */
   const open = (): number => {
     let count = connections.open
-    for (const session of connections.held) if (isPast(session)) count--
+    for (const session of connections.stopping) if (isPast(session)) count--
     return count
   }
 
@@ -89,7 +84,7 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
   const onFail = (error: MysqlError, last: number): void => {
     connections.closeIdle(isPast)
     // the waiters may get another session: one that is in use, or one of the attempts that succeed before the server is full
-    const others = connections.open - connections.held.size + (isCrowded(error) ? connector.opening : 0)
+    const others = connections.open - connections.stopping.size + (isCrowded(error) ? connector.opening : 0)
     if (others === 0) waiters.refuse(() => toConnectError(error), last)
   }
 
@@ -120,28 +115,28 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
     release (session) { if (session.open) put(session, true) },
     putBack (session) { if (session.open) put(session, false) },
     discard,
-    hold: connections.hold,
-    holds: (session) => connections.held.has(session),
-    letGo (session, { isUsable }) {
+    startStopping: connections.startStopping,
+    isStopping: (session) => connections.stopping.has(session),
+    endStopping (session, { isUsable }) {
       if (!isUsable) connections.lose(session)
-      connections.letGo(session)
+      connections.endStopping(session)
     },
     moveOn (session) {
       const moved = failover.refuse(session.epoch)
       connections.closeIdle(isPast)
       return moved
     },
-    get isUp () { return !connector.failing && connections.held.size < size },
+    get isUp () { return !connector.failing && connections.stopping.size < size },
     probe: connector.probe,
     confirmed: new WeakMap(),
-    get use () { return { size, open: connections.open, idle: connections.idle, ending: connections.held.size, waiting: waiters.size, waits: waiters.last, waited: waiters.waited, failures: connector.failures } },
+    get use () { return { size, open: connections.open, idle: connections.idle, ending: connections.stopping.size, waiting: waiters.size, waits: waiters.last, waited: waiters.waited, failures: connector.failures } },
     async close () {
       closed = true
       waiters.refuse(() => databaseUnavailable())
       connections.stop()
-      for (const session of connections.held) {
+      for (const session of connections.stopping) {
         connections.lose(session)
-        connections.letGo(session)
+        connections.endStopping(session)
       }
       await connections.closeIdle()
     }

@@ -11,13 +11,13 @@ const PATIENCE = 400
 
 /** Ends a statement on a server that answers as told, the last answer again and again. */
 function stopOn (...answers: Progress[]) {
-  const told = { kills: 0, givenUp: 0, held: false, gone: [] as boolean[] }
+  const told = { kills: 0, givenUp: 0, stopping: false, gone: [] as boolean[] }
   const session = { open: true } as Session
   const pool = {
-    hold: () => { told.held = true },
-    holds: () => told.held,
-    letGo: (_session: Session, { isUsable }: { isUsable: boolean }) => {
-      told.held = false
+    startStopping: () => { told.stopping = true },
+    isStopping: () => told.stopping,
+    endStopping: (_session: Session, { isUsable }: { isUsable: boolean }) => {
+      told.stopping = false
       told.gone.push(isUsable)
     }
   }
@@ -29,9 +29,9 @@ function stopOn (...answers: Progress[]) {
 t.test('a statement that ends when it is killed is not given up', async (t) => {
   const { told, stop } = stopOn('running')
   await sleep(50)
-  t.ok(told.held)
+  t.ok(told.stopping)
   await stop.answered()
-  t.same(told, { kills: 1, givenUp: 0, held: false, gone: [true] })
+  t.same(told, { kills: 1, givenUp: 0, stopping: false, gone: [true] })
 })
 
 t.test('one that had not arrived yet when it was killed is killed again', async (t) => {
@@ -46,8 +46,8 @@ t.test('one whose server cannot be asked is given up at once, and counts for a w
   const { told } = stopOn('unknown')
   await until('it is given up', () => told.givenUp === 1)
   t.ok(performance.now() - begin < PATIENCE)
-  t.ok(told.held)
-  await until('its place is free', () => !told.held)
+  t.ok(told.stopping)
+  await until('its place is free', () => !told.stopping)
   t.ok(performance.now() - begin > PATIENCE)
   t.match(told, { givenUp: 1, gone: [false] })
 })
@@ -55,7 +55,7 @@ t.test('one whose server cannot be asked is given up at once, and counts for a w
 t.test('it counts for as long as the server says that it runs, and a while longer', async (t) => {
   const begin = performance.now()
   const { told } = stopOn('unknown', 'running', 'running', 'unknown')
-  await until('its place is free', () => !told.held)
+  await until('its place is free', () => !told.stopping)
   t.ok(performance.now() - begin > 250 + 500 + PATIENCE, 'the while begins anew with each word of the server')
 })
 
@@ -65,21 +65,21 @@ t.test('one whose connection was lost is given up, and counts until its server s
   session.open = false
   stop.lost()
   await until('it is given up', () => told.givenUp === 1)
-  t.ok(told.held)
-  await until('its place is free', () => !told.held)
+  t.ok(told.stopping)
+  await until('its place is free', () => !told.stopping)
   t.match(told, { kills: 3, givenUp: 1, gone: [false] })
 })
 
 t.test('one on a server that the address does not lead to any more counts no longer', async (t) => {
   const { told } = stopOn('elsewhere')
-  await until('its place is free', () => !told.held)
+  await until('its place is free', () => !told.stopping)
   t.match(told, { kills: 1, givenUp: 1, gone: [false] })
 })
 
 t.test('nobody is asked any more when the pool has let it go', async (t) => {
   const { told } = stopOn('running')
   await sleep(50)
-  told.held = false
+  told.stopping = false
   await sleep(500)
   t.match(told, { kills: 1, givenUp: 0 })
 })

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { parseReplicaUrl } from '../../../../src/config/database-url.ts'
-import { createDeadlines } from '../../../../src/dialects/time-limits.ts'
+import { createTimeoutQueue } from '../../../../src/dialects/timeout-queue.ts'
 import { createDifferences } from '../../../../src/dialects/mysql/connection/definitions.ts'
 import { runOn, type Stoppable } from '../../../../src/dialects/mysql/execute/execution.ts'
 import type { MysqlPool } from '../../../../src/dialects/mysql/pool/pool.ts'
@@ -21,9 +21,9 @@ t.test('a statement that ends while it is being killed in vain is answered once,
   const address = parseReplicaUrl(`mysql://root@127.0.0.1:${(server.address() as AddressInfo).port}/shop`)
   const session = { connection, memory: new ReadMemory(), address, host: address.hosts[0], server: 'here' } as unknown as Session
   const pool = {
-    hold: () => { events.push('held') },
-    holds: () => true,
-    letGo: (_session: Session, { isUsable }: { isUsable: boolean }) => { events.push(`let go, ${isUsable ? 'usable' : 'lost'}`) },
+    startStopping: () => { events.push('stopping') },
+    isStopping: () => true,
+    endStopping: (_session: Session, { isUsable }: { isUsable: boolean }) => { events.push(`stopped, ${isUsable ? 'usable' : 'lost'}`) },
     release: () => { events.push('released') }
   } as unknown as MysqlPool
 
@@ -34,7 +34,7 @@ t.test('a statement that ends while it is being killed in vain is answered once,
     sink: undefined,
     client: undefined,
     options: {
-      deadlines: createDeadlines<Stoppable>(20, { onDue: ({ thing }) => thing.stop() }),
+      timeouts: createTimeoutQueue<Stoppable>(20, { onTimeout: ({ value }) => value.stop() }),
       known: new WeakMap(),
       differences: createDifferences(),
       send: (_connection, { listener }) => {
@@ -46,5 +46,5 @@ t.test('a statement that ends while it is being killed in vain is answered once,
   })
   t.match(outcome, { changed: 3 })
   await sleep(100)
-  t.same(events, ['held', 'let go, usable', 'released'], 'once each')
+  t.same(events, ['stopping', 'stopped, usable', 'released'], 'once each')
 })

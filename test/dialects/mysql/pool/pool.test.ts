@@ -84,37 +84,37 @@ for (const engine of await engines()) {
       pool.release(first)
     })
 
-    t.test('that are held count until they are let go, even if they are lost meanwhile', async (t) => {
+    t.test('count while their statement is being stopped, even if they are lost meanwhile', async (t) => {
       const pool = createPool(t, database.url, { wait: 300 })
       const first = await acquire(pool)
-      pool.hold(first)
+      pool.startStopping(first)
       pool.discard(first)
       t.match(pool.use, { open: 1, idle: 0, ending: 1 })
-      t.notOk(pool.isUp, 'a replica like that is passed over')
+      t.notOk(pool.isUp, 'such a replica is not used')
       await t.rejects(acquire(pool), { code: 'OVERLOADED' })
-      pool.letGo(first, { isUsable: true })
+      pool.endStopping(first, { isUsable: true })
       t.match(pool.use, { open: 0, ending: 0 })
       const second = await acquire(pool)
-      pool.hold(second)
-      pool.letGo(second, { isUsable: true })
+      pool.startStopping(second)
+      pool.endStopping(second, { isUsable: true })
       pool.release(second)
       t.match(pool.use, { open: 1, idle: 1, ending: 0 })
       t.ok(pool.isUp)
     })
 
-    t.test('that are held on a server that was left for another one leave their places', async (t) => {
+    t.test('do not count while their statement is being stopped on a server that was left for another one', async (t) => {
       const pool = createPool(t, database.url, { wait: 1000 })
       const first = await acquire(pool)
-      pool.hold(first)
+      pool.startStopping(first)
       pool.moveOn(first)
       const second = await acquire(pool)
       t.match(pool.use, { open: 2, ending: 1 })
-      pool.letGo(first, { isUsable: false })
+      pool.endStopping(first, { isUsable: false })
       pool.release(second)
       t.match(pool.use, { open: 1, idle: 1, ending: 0 })
     })
 
-    t.test('are closed with the pool, and none is given out after it', async (t) => {
+    t.test('are closed with the pool, which provides none afterwards', async (t) => {
       const pool = createPool(t, database.url, {})
       const session = await acquire(pool)
       const id = Number((await ask(session, 'select connection_id() as id'))['id'])

@@ -35,7 +35,7 @@ const refused: Refused[] = [
     because: 'what only all of the file shows',
     env: { ROW_QUERY_CONFIG: 'row-query.json' },
     file: { databases: { shop: { url: `mysql://u:${SECRET}@h` } }, tokens: [{ name: 'x', sha256: 'a'.repeat(64), permissions: ['select'], databases: { shpo: '*' } }] },
-    lines: ['databases.shop.url: must name one database after the host: mysql://host/name', 'tokens.0.databases.shpo: is not configured; there are shop']
+    lines: ['databases.shop.url: must name one database after the host: mysql://host/name', 'tokens.0.databases.shpo: is not a configured database; the databases are shop']
   }
 ]
 
