@@ -3,7 +3,7 @@ import { coverageProblems, FLOOR } from './coverage.ts'
 
 const summary = (lines: number, branches: number, functions: number) => ({ lines: { pct: lines }, branches: { pct: branches }, functions: { pct: functions } })
 
-t.test('a run below the floor of coverage is a failure that says which one', async (t) => {
+t.test('coverage below a floor is reported with the floor', async (t) => {
   t.same(coverageProblems(summary(100, 100, 100)), [])
   t.same(coverageProblems(summary(FLOOR.lines, FLOOR.branches, FLOOR.functions)), [])
   t.same(coverageProblems(summary(99, 98.5, 100)), [`99 % of the lines are covered, of at least ${FLOOR.lines} %`, `98.5 % of the branches are covered, of at least ${FLOOR.branches} %`])

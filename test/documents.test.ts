@@ -19,7 +19,7 @@ function linksOf (document: string): string[] {
 }
 
 for (const document of documents) {
-  t.test(`every file and script that ${document} names is there`, async (t) => {
+  t.test(`every file and script in ${document} exists`, async (t) => {
     t.same(linksOf(document).filter((path) => !existsSync(join(ROOT, path))), [])
     const paths = Array.from(readDocument(document).matchAll(/`((?:src|test|plugins|schemas|docs|\.ci)\/[^`\s]*)`/g), ([, path = '']) => path)
     t.same(paths.filter((path) => !existsSync(join(ROOT, path))), [])

@@ -19,13 +19,13 @@ async function metrics (t: Test): Promise<Described[]> {
   return (rows.registry.getMetricsAsArray() as unknown as Described[]).filter(({ name }) => name.startsWith('row_query_'))
 }
 
-t.test('every metric stands in the document with its type and its labels, and no other does', async (t) => {
+t.test('the document lists exactly the metrics, with their types and labels', async (t) => {
   const described = tableRows(document, 'metric', 'type', 'labels', 'meaning').map((cells) => cells.slice(0, 3))
   const real = (await metrics(t)).map(({ name, type, labelNames }) => [code(name), type, labelNames.map(code).join(', ')])
   t.same(described.toSorted(), real.toSorted())
 })
 
-t.test('every metric that an example or an explanation names is there', async (t) => {
+t.test('every metric in an example or explanation exists', async (t) => {
   const known = new Set((await metrics(t)).map(({ name }) => name))
   const named = (document.match(/\brow_query_[a-z_]+/g) ?? []).map((name) => name.replace(/_bucket$/, ''))
   t.same(named.filter((name) => !known.has(name)), [])
@@ -35,7 +35,7 @@ t.test("every field of a request's line stands in the document, and no other doe
   t.same(tableRows(document, 'field', 'meaning').map(([name]) => name).toSorted(), Object.keys(lineOf(new RequestRecord(true, true))).map(code).toSorted())
 })
 
-t.test('every code that is trouble of ours or of the database is explained', async (t) => {
+t.test('every code of an error of the service or database is explained', async (t) => {
   const symptoms = tableRows(document, 'symptom', 'what it means', 'what to do').map(([symptom]) => symptom).join()
   const trouble = [...catalogue].filter(([, status]) => status >= 500).map(([name]) => name)
   t.same(trouble.filter((name) => !symptoms.includes(code(name))), [])

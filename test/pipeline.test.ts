@@ -44,19 +44,19 @@ function databaseThat (t: Test, ...ends: Array<Error | string>) {
 const select = { verb: 'select' }
 const update = { verb: 'update', data: { name: 'x' }, filters: { id: 1 } }
 
-t.test('a select that meets a changed table is sent once more, after the catalog was read again', async (t) => {
+t.test('a select on a changed table is retried once, after the catalog was read again', async (t) => {
   const { told, ask } = databaseThat(t, new SchemaMoved(), 'the rows')
   t.match(JSON.parse(String(await ask(select))), { data: { rows: [{ id: 7 }], count: 1 } })
   t.same(told, { executed: 2, introspected: 2 })
 })
 
-t.test('a select that the database refuses twice, though the catalog has its table as before, meets a broken definition', async (t) => {
+t.test('a select that fails twice while its table is unchanged in the catalog is BROKEN_DEFINITION', async (t) => {
   const { told, ask } = databaseThat(t, new SchemaMoved('ER_VIEW_INVALID'), new SchemaMoved('ER_VIEW_INVALID'), 'never')
   await t.rejects(ask(select), { code: 'BROKEN_DEFINITION', reason: 'ER_VIEW_INVALID', message: 'A trigger, view or routine of the database names something that does not exist' })
   t.same(told, { executed: 2, introspected: 2 })
 })
 
-t.test('the catalog is not read again for each request that meets a broken definition', async (t) => {
+t.test('the catalog is not read for each request that fails with BROKEN_DEFINITION', async (t) => {
   const ends = Array.from({ length: 5 }, () => new SchemaMoved('ER_NO_SUCH_TABLE (shop.audit)', true))
   const { told, ask } = databaseThat(t, ...ends, new SchemaMoved('ER_NO_SUCH_TABLE (shop.other)', true), new SchemaMoved(), new SchemaMoved())
   for (let request = 0; request < 5; request++) await t.rejects(ask(update), { code: 'BROKEN_DEFINITION' })
@@ -67,25 +67,25 @@ t.test('the catalog is not read again for each request that meets a broken defin
   t.same(told, { executed: 8, introspected: 4 }, 'and for one without a reason')
 })
 
-t.test('what the database refuses twice, while its table changes, is to be sent again', async (t) => {
+t.test('a statement that fails twice while its table changes may be retried by the client', async (t) => {
   const { ask, change } = databaseThat(t, new SchemaMoved(), new SchemaMoved(), new SchemaMoved('ER_NO_SUCH_TABLE (shop.audit)', true))
   change()
   await t.rejects(ask(select), { code: 'DATABASE_UNAVAILABLE' })
   await t.rejects(ask(update), { code: 'DATABASE_UNAVAILABLE' })
 })
 
-t.test('what goes wrong the second time is answered as it is', async (t) => {
+t.test('an error of the retry is returned', async (t) => {
   const { ask } = databaseThat(t, new SchemaMoved(), deadlock())
   await t.rejects(ask(select), { code: 'DEADLOCK' })
 })
 
-t.test('a write is never sent a second time', async (t) => {
+t.test('a write is never retried', async (t) => {
   const { told, ask } = databaseThat(t, new SchemaMoved(), 'never')
   await t.rejects(ask(update), { code: 'DATABASE_UNAVAILABLE' })
   t.same(told, { executed: 1, introspected: 2 })
 })
 
-t.test('any other error is answered at once', async (t) => {
+t.test('any other error is returned at once', async (t) => {
   const { told, ask } = databaseThat(t, deadlock(), 'never')
   await t.rejects(ask(select), { code: 'DEADLOCK' })
   t.same(told, { executed: 1, introspected: 1 })

@@ -33,7 +33,7 @@ async function ask (app: FastifyInstance, url: string, { method = 'POST', header
 
 t.before(() => { t.testdir() })
 
-t.test('the plugin is one that Fastify knows, under both of its names', async (t) => {
+t.test('the plugin is a Fastify plugin, under both of its names', async (t) => {
   t.equal(named, rowQuery)
   const app = createHost(t)
   await app.register(rowQuery, { prefix: '/api', ...optionsFor(t) })
@@ -66,7 +66,7 @@ async function ownNotFound (scope: FastifyInstance): Promise<void> {
 }
 
 for (const [why, register] of conflicts) {
-  t.test(`a prefix that is taken is an error of ready(): ${why}`, async (t) => {
+  t.test(`a prefix that is already used is an error of ready(): ${why}`, async (t) => {
     const app = createHost(t)
     register(app, optionsFor(t))
     await t.rejects(async () => { await app.ready() }, { code: 'ROW_QUERY_PREFIX_TAKEN' })
@@ -104,13 +104,13 @@ t.test("options that Fastify has for every plugin are none of ours, and the call
   t.same(options, copy)
 })
 
-t.test('options with mistakes stop the start of the host', async (t) => {
+t.test('invalid options stop the start of the host', async (t) => {
   const app = createHost(t)
   app.register(rowQuery, { databases: {}, tokns: [] } as unknown as PluginOptions)
   await t.rejects(async () => { await app.ready() }, { code: 'ROW_QUERY_INVALID_CONFIG', message: /^tokns: is not a setting; .*\ndatabases: must be an object that is not empty/ })
 })
 
-t.test('without a prefix the unknown paths stay with the host', async (t) => {
+t.test('without a prefix, the host handles unknown paths', async (t) => {
   const app = createHost(t)
   await app.register(rowQuery, optionsFor(t))
   t.match(await ask(app, '/shop/orders'), { status: 200, json: selected })
@@ -139,7 +139,7 @@ async function createFullHost (t: Test, { most = 100, ours = 100 } = {}): Promis
   return app
 }
 
-t.test('what the host has does not break the plugin', async (t) => {
+t.test('hooks, parsers and decorators of the host do not affect the plugin', async (t) => {
   const app = await createFullHost(t)
   t.match(await ask(app, '/api/shop/orders'), { status: 200, json: selected })
   t.match(await ask(app, '/api/shop/orders', { headers: { authorization: 'Bearer key of the host' } }), { status: 401, json: { error: { code: 'UNAUTHENTICATED' } } })
@@ -148,7 +148,7 @@ t.test('what the host has does not break the plugin', async (t) => {
   t.match(await ask(app, '/api/shop/orders', { method: 'GET' }), { status: 405, json: { error: { code: 'METHOD_NOT_ALLOWED' } } })
 })
 
-t.test('what the plugin has does not reach the host', async (t) => {
+t.test('hooks, parsers and decorators of the plugin do not affect the host', async (t) => {
   const app = await createFullHost(t)
   t.match(await ask(app, '/own', { headers: {}, payload: '{"a":1}' }), { status: 200, json: { wrapped: { body: { host: '{"a":1}' }, grant: 'of the host', ours: false } } })
   t.same((await ask(app, '/error', { method: 'GET' })).json, { wrapped: { host: 'of the host' } })
@@ -159,7 +159,7 @@ t.test('what the plugin has does not reach the host', async (t) => {
 })
 
 for (const limits of [{ most: 2, ours: 3 }, { most: 3, ours: 2 }]) {
-  t.test(`the lower of both rate limits holds, and is answered as the plugin answers: ${JSON.stringify(limits)}`, async (t) => {
+  t.test(`the lower of both rate limits applies, with the error of the plugin: ${JSON.stringify(limits)}`, async (t) => {
     const app = await createFullHost(t, limits)
     for (let count = 0; count < 2; count++) t.match(await ask(app, '/api/shop/orders'), { status: 200 })
     t.match(await ask(app, '/api/shop/orders'), { status: 429, json: { success: false, data: {}, error: { code: 'RATE_LIMITED' } }, headers: { 'retry-after': String } })
@@ -171,7 +171,7 @@ const refusals: Array<[status: number, status: number, code: string]> = [
 ]
 
 for (const [thrown, status, code] of refusals) {
-  t.test(`a hook of the host that refuses with ${thrown} is answered with ${code}, without its text`, async (t) => {
+  t.test(`a refusal of a host hook with ${thrown} is answered with ${code}, without its message`, async (t) => {
     const app = createHost(t)
     app.addHook('onRequest', async () => { throw Object.assign(new Error('text of the host'), { statusCode: thrown }) })
     await app.register(rowQuery, { prefix: '/api', ...optionsFor(t) })

@@ -47,7 +47,7 @@ t.test('there is a test for every command', async (t) => {
   t.equal(scripts.test, 'node test/run.ts')
 })
 
-t.test('npm start serves the demo, and the requests have the answers that are shown', async (t) => {
+t.test('npm start serves the demo, and the requests return the shown answers', async (t) => {
   const server = await npmStart(t, checkOut(t))
   const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"update"/)) as RegExpExecArray
   const sh = createShell(t, { TOKEN: token })
@@ -59,7 +59,7 @@ t.test('npm start serves the demo, and the requests have the answers that are sh
   }
 })
 
-t.test('every filter that is shown is one', async (t) => {
+t.test('every shown filter is accepted', async (t) => {
   const server = await serveRowQuery(t, { env: { API_TOKEN: TOKEN } })
   const count = async (filters: unknown) => {
     const { status, json } = await server.post('/api/demo/orders', { verb: 'select', filters }, TOKEN)
@@ -80,20 +80,20 @@ t.test('npm start with DATABASE_URL and API_TOKEN serves that database', async (
   t.match(await server.post('/api/shop/orders', { verb: 'select' }, 'another'), { status: 401 })
 })
 
-t.test('the other commands of the program do what is said of them', async (t) => {
+t.test('the other commands work as described', async (t) => {
   const [lines = ''] = commands.filter((command) => command.startsWith('npm run'))
   const output = await call(checkOut(t), 'sh', '-ec', lines)
   t.match(output, /rq_[\w-]{43}[^]*"expires": "2027-01-01"[^]*\ndemo: answers, 5 tables and views\n/)
   t.match(output, /\n\{\n {2}"openapi": "3\.1\.0"[^]*"\/demo\/orders": \{[^]*\nexport interface Orders \{\n[^]*\nexport interface DB \{\n/)
 })
 
-t.test('the table of errors has every code under its status, and no other', async (t) => {
+t.test('the table of errors has exactly the codes, with their statuses', async (t) => {
   const rows = tableRows(readme, 'status', 'codes').flatMap(([statuses = '', codes = '']) => uncode(codes).map((code) => ({ code, statuses: statuses.split(', ').map(Number) })))
   t.same(rows.map(({ code }) => code).sort(), [...catalogue.keys()].sort())
   for (const { code, statuses } of rows) t.ok(statuses.includes(catalogue.get(code) as number), code)
 })
 
-t.test('the table of variables is that of docs/configuration.md', async (t) => {
+t.test('the table of variables equals that of docs/configuration.md', async (t) => {
   const named = (rows: string[][]) => rows.flatMap(([names = '']) => uncode(names)).sort()
   const rows = tableRows(readme, 'variable', 'meaning', 'default')
   t.same(named(rows), named(tableRows(readDocument('docs/configuration.md'), 'variable', 'flag', 'meaning', 'default')))

@@ -32,7 +32,7 @@ async function listens (host: string, port: number): Promise<boolean> {
 }
 
 for (const engine of await engines()) {
-  t.test(`${engine.name}: a test database is one's own, and goes`, async (t) => {
+  t.test(`${engine.name}: a test database is usable's own, and goes`, async (t) => {
     const one = await createTestDatabase(engine, ['CREATE TABLE a (id BIGINT, at DATE)', "INSERT INTO a VALUES (9007199254740993, '2024-02-29')"])
     const two = await createTestDatabase(engine)
     t.not(one.name, two.name)
@@ -76,7 +76,7 @@ for (const engine of await engines()) {
   })
 }
 
-t.test('the first way that has a server is the one taken', async (t) => {
+t.test('the first source with a server is used', async (t) => {
   const server = { engine: { name: 'mysql' as const, version: '9.7.4', url: 'mysql://root@127.0.0.1:1' }, from: 'a fake', stop: () => {} }
   const tried: string[] = []
   const way = (name: string, get: Way['get']): Way => ({ name, get: async (wish) => { tried.push(`${name} ${wish.kind}`); return await get(wish) } })
@@ -91,7 +91,7 @@ t.test('the first way that has a server is the one taken', async (t) => {
   t.same(WAYS.map(({ name }) => name), ['TEST_MYSQL_URL', 'PATH', 'packages', 'Docker'])
 })
 
-t.test('a server program on the PATH is asked what it is', async (t) => {
+t.test('a server program on the PATH is identified by its version', async (t) => {
   const folder = t.testdir({ old: {}, new: {}, odd: {} })
   const program = (file: string, said: string) => {
     writeFileSync(join(folder, file), `#!/bin/sh\necho "${said}"\n`, { mode: 0o755 })
@@ -117,7 +117,7 @@ t.test('an interrupted download leaves nothing in the cache', async (t) => {
   t.same(readdirSync(join(folder, '..')), ['root'])
 })
 
-t.test('without any server npm test says what to do, in one line, and fails', async (t) => {
+t.test('without a server npm test prints in one line what to do, and fails', async (t) => {
   const TEST_CACHE = t.testdir()
   const none = await node([RUN], { PATH: '/nowhere', TEST_CACHE })
   t.match(none, { code: 1, stdout: '', stderr: /^npm test: no mariadb or mysql server for the tests: set TEST_MYSQL_URL=[^\n]*\n$/ })
@@ -127,7 +127,7 @@ t.test('without any server npm test says what to do, in one line, and fails', as
   t.match(sqlite, { code: 0, stdout: /^21\.[\d.]+\n$/, stderr: '' })
 })
 
-t.test('a server ends with the process that started it, even with a killed one', skip, async (t) => {
+t.test('a server ends with the process that started it, even if that was killed', skip, async (t) => {
   if (!works(['setpriv', '--pdeathsig', 'KILL', 'true'])) return t.pass('this system has no such means')
   const script = (end: string) => `
     import { obtain, WAYS } from ${JSON.stringify(new URL('servers/obtain.ts', import.meta.url).href)}

@@ -44,7 +44,7 @@ const isOurs = (name: string): boolean => /^(src|plugins|schemas)\//.test(name)
 const importing = (files: Source[], forbidden: (name: string) => boolean): string[] =>
   files.flatMap(({ path, imports }) => imports.filter(forbidden).map((name) => `${path} imports ${name}`))
 
-t.test('the imports are read', async (t) => {
+t.test('the imports are found', async (t) => {
   t.ok(sources.length > 40)
   const walk = sources.find(({ path }) => path === 'src/pipeline.ts')
   t.ok(walk?.imports.includes('src/plan/create-plan.ts'))
@@ -53,30 +53,30 @@ t.test('the imports are read', async (t) => {
   t.same(importing(sources, (name) => isOurs(name) && !sources.some(({ path }) => path === name)), [], 'and they are files of ours')
 })
 
-t.test('schemas import nothing of ours but each other', async (t) => {
+t.test('schemas import only schemas', async (t) => {
   t.same(importing(inside('schemas'), (name) => isOurs(name) && !name.startsWith('schemas/')), [])
 })
 
-t.test('only src/sql knows Kysely; a plan is made without it', async (t) => {
+t.test('only src/sql imports Kysely, and src/plan does not import src/sql', async (t) => {
   t.same(importing(outside('src/sql'), (name) => name === 'kysely'), [])
   t.same(importing(inside('src/plan'), (name) => name.startsWith('src/sql/')), [])
 })
 
-t.test('plans and queries never see a request', async (t) => {
+t.test('src/plan and src/sql do not import Fastify', async (t) => {
   t.same(importing(inside('src/plan', 'src/sql', 'src/types', 'src/catalog'), (name) => /fastify|^plugins\/|^node:http/.test(name)), [])
   t.same(importing(inside('src/sql', 'src/types', 'src/catalog', 'src/dialects', 'src/response'), (name) => name === 'schemas/body.ts'), [])
 })
 
-t.test('only src/dialects touches a driver; the demo fills its own SQLite file', async (t) => {
+t.test('only src/dialects imports a driver; the demo fills its own SQLite file', async (t) => {
   t.same(importing(outside('src/dialects'), (name) => /^mysql2/.test(name)), [])
   t.same(importing(outside('src/dialects', 'src/demo'), (name) => name === 'node:sqlite'), [])
 })
 
-t.test('a dialect knows neither requests, plans nor answers', async (t) => {
+t.test('src/dialects imports neither requests, plans nor answers', async (t) => {
   t.same(importing(inside('src/dialects'), (name) => /^src\/(plan|request|response)\//.test(name)), [])
 })
 
-t.test('node:sqlite is loaded by the process of a session alone', async (t) => {
+t.test('only the child process loads node:sqlite', async (t) => {
   const loading = inside('src').filter(({ runtimeImports }) => runtimeImports.includes('node:sqlite') || runtimeImports.includes('src/dialects/sqlite/connection.ts'))
   t.same(loading.map(({ path }) => path).filter((path) => !path.startsWith('src/demo/')), ['src/dialects/sqlite/connection.ts', 'src/dialects/sqlite/process.ts'])
 })
@@ -85,11 +85,11 @@ t.test('only src/app.ts and src/server import plugins', async (t) => {
   t.same(importing(outside('src/app.ts', 'src/server', 'plugins'), (name) => name.startsWith('plugins/')), [])
 })
 
-t.test('no file is called after what it may as well not hold', async (t) => {
+t.test('no file is called utils, helpers or common', async (t) => {
   t.same(sources.filter(({ path }) => /\b(utils?|helpers?|common|misc|shared)\b/i.test(path)).map(({ path }) => path), [])
 })
 
-t.test('no file imports itself by way of others', async (t) => {
+t.test('there are no import cycles', async (t) => {
   const byPath = new Map(sources.map((source) => [source.path, source]))
   const done = new Set<string>()
   const cycles: string[] = []

@@ -5,7 +5,7 @@ import { mysqlColumn } from '../support/tables.ts'
 const facts = (name: string, columns: Column[], primaryKey: string[] = []): TableFacts =>
   ({ name, kind: 'table', comment: '', engine: '', transactional: true, triggers: { known: true, list: [] }, columns, primaryKey, uniqueKeys: [], foreignKeys: [], checks: [] })
 
-t.test('tables and columns are found by names of their own only', async (t) => {
+t.test('inherited property names are not tables or columns', async (t) => {
   const { tables } = createCatalog([facts('orders', [mysqlColumn('id', 'int')])], 5)
   for (const name of ['__proto__', 'constructor', 'toString', 'Orders', '']) {
     t.equal(tables.get(name), undefined)
@@ -27,7 +27,7 @@ t.test('columns stay in the order of the table', async (t) => {
   t.same([...table?.columns.keys() ?? []], names)
 })
 
-t.test('the id of a row is its numbered column, else the only column of its primary key', async (t) => {
+t.test('the identity of a table is its AUTO_INCREMENT column, otherwise the only column of its primary key', async (t) => {
   const id = mysqlColumn('id', 'int')
   const number = mysqlColumn('number', 'int', { autoIncrement: true })
   const identityOf = (columns: Column[], primaryKey: string[]) => createCatalog([facts('t', columns, primaryKey)], 0).tables.get('t')?.identity?.name
@@ -38,6 +38,6 @@ t.test('the id of a row is its numbered column, else the only column of its prim
   t.equal(identityOf([id], []), undefined)
 })
 
-t.test('what has no columns is not there: a view that the database cannot open', async (t) => {
+t.test('a view without columns, which the database cannot open, is not in the catalog', async (t) => {
   t.same([...createCatalog([facts('broken', []), facts('whole', [mysqlColumn('id', 'int')])], 0).tables.keys()], ['whole'])
 })

@@ -87,7 +87,7 @@ const onSqlite: Record<string, Expected> = {
 }
 const expectedOn = (engine: EngineName) => ({ ...everywhere, ...(engine === 'sqlite' ? onSqlite : onMysql) })
 
-await onEachEngine(t, 'introspection finds what a column takes, has by itself and may be left without', { schema }, async (t, { url, engine }) => {
+await onEachEngine(t, 'introspection finds the types, defaults and nullability of columns', { schema }, async (t, { url, engine }) => {
   const table = await loadTable(url, 'things')
   for (const [name, expected] of Object.entries(expectedOn(engine))) t.match({ ...table.columns.get(name) }, expected, name)
   t.same([...table.columns.keys()], columns[engine === 'sqlite' ? 'sqlite' : 'mysql'].map((column) => column.split(' ')[0]), 'in the order of the table')
@@ -108,7 +108,7 @@ const limits: Array<[column: string, taken: unknown, refused: unknown]> = [
   ['small', true, 128]
 ]
 
-await onEachEngine(t, 'sizes, signs and members are those of the declaration', { schema, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+await onEachEngine(t, 'sizes, signs and members match the declaration', { schema, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
   const { columns } = await loadTable(url, 'things')
   for (const [name, taken, refused] of limits) {
     const type = columns.get(name)?.type
@@ -117,7 +117,7 @@ await onEachEngine(t, 'sizes, signs and members are those of the declaration', {
   }
 })
 
-await onEachEngine(t, 'an invisible column is shown, written and found like any other', { schema, only: ['mariadb', 'mysql'] }, async (t, { post }) => {
+await onEachEngine(t, 'an invisible column is selected, written and filtered like any other', { schema, only: ['mariadb', 'mysql'] }, async (t, { post }) => {
   t.same((await post('things', { verb: 'insert', data: { needed: 'x', hidden: 9 } })).json.data, { inserted: 1, id: 1 })
   const { json } = await post('things', { verb: 'select', filters: { hidden: 9 } })
   t.match(json.data.rows, [{ id: 1, hidden: 9, quoted: 'it\'s \\ "x"', list: 'ab' }])
@@ -135,7 +135,7 @@ const ROWIDS: Array<[declaration: string, numbered: boolean]> = [
   ['id integer, line integer, primary key (id, line)', false]
 ]
 
-await onEachEngine(t, 'SQLite numbers the rows of a table by its INTEGER PRIMARY KEY and by no other column', {
+await onEachEngine(t, 'in SQLite only an INTEGER PRIMARY KEY is the rowid', {
   schema: { mysql: [], sqlite: [...ROWIDS.map(([declaration], index) => `create table t${index} (${declaration})`), 'create table w (id integer primary key /* without rowid? */)', 'create table x (id integer primary key) without   rowid'] },
   only: ['sqlite']
 }, async (t, { url }) => {

@@ -26,7 +26,7 @@ const schema: Schema = {
   ]
 }
 
-await onEachEngine(t, 'a primary key is known with its columns in their order in the key', { schema }, async (t, { url }) => {
+await onEachEngine(t, 'a primary key has its columns in the order of the key', { schema }, async (t, { url }) => {
   const { tables } = await loadCatalog(url)
   t.same(tables.get('countries')?.primaryKey, ['region', 'code'])
   t.equal(tables.get('countries')?.identity, undefined)
@@ -36,7 +36,7 @@ await onEachEngine(t, 'a primary key is known with its columns in their order in
   t.same(tables.get('no_key')?.uniqueKeys, [])
 })
 
-await onEachEngine(t, 'unique keys are known by name, the primary key among them', { schema }, async (t, { url, engine }) => {
+await onEachEngine(t, 'unique keys have names and include the primary key', { schema }, async (t, { url, engine }) => {
   const { tables } = await loadCatalog(url)
   const keysOf = (table: string) => Object.fromEntries(tables.get(table)?.uniqueKeys.map(({ name, columns }) => [name, columns]) ?? [])
   if (engine === 'sqlite') {
@@ -49,7 +49,7 @@ await onEachEngine(t, 'unique keys are known by name, the primary key among them
   }
 })
 
-await onEachEngine(t, 'foreign keys are known with their columns in order, those of several columns too', { schema }, async (t, { url, engine }) => {
+await onEachEngine(t, 'foreign keys have their columns in order', { schema }, async (t, { url, engine }) => {
   const { foreignKeys } = await loadTable(url, 'people')
   const [boss, country] = engine === 'sqlite' ? ['people_1', 'people_0'] : ['people_boss', 'people_country']
   t.same([...foreignKeys].sort((a, b) => a.columns.length - b.columns.length), [
@@ -73,7 +73,7 @@ const checked: Schema = {
   ]
 }
 
-await onEachEngine(t, 'the checks of each table are known by name', { schema: checked }, async (t, { url, engine }) => {
+await onEachEngine(t, 'the checks of each table have names', { schema: checked }, async (t, { url, engine }) => {
   const { tables } = await loadCatalog(url)
   t.same(tables.get('plain')?.checks, [])
   const checks = tables.get('t')?.checks.filter(({ name }) => name !== 'd').toSorted((a, b) => a.name.localeCompare(b.name))
@@ -81,7 +81,7 @@ await onEachEngine(t, 'the checks of each table are known by name', { schema: ch
   else t.same(checks, [{ name: "one`'s", columns: ['a', 'b`c'] }, { name: 'two', columns: [] }])
 })
 
-await onEachEngine(t, 'a check is named to whoever breaks it', { schema: checked }, async (t, { post, engine }) => {
+await onEachEngine(t, 'the error for a failed check names it', { schema: checked }, async (t, { post, engine }) => {
   const { json } = await post('t', { verb: 'insert', data: { a: 0 } })
   const message = engine === 'sqlite' ? 'check constraint "o""ne"' : 'check constraint "one`\'s" on "a", "b`c"'
   t.match(json.error, { code: 'CHECK_VIOLATION', details: engine === 'sqlite' ? [{ path: '', message: 'check constraint "o"ne"' }] : [{ path: '/data/a', message }, { path: '/data/b`c', message }] })

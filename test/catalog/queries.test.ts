@@ -8,7 +8,7 @@ const MANY = 60
 const table = (index: number): string => `create table t${index} (id int not null primary key, a int null references t${index} (id), b varchar(5) null, unique (a, b))`
 const schema: Schema = { mysql: Array.from({ length: FEW }, (_, index) => table(index)), sqlite: [] }
 
-await onEachEngine(t, 'the catalog costs the same few queries however many tables there are', { schema, only: ['mariadb', 'mysql'] }, async (t, { proxy, url, sql }) => {
+await onEachEngine(t, 'reading the catalog takes a fixed number of queries', { schema, only: ['mariadb', 'mysql'] }, async (t, { proxy, url, sql }) => {
   const asked = async (): Promise<string[]> => {
     proxy?.statements.splice(0)
     await loadCatalog(url)
@@ -23,7 +23,7 @@ await onEachEngine(t, 'the catalog costs the same few queries however many table
   t.ok(many.length <= 12, `${many.length} statements`)
 })
 
-await onEachEngine(t, 'columns that are declared alike share their type, in whatever table, and no others do', { schema, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+await onEachEngine(t, 'columns with the same declaration share their type object, in all tables', { schema, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
   const { tables } = await loadCatalog(url)
   const types = (column: string) => new Set(Array.from(tables.values(), ({ columns }) => columns.get(column)?.type))
   t.equal(types('a').size, 1)

@@ -25,7 +25,7 @@ function createManualStore (interval = HOUR) {
 
 const catalogs = [1, 2, 3].map((time) => createCatalog([], time)) as [Catalog, Catalog, Catalog]
 
-t.test('the first catalog is waited for, by everybody together', async (t) => {
+t.test('concurrent requests wait for the first catalog together', async (t) => {
   const { store, answers, answer } = createManualStore()
   const waiting = [store.current(), store.current(), store.current()]
   t.equal(answers.length, 1)
@@ -36,7 +36,7 @@ t.test('the first catalog is waited for, by everybody together', async (t) => {
   store.stop()
 })
 
-t.test('a first reading that fails is told to those who wait, and made again for the next', async (t) => {
+t.test('if the first read fails, its waiters get the error, and the next request starts another read', async (t) => {
   const { store, answers, answer } = createManualStore()
   const first = store.current()
   answer(0).reject(new Error('down'))
@@ -48,7 +48,7 @@ t.test('a first reading that fails is told to those who wait, and made again for
   store.stop()
 })
 
-t.test('the old catalog goes on serving while a refresh runs', async (t) => {
+t.test('the old catalog is used while a refresh runs', async (t) => {
   const { store, answer } = createManualStore()
   const first = store.refresh()
   answer(0).resolve(catalogs[0])
@@ -73,7 +73,7 @@ t.test('a refresh that fails keeps the old catalog', async (t) => {
   store.stop()
 })
 
-t.test('a refresh that is asked for while one runs begins after it: that one may have passed by what has changed', async (t) => {
+t.test('a refresh that is requested while one runs starts after it, because that one may have missed the change', async (t) => {
   const { store, answers, answer } = createManualStore()
   const first = store.refresh()
   const later = [store.refresh(), store.refresh(), store.refresh()]
@@ -90,7 +90,7 @@ t.test('a refresh that is asked for while one runs begins after it: that one may
   store.stop()
 })
 
-t.test('the refresh that waits begins also where the one before it fails', async (t) => {
+t.test('a waiting refresh also starts if the previous one fails', async (t) => {
   const { store, answer } = createManualStore()
   const first = store.refresh()
   const second = store.refresh()
@@ -101,7 +101,7 @@ t.test('the refresh that waits begins also where the one before it fails', async
   store.stop()
 })
 
-t.test('the catalog is read again after every interval, one reading at a time', async (t) => {
+t.test('the catalog is read again after every interval, one read at a time', async (t) => {
   const { store, answers, answer, errors } = createManualStore(5)
   const first = store.current()
   await sleep(50)
@@ -121,7 +121,7 @@ t.test('the catalog is read again after every interval, one reading at a time', 
   t.equal(answers.length, length, 'and not any more once it is stopped')
 })
 
-t.test('a table was gone until the next refresh where one reading passed it by: what a reading lacks is read again', async (t) => {
+t.test('a table that one read missed was once gone until the next refresh: the catalog is read again', async (t) => {
   const orders = tableOf({ name: 'orders', columns: [mysqlColumn('id', 'int')], uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }] })
   const facts = { ...orders, columns: orders.columnList }
   const [whole, without, withoutKey] = [createCatalog([facts], 1), createCatalog([], 2), createCatalog([{ ...facts, uniqueKeys: [] }], 3)]

@@ -38,7 +38,7 @@ await onEachEngine(t, 'the triggers of each table are known by timing and event'
   t.same(tables.get('seen')?.triggers, { known: true, list: engine === 'sqlite' ? [{ timing: 'instead', event: 'update' }] : [] })
 })
 
-t.test('a statement may fire a trigger of its event, or any where triggers are not known', async (t) => {
+t.test('a statement may fire a trigger of its event, or any trigger if triggers are unknown', async (t) => {
   const table = tableOf({ columns: [mysqlColumn('id', 'int')], triggers: { known: true, list: [{ timing: 'before', event: 'insert' }] } })
   t.same(EVENTS.filter((event) => mayFire(table, event)), ['insert'])
   t.same(EVENTS.filter((event) => mayFire(table, event, 'before')), ['insert'])
@@ -62,12 +62,12 @@ const FORMS: ReadonlyArray<[sql: string, timing: string, event: TriggerEvent]> =
 ]
 const forms: Schema = { mysql: [], sqlite: FORMS.map(([sql], index) => `create table t${index} (a); ${sql.replace(/\bt$|\[t\]$/, `t${index}`).replace(/trigger (if not exists )?(main\.)?x /, `trigger $1$2x${index} `)} begin select 1; end`) }
 
-await onEachEngine(t, 'the text of a trigger is read in every form that SQLite takes', { schema: forms, only: ['sqlite'] }, async (t, { url }) => {
+await onEachEngine(t, 'the text of a trigger is parsed in every form that SQLite accepts', { schema: forms, only: ['sqlite'] }, async (t, { url }) => {
   const { tables } = await loadCatalog(url)
   for (const [index, [sql, timing, event]] of FORMS.entries()) t.same(tables.get(`t${index}`)?.triggers, { known: true, list: [{ timing, event }] }, sql)
 })
 
-t.test('a trigger whose text cannot be read may be of any event (sqlite)', async (t) => {
+t.test('a trigger whose text cannot be parsed may be of any event (sqlite)', async (t) => {
   const database = new DatabaseSync(':memory:', { defensive: false })
   database.exec('create table t (a); create trigger x after insert on t begin select 1; end; pragma writable_schema = on')
   database.exec("update sqlite_schema set sql = 'CREATE TRIGGER x -- no event' where name = 'x'")
@@ -81,7 +81,7 @@ const engineSchema: Schema = {
   sqlite: ['create table i (a)', 'create view v as select * from i']
 }
 
-await onEachEngine(t, 'the engine of each table is known and whether it has transactions', { schema: engineSchema }, async (t, { url, engine }) => {
+await onEachEngine(t, 'the engine of each table is known, and whether it supports transactions', { schema: engineSchema }, async (t, { url, engine }) => {
   const { tables } = await loadCatalog(url)
   const found = [...tables.values()].map(({ name, engine, transactional }) => [name, engine, transactional])
   t.same(found, engine === 'sqlite'

@@ -13,7 +13,7 @@ const tables = [
 ]
 const schema = { mysql: tables, sqlite: tables }
 
-await onEachEngine(t, 'a column of a view may be null where an outer join makes it so', { schema }, async (t, { post, url }) => {
+await onEachEngine(t, 'a column of a view may be null because of an outer join', { schema }, async (t, { post, url }) => {
   const view = (await loadCatalog(url)).tables.get('pairs')
   t.equal(view?.kind, 'view')
   t.equal(view?.comment, '')
@@ -32,7 +32,7 @@ await onEachEngine(t, 'computed columns of a view are selected', { schema }, asy
   t.equal(Number(json.data.rows[0].half), 2.5)
 })
 
-await onEachEngine(t, 'a view that is broken while the service runs is answered as not there', { schema }, async (t, { post, sql, server }) => {
+await onEachEngine(t, 'a view that becomes invalid while the service runs is not found', { schema }, async (t, { post, sql, server }) => {
   t.equal((await post('broken', { verb: 'select' })).status, 200)
   await sql('drop table gone')
   for (const when of ['before the catalog is read again', 'after it']) {
@@ -47,7 +47,7 @@ await onEachEngine(t, 'a view that is broken while the service runs is answered 
   }
 })
 
-await onEachEngine(t, 'a view that was broken at the start is usable once it is whole again', { schema: { mysql: [...tables, 'drop table gone'], sqlite: [...tables, 'drop table gone'] } }, async (t, { post, sql, server, log }) => {
+await onEachEngine(t, 'a view that was invalid at the start can be used once it is valid', { schema: { mysql: [...tables, 'drop table gone'], sqlite: [...tables, 'drop table gone'] } }, async (t, { post, sql, server, log }) => {
   t.equal((await post('broken', { verb: 'select' })).status, 404)
   t.equal((await post('people', { verb: 'select' })).status, 200)
   t.notOk(log.some((line) => line.includes('catalog')), 'its being broken is no trouble of ours')
@@ -64,7 +64,7 @@ const orphans = [
   'drop function double_of'
 ]
 
-await onEachEngine(t, 'a view that the server has columns of is broken where its definer is gone, one without columns is not there', { schema: { mysql: orphans, sqlite: [] }, only: ['mariadb', 'mysql'] }, async (t, { post }) => {
+await onEachEngine(t, 'a view with columns whose definer is missing is broken; one without columns is not found', { schema: { mysql: orphans, sqlite: [] }, only: ['mariadb', 'mysql'] }, async (t, { post }) => {
   for (const [view, expected, code] of [['orphan', 422, 'BROKEN_DEFINITION'], ['doubles', 404, 'TABLE_NOT_FOUND']] as const) {
     const { status, json } = await post(view, { verb: 'select' })
     t.equal(status, expected, view)

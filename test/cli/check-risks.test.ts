@@ -73,7 +73,7 @@ for (const engine of await engines()) {
     t.equal(warnings((await runRowQuery(t, ['check'], { env: { DATABASE_URL: url } })).stdout).length, 2)
   })
 
-  t.test(`an account without a password is warned of, and a way without TLS to another machine (${engine.name})`, async (t) => {
+  t.test(`an account without a password, and a connection without TLS to another machine, are warnings (${engine.name})`, async (t) => {
     const database = await createDatabase(t, engine)
     const url = new URL(await createUser(t, database, { grants: ['select on *'], password: '' }))
     const { stdout } = await runRowQuery(t, ['check'], { env: { DATABASE_URL: url.href } })
@@ -89,7 +89,7 @@ for (const engine of await engines()) {
   })
 }
 
-t.test('a SQLite file that every account may write, or replace, is warned of', async (t) => {
+t.test('a SQLite file that every account may write or replace is a warning', async (t) => {
   const cwd = t.testdir()
   createShop(join(cwd, 'shop.db'))
   chmodSync(cwd, 0o755)

@@ -16,7 +16,7 @@ const SCHEMA = [
   'create view order_notes as select note from orders'
 ]
 
-t.test('without a setting the demo is checked', async (t) => {
+t.test('without configuration the demo is checked', async (t) => {
   const { code, stdout, stderr } = await runRowQuery(t, ['check'])
   t.same({ code, stderr }, { code: 0, stderr: '' })
   t.match(stdout, /^demo: answers, 5 tables and views\n/)
@@ -26,7 +26,7 @@ t.test('without a setting the demo is checked', async (t) => {
 })
 
 for (const engine of await engines()) {
-  t.test(`a database answers with its tables and what the account may do (${engine.name})`, async (t) => {
+  t.test(`the tables of a database and the privileges of its account are printed (${engine.name})`, async (t) => {
     const database = await createTestDatabase(engine, SCHEMA)
     const account = `c_${database.name.slice(2)}`
     await database.query(`create user '${account}'@'%' identified by 'hunter2'`)
@@ -48,7 +48,7 @@ for (const engine of await engines()) {
     t.notMatch(stdout, /hunter2|IDENTIFIED|\*[0-9A-F]{40}/)
   })
 
-  t.test(`an account with a wrong password is told apart from a server that is not there (${engine.name})`, async (t) => {
+  t.test(`a wrong password is distinguished from an unreachable server (${engine.name})`, async (t) => {
     const cwd = t.testdir()
     const config = {
       databases: {

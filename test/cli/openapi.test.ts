@@ -7,7 +7,7 @@ import { runRowQuery } from '../support/row-query.ts'
 import { onEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
-await onEachEngine(t, 'row-query openapi prints what a token for everything is shown', { schema: shop }, async (t, { server, url }) => {
+await onEachEngine(t, 'row-query openapi prints the document of a token with all permissions', { schema: shop }, async (t, { server, url }) => {
   const config = `${t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { url } } }) })}/row-query.json`
   for (const [args, path] of [[[], '/openapi.json'], [['shop'], '/shop/openapi.json']] as const) {
     const { code, stdout, stderr } = await runRowQuery(t, ['openapi', ...args, '--config', config])
@@ -17,7 +17,7 @@ await onEachEngine(t, 'row-query openapi prints what a token for everything is s
   }
 })
 
-t.test('numbers are printed as exactly as they are served', async (t) => {
+t.test('numbers are printed with the digits that the service returns', async (t) => {
   const folder = t.testdir()
   const database = new DatabaseSync(`${folder}/big.db`)
   database.exec('create table big (id bigint not null default 9223372036854775807)')
@@ -31,7 +31,7 @@ t.test('a reader that closes the output early ends the program silently', { skip
   t.same(await runRowQuery(t, [], { command }), { code: 0, stdout: '{', stderr: '' })
 })
 
-t.test('without configuration it is the demo, and where one database is configured types need not name it', async (t) => {
+t.test('without configuration the demo is used, and with one database, types needs no name', async (t) => {
   t.match(JSON.parse((await runRowQuery(t, ['openapi', 'demo'])).stdout), { paths: { '/demo/orders': {} }, servers: [{ url: '/api' }] })
   t.match(JSON.parse((await runRowQuery(t, ['openapi'], { env: { PATH_PREFIX: '' } })).stdout), { 'x-databases': ['demo'], servers: [{ url: '/' }] })
   t.match((await runRowQuery(t, ['types'])).stdout, 'export interface Orders {\n')

@@ -22,7 +22,7 @@ async function answersOf (t: Test, stdout: string, env = {}): Promise<any[]> {
   return answers
 }
 
-t.test('a first start without any setting makes a demo and prints three requests that work when pasted', async (t) => {
+t.test('the first start without configuration creates the demo and prints three working requests', async (t) => {
   const cwd = t.testdir()
   const server = await serveRowQuery(t, { cwd })
   const stdout = await server.printed(/"update"/)
@@ -39,7 +39,7 @@ t.test('a first start without any setting makes a demo and prints three requests
   t.same({ code, stderr }, { code: 0, stderr: '' })
 })
 
-t.test('a second start keeps the rows and makes another token', async (t) => {
+t.test('a second start keeps the rows and creates another token', async (t) => {
   const cwd = t.testdir()
   const first = await serveRowQuery(t, { cwd })
   const token = await tokenOf(first)
@@ -53,7 +53,7 @@ t.test('a second start keeps the rows and makes another token', async (t) => {
   t.match(await second.post('/api/demo/customers', select, token), { status: 401 })
 })
 
-t.test('a token that is configured is the one that works, and is not printed', async (t) => {
+t.test('a configured token works and is not printed', async (t) => {
   const env = { API_TOKEN: TOKEN }
   const server = await serveRowQuery(t, { env })
   const stdout = await server.printed(/"update"/)
@@ -62,7 +62,7 @@ t.test('a token that is configured is the one that works, and is not printed', a
   t.notMatch((await server.stop()).stdout, TOKEN)
 })
 
-t.test('the requests are printed for the address and the path that were asked for', async (t) => {
+t.test('the requests are printed with the configured address and prefix', async (t) => {
   const server = await serveRowQuery(t, { env: { PATH_PREFIX: '/rows/v1', LOG_LEVEL: 'silent' } })
   const stdout = await server.printed(/"update"/)
   t.equal(curls(stdout).filter((line) => line.includes(`${server.address}/rows/v1/demo/`)).length, 3)

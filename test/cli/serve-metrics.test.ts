@@ -9,7 +9,7 @@ const select = { verb: 'select', limit: 1 }
 
 const start = (t: Test, config: object) => ({ cwd: t.testdir({ 'row-query.json': JSON.stringify(config) }), env: { ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: TOKEN } })
 
-t.test('metrics on a port of their own are for everybody there, and not on the main one', async (t) => {
+t.test('metrics on a separate port need no token and are not on the main port', async (t) => {
   const server = await serveRowQuery(t, start(t, { metrics: { port: 0 } }))
   const [, url = ''] = /metrics at (http:[^"]+)/.exec(await server.printed(/metrics at/)) as RegExpExecArray
   t.match(await server.post('/api/demo/products', select, TOKEN), { status: 200 })
@@ -23,7 +23,7 @@ t.test('metrics on a port of their own are for everybody there, and not on the m
   await t.rejects(fetch(url), 'closed with the server')
 })
 
-t.test('metrics beside the service, or none', async (t) => {
+t.test('metrics on the main port, and no metrics', async (t) => {
   for (const [metrics, status] of [[true, 200], [false, 404]] as const) {
     const server = await serveRowQuery(t, start(t, { metrics }))
     t.equal((await fetch(`${server.address}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })).status, status)
@@ -43,7 +43,7 @@ t.test('an unavailable port for metrics is a configuration error', async (t) => 
   t.match(await runRowQuery(t, ['serve'], { ...start(t, { metrics: { prot: 1 } }) }), { code: 2, stderr: /^row-query: metrics: must be true or false or an object/ })
 })
 
-t.test('the other commands take a configuration with settings of the server, too', async (t) => {
+t.test('the other commands accept a configuration with server settings', async (t) => {
   const config = { metrics: { port: 0 }, shutdown: { delay: 5 }, requestLog: false, host: '0.0.0.0', prefix: '/rows' }
   const { cwd, env } = start(t, config)
   const server = await serveRowQuery(t, { cwd, env })
@@ -54,7 +54,7 @@ t.test('the other commands take a configuration with settings of the server, too
   t.match({ code, servers: stdout }, { code: 0, servers: '/rows' })
 })
 
-t.test('requestLog false leaves out the lines of requests', async (t) => {
+t.test('requestLog false disables the log lines of requests', async (t) => {
   const server = await serveRowQuery(t, start(t, { requestLog: false }))
   t.match(await server.post('/api/demo/products', select, TOKEN), { status: 200 })
   t.notMatch((await server.stop()).stdout, '"msg":"request"')

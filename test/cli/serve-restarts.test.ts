@@ -87,7 +87,7 @@ t.test('clients that keep their connections lose no request', async (t) => {
   t.ok(clients.answered > 100, `${clients.answered} requests`)
 })
 
-t.test('a connection is closed once it has been silent for half a second, and not before', async (t) => {
+t.test('a connection is closed after it was idle for half a second, and not before', async (t) => {
   const [start, port] = [createStart(t), await freePort()]
   const server = await start(port)
   const [busy, idle] = [new Agent({ keepAlive: true, maxSockets: 1 }), new Agent({ keepAlive: true, maxSockets: 1 })]

@@ -23,7 +23,7 @@ function folderWith (t: Test, { databases = [] as string[], config = {} }): stri
 }
 
 for (const engine of await engines()) {
-  t.test(`DATABASE_URL and API_TOKEN are all it takes (${engine.name})`, async (t) => {
+  t.test(`DATABASE_URL and API_TOKEN are sufficient (${engine.name})`, async (t) => {
     const database = await createTestDatabase(engine, ['create table people (id int auto_increment primary key, name varchar(20) not null)'])
     t.teardown(() => database.drop())
     const server = await serveRowQuery(t, { env: { DATABASE_URL: database.url, API_TOKEN: TOKEN } })
@@ -42,7 +42,7 @@ t.test('a SQLite file is served under its name', async (t) => {
   t.match(await server.post('/api/shop/people', insert, TOKEN), { status: 200, json: { data: { inserted: 1 } } })
 })
 
-t.test('API_TOKEN_PERMISSIONS are the only ones that API_TOKEN has', async (t) => {
+t.test('API_TOKEN has only the permissions of API_TOKEN_PERMISSIONS', async (t) => {
   const cwd = folderWith(t, { databases: ['shop'] })
   const server = await serveRowQuery(t, { cwd, env: { DATABASE_URL: 'sqlite:shop.db', API_TOKEN: TOKEN, API_TOKEN_PERMISSIONS: 'select, update' } })
   t.match(await server.post('/api/shop/people', select, TOKEN), { status: 200 })
@@ -68,7 +68,7 @@ t.test('a configuration file names several databases and tokens', async (t) => {
   t.match(await server.post('/from-file/staff/people', select, 'writes-shop'), { status: 404, json: { error: { code: 'DATABASE_NOT_FOUND' } } })
 })
 
-t.test('DATABASE_URL and API_TOKEN come beside what the file has', async (t) => {
+t.test('DATABASE_URL and API_TOKEN are added to the configuration file', async (t) => {
   const cwd = folderWith(t, { databases: ['shop', 'staff', 'third'], config })
   const server = await serveRowQuery(t, { cwd, env: { ROW_QUERY_CONFIG: 'row-query.json', DATABASE_URL: 'sqlite:third.db', API_TOKEN: TOKEN } })
   for (const token of [TOKEN, 'reads-all']) {
@@ -76,7 +76,7 @@ t.test('DATABASE_URL and API_TOKEN come beside what the file has', async (t) => 
   }
 })
 
-t.test('flags win over the environment, which wins over the file', async (t) => {
+t.test('flags override the environment, which overrides the file', async (t) => {
   const settings = { ...config, port: 1, host: 'not-used.invalid', logLevel: 'silent' }
   const cwd = folderWith(t, { databases: ['shop', 'staff'], config: settings })
   writeFileSync(join(cwd, 'flag.json'), JSON.stringify({ ...settings, prefix: '/from-flag' }))

@@ -26,7 +26,7 @@ for (const engine of await engines()) {
     const database = await createTestDatabase(engine, [TABLE])
     t.teardown(() => database.drop())
 
-    t.test('is seen by load balancers before the port closes, and every connection ends with its answer', async (t) => {
+    t.test('makes the server not ready before the port closes, and each answer closes its connection', async (t) => {
       const server = await serve(t, database.url, { delay: 1000 })
       const agent = new Agent({ keepAlive: true })
       t.equal(await ready(server), 200)
@@ -47,7 +47,7 @@ for (const engine of await engines()) {
       await t.rejects(ready(server), 'nothing listens any more')
     })
 
-    t.test('waits for a request no longer than it is told to', async (t) => {
+    t.test('waits for running requests until the timeout', async (t) => {
       const server = await serve(t, database.url, { timeout: 300 })
       await database.query('lock tables people write')
       const answer = server.post('/api/shop/people', insert('late'), TOKEN)
@@ -60,7 +60,7 @@ for (const engine of await engines()) {
       await database.query('unlock tables')
     })
 
-    t.test('of one server after the other, behind a proxy that looks after them, loses no request', async (t) => {
+    t.test('on one server after the other, behind a load balancer with health checks, loses no request', async (t) => {
       const servers = [await serve(t, database.url, { delay: 400 })]
       const proxy = await createBalancer(t, servers)
       const acknowledged: string[] = []
@@ -130,7 +130,7 @@ async function accepts ({ address }: Running): Promise<boolean> {
   }).finally(() => socket.destroy()) as boolean
 }
 
-t.test('a connection that nothing was ever sent on does not hold up the end, one that is just being used does', async (t) => {
+t.test('an unused connection does not delay the shutdown, and one with a request does', async (t) => {
   const server = await serveRowQuery(t)
   const { port } = new URL(server.address)
   const [silent, slow] = [connect(Number(port), '127.0.0.1'), connect(Number(port), '127.0.0.1')]

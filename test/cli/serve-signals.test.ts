@@ -108,7 +108,7 @@ async function serveAfter (t: Test, lines: string, { env = {}, prefix = [] }: { 
 }
 
 /** Without tap, whose hooks ask for every signal: beside them a program that does not would still end with 0. */
-t.test('a signal that comes the moment it listens ends it cleanly', async (t) => {
+t.test('a signal at the moment when the server listens ends it cleanly', async (t) => {
   const server = await serveAfter(t, `
     const { listen } = net.Server.prototype
     net.Server.prototype.listen = function (...args) {
@@ -118,7 +118,7 @@ t.test('a signal that comes the moment it listens ends it cleanly', async (t) =>
   t.match(await server.end, { code: 0, stderr: '' })
 })
 
-t.test('SIGHUP does not end a server that still starts', async (t) => {
+t.test('SIGHUP does not end a server that is starting', async (t) => {
   const server = await serveAfter(t, `
     const database = net.createServer((socket) => {
       process.kill(process.pid, 'SIGHUP')

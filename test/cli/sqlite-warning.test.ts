@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import t from 'tap'
 import { silenceSqliteWarning } from '../../src/cli/sqlite-warning.ts'
 
-t.test('the warning of Node 22 about node:sqlite is kept back, and no other', async (t) => {
+t.test('only the warning of Node 22 about node:sqlite is suppressed', async (t) => {
   const { emitWarning } = process
   t.teardown(() => { process.emitWarning = emitWarning })
   silenceSqliteWarning()

@@ -18,7 +18,7 @@ function argumentsOf (program: string): string[] {
   return command.split(' ').slice(2)
 }
 
-t.test('clients are generated, compiled and used as it says', async (t) => {
+t.test('the commands and programs of docs/clients.md generate, compile and use clients', async (t) => {
   const path = `${t.testdir()}/shop.db`
   createShop(path)
   const url = `sqlite:${path}`
@@ -52,7 +52,7 @@ t.test('clients are generated, compiled and used as it says', async (t) => {
   t.match(outputs[1], /\{"success":true,"data":\{"updated":[01]\}\}/)
 })
 
-t.test('the commands for other languages differ in their language alone', async (t) => {
+t.test('the commands for other languages differ only in the language', async (t) => {
   const others = commands.filter((each) => each.startsWith('openapi-generator-cli '))
   t.same(others.map((each) => / -g (\w+) /.exec(each)?.[1]), ['python', 'go', 'java'])
   for (const command of others) t.match(command, /^openapi-generator-cli generate -i shop\.json .* --openapi-normalizer NORMALIZE_31SPEC=true$/)

@@ -25,7 +25,7 @@ const odd = (quote: string): string[] => [
   `create table ${quote}Column${quote} (id int not null primary key)`
 ]
 
-await onEachEngine(t, 'names of any kind are written so that they compile', {
+await onEachEngine(t, 'interfaces with unusual names compile', {
   schema: (engine) => engine === 'sqlite'
     ? odd('"').slice(1)
     : [...odd('`'), "create table marks (id int not null primary key, s set('a', 'b''c') null, j json not null, p point null, e enum('x', 'y') null, b bit(1) null, t tinyint unsigned null, v varchar(5) not null comment 'a */ b\\nc') comment 'what */ it is'"]

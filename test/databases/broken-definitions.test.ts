@@ -25,7 +25,7 @@ t.test('an error without a reason is not remembered', async (t) => {
   t.notOk(broken.has(table('t'), undefined))
 })
 
-t.test('a thousand tables are remembered, the latest ones', async (t) => {
+t.test('the latest thousand tables are remembered', async (t) => {
   const broken = new BrokenDefinitions()
   for (let index = 0; index <= 1000; index++) broken.note(table(`t${index}`), 'why')
   t.notOk(broken.has(table('t0'), 'why'))

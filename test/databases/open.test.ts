@@ -20,7 +20,7 @@ async function withMysql (t: Test, introspect: () => Promise<TableFacts[]>) {
   return { open, closed, lines }
 }
 
-t.test('SQLite files that cannot be opened are told together, and what is open is closed again', async (t) => {
+t.test('SQLite files that cannot be opened are reported together, and open databases are closed again', async (t) => {
   const folder = t.testdir()
   createShop(join(folder, 'good.db'))
   writeFileSync(join(folder, 'bad.db'), 'no database'.repeat(100))
@@ -30,7 +30,7 @@ t.test('SQLite files that cannot be opened are told together, and what is open i
   t.same(closed, [1])
 })
 
-t.test('a mistake of the program while reading a catalog does not stop the start, and is logged without its text', async (t) => {
+t.test('a bug while reading a catalog does not stop the start, and is logged without its message', async (t) => {
   const { open, lines } = await withMysql(t, async () => { throw new TypeError('with a value in it') })
   t.same([...(await open({ shop: 'mysql://h/d' })).keys()], ['shop'])
   t.match(lines, [/"database":"shop","code":"INTERNAL","reason":"TypeError","msg":"the catalog could not be read"/])

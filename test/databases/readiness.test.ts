@@ -33,7 +33,7 @@ function databaseThat (t: Test, { introspect = async () => [], check = async () 
 
 const readinessOf = (...databases: Database[]) => createReadiness(() => new Map(databases.map((database, index) => [String(index), database])))
 
-t.test('it is ready when every database can be asked, and never without one', async (t) => {
+t.test('the service is ready if every database is available, and never without a database', async (t) => {
   const good = databaseThat(t)
   const bad = databaseThat(t, { check: async () => { throw databaseUnavailable() } })
   const unread = databaseThat(t, { introspect: async () => { throw databaseUnavailable() } })
@@ -44,7 +44,7 @@ t.test('it is ready when every database can be asked, and never without one', as
   t.equal(await readinessOf().isReady(), false)
 })
 
-t.test('an answer is kept for a second, and looked for again after it', async (t) => {
+t.test('a result is cached for one second', async (t) => {
   const { asked, database } = databaseThat(t)
   const { isReady } = readinessOf(database)
   for (let each = 0; each < 100; each++) t.equal(await isReady(), true)
@@ -54,14 +54,14 @@ t.test('an answer is kept for a second, and looked for again after it', async (t
   t.equal(asked.check, 2)
 })
 
-t.test('many that ask at once ask the database once', async (t) => {
+t.test('concurrent checks ask the database once', async (t) => {
   const { asked, database } = databaseThat(t, { check: () => sleep(50) })
   const { isReady } = readinessOf(database)
   t.same(new Set(await Promise.all(Array.from({ length: 100 }, isReady))), new Set([true]))
   t.same(asked, { catalog: 1, check: 1 })
 })
 
-t.test('a database that hangs is not ready within a bounded time, and is asked no second time meanwhile', async (t) => {
+t.test('a database that hangs is not ready within a limited time, and is not asked again meanwhile', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const { asked, database } = databaseThat(t, { check: () => promise })
   const { isReady } = readinessOf(database)
@@ -78,7 +78,7 @@ t.test('a database that hangs is not ready within a bounded time, and is asked n
   t.equal(asked.check, 2)
 })
 
-t.test('once the end has begun it is not ready, whatever is known or being looked for', async (t) => {
+t.test('the service is not ready once the shutdown has begun, whatever is cached or being checked', async (t) => {
   const { database } = databaseThat(t, { check: () => sleep(50) })
   const readiness = readinessOf(database)
   const answer = readiness.isReady()

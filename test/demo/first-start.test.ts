@@ -16,7 +16,7 @@ function select (path: string, sql: string, change = ''): Record<string, unknown
   }
 }
 
-t.test('the file is made with its folder, complete and alone', async (t) => {
+t.test('the file and its folder are created, complete and without other files', async (t) => {
   const path = join(t.testdir(), 'data', 'shop.db')
   createShop(path)
   t.strictSame(readdirSync(join(path, '..')), ['shop.db'])
@@ -31,7 +31,7 @@ t.test('a second start keeps a changed row', async (t) => {
   t.strictSame(select(path, 'SELECT name FROM customers WHERE id = 1'), [{ name: 'Somebody Else' }])
 })
 
-t.test('a file that is there is left alone, whatever it holds', async (t) => {
+t.test('an existing file is not changed, whatever it contains', async (t) => {
   const path = join(t.testdir({ 'shop.db': '' }), 'shop.db')
   createShop(path)
   t.strictSame(select(path, 'SELECT name FROM sqlite_schema'), [])
@@ -70,7 +70,7 @@ t.test('a first start that is killed leaves no file under the name', async (t) =
   t.strictSame(select(path, 'SELECT COUNT(*) AS customers FROM customers'), [{ customers: 60 }])
 })
 
-t.test('a folder that cannot be made is reported', async (t) => {
+t.test('a folder that cannot be created is reported', async (t) => {
   const folder = t.testdir({ taken: 'a file' })
   t.throws(() => createShop(join(folder, 'taken', 'shop.db')), { code: /^(EEXIST|ENOTDIR)$/ })
   t.strictSame(readdirSync(folder), ['taken'])
@@ -83,7 +83,7 @@ t.test('a name that cannot be written to is reported and leaves nothing', async 
   t.strictSame(readdirSync(folder), [])
 })
 
-t.test('what an earlier file or an earlier attempt left behind does not get into the new file', async (t) => {
+t.test('remains of an earlier file or attempt do not get into the new file', async (t) => {
   const folder = t.testdir()
   const path = join(folder, 'shop.db')
   for (const ending of ['-wal', '-shm', '-journal', `.${process.pid}.tmp`]) writeFileSync(path + ending, 'left behind')

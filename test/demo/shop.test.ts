@@ -27,7 +27,7 @@ function newShop (t: Test): string {
   return path
 }
 
-t.test('two shops hold the same rows', async (t) => {
+t.test('two shops have the same rows', async (t) => {
   const folder = t.testdir()
   createShop(join(folder, 'one.db'))
   createShop(join(folder, 'two.db'))
@@ -47,7 +47,7 @@ t.test('each table has some rows, and NULLs among them', async (t) => {
   t.equal(select(path, 'SELECT DISTINCT status FROM orders').length, 6, 'every status')
 })
 
-t.test('every reference leads to a row', async (t) => {
+t.test('every reference points to a row', async (t) => {
   const path = newShop(t)
   t.strictSame(select(path, 'PRAGMA foreign_key_check'), [])
   const references = ['orders', 'order_items'].flatMap((table) => select(path, `SELECT "table" FROM pragma_foreign_key_list('${table}') ORDER BY 1`))
@@ -77,14 +77,14 @@ t.test('the view names the customer and counts the lines, also of an order witho
   ])
 })
 
-t.test('columns that are left out get their defaults', async (t) => {
+t.test('omitted columns get their defaults', async (t) => {
   const path = newShop(t)
   inside(path, (database) => database.exec("INSERT INTO customers (email, name, country) VALUES ('new@example.com', 'New', 'XX')"))
   const [row] = select(path, 'SELECT * FROM customers WHERE id = 61')
   t.match(row, { newsletter: 0, birthday: null, created_at: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/ })
 })
 
-t.test('the database refuses what the shop cannot mean', async (t) => {
+t.test('the database refuses invalid rows', async (t) => {
   const path = newShop(t)
   const refused = {
     'INSERT INTO customers (email, name, country) SELECT email, name, country FROM customers': /UNIQUE/,
@@ -105,7 +105,7 @@ t.test('the database refuses what the shop cannot mean', async (t) => {
   }
 })
 
-t.test('an order takes its lines with it', async (t) => {
+t.test('deleting an order deletes its lines', async (t) => {
   const path = newShop(t)
   inside(path, (database) => database.exec('DELETE FROM orders WHERE id = 1'))
   t.strictSame(select(path, 'SELECT COUNT(*) AS lines FROM order_items WHERE order_id = 1'), [{ lines: 0 }])

@@ -20,7 +20,7 @@ const fill = (rows = ROWS): string => `insert into wide with recursive n (id) as
 const text = { sqlite: `hex(zeroblob(${MEGABYTE / 4})) from n`, mysql: `repeat('0', ${MEGABYTE / 2}) from n`, mariadb: `repeat('0', ${MEGABYTE / 2}) from n` }
 const ask = (close = true): Buffer => request({ start: 'POST /api/shop/wide HTTP/1.1', ...(!close && { without: ['Connection'] }), body: '{"verb":"select"}' })
 
-await onEachEngine(t, 'answers beyond the memory for them are refused until others have been taken', { schema: wide, options: { limits: { answerMemory: 64 * MEGABYTE } } }, async (t, service) => {
+await onEachEngine(t, 'selects are refused while other answers fill the memory for answers', { schema: wide, options: { limits: { answerMemory: 64 * MEGABYTE } } }, async (t, service) => {
   await service.sql(fill() + text[service.engine])
   const wire = await listen(service)
   const unread = await wire.open()
@@ -38,13 +38,13 @@ await onEachEngine(t, 'answers beyond the memory for them are refused until othe
   for (let each = 0; each < 4; each++) t.match(await service.post('wide', { verb: 'select' }), { status: 200 }, 'and what was taken is given back')
 })
 
-await onEachEngine(t, 'an answer that is larger than all of the memory is too large', { schema: wide, options: { limits: { answerMemory: 4 * MEGABYTE } } }, async (t, service) => {
+await onEachEngine(t, 'an answer that is larger than the whole memory is too large', { schema: wide, options: { limits: { answerMemory: 4 * MEGABYTE } } }, async (t, service) => {
   await service.sql(fill() + text[service.engine])
   for (let each = 0; each < 3; each++) t.match(await service.post('wide', { verb: 'select' }), { status: 422, json: { error: { code: 'RESULT_TOO_LARGE', message: /larger than 3145728 bytes/ } } })
   t.match(await service.post('wide', { verb: 'select', limit: 2 }), { status: 200 })
 })
 
-await onEachEngine(t, 'a request begins when the answer before it on its connection has been taken', { schema: wide }, async (t, service) => {
+await onEachEngine(t, 'a pipelined request starts when the previous answer has been received', { schema: wide }, async (t, service) => {
   await service.sql(fill() + text[service.engine])
   const before = process.memoryUsage().external
   const socket = await (await listen(service)).open()
@@ -59,7 +59,7 @@ await onEachEngine(t, 'a request begins when the answer before it on its connect
   t.ok(all.every(({ json }) => json.data.count === ROWS))
 })
 
-await onEachEngine(t, 'any number of requests that come at once are answered in their order', { schema: wide }, async (t, service) => {
+await onEachEngine(t, 'pipelined requests are answered in order, however many there are', { schema: wide }, async (t, service) => {
   const socket = await (await listen(service)).open()
   const answers = readAnswers(socket)
   const insert = (id: number, last: boolean): Buffer => request({ start: 'POST /api/shop/few HTTP/1.1', ...(!last && { without: ['Connection'] }), body: JSON.stringify({ verb: 'insert', data: { id } }) })
@@ -67,7 +67,7 @@ await onEachEngine(t, 'any number of requests that come at once are answered in 
   t.same((await answers).map(({ json }) => json.data.id), Array.from({ length: 300 }, (_, id) => id + 1))
 })
 
-await onEachEngine(t, 'a client that takes its answer too slowly is left, however steadily it does', { schema: wide, only: ['sqlite'], server: { http: { ...HTTP_DEFAULTS, answerTimeout: 1000 } } }, async (t, service) => {
+await onEachEngine(t, 'a client that receives its answer too slowly is disconnected, even if it receives steadily', { schema: wide, only: ['sqlite'], server: { http: { ...HTTP_DEFAULTS, answerTimeout: 1000 } } }, async (t, service) => {
   await service.sql(fill() + text[service.engine])
   const socket = await (await listen(service)).open()
   socket.on('error', () => {})
@@ -85,7 +85,7 @@ await onEachEngine(t, 'a client that takes its answer too slowly is left, howeve
 
 const cells = { mysql: ['create table wide (id int primary key, text longtext, raw longblob)'], sqlite: ['create table wide (id integer primary key, text text, raw blob)'] }
 
-await onEachEngine(t, 'a value is measured before it is written out', { schema: cells, database: { resultLimit: 300_000 } }, async (t, service) => {
+await onEachEngine(t, 'a value is measured before it is written', { schema: cells, database: { resultLimit: 300_000 } }, async (t, service) => {
   const repeat = (value: string, times: number): string => service.engine === 'sqlite' ? `replace(hex(zeroblob(${times})), '00', ${value})` : `repeat(${value}, ${times})`
   const blob = (size: number): string => service.engine === 'sqlite' ? `zeroblob(${size})` : `repeat(x'00', ${size})`
   await service.sql(`insert into wide values (1, ${repeat('char(1)', 200_000)}, null), (2, ${repeat("'a'", 400_000)}, null), (3, null, ${blob(400_000)}), (4, null, ${blob(250_000)}), (5, ${repeat("'x€😀\"'", 20_000)}, null)`)
@@ -93,7 +93,7 @@ await onEachEngine(t, 'a value is measured before it is written out', { schema: 
   t.equal((await service.post('wide', { verb: 'select', filters: { id: 5 } })).json.data.rows[0].text, 'x€😀"'.repeat(20_000), 'and a text that is written in pieces is whole')
 })
 
-t.test('the process stays within the memory for answers, and what it takes for itself', { skip: process.platform === 'linux' ? false : 'needs /proc' }, async (t) => {
+t.test('the memory of the process stays within its own use and the memory for answers', { skip: process.platform === 'linux' ? false : 'needs /proc' }, async (t) => {
   const cwd = t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { url: 'sqlite:shop.db' } }, limits: { answerMemory: 32 * MEGABYTE } }) })
   const database = new DatabaseSync(join(cwd, 'shop.db'))
   database.exec(wide.sqlite[0] as string)

@@ -45,7 +45,7 @@ const CASES: readonly Case[] = [
 ]
 
 for (const requestLog of [true, false]) {
-  await onEachEngine(t, `what a trigger or view names and is not there is a permanent fault, which the log explains (requestLog: ${requestLog})`, { schema, options: { requestLog } }, async (t, { post, log, engine, sql }) => {
+  await onEachEngine(t, `a trigger or view that refers to something missing is a permanent error, which the log explains (requestLog: ${requestLog})`, { schema, options: { requestLog } }, async (t, { post, log, engine, sql }) => {
     for (const { table, body, reason } of CASES.filter(({ only }) => only?.includes(engine) !== false)) {
       for (const time of ['the first time', 'again']) {
         log.splice(0)
@@ -61,7 +61,7 @@ for (const requestLog of [true, false]) {
   })
 }
 
-await onEachEngine(t, 'the catalog is not read for each request that meets a broken trigger', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, proxy }) => {
+await onEachEngine(t, 'the catalog is not read for each request that fails because of a broken trigger', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, proxy }) => {
   await post('rows_kept', { verb: 'select' })
   proxy?.statements.splice(0)
   for (let request = 0; request < 10; request++) {
@@ -71,7 +71,7 @@ await onEachEngine(t, 'the catalog is not read for each request that meets a bro
   t.ok(readings >= 1 && readings <= 2 * CASES.length, `${readings} readings for ${10 * CASES.length} requests`)
 })
 
-await onEachEngine(t, 'a broken trigger works as soon as what it names is there', { schema }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a broken trigger works as soon as the missing object exists', { schema }, async (t, { post, sql }) => {
   const insert = { verb: 'insert', data: { id: 2 } }
   t.equal((await post('rows_kept', insert)).status, 422)
   await sql('create table gone (id int null)')
@@ -79,14 +79,14 @@ await onEachEngine(t, 'a broken trigger works as soon as what it names is there'
   t.match(await sql('select * from gone'), [{ id: 1 }])
 })
 
-await onEachEngine(t, 'a column that was dropped while a trigger is broken is refused by its name', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+await onEachEngine(t, 'the error for a dropped column names it, even while a trigger is broken', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
   t.equal((await post('rows_kept', { verb: 'insert', data: { id: 2 } })).json.error.code, 'BROKEN_DEFINITION')
   await sql('alter table columns_kept drop column n')
   t.equal((await post('columns_kept', { verb: 'insert', data: { id: 2, n: 2 } })).json.error.code, 'COLUMN_NOT_FOUND')
 })
 
 for (const engine of await engines()) {
-  t.test(`an ordinary account was told "try again" of a view whose definer does not exist (${engine.name})`, async (t) => {
+  t.test(`a view whose definer does not exist was once reported to ordinary accounts as temporary (${engine.name})`, async (t) => {
     const database = await createTestDatabase(engine, (schema as (engine: string) => string[])(engine.name))
     t.teardown(database.drop)
     const { post, log } = await startService(t, await createUser(t, database))

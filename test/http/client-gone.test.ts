@@ -20,7 +20,7 @@ const isRunning = (service: Service, start: string) => until(`"${start}" runs`, 
 const rename = { verb: 'update', data: { name: 'New' }, filters: { id: 1 } }
 const connections = async ({ sql }: Service) => (await sql("select ID as id from information_schema.processlist where DB = database() and ID <> connection_id() and COMMAND <> 'Killed'")).map(({ id }) => id)
 
-await onEachEngine(t, 'a statement whose client goes away is ended in the database, and the connection is used again', { schema, only: servers, database: { pool: { size: 1 } } }, async (t, service) => {
+await onEachEngine(t, 'when a client disconnects, its statement is killed in the database, and the connection is reused', { schema, only: servers, database: { pool: { size: 1 } } }, async (t, service) => {
   const { sql, post, log } = service
   const wire = await listen(service)
   await post('customers', { verb: 'select' })
@@ -41,7 +41,7 @@ await onEachEngine(t, 'a statement whose client goes away is ended in the databa
   t.same(await connections(service), before)
 })
 
-await onEachEngine(t, 'the statement of a client that goes away while it waits for a connection is never sent', { schema, only: servers, database: { pool: { size: 1 } } }, async (t, service) => {
+await onEachEngine(t, 'when a client disconnects while it waits for a connection, its statement is not sent', { schema, only: servers, database: { pool: { size: 1 } } }, async (t, service) => {
   const { sql, post, statements } = service
   const wire = await listen(service)
   await sql('begin')

@@ -36,18 +36,18 @@ for (const engine of await engines()) {
     t.match(await ask(t, engine, `?ssl=verify-ca&ssl-ca=${ca}`, right, '127.0.0.1'), served)
   })
 
-  t.test(`a certificate of another name is taken by verify-ca alone (${engine.name})`, async (t) => {
+  t.test(`a certificate for another name is accepted only with verify-ca (${engine.name})`, async (t) => {
     t.match(await ask(t, engine, `?ssl=true&ssl-ca=${otherNameCa}`, otherName), { ...refused, reason: 'HANDSHAKE_SSL_ERROR' })
     t.match(await ask(t, engine, `?ssl=verify-ca&ssl-ca=${otherNameCa}`, otherName), served)
   })
 
-  t.test(`a certificate of another authority is not taken (${engine.name})`, async (t) => {
+  t.test(`a certificate of another authority is rejected (${engine.name})`, async (t) => {
     for (const parameters of ['?ssl=true', '?ssl=verify-ca', `?ssl-ca=${ca}`, `?ssl=verify-ca&ssl-ca=${ca}`]) {
       t.match(await ask(t, engine, parameters, otherAuthority), { ...refused, reason: 'HANDSHAKE_SSL_ERROR' }, parameters)
     }
   })
 
-  t.test(`a server without TLS is told nothing where TLS is asked for (${engine.name})`, async (t) => {
+  t.test(`if TLS is required, nothing is sent to a server without TLS (${engine.name})`, async (t) => {
     for (const parameters of ['?ssl=true', '?ssl=verify-ca', `?ssl-ca=${ca}`]) {
       t.match(await ask(t, engine, parameters, undefined), { ...refused, reason: 'HANDSHAKE_NO_SSL_SUPPORT', plain: 0 }, parameters)
     }

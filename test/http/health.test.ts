@@ -13,7 +13,7 @@ const health = async ({ server }: Pick<Service, 'server'>, path: string) => {
 }
 const ready = async (service: Pick<Service, 'server'>) => (await health(service, 'ready')).status === 200
 
-await onEachEngine(t, 'a server whose databases can be asked is alive and ready, and says so to everybody', { schema: shop }, async (t, service) => {
+await onEachEngine(t, 'a server with available databases is alive and ready, without a token', { schema: shop }, async (t, service) => {
   for (const path of ['live', 'ready']) {
     t.match(await health(service, path), { status: 200, text: '{"status":"ok"}', headers: { 'cache-control': 'no-store', 'content-type': 'application/json; charset=utf-8' } })
   }
@@ -21,7 +21,7 @@ await onEachEngine(t, 'a server whose databases can be asked is alive and ready,
 
 const only = ['mariadb', 'mysql'] as const
 
-await onEachEngine(t, 'while the database is away the server is alive and not ready, without saying why', { schema: shop, only }, async (t, service) => {
+await onEachEngine(t, 'while the database is down the server is alive and not ready, without a reason in the answer', { schema: shop, only }, async (t, service) => {
   const { proxy, url } = service
   t.ok(await ready(service))
   await proxy?.close()
@@ -33,7 +33,7 @@ await onEachEngine(t, 'while the database is away the server is alive and not re
   await until('ready again', () => ready(service))
 })
 
-await onEachEngine(t, 'a network that drops packets makes it not ready within a bounded time', { schema: shop, only }, async (t, service) => {
+await onEachEngine(t, 'a network that drops packets makes the server not ready within a limited time', { schema: shop, only }, async (t, service) => {
   t.ok(await ready(service))
   const proxy = service.proxy as NonNullable<typeof service.proxy>
   proxy.silent = true
@@ -42,7 +42,7 @@ await onEachEngine(t, 'a network that drops packets makes it not ready within a 
   await until('ready again', () => ready(service))
 })
 
-await onEachEngine(t, 'a server that was started before its database is ready once that is there', { schema: shop, only }, async (t, { proxy, url }) => {
+await onEachEngine(t, 'a server that started before its database is ready once the database is up', { schema: shop, only }, async (t, { proxy, url }) => {
   const { target } = proxy as NonNullable<typeof proxy>
   const away = await createProxy(target)
   await away.close()
@@ -54,7 +54,7 @@ await onEachEngine(t, 'a server that was started before its database is ready on
   t.not(url, away.url)
 })
 
-await onEachEngine(t, 'a pool that is in use to the last connection does not make it unready, and is not waited for', { schema: shop, only, options: { metrics: true }, database: { pool: { size: 1 } } }, async (t, service) => {
+await onEachEngine(t, 'a pool without free connections counts as ready, and the check does not wait for it', { schema: shop, only, options: { metrics: true }, database: { pool: { size: 1 } } }, async (t, service) => {
   const { sql, post } = service
   await sql('lock tables orders write')
   const answers = Array.from({ length: 3 }, () => post('orders', { verb: 'select' }))
@@ -64,7 +64,7 @@ await onEachEngine(t, 'a pool that is in use to the last connection does not mak
   for (const answer of answers) t.equal((await answer).status, 200)
 })
 
-t.test('an app asks for itself: not before the plugin is there, nor once it closes', async (t) => {
+t.test('isReady() is false before the plugin is registered and while the app closes', async (t) => {
   const rows = createRowQuery({ databases: { shop: { url: 'mysql://nobody@127.0.0.1:1/shop' } } })
   t.equal(await rows.isReady(), false)
   const app = Fastify()

@@ -91,7 +91,7 @@ for (const { name: kind } of await engines()) {
       })
     }
 
-    await t.test('settings that change results, hide rows or switch checks off', async (t) => {
+    await t.test('global settings that change results, hide rows or disable checks have no effect', async (t) => {
       if (kind === 'mariadb') await sql('create table versioned (id int primary key, n int) with system versioning')
       const { post, log } = await start(t as Test, [...HOSTILE, ...HOSTILE_ON[kind]])
       const body = `${'x'.repeat(1100)}`
@@ -122,7 +122,7 @@ for (const { name: kind } of await engines()) {
       t.same(log.filter((line) => JSON.parse(line).level > 30), [])
     })
 
-    await t.test('a transaction of another session is not read before its end', async (t) => {
+    await t.test('uncommitted changes of another session are not read', async (t) => {
       const { post } = await start(t as Test, [`${kind === 'mariadb' ? 'tx' : 'transaction'}_isolation = 'READ-UNCOMMITTED'`])
       const other = await createConnection({ uri: `${shop.server.url}/shop` })
       t.teardown(() => other.destroy())
@@ -131,14 +131,14 @@ for (const { name: kind } of await engines()) {
       t.same((await post('notes', { verb: 'select', filters: { id: 50 } })).json.data.rows, [])
     })
 
-    await t.test('a transaction that init_connect leaves open is ended, and commits begin no other one', async (t) => {
+    await t.test('a transaction that init_connect leaves open is ended, and a commit does not start another one', async (t) => {
       const { post } = await start(t as Test, ["init_connect = 'start transaction'", 'completion_type = 1'])
       for (const id of [60, 61]) t.equal((await post('notes', { verb: 'insert', data: { id, name: 'committed' } })).status, 200)
       t.match(await sql('select count(*) as n from notes where id in (60, 61)'), [{ n: 2 }])
     })
 
     for (const [init, reason] of [['use elsewhere', /^OTHER_DATABASE/], ['set timestamp = 86400', /^FROZEN_CLOCK/]] as const) {
-      await t.test(`a session that cannot be set right is not used: ${init}`, async (t) => {
+      await t.test(`a session whose settings cannot be corrected is not used: ${init}`, async (t) => {
         if (init.startsWith('use')) await sql("grant select on elsewhere.* to app@'%'")
         const { post, log } = await start(t as Test, [`init_connect = '${init}'`])
         const { status, json } = await post('notes', { verb: 'select' })
@@ -148,7 +148,7 @@ for (const { name: kind } of await engines()) {
     }
 
     if (kind === 'mariadb') {
-      await t.test('a server that does not listen to the character set of the client', async (t) => {
+      await t.test('a server that ignores the character set of the client', async (t) => {
         await shop.server.end()
         await shop.server.start(['--skip-character-set-client-handshake', '--character-set-server=gbk'])
         await textsHold(t as Test, shop, sql, 'texts hold')

@@ -48,7 +48,7 @@ async function shake (port: number, options: ConnectionOptions): Promise<string 
   }
 }
 
-await onEachEngine(t, 'requests are answered by TLS 1.2 or later, with the certificate of the files', quick, async (t, service) => {
+await onEachEngine(t, 'requests are answered over TLS 1.2 or later, with the certificate of the files', quick, async (t, service) => {
   const port = await listen(service)
   t.match(await select(port, { ca: one.cert }), { status: 200, json: { success: true } })
   await t.rejects(select(port, { ca: other.cert }), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
@@ -57,7 +57,7 @@ await onEachEngine(t, 'requests are answered by TLS 1.2 or later, with the certi
   await t.rejects(shake(port, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }))
 })
 
-await onEachEngine(t, 'another certificate in the files is used once it is read again; one that cannot be used is not', quick, async (t, service) => {
+await onEachEngine(t, 'a new certificate in the files is used after a reload; an invalid one is not', quick, async (t, service) => {
   t.teardown(() => install(one))
   const port = await listen(service)
   install(other)
@@ -75,14 +75,14 @@ await onEachEngine(t, 'another certificate in the files is used once it is read 
   t.match(logged, [{ level: 30, msg: 'certificate reloaded' }, { level: 50, errors: ['https.key: is not the key of https.cert'] }])
 })
 
-await onEachEngine(t, 'with https.ca, who has no certificate of it is not let in', { ...quick, server: { https: { ...https, ca: join(folder, 'ca.pem') } } }, async (t, service) => {
+await onEachEngine(t, 'with https.ca, clients without a certificate of this authority are rejected', { ...quick, server: { https: { ...https, ca: join(folder, 'ca.pem') } } }, async (t, service) => {
   const port = await listen(service)
   t.match(await select(port, { ca: one.cert, ...client }), { status: 200 })
   await t.rejects(select(port, { ca: one.cert }))
   await t.rejects(select(port, { ca: one.cert, ...other }))
 })
 
-await onEachEngine(t, 'what is no TLS, or too slow for it, ends without an answer', quick, async (t, service) => {
+await onEachEngine(t, 'connections without TLS, or with a handshake that is too slow, are closed without an answer', quick, async (t, service) => {
   const port = await listen(service)
   for (const sent of [bytes(), Buffer.from('160301', 'hex'), Buffer.alloc(0)]) {
     const socket = connectPlain(port, '127.0.0.1')
@@ -94,7 +94,7 @@ await onEachEngine(t, 'what is no TLS, or too slow for it, ends without an answe
   t.same(service.log.filter((line) => JSON.parse(line).level >= 40), [])
 })
 
-t.test('the program takes its certificate from the files of HTTPS_CERT and HTTPS_KEY, and reads them again on SIGHUP', async (t: Test) => {
+t.test('the program reads its certificate from the files of HTTPS_CERT and HTTPS_KEY, and again on SIGHUP', async (t: Test) => {
   t.teardown(() => install(one))
   const env = { HTTPS_CERT: https.cert, HTTPS_KEY: https.key, API_TOKEN: TOKEN }
   const server = await serveRowQuery(t, { env })
@@ -108,12 +108,12 @@ t.test('the program takes its certificate from the files of HTTPS_CERT and HTTPS
   t.match(await server.stop(), { code: 0, stderr: '' })
 })
 
-t.test('a certificate that cannot be used stops the start, as does one without a key', async (t) => {
+t.test('an invalid certificate, or one without a key, stops the start', async (t) => {
   t.match(await runRowQuery(t, ['serve'], { env: { HTTPS_CERT: 'nowhere.pem', HTTPS_KEY: https.key } }), { code: 2, stderr: 'row-query: https.cert: nowhere.pem cannot be read\n' })
   t.match(await runRowQuery(t, ['serve'], { env: { HTTPS_CERT: https.cert } }), { code: 2, stderr: /^row-query: https\.key: is required/ })
 })
 
-t.test('HTTPS_CERT and HTTPS_KEY win over the file, unless that has no object there', async (t) => {
+t.test('HTTPS_CERT and HTTPS_KEY override the file, unless its setting is not an object', async (t) => {
   const run = async (content: unknown) => {
     const cwd = t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { url: 'mysql://root@127.0.0.1:1/shop' } }, https: content }) })
     return await runRowQuery(t, ['serve', '--config', 'row-query.json'], { cwd, env: { HTTPS_CERT: 'nowhere.pem' } })

@@ -28,7 +28,7 @@ async function askAndWait (t: Test, socket: Socket): Promise<number> {
   return performance.now() - begin
 }
 
-await onEachEngine(t, 'a connection that brings nothing more is ended, not before the time that its client was told', quick, async (t, service) => {
+await onEachEngine(t, 'an idle connection is closed, but not before the time in its Keep-Alive header', quick, async (t, service) => {
   const idle = await askAndWait(t, await (await listen(service)).open())
   t.ok(idle >= KEPT && idle < KEPT + 3000, `after ${idle} ms`)
 })
@@ -39,7 +39,7 @@ const https = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') }
 writeFileSync(https.cert, certificate.cert)
 writeFileSync(https.key, certificate.key)
 
-await onEachEngine(t, 'so is one with TLS', { ...quick, server: { http, https } }, async (t, service) => {
+await onEachEngine(t, 'an idle connection with TLS is closed too', { ...quick, server: { http, https } }, async (t, service) => {
   await service.server.app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = service.server.app.server.address() as AddressInfo
   const socket = connectTls({ host: '127.0.0.1', port, ca: certificate.cert })
@@ -48,7 +48,7 @@ await onEachEngine(t, 'so is one with TLS', { ...quick, server: { http, https } 
   t.ok(idle >= KEPT && idle < KEPT + 3000, `after ${idle} ms`)
 })
 
-await onEachEngine(t, 'one that goes on asking is kept', quick, async (t, service) => {
+await onEachEngine(t, 'a connection with further requests stays open', quick, async (t, service) => {
   const socket = await (await listen(service)).open()
   const answers = readAnswers(socket)
   for (let asked = 0; asked < 5; asked++) {
@@ -59,7 +59,7 @@ await onEachEngine(t, 'one that goes on asking is kept', quick, async (t, servic
   t.equal((await answers).filter(({ status }) => status === 200).length, 6)
 })
 
-await onEachEngine(t, 'one whose answer takes longer is kept for it', { ...quick, only: ['mariadb', 'mysql'] }, async (t, service) => {
+await onEachEngine(t, 'a connection stays open for an answer that takes longer', { ...quick, only: ['mariadb', 'mysql'] }, async (t, service) => {
   const wire = await listen(service)
   await service.sql('lock tables settings write')
   const answers = wire.send(request({ start: 'POST /api/shop/settings HTTP/1.1', body: '{"verb":"insert","data":{"level":1}}' }))
@@ -68,12 +68,12 @@ await onEachEngine(t, 'one whose answer takes longer is kept for it', { ...quick
   t.match(await answers, [{ status: 200 }])
 })
 
-await onEachEngine(t, 'a client that wants its connection to end is told of no time', quick, async (t, service) => {
+await onEachEngine(t, 'a request with Connection: close gets no Keep-Alive header', quick, async (t, service) => {
   const [answer] = await (await listen(service)).send(request())
   t.match(answer, { status: 200, headers: { connection: 'close', 'keep-alive': undefined } })
 })
 
-await onEachEngine(t, 'one that was slow to read its answer is kept as long as any other', { ...quick, server: { http: { ...http, keepAliveTimeout: 3_600_000, answerTimeout: 1000 } }, schema: { mysql: [], sqlite: ['create table wide (id integer primary key, text text)'] } }, async (t, service) => {
+await onEachEngine(t, 'a connection whose client read its answer slowly stays open as long as any other', { ...quick, server: { http: { ...http, keepAliveTimeout: 3_600_000, answerTimeout: 1000 } }, schema: { mysql: [], sqlite: ['create table wide (id integer primary key, text text)'] } }, async (t, service) => {
   await service.sql('insert into wide values (1, hex(zeroblob(12000000)))')
   const socket = await (await listen(service)).open()
   const answers = readAnswers(socket)

@@ -44,7 +44,7 @@ const schema: Schema = {
   sqlite: [...shop.sqlite, ...unforeseen.sqlite, 'create table dropped (a int null)']
 }
 
-await onEachEngine(t, 'neither answers nor the log carry SQL, hosts, accounts, tokens, stacks or values of other rows', { schema }, async (t, service) => {
+await onEachEngine(t, 'neither answers nor the log contain SQL, hosts, accounts, tokens, stacks or values of other rows', { schema }, async (t, service) => {
   const { post, log } = await startUnforeseen(t, service)
   await service.sql('drop table dropped')
   for (const { body, status, table = 'customers', ...options } of failures) {
@@ -68,7 +68,7 @@ await onEachEngine(t, 'neither answers nor the log carry SQL, hosts, accounts, t
 })
 
 /** What a service that cannot reach its database says and logs about it. */
-await onEachEngine(t, 'a database that cannot be used is not described: not its host, its account or its password', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+await onEachEngine(t, 'an error of an unusable database does not contain its host, account or password', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
   const changed = (parts: Partial<URL>): string => Object.assign(new URL(url), parts).href
   const wrong: Array<[reason: string, url: string]> = [
     ['ER_ACCESS_DENIED_ERROR', changed({ username: 'leaky', password: 'secret' })],

@@ -13,7 +13,7 @@ const select = { verb: 'select', columns: ['id'] }
 const read = async ({ server }: Pick<Service, 'server'>): Promise<Sample[]> =>
   parseMetrics(await server.rows.registry.metrics()).filter(({ name }) => name.startsWith('row_query_'))
 
-await onEachEngine(t, 'requests are counted by verb, database, status and code, and their times as far as there are any', { schema: shop, options }, async (t, service) => {
+await onEachEngine(t, 'requests are counted by verb, database, status and code, and their durations are measured', { schema: shop, options }, async (t, service) => {
   const { post } = service
   for (let each = 0; each < 3; each++) await post('customers', select)
   await post('customers', { verb: 'update', data: { name: 'x' }, filters: { id: 1 } })
@@ -42,7 +42,7 @@ await onEachEngine(t, 'requests are counted by verb, database, status and code, 
   t.ok(valueOf(samples, 'row_query_catalog_age_seconds', { database }) as number < 60)
 })
 
-await onEachEngine(t, 'buckets grow up to the count of all', { schema: shop, options }, async (t, service) => {
+await onEachEngine(t, 'the buckets of a histogram are cumulative', { schema: shop, options }, async (t, service) => {
   for (let each = 0; each < 5; each++) await service.post('customers', select)
   const buckets = (await read(service)).filter(({ name, labels }) => name === 'row_query_request_duration_seconds_bucket' && labels['verb'] === 'select')
   const values = buckets.map(({ value }) => value)
@@ -54,7 +54,7 @@ await onEachEngine(t, 'buckets grow up to the count of all', { schema: shop, opt
   t.notOk(valueOf(await read(service), 'row_query_request_duration_seconds_count', { verb: 'select' }), 'reset like any other')
 })
 
-await onEachEngine(t, 'whatever strangers make up, there are no more series', { schema: shop, options }, async (t, service) => {
+await onEachEngine(t, 'names that clients invent do not create series', { schema: shop, options }, async (t, service) => {
   const ask = async (name: string) => {
     await service.post(name, select)
     await service.post('customers', select, { database: name })
@@ -71,7 +71,7 @@ await onEachEngine(t, 'whatever strangers make up, there are no more series', { 
   t.notMatch(JSON.stringify(after), /anything|something|constructor|proto|customers/)
 })
 
-await onEachEngine(t, 'connections are told apart: open, idle, in use; who waits, how often and how long; and those that failed', {
+await onEachEngine(t, 'connections are counted as open, idle and in use, with the waiting requests, their waits and failed attempts', {
   schema: shop, options, database: { pool: { size: 2 } }, only: ['mariadb', 'mysql']
 }, async (t, service) => {
   const { post, proxy, sql } = service
@@ -98,7 +98,7 @@ await onEachEngine(t, 'connections are told apart: open, idle, in use; who waits
   t.ok((await pool()).failures as number > 0)
 })
 
-await onEachEngine(t, 'each replica has its own, and a catalog that could not be read has none', { schema: shop, options, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+await onEachEngine(t, 'each replica has its own series, and a catalog that has not been read has none', { schema: shop, options, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
   const away = Object.assign(new URL(url), { port: '1' }).href
   const service = await startService(t, away, { options, database: { replicas: [url, url] } })
   const samples = await read(service)
@@ -110,7 +110,7 @@ await onEachEngine(t, 'each replica has its own, and a catalog that could not be
 
 const limited = { name: 'limited', sha256: hashToken('limited'), permissions: ['select' as const], databases: { shop: '*' as const } }
 
-await onEachEngine(t, 'on the main port they are for tokens of every database', { schema: shop, options, tokens: [limited] }, async (t, { server: { app } }) => {
+await onEachEngine(t, 'on the main port, metrics require a token for every database', { schema: shop, options, tokens: [limited] }, async (t, { server: { app } }) => {
   const get = async (token?: string) => await app.inject({ url: '/metrics', ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }) })
   t.match(await get(), { statusCode: 401, headers: { 'www-authenticate': 'Bearer' } })
   t.match((await get('limited')).json(), { error: { code: 'NOT_FOUND' } })
@@ -121,7 +121,7 @@ await onEachEngine(t, 'on the main port they are for tokens of every database', 
   t.ok(valueOf(samples, 'process_resident_memory_bytes') as number > 0, "and Node's own")
 })
 
-await onEachEngine(t, 'where they are off nothing is there', { schema: shop, only: ['sqlite'] }, async (t, { server: { app, rows }, post }) => {
+await onEachEngine(t, 'without the setting there are no metrics', { schema: shop, only: ['sqlite'] }, async (t, { server: { app, rows }, post }) => {
   await post('customers', select)
   t.equal((await app.inject({ url: '/metrics', headers: { authorization: `Bearer ${TOKEN}` } })).statusCode, 404)
   t.same(parseMetrics(await rows.registry.metrics()), [])

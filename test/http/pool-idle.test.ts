@@ -24,7 +24,7 @@ async function together ({ sql }: Pick<Service, 'sql'>, requests: ReadonlyArray<
   return (await Promise.all(answers)).map(({ status }) => status)
 }
 
-await onEachEngine(t, 'a process with many databases holds no connection when nobody asks for anything', { schema: shop, only }, async (t, service) => {
+await onEachEngine(t, 'a process with many databases has no open connections without requests', { schema: shop, only }, async (t, service) => {
   const { url } = service
   await service.server.app.close()
   const names = Array.from({ length: 12 }, (_, index) => `database-${index}`)
@@ -41,7 +41,7 @@ await onEachEngine(t, 'a process with many databases holds no connection when no
   t.equal((await post('customers', select, { database: 'database-3' })).status, 200, 'and opened again when needed')
 })
 
-await onEachEngine(t, 'as many connections as "pool.minimum" says are kept', { schema: shop, only, database: { pool: { size: 5, idleTimeout: TIMEOUT, minimum: 2 } } }, async (t, service) => {
+await onEachEngine(t, 'pool.minimum connections are kept open', { schema: shop, only, database: { pool: { size: 5, idleTimeout: TIMEOUT, minimum: 2 } } }, async (t, service) => {
   const requests = Array.from({ length: 5 }, () => () => service.post('customers', select))
   await together(service, requests, async () => await connections(service) === 5)
   await until('the others are closed', async () => await connections(service) === 2)
@@ -49,7 +49,7 @@ await onEachEngine(t, 'as many connections as "pool.minimum" says are kept', { s
   t.equal(await connections(service), 2)
 })
 
-await onEachEngine(t, 'a connection that is used is not closed, though others beside it are', { schema: shop, only, database: { pool: { size: 5, idleTimeout: TIMEOUT } } }, async (t, service) => {
+await onEachEngine(t, 'a used connection stays open while idle ones are closed', { schema: shop, only, database: { pool: { size: 5, idleTimeout: TIMEOUT } } }, async (t, service) => {
   const { post, proxy } = service
   await together(service, Array.from({ length: 5 }, () => () => post('customers', select)), async () => await connections(service) === 5)
   const made = proxy?.connections
@@ -61,7 +61,7 @@ await onEachEngine(t, 'a connection that is used is not closed, though others be
   t.equal(proxy?.connections, made, 'it is the same one')
 })
 
-await onEachEngine(t, 'reading the catalog again keeps no connection open', { schema: shop, only, database: { refreshInterval: TIMEOUT * 2, pool: { idleTimeout: TIMEOUT } } }, async (t, service) => {
+await onEachEngine(t, 'reading the catalog does not keep a connection open', { schema: shop, only, database: { refreshInterval: TIMEOUT * 2, pool: { idleTimeout: TIMEOUT } } }, async (t, service) => {
   await until('nothing is open', async () => await connections(service) === 0)
   const before = service.proxy?.connections as number
   await until('the catalog has been read again', () => service.proxy?.connections as number > before)
@@ -69,7 +69,7 @@ await onEachEngine(t, 'reading the catalog again keeps no connection open', { sc
   t.pass()
 })
 
-await onEachEngine(t, 'replicas give their connections back as well', { schema: shop, only }, async (t, service) => {
+await onEachEngine(t, 'idle connections to replicas are closed too', { schema: shop, only }, async (t, service) => {
   const { url } = service
   await service.server.app.close()
   const { post } = await startService(t, url, { database: { replicas: [url, url], pool: { size: 2, idleTimeout: TIMEOUT } } })

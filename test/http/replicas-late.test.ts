@@ -29,7 +29,7 @@ const start = (t: Test, { primary, replica }: Pair, options: Partial<RowQueryOpt
 
 for (const engine of await engines()) {
   t.test(`replicas that are late (${engine.name})`, async (t) => {
-    t.test('a table or a column that a replica does not know yet is read from the primary', async (t) => {
+    t.test('a table or column that a replica does not have yet is read from the primary', async (t) => {
       const pair = await databases(t, engine)
       const { primary, replica } = pair
       const { post, server } = await start(t, pair)
@@ -45,7 +45,7 @@ for (const engine of await engines()) {
       t.match(await post('items', { verb: 'select', columns: ['colour'] }), { json: { data: { rows: [{ colour: 'blue' }] } } }, 'and the rest when it has arrived')
     })
 
-    t.test('a column that is of another type there is read from the primary, however often the catalog is read', async (t) => {
+    t.test('a column with another type on the replica is read from the primary, however often the catalog is read', async (t) => {
       const pair = await databases(t, engine)
       const { post, server } = await start(t, pair)
       await post('items', { verb: 'select' })
@@ -61,7 +61,7 @@ for (const engine of await engines()) {
       t.match(await post('items', { verb: 'select' }), { json: { data: { rows: [{ name: 'replica', n: '1' }] } } })
     })
 
-    t.test('what a replica shows of a column is not taken for what it is on the primary', async (t) => {
+    t.test('the type of a column on a replica is not assumed to be that on the primary', async (t) => {
       const pair = await databases(t, engine)
       const { post } = await start(t, pair)
       await pair.primary.query('alter table items modify n varchar(20) null')
@@ -72,7 +72,7 @@ for (const engine of await engines()) {
       t.match(await pair.primary.query('select n from items'), [{ n: 'abc' }], 'MariaDB finds the text equal to 0')
     })
 
-    t.test('a view or a routine that works on the primary alone is read there', async (t) => {
+    t.test('a view or routine that works only on the primary is read there', async (t) => {
       const pair = await databases(t, engine)
       for (const { query } of [pair.primary, pair.replica]) {
         await query('create table below (id int not null primary key, n int null)')
@@ -84,14 +84,14 @@ for (const engine of await engines()) {
       t.match(await post('above', { verb: 'select' }), { status: 200, json: { data: { rows: [{ id: 5 }] } } })
     })
 
-    t.test('what the account may read on the primary alone is read there', async (t) => {
+    t.test('a table that the account may read only on the primary is read there', async (t) => {
       const pair = await databases(t, engine)
       const url = await createUser(t, pair.replica, { grants: ['select (id) on items'] })
       const { post } = await start(t, pair, { replicas: [url] })
       t.match(await post('items', read), { status: 200, json: { data: { rows: [{ name: 'primary' }] } } })
     })
 
-    t.test('any other refusal of a replica counts, and the primary is not asked', async (t) => {
+    t.test('any other error of a replica is returned without a retry on the primary', async (t) => {
       const pair = await databases(t, engine)
       for (const { query } of [pair.primary, pair.replica]) await query('create view slow as select id, sleep(3) as slept from items')
       const proxy = await createProxy(pair.primary.url)
@@ -101,7 +101,7 @@ for (const engine of await engines()) {
       t.notOk(proxy.statements.some((statement) => statement.includes('`slow`')))
     })
 
-    t.test('what is not there on the primary either is refused as ever', async (t) => {
+    t.test('a table that the primary does not have either is refused as usual', async (t) => {
       const pair = await databases(t, engine)
       for (const { query } of [pair.primary, pair.replica]) await query('create table gone (id int not null primary key)')
       const { post } = await start(t, pair)
@@ -113,7 +113,7 @@ for (const engine of await engines()) {
       isRefusal(t, await post('items', { verb: 'select', columns: ['n'] }), { status: 400, code: 'COLUMN_NOT_FOUND', why: 'a column' })
     })
 
-    t.test('what a replica does not know is 503 while the primary cannot be reached', async (t) => {
+    t.test('a table that a replica does not have is 503 while the primary is unavailable', async (t) => {
       const pair = await databases(t, engine)
       const proxy = await createProxy(pair.primary.url)
       t.teardown(() => proxy.close())
@@ -123,7 +123,7 @@ for (const engine of await engines()) {
       isRefusal(t, await post('items', read), { status: 503, code: 'DATABASE_UNAVAILABLE', why: 'it may be there' })
     })
 
-    t.test('a select reads from the primary where it asks for that', async (t) => {
+    t.test('a select with Row-Query-Consistency: primary reads from the primary', async (t) => {
       const pair = await databases(t, engine)
       const { post, server } = await start(t, pair)
       const nameOf = async (headers: Record<string, string> = {}) => (await post('items', read, { headers })).json.data.rows[0].name
@@ -138,7 +138,7 @@ for (const engine of await engines()) {
   })
 }
 
-await onEachEngine(t, '"Row-Query-Consistency" is for selects, with or without replicas, and has one value', { schema: shop }, async (t, { post, server }) => {
+await onEachEngine(t, 'Row-Query-Consistency is allowed with select only, with or without replicas, and has one value', { schema: shop }, async (t, { post, server }) => {
   const select = { verb: 'select', columns: ['id'] }
   t.equal((await post('customers', select, primaryOnly)).status, 200)
   for (const value of ['replica', '', 'primary, primary', 'eventual']) {

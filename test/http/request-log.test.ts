@@ -14,7 +14,7 @@ function read (log: string[]): Array<Record<string, unknown>> {
   })
 }
 
-await onEachEngine(t, 'a request has one line in the log: who asked what of which table, how it ended and how long it took', { schema: shop, options: { requestLog: true } }, async (t, { post, log }) => {
+await onEachEngine(t, 'a request has one line in the log, with its token, table, result and duration', { schema: shop, options: { requestLog: true } }, async (t, { post, log }) => {
   const { headers } = await post('customers', select)
   const about = { level: 30, msg: 'request', database: 'shop', table: 'customers', token: 'everything' }
   const [line, ...more] = read(log)
@@ -31,7 +31,7 @@ await onEachEngine(t, 'a request has one line in the log: who asked what of whic
   t.match(read(log), [{ ...about, status: 400, code: 'COLUMN_NOT_FOUND', databaseMs: undefined }])
 })
 
-await onEachEngine(t, 'what a stranger makes up is in no line', { schema: shop, options: { requestLog: true, openapi: 'public' } }, async (t, { post, log, server }) => {
+await onEachEngine(t, 'names that clients invent are not logged', { schema: shop, options: { requestLog: true, openapi: 'public' } }, async (t, { post, log, server }) => {
   await post('made-up-table', select)
   t.match(read(log), [{ verb: 'select', database: 'shop', table: undefined, status: 404, code: 'TABLE_NOT_FOUND' }])
   await post('customers', select, { database: 'made-up-database' })
@@ -49,14 +49,14 @@ await onEachEngine(t, 'what a stranger makes up is in no line', { schema: shop, 
   t.notMatch(JSON.stringify(lines), 'made-up')
 })
 
-await onEachEngine(t, 'trouble of the database is an error, with the name that the driver has for it, and has no second line', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+await onEachEngine(t, 'a failure of the database is logged once, as an error with the name of the driver\'s error', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
   const { post, log } = await startService(t, Object.assign(new URL(url), { port: '1' }).href, { options: { requestLog: true } })
   log.splice(0)
   await post('customers', select)
   t.match(read(log), [{ level: 50, msg: 'request', database: 'shop', verb: 'select', table: undefined, status: 503, code: 'DATABASE_UNAVAILABLE', reason: 'ECONNREFUSED', databaseMs: undefined }])
 })
 
-await onEachEngine(t, 'where the log takes no information only trouble has a line, whole as ever, until its level is changed', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+await onEachEngine(t, 'with the log level "error" only failures are logged, with all fields, until the level changes', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
   const { post, log, server } = await startService(t, Object.assign(new URL(url), { port: '1' }).href, { options: { requestLog: true } })
   server.app.log.level = 'warn'
   log.splice(0)
@@ -69,7 +69,7 @@ await onEachEngine(t, 'where the log takes no information only trouble has a lin
   t.match(read(log), [{ level: 30, msg: 'request', database: 'shop', status: 400, code: 'INVALID_BODY' }])
 })
 
-t.test('a bug has a line with its stack besides, which the id of the request finds, also in an app with ids of its own', async (t) => {
+t.test('a bug is logged with its stack and the request id, also in an app with its own ids', async (t) => {
   const log: string[] = []
   const app = Fastify({ logger: { stream: { write: (line: string) => { log.push(line) } } }, genReqId: () => 'of-the-host' })
   t.teardown(() => app.close())
@@ -80,7 +80,7 @@ t.test('a bug has a line with its stack besides, which the id of the request fin
   t.match(read(log).filter(({ msg }) => msg === 'unexpected error'), [{ level: 50, requestId: 'mine', err: { stack: /out of the blue/ } }])
 })
 
-t.test('in a host app it is off unless it is turned on, and a refusal of a hook of the host has its line too', async (t) => {
+t.test('in a host app the request log is off by default; if it is on, refusals of host hooks are logged too', async (t) => {
   const options = { databases: { shop: { url: 'mysql://nobody@127.0.0.1:1/shop' } } }
   for (const requestLog of [undefined, true]) {
     const log: string[] = []

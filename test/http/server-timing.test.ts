@@ -4,7 +4,7 @@ import { shop } from '../support/shop.ts'
 
 const select = { verb: 'select', columns: ['id'] }
 
-await onEachEngine(t, 'Server-Timing says how long planning, the database and all of it took, where it is turned on', { schema: shop, options: { serverTiming: true } }, async (t, { post }) => {
+await onEachEngine(t, 'with serverTiming, answers have the durations of planning, the database and the whole request', { schema: shop, options: { serverTiming: true } }, async (t, { post }) => {
   const timing = async (body: unknown) => {
     const header = String((await post('customers', body)).headers['server-timing'])
     const [, plan, db, total] = /^plan;dur=(\d+\.\d{3}), db;dur=(\d+\.\d{3}), total;dur=(\d+\.\d{3})$/.exec(header) ?? []
@@ -17,6 +17,6 @@ await onEachEngine(t, 'Server-Timing says how long planning, the database and al
   t.match(await timing('{'), { plan: 0, db: 0, total: Number })
 })
 
-await onEachEngine(t, 'there is no Server-Timing else', { schema: shop, only: ['sqlite'] }, async (t, { post }) => {
+await onEachEngine(t, 'without serverTiming there is no Server-Timing header', { schema: shop, only: ['sqlite'] }, async (t, { post }) => {
   t.notOk('server-timing' in (await post('customers', select)).headers)
 })

@@ -51,7 +51,7 @@ async function isAsBefore (t: Test, { post, sql }: Pick<Service, 'post' | 'sql'>
   t.same(json.data?.rows, [{ value: RIGHT }], name)
 }
 
-onEachEngine(t, 'what a trigger sets does not last beyond its statement', ONE, async (t, service) => {
+onEachEngine(t, 'a session variable that a trigger sets is reset after its statement', ONE, async (t, service) => {
   const { post } = service
   let id = 1
   for (const [index, change] of CHANGES.entries()) {
@@ -66,14 +66,14 @@ onEachEngine(t, 'what a trigger sets does not last beyond its statement', ONE, a
   }
 })
 
-onEachEngine(t, 'what a trigger sets before it fails does not last', ONE, async (t, service) => {
+onEachEngine(t, 'a session variable that a trigger sets before it fails is reset', ONE, async (t, service) => {
   for (const [index, change] of CHANGES.entries()) {
     t.equal((await service.post(`fails_${index}`, { verb: 'insert', data: { id: 1 } })).status, 422, change)
     await isAsBefore(t, service, change, index)
   }
 })
 
-onEachEngine(t, 'what a function of a view sets does not last', ONE, async (t, service) => {
+onEachEngine(t, 'a session variable that a function of a view sets is reset', ONE, async (t, service) => {
   await service.sql('insert into plain values (1)')
   for (const [index, change] of CHANGES.entries()) {
     t.same((await service.post(`view_${index}`, { verb: 'select' })).json.data?.rows, [{ id: 1, n: 1 }], change)
@@ -84,7 +84,7 @@ onEachEngine(t, 'what a function of a view sets does not last', ONE, async (t, s
 /** How often the service has set its session since the last call. */
 const settings = ({ proxy }: Pick<Service, 'proxy'>): number => proxy?.statements.splice(0).filter((sql) => /^set session (?!transaction)/.test(sql)).length ?? 0
 
-onEachEngine(t, 'what can run no trigger sets no session again', ONE, async (t, service) => {
+onEachEngine(t, 'statements that cannot run a trigger do not reset the session', ONE, async (t, service) => {
   const { post } = service
   await post('plain', { verb: 'insert', data: { id: 1 } })
   settings(service)
@@ -101,7 +101,7 @@ onEachEngine(t, 'what can run no trigger sets no session again', ONE, async (t, 
   t.equal(settings(service), 0, 'no trigger fires for a select')
 })
 
-onEachEngine(t, 'where the account may not see triggers, only writes that fail or that change the session have it set again', ONE, async (t, { url, sql, proxy }) => {
+onEachEngine(t, 'if the account cannot see triggers, only writes that fail or change the session reset it', ONE, async (t, { url, sql, proxy }) => {
   const name = new URL(url).pathname.slice(1)
   const account = await createUser(t, { name, url, query: sql }, { grants: ['select, insert, update, delete on *'] })
   const service = await startService(t, account, { database: { pool: { size: 1 } } })

@@ -28,13 +28,13 @@ for (const engine of await engines()) {
     const url = `mysql://root@${proxies.map((proxy) => new URL(proxy.url).host).join()}/${database.name}`
     const count = () => proxies.map(({ connections }) => connections)
 
-    t.test('the first that answers is used, and no other', async (t) => {
+    t.test('only the first host that answers is used', async (t) => {
       const { post } = await startService(t, url)
       for (let each = 0; each < 3; each++) t.equal((await post('items', select)).status, 200)
       t.same(count(), [1, 0, 0])
     })
 
-    t.test('one that fails is left for the next, and tried again when its turn comes', async (t) => {
+    t.test('the next host is used after one fails, which is tried again in turn', async (t) => {
       const { post } = await startService(t, url)
       await close(first)
       t.equal((await post('items', insert(2))).status, 200, 'the second')
@@ -52,7 +52,7 @@ for (const engine of await engines()) {
       t.match(await database.query('select count(*) as count from items'), [{ count: 6 }])
     })
 
-    t.test('one that is read-only, or out of its cluster, is left for the next: a write that did not run is sent there', async (t) => {
+    t.test('a write that a read-only host, or one outside its cluster, refuses is sent to the next host', async (t) => {
       for (const errno of [1290, 1836, 1047]) {
         const { post } = await startService(t, url)
         await post('items', select)
@@ -68,7 +68,7 @@ for (const engine of await engines()) {
       }
     })
 
-    t.test('where all of them are, the write is refused', async (t) => {
+    t.test('a write is refused if all hosts refuse it', async (t) => {
       const { post } = await startService(t, url)
       await database.query("create trigger refuse before insert on items for each row signal sqlstate 'HY000' set mysql_errno = 1290")
       const before = count().reduce((sum, each) => sum + each)

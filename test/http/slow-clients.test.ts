@@ -37,7 +37,7 @@ const slow: Array<[what: string, atOnce: Buffer, slowly: Buffer]> = [
   ['half a body', insert.subarray(0, -10), Buffer.alloc(0)]
 ]
 
-await onEachEngine(t, 'a client that sends too slowly is answered with 408, and its connection ends', quick, async (t, service) => {
+await onEachEngine(t, 'a client that sends too slowly gets 408, and its connection is closed', quick, async (t, service) => {
   const wire = await listen(service)
   for (const [what, atOnce, slowly] of slow) {
     const socket = await wire.open()
@@ -54,7 +54,7 @@ await onEachEngine(t, 'a client that sends too slowly is answered with 408, and 
   noTrouble(t as Test, service)
 })
 
-await onEachEngine(t, 'a request without a token is refused before its body has come, and its connection ends all the same', quick, async (t, service) => {
+await onEachEngine(t, 'a request without a token is refused before its body arrives, and its connection is closed', quick, async (t, service) => {
   const socket = await (await listen(service)).open()
   const answers = readAnswers(socket)
   socket.write(request({ without: ['Connection', 'Authorization', 'Content-Length'], with: ['Content-Length: 1000'], body: '' }))
@@ -63,7 +63,7 @@ await onEachEngine(t, 'a request without a token is refused before its body has 
   t.same(more, [], 'a second answer would be taken for that of the next request')
 })
 
-await onEachEngine(t, 'a connection that was used waits for its next request longer than a request may take', quick, async (t, service) => {
+await onEachEngine(t, 'a used connection may be idle for longer than a request may take', quick, async (t, service) => {
   const socket = await (await listen(service)).open()
   const answers = readAnswers(socket)
   socket.write(request({ without: ['Connection'] }))
@@ -72,7 +72,7 @@ await onEachEngine(t, 'a connection that was used waits for its next request lon
   t.match(await answers, [{ status: 200 }, { status: 200 }])
 })
 
-await onEachEngine(t, 'a client that goes on sending after its refusal does not keep the connection', quick, async (t, service) => {
+await onEachEngine(t, 'the connection is closed if a client keeps sending after its request was refused', quick, async (t, service) => {
   const socket = await (await listen(service)).open()
   socket.write('no HTTP\r\n\r\n')
   const flood = setInterval(() => socket.write('x'.repeat(1000)), 20)
@@ -82,7 +82,7 @@ await onEachEngine(t, 'a client that goes on sending after its refusal does not 
   noTrouble(t as Test, service)
 })
 
-await onEachEngine(t, 'connections beyond so many are closed, and the others are served', quick, async (t, service) => {
+await onEachEngine(t, 'connections beyond the limit are closed, and the others are served', quick, async (t, service) => {
   const wire = await listen(service)
   const open = await Promise.all(Array.from({ length: 5 }, () => wire.open()))
   const [last] = open as [Socket]
@@ -97,7 +97,7 @@ await onEachEngine(t, 'connections beyond so many are closed, and the others are
 
 const WIDE = { mysql: ['create table wide (id int primary key, text longtext)'], sqlite: ['create table wide (id integer primary key, text text)'] }
 
-await onEachEngine(t, 'a client that does not read its answer is left', { ...quick, schema: WIDE, server: { http: { ...HTTP_DEFAULTS, answerTimeout: 400 } } }, async (t, service) => {
+await onEachEngine(t, 'the connection of a client that does not read its answer is closed', { ...quick, schema: WIDE, server: { http: { ...HTTP_DEFAULTS, answerTimeout: 400 } } }, async (t, service) => {
   await service.sql('insert into wide values (1, hex(zeroblob(12000000)))')
   const socket = await (await listen(service)).open()
   socket.on('error', () => {})
@@ -108,7 +108,7 @@ await onEachEngine(t, 'a client that does not read its answer is left', { ...qui
   t.pass()
 })
 
-await onEachEngine(t, 'a request that the database takes long for is waited for', { schema: shop, only: ['mariadb', 'mysql'], server: { http: { ...server.http, answerTimeout: 400 } } }, async (t, service) => {
+await onEachEngine(t, 'a request whose statement takes long is answered', { schema: shop, only: ['mariadb', 'mysql'], server: { http: { ...server.http, answerTimeout: 400 } } }, async (t, service) => {
   const wire = await listen(service)
   await service.sql('lock tables settings write')
   const answers = wire.send(request({ start: 'POST /api/shop/settings HTTP/1.1', body: INSERT }))

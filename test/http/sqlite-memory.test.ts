@@ -31,7 +31,7 @@ async function start (t: Test, database: Partial<RowQueryOptions['databases'][st
   return { app, folder, execute }
 }
 
-t.test('it has the tables that "setup" makes, and nothing is left of it', async (t) => {
+t.test('a database in memory has the tables of "setup", and its file is removed', async (t) => {
   const { app, folder, execute } = await start(t)
   t.same(await execute({ verb: 'select', columns: ['id', 'name'] }), { rows: [{ id: 1, name: 'one' }], count: 1 })
   t.same(await execute({ verb: 'insert', data: {} }, 'parts'), { inserted: 1, id: 1 })
@@ -40,14 +40,14 @@ t.test('it has the tables that "setup" makes, and nothing is left of it', async 
   t.same(readdirSync(folder), [])
 })
 
-t.test('it is empty without, and each one is a database of its own', async (t) => {
+t.test('without "setup" it is empty, and each one is a separate database', async (t) => {
   const first = await start(t)
   const second = await start(t, {})
   t.match(await first.execute({ verb: 'select', columns: ['id'] }), { count: 1 })
   await t.rejects(second.execute({ verb: 'select' }), { code: 'TABLE_NOT_FOUND' })
 })
 
-t.test('rows are still there after a statement was ended', async (t) => {
+t.test('rows survive a statement that was killed', async (t) => {
   const { execute } = await start(t, { setup, statementTimeout: 300 })
   await execute({ verb: 'insert', data: { name: 'two' } })
   // compared with half a million characters at as many places
@@ -56,12 +56,12 @@ t.test('rows are still there after a statement was ended', async (t) => {
   t.match(await execute({ verb: 'select', columns: ['name'], orderBy: 'id' }), { rows: [{ name: 'one' }, { name: 'two' }] })
 })
 
-t.test('what is wrong in "setup" stops the start, and leaves nothing', async (t) => {
+t.test('an error in "setup" stops the start, and the file is removed', async (t) => {
   await t.rejects(start(t, { setup: ['creat table items (id integer)'] }), { code: 'ROW_QUERY_INVALID_CONFIG', message: 'databases.memory.setup: near "creat": syntax error' })
   t.same(readdirSync(t.testdirName), [])
 })
 
-t.test('a program that ends without closing leaves nothing, and says nothing', async (t) => {
+t.test('a program that exits without closing the database removes the file and prints nothing', async (t) => {
   const index = JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)
   const fastify = JSON.stringify(import.meta.resolve('fastify'))
   const text = `import { createRowQuery } from ${index}; import Fastify from ${fastify}
@@ -75,7 +75,7 @@ t.test('a program that ends without closing leaves nothing, and says nothing', a
   t.same(readdirSync(folder), [])
 })
 
-t.test('DATABASE_URL may name it, and "check" finds nothing dangerous', async (t) => {
+t.test('DATABASE_URL may be sqlite::memory:, and "check" finds no risks', async (t) => {
   const { code, stdout, stderr } = await runRowQuery(t, ['check', '--strict'], { env: { DATABASE_URL: 'sqlite::memory:' } })
   t.equal(code, 0, stderr)
   t.match(stdout, 'memory')

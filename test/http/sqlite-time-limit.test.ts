@@ -39,7 +39,7 @@ function change (t: Test, ask: (session: Session, send: () => ReturnType<Session
   t.teardown(() => { Session.prototype.ask = original })
 }
 
-await onEachEngine(t, 'a select that takes too long is ended, and the service answers others meanwhile', options, async (t, { post, server }) => {
+await onEachEngine(t, 'a select that takes too long is killed, and other requests are answered meanwhile', options, async (t, { post, server }) => {
   const begin = performance.now()
   const answer = post('texts', slow)
   let turns = 0
@@ -53,7 +53,7 @@ await onEachEngine(t, 'a select that takes too long is ended, and the service an
   t.same((await post('texts', quick)).json.data, { rows: [{ id: 1 }], count: 1 }, 'and the next statement runs')
 })
 
-await onEachEngine(t, 'a write that takes too long is ended, and nothing was changed', options, async (t, { post, sql }) => {
+await onEachEngine(t, 'a write that takes too long is killed and changes nothing', options, async (t, { post, sql }) => {
   const all = { verb: 'update', data: { parent: 2 }, filters: { id: { $gt: 0 } } }
   isRefusal(t, await post('children', all), { status: 504, code: 'QUERY_TIMEOUT', why: 'a trigger that never ends, after one row was changed' })
   t.same((await sql('select parent from children')).map(({ parent }) => parent), [1, 1])
@@ -63,7 +63,7 @@ await onEachEngine(t, 'a write that takes too long is ended, and nothing was cha
   t.match(await sql('pragma integrity_check'), [{ integrity_check: 'ok' }])
 })
 
-await onEachEngine(t, 'a write whose COMMIT is not confirmed may have been made', options, async (t, { post, sql }) => {
+await onEachEngine(t, 'the outcome of a write whose COMMIT is not confirmed is unknown', options, async (t, { post, sql }) => {
   change(t, (session, send, order) => {
     const reply = send()
     if ('sql' in order && order.sql === 'commit') session.kill()
@@ -74,14 +74,14 @@ await onEachEngine(t, 'a write whose COMMIT is not confirmed may have been made'
   t.match(await sql('pragma integrity_check'), [{ integrity_check: 'ok' }])
 })
 
-await onEachEngine(t, 'a write that COMMIT refuses has changed nothing', options, async (t, { post, sql }) => {
+await onEachEngine(t, 'a write whose COMMIT fails changes nothing', options, async (t, { post, sql }) => {
   const answer = await post('children', { verb: 'insert', data: { id: 3, parent: 99 } })
   isRefusal(t, answer, { status: 409, code: 'FOREIGN_KEY_VIOLATION', why: 'a foreign key that is checked at COMMIT' })
   t.match(await sql('select count(*) as count from children'), [{ count: 2 }])
   t.equal((await post('children', { verb: 'insert', data: { id: 3, parent: 2 } })).status, 200)
 })
 
-await onEachEngine(t, 'where the process ends by itself nothing was changed, and another one takes its place', options, async (t, { post, sql }) => {
+await onEachEngine(t, 'if the child process exits during a write, nothing is changed, and a new process is started', options, async (t, { post, sql }) => {
   let kills = 0
   change(t, (session, send) => {
     const reply = send()
@@ -94,7 +94,7 @@ await onEachEngine(t, 'where the process ends by itself nothing was changed, and
   t.equal((await post('parents', insert)).status, 200)
 })
 
-await onEachEngine(t, 'a statement whose client goes away is ended, and one that waits for its turn is never sent', { ...options, database: { statementTimeout: 60_000 } }, async (t, service) => {
+await onEachEngine(t, 'when a client disconnects, its running statement is killed, and a waiting one is not sent', { ...options, database: { statementTimeout: 60_000 } }, async (t, service) => {
   const { post, sql, log, statements } = service
   const wire = await listen(service)
   const send = async (body: object) => {
@@ -117,7 +117,7 @@ await onEachEngine(t, 'a statement whose client goes away is ended, and one that
   t.match(await sql('select count(*) as count from texts'), [{ count: 30 }])
 })
 
-await onEachEngine(t, 'requests that wait too long for a statement of somebody else are refused', { ...options, database: { statementTimeout: 2000, pool: { wait: 100, queue: 1 } } }, async (t, { post }) => {
+await onEachEngine(t, 'requests that wait too long for another statement are refused', { ...options, database: { statementTimeout: 2000, pool: { wait: 100, queue: 1 } } }, async (t, { post }) => {
   const running = post('texts', slow)
   await sleep(50)
   const answers = await Promise.all([post('texts', quick), post('texts', quick)])
@@ -125,7 +125,7 @@ await onEachEngine(t, 'requests that wait too long for a statement of somebody e
   t.equal((await running).status, 504)
 })
 
-await onEachEngine(t, 'an answer that is larger than it may be is refused, whether its texts or its numbers are too many', { ...options, database: { resultLimit: 10_000 } }, async (t, { post }) => {
+await onEachEngine(t, 'an answer with too many texts or numbers is too large', { ...options, database: { resultLimit: 10_000 } }, async (t, { post }) => {
   for (const [table, body] of [['texts', { verb: 'select', limit: 1 }], ['numbers', { verb: 'select', limit: 1000 }], ['numbers', { verb: 'select', columns: ['a'], limit: 1000 }]] as const) {
     isRefusal(t, await post(table, body), { status: 422, code: 'RESULT_TOO_LARGE', why: table })
     t.equal((await post('texts', quick)).status, 200)

@@ -10,7 +10,7 @@ const becomesText = ['alter table things modify n varchar(100) null', `insert in
 const expected = [{ id: 1, n: '1' }, { id: 2, n: '2' }, { id: 3, n: INJECTED }, { id: 4, n: 'abc' }]
 
 for (const ranBefore of [false, true]) {
-  await onEachEngine(t, `a text in what was a number column came out as keys of the row (the statement ran before: ${ranBefore})`, { schema: () => numbers, only }, async (t, { post, sql }) => {
+  await onEachEngine(t, `a text in a former number column once became keys of the row (the statement ran before: ${ranBefore})`, { schema: () => numbers, only }, async (t, { post, sql }) => {
     const select = { verb: 'select', columns: ['id', 'n'], orderBy: 'id' }
     if (ranBefore) for (let times = 0; times < 3; times++) t.same((await post('things', select)).json.data.rows, [{ id: 1, n: 1 }, { id: 2, n: 2 }])
     for (const statement of becomesText) await sql(statement)
@@ -20,7 +20,7 @@ for (const ranBefore of [false, true]) {
   })
 }
 
-await onEachEngine(t, 'a number was compared with what had become text: a write found the text abc equal to 0', { schema: () => numbers, only }, async (t, { post, sql, server }) => {
+await onEachEngine(t, 'a write once compared a number with a former number column: the text abc was equal to 0', { schema: () => numbers, only }, async (t, { post, sql, server }) => {
   const bodies = [
     { verb: 'delete', filters: { n: 0 } },
     { verb: 'update', data: { m: 9 }, filters: { n: 0 } },
@@ -39,7 +39,7 @@ await onEachEngine(t, 'a number was compared with what had become text: a write 
   }
 })
 
-await onEachEngine(t, 'columns are asked for once a second at most, before a write that compares them', { schema: () => numbers, only }, async (t, { post, proxy }) => {
+await onEachEngine(t, 'before a write, the columns it compares are confirmed at most once a second', { schema: () => numbers, only }, async (t, { post, proxy }) => {
   /** What was sent since the last call: this asks for more than a test of a request does. */
   const statements = (): string[] => proxy?.statements.splice(0) ?? []
   const update = (id: number) => post('things', { verb: 'update', data: { m: id }, filters: { id } })
@@ -59,7 +59,7 @@ await onEachEngine(t, 'columns are asked for once a second at most, before a wri
   t.equal(statements().length, 2)
 })
 
-await onEachEngine(t, 'within that second no whole number is found equal to a text either', { schema: () => numbers, only }, async (t, { post, sql }) => {
+await onEachEngine(t, 'within that second an integer is not equal to a text either', { schema: () => numbers, only }, async (t, { post, sql }) => {
   const bodies = [{ verb: 'delete', filters: { n: 0 } }, { verb: 'delete', filters: { n: [0, 5] } }, { verb: 'update', data: { m: 9 }, filters: { n: 0 } }, { verb: 'select', columns: ['id'], filters: { n: [0] } }]
   for (const body of bodies) t.equal((await post('things', body)).status, 200, 'the column is known for a second')
   for (const statement of becomesText) await sql(statement)
@@ -68,7 +68,7 @@ await onEachEngine(t, 'within that second no whole number is found equal to a te
   t.same(await sql('select id, n, m from things order by id'), expected.map((row) => ({ ...row, m: row.id })), `nothing was changed (${answers.join()})`)
 })
 
-await onEachEngine(t, 'within that second the numbers of TINYINT(4) and YEAR were found equal to a text', { schema: () => ['create table small (id int not null primary key, small tinyint(4) null, year year null)'], only }, async (t, { post, sql }) => {
+await onEachEngine(t, 'within that second the numbers of TINYINT(4) and YEAR were once equal to a text', { schema: () => ['create table small (id int not null primary key, small tinyint(4) null, year year null)'], only }, async (t, { post, sql }) => {
   for (const column of ['small', 'year']) {
     const bodies = [{ [column]: 0 }, { [column]: [0, 0] }].map((filters) => ({ verb: 'delete', filters }))
     for (const body of bodies) t.equal((await post('small', body)).status, 200, 'the column is known for a second')
@@ -87,7 +87,7 @@ const moved: Array<[was: string, is: string, value: string, shown: unknown]> = [
   ['bit(1) null', 'bit(3) null', '5', '101'], ['double null', 'varchar(20) null', "'}'", '}'], ['text null', 'point null', 'point(1,2)', { type: 'Point', coordinates: [1, 2] }], ['int null', 'double null', '1.5', 1.5]
 ]
 
-await onEachEngine(t, 'a column that has become another type was read as the one that it was', { schema: () => ['create table moved (id int not null primary key)'], only }, async (t, { post, sql, server, engine }) => {
+await onEachEngine(t, 'a column whose type had changed was once read with its previous type', { schema: () => ['create table moved (id int not null primary key)'], only }, async (t, { post, sql, server, engine }) => {
   await sql("set session sql_mode = 'STRICT_ALL_TABLES', time_zone = '+00:00'")
   for (const [was, is, value, shown] of moved) {
     await sql(`alter table moved add column c ${was}`)
@@ -102,7 +102,7 @@ await onEachEngine(t, 'a column that has become another type was read as the one
   }
 })
 
-await onEachEngine(t, 'a FLOAT that has become text is asked for once a second, for it is selected by a cast', { schema: () => ['create table floats (id int not null primary key, f float null)', 'insert into floats values (1, 1.5)'], only }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a FLOAT that has become text is confirmed once a second, because selects use a cast', { schema: () => ['create table floats (id int not null primary key, f float null)', 'insert into floats values (1, 1.5)'], only }, async (t, { post, sql }) => {
   t.same((await post('floats', { verb: 'select' })).json.data.rows, [{ id: 1, f: 1.5 }])
   await sql('alter table floats modify f varchar(20) null')
   await sql("update floats set f = 'abc'")
@@ -110,7 +110,7 @@ await onEachEngine(t, 'a FLOAT that has become text is asked for once a second, 
   t.same((await post('floats', { verb: 'select' })).json.data.rows, [{ id: 1, f: 'abc' }])
 })
 
-await onEachEngine(t, 'a select by a view, of every kind of expression, is read as information_schema describes it', {
+await onEachEngine(t, 'selects from a view with any kind of expression are read as information_schema describes them', {
   schema: () => [
     'create table base (i int, s varchar(20), d decimal(10,2), e enum(\'a\'), t datetime, f double, b blob, r float, y year, x text, j json)',
     "insert into base values (1, 'a', 1.5, 'a', '2026-01-02 03:04:05', 1.5, 'b', 1.5, 2026, 'x', '[1]')",
@@ -130,7 +130,7 @@ await onEachEngine(t, 'a select by a view, of every kind of expression, is read 
   }
 })
 
-await onEachEngine(t, 'a write whose columns cannot be asked for in time has changed nothing', { schema: () => numbers, only, database: { statementTimeout: 300 } }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a write whose columns cannot be confirmed in time changes nothing', { schema: () => numbers, only, database: { statementTimeout: 300 } }, async (t, { post, sql }) => {
   await sql('lock tables things write')
   const { status, json } = await post('things', { verb: 'delete', filters: { n: 1 } })
   t.equal(status, 504)

@@ -17,7 +17,7 @@ const warm = async ({ post }: Service) => { await Promise.all(Array.from({ lengt
 /** Longer than an idle connection is trusted. */
 const TRUST = 1100
 
-await onEachEngine(t, 'a select on a connection that was lost without a word is sent once more, on a new one', { schema: shop, only }, async (t, service) => {
+await onEachEngine(t, 'a select on a silently lost connection is retried once, on a new one', { schema: shop, only }, async (t, service) => {
   const { post, proxy, statements } = service as WithProxy
   await warm(service)
   proxy.forget()
@@ -29,7 +29,7 @@ await onEachEngine(t, 'a select on a connection that was lost without a word is 
   t.equal(proxy.connections, before, 'the new connection is kept')
 })
 
-await onEachEngine(t, 'a write on a connection that was lost without a word a moment ago is not sent again', { schema: shop, only }, async (t, service) => {
+await onEachEngine(t, 'a write on a connection that was silently lost a moment ago is not retried', { schema: shop, only }, async (t, service) => {
   const { post, proxy, statements, sql } = service as WithProxy
   await warm(service)
   proxy.forget()
@@ -41,7 +41,7 @@ await onEachEngine(t, 'a write on a connection that was lost without a word a mo
   t.match(await sql("select count(*) as count from customers where name = 'New'"), [{ count: 1 }])
 })
 
-await onEachEngine(t, 'a write whose columns are confirmed first is not sent on a lost connection: it is sent once, on a new one', { schema: shop, only }, async (t, service) => {
+await onEachEngine(t, 'a write whose columns are confirmed first is sent once, on a new connection', { schema: shop, only }, async (t, service) => {
   const { post, proxy, statements } = service as WithProxy
   await warm(service)
   proxy.forget()
@@ -55,7 +55,7 @@ await onEachEngine(t, 'a write whose columns are confirmed first is not sent on 
   t.equal(await nameOf(service), 'New')
 })
 
-await onEachEngine(t, 'a connection that was idle for a while is asked first: a write finds one that works', { schema: shop, only }, async (t, service) => {
+await onEachEngine(t, 'a connection that was idle for a while is checked first, so that a write gets a working one', { schema: shop, only }, async (t, service) => {
   const { post, proxy, statements } = service as WithProxy
   await warm(service)
   const before = proxy.connections
@@ -70,7 +70,7 @@ await onEachEngine(t, 'a connection that was idle for a while is asked first: a 
   t.equal(await nameOf(service), 'Two')
 })
 
-await onEachEngine(t, 'a connection that says nothing at all any more holds up nobody for long', { schema: shop, only, database: { pool: { size: 3, wait: 3000 } } }, async (t, service) => {
+await onEachEngine(t, 'a connection that does not respond delays a request only for a limited time', { schema: shop, only, database: { pool: { size: 3, wait: 3000 } } }, async (t, service) => {
   const { post, proxy } = service as WithProxy
   await warm(service)
   await sleep(TRUST)
@@ -84,7 +84,7 @@ await onEachEngine(t, 'a connection that says nothing at all any more holds up n
   t.equal(await nameOf(service), 'Three')
 })
 
-await onEachEngine(t, 'every connection killed at once fails no request that comes after', { schema: shop, only }, async (t, service) => {
+await onEachEngine(t, 'after all connections were killed at once, no later request fails', { schema: shop, only }, async (t, service) => {
   const { post, sql } = service
   for (let round = 0; round < 3; round++) {
     await warm(service)

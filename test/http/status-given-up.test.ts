@@ -55,7 +55,7 @@ await onEachEngine(t, 'selects that cannot be killed are 504, and their connecti
   t.match(await use(service), { open: 2, ending: 0 })
 })
 
-await onEachEngine(t, 'a write that cannot be killed is 502, and counts until it ends', settings, async (t, service) => {
+await onEachEngine(t, 'a write that cannot be killed is 502, and its connection is in use until it ends', settings, async (t, service) => {
   const { post, proxy, sql, statements } = service as Service & { proxy: Proxy }
   await sql('begin')
   await sql("update customers set note = 'held' where id = 1")
@@ -86,7 +86,7 @@ await onEachEngine(t, 'a write that cannot be killed after its client disconnect
   await until('it has ended', async () => (await use(service))['ending'] === 0)
 })
 
-await onEachEngine(t, 'a statement that continues after KILL is answered after a while, and counts until it ends', settings, async (t, service) => {
+await onEachEngine(t, 'a request whose statement continues after KILL is answered after a while, and its connection is in use until it ends', settings, async (t, service) => {
   const { post, proxy } = service as Service & { proxy: Proxy }
   proxy.killsNothing = true
   const begin = Date.now()
@@ -100,7 +100,7 @@ await onEachEngine(t, 'a statement that continues after KILL is answered after a
   await until('its connection is free', async () => (await use(service))['inUse'] === 0)
 })
 
-await onEachEngine(t, 'the kill is repeated as soon as it is possible', settings, async (t, service) => {
+await onEachEngine(t, 'KILL is repeated until it succeeds', settings, async (t, service) => {
   const { post, proxy, sql } = service as Service & { proxy: Proxy }
   await sql('begin')
   await sql("update customers set note = 'held' where id = 1")
@@ -115,7 +115,7 @@ await onEachEngine(t, 'the kill is repeated as soon as it is possible', settings
   t.equal(await nameOf(service), 'Ada')
 })
 
-await onEachEngine(t, 'a select whose connection is lost while it is being killed is 504, and counts until it ends', settings, async (t, service) => {
+await onEachEngine(t, 'a select that loses its connection while it is being killed is 504, and its connection is in use until it ends', settings, async (t, service) => {
   const { post, proxy, sql } = service as Service & { proxy: Proxy }
   for (const [table, body] of [['slower', { verb: 'select' }], ['customers', update]] as const) {
     proxy.killsNothing = true
@@ -149,7 +149,7 @@ await onEachEngine(t, 'closing the service does not wait for such statements', s
   t.ok(Date.now() - begin < 2000)
 })
 
-await onEachEngine(t, 'reading the catalog also counts until it ends', { ...settings, database: { statementTimeout: 300, pool: { size: 1, wait: 300 } } }, async (t, service) => {
+await onEachEngine(t, 'a connection that reads the catalog is in use until the read ends', { ...settings, database: { statementTimeout: 300, pool: { size: 1, wait: 300 } } }, async (t, service) => {
   const { post, proxy, server } = service as Service & { proxy: Proxy }
   proxy.silent = true
   await t.rejects(server.rows.refresh(), { code: 'DATABASE_UNAVAILABLE', reason: 'ETIMEDOUT' })
@@ -160,7 +160,7 @@ await onEachEngine(t, 'reading the catalog also counts until it ends', { ...sett
   t.equal((await post('customers', select)).status, 200)
 })
 
-await onEachEngine(t, 'a statement that the account may not kill counts until it ends', { ...settings, only: ['mariadb'] }, async (t, service) => {
+await onEachEngine(t, 'the connection of a statement that the account may not kill is in use until it ends', { ...settings, only: ['mariadb'] }, async (t, service) => {
   const { sql } = service
   await sql('create function slowly() returns int not deterministic return sleep(2)')
   await sql('create trigger slow_update before update on customers for each row set new.note = slowly()')

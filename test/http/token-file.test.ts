@@ -36,7 +36,7 @@ replace([first])
 /** Tokens that are not there yet are tried again and again. */
 const options = { tokensFile: path, failedLogins: { max: 0 } }
 
-await onEachEngine(t, 'a token that is taken out of the file stops to work, and one that is put in works', { schema: shop, only: ['sqlite'], options }, async (t, service) => {
+await onEachEngine(t, 'a token that is removed from the file stops working, and one that is added works', { schema: shop, only: ['sqlite'], options }, async (t, service) => {
   replace([first])
   await comes(t, service, 'the file is read', { first: 200, second: 401, fixed: 200 })
   replace([second])
@@ -50,7 +50,7 @@ await onEachEngine(t, 'a token that is taken out of the file stops to work, and 
   t.same(errors(service), [])
 })
 
-await onEachEngine(t, 'a file that cannot be used leaves the tokens of before, and the log says why once', { schema: shop, only: ['sqlite'], options }, async (t, service) => {
+await onEachEngine(t, 'if the file is invalid, the previous tokens stay in use and the log gives the reason once', { schema: shop, only: ['sqlite'], options }, async (t, service) => {
   replace([first])
   await comes(t, service, 'the file is read', { first: 200, second: 401, fixed: 200 })
   const faults: Array<[change: () => void, mistake: string | RegExp]> = [
@@ -71,7 +71,7 @@ await onEachEngine(t, 'a file that cannot be used leaves the tokens of before, a
   t.notMatch(service.log.join(''), new RegExp(`${first.sha256}|${second.sha256}`))
 })
 
-await onEachEngine(t, 'a file behind a symbolic link is followed when the link leads elsewhere', { schema: shop, only: ['sqlite'], options }, async (t, service) => {
+await onEachEngine(t, 'the file is read again when its symbolic link points to another file', { schema: shop, only: ['sqlite'], options }, async (t, service) => {
   // as Kubernetes does with a secret: tokens.json -> ..data/tokens.json, ..data -> a folder for each version
   for (const [name, entry] of [['one', first], ['two', second]] as const) {
     mkdirSync(join(folder, name))
@@ -88,7 +88,7 @@ await onEachEngine(t, 'a file behind a symbolic link is followed when the link l
   replace([first])
 })
 
-t.test('nothing is read any more once the service is closed', async (t) => {
+t.test('the file is not read after the service was closed', async (t) => {
   let service: Service | undefined
   await onEachEngine(t as Test, 'a service', { schema: shop, only: ['sqlite'], options }, async (_t, running) => { service = running })
   const { log, server } = service as Service
@@ -98,7 +98,7 @@ t.test('nothing is read any more once the service is closed', async (t) => {
   t.same(log.filter((line) => line.includes('token file read')), [])
 })
 
-t.test('the program reads the file of API_TOKENS_FILE, and reads it again on SIGHUP', async (t) => {
+t.test('the program reads the file of API_TOKENS_FILE, and again on SIGHUP', async (t) => {
   const entryOf = async (name: string) => {
     const { stdout } = await runRowQuery(t, ['token', '--name', name, '--permissions', 'select'])
     return { token: /rq_\S+/.exec(stdout)?.[0] as string, entry: JSON.parse(stdout.slice(stdout.indexOf('{'))) }

@@ -88,7 +88,7 @@ const halfWay: Schema = {
   ]
 }
 
-await onEachEngine(t, 'a statement that SQLite leaves half done, by FAIL, changes nothing', { schema: halfWay, only: ['sqlite'] }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a statement that SQLite aborts halfway with FAIL changes nothing', { schema: halfWay, only: ['sqlite'] }, async (t, { post, sql }) => {
   const before = await sql('select id, n, note, (select count(*) from log) as logged from items')
   const filters = { id: { $lte: 3 } }
   const refused: Array<[body: object, status: number]> = [

@@ -24,7 +24,7 @@ const selected = { status: 200, json: { success: true, data: { rows: [{ id: 1 }]
 for (const name of ['shop', 'archive']) createShop(join(folder, `${name}.db`))
 for (const name of ['plugin.js', 'typed-plugin.ts']) copyFileSync(join(ROOT, 'examples', name), join(folder, name))
 
-t.test('it holds the program, its types and its documents, and nothing else', async (t) => {
+t.test('the package contains the program, its types and its documents, and nothing else', async (t) => {
   for (const file of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'dist/src/index.js', 'dist/src/index.d.ts', 'dist/src/cli/main.js']) {
     t.ok(files.includes(file), file)
   }
@@ -32,7 +32,7 @@ t.test('it holds the program, its types and its documents, and nothing else', as
   t.match(readDocument('CHANGELOG.md'), `## [${version}]`)
 })
 
-t.test('it brings what it needs and no tool of its development', async (t) => {
+t.test('it installs its dependencies and no development tools', async (t) => {
   const installed = installedIn(folder)
   t.same(Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !installed.includes(name)), [])
   t.same(Object.keys(devDependencies).filter((name) => !BROUGHT.includes(name) && installed.includes(name)), [])
@@ -86,7 +86,7 @@ t.test('the apps in the README compile and run', async (t) => {
   }
 })
 
-t.test('an app with the oldest Fastify that is supported keeps its only copy, compiles and runs', async (t) => {
+t.test('an app with the oldest supported Fastify keeps its only copy, compiles and runs', async (t) => {
   const oldest = peerDependencies.fastify.slice(1)
   const { folder, remove } = await installPackage([`fastify@${oldest}`])
   t.teardown(remove)
@@ -101,7 +101,7 @@ t.test('an app with the oldest Fastify that is supported keeps its only copy, co
   t.match(await server.stop(), { code: 0, stderr: '' })
 })
 
-t.test('a mistake in its options does not compile', async (t) => {
+t.test('invalid options do not compile', async (t) => {
   writeFileSync(join(folder, 'mistakes.ts'), `
     import Fastify from 'fastify'
     import rowQuery, { type DatabaseOptions, type RowQueryOptions, type TokenOptions } from 'fastify-row-query'

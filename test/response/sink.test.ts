@@ -13,7 +13,7 @@ const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
 t.comment(`TEST_SEED=${seed}`)
 
 for (const engine of await engines()) {
-  t.test(`both ways of reading give the same bytes for every type (${engine.name})`, async (t) => {
+  t.test(`both readers write the same bytes for every type (${engine.name})`, async (t) => {
     for (const [group, all] of Object.entries(mysqlGroups)) {
       const columns = all.filter(({ only }) => only === undefined || only === engine.name)
       if (columns.length === 0) continue
@@ -42,7 +42,7 @@ for (const engine of await engines()) {
     }
   })
 
-  t.test(`cells of any length are read both ways (${engine.name})`, async (t) => {
+  t.test(`both readers read values of any length (${engine.name})`, async (t) => {
     const database = await createTestDatabase(engine, ['create table big (id int not null primary key, body longtext null, raw longblob null, tail varchar(10) null, doc json null)'])
     await database.query('set global max_allowed_packet = 67108864')
     const connection = await connect(database.url, { compress: false })
@@ -68,7 +68,7 @@ for (const engine of await engines()) {
     }
   })
 
-  t.test(`an answer that becomes too large is cut short, once (${engine.name})`, async (t) => {
+  t.test(`an answer that becomes too large is ended once (${engine.name})`, async (t) => {
     const database = await createTestDatabase(engine, ['create table many (id int not null primary key, body varchar(100) not null)'])
     const connection = await connect(database.url)
     t.teardown(async () => {
@@ -106,7 +106,7 @@ for (const engine of await engines()) {
 const wide = 'create table wide (id int not null primary key, body text not null)'
 const filled = `insert into wide values ${Array.from({ length: 300 }, (_, id) => `(${id}, '${'y'.repeat(100)}')`).join(', ')}`
 
-await onEachEngine(t, 'an answer larger than the limit is refused, and the next one is whole', { schema: () => [wide, filled], database: { resultLimit: 2000 } }, async (t, { post }) => {
+await onEachEngine(t, 'an answer larger than the limit is refused, and the next one is complete', { schema: () => [wide, filled], database: { resultLimit: 2000 } }, async (t, { post }) => {
   const { status, json } = await post('wide', { verb: 'select', limit: 1000 })
   t.equal(status, 422)
   t.equal(json.error.code, 'RESULT_TOO_LARGE')

@@ -16,24 +16,24 @@ const id = mysqlColumn('id', 'bigint', { nullable: false })
 const number = mysqlColumn('number', 'bigint unsigned', { nullable: false, autoIncrement: true })
 const code = mysqlColumn('code', 'varchar(20)', { nullable: false })
 
-t.test('an insert answers the number that the database gave, exactly', async (t) => {
+t.test('the answer of an insert contains the exact number that the database assigned', async (t) => {
   t.equal(idOf({}, [number], ['number'], '18446744073709551615'), '18446744073709551615')
   t.equal(idOf({ code: 'x' }, [code, number], ['code'], '7'), '7', 'before the key')
 })
 
-t.test('an insert answers the value that it was given for the key, as a select would show it', async (t) => {
+t.test('the answer of an insert contains the given key as a select would show it', async (t) => {
   t.equal(idOf({ number: '5' }, [number], ['number'], '9'), '5')
   t.equal(idOf({ code: 'a "b"\n' }, [code], ['code']), '"a \\"b\\"\\n"')
   t.equal(idOf({ id: -1 }, [id], ['id']), '-1')
 })
 
-t.test('where the id of a row is not known, it is null', async (t) => {
+t.test('an unknown id is null', async (t) => {
   t.equal(idOf({ id: 1, code: 'x' }, [id, code], ['id', 'code'], '9'), 'null', 'a key of two columns')
   t.equal(idOf({ id: 1 }, [id], [], '9'), 'null', 'no key')
   t.equal(idOf({}, [code], ['code'], '9'), 'null', 'a key that the database gave a default')
 })
 
-t.test('an id is certain only where no trigger can have set it', async (t) => {
+t.test('an id is known only if no trigger can have set it', async (t) => {
   const idWith = (data: object, identity: Column, insertId?: string): unknown => {
     const table = tableOf({ columns: [identity], primaryKey: [identity.name], triggers: { known: false, list: [] } })
     return /"id":(.*)}}$/.exec(answer({ verb: 'insert', data }, table, insertId))?.[1]
@@ -43,7 +43,7 @@ t.test('an id is certain only where no trigger can have set it', async (t) => {
   t.equal(idWith({ count: -5 }, mysqlColumn('count', 'int', { autoIncrement: true }), '18446744073709551611'), '-5')
 })
 
-t.test('updates and deletes answer how many rows they changed', async (t) => {
+t.test('answers of updates and deletes contain the number of changed rows', async (t) => {
   const table = tableOf({ columns: [id, code] })
   t.equal(answer({ verb: 'update', data: { code: 'x' }, filters: { id: 1 } }, table), '{"success":true,"data":{"updated":3}}')
   t.equal(answer({ verb: 'delete', filters: { id: 1 } }, table), '{"success":true,"data":{"deleted":3}}')
@@ -52,7 +52,7 @@ t.test('updates and deletes answer how many rows they changed', async (t) => {
 const triggered = 'create trigger own_number before insert on numbered for each row set new.id = 77'
 const schema: Schema = { mysql: ['create table numbered (id int not null auto_increment primary key, note varchar(5) null)', triggered], sqlite: [] }
 
-await onEachEngine(t, 'a number that a trigger gave is the id', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a number that a trigger assigned is the id', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
   t.same((await post('numbered', { verb: 'insert', data: { note: 'x' } })).json, { success: true, data: { inserted: 1, id: 77 } })
   t.match(await sql('select id, note from numbered'), [{ id: 77, note: 'x' }])
 })

@@ -32,7 +32,7 @@ async function select ({ app }: Server, url: string) {
   return { status: response.statusCode, json: response.json() }
 }
 
-t.test('the catalog is read again when it is asked to', async (t) => {
+t.test('refresh() reads the catalog again', async (t) => {
   const { url, database } = createFile(t, 'create table people (id integer primary key)')
   const server = await start(t, url)
   t.match(await select(server, '/api/shop/rooms'), { status: 404, json: { error: { code: 'TABLE_NOT_FOUND' } } })
@@ -41,7 +41,7 @@ t.test('the catalog is read again when it is asked to', async (t) => {
   t.match(await select(server, '/api/shop/rooms'), { status: 200, json: { data: { count: 0 } } })
 })
 
-t.test('a request outside the prefix has a line in the log as well, where requests have', async (t) => {
+t.test('a request outside the prefix is logged too, if requests are logged', async (t) => {
   const { url } = createFile(t, 'create table people (id integer primary key)')
   const server = await start(t, url, '/api', { requestLog: true })
   for (const path of ['/other?secret', '/api/%zz', '/health/live', '/health/ready']) await server.app.inject({ url: path, headers: { 'x-request-id': path } })
@@ -68,7 +68,7 @@ t.test('an empty prefix puts the databases at the root, with the same answer to 
   for (const path of ['/', '/shop', '/shop/people/1']) t.match(await select(server, path), { status: 404, json: { error: { code: 'NOT_FOUND' } } })
 })
 
-t.test('before Fastify 5.10 there is no log controller, and requests have no lines of Fastify all the same', async (t) => {
+t.test('before Fastify 5.10, which has no LogController, Fastify does not log requests either', async (t) => {
   const { url } = createFile(t, 'create table people (id integer primary key)')
   const { LogController, ...older } = fastify
   t.ok(LogController)

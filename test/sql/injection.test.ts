@@ -53,7 +53,7 @@ const KEYWORDS = /^(select|as|from|where|order|by|asc|desc|limit|insert|into|val
 const quoted = { mysql: /`((?:[^`]|``)*)`/g, sqlite: /"((?:[^"]|"")*)"/g }
 
 for (const engine of ['mysql', 'sqlite'] as const) {
-  t.test(`what a request says never becomes SQL text (${engine})`, async (t) => {
+  t.test(`the content of a request never becomes SQL text (${engine})`, async (t) => {
     const known = new Set([orders[engine].name, ...orders[engine].columns.keys()])
     const quote = engine === 'mysql' ? '`' : '"'
     fc.assert(fc.property(body, (request) => {
@@ -70,7 +70,7 @@ for (const engine of ['mysql', 'sqlite'] as const) {
   })
 }
 
-t.test('a request says as much with the same statement for every value of the same kind', async (t) => {
+t.test('all values of the same kind use the same statement', async (t) => {
   const shape = (value: string): string => compileBody('mysql', { verb: 'select', filters: { name: value } }).sql
   t.equal(shape("x' or 1 = 1 -- "), shape('Ada'))
 })

@@ -8,14 +8,14 @@ t.test('an insert names its columns in the order of the data', async (t) => {
   })
 })
 
-t.test('an insert without data has a form of its own in each engine', async (t) => {
+t.test('an insert without data has the form of its engine', async (t) => {
   compilesTo(t, { verb: 'insert', data: {} }, {
     mysql: { sql: 'insert into `orders` () values ()', parameters: [] },
     sqlite: { sql: 'insert into "orders" default values', parameters: [] }
   })
 })
 
-t.test('numbers of 64 bits are parameters as they were sent', async (t) => {
+t.test('64-bit integers become parameters unchanged', async (t) => {
   compilesTo(t, '{"verb":"insert","data":{"id":9223372036854775807,"total":12345678.90}}', {
     mysql: { sql: 'insert into `orders` (`id`, `total`) values (?, ?)', parameters: [9223372036854775807n, '12345678.90'] },
     sqlite: { sql: 'insert into "orders" ("id", "total") values (?, ?)', parameters: [9223372036854775807n, 12345678.9] }

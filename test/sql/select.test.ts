@@ -1,14 +1,14 @@
 import t from 'tap'
 import { compilesTo } from '../support/sql.ts'
 
-t.test('the columns of a select come in the order asked for, renamed', async (t) => {
+t.test('the columns of a select are in the requested order, with aliases', async (t) => {
   compilesTo(t, { verb: 'select', columns: ['name', 'id'] }, {
     mysql: { sql: 'select `name` as `v0`, `id` as `v1` from `orders` limit ?', parameters: [100] },
     sqlite: { sql: 'select "name" as "v0", "id" as "v1" from "orders" limit ?', parameters: [100] }
   })
 })
 
-t.test('a type may say how its column is selected', async (t) => {
+t.test('a type may define how its column is selected', async (t) => {
   compilesTo(t, { verb: 'select', columns: ['ratio'], limit: 1 }, {
     mysql: { sql: 'select cast(`ratio` as double) as `v0` from `orders` limit ?', parameters: [1] },
     sqlite: { sql: 'select "ratio" as "v0" from "orders" limit ?', parameters: [1] }
@@ -22,14 +22,14 @@ t.test('a select without columns names every column, in table order', async (t) 
   })
 })
 
-t.test('an order names its columns with the table, so that no renamed column is meant', async (t) => {
+t.test('orderBy qualifies its columns with the table, so that no alias is used', async (t) => {
   compilesTo(t, { verb: 'select', columns: ['id'], orderBy: 'total DESC, odd "na`me", id asc', limit: 7 }, {
     mysql: { sql: 'select `id` as `v0` from `orders` order by `orders`.`total` desc, `orders`.`odd "na``me"` asc, `orders`.`id` asc limit ?', parameters: [7] },
     sqlite: { sql: 'select "id" as "v0" from "orders" order by "orders"."total" desc, "orders"."odd ""na`me""" asc, "orders"."id" asc limit ?', parameters: [7] }
   })
 })
 
-t.test('filters that every row matches are left out', async (t) => {
+t.test('filters that match every row are omitted', async (t) => {
   for (const filters of [{}, { id: { $nin: [] } }, { $and: [] }, { $not: { id: { $in: [] } } }, { id: { $ne: null } }]) {
     compilesTo(t, { verb: 'select', columns: ['id'], filters }, {
       mysql: { sql: 'select `id` as `v0` from `orders` limit ?', parameters: [100] },

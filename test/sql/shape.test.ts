@@ -59,7 +59,7 @@ const body = fc.oneof(
 )
 
 for (const engine of ['mysql', 'sqlite'] as const) {
-  t.test(`what is kept equals what is compiled afresh (${engine})`, async () => {
+  t.test(`a cached statement equals a freshly compiled one (${engine})`, async () => {
     const table = createTable(engine)
     fc.assert(fc.property(body as Arbitrary<any>, (request) => {
       const plan = createPlan(request, table, limits)

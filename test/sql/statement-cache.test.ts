@@ -20,7 +20,7 @@ const ask = (table: Table, values: number, use?: StatementCounts): void => { com
 const statement = (length: number): KeptStatement => ({ sql: 'x'.repeat(length), pieces: ['x'] })
 const keep = (of: { set (key: string, kept: KeptStatement): void }, ...keys: string[]): void => { for (const key of keys) of.set(key, statement(1000)) }
 
-t.test('shapes of 1,000 tables stay within the bound of the process, and are forgotten with their tables', async (t) => {
+t.test('statements of 1,000 tables stay within the limit of the process, and are released with their tables', async (t) => {
   const bound = 16 * 1024 * 1024
   collectGarbage()
   const before = process.memoryUsage().heapUsed
@@ -45,7 +45,7 @@ t.test('shapes of 1,000 tables stay within the bound of the process, and are for
   t.ok(statementCache.bytes < one, `${statementCache.bytes} bytes`)
 })
 
-t.test('of one table a hundred are kept, and long ones not at all', async (t) => {
+t.test('a hundred statements of a table are cached, and no long ones', async (t) => {
   const table = createTable()
   const use = { kept: 0, built: 0 }
   for (let length = 1; length <= 150; length++) ask(table, length, use)
@@ -58,7 +58,7 @@ t.test('of one table a hundred are kept, and long ones not at all', async (t) =>
   t.same(use, { kept: 100, built: 153 })
 })
 
-t.test('a statement that is used stays, those not used for longest go', async (t) => {
+t.test('the least recently used statements are evicted', async (t) => {
   const table = createTable()
   const use = { kept: 0, built: 0 }
   for (let length = 1; length <= 300; length++) {
@@ -68,7 +68,7 @@ t.test('a statement that is used stays, those not used for longest go', async (t
   t.same(use, { kept: 300, built: 300 }, 'the first one was always there')
 })
 
-t.test('the table that was not used for longest makes room', async (t) => {
+t.test('the statements of the least recently used table are evicted first', async (t) => {
   const size = 250 + 2 + 2000 + 40
   const cache = createStatementCache(4 * size)
   const [one, two] = [cache.forTable({}), cache.forTable({})]
@@ -86,7 +86,7 @@ t.test('the table that was not used for longest makes room', async (t) => {
   t.ok(one.get('a'), 'a table that has lost all of its statements has a place again')
 })
 
-t.test('what was kept of a table kept the table, once it had run: the memory of tables of earlier catalogs was never freed', async (t) => {
+t.test('a cached statement once kept its table, so that the memory of earlier catalogs was never freed', async (t) => {
   const size = 250 + 2 + 2000 + 40
   const cache = createStatementCache<KeptStatement & { table: object }>(2 * size)
   const fill = (count: number): void => {
@@ -108,7 +108,7 @@ t.test('what was kept of a table kept the table, once it had run: the memory of 
   t.same([cache.bytes, cache.size], [0, 0])
 })
 
-t.test('NULLs in data make no other statement', async (t) => {
+t.test('NULLs in data use the same statement', async (t) => {
   const table = createTable()
   const use = { kept: 0, built: 0 }
   for (const value of [1, null, 2]) {

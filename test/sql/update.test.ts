@@ -1,7 +1,7 @@
 import t from 'tap'
 import { compilesTo } from '../support/sql.ts'
 
-t.test('an update sets its columns where the filters match; SQLite leaves out rows that have the values already', async (t) => {
+t.test('an update sets its columns where the filters match; in SQLite it skips rows that already have the values', async (t) => {
   compilesTo(t, { verb: 'update', data: { name: 'x', total: null }, filters: { id: 5 } }, {
     mysql: { sql: "update `orders` set `name` = ?, `total` = ? where `id` = '?'", parameters: ['x', null, 5n] },
     sqlite: {
@@ -11,14 +11,14 @@ t.test('an update sets its columns where the filters match; SQLite leaves out ro
   })
 })
 
-t.test('filters that hold with "or" are kept together', async (t) => {
+t.test('filters combined with $or are in parentheses', async (t) => {
   compilesTo(t, { verb: 'update', data: { name: 'x' }, filters: { $or: [{ id: 1 }, { name: null }] } }, {
     mysql: { sql: "update `orders` set `name` = ? where (`id` = '?' or `name` is null)", parameters: ['x', 1n] },
     sqlite: { sql: 'update "orders" set "name" = ? where ("id" = ? or "name" is null) and "name" is not ? collate binary', parameters: ['x', 1n, 'x'] }
   })
 })
 
-t.test('filters that no row matches are sent as such', async (t) => {
+t.test('filters that match no row are compiled', async (t) => {
   compilesTo(t, { verb: 'update', data: { name: 'x' }, filters: { id: { $in: [] } } }, {
     mysql: { sql: 'update `orders` set `name` = ? where 1 = 0', parameters: ['x'] },
     sqlite: { sql: 'update "orders" set "name" = ? where 1 = 0 and "name" is not ? collate binary', parameters: ['x', 'x'] }

@@ -26,7 +26,7 @@ const classes = tableRows(document, 'code', 'classes').map(([code = '', states =
 /** What is thrown as SchemaMoved is BROKEN_DEFINITION where the tables turn out to be as they were. */
 const codeOf = (error: Error & { code?: string }): string | undefined => error.name === 'SchemaMoved' ? 'BROKEN_DEFINITION' : error.code
 
-t.test('docs/errors.md says of each number of a server which code it is, and of no other', async (t) => {
+t.test('docs/errors.md lists the code of each error number of a server, and no other', async (t) => {
   const numbers = documented.flatMap(({ numbers }) => numbers)
   t.same(numbers.toSorted(), [...knownNumbers].toSorted())
   for (const { code, numbers } of documented) {
@@ -39,7 +39,7 @@ t.test('docs/errors.md says of each number of a server which code it is, and of 
   }
 })
 
-t.test('numbers that are not known are answered by the class of their SQLSTATE', async (t) => {
+t.test('unknown error numbers are converted by the class of their SQLSTATE', async (t) => {
   t.ok(classes.length > 5)
   const fired: Statement = { ...insert, table: { ...table, triggers: { known: false, list: [] } } }
   for (const { code, states } of classes) {
@@ -51,13 +51,13 @@ t.test('numbers that are not known are answered by the class of their SQLSTATE',
   t.match(toServiceError({ ...fromServer(9999), code: 'UNKNOWN_CODE_PLEASE_REPORT' }, insert), { code: 'NOT_SUPPORTED', reason: 'errno 9999' })
 })
 
-t.test('a statement that is wrong though no trigger or view has a part in it is a bug, and carries its number alone', async (t) => {
+t.test('an invalid statement without triggers or views is a bug, with the error number as its only reason', async (t) => {
   const bug = toServiceError(fromServer(1064, 'secret', '42000'), insert)
   t.match(bug, { name: 'UnknownDatabaseError', message: 'unexpected database error 1064' })
   t.notMatch(JSON.stringify({ ...bug, stack: bug.stack }), /secret/)
 })
 
-t.test('an exception of SIGNAL is a check that failed, whatever number it sets', async (t) => {
+t.test('an exception of SIGNAL is a failed check, whatever its number', async (t) => {
   for (const errno of [...knownNumbers, 1, 9999]) {
     const error = fromServer(errno, "Duplicate entry 'secret' for key 'PRIMARY'", '45000')
     t.notOk(isLost(error) || isNotHere(error), `${errno}`)
@@ -66,7 +66,7 @@ t.test('an exception of SIGNAL is a check that failed, whatever number it sets',
   }
 })
 
-t.test('what is missing is named for the log, if it is no account and looks like a name', async (t) => {
+t.test('the log names the missing object, unless it is an account or does not look like a name', async (t) => {
   const reasons: Array<[errno: number, message: string, reason: string]> = [
     [1146, "Table 'shop.audit' doesn't exist", 'ER_1146 (shop.audit)'],
     [1054, "Unknown column 'NEW.x' in 'field list'", 'ER_1054 (NEW.x)'],
@@ -78,7 +78,7 @@ t.test('what is missing is named for the log, if it is no account and looks like
   for (const [errno, message, reason] of reasons) t.match(toServiceError(fromServer(errno, message), select), { name: 'SchemaMoved', reason })
 })
 
-t.test('what is missing may be elsewhere only where a trigger may run', async (t) => {
+t.test('a missing object may belong to another table only if a trigger may run', async (t) => {
   const fired: Statement = { ...insert, table: { ...table, triggers: { known: true, list: [{ timing: 'after', event: 'insert' }] } } }
   const elsewhere = (message: string, plan: Statement) => (toServiceError(fromServer(1146, message), plan) as { isElsewhere?: boolean }).isElsewhere
   t.equal(elsewhere("Table 'shop.audit' doesn't exist", fired), true)
@@ -90,7 +90,7 @@ t.test('what is missing may be elsewhere only where a trigger may run', async (t
 const loose = (...events: TriggerEvent[]): Table => ({ ...table, transactional: false, triggers: { known: true, list: events.map((event) => ({ timing: 'after', event })) } })
 const update = (table: Table): Statement => statementOf('update', table)
 
-t.test('a write that fails in a table without transactions may have changed rows, unless it is certain that it has not', async (t) => {
+t.test('a failed write of a table without transactions may have changed rows, unless the error rules it out', async (t) => {
   const cases: Array<[errno: number, plan: Statement, code: string]> = [
     [1062, { ...insert, table: loose() }, 'UNIQUE_VIOLATION'],
     [4025, { ...insert, table: loose('update') }, 'CHECK_VIOLATION'],
@@ -117,11 +117,11 @@ t.test('a write that fails in a table without transactions may have changed rows
   t.match(toServiceError(fromServer(1062), update(loose())), { reason: 'ER_1062', details: [{ path: '', message: 'the engine of table "my.items" has no transactions: what was written before the failure stays' }] })
 })
 
-t.test('a statement that was ended for its time changed nothing where it could be rolled back', async (t) => {
+t.test('a statement that was killed changed nothing if it could be rolled back', async (t) => {
   t.match([select, insert, update(loose()), { ...select, table: loose() }].map((plan) => toTimeout(plan).code), ['QUERY_TIMEOUT', 'QUERY_TIMEOUT', 'OUTCOME_UNKNOWN', 'QUERY_TIMEOUT'])
 })
 
-t.test('a violated key is named with its columns, whatever stands in the entry and in the names', async (t) => {
+t.test('a violated key is named with its columns, whatever the duplicate value and the names contain', async (t) => {
   const messages: Array<[message: string, columns: string[]]> = [
     ["Duplicate entry '7' for key 'my.items.PRIMARY'", ['id']],
     ["Duplicate entry '7' for key 'PRIMARY'", ['id']],
@@ -137,14 +137,14 @@ t.test('a violated key is named with its columns, whatever stands in the entry a
   }
 })
 
-t.test('where a trigger may have written another table, a key is named only with its table', async (t) => {
+t.test('if a trigger may have written another table, a key is named only with its table', async (t) => {
   const fired: Statement = { ...insert, table: { ...table, triggers: { known: false, list: [] } } }
   const pathsOf = (message: string) => (toServiceError(fromServer(1062, message), fired) as { details?: Array<{ path: string }> }).details?.map(({ path }) => path)
   t.same(pathsOf("Duplicate entry '7' for key 'my.items.PRIMARY'"), ['/data/id'])
   t.same(pathsOf("Duplicate entry '7' for key 'PRIMARY'"), [])
 })
 
-t.test('a check that failed is named with its columns, if it is one of the table', async (t) => {
+t.test('a failed check is named with its columns if it belongs to the table', async (t) => {
   const checked: Statement = { ...insert, table: { ...table, checks: [{ name: 'a`b', columns: ['a', 'b'] }, { name: 'a', columns: [] }] } }
   const messages: Array<[errno: number, message: string, details: unknown]> = [
     [3819, "Check constraint 'a`b' is violated.", [{ path: '/data/a', message: 'check constraint "a`b" on "a", "b"' }, { path: '/data/b', message: 'check constraint "a`b" on "a", "b"' }]],
@@ -160,7 +160,7 @@ t.test('a check that failed is named with its columns, if it is one of the table
   }
 })
 
-t.test('a violated foreign key is named with its columns; of rows that refer to this one nothing is said', async (t) => {
+t.test('a violated foreign key is named with its columns; rows that reference this one are not described', async (t) => {
   const child = 'Cannot add or update a child row: a foreign key constraint fails (`db`.`my.items`, CONSTRAINT `a`k` FOREIGN KEY (`a`, `b`) REFERENCES `others` (`x`, `y`))'
   t.match(toServiceError(fromServer(1452, child), insert), { code: 'FOREIGN_KEY_VIOLATION', details: [{ path: '/data/a', message: 'foreign key "a`k" on "a", "b"' }, { path: '/data/b' }] })
   const doubled = child.replace('`a`k`', '`a``k`')
@@ -173,7 +173,7 @@ t.test('a violated foreign key is named with its columns; of rows that refer to 
   t.same((toServiceError(fromServer(1451, parent), insert) as { details?: unknown }).details, [{ path: '', message: 'other rows refer to this one' }])
 })
 
-t.test('where the connection is lost, a select may be sent again and a write may have happened', async (t) => {
+t.test('if the connection is lost, a select may be retried and the outcome of a write is unknown', async (t) => {
   const lost: MysqlError[] = [
     Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', errno: -104, fatal: true }),
     Object.assign(new Error('Connection lost'), { code: 'PROTOCOL_CONNECTION_LOST', fatal: true }),
@@ -186,7 +186,7 @@ t.test('where the connection is lost, a select may be sent again and a write may
   }
 })
 
-t.test('a connection that was closed before anything was sent changed nothing; any other error of the driver is a bug', async (t) => {
+t.test('if the connection was closed before the statement was sent, nothing was changed; other driver errors are bugs', async (t) => {
   const closed: MysqlError = Object.assign(new Error("Can't add new command when connection is in closed state"), { fatal: true })
   t.notOk(isLost(closed))
   t.match(toServiceError(closed, insert), { code: 'DATABASE_UNAVAILABLE' })
@@ -194,7 +194,7 @@ t.test('a connection that was closed before anything was sent changed nothing; a
   t.equal(toServiceError(bug, insert), bug)
 })
 
-t.test('where there is no connecting, nothing was sent', async (t) => {
+t.test('if connecting fails, nothing was sent', async (t) => {
   t.match(toConnectError({ code: 'ECONNREFUSED' }), { code: 'DATABASE_UNAVAILABLE', reason: 'ECONNREFUSED' })
   t.notOk(Object.hasOwn(toConnectError({}), 'reason'))
 })

@@ -7,12 +7,12 @@ import { connect, run } from '../../support/mysql.ts'
 
 const write = (...parameters: Parameter[]): string => writeStatement({ pieces: ['select ', ...parameters.map((_, index) => ` as \`${index}?\``).map((piece, index, all) => piece + (index < all.length - 1 ? ', ' : ''))], parameters })
 
-t.test('a literal has the form that its JavaScript type says', async (t) => {
+t.test('the JavaScript type determines the form of a literal', async (t) => {
   t.equal(write('a', 1, -1.5, 18446744073709551615n, null, Buffer.from('\'"\\')), "select 'a' as `0?`, 1 as `1?`, -1.5 as `2?`, 18446744073709551615 as `3?`, null as `4?`, x'27225c' as `5?`")
   t.equal(write(Buffer.alloc(0)), "select x'' as `0?`")
 })
 
-t.test('no text ends its own literal', async (t) => {
+t.test('no text can end its own literal', async (t) => {
   for (const text of ["'", "''", '\\', "\\'", "' or 1 = 1 -- ", '\0', '\x1a', '\n\r\t\b', '?', '"', '`', '\u0085', '\u2028']) {
     const literal = write(text).slice('select '.length, -' as `0?`'.length)
     t.match(literal, /^'(?:[^'\\]|\\.)*'$/s, encodeURIComponent(text))
@@ -26,7 +26,7 @@ const text = fc.oneof(
 const values = fc.array(text, { minLength: 1, maxLength: 50 })
 
 for (const engine of await engines()) {
-  t.test(`every text, number and run of bytes comes back from the server as it was (${engine.name})`, async (t) => {
+  t.test(`texts, numbers and bytes return from the server unchanged (${engine.name})`, async (t) => {
     const database = await createTestDatabase(engine)
     const connection = await connect(database.url, { rowsAsArray: true })
     t.teardown(async () => {

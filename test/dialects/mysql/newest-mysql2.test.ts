@@ -14,7 +14,7 @@ import { engines } from '../../servers/engines.ts'
 const wanted = process.env['TEST_MYSQL2'] ?? ''
 const skip = wanted === '' && 'set TEST_MYSQL2=latest to run them'
 
-t.test('rows are read in the fast way with the mysql2 of TEST_MYSQL2', { skip }, async (t) => {
+t.test('the fast row reader works with the mysql2 of TEST_MYSQL2', { skip }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'row-query-mysql2-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const path = existsSync(wanted) ? resolve(wanted) : install(folder, wanted)

@@ -11,12 +11,12 @@ t.test('a connection reads no local file, sends one statement at a time and coun
   t.match(connectionOptions(address, { host: 'b', port: 2 }), { host: 'b', port: 2 })
 })
 
-t.test('a connection is encrypted where the URL asks for it', async (t) => {
+t.test('a connection is encrypted if the URL requires it', async (t) => {
   const ssl = { rejectUnauthorized: true }
   t.match(connectionOptions({ ...address, ssl }), { ssl })
 })
 
-t.test('the session is strict, in UTC, and has the limit of its server on statements', async (t) => {
+t.test('the session is strict, in UTC, and has a statement time limit on the server', async (t) => {
   const statement = sessionStatement(1000)
   t.match(statement, /STRICT_ALL_TABLES/)
   t.match(statement, /time_zone = '\+00:00'/)

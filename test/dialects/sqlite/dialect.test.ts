@@ -42,26 +42,26 @@ function failing (t: Test, pattern: RegExp, error: Error): void {
   t.teardown(() => { Session.prototype.ask = ask })
 }
 
-t.test('what is wrong with the file while its tables are read is told as trouble of the database', async (t) => {
+t.test('an error of the file while the catalog is read is an error of the database', async (t) => {
   const { dialect } = await open(t, 'create table items (id integer primary key)')
   failing(t, /table_xinfo/, Object.assign(new Error('secret'), { errcode: 10, errstr: 'disk I/O error' }))
   await t.rejects(dialect.introspect(), { code: 'DATABASE_UNAVAILABLE', reason: 'disk I/O error' })
 })
 
-t.test('a mistake of the program while tables are read is not taken for trouble of the database', async (t) => {
+t.test('a bug while the catalog is read is not reported as an error of the database', async (t) => {
   const { dialect } = await open(t, 'create table items (id integer primary key)')
   failing(t, /table_xinfo/, new TypeError('x is not a function'))
   await t.rejects(dialect.introspect(), { name: 'TypeError' })
 })
 
-t.test('foreign keys are held and LIKE tells cases apart, whatever the file says', async (t) => {
+t.test('foreign keys are enforced and LIKE is case-sensitive, whatever the file sets', async (t) => {
   const { dialect, select } = await open(t, 'create table items (id integer primary key, name text)', "insert into items (name) values ('Ada'), ('ada')", 'create table parts (item int references items)')
   t.same((await select({ filters: { name: { $like: 'a%' } } })).map(({ id }: { id: number }) => id), [2])
   const [, parts] = await dialect.introspect()
   t.equal(parts?.foreignKeys.length, 1)
 })
 
-t.test('a statement that was prepared before the table changed sees it as it is now', async (t) => {
+t.test('a prepared statement uses the current table after a change', async (t) => {
   const { direct, select } = await open(t, 'create table items (id integer primary key, name text)')
   t.same(await select({}), [])
   direct.exec("alter table items add column more text; insert into items values (1, 'x', 'y')")
@@ -70,7 +70,7 @@ t.test('a statement that was prepared before the table changed sees it as it is 
   await t.rejects(select({}), { name: 'SchemaMoved' })
 })
 
-t.test('only so many statements are kept prepared, and each still answers', async (t) => {
+t.test('the number of prepared statements is limited, and all statements still work', async (t) => {
   const { direct, select } = await open(t, 'create table items (id integer primary key, name text)', "insert into items values (1, 'x')")
   for (let round = 0; round < 2; round++) {
     for (let count = 1; count <= 150; count++) t.same(await select({ filters: { id: Array.from({ length: count }, (_, index) => index + 1) } }), [{ id: 1, name: 'x' }])

@@ -23,7 +23,7 @@ const codes: Array<[code: string, numbers: number[]]> = [
   ['PERMISSION_DENIED', [23]]
 ]
 
-t.test('errors of SQLite are refusals by their codes, the extended ones before the primary ones', async (t) => {
+t.test('errors of SQLite are converted by their codes, extended codes before primary codes', async (t) => {
   for (const [code, numbers] of codes) {
     for (const number of numbers) {
       const refusal = toServiceError(error(number), insert)
@@ -33,11 +33,11 @@ t.test('errors of SQLite are refusals by their codes, the extended ones before t
   }
 })
 
-t.test('a table or column that is not there means that the schema has moved', async (t) => {
+t.test('a missing table or column means that the tables have changed', async (t) => {
   for (const message of ['no such table: main.items', 'no such column: a', 'table items has no column named a']) t.match(toServiceError(error(1, message), insert), { name: 'SchemaMoved' }, message)
 })
 
-t.test('what a trigger or view names and what is missing of the table itself are told apart', async (t) => {
+t.test('objects missing from the table itself are distinguished from those that a trigger or view refers to', async (t) => {
   const fired = statementOf('insert', { ...table, triggers: { known: true, list: [{ timing: 'after', event: 'insert' }] } })
   const view = statementOf('select', { ...table, kind: 'view' })
   const moved: Array<[plan: Statement, message: string, reason: string, isElsewhere: boolean]> = [
@@ -51,12 +51,12 @@ t.test('what a trigger or view names and what is missing of the table itself are
   for (const [plan, message, reason, isElsewhere] of moved) t.match(toServiceError(error(1, message), plan), { name: 'SchemaMoved', reason, isElsewhere }, message)
 })
 
-t.test('any other error of an expression is that of a value', async (t) => {
+t.test('any other error of an expression is an invalid value', async (t) => {
   t.match(toServiceError(error(1, 'malformed JSON'), insert), { code: 'VALUE_OUT_OF_RANGE' })
   t.match(toServiceError(error(17), insert), { name: 'SchemaMoved', reason: undefined })
 })
 
-t.test('a check is named where no trigger may have written to another table', async (t) => {
+t.test('a check is named if no trigger may have written another table', async (t) => {
   const checked = { ...table, checks: [{ name: 'positive', columns: [] }] }
   t.match(toServiceError(error(275, 'CHECK constraint failed: positive'), { ...insert, table: checked }), { code: 'CHECK_VIOLATION', details: [{ path: '', message: 'check constraint "positive"' }] })
   for (const plan of [{ ...insert, table: { ...checked, triggers: { known: false, list: [] } } }, insert]) {
@@ -66,12 +66,12 @@ t.test('a check is named where no trigger may have written to another table', as
   }
 })
 
-t.test('where a trigger may have written to other tables, nothing is said of foreign keys', async (t) => {
+t.test('if a trigger may have written other tables, foreign keys are not described', async (t) => {
   const fired = { ...table, triggers: { known: false, list: [] } }
   for (const number of [787, 1811]) t.same((toServiceError(error(number, 'FOREIGN KEY constraint failed'), { ...remove, table: fired } as Statement) as { details?: unknown }).details, [], `${number}`)
 })
 
-t.test('what is not known is a bug, and carries its number alone', async (t) => {
+t.test('an unknown error is a bug, with its number as the only reason', async (t) => {
   for (const message of ['near "form": syntax error', 'unrecognized token: "#"', 'incomplete input']) t.match(toServiceError(error(1, message), insert), { name: 'UnknownDatabaseError', message: 'unexpected database error 1' })
   t.match(toServiceError(error(21), insert), { name: 'UnknownDatabaseError', message: 'unexpected database error 21' })
   const bug = new TypeError('x is not a function')
@@ -79,7 +79,7 @@ t.test('what is not known is a bug, and carries its number alone', async (t) => 
   t.equal(toReadError(bug), bug)
 })
 
-t.test('a file that cannot be read is told by the name that SQLite has for that', async (t) => {
+t.test('a file that cannot be read is reported with the name of the SQLite error', async (t) => {
   t.match(toReadError(error(26)), { code: 'DATABASE_UNAVAILABLE', reason: 'what SQLite calls it' })
 })
 
@@ -97,7 +97,7 @@ t.test('a violated key is named with its columns', async (t) => {
   }
 })
 
-t.test('a foreign key is named where the statement gives it a value; else other rows refer to this one', async (t) => {
+t.test('a foreign key is named if the statement sets it; otherwise other rows reference this one', async (t) => {
   const written: Statement = statementOf('insert', table, { assigned: [a], parameters: [5n] })
   t.match(toServiceError(error(787), written), { code: 'FOREIGN_KEY_VIOLATION', details: [{ path: '/data/a', message: 'foreign key "items_0" on "a"' }] })
   for (const plan of [remove, insert]) t.match(toServiceError(error(787), plan), { code: 'FOREIGN_KEY_VIOLATION', details: [{ path: '', message: 'other rows refer to this one' }] })

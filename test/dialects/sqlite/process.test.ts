@@ -35,7 +35,7 @@ async function start (t: Test, statements: string[] = [], path = join(t.testdir(
   return { direct, child, ask, read, run, end }
 }
 
-t.test('a select gives its values as SQLite has them, or as objects with plain numbers', async (t) => {
+t.test('a select returns the values of SQLite, or objects with plain numbers', async (t) => {
   const { read } = await start(t)
   const sql = "select 1 as b, 9007199254740993 as a, 1.5 as c, 'x' as d, null as e, ? as f"
   const [row] = (await read(sql, { parameters: [Buffer.from('y')] })).rows as unknown[][]
@@ -44,7 +44,7 @@ t.test('a select gives its values as SQLite has them, or as objects with plain n
   t.same(await read('select 1 as b, 2 as a', { named: true }), { rows: [{ b: 1, a: 2 }], more: false })
 })
 
-t.test('rows come in parts, and a select can be left before its end', async (t) => {
+t.test('rows arrive in batches, and a select can be ended early', async (t) => {
   const { ask, read } = await start(t)
   const numbers = "with recursive n (i) as (select 1 union all select i + 1 from n where i < 10000) select i, 'text' from n"
   const first = await read(numbers)
@@ -63,13 +63,13 @@ t.test('rows come in parts, and a select can be left before its end', async (t) 
   t.same(await ask({ kind: 'more' }), { rows: [], more: false })
 })
 
-t.test('rows that are larger than the limit are not sent at all', async (t) => {
+t.test('rows larger than the limit are not sent', async (t) => {
   const { read } = await start(t)
   t.same(await read("select 'abc' as a, zeroblob(8) as b", { limit: 10 }), { tooLarge: true })
   t.match(await read("select 'abc' as a, zeroblob(7) as b", { limit: 10 }), { more: false })
 })
 
-t.test('a statement in a transaction changes nothing until that is committed', async (t) => {
+t.test('a statement in a transaction changes nothing before COMMIT', async (t) => {
   const { direct, run } = await start(t, ['create table items (id integer primary key)'])
   t.same(await run('insert into items values (7), (9007199254740993)', true), { changes: 2, insertId: '9007199254740993' })
   t.same(direct.prepare('select * from items').all(), [])
@@ -77,7 +77,7 @@ t.test('a statement in a transaction changes nothing until that is committed', a
   t.match(direct.prepare('select count(*) as count from items').all(), [{ count: 2 }])
 })
 
-t.test('an error ends the transaction, and comes with its number', async (t) => {
+t.test('an error ends the transaction and has its number', async (t) => {
   const { direct, run, read } = await start(t, ['create table items (id integer primary key)', 'insert into items values (1)'])
   await run('update items set id = 5', true)
   const { error } = await run('insert into items values (5)')
@@ -87,7 +87,7 @@ t.test('an error ends the transaction, and comes with its number', async (t) => 
   t.match(await read('select ?', { parameters: [{ a: 1 }] }), { error: { thrown: { message: /named parameter/ } } })
 })
 
-t.test('a file that is not there is not made', async (t) => {
+t.test('a missing file is not created', async (t) => {
   const child = fork(PROGRAM, [join(t.testdir(), 'none.db')], { serialization: 'advanced', execArgv: [] })
   const [reply] = await once(child, 'message') as [Reply]
   t.match(reply, { error: { errcode: 14, errstr: 'unable to open database file' } })
@@ -96,7 +96,7 @@ t.test('a file that is not there is not made', async (t) => {
   t.same(await exit, [0, null])
 })
 
-t.test('signals that are meant for the service do not end it; the end of the service does', async (t) => {
+t.test('the process ignores signals for the service, and ends with the service', async (t) => {
   const { child, read, end } = await start(t)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     child.kill(signal)

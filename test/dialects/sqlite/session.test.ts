@@ -18,7 +18,7 @@ function createFile (t: Test): string {
   return path
 }
 
-t.test('a statement that runs is ended with its process, and the session is lost', async (t) => {
+t.test('killing the process ends its statement, and the session is lost', async (t) => {
   const session = await Session.open(createFile(t))
   const answer = session.ask({ ...one, sql: ENDLESS })
   await sleep(50)
@@ -30,18 +30,18 @@ t.test('a statement that runs is ended with its process, and the session is lost
   await session.close()
 })
 
-t.test('a file that cannot be opened leaves no process behind', async (t) => {
+t.test('no process remains if the file cannot be opened', async (t) => {
   await t.rejects(Session.open(join(t.testdir(), 'none.db')), { message: /unable to open/ })
 })
 
-t.test('a process that cannot be started is told', async (t) => {
+t.test('a process that cannot be started is an error', async (t) => {
   const { execPath } = process
   t.teardown(() => { process.execPath = execPath })
   process.execPath = join(t.testdir(), 'no-node')
   await t.rejects(Session.open('any.db'), { code: 'DATABASE_UNAVAILABLE', reason: 'SQLITE_PROCESS_ENDED' })
 })
 
-t.test('one request at a time uses the session; so many wait, and so long', async (t) => {
+t.test('one request at a time uses the session; the number of waiting requests and their time are limited', async (t) => {
   const sessions = createSessions(createFile(t), { queue: 2, wait: 100 })
   t.teardown(sessions.close)
   const running = sessions.use(() => sleep(150, 'first'))
@@ -53,14 +53,14 @@ t.test('one request at a time uses the session; so many wait, and so long', asyn
   t.same(await Promise.all(['a', 'b', 'c'].map((name) => sessions.use(async () => name))), ['a', 'b', 'c'])
 })
 
-t.test('a session that was lost is replaced for the next request', async (t) => {
+t.test('a lost session is replaced for the next request', async (t) => {
   const sessions = createSessions(createFile(t), { queue: 2, wait: 5000 })
   t.teardown(sessions.close)
   await sessions.use(async (session) => { session.kill() })
   t.match(await sessions.use((session) => session.ask(one)), { rows: [[1n]] })
 })
 
-t.test('closing ends a statement that runs, and lets nothing begin', async (t) => {
+t.test('closing kills the running statement and refuses new ones', async (t) => {
   const sessions = createSessions(createFile(t), { queue: 2, wait: 5000 })
   let sent = 0
   const running = sessions.use((session) => {
@@ -105,7 +105,7 @@ const isAlive = (pid: number): boolean => {
 const FIND_CHILD = `const { readFileSync } = await import('node:fs')
   console.log(readFileSync(\`/proc/\${process.pid}/task/\${process.pid}/children\`, 'utf8'))`
 
-t.test('a program that ends without closing leaves no process behind, not even one that runs a statement', async (t) => {
+t.test('no process remains if a program exits without closing, even if a statement is running', async (t) => {
   const idle = await runProgram(t, FIND_CHILD)
   await until('the idle process has ended', () => !isAlive(idle))
   const busy = await runProgram(t, `${FIND_CHILD}; session.ask({ kind: 'read', sql: ${JSON.stringify(ENDLESS)}, parameters: [], limit: 1 }); setTimeout(() => process.exit(), 200)`)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { escapePattern, findGrantRisks, parseGrant } from '../../../../src/dialects/mysql/audit/grants.ts'
 
-t.test('a line is read, whatever its names and columns', async (t) => {
+t.test('a line of SHOW GRANTS is parsed, whatever its names and columns', async (t) => {
   t.strictSame(parseGrant('GRANT SELECT (`a`, `b, c`), INSERT ON `my``shop`.`or.ders` TO `u`@`%` WITH GRANT OPTION'), { privileges: ['SELECT', 'INSERT'], database: 'my`shop', mayGrant: true })
   t.strictSame(parseGrant("GRANT EXECUTE ON PROCEDURE `shop`.`p` TO `u`@`%` IDENTIFIED BY PASSWORD '*0'"), { privileges: ['EXECUTE'], database: 'shop', mayGrant: false })
   t.strictSame(parseGrant('GRANT AUDIT_ADMIN,BACKUP_ADMIN ON *.* TO `u`@`%`'), { privileges: ['AUDIT_ADMIN', 'BACKUP_ADMIN'], database: '*', mayGrant: false })
@@ -30,6 +30,6 @@ for (const [line, risks] of lines) {
   })
 }
 
-t.test('a name is a pattern of itself alone', async (t) => {
+t.test('an escaped name matches only itself', async (t) => {
   t.equal(escapePattern('my_shop%'), 'my\\_shop\\%')
 })

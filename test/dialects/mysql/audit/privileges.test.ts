@@ -7,7 +7,7 @@ import { createUser } from '../../../support/users.ts'
 const pool = { size: 1, queue: 1, wait: 5000 }
 
 for (const engine of await engines()) {
-  t.test(`what the account may do is told without its password (${engine.name})`, async (t) => {
+  t.test(`the privileges of the account are listed without its password (${engine.name})`, async (t) => {
     const database = await createTestDatabase(engine, ['create table orders (id int not null primary key)', 'create table staff (id int not null primary key)'])
     t.teardown(() => database.drop())
     const url = await createUser(t, database, { grants: ['select, insert on orders'], password: 'secret-password' })

@@ -32,7 +32,7 @@ const read = (sent: Sent) => {
   return readDefinition(bytes, from, end)
 }
 
-t.test('a definition is read, with and without what MariaDB adds to it', async (t) => {
+t.test('a definition is parsed, with and without the additions of MariaDB', async (t) => {
   t.same(read({ type: INT, charset: 63, flags: 0x20, length: 10 }), { type: INT, charset: 63, flags: 0x20, length: 10, extendedType: '', format: '' })
   t.same(read({ type: BLOB, extra: { 1: 'json' } }), { type: BLOB, charset: 45, flags: 0, length: 11, extendedType: '', format: 'json' })
   t.same(read({ type: 254, extra: { 0: 'uuid', 7: 'to come' } }), { type: 254, charset: 45, flags: 0, length: 11, extendedType: 'uuid', format: '' })
@@ -56,7 +56,7 @@ const table = tableOf({ name: 'things', columns: [column] })
 const factsOf = (declaration: string): readonly TableFacts[] => [{ ...table, columns: [{ ...column, declaration }] }]
 const create = (differences: Differences) => createDefinitions({ table, columns: [column], expected: ({ type }) => type.sentAs, differences })
 
-t.test('the same bytes are not parsed again; others are, whatever was known', async (t) => {
+t.test('the same bytes are not parsed again; others are', async (t) => {
   const definitions = create(createDifferences())
   const ask = (sent: Sent): boolean => {
     const { bytes, from, end } = packet(sent)
@@ -72,7 +72,7 @@ t.test('the same bytes are not parsed again; others are, whatever was known', as
   t.notOk(ask({ type: INT, flags: 0x40 }))
 })
 
-t.test('a difference that reading the catalog does not settle is known, and the column shown as text', async (t) => {
+t.test('a difference that remains after reading the catalog is known, and the column is shown as text', async (t) => {
   const differences = createDifferences()
   const definitions = create(differences)
   const sent = read({ type: VARCHAR })
@@ -97,7 +97,7 @@ t.test('a difference that reading the catalog does not settle is known, and the 
   t.notOk(definitions.isExpected(0, sent))
 })
 
-t.test('differences are bounded', async (t) => {
+t.test('the number of known differences is limited', async (t) => {
   const differences = createDifferences()
   const known = mysqlColumn('first', 'int')
   differences.isKnown(table, known, 'text')
@@ -107,7 +107,7 @@ t.test('differences are bounded', async (t) => {
   t.notOk(differences.isKnown(table, known, 'text'), 'a thousand others, and all are forgotten together')
 })
 
-t.test('a column of a type that is not known may be sent as anything', async (t) => {
+t.test('a column of an unknown type accepts any class of values', async (t) => {
   const unknown = mysqlColumn('x', 'xml')
   const definitions = createDefinitions({ table, columns: [unknown], expected: ({ type }) => type.sentAs, differences: createDifferences() })
   t.ok(definitions.isExpected(0, read({ type: BLOB })))

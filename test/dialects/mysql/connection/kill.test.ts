@@ -34,14 +34,14 @@ t.test('a statement that ends when it is killed is not given up', async (t) => {
   t.same(told, { kills: 1, givenUp: 0, stopping: false, gone: [true] })
 })
 
-t.test('one that had not arrived yet when it was killed is killed again', async (t) => {
+t.test('a statement that had not arrived when it was killed is killed again', async (t) => {
   const { told, stop } = stopOn('ended', 'running')
   await until('it is killed again', () => told.kills === 2)
   await stop.answered()
   t.match(told, { givenUp: 0, gone: [true] })
 })
 
-t.test('one whose server cannot be asked is given up at once, and counts for a while', async (t) => {
+t.test('a statement whose server cannot be reached is given up at once, and counts for a while', async (t) => {
   const begin = performance.now()
   const { told } = stopOn('unknown')
   await until('it is given up', () => told.givenUp === 1)
@@ -52,14 +52,14 @@ t.test('one whose server cannot be asked is given up at once, and counts for a w
   t.match(told, { givenUp: 1, gone: [false] })
 })
 
-t.test('it counts for as long as the server says that it runs, and a while longer', async (t) => {
+t.test('a statement counts while the server reports it as running, and a while longer', async (t) => {
   const begin = performance.now()
   const { told } = stopOn('unknown', 'running', 'running', 'unknown')
   await until('its place is free', () => !told.stopping)
   t.ok(performance.now() - begin > 250 + 500 + PATIENCE, 'the while begins anew with each word of the server')
 })
 
-t.test('one whose connection was lost is given up, and counts until its server says that it has ended', async (t) => {
+t.test('a statement whose connection was lost is given up, and counts until the server reports its end', async (t) => {
   const { told, stop, session } = stopOn('running', 'running', 'ended')
   await sleep(50)
   session.open = false
@@ -70,13 +70,13 @@ t.test('one whose connection was lost is given up, and counts until its server s
   t.match(told, { kills: 3, givenUp: 1, gone: [false] })
 })
 
-t.test('one on a server that the address does not lead to any more counts no longer', async (t) => {
+t.test('a statement on a server that the address no longer leads to does not count', async (t) => {
   const { told } = stopOn('elsewhere')
   await until('its place is free', () => !told.stopping)
   t.match(told, { kills: 1, givenUp: 1, gone: [false] })
 })
 
-t.test('nobody is asked any more when the pool has let it go', async (t) => {
+t.test('KILL is not repeated after the pool has removed the session', async (t) => {
   const { told } = stopOn('running')
   await sleep(50)
   told.stopping = false
@@ -85,7 +85,7 @@ t.test('nobody is asked any more when the pool has let it go', async (t) => {
 })
 
 for (const engine of await engines()) {
-  t.test(`a statement of a server that is another one by now (${engine.name})`, async (t) => {
+  t.test(`a statement of a server that was replaced (${engine.name})`, async (t) => {
     const database = await createTestDatabase(engine)
     const pool = createMysqlPool(addressOf(database.url), { size: 1, queue: 1, wait: 1000 }, 5000)
     t.teardown(async () => {
@@ -93,7 +93,7 @@ for (const engine of await engines()) {
       await database.drop()
     })
 
-    t.test('is not killed where the server was started after it was sent: somebody else has its number', async (t) => {
+    t.test('is not killed if the server was started later: another client may have its thread id', async (t) => {
       const session = await pool.acquire()
       const begin = performance.now()
       const ended = run(session.connection, 'select sleep(1) as slept')
@@ -104,7 +104,7 @@ for (const engine of await engines()) {
       pool.release(session)
     })
 
-    t.test('is not killed where the address leads elsewhere, and counts no longer', async (t) => {
+    t.test('is not killed if the address leads to another server, and does not count', async (t) => {
       const session = await pool.acquire()
       const elsewhere = Object.assign(session, { server: 'another one' })
       const state = { givenUp: false }

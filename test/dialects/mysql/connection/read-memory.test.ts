@@ -48,7 +48,7 @@ async function createClient (t: Test, memory: ReadMemory) {
 
 const sizes = fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.integer({ min: 60_000, max: 70_000 }), fc.integer({ min: 1, max: 600_000 }))
 
-t.test('of an answer nothing is written over while it comes in, wherever the ones before it ended', async (t) => {
+t.test('an answer is not overwritten while it arrives, wherever the previous ones ended', async (t) => {
   const { ask } = await createClient(t, new ReadMemory())
   await fc.assert(fc.asyncProperty(fc.array(fc.tuple(sizes, fc.constantFrom('at its end' as const, 'later' as const)), { minLength: 1, maxLength: 10 }), async (answers) => {
     for (const [size, freed] of answers) if (!(await ask(size, freed)).bytes.equals(pattern(size))) return false
@@ -57,14 +57,14 @@ t.test('of an answer nothing is written over while it comes in, wherever the one
   t.pass()
 })
 
-t.test('the next answer takes the memory of those before it', async (t) => {
+t.test('the next answer reuses the memory of the previous ones', async (t) => {
   const { ask } = await createClient(t, new ReadMemory())
   const used = new Set<ArrayBufferLike>()
   for (let answer = 0; answer < 50; answer++) for (const { buffer } of (await ask(answer % 2 === 0 ? 300 : 150_000, 'at its end')).pieces) used.add(buffer)
   t.ok(used.size <= 4, `${used.size} blocks`)
 })
 
-t.test('who has stopped listening still hears that the connection has ended', async (t) => {
+t.test('a listener that paused still receives the end of the connection', async (t) => {
   const { socket, ask } = await createClient(t, new ReadMemory())
   await ask(100, 'later')
   socket.removeAllListeners('data')
@@ -78,7 +78,7 @@ t.test('who has stopped listening still hears that the connection has ended', as
 const SIZES = [1, 300, 20_000, 64_000, 70_000, 300_000, 1_000_000]
 const wide = { mysql: ['create table wide (id int primary key, size int not null, text longtext not null)'], sqlite: [] }
 
-await onEachEngine(t, 'answers of all sizes on the same connections have the bytes of their own rows', { schema: wide, only: ['mariadb', 'mysql'], database: { pool: { size: 2, wait: 60_000 } } }, async (t, service) => {
+await onEachEngine(t, 'answers of all sizes on the same connections contain their own rows', { schema: wide, only: ['mariadb', 'mysql'], database: { pool: { size: 2, wait: 60_000 } } }, async (t, service) => {
   for (const [index, size] of SIZES.entries()) await service.sql(`insert into wide values (${index}, ${size}, repeat(char(${97 + index} using utf8mb4), ${size}))`)
   const ask = async (filters: object, ids: number[]): Promise<void> => {
     const { status, json } = await service.post('wide', { verb: 'select', filters, orderBy: 'id' })

@@ -66,7 +66,7 @@ const cases: ReadonlyArray<readonly [name: string, create: () => object, reason:
 const servers = await engines()
 
 for (const engine of servers) {
-  t.test(`with an unknown mysql2 selects hung: now its public ways are used, and answers are the same (${engine.name})`, async (t) => {
+  t.test(`selects once hung with an unknown mysql2: its public API is used instead, with the same answers (${engine.name})`, async (t) => {
     const database = await createTestDatabase(engine, ['create table items (id int not null auto_increment primary key, name varchar(20) null)', "insert into items (name) values ('Ada'), (null), ('Zoë \"x\"')"])
     t.teardown(() => database.drop())
     const reasons: string[] = []
@@ -105,7 +105,7 @@ for (const engine of servers) {
     t.match(await walk({ verb: 'insert', data: { name: 'new' } }), { changed: 1, insertId: '4' })
   })
 
-  t.test(`a line of the log says that rows are read in the slow way (${engine.name})`, async (t) => {
+  t.test(`the log says that rows are read with the slow reader (${engine.name})`, async (t) => {
     const database = await createTestDatabase(engine, ['create table items (id int not null primary key, n int null)', 'insert into items values (1, 2)'])
     t.teardown(() => database.drop())
     const sample = withOtherRows()

@@ -54,7 +54,7 @@ const LEFT_ALONE: Array<[reason: string, names: string]> = [
 const left = new Map(LEFT_ALONE.flatMap(([reason, names]) => names.split(/\s+/).map((name): [string, string] => [name, reason])))
 const set = new Set(SETTINGS.map(({ name }) => name))
 
-t.test('no variable is both set and left alone, or listed twice', async (t) => {
+t.test('no variable is both set and ignored, or listed twice', async (t) => {
   t.same([...left.keys()].filter((name) => set.has(name)), [])
   t.equal(left.size, LEFT_ALONE.flatMap(([, names]) => names.split(/\s+/)).length)
 })
@@ -86,7 +86,7 @@ for (const engine of await engines()) {
     else t.comment(`not considered: ${unknown.join(', ')}`)
   })
 
-  t.test(`every variable has the value that it is set to (${engine.name})`, async (t) => {
+  t.test(`every variable has the value that the session sets (${engine.name})`, async (t) => {
     const database = await createTestDatabase(engine)
     const connection = await connect(database.url)
     t.teardown(async () => {
@@ -104,6 +104,6 @@ for (const engine of await engines()) {
   })
 }
 
-t.test('the statement is ASCII alone: it is sent before the character set is set', async (t) => {
+t.test('the statement is ASCII, because it is sent before the character set is set', async (t) => {
   t.match(sessionStatement(1000), /^[ -~]+$/)
 })

@@ -60,7 +60,7 @@ for (const engine of await engines()) {
       ['returns texts in another character set', /\xc4\xa7\xe4\xb8\xad\\/, '\xc4\xa7???\\', /^CHARACTER_SET: /],
       ['is older than the oldest supported one', new RegExp(engine.version.replaceAll('.', '\\.')), engine.version.replace(/^\d+/, (major) => '5'.padStart(major.length, '0')), /^SERVER_TOO_OLD: (MariaDB|MySQL) 5\.\d+\.\d+, the oldest supported versions are MySQL 8\.0\.19 and MariaDB 10\.7$/]
     ] as const) {
-      await t.test(`is not used where the server ${name}`, async (t) => {
+      await t.test(`is not used if the server ${name}`, async (t) => {
         const url = await createRewritingProxy(t as Test, database.url, { toClient: (all) => all.replaceAll(new RegExp(pattern, 'g'), text) })
         const { post, log } = await startService(t as Test, url)
         const { status, json } = await post('plain', { verb: 'select' })
@@ -72,7 +72,7 @@ for (const engine of await engines()) {
       })
     }
 
-    await t.test('is not used any more where it cannot be set again', async (t) => {
+    await t.test('is closed if it cannot be reset', async (t) => {
       const recorder = await createProxy(database.url)
       let broken = false
       const toServer = (all: string): string => broken ? all.replace('set session', 'sxt session') : all
@@ -88,7 +88,7 @@ for (const engine of await engines()) {
       t.equal(recorder.connections, connections + 1)
     })
 
-    await t.test('is set again after each write where there are triggers and a proxy hides what they change', async (t) => {
+    await t.test('is reset after each write if there are triggers and a proxy hides their changes', async (t) => {
       const recorder = await createProxy(database.url)
       const hide = (all: string): string => all.replace(/(session_track_system_variables = )('[^']*')/g, (_, start: string, list: string) => start + "''".padEnd(list.length))
       const { post } = await startService(t as Test, await createRewritingProxy(t as Test, recorder.url, { toServer: hide }), { database: { pool: { size: 1 } } })

@@ -11,7 +11,7 @@ import { ReadMemory } from '../../../../src/dialects/mysql/connection/read-memor
 import type { Session } from '../../../../src/dialects/mysql/connection/session.ts'
 import { mysqlColumn, statementOf, tableOf } from '../../../support/tables.ts'
 
-t.test('a statement that ends while it is being killed in vain is answered once, and its connection is used again after that, though its end is told twice', async (t) => {
+t.test('a statement that ends while KILL fails is answered once and its connection is reused, even if mysql2 reports the end twice', async (t) => {
   // takes whoever wants to end the statement, and sends them away later
   const server = createServer((socket) => { setTimeout(() => socket.destroy(), 150) }).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -31,7 +31,7 @@ for (const engine of await engines()) {
       return { pool, proxy }
     }
 
-    t.test('is not tried for each of many requests that a full server refuses', async (t) => {
+    t.test('is not attempted for each of many requests while the server is full', async (t) => {
       const { pool, proxy } = await start(t)
       proxy.full = true
       const { sessions, codes } = await many(pool, 500)
@@ -46,7 +46,7 @@ for (const engine of await engines()) {
       again.sessions.forEach(pool.release)
     })
 
-    t.test('goes on with the connections that there are while a full server gives no more', async (t) => {
+    t.test('is not needed while a full server keeps the existing connections', async (t) => {
       const { pool, proxy } = await start(t)
       const { sessions } = await many(pool, 2)
       proxy.full = true
@@ -62,7 +62,7 @@ for (const engine of await engines()) {
       t.equal(pool.use.open, 2)
     })
 
-    t.test('that gets no answer is tried beside, so that the end of a silence is noticed soon', async (t) => {
+    t.test('is attempted again beside an attempt without an answer, so that the end of an outage is noticed soon', async (t) => {
       const { pool, proxy } = await start(t, { size: 1 })
       proxy.silent = true
       const early = settle([pool.acquire()])
@@ -76,7 +76,7 @@ for (const engine of await engines()) {
       sessions.forEach(pool.release)
     })
 
-    t.test('makes no more connections than there may be, though one that was slow comes as well', async (t) => {
+    t.test('does not exceed the maximum, even if a slow attempt succeeds late', async (t) => {
       const { pool, proxy } = await start(t, { size: 1 })
       proxy.delay = 700
       const first = pool.acquire()

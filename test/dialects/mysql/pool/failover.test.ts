@@ -9,13 +9,13 @@ const failing = (hosts: Failover): string => {
 }
 const refusing = (hosts: Failover): string | false => hosts.refuse(hosts.epoch) && hosts.current.host
 
-t.test('the first host is used until it fails, then the next one, in a circle', async (t) => {
+t.test('the first host is used until it fails, then the next one, cyclically', async (t) => {
   const hosts = create('a', 'b', 'c')
   t.equal(hosts.current.host, 'a')
   t.same([failing(hosts), failing(hosts), failing(hosts)], ['b', 'c', 'a'])
 })
 
-t.test('one that fails several times at once is left once', async (t) => {
+t.test('several simultaneous failures of a host count once', async (t) => {
   const hosts = create('a', 'b', 'c')
   const { current, epoch } = hosts
   hosts.fail(current)
@@ -24,28 +24,28 @@ t.test('one that fails several times at once is left once', async (t) => {
   t.equal(hosts.epoch, epoch + 1, 'what was opened before is of the past')
 })
 
-t.test('a single host that fails is the current one still, and what is open of it too', async (t) => {
+t.test('a single host stays current when it fails, and its sessions stay valid', async (t) => {
   const hosts = create('a')
   const { epoch } = hosts
   t.equal(failing(hosts), 'a')
   t.equal(hosts.epoch, epoch)
 })
 
-t.test('one that refuses is left for those that have not refused a moment ago', async (t) => {
+t.test('after a refusal, a host that has not refused recently is used', async (t) => {
   const hosts = create('a', 'b', 'c')
   t.same([refusing(hosts), refusing(hosts), refusing(hosts), refusing(hosts)], ['b', 'c', 'c', false])
   await sleep(250)
   t.equal(refusing(hosts), 'a', 'they are asked again later')
 })
 
-t.test('a single host that refuses may lead to another server by now: sessions are opened anew, once in a while', async (t) => {
+t.test('after refusals of a single host, sessions are reopened at an interval, because its address may lead to another server', async (t) => {
   const hosts = create('a')
   const { epoch } = hosts
   t.same([refusing(hosts), refusing(hosts)], ['a', false])
   t.equal(hosts.epoch, epoch + 1)
 })
 
-t.test('a session of an earlier epoch that is refused has a newer one to go to', async (t) => {
+t.test('a refused session of an earlier epoch is replaced by one of the current epoch', async (t) => {
   const hosts = create('a')
   const { epoch } = hosts
   t.ok(hosts.refuse(epoch))

@@ -21,7 +21,7 @@ for (const engine of await engines()) {
     const database = await createTestDatabase(engine)
     t.teardown(() => database.drop())
 
-    t.test('are set as the service needs them', async (t) => {
+    t.test('have the settings of the service', async (t) => {
       const pool = createPool(t, database.url, {})
       const session = await acquire(pool)
       const settings = await ask(session, 'select @@sql_mode as mode, @@time_zone as zone, @@autocommit as auto, @@sql_safe_updates as safe, @@foreign_key_checks as fk, @@character_set_client as cs')
@@ -32,7 +32,7 @@ for (const engine of await engines()) {
       for (const mode of ['ANSI_QUOTES', 'NO_BACKSLASH_ESCAPES', 'NO_ZERO_DATE', 'PIPES_AS_CONCAT']) t.notOk(modes.has(mode), `no ${mode}`)
     })
 
-    t.test('run one statement at a time, and read no file of ours', async (t) => {
+    t.test('run one statement at a time, and cannot read local files', async (t) => {
       const pool = createPool(t, database.url, {})
       const session = await acquire(pool)
       await t.rejects(ask(session, 'select 1; select 2'), { code: 'ER_PARSE_ERROR' })
@@ -40,7 +40,7 @@ for (const engine of await engines()) {
       pool.release(session)
     })
 
-    t.test('are lent to one at a time and used again', async (t) => {
+    t.test('are used by one request at a time and reused', async (t) => {
       const pool = createPool(t, database.url, {})
       const first = await acquire(pool)
       const { id } = await ask(first, 'select connection_id() as id')
@@ -58,7 +58,7 @@ for (const engine of await engines()) {
       t.match(pool.use, { size: 1, open: 1, idle: 1, waiting: 0 })
     })
 
-    t.test('are refused with OVERLOADED where too many wait already', async (t) => {
+    t.test('are refused with OVERLOADED if too many requests wait', async (t) => {
       const pool = createPool(t, database.url, { queue: 2 })
       const first = await acquire(pool)
       const waiting = [acquire(pool), acquire(pool)]
@@ -68,7 +68,7 @@ for (const engine of await engines()) {
       pool.release(await acquire(pool))
     })
 
-    t.test('that do not come in time are given to the next one', async (t) => {
+    t.test('that arrive too late are given to the next request', async (t) => {
       const pool = createPool(t, database.url, { wait: 1000 })
       const first = await acquire(pool)
       await t.rejects(acquire(pool), { code: 'OVERLOADED' })
@@ -76,7 +76,7 @@ for (const engine of await engines()) {
       for (let round = 0; round < 3; round++) pool.release(await acquire(pool))
     })
 
-    t.test('that the server does not grant are refused as such', async (t) => {
+    t.test('that the server refuses fail with its error', async (t) => {
       const url = await createUser(t, database, { limits: 'max_user_connections 1' })
       const pool = createPool(t, url, {})
       const first = await acquire(pool)
