@@ -1,7 +1,8 @@
 /** `GET {prefix}/docs`: a page that shows the OpenAPI documents and sends requests. Its files need no token and load nothing from other hosts. */
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import helmet from '@fastify/helmet'
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { createTag, isNotModified } from '../src/openapi/document-text.ts'
@@ -19,39 +20,36 @@ const POLICY = {
   'frame-ancestors': ["'none'"]
 }
 
-const SCRIPT = 'text/javascript; charset=utf-8'
-const STYLE = 'text/css; charset=utf-8'
 const NOT_MODIFIED = 304
-
-/** Only the files of Swagger UI are used. The plugin of the package would serve a document without a token. */
-const require = createRequire(import.meta.url)
-const swaggerUi = (name: string): Promise<Buffer> => readFile(require.resolve(`@fastify/swagger-ui/static/${name}`))
 
 type PageFile = readonly [path: string, type: string, content: Buffer]
 
 export default fp(async function docsPage (app: FastifyInstance) {
   const files: readonly PageFile[] = [
     ['', 'text/html; charset=utf-8', Buffer.from(HTML)],
-    ['/page.css', STYLE, Buffer.from(CSS)],
-    ['/page.js', SCRIPT, await readFile(new URL('docs-page/page.js', import.meta.url))],
-    ['/swagger-ui.css', STYLE, await swaggerUi('swagger-ui.css')],
-    ['/swagger-ui-bundle.js', SCRIPT, await swaggerUi('swagger-ui-bundle.js')]
+    ['/page.css', 'text/css; charset=utf-8', Buffer.from(CSS)],
+    ['/page.js', 'text/javascript; charset=utf-8', await readFile(new URL('docs-page/page.js', import.meta.url))]
   ]
   // A scope of its own limits the headers to the files of the page.
   await app.register(async (pages) => {
+    pages.addHook('onRoute', (route) => { route.config = { ...route.config, rowQueryPublic: true } })
+    pages.addHook('onSend', async (_request, reply) => { reply.header('cache-control', 'no-cache') })
     await pages.register(helmet, {
       contentSecurityPolicy: { useDefaults: false, directives: POLICY },
       xFrameOptions: { action: 'deny' },
       strictTransportSecurity: false // the operator of the host name decides this
     })
     for (const file of files) addFile(pages, file)
+    await pages.register(swagger) // required by the next plugin
+    // Only the files in /docs/swagger-ui/static are served: the plugin's own page and document would need no token.
+    await pages.register(swaggerUi, { routePrefix: '/docs/swagger-ui', uiHooks: { onRequest: async (_request, reply) => reply.callNotFound() } })
   })
 }, { name: 'row-query-docs-page' })
 
 function addFile (pages: FastifyInstance, [path, type, content]: PageFile): void {
   const etag = createTag([content])
-  pages.get(`/docs${path}`, { schema: { hide: true }, config: { rowQueryPublic: true } }, async (request, reply) => {
-    reply.headers({ etag, 'cache-control': 'no-cache' })
+  pages.get(`/docs${path}`, { schema: { hide: true } }, async (request, reply) => {
+    reply.header('etag', etag)
     return isNotModified(etag, request.headers['if-none-match']) ? reply.code(NOT_MODIFIED).send() : reply.type(type).send(content)
   })
 }

@@ -7,7 +7,6 @@ import answerHeaders from '../plugins/answer-headers.ts'
 import auth from '../plugins/auth.ts'
 import body from '../plugins/body.ts'
 import cors from '../plugins/cors.ts'
-import docsPage from '../plugins/docs-page.ts'
 import errors from '../plugins/errors.ts'
 import failedLogins from '../plugins/failed-logins.ts'
 import notFoundAnswers, { checkPrefix } from '../plugins/not-found.ts'
@@ -90,7 +89,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
     const collectors = createCollectors({ ...settings, tracing }, { databases, registry, log: app.log })
     if (collectors.length > 0 || serverTiming) await app.register(telemetry, { databases, collectors, requestLog, tracing, serverTiming })
     const documents = createDocuments({ databases, prefix: app.prefix })
-    if (settings.docs) await app.register(docsPage)
+    if (settings.docs) await app.register(import('../plugins/docs-page.ts'))
     if (settings.failedLogins.max > 0) await app.register(failedLogins, settings.failedLogins)
     await app.register(auth, { tokens })
     if (settings.rateLimit !== undefined) await app.register(rateLimit, settings.rateLimit)

@@ -6,7 +6,7 @@ export const HTML = `<!doctype html>
   <meta name="viewport" content="width=device-width, initial-scale=1">
   <title>Row Query</title>
   <link rel="icon" href="data:,">
-  <link rel="stylesheet" href="docs/swagger-ui.css">
+  <link rel="stylesheet" href="docs/swagger-ui/static/swagger-ui.css">
   <link rel="stylesheet" href="docs/page.css">
 </head>
 <body>
@@ -19,7 +19,7 @@ export const HTML = `<!doctype html>
   </form>
   <p id="message" role="alert"></p>
   <main id="reference"></main>
-  <script src="docs/swagger-ui-bundle.js"></script>
+  <script src="docs/swagger-ui/static/swagger-ui-bundle.js"></script>
   <script src="docs/page.js" type="module"></script>
 </body>
 </html>

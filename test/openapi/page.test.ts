@@ -7,14 +7,14 @@ import { serveRowQuery } from '../support/row-query.ts'
 import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
-const FILES = ['/docs', '/docs/page.css', '/docs/page.js', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js']
+const FILES = ['/docs', '/docs/page.css', '/docs/page.js', '/docs/swagger-ui/static/swagger-ui.css', '/docs/swagger-ui/static/swagger-ui-bundle.js']
 const options = { docs: true }
 const tokens = [tokenFor('writer', ['insert'], { shop: ['orders'] })]
 
 await onEachEngine(t, 'the page needs no token, does not mention databases and allows no other hosts', { schema: shop, only: ['sqlite'], options }, async (t, { server }) => {
   for (const file of FILES) {
     const { status, headers, text } = await get(server, file, { token: null })
-    t.match({ status, headers }, { status: 200, headers: { etag: /^"[\w-]+"$/, 'x-content-type-options': 'nosniff', 'x-request-id': String } }, file)
+    t.match({ status, headers }, { status: 200, headers: { etag: /^(W\/)?"[\w-]+"$/, 'x-content-type-options': 'nosniff', 'x-request-id': String } }, file)
     t.equal(headers['content-security-policy'],
       "default-src 'none';script-src 'self';style-src 'self';img-src 'self' data:;connect-src 'self';base-uri 'none';form-action 'none';frame-ancestors 'none'")
     t.match(headers, { 'x-frame-options': 'DENY', 'referrer-policy': 'no-referrer', 'cross-origin-opener-policy': 'same-origin', 'cross-origin-resource-policy': 'same-origin', 'cache-control': 'no-cache' })
@@ -23,6 +23,9 @@ await onEachEngine(t, 'the page needs no token, does not mention databases and a
     if (!file.includes('swagger')) t.notMatch(text, /customers|https?:/)
   }
   t.match(await get(server, '/docs/other.js', { token: null }), { status: 401 })
+  for (const path of ['', '/', '/json', '/yaml', '/static/index.html', '/static/swagger-initializer.js', '/static/other.js', '/static/..%2f..%2fpackage.json']) {
+    t.match(await get(server, `/docs/swagger-ui${path}`), { status: 404, json: { error: { code: 'NOT_FOUND' } } }, `${path}: nothing else of Swagger UI`)
+  }
 })
 
 await onEachEngine(t, 'the page is off by default', { schema: shop, only: ['sqlite'] }, async (t, { server }) => {
