@@ -5,7 +5,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import { unreadableValue } from '../errors.ts'
 import { ValueUnreadable, type WireFormat, type DriverValue } from '../types/column-type.ts'
-import { isJson } from '../types/json-text.ts'
+import { copyJson } from '../types/json-text.ts'
 import type { Output } from './output.ts'
 
 /** How one column is written. */
@@ -69,23 +69,22 @@ export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes:
     if (length > LONG && length > output.limit - to) return output.overflow()
     const start = at
     at += length
-    if (form === undefined || (form === 'escaped' ? length > LONG || needsEscape(bytes, start, at) : form === 'json' && !isJson(bytes, start, at))) {
+    if (form === 'plain') to = copy(bytes, start, at, target, to)
+    else if (form === 'escaped' ? length <= LONG && copyPlainText(bytes, start, at, target, to) : form === 'json' && copyJson(bytes, start, at, target, to)) to += form === 'json' ? length : length + 2
+    else if (form === undefined || form === 'escaped' || form === 'json') {
       output.length = to
       if (form === undefined) output.text(writeValue(column, bytes.subarray(start, at)))
       else writeEscaped(output, bytes, start, at)
       output.reserve(overhead + end - at)
       target = output.bytes
       to = output.length
-      continue
+    } else {
+      target[to++] = QUOTE
+      to = copy(bytes, start, at, target, to)
+      if (form === 'moment' || form === 'instant') target[to - length + BETWEEN_DAY_AND_TIME] = T
+      if (form === 'instant') target[to++] = Z
+      target[to++] = QUOTE
     }
-    const isQuoted = form !== 'plain' && form !== 'json'
-    if (isQuoted) target[to++] = QUOTE
-    if (length > LONG) to += bytes.copy(target, to, start, at)
-    else for (let each = start; each < at; each++) target[to++] = bytes[each] as number
-    if (!isQuoted) continue
-    if (form === 'moment' || form === 'instant') target[to - length + BETWEEN_DAY_AND_TIME] = T
-    if (form === 'instant') target[to++] = Z
-    target[to++] = QUOTE
   }
   target[to++] = CLOSE
   output.length = to
@@ -116,10 +115,20 @@ export function writeValue ({ name, type }: Column, value: DriverValue): string 
   }
 }
 
-function needsEscape (bytes: Buffer, start: number, end: number): boolean {
-  for (let index = start; index < end; index++) {
-    const byte = bytes[index] as number
-    if (byte < FIRST_PRINTABLE || byte === QUOTE || byte === BACKSLASH) return true
+/** Returns the position after the copy. */
+function copy (bytes: Buffer, start: number, end: number, target: Buffer, to: number): number {
+  if (end - start > LONG) return to + bytes.copy(target, to, start, end)
+  for (let each = start; each < end; each++) target[to++] = bytes[each] as number
+  return to
+}
+
+/** Copies a text in quotes, and returns whether none of its characters has to be escaped; if not, a part of it is copied. */
+function copyPlainText (bytes: Buffer, start: number, end: number, target: Buffer, to: number): boolean {
+  target[to++] = QUOTE
+  for (let each = start; each < end; each++) {
+    const byte = target[to++] = bytes[each] as number
+    if (byte < FIRST_PRINTABLE || byte === QUOTE || byte === BACKSLASH) return false
   }
-  return false
+  target[to] = QUOTE
+  return true
 }
