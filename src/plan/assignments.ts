@@ -2,43 +2,72 @@ import type { Column, Table } from '../catalog/catalog.ts'
 import { columnNotWritable, invalidValue, notNullViolation } from '../errors.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { isObject } from './filters/column-filter.ts'
-import { at, getColumn, readValue } from './columns.ts'
+import { at, getColumn, readValue, readWith, type Path } from './columns.ts'
 import type { Assignment } from './plan.ts'
 
-/** Resolves `data` to columns and parameters. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, NOT_NULL_VIOLATION */
-export function planAssignments (data: Readonly<Record<string, unknown>>, table: Table): Assignment[] {
-  return Object.keys(data).map((name) => planAssignment(table, name, data[name]))
+/** Where the values stand in the body, and whether forms such as `{"$inc": 5}` are allowed. An insert has no forms. */
+export interface Place {
+  readonly path: Path
+  readonly forms: boolean
 }
 
-function planAssignment (table: Table, name: string, given: unknown): Assignment {
-  const path = ['data', name]
+/** `data` of an insert of one row. */
+const DATA: Place = { path: ['data'], forms: false }
+
+/** Resolves `data` to columns and parameters; values come before forms. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, NOT_NULL_VIOLATION */
+export function planAssignments (data: Readonly<Record<string, unknown>>, table: Table, place = DATA): Assignment[] {
+  const assignments = Object.keys(data).map((name) => planAssignment(table, name, data[name], place))
+  return place.forms && assignments.some(({ form }) => form !== undefined) ? assignments.sort((a, b) => Number(a.form !== undefined) - Number(b.form !== undefined)) : assignments
+}
+
+function planAssignment (table: Table, name: string, given: unknown, { path: parent, forms }: Place): Assignment {
+  const path = [...parent, name]
   const column = getColumn(table, name, path)
   if (column.generated) throw at(path, columnNotWritable(name, 'the database computes it'))
   if (!column.type.writable) throw at(path, columnNotWritable(name, `the type ${column.declaration} is not supported`))
-  const value = column.type.holdsJson === true ? unwrapEq(column, given, path) : given
+  if (isObject(given) && looksLikeForm(given)) return planForm(column, given, path, forms)
+  return toAssignment(column, given, path)
+}
+
+function toAssignment (column: Column, value: unknown, path: Path): Assignment {
   return { column, parameter: value === null ? readNull(column, path) : readStored(column, value, path) }
 }
 
-function readStored (column: Column, value: unknown, path: string[]): Parameter {
+function readStored (column: Column, value: unknown, path: Path): Parameter {
   const parameter = readValue(column, value, path)
   return column.type.stored === undefined ? parameter : column.type.stored(parameter)
 }
 
-/** The value for a JSON column. As in filters, an object whose keys all begin with `$` is an operator: only `{"$eq": value}` is allowed. */
-function unwrapEq (column: Column, given: unknown, path: string[]): unknown {
-  if (!isObject(given)) return given
+/** As in filters: an object whose keys all begin with `$`. */
+function looksLikeForm (given: Record<string, unknown>): boolean {
   const keys = Object.keys(given)
-  if (keys.length === 0 || !keys.every((key) => key.startsWith('$'))) return given
-  if (keys.length === 1 && keys[0] === '$eq') return given['$eq']
-  const operator = keys.find((key) => key !== '$eq') as string
-  throw at(path, invalidValue(column.name, `"${operator}" is not allowed here; send an object whose keys all begin with $ as {"$eq": …}`))
+  return keys.length > 0 && keys.every((key) => key.startsWith('$'))
+}
+
+/** Plans `{"$inc": 5}`. For a JSON column `{"$eq": value}` is the value, which may itself look like a form. */
+function planForm (column: Column, given: Record<string, unknown>, path: Path, isAllowed: boolean): Assignment {
+  const { type } = column
+  const keys = Object.keys(given)
+  const [name, other] = keys as [string, ...string[]]
+  const operand = given[name]
+  if (type.holdsJson === true && name === '$eq' && other === undefined) return toAssignment(column, operand, path)
+  const form = isAllowed && other === undefined ? type.forms?.find((each) => each.name === name) : undefined
+  if (form === undefined) throw at(path, invalidValue(column.name, describeRefusal(column, keys, isAllowed)))
+  return { column, form, parameter: readWith(form.read, column, operand, [...path, name]) }
+}
+
+function describeRefusal ({ type, declaration }: Column, keys: readonly string[], isAllowed: boolean): string {
+  if (type.holdsJson === true) return `"${keys.find((key) => key !== '$eq')}" is not allowed here; send an object whose keys all begin with $ as {"$eq": …}`
+  if (!isAllowed) return `"${keys[0]}" is not allowed here; send a value`
+  if (keys.length > 1) return 'expected a value, or an object with one operator'
+  return `the type ${declaration} does not accept "${keys[0]}"; ${type.forms === undefined ? 'send a value' : `use a value or ${type.forms.map(({ name }) => name).join(', ')}`}`
 }
 
 /**
  * SQL NULL for a nullable column, otherwise the type's own null (JSON). NULL for any other NOT NULL column is rejected here, because
  * MySQL would store the next AUTO_INCREMENT number or, with some settings, the current time of a TIMESTAMP column.
  */
-function readNull (column: Column, path: string[]): Parameter {
+function readNull (column: Column, path: Path): Parameter {
   if (column.nullable) return null
   if (column.type.ownNull !== undefined) return column.type.ownNull
   throw at(path, notNullViolation())

@@ -3,9 +3,14 @@
  * values are converted to parameters. It contains no SQL and no request object.
  */
 import type { Column, Table } from '../catalog/catalog.ts'
-import type { Parameter, Value } from '../types/column-type.ts'
+import type { Parameter, UpdateForm, Value } from '../types/column-type.ts'
 
-export interface Assignment { readonly column: Column, readonly parameter: Parameter }
+export interface Assignment {
+  readonly column: Column
+  readonly parameter: Parameter
+  /** Computes the new value from the stored one and the parameter; the parameter is the new value if omitted. */
+  readonly form?: UpdateForm
+}
 
 export type Operator = '=' | '<>' | '>' | '>=' | '<' | '<='
 

@@ -5,7 +5,7 @@
  */
 import type { Column } from '../catalog/catalog.ts'
 import type { Assignment, Condition, Plan } from '../plan/plan.ts'
-import type { Parameter } from '../types/column-type.ts'
+import { GIVEN, type Parameter } from '../types/column-type.ts'
 import type { Engine } from './statement.ts'
 
 export interface Shape {
@@ -34,7 +34,7 @@ function keyOf (plan: Plan, engine: Engine, traversal: Traversal): string {
     case 'update': {
       const key = `u${assignmentsKey(plan.assignments, traversal)}?${conditionKey(plan.condition, traversal)}`
       // In SQLite the statement skips rows that have the values already (write.ts).
-      if (engine === 'sqlite') for (const { parameter } of plan.assignments) traversal.parameters.push(parameter)
+      if (engine === 'sqlite') for (const assignment of plan.assignments) addParameters(assignment, traversal.parameters)
       return key
     }
     case 'delete': return 'd' + conditionKey(plan.condition, traversal)
@@ -43,11 +43,17 @@ function keyOf (plan: Plan, engine: Engine, traversal: Traversal): string {
 
 function assignmentsKey (assignments: readonly Assignment[], { mark, parameters }: Traversal): string {
   let key = ''
-  for (const { column, parameter } of assignments) {
-    parameters.push(parameter)
-    key += mark(column)
+  for (const assignment of assignments) {
+    addParameters(assignment, parameters)
+    key += assignment.form === undefined ? mark(assignment.column) : mark(assignment.column) + assignment.form.name
   }
   return key
+}
+
+/** A form has its parameter at each place of its SQL. */
+function addParameters ({ parameter, form }: Assignment, parameters: Parameter[]): void {
+  if (form === undefined) parameters.push(parameter)
+  else for (const part of form.sql) if (part === GIVEN) parameters.push(parameter)
 }
 
 function conditionKey (condition: Condition, traversal: Traversal): string {

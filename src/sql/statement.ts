@@ -16,7 +16,7 @@ export interface CompiledStatement {
   readonly pieces: readonly string[]
   /** The columns of the rows that a select returns, in their order. */
   readonly columns: readonly Column[]
-  /** The columns that an insert or update sets, in their order: their values are the first parameters. */
+  /** The columns that an insert or update sets, in their order: their values are the first parameters. Columns set by a form come last. */
   readonly assigned: readonly Column[]
   /** Selects the columns whose types have to be confirmed before the statement runs; undefined where there are none. */
   readonly confirmation: Statement | undefined

@@ -1,10 +1,17 @@
-import { sql } from 'kysely'
+import { sql, type Expression } from 'kysely'
 import type { Assignment, DeletePlan, InsertPlan, UpdatePlan } from '../plan/plan.ts'
 import { builderFor, type BuiltStatement, type TableBuilder } from './aliases.ts'
 import { bind, compileCondition } from './conditions.ts'
+import { COLUMN, GIVEN, type Parameter } from '../types/column-type.ts'
 import type { Engine } from './statement.ts'
 
-const toRow = (assignments: readonly Assignment[], { token }: TableBuilder) => Object.fromEntries(assignments.map(({ column, parameter }) => [token(column), bind(parameter)]))
+const toRow = (assignments: readonly Assignment[], builder: TableBuilder) => Object.fromEntries(assignments.map((assignment) => [builder.token(assignment.column), newValue(assignment, builder)]))
+
+/** The value that an assignment gives its column. */
+function newValue ({ column, parameter, form }: Assignment, builder: TableBuilder): Expression<Parameter> {
+  if (form === undefined) return bind(parameter)
+  return sql.join(form.sql.map((part) => part === COLUMN ? sql.ref(builder.token(column)) : part === GIVEN ? bind(parameter) : sql.raw(part)), sql``)
+}
 
 /** `insert into <table> (…) values (…)`. Each engine has its own syntax for a row of defaults only. */
 export function compileInsert ({ table, assignments }: InsertPlan, engine: Engine): BuiltStatement {
@@ -23,7 +30,7 @@ export function compileUpdate ({ table, assignments, condition }: UpdatePlan, en
   const { db, build, token } = builder
   const update = db.updateTable('t').set(toRow(assignments, builder)).where(compileCondition(condition, builder))
   if (engine === 'mysql') return build(update)
-  return build(update.where(({ or, ref }) => or(assignments.map(({ column, parameter }) => sql<boolean>`${ref(token(column))} is not ${bind(parameter)} collate binary`))))
+  return build(update.where(({ or, ref }) => or(assignments.map((each) => sql<boolean>`${ref(token(each.column))} is not ${newValue(each, builder)} collate binary`))))
 }
 
 /** `delete from <table> where …` */

@@ -16,6 +16,25 @@ export type DriverValue = Buffer | Uint8Array | string | number | bigint
 /** SQL text before and after a column or a placeholder. Always a constant of this folder, never text of a request. */
 export type Wrapping = readonly [before: string, after: string]
 
+/** The places of the column and of the parameter in the SQL of a form. */
+export const COLUMN = Symbol('column')
+export const GIVEN = Symbol('given')
+
+/** SQL text and the places in it. Its texts are constants of this folder, never text of a request. */
+export type FormSql = ReadonlyArray<string | typeof COLUMN | typeof GIVEN>
+
+/** What the data of an update accepts in place of a value: `{"$inc": 5}` computes the new value from the stored one. */
+export interface UpdateForm {
+  /** The key of the object: `$inc`. */
+  readonly name: string
+  /** JSON Schema of the operand. */
+  readonly schema: TSchema
+  /** Converts the operand to a parameter; null for a form whose SQL has no place for one. @throws ValueRefused */
+  readonly read: (operand: unknown) => Parameter
+  /** The new value. */
+  readonly sql: FormSql
+}
+
 /**
  * The filter operators of a type. Each level includes the previous ones: `none` has only `$null`; `equality` adds `$eq $is
  * $ne $in $nin`; `order` adds `$gt $gte $lt $lte $between`; `text` adds `$like $nlike $startsWith $contains`.
@@ -43,6 +62,8 @@ export interface ColumnType {
   readonly echo: (parameter: Value) => string
   /** Converts a parameter for insert and update, if they need another one than conditions do. */
   readonly stored?: (parameter: Value) => Value
+  /** The forms that an update accepts for the column; none if omitted. */
+  readonly forms?: readonly UpdateForm[]
   readonly comparison: Comparison
   /** Whether `orderBy` accepts the column. */
   readonly sortable: boolean

@@ -1,9 +1,10 @@
 /** The column types of MySQL and MariaDB, by their names in information_schema.COLUMNS.DATA_TYPE. */
 import { isIPv4, isIPv6 } from 'node:net'
 import { binaryType } from './binary.ts'
-import { createType, type ColumnType, type TypeFacts, type Wrapping } from './column-type.ts'
+import { COLUMN, createType, GIVEN, type ColumnType, type FormSql, type TypeFacts, type Wrapping } from './column-type.ts'
 import { decimalType } from './decimal.ts'
 import { doubleType, floatType, type FixedPoint } from './float.ts'
+import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, nowForm, sqlOf } from './forms.ts'
 import { bitType, integerType, tinyBoolType, yearType } from './integer.ts'
 import { geometryType } from './geometry.ts'
 import { jsonType, requireMysqlNumber } from './json.ts'
@@ -34,7 +35,22 @@ const isZerofill = (facts: TypeFacts): boolean => / zerofill/i.test(facts.declar
  * convert the column's texts, and `abc` would equal 0.
  */
 const DIGITS: Wrapping = ["'", "'"]
-const integer = (bits: number) => (facts: TypeFacts): ColumnType => createType({ ...integerType(bits, isUnsigned(facts), isZerofill(facts)), equated: DIGITS })
+/** Both servers refuse a sum that does not fit 64 bits (1690) or the column (1264). */
+const SUM = sqlOf`${COLUMN} + ${GIVEN}`
+const INCREMENT_INTEGER = [incrementInteger(SUM)]
+/** The servers would store 51 as the year 2051. */
+const INCREMENT_YEAR = [incrementInteger(sqlOf`if(${COLUMN} + ${GIVEN} not between 1901 and 2155, 9999, ${COLUMN} + ${GIVEN})`)]
+const wholeNumbers = (type: ColumnType): ColumnType => createType({ ...type, equated: DIGITS, forms: INCREMENT_INTEGER })
+const integer = (bits: number) => (facts: TypeFacts): ColumnType => wholeNumbers(integerType(bits, isUnsigned(facts), isZerofill(facts)))
+const decimal = (facts: TypeFacts): ColumnType => {
+  const bounds = { precision: facts.length ?? 10, scale: facts.scale ?? 0, unsigned: isUnsigned(facts), zerofill: isZerofill(facts) }
+  // a sum with the bare text would be a double
+  const sum = sqlOf`${COLUMN} + cast(${GIVEN} as decimal(${String(bounds.precision)},${String(bounds.scale)}))`
+  return createType({ ...decimalType(bounds), forms: [incrementDecimal(bounds, sum)] })
+}
+const double = (facts: TypeFacts, type: ColumnType): ColumnType => createType({ ...type, forms: [incrementDouble(SUM, fixedPoint(facts))] })
+/** The functions of the present time cut the digits that the column does not have; MySQL would round them. */
+const time = (name: string, facts: TypeFacts, type: ColumnType): ColumnType => createType({ ...type, forms: [nowForm([`${name}(${facts.scale ?? 0})`])] })
 const text = (facts: TypeFacts): ColumnType => textType({ characters: facts.length, bytes: null })
 const longText = (facts: TypeFacts): ColumnType => textType({ characters: null, bytes: isUtf8(facts) ? facts.bytes : null })
 const binary = (padded: boolean) => (facts: TypeFacts): ColumnType => binaryType({ bytes: facts.bytes, padded })
@@ -44,25 +60,30 @@ const precision = (facts: TypeFacts) => ({ scale: facts.scale ?? 0, padded: true
 const geometry = (only: string | null) => ({ srid }: TypeFacts): ColumnType => geometryType({ only, srid })
 const isUtf8 = ({ charset }: TypeFacts): boolean => charset?.startsWith('utf8') ?? false
 
-const MYSQL_JSON = jsonType({ compared: ['cast(', ' as json)'], checkNumber: requireMysqlNumber, alwaysJson: true })
+const MYSQL_JSON = withMerge(jsonType({ compared: ['cast(', ' as json)'], checkNumber: requireMysqlNumber, alwaysJson: true }), sqlOf`json_merge_patch(coalesce(${COLUMN}, '{}'), cast(${GIVEN} as json))`)
 /**
  * MariaDB stores JSON as text; two texts are the same value if their normalized forms are equal. The trailing space keeps
  * JSON_NORMALIZE of 10.11 from reading past the end of a text that ends with an exponent.
  */
 const MARIADB_NORMAL: Wrapping = ['json_normalize(concat(', ', \' \'))']
-const MARIADB_JSON = jsonType({ compared: MARIADB_NORMAL, comparedColumn: MARIADB_NORMAL })
+/** Of a text that is not JSON the function makes NULL, with a warning: the empty text fails the check of the column instead. */
+const MARIADB_JSON = withMerge(jsonType({ compared: MARIADB_NORMAL, comparedColumn: MARIADB_NORMAL }), sqlOf`coalesce(json_merge_patch(coalesce(${COLUMN}, '{}'), ${GIVEN}), '')`)
+
+function withMerge (type: ColumnType, sql: FormSql): ColumnType {
+  return createType({ ...type, forms: [mergeForm(type.read, sql)] })
+}
 
 const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
-  ['tinyint', (facts) => /^tinyint\(1\)/i.test(facts.declaration) ? createType({ ...tinyBoolType(isUnsigned(facts)), equated: DIGITS }) : integer(8)(facts)],
+  ['tinyint', (facts) => /^tinyint\(1\)/i.test(facts.declaration) ? wholeNumbers(tinyBoolType(isUnsigned(facts))) : integer(8)(facts)],
   ['smallint', integer(16)],
   ['mediumint', integer(24)],
   ['int', integer(32)],
   ['bigint', integer(64)],
-  ['year', yearType],
+  ['year', () => createType({ ...yearType(), forms: INCREMENT_YEAR })],
   ['bit', (facts) => bitType(facts.length ?? 1)],
-  ['decimal', (facts) => decimalType({ precision: facts.length ?? 10, scale: facts.scale ?? 0, unsigned: isUnsigned(facts), zerofill: isZerofill(facts) })],
-  ['float', (facts) => floatType({ unsigned: isUnsigned(facts), fixed: fixedPoint(facts) })],
-  ['double', (facts) => doubleType({ unsigned: isUnsigned(facts), zerofill: isZerofill(facts), fixed: fixedPoint(facts) })],
+  ['decimal', decimal],
+  ['float', (facts) => double(facts, floatType({ unsigned: isUnsigned(facts), fixed: fixedPoint(facts) }))],
+  ['double', (facts) => double(facts, doubleType({ unsigned: isUnsigned(facts), zerofill: isZerofill(facts), fixed: fixedPoint(facts) }))],
   ['char', (facts) => charType(facts.length)],
   ['varchar', text],
   ['tinytext', longText],
@@ -77,10 +98,10 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['blob', binary(false)],
   ['mediumblob', binary(false)],
   ['longblob', binary(false)],
-  ['date', dateType],
-  ['time', (facts) => timeType(precision(facts))],
-  ['datetime', (facts) => datetimeType(precision(facts))],
-  ['timestamp', (facts) => timestampType(precision(facts), facts.lastTimestamp)],
+  ['date', () => createType({ ...dateType(), forms: [nowForm(['current_date'])] })],
+  ['time', (facts) => time('current_time', facts, timeType(precision(facts)))],
+  ['datetime', (facts) => time('current_timestamp', facts, datetimeType(precision(facts)))],
+  ['timestamp', (facts) => time('current_timestamp', facts, timestampType(precision(facts), facts.lastTimestamp))],
   ['json', () => MYSQL_JSON],
   ['vector', (facts) => vectorType(facts.bytes ?? 0)],
   ['geometry', geometry(null)],

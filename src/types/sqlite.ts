@@ -4,9 +4,10 @@
  */
 import { numberText } from '../request/exact-json.ts'
 import { binaryType } from './binary.ts'
-import { createType, ValueRefused, type ColumnType, type DriverValue, type TypeFacts, type Value } from './column-type.ts'
+import { COLUMN, createType, GIVEN, ValueRefused, type ColumnType, type DriverValue, type FormSql, type TypeFacts, type Value } from './column-type.ts'
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
 import { doubleType, jsonNumber } from './float.ts'
+import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, nowForm, sqlOf } from './forms.ts'
 import { integerBounds, integerType, tinyBoolType } from './integer.ts'
 import { jsonType, requireDouble, wholeNumber } from './json.ts'
 import { datetimeType, dateType, timestampType, timeType } from './temporal.ts'
@@ -36,8 +37,41 @@ function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
     const digits = parseDigits(String(value))
     return digits === undefined ? writeNative(value) : `"${digits.negative ? '-' : ''}${digits.whole || '0'}${fractionAt(digits.fraction, length === null ? 0 : bounds.scale)}"`
   }
-  return native(createType({ schema: decimalSchema(bounds), read: (value): Value => Number(readDecimal(value, bounds)), write }), write)
+  const sum = sqlOf`round(${COLUMN} + ${GIVEN}, ${String(bounds.scale)})`
+  const increment = incrementDecimal(bounds, sumWithin(sum, NUMBERS, [...sqlOf`abs(`, ...sum, ` ) < 1e${bounds.precision - bounds.scale}`]), Number)
+  return native(createType({ schema: decimalSchema(bounds), read: (value): Value => Number(readDecimal(value, bounds)), write, forms: [increment] }), write)
 }
+
+/** Storage classes of numbers. A column can also have texts and blobs, which SQLite would count as 0. */
+const NUMBERS = "('integer', 'real')"
+
+/**
+ * A sum that is an error where it is not within bounds: SQLite makes a double of an integer that has more than 64 bits, and infinity of
+ * a double. The absolute value of the least integer is an error of SQLite ("integer overflow"); it depends on the column, so that it
+ * is not computed in advance.
+ */
+function sumWithin (sum: FormSql, classes: string, condition: FormSql): FormSql {
+  return [
+    ...sqlOf`case when ${COLUMN} is null then null when typeof(${COLUMN}) in ${classes} and `, ...condition, ' then ', ...sum,
+    ...sqlOf` else abs(min(-9223372036854775807 - 1, length(${COLUMN}))) end`
+  ]
+}
+
+const SUM = sqlOf`${COLUMN} + ${GIVEN}`
+const WHOLE = "('integer')"
+const INCREMENT_INTEGER = incrementInteger(sumWithin(SUM, WHOLE, sqlOf`typeof(${COLUMN} + ${GIVEN}) = 'integer'`))
+const INCREMENT_TINY = incrementInteger(sumWithin(SUM, WHOLE, sqlOf`${COLUMN} + ${GIVEN} between -128 and 127`))
+const INCREMENT_REAL = incrementDouble(sumWithin(SUM, NUMBERS, sqlOf`abs(${COLUMN} + ${GIVEN}) <= 1.7976931348623157e308`))
+
+/** The present time with as many digits of a second as the declaration has, three at most: without the zeros at the end, as values are stored. */
+function nowOf (day: string, { length }: TypeFacts): FormSql {
+  if (length === null || length === 0) return [`strftime('${day}%H:%M:%S', 'now')`]
+  const seconds = `substr(strftime('${day}%H:%M:%f', 'now'), 1, ${(day === '' ? 9 : 20) + Math.min(length, 3)})`
+  return [`rtrim(rtrim(${seconds}, '0'), '.')`]
+}
+
+const withNow = (type: ColumnType, sql: FormSql): ColumnType => createType({ ...type, forms: [nowForm(sql)] })
+const DAY = '%Y-%m-%d '
 
 function fractionAt (fraction: string, scale: number): string {
   return fraction === '' && scale === 0 ? '' : '.' + fraction.padEnd(scale, '0')
@@ -66,7 +100,8 @@ const SQLITE_JSON = native({
     if (text === undefined) return JSON_TEXT.read(value)
     const { min, max } = integerBounds(64, false)
     return wholeNumber(text, min, max) ?? requireDouble(text)
-  }
+  },
+  forms: [mergeForm(JSON_TEXT.read, sqlOf`json_patch(coalesce(${COLUMN}, '{}'), ${GIVEN})`)]
 }, writeJson)
 
 /** In SQLite's LIKE a NUL character ends the pattern: `%\0%` would be `%`, which matches every text. */
@@ -83,17 +118,17 @@ const unpadded = { scale: 6, padded: false }
 
 /** The first pattern that matches the declaration determines the type; the last five are SQLite's affinity rules. */
 const byPrefix: ReadonlyArray<readonly [RegExp, (facts: TypeFacts) => ColumnType]> = [
-  [/^bool|^tinyint\(1\)/, () => native(tinyBoolType(false))],
-  [/^datetime/, () => native(datetimeType(unpadded), writeMoment(''))],
-  [/^timestamp/, () => native(timestampType(unpadded), writeMoment('Z'))],
-  [/^date/, () => native(dateType())],
-  [/^time/, () => native(timeType(unpadded))],
+  [/^bool|^tinyint\(1\)/, () => native(createType({ ...tinyBoolType(false), forms: [INCREMENT_TINY] }))],
+  [/^datetime/, (facts) => native(withNow(datetimeType(unpadded), nowOf(DAY, facts)), writeMoment(''))],
+  [/^timestamp/, (facts) => native(withNow(timestampType(unpadded), nowOf(DAY, facts)), writeMoment('Z'))],
+  [/^date/, () => native(withNow(dateType(), ['current_date']))],
+  [/^time/, (facts) => native(withNow(timeType(unpadded), nowOf('', facts)))],
   [/^json/, () => SQLITE_JSON],
   [/^(dec|num)/, sqliteDecimal],
-  [/int|^year/, () => native(integerType(64, false))],
+  [/int|^year/, () => native(createType({ ...integerType(64, false), forms: [INCREMENT_INTEGER] }))],
   [/char|clob|text/, () => native({ ...textType({ characters: null, bytes: null }), readPattern, exact: EXACT })],
   [/blob/, () => native(binaryType({ bytes: null, padded: false }))],
-  [/real|floa|doub/, () => native(doubleType({ unsigned: false }))]
+  [/real|floa|doub/, () => native(createType({ ...doubleType({ unsigned: false }), forms: [INCREMENT_REAL] }))]
 ]
 
 /** Returns the column type of a declaration. Values of unknown types are written by their storage class and are not writable. */

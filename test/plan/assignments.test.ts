@@ -8,6 +8,7 @@ const table = tableOf({
     mysqlColumn('name', 'varchar(5)'),
     mysqlColumn('needed', 'int', { nullable: false, optional: false }),
     mysqlColumn('tags', 'json', { nullable: false }),
+    mysqlColumn('at', 'datetime(3)'),
     mysqlColumn('maybe_tags', 'json'),
     mysqlColumn('made', 'int', { generated: true }),
     mysqlColumn('strange', 'something(5)'),
@@ -20,6 +21,33 @@ const planned = (json: string): Array<[string, unknown]> => planAssignments(JSON
 t.test('data becomes columns and parameters, in its order', async (t) => {
   t.same(planned('{"name":"x","id":"7","__proto__":5}'), [['name', 'x'], ['id', 7n], ['__proto__', 5n]])
   t.same(planned('{}'), [])
+})
+
+const update = { path: ['data'], forms: true }
+
+t.test('an update accepts forms, which come after the values', async (t) => {
+  const forms = (json: string): Array<[string, unknown, string | undefined]> => planAssignments(JSON.parse(json), table, update).map(({ column, parameter, form }) => [column.name, parameter, form?.name])
+  t.same(forms('{"id":{"$inc":-5},"name":"x","at":{"$now":true},"tags":{"$merge":{"$inc":1}},"maybe_tags":{"$eq":{"$inc":1}}}'), [
+    ['name', 'x', undefined], ['maybe_tags', '{"$inc":1}', undefined], ['id', -5n, '$inc'], ['at', null, '$now'], ['tags', '{"$inc":1}', '$merge']
+  ])
+})
+
+t.test('a form that the column does not accept is rejected with its path', async (t) => {
+  const rejected: Array<[json: string, path: string, message: RegExp]> = [
+    ['{"name":{"$inc":1}}', '/data/name', /"name": the type varchar\(5\) does not accept "\$inc"; send a value/],
+    ['{"id":{"$now":true}}', '/data/id', /does not accept "\$now"; use a value or \$inc/],
+    ['{"id":{"$inc":1,"$now":true}}', '/data/id', /expected a value, or an object with one operator/],
+    ['{"id":{"$inc":"x"}}', '/data/id/$inc', /expected an integer/],
+    ['{"id":{"$eq":1}}', '/data/id', /does not accept "\$eq"/],
+    ['{"at":{"$now":false}}', '/data/at/$now', /expected true/],
+    ['{"tags":{"$merge":[1]}}', '/data/tags/$merge', /expected an object/],
+    ['{"tags":{"$inc":1}}', '/data/tags', /"\$inc" is not allowed here; send an object whose keys all begin with \$ as \{"\$eq": …\}/],
+    ['{"tags":{"$merge":{},"$eq":1}}', '/data/tags', /"\$merge" is not allowed here/]
+  ]
+  for (const [json, path, message] of rejected) t.throws(() => planAssignments(JSON.parse(json), table, update), { code: 'INVALID_VALUE', message, details: [{ path, message }] }, json)
+  for (const json of ['{"id":{"$inc":1}}', '{"at":{"$now":true}}', '{"tags":{"$merge":{}}}']) {
+    t.throws(() => planned(json), { code: 'INVALID_VALUE', message: /is not allowed here/ }, `${json} in an insert`)
+  }
 })
 
 t.test('inherited properties are not read as data', async (t) => {

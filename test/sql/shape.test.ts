@@ -51,10 +51,11 @@ const { filters } = fc.letrec((tie) => ({
   filters: fc.oneof({ maxDepth: 3 }, leaf, fc.record({ $or: fc.array(tie('filters'), { maxLength: 3 }) }), fc.record({ $and: fc.array(tie('filters'), { maxLength: 3 }) }), fc.record({ $not: tie('filters') }), fc.constant({}))
 }))
 const data = fc.subarray(names).chain((chosen) => fc.record(Object.fromEntries(chosen.map((name) => [name, fc.option(valueOf(name))]))))
+const changes = fc.tuple(data, fc.subarray(['id', 'price', 'ratio', 'doc'])).map(([values, formed]) => ({ ...values, ...Object.fromEntries(formed.map((name) => [name, name === 'doc' ? { $merge: { b: 2 } } : { $inc: 1 }])) }))
 const body = fc.oneof(
   fc.record({ verb: fc.constant('select'), filters, columns: fc.shuffledSubarray(names, { minLength: 1 }), limit: fc.integer({ min: 1, max: 1000 }), orderBy: fc.constantFrom('id', 'price DESC, id', 'a?b') }, { requiredKeys: ['verb'] }),
   fc.record({ verb: fc.constant('insert'), data }),
-  fc.record({ verb: fc.constant('update'), data: data.filter((each) => Object.keys(each).length > 0), filters: fc.tuple(filters, fc.nat(9)).map(([each, id]) => ({ $and: [each, { id }] })) }),
+  fc.record({ verb: fc.constant('update'), data: changes.filter((each) => Object.keys(each).length > 0), filters: fc.tuple(filters, fc.nat(9)).map(([each, id]) => ({ $and: [each, { id }] })) }),
   fc.record({ verb: fc.constant('delete'), filters: fc.tuple(filters, fc.nat(9)).map(([each, id]) => ({ $and: [each, { id }] })) })
 )
 

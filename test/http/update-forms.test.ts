@@ -1,0 +1,158 @@
+/** `{"$inc": n}`, `{"$now": true}` and `{"$merge": {…}}` in the data of an update. */
+import fc from 'fast-check'
+import t from 'tap'
+import { isRefusal } from '../support/refusals.ts'
+import { onEachEngine, type Schema } from '../support/service.ts'
+
+const counters: Schema = {
+  mysql: [
+    `create table counters (id int not null primary key, tiny tinyint null, flag tinyint(1) null, n int null, u int unsigned null, big bigint null, huge bigint unsigned null, price decimal(10,2) null,
+      wide decimal(65,30) null, ratio float null, fixed double(5,2) null, amount double null, born year null, word varchar(10) null)`,
+    `insert into counters values (1, 126, 1, 5, 5, 9223372036854775800, 18446744073709551610, 0.10, 99999999999999999999999999999999999.5, 0.5, 1.25, 1.7e308, 2154, 'x'),
+      (2, null, null, null, null, null, null, null, null, null, null, null, null, null)`
+  ],
+  sqlite: [
+    `create table counters (id int not null primary key, tiny tinyint(1) null, flag tinyint(1) null, n int null, u int null, big bigint null, huge bigint null, price decimal(10,2) null,
+      wide decimal(15,2) null, ratio real null, fixed real null, amount double null, born year null, word varchar(10) null)`,
+    `insert into counters values (1, 126, 1, 5, 5, 9223372036854775800, 9223372036854775800, 0.10, 9999999999999.5, 0.5, 1.25, 1.7e308, 2154, 'x'),
+      (2, null, null, null, null, null, null, null, null, null, null, null, null, null)`
+  ]
+}
+
+await onEachEngine(t, '$inc adds to the stored number exactly, and counts the rows that changed', { schema: counters }, async (t, { post, engine }) => {
+  const update = (data: object, filters: object = { id: 1 }) => post('counters', { verb: 'update', data, filters })
+  t.same((await update({ tiny: { $inc: 1 }, n: { $inc: -8 }, u: { $inc: -5 }, big: { $inc: 7 }, price: { $inc: '0.20' }, ratio: { $inc: 0.25 }, fixed: { $inc: 0.5 }, born: { $inc: 1 } })).json.data, { updated: 1 })
+  const { text } = await post('counters', { verb: 'select', columns: ['tiny', 'n', 'u', 'big', 'price', 'ratio', 'fixed', 'born'], filters: { id: 1 } })
+  t.equal(text, '{"success":true,"data":{"rows":[{"tiny":127,"n":-3,"u":0,"big":9223372036854775807,"price":"0.30","ratio":0.75,"fixed":1.75,"born":2155}],"count":1}}')
+  t.same((await update({ n: { $inc: 0 } })).json.data, { updated: 0 }, 'nothing changed')
+  t.same((await update({ n: { $inc: 1 }, word: 'y' }, { word: 'x' })).json.data, { updated: 1 }, 'beside a value, and a filter on what is changed')
+  t.same((await update({ big: { $inc: '-9223372036854775807' } })).json.data, { updated: 1 }, 'a string of digits')
+  t.match((await post('counters', { verb: 'select', columns: ['n', 'big'], filters: { word: 'y' } })).json.data.rows, [{ n: -2, big: 0 }])
+  if (engine === 'sqlite') return
+  await update({ wide: { $inc: '0.000000000000000000000000000001' } })
+  t.match((await post('counters', { verb: 'select', columns: ['wide'], filters: { id: 1 } })).json.data.rows, [{ wide: '99999999999999999999999999999999999.500000000000000000000000000001' }])
+})
+
+await onEachEngine(t, 'NULL stays NULL', { schema: counters }, async (t, { post, sql }) => {
+  const data = Object.fromEntries(['tiny', 'flag', 'n', 'u', 'big', 'huge', 'price', 'wide', 'ratio', 'fixed', 'amount', 'born'].map((column) => [column, { $inc: 1 }]))
+  t.same((await post('counters', { verb: 'update', data, filters: { id: 2 } })).json.data, { updated: 0 })
+  t.same(Object.values((await sql('select * from counters where id = 2'))[0]).slice(1).filter((value) => value !== null), [])
+})
+
+await onEachEngine(t, 'an overflow is VALUE_OUT_OF_RANGE and changes nothing; it never makes a float', { schema: counters }, async (t, { post, engine }) => {
+  const select = async () => (await post('counters', { verb: 'select', orderBy: 'id' })).text
+  const before = await select()
+  const overflows: object[] = [
+    { tiny: { $inc: 2 } }, { tiny: { $inc: -255 } }, { flag: { $inc: 127 } }, { big: { $inc: 8 } }, { huge: { $inc: 8 } }, { big: { $inc: '9223372036854775807' } }, { price: { $inc: '99999999.90' } },
+    { amount: { $inc: 1e308 } }, ...engine === 'sqlite' ? [{ wide: { $inc: '9999999999999' } }] : [{ born: { $inc: 2 } }, { born: { $inc: -2100 } }, { n: { $inc: 2147483643 } }, { u: { $inc: -6 } }, { fixed: { $inc: 999 } }, { ratio: { $inc: 3.5e38 } }]
+  ]
+  for (const data of overflows) {
+    isRefusal(t, await post('counters', { verb: 'update', data: { word: 'z', ...data }, filters: { id: { $gte: 1 } } }), { status: 422, code: 'VALUE_OUT_OF_RANGE', why: JSON.stringify(data) })
+  }
+  t.equal(await select(), before)
+})
+
+const moments: Schema = {
+  mysql: [
+    'create table moments (id int not null primary key, d date null, t time null, t3 time(3) null, dt datetime null, dt6 datetime(6) null, ts timestamp null, ts2 timestamp(2) null, word varchar(10) null)',
+    'insert into moments (id) values (1), (2)'
+  ],
+  sqlite: [
+    'create table moments (id int not null primary key, d date null, t time null, t3 time(3) null, dt datetime null, dt6 datetime(6) null, ts timestamp null, ts2 timestamp(2) null, word varchar(10) null)',
+    'insert into moments (id) values (1), (2)'
+  ]
+}
+
+await onEachEngine(t, '$now is the present time in UTC, with the digits of the column, and the same for all rows', { schema: moments }, async (t, { post }) => {
+  const names = ['d', 't', 't3', 'dt', 'dt6', 'ts', 'ts2']
+  const before = Date.now()
+  t.same((await post('moments', { verb: 'update', data: Object.fromEntries(names.map((name) => [name, { $now: true }])), filters: { id: [1, 2] } })).json.data, { updated: 2 })
+  const { rows } = (await post('moments', { verb: 'select', columns: names, orderBy: 'id' })).json.data
+  t.same(rows[0], rows[1])
+  const [{ d, t: time, t3, dt, dt6, ts, ts2 }] = rows
+  for (const [name, moment] of Object.entries({ dt: `${dt}Z`, dt6: `${dt6}Z`, ts, ts2 })) {
+    const at = Date.parse(moment as string)
+    t.ok(at > before - 2000 && at < Date.now() + 1000, `${name}: ${moment}`)
+  }
+  t.match(dt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/)
+  t.match(ts, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+  t.match(dt6, /^[^.]+(\.\d{1,6})?$/)
+  t.match(ts2, /^[^.]+(\.\d{1,2})?Z$/)
+  t.match(t3, /^\d\d:\d\d:\d\d(\.\d{1,3})?$/)
+  t.match(time, /^\d\d:\d\d:\d\d$/)
+  t.equal(d, dt.slice(0, 10))
+  t.equal((await post('moments', { verb: 'select', filters: rows[0] })).json.data.count, 2, 'a filter of the stored values finds the rows')
+})
+
+const documents: Schema = {
+  mysql: ['create table documents (id int not null primary key auto_increment, doc json null, kept json not null)', "insert into documents values (1, null, '[1,2]')"],
+  sqlite: ['create table documents (id integer primary key, doc json null, kept json not null)', "insert into documents values (1, null, '[1,2]')"]
+}
+
+await onEachEngine(t, '$merge is a JSON Merge Patch over the stored object, and over an empty one where there is none', { schema: documents }, async (t, { post }) => {
+  const merge = async (patch: string, column = 'doc') => {
+    const answer = await post('documents', `{"verb": "update", "data": {"${column}": {"$merge": ${patch}}}, "filters": {"id": 1}}`)
+    t.equal(answer.status, 200, answer.text)
+    return (await post('documents', { verb: 'select', columns: [column], filters: { id: 1 } })).json.data.rows[0][column]
+  }
+  t.same(await merge('{"a": 1, "b": {"c": 2, "d": null}}'), { a: 1, b: { c: 2 } }, 'over NULL')
+  t.same(await merge('{"a": null, "b": {"e": [1, null]}}'), { b: { c: 2, e: [1, null] } })
+  t.same(await merge('{"b": 5, "$inc": 1}'), { b: 5, $inc: 1 }, 'keys that begin with $ are keys of the patch')
+  t.same(await merge('{}'), { b: 5, $inc: 1 })
+  t.same(await merge('{"x": 1}', 'kept'), { x: 1 }, 'a list is replaced')
+  t.same(await merge('{"x": "q\\"\\\\ é 😀 \\n"}', 'kept'), { x: 'q"\\ é 😀 \n' })
+})
+
+await onEachEngine(t, 'numbers in the patch and in the stored document stay as they were written', { schema: documents }, async (t, { post, engine }) => {
+  const numbers = engine === 'mysql' ? '"a":52.0,"b":18446744073709551615,"c":-9223372036854775808' : '"a":52.0,"b":18446744073709551615,"c":1e2,"d":0.10,"e":12345678901234567890123'
+  const more = numbers.replaceAll(/"(\w)"/g, '"x$1"')
+  await post('documents', `{"verb":"update","data":{"doc":{${numbers}}},"filters":{"id":1}}`)
+  await post('documents', `{"verb":"update","data":{"doc":{"$merge":{${more}}}},"filters":{"id":1}}`)
+  const { text } = await post('documents', { verb: 'select', columns: ['doc'], filters: { id: 1 } })
+  for (const number of [...numbers.split(','), ...more.split(',')]) t.ok(text.replaceAll(' ', '').includes(number), number)
+})
+
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+
+/** RFC 7396, section 2. */
+function mergePatch (target: Json | undefined, patch: Json): Json {
+  if (!isRecord(patch)) return patch
+  const result = new Map(Object.entries(isRecord(target) ? target : {}))
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) result.delete(key)
+    else result.set(key, mergePatch(result.get(key), value))
+  }
+  return Object.fromEntries(result)
+}
+const isRecord = (value: Json | undefined): value is { [key: string]: Json } => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const key = fc.constantFrom('a', 'b', 'c', 'A', 'é', '', '😀', '$x', '__proto__', 'a.b')
+const { json } = fc.letrec<{ json: Json, object: Json }>((tie) => ({
+  json: fc.oneof({ maxDepth: 4 }, fc.constant(null), fc.integer(), fc.boolean(), fc.constantFrom('', 'x', '"', 'é😀', '\n'), fc.array(tie('json'), { maxLength: 3 }), tie('object')),
+  object: fc.dictionary(key, tie('json'), { maxKeys: 4, noNullPrototype: true })
+}))
+
+await onEachEngine(t, '$merge follows RFC 7396 for any document and patch', { schema: documents }, async (t, { post }) => {
+  await fc.assert(fc.asyncProperty(json, fc.dictionary(key, json, { maxKeys: 4, noNullPrototype: true }), async (target, patch) => {
+    const sent = await post('documents', { verb: 'update', data: { doc: { $eq: target } }, filters: { id: 1 } })
+    const merged = await post('documents', { verb: 'update', data: { doc: { $merge: patch } }, filters: { id: 1 } })
+    if (sent.status !== 200 || merged.status !== 200) throw new Error(sent.text + merged.text)
+    const { doc } = (await post('documents', { verb: 'select', columns: ['doc'], filters: { id: 1 } })).json.data.rows[0]
+    t.strictSame(doc, mergePatch(target, patch as Json))
+  }), { numRuns: 150 })
+})
+
+await onEachEngine(t, 'a form is not allowed in an insert, for a column of another type, or beside another one', { schema: counters }, async (t, { post, statements }) => {
+  statements()
+  const refuse = async (body: object, path: string) => {
+    const answer = await post('counters', body)
+    isRefusal(t, answer, { status: 400, code: 'INVALID_VALUE', why: JSON.stringify(body) })
+    t.equal(answer.json.error.details[0].path, path)
+  }
+  await refuse({ verb: 'insert', data: { id: 3, n: { $inc: 1 } } }, '/data/n')
+  for (const data of [{ word: { $inc: 1 } }, { n: { $now: true } }, { n: { $merge: {} } }, { n: { $inc: 1, $now: true } }, { n: { $eq: 1 } }, { n: { $add: 1 } }]) {
+    await refuse({ verb: 'update', data, filters: { id: 1 } }, `/data/${Object.keys(data)[0]}`)
+  }
+  for (const operand of ['x', 1.5, null, true, [1], '9223372036854775808']) await refuse({ verb: 'update', data: { n: { $inc: operand } }, filters: { id: 1 } }, '/data/n/$inc')
+  t.same(statements(), [])
+})
