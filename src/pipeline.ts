@@ -1,4 +1,4 @@
-/** What happens to a request once it is authorized: look up, plan, compile, execute, respond. */
+/** What happens to a request once it is authorized: look up, plan, execute, respond. */
 import type { Body } from '../schemas/body.ts'
 import { authorize, type Access } from './access/authorize.ts'
 import { isSameTable } from './databases/broken-definitions.ts'
@@ -6,11 +6,11 @@ import type { Table } from './catalog/catalog.ts'
 import type { Database } from './databases/database.ts'
 import { SchemaMoved, type ReadOptions } from './dialects/dialect.ts'
 import { brokenDefinition, databaseUnavailable, withReason, type ServiceError } from './errors.ts'
+import { createSink, executePlan } from './execute/execute.ts'
 import { createPlan } from './plan/create-plan.ts'
 import type { FilterLimits } from './plan/filters/scope.ts'
+import type { Plan } from './plan/plan.ts'
 import { respond } from './response/summary.ts'
-import { AnswerSink } from './response/sink.ts'
-import { compileStatement } from './sql/compile.ts'
 import type { RequestRecord } from './telemetry/record.ts'
 
 export interface PipelineRequest extends ReadOptions {
@@ -24,7 +24,8 @@ export interface PipelineRequest extends ReadOptions {
 }
 
 /**
- * Returns the body of the answer. Where the tables of the database have changed, the catalog is read again and a select runs once more;
+ * Returns the body of the answer. Where the tables of the database have changed, the catalog is read again, and what has
+ * only read or was rolled back runs once more;
  * `before` is then the table of the first attempt.
  * @throws ServiceError
  */
@@ -37,33 +38,32 @@ export async function runPipeline (request: PipelineRequest, before?: Table): Pr
   request.onTable?.(table)
   const plan = createPlan(body, table, limits)
   record?.planned()
-  const statement = compileStatement(plan, database.dialect.engine, database.statements)
-  record?.compiled()
-  const sink = plan.verb === 'select' ? new AnswerSink(plan.columns, database.resultLimit) : undefined
+  const sink = createSink(plan, database.resultLimit)
   try {
-    const outcome = sink === undefined ? await database.dialect.write(statement, request) : await database.dialect.read(statement, sink, request)
+    const result = await executePlan({ plan, database, sink, record }, request)
     if (sink?.refusal !== undefined) throw sink.refusal
-    record?.executed(outcome)
-    return respond(plan, outcome, sink)
+    record?.executed(result)
+    return respond(plan, result, sink)
   } catch (error) {
     if (!(error instanceof SchemaMoved)) throw error
     if (before !== undefined) throw refusalOf(database, error, before, table)
-    return await runAgain(request, table, error)
+    return await runAgain({ request, plan, moved: error })
   } finally {
     sink?.drop()
   }
 }
 
 /**
- * A column that was dropped is now refused by name. A write that is still possible is left to the client to send again, unless what is
+ * A column that was dropped is now refused by name. A plain write that is still possible is left to the client to send again, unless what is
  * missing does not belong to this table: then it fails each time.
  */
-async function runAgain (request: PipelineRequest, before: Table, moved: SchemaMoved): Promise<string | Buffer> {
+async function runAgain ({ request, plan, moved }: { request: PipelineRequest, plan: Plan, moved: SchemaMoved }): Promise<string | Buffer> {
   const { access, body, limits } = request
   const { database } = access
+  const { table: before } = plan
   if (database.broken.has(before, moved.reason)) throw withReason(brokenDefinition(), moved.reason)
   await database.refresh()
-  if (body.verb === 'select') return await runPipeline(request, before)
+  if (plan.verb === 'select' || plan.inTransaction === true) return await runPipeline(request, before)
   const table = await authorize(access, body.verb)
   createPlan(body, table, limits)
   throw moved.isElsewhere ? refusalOf(database, moved, before, table) : databaseUnavailable()

@@ -31,6 +31,7 @@ function databaseThat (t: Test, ...ends: Array<Error | string>) {
       if (end instanceof Error) throw end
       return { rows: 0, changed: 1 }
     },
+    transaction: async () => { throw new Error('not used') },
     privileges: async () => [],
     findRisks: async () => ({ risks: [], enough: [] }),
     close: async () => {}

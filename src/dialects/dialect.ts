@@ -26,8 +26,12 @@ export interface RowSink {
 export interface Outcome {
   /** Rows that went into the sink. */
   readonly rows: number
-  /** Rows inserted, updated or deleted. */
+  /** Rows inserted, updated or deleted. For an insert that updates rows where they exist, MySQL counts an updated row twice. */
   readonly changed: number
+  /** Rows that an update selected, changed or not. Undefined on SQLite. */
+  readonly matched?: number | undefined
+  /** For an insert of several rows that updates rows where they exist: how many were updated. Undefined on SQLite, and for one row. */
+  readonly duplicates?: number | undefined
   /**
    * For an insert: the number that the database gave the row, as digits, of no meaning where it gave none. Undefined where
    * the key of the row may have changed since.
@@ -50,6 +54,31 @@ export interface ReadOptions extends WriteOptions {
   readonly consistency?: 'primary' | undefined
 }
 
+/** Runs statements on one session. */
+export interface Executor {
+  /** `sink`: for a select. @throws ServiceError; SchemaMoved where the catalog must be read again; what the sink throws */
+  run (statement: Statement, sink?: RowSink): Promise<Outcome>
+}
+
+/**
+ * A transaction in progress. Its statements run one after the other. After a violated constraint or a value that the database refused only
+ * the statement is undone and the next one may run; after any other error the transaction is over and `run` throws that error again.
+ */
+export interface Transaction extends Executor {
+  /** 1, or more where the transaction runs again. */
+  readonly attempt: number
+}
+
+export type Isolation = 'repeatableRead' | 'serializable'
+
+export interface TransactionOptions extends ReadOptions {
+  /** Only selects run. They see one snapshot at REPEATABLE READ, whatever `isolation` is, and may run on a replica. */
+  readonly readOnly: boolean
+  readonly isolation: Isolation
+  /** Rolls back in place of COMMIT. */
+  readonly dryRun?: boolean | undefined
+}
+
 /** A connected database. */
 export interface Dialect {
   readonly engine: Engine
@@ -62,6 +91,12 @@ export interface Dialect {
   read (statement: Statement, sink: RowSink, options?: ReadOptions): Promise<Outcome>
   /** Runs an insert, update or delete, once. @throws ServiceError; SchemaMoved where the catalog must be read again */
   write (statement: Statement, options?: WriteOptions): Promise<Outcome>
+  /**
+   * Runs `use` in a transaction and commits, or rolls back if `use` throws. `statementTimeout` is the time limit for the whole. After a
+   * deadlock the transaction runs again, at most three times, so `use` must have no other effects than those of its statements.
+   * @throws ServiceError; SchemaMoved; what `use` throws. Nothing was changed, except with OUTCOME_UNKNOWN
+   */
+  transaction<T> (use: (transaction: Transaction) => Promise<T>, options: TransactionOptions): Promise<T>
   /** The privileges of the account, a line each, as the database lists them. @throws ServiceError */
   privileges (): Promise<string[]>
   /** Finds what is dangerous about how the database is used. `configured`: the databases that the service has. @throws ServiceError */
@@ -113,6 +148,12 @@ export class UnknownDatabaseError extends Error {
     this.name = 'UnknownDatabaseError'
   }
 }
+
+/** Errors of one row or value, after which a transaction goes on: only the statement was undone. */
+const OF_ROWS = new Set(['UNIQUE_VIOLATION', 'FOREIGN_KEY_VIOLATION', 'NOT_NULL_VIOLATION', 'CHECK_VIOLATION', 'VALUE_OUT_OF_RANGE', 'MISSING_COLUMN'])
+
+/** Whether the next statement of a transaction may run after this error. */
+export const keepsTransaction = (error: unknown): boolean => OF_ROWS.has((error as ServiceError).code)
 
 /** The client has disconnected before its answer was ready. No client sees this error; the log has its reason. */
 export const clientGone = (): ServiceError => withReason(queryTimeout(), 'CLIENT_GONE')

@@ -28,31 +28,34 @@ export type Condition =
 
 export interface Order { readonly column: Column, readonly direction: 'asc' | 'desc' }
 
-export interface SelectPlan {
-  readonly verb: 'select'
+/** What plans of every verb have in common. */
+interface Common {
   readonly table: Table
+  /** Set where one plain statement is not enough: several have to run, or what was done may have to be undone. */
+  readonly inTransaction?: true
+}
+
+export interface SelectPlan extends Common {
+  readonly verb: 'select'
   readonly columns: readonly Column[]
   readonly condition: Condition
   readonly order: readonly Order[]
   readonly limit: number
 }
 
-export interface InsertPlan {
+export interface InsertPlan extends Common {
   readonly verb: 'insert'
-  readonly table: Table
   readonly assignments: readonly Assignment[]
 }
 
-export interface UpdatePlan {
+export interface UpdatePlan extends Common {
   readonly verb: 'update'
-  readonly table: Table
   readonly assignments: readonly Assignment[]
   readonly condition: Condition
 }
 
-export interface DeletePlan {
+export interface DeletePlan extends Common {
   readonly verb: 'delete'
-  readonly table: Table
   readonly condition: Condition
 }
 

@@ -21,6 +21,10 @@ export interface Proxy {
   forget (): void
   /** While true, nothing passes in either direction, as in a network that drops packets. */
   silent: boolean
+  /** While true, what the server sends is dropped. */
+  deaf: boolean
+  /** Called with each statement before it is sent on. */
+  onStatement: (sql: string) => void
   /** Delay of each packet of the server, in milliseconds. */
   delay: number
   /** Answers `KILL` itself and does nothing, so that statements run on. */
@@ -46,14 +50,17 @@ interface Link { readonly client: Socket, readonly upstream: Socket, forgotten: 
 export async function createProxy (target: string, port = 0): Promise<Proxy> {
   const statements: string[] = []
   const links = new Set<Link>()
-  const state = { silent: false, delay: 0, killsNothing: false, full: false, target, connections: 0 }
+  const state = { silent: false, deaf: false, onStatement: (_sql: string): void => {}, delay: 0, killsNothing: false, full: false, target, connections: 0 }
   const server: Server = createServer((client) => {
     state.connections++
     if (state.full) return client.on('error', () => {}).end(TOO_MANY)
     const { hostname, port } = new URL(state.target)
     const upstream = connect(Number(port), hostname)
     const link: Link = { client, upstream, forgotten: false }
-    const reader = createPacketReader((sql) => statements.push(sql))
+    const reader = createPacketReader((sql) => {
+      statements.push(sql)
+      state.onStatement(sql)
+    })
     links.add(link)
     client.on('data', (bytes) => {
       reader(bytes as Buffer)
@@ -62,7 +69,7 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
       else if (!state.silent) upstream.write(bytes)
     })
     upstream.on('data', (bytes) => {
-      if (state.silent) return
+      if (state.silent || state.deaf) return
       if (state.delay > 0) setTimeout(() => client.write(bytes), state.delay)
       else client.write(bytes)
     })
@@ -93,6 +100,10 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
     },
     get silent () { return state.silent },
     set silent (value) { state.silent = value },
+    get deaf () { return state.deaf },
+    set deaf (value) { state.deaf = value },
+    get onStatement () { return state.onStatement },
+    set onStatement (value) { state.onStatement = value },
     get delay () { return state.delay },
     set delay (value) { state.delay = value },
     get killsNothing () { return state.killsNothing },
@@ -128,7 +139,7 @@ export function recordSqlite (): { statements: string[], stop (): void } {
   const statements: string[] = []
   const { ask } = Session.prototype
   Session.prototype.ask = function (order) {
-    if ('sql' in order && order.sql !== 'commit') statements.push(order.sql)
+    if ('sql' in order && order.kind !== 'transaction' && order.sql !== 'commit') statements.push(order.sql)
     return ask.call(this, order)
   }
   return { statements, stop: () => { Session.prototype.ask = ask } }

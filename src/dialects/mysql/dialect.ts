@@ -6,7 +6,8 @@ import { createReplicaOrder, runWithRetries } from './execute/retry.ts'
 import { toConnectError, type MysqlError } from './errors.ts'
 import { createTimeoutQueue } from '../timeout-queue.ts'
 import { createDifferences } from './connection/definitions.ts'
-import type { ExecutionOptions, Stoppable } from './execute/execution.ts'
+import { runOn, type ExecutionOptions, type Stoppable } from './execute/execution.ts'
+import { runTransaction } from './transaction/transaction.ts'
 import { introspectMysql, type Ask } from './introspect.ts'
 import type { MysqlAddress } from './options.ts'
 import { sendPlainCommand } from './connection/plain-command.ts'
@@ -52,10 +53,14 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
     findRisks: (configured) => withSession(primary, statementTimeout, (asked) => findAccountRisks(asked, address, configured)),
     read (statement, sink, { client, consistency } = {}) {
       const pools = consistency === undefined ? readPools() : primaryOnly
-      return runWithRetries({ pools, attempts: pools.length + address.hosts.length, options, replicaOptions }, { statement, sink, client })
+      return runWithRetries({ pools, attempts: pools.length + address.hosts.length, options, replicaOptions }, { statement, sink, client }, runOn)
     },
     write (statement, { client } = {}) {
-      return runWithRetries({ pools: primaryOnly, attempts: 1 + address.hosts.length, options, replicaOptions }, { statement, sink: undefined, client })
+      return runWithRetries({ pools: primaryOnly, attempts: 1 + address.hosts.length, options, replicaOptions }, { statement, sink: undefined, client }, runOn)
+    },
+    transaction (use, { client, consistency, ...transaction }) {
+      const pools = transaction.readOnly && consistency === undefined ? readPools() : primaryOnly
+      return runWithRetries({ pools, attempts: pools.length + address.hosts.length, options, replicaOptions }, { use, client, ...transaction }, runTransaction)
     },
     async check () {
       const { open, idle } = primary.use

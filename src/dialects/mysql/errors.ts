@@ -110,6 +110,9 @@ export function isLost (error: MysqlError): boolean {
 /** mysql2 found the connection closed before it sent anything. */
 export const wasNotSent = ({ sqlState, code, fatal }: MysqlError): boolean => sqlState === undefined && code === undefined && fatal === true
 
+/** A function that a view calls writes, or locks rows. */
+export const isReadOnlyTransaction = ({ errno }: MysqlError): boolean => errno === 1792
+
 export const isNotHere = (error: MysqlError): boolean => NOT_HERE.has(numberOf(error))
 
 /** The server, or our account, has as many connections as it may have. */

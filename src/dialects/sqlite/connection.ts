@@ -1,7 +1,7 @@
 /** A connection to a SQLite file as the process that has it open (process.ts) works with it. */
 import { existsSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import type { Order, ReadOrder, Reply, Row, RunOrder } from './protocol.ts'
+import type { Order, ReadOrder, Reply, Row, RunOrder, TransactionOrder } from './protocol.ts'
 
 /** How long a statement waits for another process's lock, in milliseconds. */
 const LOCK_WAIT = 5000
@@ -22,6 +22,8 @@ const CANNOT_OPEN = { errcode: 14, errstr: 'unable to open database file' }
 export class Connection {
   readonly #database: DatabaseSync
   readonly #prepared = new Map<string, StatementSync>()
+  /** Whether a transaction order has begun a transaction that is still open. */
+  #isOpen = false
   #rows: { readonly iterator: Iterator<object>, readonly named: boolean, room: number } | undefined
 
   /** The file must exist: SQLite would make an empty one of a wrong name. */
@@ -35,6 +37,7 @@ export class Connection {
     try {
       switch (order.kind) {
         case 'run': return this.#run(order)
+        case 'transaction': return this.#begin(order)
         case 'read': return this.#read(order)
         case 'script': return this.#script(order.sql)
         case 'more': return this.#more()
@@ -42,7 +45,11 @@ export class Connection {
       }
     } catch (error) {
       this.#end()
-      this.#rollBack()
+      if (!this.#isOpen) this.#rollBack()
+      else if (!this.#isInTransaction()) {
+        this.#isOpen = false
+        Object.assign(error as Error, { isRolledBack: true })
+      }
       return toReply(error)
     }
   }
@@ -57,6 +64,13 @@ export class Connection {
     statement.setReadBigInts(true)
     const { changes, lastInsertRowid } = statement.run(...parameters as SQLInputValue[])
     return { changes: Number(changes), insertId: String(lastInsertRowid) }
+  }
+
+  #begin ({ sql }: TransactionOrder): Reply {
+    this.#isOpen = false
+    this.#prepare(sql).run()
+    this.#isOpen = sql.startsWith('begin')
+    return {}
   }
 
   #read ({ sql, parameters, limit, named = false }: ReadOrder): Reply {
@@ -99,6 +113,17 @@ export class Connection {
     return {}
   }
 
+  /** Some errors and triggers end a transaction. Node 22.13 cannot ask SQLite whether it is open. */
+  #isInTransaction (): boolean {
+    try {
+      this.#database.exec('begin')
+    } catch {
+      return true
+    }
+    this.#rollBack()
+    return false
+  }
+
   /** A failed statement leaves its transaction open, or SQLite has ended it already. */
   #rollBack (): void {
     try {
@@ -125,6 +150,6 @@ function bytesOf (values: Row): number {
 
 /** An error as a reply. */
 export function toReply (error: unknown): Reply {
-  const { errcode, errstr } = error as { errcode?: number, errstr?: string }
-  return { error: { thrown: error as Error, ...(errcode !== undefined && { errcode }), ...(errstr !== undefined && { errstr }) } }
+  const { errcode, errstr, isRolledBack } = error as { errcode?: number, errstr?: string, isRolledBack?: boolean }
+  return { error: { thrown: error as Error, ...(errcode !== undefined && { errcode }), ...(errstr !== undefined && { errstr }), ...(isRolledBack !== undefined && { isRolledBack }) } }
 }

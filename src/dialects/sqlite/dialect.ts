@@ -1,9 +1,8 @@
 /** The dialect of SQLite: one file, one session by `node:sqlite`, statements one after the other. */
 import { resolve } from 'node:path'
-import { mayFire } from '../../catalog/catalog.ts'
 import { outcomeUnknown, queryTimeout, ServiceError } from '../../errors.ts'
-import { findAssigned, type Statement } from '../../sql/statement.ts'
-import { clientGone, type Client, type Dialect, type Outcome, type RowSink } from '../dialect.ts'
+import type { Statement } from '../../sql/statement.ts'
+import { clientGone, type Client, type Dialect, type Outcome } from '../dialect.ts'
 import { createTimeoutQueue } from '../timeout-queue.ts'
 import { toReadError, toServiceError, type SqliteError } from './errors.ts'
 import { findFileRisks } from './file-risks.ts'
@@ -11,6 +10,8 @@ import { introspectSqlite, type Ask } from './introspect.ts'
 import { createMemoryFile, MEMORY } from './memory.ts'
 import type { Session } from './session.ts'
 import { createSessions, type SessionLimits } from './sessions.ts'
+import { runSelect, runWrite } from './statements.ts'
+import { runTransaction } from './transaction.ts'
 
 export interface SqliteSettings {
   /** The path of a file, or MEMORY. */
@@ -61,28 +62,16 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout }: 
     }
   }
 
-  const select = async (session: Session, { sql, parameters, columns }: Statement, sink: RowSink): Promise<Outcome> => {
-    sink.begin(columns)
-    const isWhole = await session.read({ sql, parameters, limit: sink.limit }, (row) => {
-      sink.row(row)
-      return !sink.full
-    })
-    if (!isWhole && !sink.full) sink.overflow()
-    return { rows: sink.count, changed: 0 }
-  }
-
   /**
    * Runs in two steps, so that the outcome of a statement that was stopped is known: before COMMIT is sent nothing is changed.
    * COMMIT has a time limit of its own.
    */
   const change = async (session: Session, statement: Statement, client: Client | undefined): Promise<Outcome> => {
-    const { sql, parameters, verb } = statement
-    const { changes, insertId } = await limit(session, client, () => session.ask({ kind: 'run', sql, parameters, begin: true }))
-    const isCertain = verb === 'insert' && !await limit(session, client, () => hasOtherKey(session, statement, insertId as string))
+    const outcome = await limit(session, client, () => runWrite(session, statement, true))
     await limit(session, undefined, () => session.ask({ kind: 'run', sql: 'commit', parameters: [] })).catch((error: SqliteError) => {
       throw error.errcode === undefined ? outcomeUnknown() : error
     })
-    return { rows: 0, changed: changes as number, insertId: isCertain ? insertId : undefined }
+    return outcome
   }
 
   const execute = (statement: Statement, client: Client | undefined, work: (session: Session) => Promise<Outcome>): Promise<Outcome> => sessions.use((session) => {
@@ -108,27 +97,14 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout }: 
       })
       return introspectSqlite(ask)
     }).catch((error: Error) => { throw toReadError(error) }),
-    read: (statement, sink, { client } = {}) => execute(statement, client, (session) => limit(session, client, () => select(session, statement, sink))),
+    read: (statement, sink, { client } = {}) => execute(statement, client, (session) => limit(session, client, () => runSelect(session, statement, sink))),
     write: (statement, { client } = {}) => execute(statement, client, (session) => change(session, statement, client)),
+    transaction: (use, { client, readOnly, dryRun }) => sessions.use((session) => {
+      if (client?.destroyed === true) throw clientGone()
+      return runTransaction({ session, limit, use, client, readOnly, dryRun })
+    }),
     privileges: async () => ['reads and writes the file'],
     findRisks: async () => file === undefined ? findFileRisks(path) : { risks: [], enough: [] },
     close
   }
 }
-
-/** Whether an AFTER INSERT trigger has given the new row another key: then no row has the one that it was inserted with. */
-async function hasOtherKey (session: Session, statement: Statement, insertId: string): Promise<boolean> {
-  const { table, table: { identity } } = statement
-  if (identity === undefined || !mayFire(table, 'insert', 'after')) return false
-  const key = findAssigned(statement, identity) ?? BigInt(insertId)
-  const sql = `select 1 from ${quoted(table.name)} where ${quoted(identity.name)} = ?`
-  let found = false
-  await session.read({ sql, parameters: [key], limit: Infinity }, () => {
-    found = true
-    return false
-  })
-  return !found
-}
-
-/** An identifier of the catalog as it stands in a statement. */
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`

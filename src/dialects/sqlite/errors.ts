@@ -5,7 +5,8 @@ import type { Statement } from '../../sql/statement.ts'
 import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
 import { checkViolationOf, firesTrigger, foreignKeysWritten, noReferencedRow, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
 
-export interface SqliteError extends Error { errcode?: number, errstr?: string }
+/** `isRolledBack`: the transaction that was open has ended with the error. */
+export interface SqliteError extends Error { errcode?: number, errstr?: string, isRolledBack?: boolean }
 type Refuse = (statement: Statement, message: string) => ServiceError
 
 const unique: Refuse = (statement, message) => uniqueViolationOf(uniqueKeyIn(message, statement))

@@ -1,13 +1,19 @@
 /** The messages between the service and the process that has a SQLite file open. Each order has one reply, and there is one order at a time. */
 import type { DriverValue } from '../../types/column-type.ts'
 
-/** Runs a statement that gives no rows. After an error nothing of its transaction is left. */
+/** Runs a statement that gives no rows. After an error nothing is left of the transaction that it begins. */
 export interface RunOrder {
   readonly kind: 'run'
   readonly sql: string
   readonly parameters: readonly unknown[]
   /** Whether a transaction is begun before. */
   readonly begin?: boolean
+}
+
+/** Begins or ends a transaction. While it is open, an error of another order undoes the statement alone, if SQLite can. */
+export interface TransactionOrder {
+  readonly kind: 'transaction'
+  readonly sql: 'begin' | 'begin immediate' | 'commit' | 'rollback'
 }
 
 /** Runs a select. */
@@ -28,7 +34,7 @@ export interface ScriptOrder {
 }
 
 /** `more` asks for the next rows of the select, `end` ends it before its last row. */
-export type Order = RunOrder | ReadOrder | ScriptOrder | { readonly kind: 'more' } | { readonly kind: 'end' }
+export type Order = RunOrder | TransactionOrder | ReadOrder | ScriptOrder | { readonly kind: 'more' } | { readonly kind: 'end' }
 
 /** Values in the order of the columns; an object in their place where the order says `named`. */
 export type Row = ReadonlyArray<DriverValue | null>
@@ -42,6 +48,9 @@ export interface Reply {
   readonly changes?: number
   /** The rowid that the last insert gave, as digits. */
   readonly insertId?: string
-  /** What SQLite or Node threw. Properties of its own do not survive the way between processes, so they stand beside it. */
-  readonly error?: { readonly thrown: Error, readonly errcode?: number, readonly errstr?: string }
+  /**
+   * What SQLite or Node threw. Properties of its own do not survive the way between processes, so they stand beside it.
+   * `isRolledBack`: the open transaction has ended with the error.
+   */
+  readonly error?: { readonly thrown: Error, readonly errcode?: number, readonly errstr?: string, readonly isRolledBack?: boolean }
 }

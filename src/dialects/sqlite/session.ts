@@ -24,6 +24,7 @@ export class Session {
   readonly #ended = Promise.withResolvers<void>()
   #waiting: Waiting | undefined
   #isLost = false
+  #loss: PromiseWithResolvers<never> | undefined
 
   private constructor (path: string) {
     // NODE_OPTIONS may load or open something (a debugger, a tracer) that is meant for the service.
@@ -59,6 +60,13 @@ export class Session {
   /** Whether the session can no longer be used. */
   get isLost (): boolean {
     return this.#isLost
+  }
+
+  /** Rejects when the session is lost, also while no order runs. */
+  lost (): Promise<never> {
+    this.#loss ??= Promise.withResolvers()
+    if (this.#isLost) this.#loss.reject(lost())
+    return this.#loss.promise
   }
 
   /** Resolves when the process has ended, and with it all its locks and transactions. */
@@ -121,6 +129,7 @@ export class Session {
 
   #fail (): void {
     this.#isLost = true
+    this.#loss?.reject(lost())
     this.#settle()?.reject(lost())
   }
 

@@ -81,7 +81,7 @@ const TRACKING: Record<Server, string> = {
 }
 const track = (server: Server): string => only[server](`${TRACKING[server]}, session_track_state_change = off, session_track_transaction_info = 'OFF',`)
 
-const assignments = (server: Server | undefined): string => SETTINGS.filter((setting) => setting.only === server).map(({ name, value }) => `, ${name} = ${value}`).join('')
+const assignments = (settings: readonly Setting[], server: Server | undefined): string => settings.filter((setting) => setting.only === server).map(({ name, value }) => `, ${name} = ${value}`).join('')
 
 /**
  * The second statement of every connection. It is not an assignment of the one before, because the variable has no name that every supported
@@ -91,7 +91,19 @@ export const ISOLATION = 'set session transaction isolation level repeatable rea
 
 /** The first statement of every connection, in ASCII alone. It also sets the server's own limit on statements: MySQL's holds only for selects. */
 export function sessionStatement (statementTimeout: number): string {
+  return compose(SETTINGS, statementTimeout)
+}
+
+/** Setting autocommit would end the transaction. No trigger can set it. */
+const IN_TRANSACTION: readonly Setting[] = [...SETTINGS.filter(({ name }) => name !== 'autocommit'), { name: 'timestamp', value: 'default' }, { name: 'insert_id', value: 'default' }]
+
+/** Sets the variables again that a trigger may have changed, while a transaction is open. At its end the session is reset. */
+export function transactionStatement (statementTimeout: number): string {
+  return compose(IN_TRANSACTION, statementTimeout)
+}
+
+function compose (settings: readonly Setting[], statementTimeout: number): string {
   const limit = statementTimeout + BACKSTOP
-  return `set session ${track('mysql')} ${track('mariadb')} ${assignments(undefined).slice(2)} ` +
-    `${only.mariadb(`${assignments('mariadb')}, max_statement_time = ${limit / 1000}`)} ${only.mysql(`${assignments('mysql')}, max_execution_time = ${limit}`)}`
+  return `set session ${track('mysql')} ${track('mariadb')} ${assignments(settings, undefined).slice(2)} ` +
+    `${only.mariadb(`${assignments(settings, 'mariadb')}, max_statement_time = ${limit / 1000}`)} ${only.mysql(`${assignments(settings, 'mysql')}, max_execution_time = ${limit}`)}`
 }

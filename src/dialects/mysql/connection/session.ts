@@ -4,7 +4,7 @@ import mysql, { type Connection, type ConnectionOptions, type ResultSetHeader } 
 import { AS_BYTES, connectionOptions, type Host, type MysqlAddress } from '../options.ts'
 import { ReadMemory } from './read-memory.ts'
 import { versionProblem } from '../server-version.ts'
-import { ISOLATION, sessionStatement } from './session-settings.ts'
+import { ISOLATION, sessionStatement, transactionStatement } from './session-settings.ts'
 
 export interface Session {
   readonly connection: Connection
@@ -16,8 +16,9 @@ export interface Session {
   readonly epoch: number
   /** The identity of the server, as it states it: one address may lead to several servers. */
   readonly server: string
-  /** The statement that sets its variables. */
+  /** The statement that sets its variables, and the one that does while a transaction is open. */
   readonly settings: string
+  readonly settingsInTransaction: string
   /** Whether the server reports changes of its variables. Some proxies do not. */
   readonly reportsChanges: boolean
   /** False once it is lost or closed. */
@@ -74,7 +75,8 @@ export async function openSession ({ address, host, epoch, statementTimeout }: S
     const header = await send(connection, settings)
     await send(connection, ISOLATION)
     const server = await confirm(connection, address.database)
-    const session: Session = { connection, memory, address, host, epoch, server, settings, reportsChanges: reportsChanges(header), open: true, idleSince: 0, usedAt: 0 }
+    const settingsInTransaction = transactionStatement(statementTimeout)
+    const session: Session = { connection, memory, address, host, epoch, server, settings, settingsInTransaction, reportsChanges: reportsChanges(header), open: true, idleSince: 0, usedAt: 0 }
     connection.on('error', () => onLost(session))
     // mysql2 tells the statement that runs when the stream has closed, and not at all once the connection is destroyed
     connection.on('end', () => streamOf(connection).once('close', () => onLost(session)))
@@ -157,7 +159,7 @@ export function within<T> (milliseconds: number, promise: Promise<T>): Promise<T
 }
 
 /** Runs a statement without rows. @throws the driver's error */
-function send (connection: Connection, sql: string): Promise<ResultSetHeader> {
+export function send (connection: Connection, sql: string): Promise<ResultSetHeader> {
   return new Promise((resolve, reject) => {
     connection.query<ResultSetHeader>(sql, (error, header) => error === null ? resolve(header) : reject(error))
   })

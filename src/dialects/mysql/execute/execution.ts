@@ -6,16 +6,17 @@ import type { TimeoutQueue } from '../../timeout-queue.ts'
 import type { KnownDifferences } from '../connection/definitions.ts'
 import type { FifoEntry } from '../../fifo.ts'
 import { isLost, type MysqlError } from '../errors.ts'
-import { killFailed, STOPPED, toFailure } from './failure.ts'
+import { killFailed, STOPPED, toFailure, type TransactionKind } from './failure.ts'
 import { writeStatement } from '../literal.ts'
 import type { MysqlPool } from '../pool/pool.ts'
 import type { CommandDone, SendCommand } from '../connection/row-command.ts'
-import { reportsChanges, restoreSession, type Session } from '../connection/session.ts'
+import { reportsChanges, type Session } from '../connection/session.ts'
 import { stopStatement, type Stop } from '../connection/kill.ts'
+import { WriteOutcome } from './write-outcome.ts'
 
 export interface ExecutionOptions {
   /** Of the statements that run. */
-  readonly timeouts: TimeoutQueue<Stoppable>
+  readonly timeouts: Pick<TimeoutQueue<Stoppable>, 'push' | 'remove'>
   readonly send: SendCommand
   /** Expectations of the statements that are kept. */
   readonly known: KnownStatements
@@ -30,24 +31,36 @@ export interface Stoppable {
   check (): void
 }
 
-export interface Run {
-  readonly pool: MysqlPool
+/** Where a session comes from, and goes back to: its pool, or a transaction. */
+export type SessionOwner = Pick<MysqlPool, 'confirmed' | 'release' | 'restore' | 'discard' | 'startStopping' | 'isStopping' | 'endStopping' | 'moveOn'>
+
+/** A request on one session. */
+export interface Run<Request, Owner extends SessionOwner = MysqlPool> {
+  readonly pool: Owner
   readonly session: Session
+  readonly options: ExecutionOptions
+  readonly request: Request
+}
+
+export interface StatementRequest {
   readonly statement: Statement
   /** For a select. */
   readonly sink: RowSink | undefined
   readonly client: Client | undefined
-  readonly options: ExecutionOptions
+  /** The kind of transaction that it is part of. */
+  readonly transaction?: TransactionKind | undefined
 }
 
-/** Runs a statement and gives the session back to its pool. @throws Retryable, ServiceError or SchemaMoved; what the sink throws */
-export function runOn (run: Run): Promise<Outcome> {
+type StatementRun = Run<StatementRequest, SessionOwner>
+
+/** Runs a statement and gives the session back to its owner. @throws Retryable, ServiceError or SchemaMoved; what the sink throws */
+export function runOn (run: StatementRun): Promise<Outcome> {
   return new Promise((resolve, reject) => new Execution(run, resolve, reject).start())
 }
 
 /** One run of a statement. Few objects, and callbacks in place of promises: every request has one. */
 class Execution implements Stoppable {
-  readonly #run: Run
+  readonly #run: StatementRun
   readonly #expectations: Expectations
   readonly #resolve: (outcome: Outcome) => void
   readonly #reject: (error: unknown) => void
@@ -60,8 +73,8 @@ class Execution implements Stoppable {
   #ended = false
   #told = false
 
-  constructor (run: Run, resolve: (outcome: Outcome) => void, reject: (error: unknown) => void) {
-    const { statement, options: { known, differences } } = run
+  constructor (run: StatementRun, resolve: (outcome: Outcome) => void, reject: (error: unknown) => void) {
+    const { request: { statement }, options: { known, differences } } = run
     this.#run = run
     this.#resolve = resolve
     this.#reject = reject
@@ -76,7 +89,7 @@ class Execution implements Stoppable {
   }
 
   #send (): void {
-    const { session, statement, sink, options: { send } } = this.#run
+    const { session, request: { statement, sink }, options: { send } } = this.#run
     send(session.connection, { sql: writeStatement(statement), sink, definitions: this.#expectations.definitions, listener: this })
   }
 
@@ -105,7 +118,7 @@ class Execution implements Stoppable {
   }
 
   check (): void {
-    if (this.#run.client?.destroyed === true) this.stop()
+    if (this.#run.request.client?.destroyed === true) this.stop()
   }
 
   fail (reason: unknown): void {
@@ -132,20 +145,20 @@ class Execution implements Stoppable {
     session.memory.free()
     if (!mayHaveChangedSession(this.#run, error, header)) return pool.release(session)
     // the request does not wait for this: its answer is ready
-    restoreSession(session).then(() => pool.release(session), () => pool.discard(session))
+    pool.restore(session)
   }
 
   #tell (error: MysqlError | null, header?: ResultSetHeader): void {
     if (this.#told) return
     this.#told = true
-    const { pool, session, sink, client, options: { timeouts } } = this.#run
+    const { pool, session, request, request: { sink }, options: { timeouts } } = this.#run
     timeouts.remove(this.#entry as FifoEntry<Stoppable>)
     if (sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
     if (this.#failure !== undefined) return this.#reject(this.#failure)
-    if (error === null) return this.#resolve(sink === undefined ? toOutcome(header as ResultSetHeader) : { rows: sink.count, changed: 0 })
+    if (error === null) return this.#resolve(sink === undefined ? new WriteOutcome(header as ResultSetHeader) : { rows: sink.count, changed: 0 })
     // a write whose confirmation failed has changed nothing
-    const statement = this.#confirmation?.statement ?? this.#run.statement
-    this.#reject(toFailure(error, { pool, session, statement, client, isStopped: this.#stop !== undefined }))
+    const statement = this.#confirmation?.statement ?? request.statement
+    this.#reject(toFailure(error, { pool, session, statement, request, isStopped: this.#stop !== undefined }))
   }
 }
 
@@ -153,15 +166,10 @@ class Execution implements Stoppable {
  * Whether a trigger, or a function that a view calls, may have changed the variables of the session. The report of a server on a
  * write is exact. With an error it reports nothing, and with the rows of a select nothing or too late.
  */
-function mayHaveChangedSession ({ session, statement: { table, verb } }: Run, error: MysqlError | null, header: ResultSetHeader | undefined): boolean {
+function mayHaveChangedSession ({ session, request: { statement: { table, verb } } }: StatementRun, error: MysqlError | null, header: ResultSetHeader | undefined): boolean {
   if (!session.open) return false
   if (table.kind === 'view') return true
   if (verb === 'select') return false
   if (error === null && session.reportsChanges) return reportsChanges(header as ResultSetHeader)
   return !table.triggers.known || table.triggers.list.length > 0
-}
-
-/** mysql2 reads the insert id as signed; a number of AUTO_INCREMENT never is. */
-function toOutcome ({ affectedRows, insertId }: ResultSetHeader): Outcome {
-  return { rows: 0, changed: affectedRows, insertId: insertId >= 0 ? String(insertId) : String(BigInt.asUintN(64, BigInt(insertId))) }
 }

@@ -1,10 +1,10 @@
 /** What an error of a statement leads to: a refusal, or another attempt. */
-import { outcomeUnknown, withReason } from '../../../errors.ts'
+import { databaseUnavailable, notSupported, outcomeUnknown, withReason } from '../../../errors.ts'
 import type { Statement } from '../../../sql/statement.ts'
-import { clientGone, type Client } from '../../dialect.ts'
+import { clientGone } from '../../dialect.ts'
 import type { Session } from '../connection/session.ts'
-import { isLost, isNotHere, toServiceError, toTimeout, wasNotSent, type MysqlError } from '../errors.ts'
-import type { MysqlPool } from '../pool/pool.ts'
+import { isLost, isNotHere, isReadOnlyTransaction, toServiceError, toTimeout, wasNotSent, type MysqlError } from '../errors.ts'
+import type { SessionOwner, StatementRequest } from './execution.ts'
 
 /** Thrown where a statement may be sent again: it did not run, or it only read and its connection was lost. */
 export class Retryable extends Error {
@@ -28,23 +28,29 @@ export const killFailed = (): MysqlError => Object.assign(new Error('the stateme
 /** Stands for the answer of a statement that was stopped before it was sent. */
 export const STOPPED: MysqlError = Object.assign(new Error('stopped'), { errno: 1317, sqlState: '70100' })
 
+export type TransactionKind = 'read' | 'write'
+
 export interface Failure {
-  readonly pool: MysqlPool
+  readonly pool: Pick<SessionOwner, 'discard' | 'moveOn'>
   readonly session: Session
+  /** The one that failed: that of the request, or the confirmation before it. */
   readonly statement: Statement
-  readonly client: Client | undefined
+  readonly request: Pick<StatementRequest, 'client' | 'transaction'>
   /** Whether the service stopped the statement. */
   readonly isStopped: boolean
 }
 
 /** Converts an error of the driver to Retryable, a ServiceError or SchemaMoved. Discards the session where it was lost. */
-export function toFailure (error: MysqlError, { pool, session, statement, client, isStopped }: Failure): Error {
+export function toFailure (error: MysqlError, { pool, session, statement, request: { client, transaction }, isStopped }: Failure): Error {
   const lost = isLost(error)
+  // what was not committed is undone
+  const isCertain = statement.verb === 'select' || (transaction !== undefined && statement.table.transactional)
   const isGone = client?.destroyed === true
   if (wasNotSent(error) || (lost && error.code !== KILL_FAILED)) pool.discard(session)
-  if (isStopped && lost && statement.verb !== 'select') return withReason(outcomeUnknown(), isGone ? 'CLIENT_GONE' : error.code)
+  if (isStopped && lost && !isCertain) return withReason(outcomeUnknown(), isGone ? 'CLIENT_GONE' : error.code)
   if (isStopped) return isGone ? clientGone() : withReason(toTimeout(statement), lost ? error.code : undefined)
-  const refusal = toServiceError(error, statement)
+  if (transaction === 'read' && isReadOnlyTransaction(error)) return withReason(notSupported(), error.code)
+  const refusal = lost && isCertain ? withReason(databaseUnavailable(), error.code) : toServiceError(error, statement)
   const mayRunAgain = lost ? statement.verb === 'select' : wasNotSent(error) || (isNotHere(error) && pool.moveOn(session))
   return mayRunAgain ? new Retryable(refusal, lost) : refusal
 }

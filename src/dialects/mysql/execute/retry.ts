@@ -1,7 +1,7 @@
 import type { ServiceError } from '../../../errors.ts'
-import { clientGone, SchemaMoved, type Outcome } from '../../dialect.ts'
+import { clientGone, SchemaMoved, type Client } from '../../dialect.ts'
 import type { MysqlPool } from '../pool/pool.ts'
-import { runOn, type ExecutionOptions, type Run } from './execution.ts'
+import type { ExecutionOptions, Run } from './execution.ts'
 import { Retryable } from './failure.ts'
 
 /** Where a statement may run. */
@@ -20,11 +20,13 @@ const OF_REPLICAS = new Set(['PERMISSION_DENIED', 'NOT_SUPPORTED'])
 const mayDiffer = (error: unknown): boolean => error instanceof SchemaMoved || OF_REPLICAS.has((error as ServiceError).code)
 
 /**
- * Runs a statement, and once more where it only read and its connection was lost. A statement that did not run is sent to the next server
- * that may take it, and one that a replica does not understand to the primary.
+ * Runs a request (a statement or a transaction), and once more where it only read and its connection was lost. A request that did not run
+ * is sent to the next server that may take it, and one that a replica does not understand to the primary.
  * @throws ServiceError; SchemaMoved; what the sink throws
  */
-export async function runWithRetries ({ attempts, options, replicaOptions, ...route }: Route, { statement, sink, client }: Omit<Run, 'pool' | 'session' | 'options'>): Promise<Outcome> {
+export async function runWithRetries<Request extends { readonly client: Client | undefined }, T> (
+  { attempts, options, replicaOptions, ...route }: Route, request: Request, run: (run: Run<Request>) => Promise<T>
+): Promise<T> {
   let { pools } = route
   let losses = 0
   const primary = pools.at(-1) as MysqlPool
@@ -35,12 +37,12 @@ export async function runWithRetries ({ attempts, options, replicaOptions, ...ro
     // requests that wait for a slow replica are not passed on to the other servers
     const session = acquired instanceof Promise ? await acquired.catch((error: unknown) => { if (isPrimary || pool.isUp) throw error }) : acquired
     if (session === undefined) continue
-    if (client?.destroyed === true) {
+    if (request.client?.destroyed === true) {
       pool.release(session)
       throw clientGone()
     }
     try {
-      return await runOn({ pool, session, statement, sink, client, options: isPrimary ? options : replicaOptions })
+      return await run({ pool, session, request, options: isPrimary ? options : replicaOptions })
     } catch (error) {
       if (error instanceof Retryable) {
         losses += Number(error.wasLost)

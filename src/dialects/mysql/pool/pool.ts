@@ -7,7 +7,7 @@ import { createConnector } from './connector.ts'
 import type { MysqlAddress } from '../options.ts'
 import { createWaiters } from '../../waiters.ts'
 import type { StoppingSessions } from '../connection/kill.ts'
-import { answers, type Session } from '../connection/session.ts'
+import { answers, restoreSession, type Session } from '../connection/session.ts'
 import { createConnections } from './connections.ts'
 
 export interface PoolLimits {
@@ -30,6 +30,8 @@ export interface MysqlPool extends StoppingSessions {
   release (session: Session): void
   /** Releases a session that no request has used: the service's own statements do not keep a connection open. */
   putBack (session: Session): void
+  /** Sets a session again whose variables may have changed, and releases it. */
+  restore (session: Session): void
   /** Removes a lost session. The idle ones may be lost as well, and are closed. */
   discard (session: Session): void
   /** The server of the session does not take the statement. Returns whether another server may. */
@@ -110,9 +112,12 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
     connections.closeIdle()
   }
 
+  const release = (session: Session): void => { if (session.open) put(session, true) }
+
   return {
     acquire,
-    release (session) { if (session.open) put(session, true) },
+    release,
+    restore (session) { restoreSession(session).then(() => release(session), () => discard(session)) },
     putBack (session) { if (session.open) put(session, false) },
     discard,
     startStopping: connections.startStopping,

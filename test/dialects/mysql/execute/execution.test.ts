@@ -30,9 +30,7 @@ t.test('a statement that ends while KILL fails is answered once and its connecti
   const outcome = await runOn({
     pool,
     session,
-    statement: statementOf('insert', tableOf({ columns: [mysqlColumn('id', 'int')] }), { pieces: ['do 1'] }),
-    sink: undefined,
-    client: undefined,
+    request: { statement: statementOf('insert', tableOf({ columns: [mysqlColumn('id', 'int')] }), { pieces: ['do 1'] }), sink: undefined, client: undefined },
     options: {
       timeouts: createTimeoutQueue<Stoppable>(20, { onTimeout: ({ value }) => value.stop() }),
       known: new WeakMap(),

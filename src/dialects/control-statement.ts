@@ -1,0 +1,25 @@
+/** Statements of no table that begin and end transactions, in the form in which other statements run. */
+import type { Column, Table } from '../catalog/catalog.ts'
+import type { Statement } from '../sql/statement.ts'
+
+const NONE: readonly Column[] = []
+
+/** What errors are described by: no trigger, and no table whose changes stay. */
+const NO_TABLE: Table = Object.freeze({
+  name: '',
+  kind: 'table',
+  comment: '',
+  engine: '',
+  transactional: true,
+  triggers: { known: true, list: [] },
+  columns: new Map(),
+  columnList: NONE,
+  requiredColumns: NONE,
+  primaryKey: [],
+  uniqueKeys: [],
+  foreignKeys: [],
+  checks: [],
+  identity: undefined
+})
+
+export const controlStatement = (verb: Statement['verb'], sql: string): Statement => ({ verb, table: NO_TABLE, sql, pieces: [sql], columns: NONE, assigned: NONE, confirmation: undefined, parameters: [] })

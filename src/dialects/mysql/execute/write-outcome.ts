@@ -1,0 +1,44 @@
+/** What the server answers to a statement without rows. Most fields are read only where a feature needs them. */
+import type { ResultSetHeader } from 'mysql2'
+import type { Outcome } from '../../dialect.ts'
+
+/** The bit of the status that is set while a transaction is open (MySQL manual, "SERVER_STATUS_flags_enum"). */
+const IN_TRANSACTION = 1
+
+export class WriteOutcome implements Outcome {
+  readonly rows = 0
+  readonly changed: number
+  readonly insertId: string
+  readonly #header: ResultSetHeader
+
+  constructor (header: ResultSetHeader) {
+    const { affectedRows, insertId } = header
+    this.#header = header
+    this.changed = affectedRows
+    // mysql2 reads the id as signed; a number of AUTO_INCREMENT never is
+    this.insertId = insertId >= 0 ? String(insertId) : String(BigInt.asUintN(64, BigInt(insertId)))
+  }
+
+  /** `Rows matched: 2  Changed: 1  Warnings: 0` */
+  get matched (): number {
+    return this.#numbers[0] ?? this.changed
+  }
+
+  /** `Records: 3  Duplicates: 1  Warnings: 0` */
+  get duplicates (): number | undefined {
+    return this.#numbers[1]
+  }
+
+  get warnings (): number {
+    return this.#header.warningStatus
+  }
+
+  get isInTransaction (): boolean {
+    return (this.#header.serverStatus & IN_TRANSACTION) !== 0
+  }
+
+  /** By position: the server translates the words. */
+  get #numbers (): number[] {
+    return Array.from(this.#header.info.matchAll(/\d+/g), ([digits]) => Number(digits))
+  }
+}

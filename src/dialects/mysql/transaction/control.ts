@@ -1,0 +1,21 @@
+/** The statements that begin and end a transaction. */
+import type { Statement } from '../../../sql/statement.ts'
+import { controlStatement } from '../../control-statement.ts'
+import type { Isolation } from '../../dialect.ts'
+
+export const ROLLBACK = 'rollback'
+
+/** If its connection is lost, the outcome is unknown, as with any write. */
+export const COMMIT = controlStatement('update', 'commit')
+
+/** Sessions are set to REPEATABLE READ (session-settings.ts). */
+const SNAPSHOT = [controlStatement('select', 'start transaction with consistent snapshot, read only')]
+const REPEATABLE_READ = [controlStatement('select', 'start transaction')]
+/** The first one holds for the next transaction alone. */
+const SERIALIZABLE = [controlStatement('select', 'set transaction isolation level serializable'), ...REPEATABLE_READ]
+
+/** They change nothing and may be sent again. */
+export function beginStatements ({ readOnly, isolation }: { readonly readOnly: boolean, readonly isolation: Isolation }): readonly Statement[] {
+  if (readOnly) return SNAPSHOT
+  return isolation === 'serializable' ? SERIALIZABLE : REPEATABLE_READ
+}

@@ -1,0 +1,258 @@
+/**
+ * Runs a transaction on one session. Its statements run by execution.ts, which takes the transaction for the pool that owns the session and
+ * for the list of time limits: one time limit, from BEGIN to COMMIT, holds for all of them.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { databaseUnavailable, outcomeUnknown, queryTimeout, withReason, type ServiceError } from '../../../errors.ts'
+import type { Statement } from '../../../sql/statement.ts'
+import { createCommandQueue } from '../../command-queue.ts'
+import { clientGone, keepsTransaction, type Client, type Outcome, type RowSink, type Transaction, type TransactionOptions } from '../../dialect.ts'
+import type { FifoEntry } from '../../fifo.ts'
+import { ask, send, within, type Session } from '../connection/session.ts'
+import type { MysqlError } from '../errors.ts'
+import { runOn, type Run, type SessionOwner, type Stoppable } from '../execute/execution.ts'
+import { Retryable } from '../execute/failure.ts'
+import type { WriteOutcome } from '../execute/write-outcome.ts'
+import { beginStatements, COMMIT, ROLLBACK } from './control.ts'
+
+export interface TransactionRequest<T> extends Omit<TransactionOptions, 'consistency' | 'client'> {
+  readonly use: (transaction: Transaction) => Promise<T>
+  readonly client: Client | undefined
+}
+
+/** Runs of a transaction after a deadlock, and the pause before the first one, in milliseconds; each one is about three times as long. */
+const RETRIES = 3
+const PAUSE = 20
+const GROWTH = 3
+
+/** How long ROLLBACK may take, in milliseconds. Then its connection is closed, and the server rolls back by itself. */
+const PATIENCE = 5000
+
+/** The warning after a ROLLBACK that some tables have no transactions (ER_WARNING_NOT_COMPLETE_ROLLBACK). */
+const NOT_COMPLETE = '1196'
+
+/** Runs a transaction and gives the session back to its pool. @throws Retryable, ServiceError or SchemaMoved; what `use` throws */
+export function runTransaction<T> (run: Run<TransactionRequest<T>>): Promise<T> {
+  return new TransactionRun(run).runAll()
+}
+
+class TransactionRun<T> implements Stoppable, SessionOwner {
+  readonly #run: Run<TransactionRequest<T>>
+  readonly #session: Session
+  readonly #entry: FifoEntry<Stoppable>
+  readonly #queue = createCommandQueue()
+  /** Rejects where the transaction has to end although none of its statements runs. */
+  readonly #end = Promise.withResolvers<never>()
+  /** The statement that runs. */
+  #current: Stoppable | undefined
+  /** Why no other statement can run. */
+  #failure: unknown
+  /** Why the transaction was stopped: its time is over, or its client is gone. */
+  #stopped: ServiceError | undefined
+  /** Whether the transaction is being committed or rolled back. */
+  #isEnding = false
+  /** Whether a trigger may have changed the session since it was set, and since it was given to the transaction. */
+  #isChanged = false
+  #wasChanged = false
+  /** Whether the session is not the transaction's any more. */
+  #isGivenUp = false
+  #attempt = 1
+  /** The last attempt that takes no more statements. */
+  #closed = 0
+
+  constructor (run: Run<TransactionRequest<T>>) {
+    this.#run = run
+    this.#session = run.session
+    this.#entry = run.options.timeouts.push(this)
+    this.#end.promise.catch(() => {})
+  }
+
+  async runAll (): Promise<T> {
+    const { pool, options: { timeouts } } = this.#run
+    try {
+      for (;; this.#attempt++) {
+        try {
+          return await this.#runOnce()
+        } catch (error) {
+          if (!this.#mayRunAgain(error)) throw error
+          await sleep(PAUSE * GROWTH ** (this.#attempt - 1) * (0.5 + Math.random()))
+          if (this.#stopped !== undefined) throw error
+          this.#failure = undefined
+        }
+      }
+    } finally {
+      timeouts.remove(this.#entry)
+      // a statement that has not ended keeps the session in use; it is not used again
+      if (!this.#isUsable) this.#isGivenUp = true
+      else if (this.#wasChanged) pool.restore(this.#session)
+      else pool.release(this.#session)
+    }
+  }
+
+  /** Deadlocks, and conflicts of certification in a cluster, which COMMIT may report. */
+  #mayRunAgain (error: unknown): boolean {
+    return this.#attempt <= RETRIES && error === this.#failure && isDeadlock(error) && this.#isUsable
+  }
+
+  async #runOnce (): Promise<T> {
+    const { request: { use, dryRun = false, readOnly, isolation } } = this.#run
+    await this.#begin(beginStatements({ readOnly, isolation }))
+    const attempt = this.#attempt
+    const transaction: Transaction = { attempt, run: (statement, sink) => this.#queue.run(() => this.#execute(attempt, statement, sink)) }
+    let result: T
+    try {
+      result = await Promise.race([use(transaction), this.#end.promise])
+      await this.#queue.drain()
+      this.#closed = attempt
+      this.#failure ??= this.#stopped
+      if (this.#failure !== undefined) throw refusalOf(this.#failure)
+    } catch (error) {
+      this.#closed = attempt
+      this.#failure ??= this.#stopped
+      await this.#queue.drain()
+      await this.#rollBack(this.#failure)
+      throw this.#mayRunAgain(this.#failure) || this.#failure instanceof Retryable ? this.#failure : error
+    }
+    // a transaction that has only read has its result, whatever becomes of its end
+    if (dryRun || readOnly) await this.#rollBack()
+    else await this.#commit()
+    return result
+  }
+
+  async #execute (attempt: number, statement: Statement, sink: RowSink | undefined): Promise<Outcome> {
+    if (attempt <= this.#closed) throw new Error('The transaction has ended')
+    this.#failure ??= this.#stopped
+    if (this.#failure !== undefined) throw refusalOf(this.#failure)
+    const { request: { readOnly, client }, options } = this.#run
+    try {
+      if (this.#isChanged) await this.#restoreVariables()
+      const request = { statement, sink, client, transaction: readOnly ? 'read' as const : 'write' as const }
+      const outcome = await runOn({ pool: this, session: this.#session, options: { ...options, timeouts: this.#timeouts }, request })
+      // a proxy that sends each statement to another server, for one
+      if (statement.verb !== 'select' && !(outcome as WriteOutcome).isInTransaction) throw withReason(outcomeUnknown(), 'NO_TRANSACTION')
+      return outcome
+    } catch (error) {
+      // what was written may not be written twice: of a transaction that writes, only one that the server does not take runs elsewhere
+      const failure = readOnly || this.#session.open ? error : refusalOf(error)
+      if (!keepsTransaction(failure)) this.#failure ??= failure
+      throw refusalOf(failure)
+    }
+  }
+
+  async #begin (statements: readonly Statement[]): Promise<void> {
+    try {
+      for (const statement of statements) await this.#control(statement)
+    } catch (error) {
+      // the first of two statements holds for the next transaction
+      if (this.#isUsable) this.#run.pool.discard(this.#session)
+      throw error
+    }
+  }
+
+  /** A statement that begins or ends the transaction. */
+  async #control (statement: Statement): Promise<WriteOutcome> {
+    const { request: { client }, options } = this.#run
+    const request = { statement, sink: undefined, client }
+    return await runOn({ pool: this, session: this.#session, options: { ...options, timeouts: this.#timeouts }, request }) as WriteOutcome
+  }
+
+  async #commit (): Promise<void> {
+    this.#isEnding = true
+    try {
+      await this.#control(COMMIT)
+    } catch (error) {
+      this.#failure = this.#session.open ? error : refusalOf(error)
+      await this.#rollBack(error)
+      throw this.#failure
+    } finally {
+      this.#isEnding = false
+    }
+  }
+
+  /**
+   * Also where the server has rolled back already: only some errors end a transaction. Discards the session if it fails.
+   * @throws OUTCOME_UNKNOWN where a table that cannot be rolled back was written
+   */
+  async #rollBack (failure?: unknown): Promise<void> {
+    if (!this.#isUsable) return
+    const { connection, memory } = this.#session
+    this.#isEnding = true
+    try {
+      const before = isDeadlock(failure) && await this.#warnsOfRest()
+      const { warningStatus } = await within(PATIENCE, send(connection, ROLLBACK))
+      memory.free()
+      if (before || (warningStatus > 0 && await this.#warnsOfRest())) this.#failure = withReason(outcomeUnknown(), 'ER_WARNING_NOT_COMPLETE_ROLLBACK')
+      else return
+    } catch {
+      return this.#run.pool.discard(this.#session)
+    } finally {
+      this.#isEnding = false
+    }
+    throw this.#failure
+  }
+
+  async #warnsOfRest (): Promise<boolean> {
+    const warnings = await within(PATIENCE, ask(this.#session.connection, 'show warnings'))
+    this.#session.memory.free()
+    return warnings.some(([, code]) => code === NOT_COMPLETE)
+  }
+
+  async #restoreVariables (): Promise<void> {
+    const { connection, settingsInTransaction } = this.#session
+    try {
+      await within(PATIENCE, send(connection, settingsInTransaction))
+      this.#isChanged = false
+    } catch (error) {
+      this.#run.pool.discard(this.#session)
+      throw withReason(databaseUnavailable(), (error as MysqlError).code)
+    }
+  }
+
+  get #isUsable (): boolean {
+    return this.#session.open && !this.#isGivenUp && !this.#run.pool.isStopping(this.#session)
+  }
+
+  // the time limit of the whole
+
+  readonly #timeouts = {
+    push: (statement: Stoppable): FifoEntry<Stoppable> => {
+      this.#current = statement
+      return this.#entry
+    },
+    remove: (): void => { this.#current = undefined }
+  }
+
+  stop (): void {
+    this.#stopWith(queryTimeout())
+  }
+
+  check (): void {
+    if (this.#run.request.client?.destroyed === true && !this.#isEnding) this.#stopWith(clientGone())
+  }
+
+  #stopWith (reason: ServiceError): void {
+    this.#stopped ??= reason
+    if (this.#current !== undefined) return this.#current.stop()
+    if (!this.#isEnding) this.#end.reject(reason)
+  }
+
+  // the owner of the session
+
+  get confirmed () { return this.#run.pool.confirmed }
+  release (session: Session): void { if (this.#isGivenUp) this.discard(session) }
+  discard (session: Session): void { this.#run.pool.discard(session) }
+  moveOn (session: Session): boolean { return this.#run.pool.moveOn(session) }
+  startStopping (session: Session): void { this.#run.pool.startStopping(session) }
+  isStopping (session: Session): boolean { return this.#run.pool.isStopping(session) }
+  endStopping (session: Session, how: { readonly isUsable: boolean }): void { this.#run.pool.endStopping(session, how) }
+
+  restore (session: Session): void {
+    this.#isChanged = this.#wasChanged = true
+    this.release(session)
+  }
+}
+
+/** What the client is told. */
+const refusalOf = (error: unknown): unknown => error instanceof Retryable ? error.refusal : error
+
+const isDeadlock = (error: unknown): boolean => (error as ServiceError | undefined)?.code === 'DEADLOCK'

@@ -1,0 +1,48 @@
+/** Runs a plan: a plain one as a single statement, any other in a transaction. */
+import type { Database } from '../databases/database.ts'
+import type { Executor, Outcome, ReadOptions } from '../dialects/dialect.ts'
+import type { Plan } from '../plan/plan.ts'
+import { AnswerSink } from '../response/sink.ts'
+import { compileStatement } from '../sql/compile.ts'
+import type { RequestRecord } from '../telemetry/record.ts'
+
+/** What a plan did: the outcome of its statement, and what else its answer tells. src/response writes it. */
+export interface Result extends Outcome {}
+
+/** What running a plan takes besides a session. */
+export interface Execution {
+  readonly plan: Plan
+  readonly database: Database
+  /** Takes the rows of the answer; undefined for an answer without rows. To be dropped by who made it. */
+  readonly sink: AnswerSink | undefined
+  readonly record?: RequestRecord | null | undefined
+}
+
+/** The sink for the rows of an answer; undefined where it has none. `limit`: bytes that the answer may have. */
+export function createSink (plan: Plan, limit: number): AnswerSink | undefined {
+  return plan.verb === 'select' ? new AnswerSink(plan.columns, limit) : undefined
+}
+
+/**
+ * Runs a plan by itself. @throws ServiceError, SchemaMoved; nothing was changed, except with OUTCOME_UNKNOWN. If the sink is full, it
+ * has the reason (`refusal`).
+ */
+export function executePlan (execution: Execution, options: ReadOptions): Promise<Result> {
+  const { plan, database, sink, record } = execution
+  if (plan.inTransaction === true) {
+    const { client, consistency } = options
+    return database.dialect.transaction((tx) => runIn(tx, execution), { readOnly: plan.verb === 'select', isolation: 'repeatableRead', client, consistency })
+  }
+  const statement = compileStatement(plan, database.dialect.engine, database.statements)
+  record?.compiled()
+  return sink === undefined ? database.dialect.write(statement, options) : database.dialect.read(statement, sink, options)
+}
+
+/** Runs a plan in a transaction, which its caller commits or rolls back. Whatever is thrown must undo the transaction. */
+export async function runIn (tx: Executor, { plan, database, sink, record }: Execution): Promise<Result> {
+  const statement = compileStatement(plan, database.dialect.engine, database.statements)
+  record?.compiled()
+  const result = await tx.run(statement, sink)
+  if (sink?.refusal !== undefined) throw sink.refusal
+  return result
+}
