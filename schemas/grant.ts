@@ -1,13 +1,66 @@
 /** What a caller may do, and where. */
 import { Type } from '@sinclair/typebox'
+import { closed } from './server.ts'
 
 /** The verbs of the interface: the only list of them. */
 export const VERBS = ['select', 'insert', 'update', 'delete'] as const
 export type Verb = typeof VERBS[number]
 export const VerbSchema = Type.Union(VERBS.map((verb) => Type.Literal(verb)))
 
+/** Maximum number of columns of a MySQL table. */
+const MAX_COLUMNS = 4096
+/** Maximum number of values in a list of a rule. */
+const MAX_VALUES = 1000
+
+const ClaimSchema = Type.Object({
+  /** A JSON Pointer into the claims. */
+  $claim: Type.String({ pattern: '^(/([^~/]|~[01])*)+$' })
+}, closed)
+const Operand = Type.Union([Type.String(), Type.Number(), Type.Boolean(), ClaimSchema])
+const OperandOrNull = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null(), ClaimSchema])
+const Operands = Type.Array(OperandOrNull, { maxItems: MAX_VALUES })
+
+/** The operators of a rule; `$claim` stands alone. A row must satisfy all of them. */
+const Operators = Type.Object({
+  ...ClaimSchema.properties,
+  $eq: OperandOrNull,
+  $is: OperandOrNull,
+  $in: Operands,
+  $null: Type.Boolean(),
+  $gt: Operand,
+  $gte: Operand,
+  $lt: Operand,
+  $lte: Operand
+}, closed)
+
+const RuleSchema = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null(), Operands, Type.Partial(Operators, { ...closed, minProperties: 1 })], {
+  description: 'a value, a list of values, {"$claim": "/tenant"}, or an object of $eq, $is, $in, $null, $gt, $gte, $lt and $lte'
+})
+
+const Columns = Type.Array(Type.String({ minLength: 1 }), { uniqueItems: true, maxItems: MAX_COLUMNS })
+
+/** What a grant says of one table. */
+export const TableGrantSchema = Type.Object({
+  permissions: Type.Optional(Type.Array(VerbSchema, { uniqueItems: true, description: `some of the permissions of the entry (${VERBS.join(', ')}); default: all of them` })),
+  columns: Type.Optional(Type.Object({
+    select: Type.Optional(Columns),
+    insert: Type.Optional(Columns),
+    update: Type.Optional(Columns)
+  }, { ...closed, description: 'columns that are seen (select) and written (insert, update; default: those of select); default: all columns' })),
+  rows: Type.Optional(Type.Record(Type.String(), RuleSchema, { description: 'rules by column: only rows that satisfy all of them exist, and only such rows can be written' }))
+}, closed)
+
+export const GrantDatabasesSchema = Type.Record(Type.String(), Type.Union([
+  Type.Literal('*'),
+  Type.Array(Type.String(), { minItems: 1 }),
+  Type.Record(Type.String(), TableGrantSchema, { minProperties: 1 })
+], { description: 'all tables, a list of tables, or an object of tables with what is allowed there' }))
+
+export const ClaimsSchema = Type.Record(Type.String(), Type.Unknown(), { description: 'values for {"$claim": …} in the rules of "rows"' })
+
 /** The grant of a request in process: the fields that an entry for a token has as well. */
 export const GrantSchema = Type.Object({
   permissions: Type.Array(VerbSchema),
-  databases: Type.Optional(Type.Record(Type.String(), Type.Union([Type.Literal('*'), Type.Array(Type.String())])))
-}, { additionalProperties: false })
+  databases: Type.Optional(Type.Union([Type.Literal('*'), GrantDatabasesSchema])),
+  claims: Type.Optional(ClaimsSchema)
+}, closed)

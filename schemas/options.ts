@@ -1,6 +1,6 @@
 /** The options of the plugin and the configuration file, with their defaults. A test compares them with `docs/configuration.md`. */
 import { type Static, Type } from '@sinclair/typebox'
-import { VERBS, VerbSchema } from './grant.ts'
+import { ClaimsSchema, GrantDatabasesSchema, VERBS, VerbSchema } from './grant.ts'
 import { closed, Milliseconds, ServerSchema } from './server.ts'
 
 const Name = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' })
@@ -31,11 +31,10 @@ export const TokenSchema = Type.Object({
     uniqueItems: true,
     description: `one or more of ${VERBS.join(', ')}`
   }),
-  databases: Type.Optional(Type.Record(Type.String(), Type.Union([Type.Literal('*'), Type.Array(Type.String(), { minItems: 1 })], {
-    description: 'all tables, or a list of tables'
-  }), {
-    description: 'databases for which the token is valid, each with "*" or a list of tables; default: all databases and tables'
+  databases: Type.Optional(Type.Union([Type.Literal('*'), GrantDatabasesSchema], {
+    description: 'databases for which the token is valid, each with "*", a list of tables or an object of tables; default: all databases and tables'
   })),
+  claims: Type.Optional(ClaimsSchema),
   expires: Type.Optional(Type.String({ description: 'expiry date, or date and time with an offset, such as 2027-01-01' }))
 }, closed)
 

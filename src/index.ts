@@ -5,7 +5,7 @@ export { createRowQuery, rowQuery } from './app.ts'
 export type { PluginOptions, RowQuery } from './app.ts'
 export type { DatabaseOptions, RowQueryOptions, TokenOptions } from '../schemas/options.ts'
 export { ServiceError } from './errors.ts'
-export type { GrantOptions } from './access/grant.ts'
+export type { GrantOptions, TableGrantOptions } from './access/grant.ts'
 export { createToken, hashToken } from './access/tokens.ts'
 export type { Column, Filters, Insert, Row, Update } from './in-process/typed.ts'
 export default rowQuery

@@ -38,7 +38,7 @@ function databaseThat (t: Test, ...ends: Array<Error | string>) {
   }
   const database = createDatabase({ name: 'shop', dialect, resultLimit: 1e6, refreshInterval: 60_000, onRefreshError: () => {} })
   t.teardown(() => database.close())
-  const ask = (body: object) => runPipeline({ access: { grant, database, tableName: 'orders' }, body: body as Body, limits: LIMITS })
+  const ask = (body: object) => runPipeline({ access: { grant, database, tableName: 'orders', permissions: grant.permissions }, body: body as Body, limits: LIMITS })
   return { told, ask, change: () => { changes = true } }
 }
 

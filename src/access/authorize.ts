@@ -1,15 +1,19 @@
 /** Authorization, over HTTP and in process: by the path before the body is read, then by the verb of the body. */
 import type { Verb } from '../../schemas/grant.ts'
-import type { Table } from '../catalog/catalog.ts'
+import type { Catalog, Table } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { databaseNotFound, permissionDenied, tableNotFound, unauthenticated } from '../errors.ts'
-import { seesDatabase, seesTable, type Grant } from './grant.ts'
+import { findTableGrant, permissionsOn, seesDatabase, type Grant } from './grant.ts'
+import { checkClaims } from './rules.ts'
+import { viewTable } from './table-view.ts'
 
 /** A database and the name of a table in it on which the grant holds a permission. The catalog may not have the table. */
 export interface Access {
   readonly grant: Grant
   readonly database: Database
   readonly tableName: string
+  /** What the grant may do with this table. */
+  readonly permissions: ReadonlySet<Verb>
 }
 
 /** The grant of an authenticated request. @throws UNAUTHENTICATED */
@@ -25,15 +29,26 @@ export function getGrant ({ rowQueryGrant }: { readonly rowQueryGrant: Grant | n
 export function getAccess (databases: ReadonlyMap<string, Database>, grant: Grant, path: { readonly database: string, readonly table: string }): Access {
   const database = databases.get(path.database)
   if (database === undefined || !seesDatabase(grant, path.database)) throw databaseNotFound(path.database)
-  if (!seesTable(grant, path.database, path.table)) throw tableNotFound(path.table, path.database)
-  return { grant, database, tableName: path.table }
+  const permissions = permissionsOn(grant, path.database, path.table)
+  if (permissions.size === 0) throw tableNotFound(path.table, path.database)
+  return { grant, database, tableName: path.table, permissions }
 }
 
 /**
  * The table as the grant sees it; a promise only while the catalog is being read for the first time.
- * @throws PERMISSION_DENIED before TABLE_NOT_FOUND; DATABASE_UNAVAILABLE where no catalog could be read
+ * @throws PERMISSION_DENIED before TABLE_NOT_FOUND, also for claims that are missing; DATABASE_UNAVAILABLE where no catalog could be read
  */
-export function authorize ({ grant, database, tableName }: Access, verb: Verb): Table | Promise<Table> {
-  if (!grant.permissions.has(verb)) throw permissionDenied(`The token does not have the permission ${verb}`)
-  return database.getTable(tableName)
+export function authorize ({ grant, permissions, database, tableName }: Access, verb: Verb): Table | Promise<Table> {
+  if (!permissions.has(verb)) throw permissionDenied(`The token does not have the permission ${verb}`)
+  const granted = findTableGrant(grant, database.name, tableName)
+  if (granted !== undefined) checkClaims(granted.rules, grant.claims)
+  const catalog = database.getCatalog()
+  return catalog instanceof Promise ? catalog.then((loaded) => getTable(grant, database.name, loaded, tableName)) : getTable(grant, database.name, catalog, tableName)
+}
+
+function getTable (grant: Grant, database: string, catalog: Catalog, name: string): Table {
+  const found = catalog.tables.get(name)
+  const seen = found && viewTable(grant, database, catalog, found)
+  if (seen === undefined) throw tableNotFound(name, database)
+  return seen
 }

@@ -1,39 +1,128 @@
 /** Grants: what a caller may do, and where. Every way of authentication ends in a grant. */
 import type { Verb } from '../../schemas/grant.ts'
+import type { Table } from '../catalog/catalog.ts'
+import { readRules, type Claims, type ConfiguredRule, type RuleOptions } from './rules.ts'
 
 export interface Grant {
   /** Name of the token, for logs and rate limits. Never the token itself. */
   readonly name: string
   readonly permissions: ReadonlySet<Verb>
-  /** Where the permissions hold: all databases, or the named ones with all or the named tables. */
-  readonly databases: 'all' | ReadonlyMap<string, 'all' | ReadonlySet<string>>
+  /** Where the permissions hold: all databases, or the named ones. */
+  readonly databases: 'all' | ReadonlyMap<string, DatabaseGrant>
+  /** Values for the rules. */
+  readonly claims: Claims
+  /** The tables as the grant sees them, by the tables of the catalog (table-view.ts). */
+  readonly views: WeakMap<Table, Table>
 }
+
+export interface DatabaseGrant {
+  readonly tables: 'all' | ReadonlyMap<string, TableGrant>
+  /** Whether there is a permission on any table. */
+  readonly isSeen: boolean
+  /** Whether any table has columns or rows that the grant does not see. */
+  readonly isNarrowed: boolean
+}
+
+/** What a grant may do with one table. */
+export interface TableGrant {
+  /** Those of the entry that the table's own ones leave. */
+  readonly permissions: ReadonlySet<Verb>
+  /** Undefined for every column. */
+  readonly columns: ColumnGrant | undefined
+  /** All of them hold for every row that is seen or written. */
+  readonly rules: readonly ConfiguredRule[]
+}
+
+/** The columns that are seen, and those that may be written. */
+export type ColumnGrant = Readonly<Record<'select' | 'insert' | 'update', ReadonlySet<string>>>
 
 /** A grant as it is configured. */
 export interface GrantOptions {
   readonly permissions: readonly Verb[]
-  /** Database to `"*"` or a list of tables; all databases if omitted. */
-  readonly databases?: Readonly<Record<string, '*' | readonly string[]>> | undefined
+  /** Database to `"*"`, a list of tables, or an object of tables; all databases if omitted. */
+  readonly databases?: '*' | Readonly<Record<string, '*' | readonly string[] | Readonly<Record<string, TableGrantOptions>>>> | undefined
+  /** Values for `{"$claim": …}` in the rules of `rows`. */
+  readonly claims?: Claims | undefined
 }
 
-export function createGrant (name: string, { permissions, databases }: GrantOptions): Grant {
+/** What a configured grant says of one table. */
+export interface TableGrantOptions {
+  /** Some of the permissions of the entry; all of them if omitted. */
+  readonly permissions?: readonly Verb[]
+  /** Columns that are seen (`select`) and that may be written. `insert` and `update` are the list of `select` if omitted, `select` is empty if omitted. */
+  readonly columns?: { readonly select?: readonly string[], readonly insert?: readonly string[], readonly update?: readonly string[] }
+  /** Rules by column: only rows that satisfy all of them exist for the grant, and only such rows can be written. */
+  readonly rows?: Readonly<Record<string, RuleOptions>>
+}
+
+/** @throws Error for a rule that cannot be used; the message begins with its path */
+export function createGrant (name: string, { permissions, databases = '*', claims = {} }: GrantOptions): Grant {
+  const granted = new Set(permissions)
   return {
     name,
-    permissions: new Set(permissions),
-    databases: databases === undefined
-      ? 'all'
-      : new Map(Object.entries(databases).map(([database, tables]) => [database, tables === '*' ? 'all' : new Set(tables)]))
+    permissions: granted,
+    databases: databases === '*' ? 'all' : new Map(Object.entries(databases).map(([database, tables]) => [database, createDatabaseGrant(granted, tables, `databases.${database}`)])),
+    claims,
+    views: new WeakMap()
   }
+}
+
+/** The same grant for somebody else: the grant of a role for the claims of a token. */
+export function withClaims (grant: Grant, name: string, claims: Claims): Grant {
+  return { ...grant, name, claims, views: new WeakMap() }
+}
+
+function createDatabaseGrant (permissions: ReadonlySet<Verb>, tables: '*' | readonly string[] | Readonly<Record<string, TableGrantOptions>>, path: string): DatabaseGrant {
+  const isSeen = permissions.size > 0
+  if (tables === '*') return { tables: 'all', isSeen, isNarrowed: false }
+  if (isList(tables)) return { tables: new Map(tables.map((table) => [table, { permissions, columns: undefined, rules: [] }])), isSeen, isNarrowed: false }
+  const entries = Object.entries(tables).map(([table, options]): [string, TableGrant] => [table, createTableGrant(permissions, options, `${path}.${table}`)])
+  return {
+    tables: new Map(entries),
+    isSeen: entries.some(([, { permissions }]) => permissions.size > 0),
+    isNarrowed: entries.some(([, { columns, rules }]) => columns !== undefined || rules.length > 0)
+  }
+}
+
+const isList = (tables: object): tables is readonly string[] => Array.isArray(tables)
+
+function createTableGrant (granted: ReadonlySet<Verb>, { permissions = [...granted], columns, rows = {} }: TableGrantOptions, path: string): TableGrant {
+  const own = new Set(permissions.filter((verb) => granted.has(verb)))
+  // A select returns at least one column.
+  if (columns !== undefined && (columns.select ?? []).length === 0) own.delete('select')
+  return { permissions: own, columns: columns && createColumnGrant(columns), rules: readTableRules(rows, path) }
+}
+
+function createColumnGrant ({ select = [], insert = select, update = select }: NonNullable<TableGrantOptions['columns']>): ColumnGrant {
+  return { select: new Set(select), insert: new Set(insert), update: new Set(update) }
+}
+
+function readTableRules (rows: NonNullable<TableGrantOptions['rows']>, path: string): ConfiguredRule[] {
+  try {
+    return readRules(rows)
+  } catch (error) {
+    throw new Error(`${path}.rows.${(error as Error).message}`)
+  }
+}
+
+/** What the grant says of a table, if it says anything of single tables of the database. */
+export function findTableGrant (grant: Grant, database: string, table: string): TableGrant | undefined {
+  if (grant.databases === 'all') return undefined
+  const tables = grant.databases.get(database)?.tables
+  return tables === 'all' ? undefined : tables?.get(table)
+}
+
+const NONE: ReadonlySet<Verb> = new Set()
+
+/** The permissions that the grant holds on a table; none if the table must appear not to exist. */
+export function permissionsOn (grant: Grant, database: string, table: string): ReadonlySet<Verb> {
+  if (grant.databases === 'all') return grant.permissions
+  const tables = grant.databases.get(database)?.tables
+  if (tables === undefined) return NONE
+  return tables === 'all' ? grant.permissions : tables.get(table)?.permissions ?? NONE
 }
 
 /** Whether the grant holds a permission on any table of the database. If not, the database must appear not to exist. */
 export function seesDatabase (grant: Grant, database: string): boolean {
-  return grant.databases === 'all' || grant.databases.has(database)
-}
-
-/** Whether the grant holds a permission on the table. If not, the table must appear not to exist. */
-export function seesTable (grant: Grant, database: string, table: string): boolean {
-  if (grant.databases === 'all') return true
-  const tables = grant.databases.get(database)
-  return tables === 'all' || (tables?.has(table) ?? false)
+  return grant.databases === 'all' ? grant.permissions.size > 0 : grant.databases.get(database)?.isSeen ?? false
 }

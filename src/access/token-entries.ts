@@ -29,11 +29,11 @@ function findRepeated (place: string, entries: readonly TokenOptions[]): string[
   })
 }
 
-function toToken ({ name, sha256, permissions, databases, expires }: TokenOptions, known: Databases): StoredToken {
-  const unknown = Object.keys(databases ?? {}).find((database) => !Object.hasOwn(known, database))
+function toToken ({ name, sha256, permissions, databases = '*', claims, expires }: TokenOptions, known: Databases): StoredToken {
+  const unknown = databases === '*' ? undefined : Object.keys(databases).find((database) => !Object.hasOwn(known, database))
   if (unknown !== undefined) throw new Error(`databases.${unknown}: is not a configured database; the databases are ${Object.keys(known).join(', ')}`)
   const expiresAt = expires === undefined ? undefined : parseExpiry(expires)
-  return { sha256, grant: createGrant(name, { permissions, databases }), expiresAt }
+  return { sha256, grant: createGrant(name, { permissions, databases, claims }), expiresAt }
 }
 
 const EXPIRY = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/

@@ -2,7 +2,7 @@
  * The result of introspecting a database, frozen. Tables and columns are in `Map`s: names from requests are looked up in them,
  * and a plain object would find `constructor` and `__proto__`.
  */
-import type { ColumnType } from '../types/column-type.ts'
+import type { ColumnType, Value } from '../types/column-type.ts'
 
 export interface Column {
   readonly name: string
@@ -77,6 +77,42 @@ export interface Table {
   readonly checks: readonly Check[]
   /** The column that the database numbers, else the single column of the primary key: what `id` in an answer means. */
   readonly identity: Column | undefined
+  /** Set if the table is one that `src/access` derived: the table as a grant sees it. What the grant does not see is not in the other fields. */
+  readonly view?: View
+}
+
+/** How a grant sees a table. */
+export interface View {
+  /** The table of the catalog. */
+  readonly base: Table
+  /** The same for all grants that see the same columns and have rules of the same shape: statements are kept for it. It has no values. Undefined for itself. */
+  readonly shape: Table | undefined
+  /** The columns that `data` may contain. */
+  readonly writable: Readonly<Record<'insert' | 'update', ReadonlyMap<string, Column>>>
+  /** All of them hold for every row that is seen or written. */
+  readonly rules: readonly Rule[]
+  /** The foreign keys to tables that the grant has rules for. */
+  readonly parents: readonly Parent[]
+}
+
+/** A rule on a column of the table. All its tests hold. */
+export interface Rule {
+  readonly column: Column
+  readonly tests: readonly RuleTest[]
+}
+
+export type RuleTest =
+  | { readonly kind: 'in', readonly values: ReadonlyArray<Value | null> }
+  | { readonly kind: 'notNull' }
+  | { readonly kind: 'order', readonly operator: '>' | '>=' | '<' | '<=', readonly value: Value }
+
+/** A foreign key to a table with rules. */
+export interface Parent {
+  readonly key: ForeignKey
+  /** The table of the catalog that the key refers to. */
+  readonly table: Table
+  /** The rules of that table; undefined if they do not apply to it, so that no row satisfies them. @throws PERMISSION_DENIED for claims that cannot be used */
+  readonly rules: () => readonly Rule[] | undefined
 }
 
 export interface Catalog {
@@ -86,7 +122,10 @@ export interface Catalog {
 }
 
 /** A table as a dialect's introspection gathers it. */
-export type TableFacts = Omit<Table, 'columns' | 'columnList' | 'requiredColumns' | 'identity'> & { readonly columns: readonly Column[] }
+export type TableFacts = Omit<Table, 'columns' | 'columnList' | 'requiredColumns' | 'identity' | 'view'> & { readonly columns: readonly Column[] }
+
+/** The table for which statements are kept. */
+export const statementTable = (table: Table): Table => table.view?.shape ?? table
 
 /** Whether a statement of this kind may run a trigger of the table. Also true where the account may not see triggers. */
 export function mayFire ({ triggers: { known, list } }: Pick<Table, 'triggers'>, event: TriggerEvent, timing?: TriggerTiming): boolean {

@@ -1,9 +1,8 @@
-import type { Catalog, Table } from '../catalog/catalog.ts'
+import type { Catalog } from '../catalog/catalog.ts'
 import { BrokenDefinitions } from './broken-definitions.ts'
 import { createCatalog } from '../catalog/catalog.ts'
 import { createCatalogStore } from '../catalog/store.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import { tableNotFound } from '../errors.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
 
 /** A configured database: its name in paths, its dialect and its catalog. */
@@ -15,9 +14,7 @@ export interface Database {
   readonly resultLimit: number
   /** Tables with a broken trigger, view or routine. */
   readonly broken: BrokenDefinitions
-  /** A promise only until the catalog has been read. @throws TABLE_NOT_FOUND; DATABASE_UNAVAILABLE until the catalog has been read */
-  getTable (name: string): Table | Promise<Table>
-  /** @throws DATABASE_UNAVAILABLE until the catalog has been read */
+  /** A promise only until the catalog has been read. @throws DATABASE_UNAVAILABLE until the catalog has been read */
   getCatalog (): Catalog | Promise<Catalog>
   /** The catalog without reading it; undefined until it has been read. */
   latestCatalog (): Catalog | undefined
@@ -41,22 +38,12 @@ export function createDatabase ({ name, dialect, resultLimit, refreshInterval, o
     interval: refreshInterval,
     onError: (error) => onRefreshError(error, name)
   })
-  const tableOf = ({ tables }: Catalog, table: string): Table => {
-    const found = tables.get(table)
-    if (found === undefined) throw tableNotFound(table, name)
-    return found
-  }
-
   return {
     name,
     dialect,
     statements: { kept: 0, built: 0 },
     resultLimit,
     broken: new BrokenDefinitions(),
-    getTable (table) {
-      const catalog = store.current()
-      return catalog instanceof Promise ? catalog.then((loaded) => tableOf(loaded, table)) : tableOf(catalog, table)
-    },
     getCatalog: store.current,
     latestCatalog: store.latest,
     refresh: store.refresh,

@@ -37,7 +37,7 @@ const findBodyError = compileBodySchema(BodySchema)
 /** Returns `data` of the response. @throws ServiceError */
 export async function execute ({ databases, limits }: InProcess, { database, table: tableName, body: given, grant: granted, bigints = 'bigint', consistency: asked }: ExecuteRequest): Promise<unknown> {
   if (!grants.Check(granted)) throw unauthenticated('The grant must have "permissions" and may have "databases", as in the configuration of a token')
-  const grant = createGrant('in process', granted)
+  const grant = createGrant('in process', granted as GrantOptions)
   const access = getAccess(databases, grant, { database, table: tableName })
   const body = parseBody(toJson(given)) // the same conversion as over HTTP, which also copies the body
   const error = findBodyError(body)

@@ -1,15 +1,14 @@
 /** The part of a database that a grant may see and use; documents contain nothing else. */
 import type { Catalog, Table } from '../catalog/catalog.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
-import { seesTable, type Grant } from '../access/grant.ts'
+import { createGrant, permissionsOn, type Grant, type TableGrant } from '../access/grant.ts'
 
 export interface VisibleTable { readonly table: Table, readonly verbs: readonly Verb[] }
 
 /** Returns the tables with their possible verbs, in the order of the catalog, without tables that have no possible verb. */
 export function visibleTables (catalog: Catalog, grant: Grant, database: string): VisibleTable[] {
   return [...catalog.tables.values()]
-    .filter(({ name }) => seesTable(grant, database, name))
-    .map((table) => ({ table, verbs: VERBS.filter((verb) => grant.permissions.has(verb) && isPossible(table, verb)) }))
+    .map((table) => ({ table, verbs: VERBS.filter((verb) => permissionsOn(grant, database, table.name).has(verb) && isPossible(table, verb)) }))
     .filter(({ verbs }) => verbs.length > 0)
 }
 
@@ -19,9 +18,12 @@ function isPossible ({ kind }: Table, verb: Verb): boolean {
 
 /** Returns a cache key: grants with the same rights on a database that they may see have the same key. */
 export function cacheKeyOf (grant: Grant, database: string): string {
-  const tables = grant.databases === 'all' ? 'all' : grant.databases.get(database) as 'all' | ReadonlySet<string>
-  return JSON.stringify([VERBS.filter((verb) => grant.permissions.has(verb)), tables === 'all' ? tables : [...tables].sort()])
+  const tables = grant.databases === 'all' ? 'all' : grant.databases.get(database)?.tables ?? new Map<string, TableGrant>()
+  if (tables === 'all') return JSON.stringify(verbsIn(grant.permissions))
+  return JSON.stringify([...tables].map(([name, { permissions }]) => [name, verbsIn(permissions)]).sort())
 }
 
+const verbsIn = (permissions: ReadonlySet<Verb>): Verb[] => VERBS.filter((verb) => permissions.has(verb))
+
 /** A grant with all permissions, for public documents and the command line. */
-export const EVERYTHING: Grant = { name: 'everything', permissions: new Set(VERBS), databases: 'all' }
+export const EVERYTHING: Grant = createGrant('everything', { permissions: VERBS })

@@ -1,6 +1,6 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import { columnNotWritable, invalidValue, notNullViolation } from '../errors.ts'
-import type { Parameter } from '../types/column-type.ts'
+import { COLUMN, type Parameter } from '../types/column-type.ts'
 import { isObject } from './filters/column-filter.ts'
 import { at, getColumn, readValue, readWith, type Path } from './columns.ts'
 import type { Assignment } from './plan.ts'
@@ -20,13 +20,25 @@ export function planAssignments (data: Readonly<Record<string, unknown>>, table:
   return place.forms && assignments.some(({ form }) => form !== undefined) ? assignments.sort((a, b) => Number(a.form !== undefined) - Number(b.form !== undefined)) : assignments
 }
 
+/** A grant may write columns that it does not see, and not write columns that it sees. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE */
+function getWritableColumn (table: Table, name: string, path: Path, verb: 'insert' | 'update'): Column {
+  const writable = table.view?.writable[verb].get(name)
+  if (writable !== undefined) return writable
+  const column = getColumn(table, name, path)
+  if (table.view !== undefined) throw at(path, columnNotWritable(name, `${verb} is not allowed on it`))
+  return column
+}
+
 function planAssignment (table: Table, name: string, given: unknown, { path: parent, forms }: Place): Assignment {
   const path = [...parent, name]
-  const column = getColumn(table, name, path)
+  const column = getWritableColumn(table, name, path, forms ? 'update' : 'insert')
   if (column.generated) throw at(path, columnNotWritable(name, 'the database computes it'))
   if (!column.type.writable) throw at(path, columnNotWritable(name, `the type ${column.declaration} is not supported`))
-  if (isObject(given) && looksLikeForm(given)) return planForm(column, given, path, forms)
-  return toAssignment(column, given, path)
+  if (!isObject(given) || !looksLikeForm(given)) return toAssignment(column, given, path)
+  const assignment = planForm(column, given, path, forms)
+  // An overflow would tell of a value that the grant does not see.
+  if (assignment.form?.sql.includes(COLUMN) === true && !table.columns.has(name)) throw at(path, columnNotWritable(name, `${assignment.form.name} is not allowed on it`))
+  return assignment
 }
 
 function toAssignment (column: Column, value: unknown, path: Path): Assignment {

@@ -8,7 +8,7 @@ import {
   createQueryId, MysqlQueryCompiler, NOOP_QUERY_EXECUTOR, OperationNodeTransformer, QueryCreator, SqliteQueryCompiler, type IdentifierNode, type QueryCompiler,
   type RootOperationNode
 } from 'kysely'
-import type { Column, Table } from '../catalog/catalog.ts'
+import { statementTable, type Column, type Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { createStatementCache, type TableStatements } from './statement-cache.ts'
@@ -57,13 +57,16 @@ export const statementCache = createStatementCache<CompiledStatement>(16 * 1024 
 const builders: Readonly<Record<Engine, WeakMap<Table, TableBuilder>>> = { mysql: new WeakMap(), sqlite: new WeakMap() }
 
 export function builderFor (engine: Engine, table: Table): TableBuilder {
-  return getOrCreate(builders[engine], table, () => createBuilder(engine, table))
+  const kept = statementTable(table)
+  return getOrCreate(builders[engine], kept, () => createBuilder(engine, kept))
 }
 
+/** Rules of a grant can be on columns that it does not see: the columns are those of the catalog's table. */
 function createBuilder (engine: Engine, table: Table): TableBuilder {
-  const indexes = new Map(table.columnList.map((column, index): [Column, number] => [column, index]))
+  const base = table.view?.base ?? table
+  const indexes = new Map(base.columnList.map((column, index): [Column, number] => [column, index]))
   const token = (column: Column): ColumnToken => `c${indexes.get(column) as number}`
-  const names = new Names(table)
+  const names = new Names(base)
   const build: TableBuilder['build'] = (query) => {
     const { sql, parameters } = compilers[engine].compileQuery(names.transformNode(query.toOperationNode()), createQueryId())
     const pieces = sql.split(PLACEHOLDER)

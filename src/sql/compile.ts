@@ -1,4 +1,4 @@
-import type { Column } from '../catalog/catalog.ts'
+import { statementTable, type Column } from '../catalog/catalog.ts'
 import type { Condition, Plan } from '../plan/plan.ts'
 import { builderFor, type BuiltStatement } from './aliases.ts'
 import { compileDefinitions, compileSelect } from './select.ts'
@@ -40,7 +40,8 @@ const NONE: readonly Column[] = []
 
 /** What a dialect needs to know of a statement besides its text. */
 function describe (plan: Plan, engine: Engine, { sql, pieces }: BuiltStatement): CompiledStatement {
-  const { verb, table } = plan
+  const { verb } = plan
+  const table = statementTable(plan.table)
   const columns = verb === 'select' ? plan.columns : NONE
   const assigned = verb === 'insert' || verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE
   return { verb, table, sql, pieces, columns, assigned, confirmation: engine === 'mysql' ? compileConfirmation(plan) : undefined }
@@ -54,7 +55,7 @@ function describe (plan: Plan, engine: Engine, { sql, pieces }: BuiltStatement):
 function compileConfirmation (plan: Plan): Statement | undefined {
   const columns = dependenciesOf(plan)
   if (columns.length === 0) return undefined
-  const { table } = plan
+  const table = statementTable(plan.table)
   return { verb: 'select', table, ...compileDefinitions(table, columns), columns, assigned: NONE, confirmation: undefined }
 }
 

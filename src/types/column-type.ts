@@ -65,6 +65,8 @@ export interface ColumnType {
   /** The forms that an update accepts for the column; none if omitted. */
   readonly forms?: readonly UpdateForm[]
   readonly comparison: Comparison
+  /** Compares two parameters as the database does; set for numbers and times. Negative if `one` is lower, 0 if they are equal. */
+  readonly order?: (one: Value, other: Value) => number
   /** Whether `orderBy` accepts the column. */
   readonly sortable: boolean
   /** False for unknown types: their values cannot be converted to parameters. */
@@ -149,6 +151,22 @@ export function createType (own: Pick<ColumnType, Required> & Partial<ColumnType
     structured,
     ...own
   } satisfies ColumnType)
+}
+
+/** The order of parameters that JavaScript compares as the database does: integers, and texts of digits in one format, such as dates. */
+export function naturalOrder (one: Value, other: Value): number {
+  return one < other ? -1 : Number(one > other)
+}
+
+/** The order of parameters that are doubles or their texts. */
+export function numericOrder (one: Value, other: Value): number {
+  return Number(one) - Number(other)
+}
+
+/** Whether two parameters of the type are the same value: texts and bytes exactly, numbers and times by their order. */
+export function isSame ({ order }: Pick<ColumnType, 'order'>, one: Value, other: Value): boolean {
+  if (order !== undefined) return order(one, other) === 0
+  return Buffer.isBuffer(one) && Buffer.isBuffer(other) ? one.equals(other) : one === other
 }
 
 /** Returns a refusal with the message "expected X". */

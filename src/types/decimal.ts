@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { numberText } from '../request/exact-json.ts'
-import { createType, expected, textOf, ValueRefused, type ColumnType } from './column-type.ts'
+import { createType, expected, naturalOrder, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
 
 /** A decimal number as digits, without leading and trailing zeros: `-12.50` is { negative: true, whole: '12', fraction: '5' }. */
 export interface Digits { negative: boolean, whole: string, fraction: string }
@@ -70,9 +70,13 @@ export function decimalType (bounds: DecimalBounds): ColumnType {
     read: (value) => readDecimal(value, bounds),
     write: (value) => `"${withoutZerofill(textOf(value))}"`,
     wireFormat: bounds.zerofill === true ? undefined : 'quoted',
+    order: (one, other) => naturalOrder(unscaled(one), unscaled(other)),
     compared: ['cast(', ` as decimal(${bounds.precision},${bounds.scale}))`]
   })
 }
+
+/** All parameters of a column have the same number of digits after the point. */
+const unscaled = (parameter: Value): bigint => BigInt(String(parameter).replace('.', ''))
 
 /** Removes the zeros with which the server pads ZEROFILL columns: JSON numbers have no leading zeros. */
 export function withoutZerofill (text: string): string {

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { numberText } from '../request/exact-json.ts'
-import { createType, expected, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
+import { createType, expected, numericOrder, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
 import { parseDigits, withoutZerofill } from './decimal.ts'
 
 /** Converts a JSON number to a double and keeps -0. @throws ValueRefused if it is not a number or too large */
@@ -43,7 +43,8 @@ export function doubleType (bounds: FloatBounds): ColumnType {
     read: (value) => doubleParameter(signed(readFixed(value, fixed), unsigned)),
     ...(fixed !== undefined && { echo: (parameter: Value) => Number(parameter).toFixed(fixed.scale) }),
     write: (value) => withoutZerofill(textOf(value)),
-    wireFormat: zerofill ? undefined : 'plain'
+    wireFormat: zerofill ? undefined : 'plain',
+    order: numericOrder
   })
 }
 
@@ -62,7 +63,8 @@ export function floatType (bounds: FloatBounds): ColumnType {
     },
     write: (value) => shortestFloat(Number(textOf(value))),
     selected: ['cast(', ' as double)'],
-    selectedAs: DOUBLE
+    selectedAs: DOUBLE,
+    order: numericOrder
   })
 }
 

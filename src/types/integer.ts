@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { createType, expected, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
+import { createType, expected, naturalOrder, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
 import { readDigits, withoutZerofill } from './decimal.ts'
 
 interface IntegerBounds { min: bigint, max: bigint }
@@ -41,7 +41,8 @@ export function integerType (bits: number, unsigned: boolean, zerofill = false):
     read: (value) => readInteger(value, bounds),
     write: (value) => withoutZerofill(textOf(value)),
     wireFormat: zerofill ? undefined : 'plain',
-    wholeNumbers: true
+    wholeNumbers: true,
+    order: naturalOrder
   })
 }
 
@@ -67,7 +68,8 @@ export function yearType (): ColumnType {
       if (year > 0n && year < 1901n) throw new ValueRefused('must be 0 or from 1901 to 2155')
       return String(year).padStart(4, '0')
     },
-    write: (value) => withoutZerofill(textOf(value))
+    write: (value) => withoutZerofill(textOf(value)),
+    order: naturalOrder
   })
 }
 

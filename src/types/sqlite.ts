@@ -4,7 +4,7 @@
  */
 import { numberText } from '../request/exact-json.ts'
 import { binaryType } from './binary.ts'
-import { COLUMN, createType, GIVEN, ValueRefused, type ColumnType, type DriverValue, type FormSql, type TypeFacts, type Value } from './column-type.ts'
+import { COLUMN, createType, GIVEN, numericOrder, ValueRefused, type ColumnType, type DriverValue, type FormSql, type TypeFacts, type Value } from './column-type.ts'
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
 import { doubleType, jsonNumber } from './float.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, nowForm, sqlOf } from './forms.ts'
@@ -39,7 +39,7 @@ function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
   }
   const sum = sqlOf`round(${COLUMN} + ${GIVEN}, ${String(bounds.scale)})`
   const increment = incrementDecimal(bounds, sumWithin(sum, NUMBERS, [...sqlOf`abs(`, ...sum, ` ) < 1e${bounds.precision - bounds.scale}`]), Number)
-  return native(createType({ schema: decimalSchema(bounds), read: (value): Value => Number(readDecimal(value, bounds)), write, forms: [increment] }), write)
+  return native(createType({ schema: decimalSchema(bounds), read: (value): Value => Number(readDecimal(value, bounds)), write, forms: [increment], order: numericOrder }), write)
 }
 
 /** Storage classes of numbers. A column can also have texts and blobs, which SQLite would count as 0. */

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { createType, expected, textOf, ValueRefused, type ColumnType } from './column-type.ts'
+import { createType, expected, naturalOrder, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
 
 const DATE = /^\d{4}-\d\d-\d\d$/
 const TIME = /^(-?)(\d{2,3}):([0-5]\d):([0-5]\d)(?:\.(\d{1,30}))?$/
@@ -40,7 +40,8 @@ export function dateType (): ColumnType {
       return value
     },
     write: (value) => `"${textOf(value)}"`,
-    wireFormat: 'quoted'
+    wireFormat: 'quoted',
+    order: naturalOrder
   })
 }
 
@@ -58,9 +59,14 @@ export function timeType (precision: Precision): ColumnType {
       return /[1-9]/.test(time) ? sign + time : time // the servers have no -00:00:00
     },
     write: (value) => `"${textOf(value)}"`,
-    wireFormat: 'quoted'
+    wireFormat: 'quoted',
+    // SQLite compares the texts.
+    order: precision.padded ? (one, other) => naturalOrder(signedDigits(one), signedDigits(other)) : naturalOrder
   })
 }
+
+/** The digits of a time with its sign. All parameters of a column have the same number of digits after the point. */
+const signedDigits = (time: Value): number => Number(String(time).replace(/[:.]/g, ''))
 
 /** DATETIME: a date and time without an offset. */
 export function datetimeType (precision: Precision): ColumnType {
@@ -77,7 +83,8 @@ export function datetimeType (precision: Precision): ColumnType {
       return `${match[1]} ${match[2]}${fractionOf(match[3], precision)}`
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}"`,
-    wireFormat: 'moment'
+    wireFormat: 'moment',
+    order: naturalOrder
   })
 }
 
@@ -98,7 +105,8 @@ export function timestampType (precision: Precision, lastSecond = LAST_SECOND): 
       return utc(match, lastSecond) + fractionOf(match[3], precision)
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}Z"`,
-    wireFormat: 'instant'
+    wireFormat: 'instant',
+    order: naturalOrder
   })
 }
 

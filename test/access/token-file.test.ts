@@ -13,7 +13,7 @@ const file = createTokenFile('tokens.json', { databases, tokens: [fixed] })
 t.test('a token file contains the same entries as the configuration', async (t) => {
   t.match(file.parse(JSON.stringify([entry, { ...entry, sha256: 'b'.repeat(64), databases: { shop: ['orders'] }, expires: '2027-01-01' }])), [
     { sha256: entry.sha256, grant: { name: 'reader', databases: 'all' }, expiresAt: undefined },
-    { sha256: 'b'.repeat(64), grant: { databases: new Map([['shop', new Set(['orders'])]]) }, expiresAt: Date.UTC(2027, 0, 1) }
+    { sha256: 'b'.repeat(64), grant: { databases: new Map([['shop', { tables: new Map([['orders', {}]]) }]]) }, expiresAt: Date.UTC(2027, 0, 1) }
   ])
   t.same(file.parse('[]'), [], 'none of which there need be')
   t.same(createTokenFile('tokens.json', { databases }).parse(JSON.stringify([fixed])).length, 1)

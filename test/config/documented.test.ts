@@ -15,7 +15,7 @@ const code = (text: unknown): string => `\`${text}\``
 function rowsOf (name: string, schema: TSchema, required: boolean): string[][] {
   const { type, items, description } = schema
   // of a union, the object
-  const { properties, patternProperties, required: needed = [] } = schema.anyOf?.find((each: TSchema) => each['properties'] !== undefined) ?? schema
+  const { properties, patternProperties, required: needed = [] } = schema.anyOf?.find((each: TSchema) => each['properties'] !== undefined || each['patternProperties'] !== undefined) ?? schema
   const [record] = Object.values<TSchema>(patternProperties ?? {})
   const children = [
     ...Object.entries<TSchema>(properties ?? {}).map(([key, child]): [string, TSchema, boolean] => [key, child, needed.includes(key)]),
@@ -36,7 +36,7 @@ function allowed (schema: TSchema): string {
   if (anyOf?.every((each: TSchema) => each.const !== undefined)) return anyOf.map((each: TSchema) => code(each.const)).join(', ')
   if (anyOf !== undefined) return anyOf.map((each: TSchema) => each.const === undefined ? allowed(each) : code(JSON.stringify(each.const))).join(' or ')
   if (type === 'integer') return maximum === undefined ? `${minimum} or more` : `${minimum} to ${maximum}`
-  return ({ boolean: '`true`, `false`', string: 'string', array: 'list', object: 'object' } as Record<string, string>)[type] as string
+  return ({ boolean: '`true`, `false`', string: 'string', number: 'number', null: '`null`', array: 'list', object: 'object' } as Record<string, string>)[type] as string
 }
 
 t.test('the tables of settings match the schemas', async (t) => {

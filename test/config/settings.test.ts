@@ -76,10 +76,11 @@ t.test('a token is valid for everything, for databases or for tables, with or wi
     { ...token, sha256: 'c'.repeat(64), expires: '2027-01-01' }
   ]
   const settings = resolveSettings({ databases: { shop: { url }, staff: { url } }, tokens })
-  const grant = { name: 'reader', permissions: new Set(['select']), databases: 'all' }
+  const grant = { name: 'reader', permissions: new Set(['select']), databases: 'all', claims: {}, views: new WeakMap() }
+  const whole = { permissions: grant.permissions, columns: undefined, rules: [] }
   t.strictSame(settings.tokens, [
     { sha256: 'a'.repeat(64), grant, expiresAt: undefined },
-    { sha256: 'b'.repeat(64), grant: { ...grant, databases: new Map<string, unknown>([['shop', 'all'], ['staff', new Set(['people', 'rooms'])]]) }, expiresAt: undefined },
+    { sha256: 'b'.repeat(64), grant: { ...grant, databases: new Map([['shop', { tables: 'all', isSeen: true, isNarrowed: false }], ['staff', { tables: new Map([['people', whole], ['rooms', whole]]), isSeen: true, isNarrowed: false }]]) }, expiresAt: undefined },
     { sha256: 'c'.repeat(64), grant, expiresAt: Date.UTC(2027, 0, 1) }
   ])
 })

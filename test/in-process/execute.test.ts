@@ -88,7 +88,7 @@ await onEachEngine(t, 'errors have the order of HTTP', {
     }
   }
   t.match(await refusalOf(call({ grant: grants[0]?.[1], body: 0 })), { status: 404, error: { code: 'DATABASE_NOT_FOUND' } })
-  t.match(await refusalOf(call({ grant: grants[3]?.[1], body: { verb: 'select' } })), { status: 403, error: { code: 'PERMISSION_DENIED' } })
+  t.match(await refusalOf(call({ grant: grants[3]?.[1], body: { verb: 'select' } })), { status: 404, error: { code: 'DATABASE_NOT_FOUND' } })
   for (const grant of noGrants) t.match(await refusalOf(call({ grant, body: { verb: 'select' } })), { status: 401, error: { code: 'UNAUTHENTICATED' } })
 })
 

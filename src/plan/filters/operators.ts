@@ -45,14 +45,15 @@ function planEqual (operand: Operand, negated: boolean): Condition {
   return { kind: 'compare', column: operand.column, operator: negated ? '<>' : '=', parameter: readOperand(operand) }
 }
 
+function planIs (operand: Operand): Condition {
+  return operand.value === null ? planNull(operand.column, false) : isExactly(operand.column, readOperand(operand))
+}
+
 /**
- * `$is` compares texts byte by byte and is never unknown: it is false for NULL. The equality is kept in addition to the byte comparison
+ * Compares texts byte by byte and is never unknown: it is false for NULL. The equality is kept in addition to the byte comparison
  * because it can use an index.
  */
-function planIs (operand: Operand): Condition {
-  const { column } = operand
-  if (operand.value === null) return planNull(column, false)
-  const parameter = readOperand(operand)
+export function isExactly (column: Column, parameter: Value): Condition {
   return combine('and', [
     { kind: 'compare', column, operator: '=', parameter },
     ...column.type.exact === undefined ? [] : [{ kind: 'exact', column, parameter } as const],
@@ -100,7 +101,7 @@ function planNull (column: Column, negated: boolean): Condition {
  * A column that is NOT NULL is never compared with IS NULL: MySQL would match the date 0000-00-00 and, with some settings, the last
  * inserted AUTO_INCREMENT value (manual, "Comparison Functions and Operators").
  */
-function isNull (column: Column, negated: boolean): Condition {
+export function isNull (column: Column, negated: boolean): Condition {
   return column.nullable ? { kind: 'null', column, negated } : { kind: 'constant', value: negated }
 }
 

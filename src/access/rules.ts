@@ -1,0 +1,153 @@
+/** The rules of a grant on the rows of a table: their configured form, and their values for the claims of a caller. */
+import type { Column, Rule, RuleTest } from '../catalog/catalog.ts'
+import { permissionDenied } from '../errors.ts'
+import { isSame, ValueRefused, type ColumnType, type Value } from '../types/column-type.ts'
+
+/** A value of a rule: a constant or a claim. */
+export type RuleValue = string | number | boolean | { readonly $claim: string }
+
+/** A rule on one column as it is configured. A list matches any of its values. */
+export type RuleOptions = RuleValue | null | ReadonlyArray<RuleValue | null> | {
+  readonly $eq?: RuleValue | null
+  readonly $is?: RuleValue | null
+  readonly $in?: ReadonlyArray<RuleValue | null>
+  readonly $null?: boolean
+  readonly $gt?: RuleValue
+  readonly $gte?: RuleValue
+  readonly $lt?: RuleValue
+  readonly $lte?: RuleValue
+}
+
+/** What the claims of a caller are: the payload of a JWT, or `claims` of a token's entry. */
+export type Claims = Readonly<Record<string, unknown>>
+
+type Operand = { readonly claim: string, readonly steps: readonly string[] } | { readonly constant: unknown }
+
+type ConfiguredTest =
+  | { readonly kind: 'in', readonly operands: readonly Operand[] }
+  | { readonly kind: 'notNull' }
+  | { readonly kind: 'order', readonly operator: '>' | '>=' | '<' | '<=', readonly operand: Operand }
+
+/** A rule as it is configured, with the claims that it needs. */
+export interface ConfiguredRule {
+  readonly column: string
+  readonly tests: readonly ConfiguredTest[]
+  /** Whether the rule gives its column one value, which an insert may leave out. */
+  readonly isEquality: boolean
+}
+
+const COMPARISONS = new Map([['$gt', '>'], ['$gte', '>='], ['$lt', '<'], ['$lte', '<=']] as const)
+
+/** Converts configured rules. @throws Error whose message begins with the column */
+export function readRules (rows: Readonly<Record<string, RuleOptions>>): ConfiguredRule[] {
+  return Object.entries(rows).map(([column, given]) => {
+    const tests = readTests(given).filter((test) => test !== undefined)
+    const constants = tests.flatMap((test) => test.kind === 'in' ? test.operands : test.kind === 'order' ? [test.operand] : [])
+    const rounded = constants.find((operand) => 'constant' in operand && !isExact(operand.constant))
+    if (rounded !== undefined) throw new Error(`${column}: a number beyond 2^53 is not exact; write it as a string of digits`)
+    if (isObject(given) && '$claim' in given && Object.keys(given).length > 1) throw new Error(`${column}: $claim cannot be combined with operators; use {"$eq": {"$claim": …}}`)
+    return { column, tests, isEquality: tests.some((test) => test.kind === 'in' && test.operands.length === 1) }
+  })
+}
+
+function readTests (given: RuleOptions): ConfiguredTest[] {
+  if (Array.isArray(given)) return [{ kind: 'in', operands: given.map(readOperand) }]
+  if (!isObject(given) || '$claim' in given) return [equality(given)]
+  return Object.entries(given).map(([name, operand]): ConfiguredTest => {
+    if (name === '$eq' || name === '$is') return equality(operand)
+    if (name === '$in') return { kind: 'in', operands: (operand as unknown[]).map(readOperand) }
+    if (name === '$null') return operand === true ? equality(null) : { kind: 'notNull' }
+    return { kind: 'order', operator: COMPARISONS.get(name as '$gt') as '>', operand: readOperand(operand) }
+  })
+}
+
+const equality = (operand: unknown): ConfiguredTest => ({ kind: 'in', operands: [readOperand(operand)] })
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function readOperand (operand: unknown): Operand {
+  if (!isObject(operand)) return { constant: operand }
+  const claim = operand['$claim'] as string
+  return { claim, steps: claim.slice(1).split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')) }
+}
+
+/** JavaScript has rounded an integer beyond 2^53 before it arrived here. */
+const isExact = (value: unknown): boolean => typeof value !== 'number' || (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value)))
+
+/** A rule whose claims are replaced with their values. */
+export interface ResolvedRule {
+  readonly column: string
+  readonly tests: ReadonlyArray<{ readonly kind: RuleTest['kind'], readonly operator?: '>' | '>=' | '<' | '<=', readonly values: readonly unknown[] }>
+  /** Whether a value comes from a claim. */
+  readonly usesClaims: boolean
+}
+
+/** Replaces claims with their values. @throws PERMISSION_DENIED for a claim that is missing, null, a list or an object */
+export function resolveRules (rules: readonly ConfiguredRule[], claims: Claims): ResolvedRule[] {
+  return rules.map(({ column, tests }) => ({
+    column,
+    usesClaims: tests.some((test) => operandsOf(test).some((operand) => 'claim' in operand)),
+    tests: tests.map((test) => ({ ...test, values: operandsOf(test).map((operand) => 'claim' in operand ? findClaim(operand, claims) : operand.constant) }))
+  }))
+}
+
+/** @throws PERMISSION_DENIED for a claim that is missing, null, a list or an object */
+export function checkClaims (rules: readonly ConfiguredRule[], claims: Claims): void {
+  for (const { tests } of rules) for (const test of tests) for (const operand of operandsOf(test)) if ('claim' in operand) findClaim(operand, claims)
+}
+
+function operandsOf (test: ConfiguredTest): readonly Operand[] {
+  if (test.kind === 'in') return test.operands
+  return test.kind === 'order' ? [test.operand] : []
+}
+
+function findClaim ({ claim, steps }: { claim: string, steps: readonly string[] }, claims: Claims): unknown {
+  let value: unknown = claims
+  for (const step of steps) value = typeof value === 'object' && value !== null && Object.hasOwn(value, step) ? (value as Record<string, unknown>)[step] : undefined
+  if (typeof value === 'bigint') return String(value)
+  const isScalar = ['string', 'boolean', 'number'].includes(typeof value) || JSON.isRawJSON(value)
+  if (!isScalar || !isExact(value)) throw claimRefused(claim)
+  return value
+}
+
+const claimRefused = (claim: string) => permissionDenied(`The claim "${claim}" is missing or cannot be used`)
+
+/** A rule that does not apply to its column: the table must appear not to exist. */
+export class RuleBroken extends Error {}
+
+/**
+ * Converts the values of rules to parameters of their columns.
+ * @throws RuleBroken where a column is missing or a constant does not fit it, PERMISSION_DENIED where a claim does not fit it
+ */
+export function bindRules (rules: readonly ResolvedRule[], columns: ReadonlyMap<string, Column>): Rule[] {
+  return rules.map((rule) => {
+    const column = columns.get(rule.column)
+    if (column === undefined) throw new RuleBroken(`column "${rule.column}" does not exist`)
+    if (column.type.comparison === 'none' || column.type.structured) throw new RuleBroken(`column "${column.name}": the type ${column.declaration} cannot have rules`)
+    return { column, tests: rule.tests.map((test) => bindTest(rule, test, column)) }
+  })
+}
+
+function bindTest (rule: ResolvedRule, { kind, operator, values }: ResolvedRule['tests'][number], column: Column): RuleTest {
+  if (kind === 'notNull') return { kind }
+  if (kind === 'in') return { kind, values: values.map((value) => value === null ? null : readStable(rule, column, value)) }
+  if (column.type.order === undefined) throw new RuleBroken(`column "${column.name}": the type ${column.declaration} cannot be compared with ${operator}`)
+  return { kind, operator: operator as '>', value: readStable(rule, column, values[0]) }
+}
+
+/** A value that is stored as another one (`acme ` in a CHAR column) would give the rows to somebody else. */
+function readStable (rule: ResolvedRule, { name, type }: Column, value: unknown): Value {
+  try {
+    const parameter = type.read(value)
+    if (type.order === undefined && !isStable(type, parameter)) throw new ValueRefused('is not stored as it is')
+    return parameter
+  } catch (error) {
+    if (!(error instanceof ValueRefused)) throw error
+    if (rule.usesClaims) throw permissionDenied('A claim does not fit the column that it is compared with')
+    throw new RuleBroken(`column "${name}": ${error.message}`)
+  }
+}
+
+function isStable (type: ColumnType, parameter: Value): boolean {
+  const shown: unknown = JSON.parse(type.echo(parameter))
+  return shown === null || isSame(type, type.read(shown), parameter)
+}

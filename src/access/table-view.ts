@@ -1,0 +1,93 @@
+/** Derives the table that a grant sees from the table of the catalog. A hidden column is in no field that the planner reads. */
+import type { Catalog, Column, ForeignKey, Parent, Rule, Table, View } from '../catalog/catalog.ts'
+import { getOrCreate } from '../get-or-create.ts'
+import type { ColumnGrant, Grant, TableGrant } from './grant.ts'
+import { bindRules, resolveRules, RuleBroken, type ConfiguredRule } from './rules.ts'
+
+/**
+ * The table as the grant sees it; undefined if it must appear not to exist, because a rule does not apply to it.
+ * @throws PERMISSION_DENIED if the claims of the grant cannot be used
+ */
+export function viewTable (grant: Grant, database: string, catalog: Catalog, table: Table): Table | undefined {
+  if (grant.databases === 'all') return table
+  const granted = grant.databases.get(database)
+  if (granted === undefined || granted.tables === 'all' || !granted.isNarrowed) return table
+  return grant.views.get(table) ?? createView(grant, granted.tables, catalog, table)
+}
+
+function createView (grant: Grant, tables: ReadonlyMap<string, TableGrant>, catalog: Catalog, base: Table): Table | undefined {
+  const { columns, rules: configured } = tables.get(base.name) as TableGrant
+  const rules = tryBind(configured, grant, base)
+  if (rules === undefined) return undefined
+  const parents = base.foreignKeys.flatMap((key): Parent[] => {
+    const table = catalog.tables.get(key.referencedTable)
+    const theirs = tables.get(key.referencedTable)?.rules ?? []
+    return table === undefined || theirs.length === 0 ? [] : [{ key, table, rules: () => tryBind(theirs, grant, table) }]
+  })
+  const shape = columns === undefined && rules.length === 0 && parents.length === 0 ? base : getShape(catalog, base, columns, configured)
+  const view = rules.length === 0 && parents.length === 0 ? shape : Object.freeze({ ...shape, view: { ...shape.view as View, shape, rules, parents } })
+  grant.views.set(base, view)
+  return view
+}
+
+function tryBind (configured: readonly ConfiguredRule[], { claims }: Grant, { columns }: Table): Rule[] | undefined {
+  const resolved = resolveRules(configured, claims)
+  try {
+    return bindRules(resolved, columns)
+  } catch (error) {
+    if (error instanceof RuleBroken) return undefined
+    throw error
+  }
+}
+
+/** Columns of all derived tables of a catalog: enough for thousands of usual tables. */
+const MAX_COLUMNS = 200_000
+
+interface Shapes { readonly tables: Map<string, Table>, columns: number }
+
+/** Forgotten with the catalog. */
+const shapes = new WeakMap<Catalog, Shapes>()
+
+/** The derived tables of a catalog, without the values of rules: grants that see the same share one. The least recently used ones are removed. */
+function getShape (catalog: Catalog, base: Table, columns: ColumnGrant | undefined, rules: readonly ConfiguredRule[]): Table {
+  const kept = getOrCreate(shapes, catalog, () => ({ tables: new Map<string, Table>(), columns: 0 }))
+  const filled = rules.filter(({ isEquality }) => isEquality).map(({ column }) => column)
+  const key = JSON.stringify([base.name, columns && [columns.select, columns.insert, columns.update].map((names) => [...names].sort()), filled.sort()])
+  const found = kept.tables.get(key)
+  const shape = found ?? createShape(base, columns, new Set(filled))
+  kept.tables.delete(key)
+  kept.tables.set(key, shape)
+  if (found === undefined) {
+    kept.columns += base.columnList.length
+    for (const [oldest, { view }] of kept.tables) {
+      if (kept.columns <= MAX_COLUMNS || oldest === key) break
+      kept.tables.delete(oldest)
+      kept.columns -= (view as View).base.columnList.length
+    }
+  }
+  return shape
+}
+
+/** `filled`: the columns to which a rule gives a value. */
+function createShape (base: Table, grant: ColumnGrant | undefined, filled: ReadonlySet<string>): Table {
+  const among = (names: ReadonlySet<string> | undefined): Column[] => names === undefined ? [...base.columnList] : base.columnList.filter(({ name }) => names.has(name))
+  const byName = (columns: readonly Column[]): Map<string, Column> => new Map(columns.map((column) => [column.name, column]))
+  const columnList = among(grant?.select)
+  const columns = byName(columnList)
+  const insertable = byName(among(grant?.insert))
+  const isSeen = (names: readonly string[]): boolean => names.every((name) => columns.has(name))
+  const hidesSome = columnList.length < base.columnList.length
+  return Object.freeze({
+    ...base,
+    columns,
+    columnList,
+    requiredColumns: base.requiredColumns.filter(({ name }) => (columns.has(name) || insertable.has(name)) && !filled.has(name)),
+    primaryKey: isSeen(base.primaryKey) ? base.primaryKey : [],
+    uniqueKeys: base.uniqueKeys.filter((key) => isSeen(key.columns)),
+    foreignKeys: base.foreignKeys.filter((key: ForeignKey) => isSeen(key.columns)),
+    // It is not always known which columns a check refers to.
+    checks: base.checks.filter((check) => !hidesSome || (check.columns.length > 0 && isSeen(check.columns))),
+    identity: base.identity !== undefined && columns.has(base.identity.name) ? base.identity : undefined,
+    view: { base, shape: undefined, writable: { insert: insertable, update: byName(among(grant?.update)) }, rules: [], parents: [] }
+  } satisfies Table)
+}
