@@ -123,6 +123,17 @@ await onEachDialect(t, 'the time limit holds for the whole', { schema, settings:
   t.equal(await dialect.transaction(async (tx) => (await tx.run(statement('accounts', set(1, 7)))).changed, writing), 1, 'the next one has time of its own')
 })
 
+await onEachDialect(t, 'a trigger that ends the transaction ends it', { schema, only: ['sqlite'] }, async (t, test) => {
+  const { dialect, statement, sql } = test
+  await sql("create trigger strict before insert on accounts when new.id > 5 begin select raise(rollback, 'no'); end")
+  await t.rejects(dialect.transaction(async (tx) => {
+    await tx.run(statement('accounts', set(1, 7)))
+    await t.rejects(tx.run(statement('accounts', { verb: 'insert', data: { id: 6, name: 'f', amount: 1 } })), { code: 'CHECK_VIOLATION' })
+    await t.rejects(tx.run(statement('accounts', set(2, 7))), { code: 'CHECK_VIOLATION' }, 'no other statement runs')
+  }, writing), { code: 'CHECK_VIOLATION' })
+  t.same(await amounts(test), [10, 20])
+})
+
 await onEachDialect(t, 'a client that disconnects ends it', { schema }, async (t, test) => {
   const { dialect, statement } = test
   const client = { destroyed: false }

@@ -23,8 +23,8 @@ export interface Proxy {
   silent: boolean
   /** While true, what the server sends is dropped. */
   deaf: boolean
-  /** Called with each statement before it is sent on. */
-  onStatement: (sql: string) => void
+  /** Called with each statement before it is sent on. Bytes that it returns are the answer: the server does not get the statement. */
+  onStatement: (sql: string) => Buffer | undefined
   /** Delay of each packet of the server, in milliseconds. */
   delay: number
   /** Answers `KILL` itself and does nothing, so that statements run on. */
@@ -41,6 +41,13 @@ export interface Proxy {
 /** "Too many connections" (MySQL manual, "Protocol::ERR_Packet"). */
 const TOO_MANY = Buffer.from('\x18\0\0\0\xff\x10\x04#08004Too many connec', 'latin1')
 
+/** An error as the response to a statement (MySQL manual, "Protocol::ERR_Packet"). */
+export function errorPacket (number: number, state: string): Buffer {
+  const body = Buffer.from(`\xff\0\0#${state}refused`, 'latin1')
+  body.writeUInt16LE(number, 1)
+  return Buffer.concat([Buffer.from([body.length, 0, 0, 1]), body])
+}
+
 /** The response to a statement without rows (MySQL manual, "Protocol::OK_Packet"). */
 const OK = Buffer.from('\x07\0\0\x01\0\0\0\x02\0\0\0', 'latin1')
 
@@ -50,22 +57,25 @@ interface Link { readonly client: Socket, readonly upstream: Socket, forgotten: 
 export async function createProxy (target: string, port = 0): Promise<Proxy> {
   const statements: string[] = []
   const links = new Set<Link>()
-  const state = { silent: false, deaf: false, onStatement: (_sql: string): void => {}, delay: 0, killsNothing: false, full: false, target, connections: 0 }
+  const state = { silent: false, deaf: false, onStatement: (_sql: string): Buffer | undefined => undefined, delay: 0, killsNothing: false, full: false, target, connections: 0 }
   const server: Server = createServer((client) => {
     state.connections++
     if (state.full) return client.on('error', () => {}).end(TOO_MANY)
     const { hostname, port } = new URL(state.target)
     const upstream = connect(Number(port), hostname)
     const link: Link = { client, upstream, forgotten: false }
+    let answer: Buffer | undefined
     const reader = createPacketReader((sql) => {
       statements.push(sql)
-      state.onStatement(sql)
+      answer = state.onStatement(sql)
     })
     links.add(link)
     client.on('data', (bytes) => {
+      answer = undefined
       reader(bytes as Buffer)
       if (link.forgotten) client.resetAndDestroy()
       else if (state.killsNothing && bytes.includes('kill query')) client.write(OK)
+      else if (answer !== undefined) client.write(answer)
       else if (!state.silent) upstream.write(bytes)
     })
     upstream.on('data', (bytes) => {

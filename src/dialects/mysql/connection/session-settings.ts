@@ -94,8 +94,8 @@ export function sessionStatement (statementTimeout: number): string {
   return compose(SETTINGS, statementTimeout)
 }
 
-/** Setting autocommit would end the transaction. No trigger can set it. */
-const IN_TRANSACTION: readonly Setting[] = [...SETTINGS.filter(({ name }) => name !== 'autocommit'), { name: 'timestamp', value: 'default' }, { name: 'insert_id', value: 'default' }]
+/** Setting autocommit would end the transaction; no trigger can set it. A number in insert_id cannot be taken back on MySQL. */
+const IN_TRANSACTION: readonly Setting[] = [...SETTINGS.filter(({ name }) => name !== 'autocommit'), { name: 'timestamp', value: 'default' }]
 
 /** Sets the variables again that a trigger may have changed, while a transaction is open. At its end the session is reset. */
 export function transactionStatement (statementTimeout: number): string {
