@@ -18,7 +18,7 @@ export const DatabaseSchema = Type.Object({
   replicas: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { default: [], description: 'URLs of replicas, to which selects are sent' })),
   pool: Type.Optional(PoolSchema),
   statementTimeout: Type.Optional(Milliseconds(10_000, 'time limit for a statement')),
-  resultLimit: Type.Optional(Type.Integer({ minimum: 1000, maximum: 1_073_741_824, default: 67_108_864, description: 'maximum size of an answer, in bytes' })),
+  resultLimit: Type.Optional(Type.Integer({ minimum: 1000, maximum: 1_073_741_824, default: 50_331_648, description: 'maximum size of an answer, in bytes' })),
   refreshInterval: Type.Optional(Milliseconds(60_000, 'interval at which the catalog is read again')),
   setup: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { default: [], description: 'SQL statements that create and fill the tables of sqlite::memory:' }))
 }, closed)
@@ -43,7 +43,7 @@ export const LimitsSchema = Type.Object({
   filterConditions: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 256, description: 'maximum number of conditions in a request' })),
   filterValues: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 10_000, description: 'maximum number of values in all lists of a request' })),
   filterPattern: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 1000, description: 'maximum length of a pattern, in characters' })),
-  answerMemory: Type.Optional(Type.Integer({ minimum: 2_097_152, maximum: 1_099_511_627_776, default: 134_217_728, description: 'maximum size of all answers that are being built or sent, in bytes; further requests are refused with 503' }))
+  answerMemory: Type.Optional(Type.Integer({ minimum: 2_097_152, maximum: 1_099_511_627_776, default: 67_108_864, description: 'maximum size of all answers that are being built or sent, in bytes; further requests are refused with 503' }))
 }, { ...closed, default: {} })
 
 export const RateLimitSchema = Type.Object({

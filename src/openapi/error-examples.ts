@@ -31,7 +31,7 @@ const examples: readonly ServiceError[] = [
   errors.notNullViolation(),
   errors.checkViolation(),
   errors.valueOutOfRange(),
-  errors.resultTooLarge(67_108_864),
+  errors.resultTooLarge(50_331_648),
   errors.unreadableValue('place', 'contains bytes that are not a geometry'),
   errors.notSupported(),
   errors.brokenDefinition(),

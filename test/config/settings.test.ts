@@ -21,7 +21,7 @@ t.test('a setting that is missing has the default of its schema', async (t) => {
     tokens: [],
     tokenFile: undefined,
     bodyLimit: OptionsSchema.properties.bodyLimit.default,
-    answerMemory: 134_217_728,
+    answerMemory: 67_108_864,
     limits: { depth: 32, conditions: 256, values: 10_000, pattern: 1000 },
     failedLogins: defaultsOf(FailedLoginsSchema),
     openapi: OptionsSchema.properties.openapi.default,
@@ -31,7 +31,7 @@ t.test('a setting that is missing has the default of its schema', async (t) => {
     requestLog: OptionsSchema.properties.requestLog.default,
     metrics: OptionsSchema.properties.metrics.default
   })
-  t.strictSame(defaultsOf(LimitsSchema), { filterDepth: 32, filterConditions: 256, filterValues: 10_000, filterPattern: 1000, answerMemory: 134_217_728 })
+  t.strictSame(defaultsOf(LimitsSchema), { filterDepth: 32, filterConditions: 256, filterValues: 10_000, filterPattern: 1000, answerMemory: 67_108_864 })
   t.strictSame(resolveSettings({ databases: { shop: { url } }, rateLimit: { max: 1 } }).rateLimit, { max: 1, ...defaultsOf(RateLimitSchema) })
 })
 
