@@ -77,8 +77,15 @@ function createShape (base: Table, grant: ColumnGrant | undefined, filled: Reado
   const insertable = byName(among(grant?.insert))
   const isSeen = (names: readonly string[]): boolean => names.every((name) => columns.has(name))
   const hidesSome = columnList.length < base.columnList.length
+  const { name, kind, comment, engine, transactional, triggers } = base
+  // No spread: a field that is added to Table must be decided on here.
   return Object.freeze({
-    ...base,
+    name,
+    kind,
+    comment,
+    engine,
+    transactional,
+    triggers,
     columns,
     columnList,
     requiredColumns: base.requiredColumns.filter(({ name }) => (columns.has(name) || insertable.has(name)) && !filled.has(name)),

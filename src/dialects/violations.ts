@@ -36,10 +36,10 @@ export function checkViolationOf (check: Check | undefined): ServiceError {
   return withDetails(checkViolation(), ...check.columns.length > 0 ? details(check.columns, named) : [{ path: '', message: named }])
 }
 
-/** The foreign keys that an insert or update gives a value, which may refer to a row that does not exist. */
+/** The foreign keys that an insert or update gives a value, which may refer to a row that does not exist. Also those that a grant does not see. */
 export function foreignKeysWritten ({ table, assigned, parameters }: Statement): ForeignKey[] {
   const written = new Set(assigned.filter((_column, index) => parameters[index] !== null).map(({ name }) => name))
-  return table.foreignKeys.filter(({ columns }) => columns.some((column) => written.has(column)))
+  return (table.view?.base ?? table).foreignKeys.filter(({ columns }) => columns.some((column) => written.has(column)))
 }
 
 function details (columns: readonly string[], constraint: string): Detail[] {

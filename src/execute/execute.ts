@@ -1,10 +1,12 @@
 /** Runs a plan: a plain one as a single statement, any other in a transaction. */
 import type { Database } from '../databases/database.ts'
-import type { Executor, Outcome, ReadOptions } from '../dialects/dialect.ts'
+import { keepsTransaction, type Executor, type Outcome, type ReadOptions } from '../dialects/dialect.ts'
 import type { Plan } from '../plan/plan.ts'
 import { AnswerSink } from '../response/sink.ts'
 import { compileStatement } from '../sql/compile.ts'
+import type { Statement } from '../sql/statement.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
+import { checkReferences } from './references.ts'
 
 /** What a plan did: the outcome of its statement, and what else its answer tells. src/response writes it. */
 export interface Result extends Outcome {}
@@ -39,10 +41,24 @@ export function executePlan (execution: Execution, options: ReadOptions): Promis
 }
 
 /** Runs a plan in a transaction, which its caller commits or rolls back. Whatever is thrown must undo the transaction. */
-export async function runIn (tx: Executor, { plan, database, sink, record }: Execution): Promise<Result> {
+export async function runIn (tx: Executor, execution: Execution): Promise<Result> {
+  const { plan, database, sink, record } = execution
   const statement = compileStatement(plan, database.dialect.engine, database.statements)
   record?.compiled()
-  const result = await tx.run(statement, sink)
+  const result = plan.references === undefined ? await tx.run(statement, sink) : await runReferring(tx, statement, execution)
   if (sink?.refusal !== undefined) throw sink.refusal
   return result
+}
+
+/**
+ * Runs a write that refers to rows of a table with rules. If another constraint refuses the write, the references are checked all the same: the
+ * database may check a missing row before that constraint, and a row that the grant does not see must have the same answer.
+ */
+async function runReferring (tx: Executor, statement: Statement, execution: Execution): Promise<Outcome> {
+  const outcome = await tx.run(statement).catch(async (error: unknown) => {
+    if (keepsTransaction(error)) await checkReferences(tx, execution, true)
+    throw error
+  })
+  await checkReferences(tx, execution)
+  return outcome
 }

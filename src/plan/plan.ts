@@ -2,7 +2,7 @@
  * A plan is a request that has passed every check: frozen plain data whose names are resolved to columns of the catalog and whose
  * values are converted to parameters. It contains no SQL and no request object.
  */
-import type { Column, Table } from '../catalog/catalog.ts'
+import type { Column, ForeignKey, Table } from '../catalog/catalog.ts'
 import type { Parameter, UpdateForm, Value } from '../types/column-type.ts'
 
 export interface Assignment {
@@ -33,6 +33,29 @@ interface Common {
   readonly table: Table
   /** Set where one plain statement is not enough: several have to run, or what was done may have to be undone. */
   readonly inTransaction?: true
+  /** Rows that the foreign keys of the written rows refer to, where a grant has rules for their table. Looked up after the write. */
+  readonly references?: readonly Reference[]
+}
+
+/** A foreign key, and the rows of the other table that must exist. */
+export interface Reference {
+  readonly key: ForeignKey
+  /** The table of the catalog that the key refers to. */
+  readonly table: Table
+  /** The columns of that table to which the key refers. */
+  readonly columns: readonly Column[]
+  readonly lookups: readonly Lookup[]
+  /** Selects the rows of all look-ups at once, if they can be told from each other. */
+  readonly all?: Condition | undefined
+}
+
+export interface Lookup {
+  /** Selects the row, if it satisfies the rules. */
+  readonly condition: Condition
+  /** The position in `data` of the first row that refers to it; undefined if `data` is no list. */
+  readonly index: number | undefined
+  /** Whether a row of the same statement may be the one that is referred to. */
+  readonly isOwn: boolean
 }
 
 export interface SelectPlan extends Common {
@@ -41,6 +64,8 @@ export interface SelectPlan extends Common {
   readonly condition: Condition
   readonly order: readonly Order[]
   readonly limit: number
+  /** Locks the rows until the end of the transaction: against changes (`share`), or also against other locks (`update`). SQLite locks the whole database. */
+  readonly lock?: 'share' | 'update' | undefined
 }
 
 export interface InsertPlan extends Common {

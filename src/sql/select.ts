@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 import { builderFor, type BuiltStatement } from './aliases.ts'
@@ -17,8 +18,12 @@ export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement
   }
   if (plan.condition.kind !== 'constant' || !plan.condition.value) query = query.where(compileCondition(plan.condition, builder))
   for (const { column, direction } of plan.order) query = query.orderBy(`t.${builder.token(column)}`, direction)
-  return builder.build(query.limit(plan.limit))
+  query = query.limit(plan.limit)
+  return builder.build(plan.lock === undefined || engine === 'sqlite' ? query : query.modifyEnd(LOCKS[plan.lock]))
 }
+
+/** MariaDB has no FOR SHARE. */
+const LOCKS = { share: sql`lock in share mode`, update: sql`for update` }
 
 /** Selects no rows: the result shows the present definitions of the columns. */
 export function compileDefinitions (table: Table, columns: readonly Column[]): BuiltStatement {

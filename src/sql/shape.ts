@@ -26,7 +26,7 @@ function keyOf (plan: Plan, engine: Engine, traversal: Traversal): string {
   switch (plan.verb) {
     case 'select': {
       const columns = plan.columns === plan.table.columnList ? '*' : plan.columns.map(traversal.mark).join('')
-      const key = `s${columns}?${conditionKey(plan.condition, traversal)}^${plan.order.map(({ column, direction }) => traversal.mark(column) + direction).join()}`
+      const key = `s${plan.lock ?? ''}${columns}?${conditionKey(plan.condition, traversal)}^${plan.order.map(({ column, direction }) => traversal.mark(column) + direction).join()}`
       traversal.parameters.push(plan.limit)
       return key
     }

@@ -19,7 +19,7 @@ const check: Refuse = (statement, message) => checkViolationOf(checkIn(message, 
 const foreignKey: Refuse = (statement) => {
   if (firesTrigger(statement)) return noReferencedRow([])
   const written = foreignKeysWritten(statement)
-  return written.length > 0 ? noReferencedRow(written) : rowIsReferenced(true)
+  return written.length > 0 ? noReferencedRow(written.filter((key) => statement.table.foreignKeys.includes(key))) : rowIsReferenced(true)
 }
 
 /** A trigger's own exception, or what SQLite makes of ON DELETE RESTRICT and ON UPDATE RESTRICT. */

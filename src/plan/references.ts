@@ -1,0 +1,99 @@
+/** Foreign keys to tables for which a grant has rules: the rows that a write refers to must satisfy them. */
+import type { Column, Parent, Rule, View } from '../catalog/catalog.ts'
+import { permissionDenied } from '../errors.ts'
+import type { Parameter, Value } from '../types/column-type.ts'
+import { combine } from './filters/constants.ts'
+import type { Assignment, Condition, Lookup, Reference } from './plan.ts'
+import { onlyValueOf, planRules } from './rule.ts'
+
+/** A row that a statement writes. `index`: its position in `data`, if that is a list. */
+export interface WrittenRow {
+  readonly assignments: readonly Assignment[]
+  readonly index?: number | undefined
+}
+
+/**
+ * Plans the look-ups for the rows of an insert, or for the assignments of an update.
+ * @throws PERMISSION_DENIED for claims that cannot be used, and where the value of a key is not known before the write
+ */
+export function planReferences (verb: 'insert' | 'update', rows: readonly WrittenRow[], view: View): Reference[] {
+  return view.parents.flatMap((parent) => planReference(verb, rows, parent, view))
+}
+
+/** What a reference consists of before its look-ups are planned. */
+interface Found { readonly values: readonly Value[], readonly index: number | undefined, readonly isOwn: boolean }
+
+function planReference (verb: 'insert' | 'update', rows: readonly WrittenRow[], parent: Parent, { base, rules }: View): Reference[] {
+  const { key, table } = parent
+  const columns = key.columns.map((name) => base.columns.get(name) as Column)
+  const referenced = key.referencedColumns.map((name) => table.columns.get(name) as Column)
+  const own = new Set(table === base ? rows.map((row) => textOf(valuesOf(row, referenced))) : [])
+  const found = new Map<string, Found>()
+  for (const row of rows) {
+    const values = verb === 'insert' ? insertedValues(row, columns) : updatedValues(row, columns, rules)
+    if (values === undefined || values.includes(null)) continue
+    const text = textOf(values)
+    if (!found.has(text)) found.set(text, { values: values as Value[], index: row.index, isOwn: own.has(text) })
+  }
+  return found.size === 0 ? [] : [{ key, table, columns: referenced, ...planLookups(parent, referenced, [...found.values()]) }]
+}
+
+function planLookups (parent: Parent, referenced: readonly Column[], found: readonly Found[]): Pick<Reference, 'lookups' | 'all'> {
+  const rules = rulesOf(parent)
+  const lookups = found.map(({ values, index, isOwn }): Lookup => {
+    const equalities = referenced.map((column, place): Condition => ({ kind: 'compare', column, operator: '=', parameter: values[place] as Value }))
+    return { condition: combine('and', [...equalities, rules]), index, isOwn }
+  })
+  const [column] = referenced as [Column]
+  // Different whole numbers are different rows of a unique key.
+  const isCountable = lookups.length > 1 && referenced.length === 1 && column.type.wholeNumbers === true &&
+    parent.table.uniqueKeys.some(({ columns }) => columns.length === 1 && columns[0] === column.name)
+  if (!isCountable) return { lookups }
+  const any: Condition = { kind: 'in', column, negated: false, parameters: found.map(({ values }) => values[0] as Value) }
+  return { lookups, all: combine('and', [any, rules]) }
+}
+
+function rulesOf ({ rules }: Parent): Condition {
+  const bound = rules()
+  return bound === undefined ? { kind: 'constant', value: false } : planRules(bound)
+}
+
+function valuesOf ({ assignments }: WrittenRow, columns: readonly Column[]): Array<Parameter | undefined> {
+  return columns.map((column) => assignments.find((assignment) => assignment.column === column)?.parameter)
+}
+
+/** A column that is left out has its default, if that is a constant, or NULL. */
+function insertedValues (row: WrittenRow, columns: readonly Column[]): Parameter[] {
+  return valuesOf(row, columns).map((value, place) => value === undefined ? defaultOf(columns[place] as Column) : value)
+}
+
+function defaultOf ({ type, defaultText }: Column): Parameter {
+  if (defaultText === null) return null
+  try {
+    return type.read(defaultText)
+  } catch {
+    throw unknownReference()
+  }
+}
+
+/** Undefined if the key is not written. A column that is not written may have a value by a rule. */
+function updatedValues (row: WrittenRow, columns: readonly Column[], rules: readonly Rule[]): Parameter[] | undefined {
+  const written = row.assignments.filter(({ column }) => columns.includes(column))
+  if (written.length === 0 || written.some(({ parameter, form }) => parameter === null && form === undefined)) return undefined
+  if (written.some(({ form }) => form !== undefined)) throw unknownReference()
+  return valuesOf(row, columns).map((value, place) => value ?? valueByRule(columns[place] as Column, rules))
+}
+
+function valueByRule (column: Column, rules: readonly Rule[]): Parameter {
+  const rule = rules.find((each) => each.column === column)
+  const value = rule === undefined ? undefined : onlyValueOf(rule)
+  if (value === undefined) throw unknownReference()
+  return value
+}
+
+const unknownReference = () => permissionDenied('All columns of a foreign key to a table with rules must be given, as plain values')
+
+/** Equal for equal values of the same columns. */
+function textOf (values: ReadonlyArray<Parameter | undefined>): string {
+  return JSON.stringify(values.map((value) => Buffer.isBuffer(value) ? value.toString('base64') : String(value)))
+}

@@ -1,0 +1,51 @@
+/** One rule of a grant on one column: as a condition, and as a test of a value that is written. */
+import type { Column, Rule, RuleTest } from '../catalog/catalog.ts'
+import { isSame, type Parameter, type Value } from '../types/column-type.ts'
+import { combine } from './filters/constants.ts'
+import { isExactly, isNull } from './filters/operators.ts'
+import type { Condition } from './plan.ts'
+
+/** The condition that a row satisfies if it satisfies the rules. */
+export function planRules (rules: readonly Rule[]): Condition {
+  return combine('and', rules.flatMap(({ column, tests }) => tests.map((test) => planTest(column, test))))
+}
+
+function planTest (column: Column, test: RuleTest): Condition {
+  switch (test.kind) {
+    case 'in': return combine('or', test.values.map((value) => value === null ? isNull(column, false) : isExactly(column, value)))
+    case 'notNull': return isNull(column, true)
+    case 'order': return { kind: 'compare', column, operator: test.operator, parameter: test.value }
+  }
+}
+
+/** The only value that the rule allows; undefined if it allows several. */
+export function onlyValueOf ({ column, tests }: Rule): Parameter | undefined {
+  const equality = tests.find((test) => test.kind === 'in' && test.values.length === 1)
+  if (equality?.kind !== 'in') return undefined
+  const [value] = equality.values as [Value | null]
+  return value === null ? null : toStored(column, value)
+}
+
+/** Whether a row with this value in the column satisfies the rule. */
+export function satisfies ({ column, tests }: Rule, parameter: Parameter): boolean {
+  return tests.every((test) => parameter === null ? allowsNull(column, test) : passes(column, test, parameter))
+}
+
+const allowsNull = ({ nullable }: Column, test: RuleTest): boolean => nullable && test.kind === 'in' && test.values.includes(null)
+
+function passes (column: Column, test: RuleTest, parameter: Value): boolean {
+  switch (test.kind) {
+    case 'in': return test.values.some((value) => value !== null && isSame(column.type, toStored(column, value), parameter))
+    case 'notNull': return true
+    case 'order': return holds[test.operator](column.type.order?.(parameter, test.value) ?? NaN)
+  }
+}
+
+const holds: Readonly<Record<'>' | '>=' | '<' | '<=', (order: number) => boolean>> = {
+  '>': (order) => order > 0,
+  '>=': (order) => order >= 0,
+  '<': (order) => order < 0,
+  '<=': (order) => order <= 0
+}
+
+const toStored = ({ type }: Column, value: Value): Value => type.stored === undefined ? value : type.stored(value)
