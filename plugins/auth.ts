@@ -1,16 +1,24 @@
-/** Authenticates requests: sets `request.rowQueryGrant`, or refuses with 401 before the body is read. */
+/**
+ * Authenticates requests: sets `request.rowQueryGrant`, or refuses with 401 before the body is read. A bearer token is looked up by its hash,
+ * then verified as a JWT; the function of the host app is called last.
+ */
 import fastifyAuth from '@fastify/auth'
 import bearerAuth from '@fastify/bearer-auth'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { unauthenticated } from '../src/errors.ts'
+import { isUnauthenticated, unauthenticated, withReason } from '../src/errors.ts'
 import type { Grant } from '../src/access/grant.ts'
-import type { TokenStore } from '../src/access/tokens.ts'
+import { getHostGrant, type Authenticate } from '../src/access/host-grant.ts'
+import { isJwt, type JwtVerifier } from '../src/access/jwt.ts'
+import { hashToken, type TokenStore } from '../src/access/tokens.ts'
+import { toRefusal } from './errors.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** What the caller may do; null before authentication and on public routes. */
     rowQueryGrant: Grant | null
+    /** The error of a JWT or of the host app's function; null if there is none. */
+    rowQueryAuthError: Error | null
   }
 
   interface FastifyContextConfig {
@@ -19,8 +27,51 @@ declare module 'fastify' {
   }
 }
 
-export default fp(async function auth (app: FastifyInstance, { tokens }: { tokens: TokenStore }) {
+export interface AuthOptions {
+  readonly tokens: TokenStore
+  readonly jwt?: JwtVerifier | undefined
+  /** The function of the host app. */
+  readonly authenticate?: Authenticate | undefined
+}
+
+export default fp(async function auth (app: FastifyInstance, { tokens, jwt, authenticate }: AuthOptions) {
+  /** A failed login is counted by the last way of authentication. */
+  const countFailure = (request: FastifyRequest): void => app.rowQueryLoginFailed?.(request)
+  const countIfLast = authenticate === undefined ? countFailure : (): void => {}
+
+  const failJwt = (request: FastifyRequest, error: Error): false => {
+    request.rowQueryAuthError = error
+    if (isUnauthenticated(toRefusal(error as FastifyError))) countIfLast(request)
+    return false
+  }
+
+  const checkJwt = (verifier: JwtVerifier, token: string, sha256: string, request: FastifyRequest): boolean | Promise<boolean> => {
+    const accept = (grant: Grant): true => {
+      request.rowQueryGrant = grant
+      return true
+    }
+    try {
+      const grant = verifier.getGrant(token, sha256)
+      return grant instanceof Promise ? grant.then(accept, (error) => failJwt(request, error)) : accept(grant)
+    } catch (error) {
+      return failJwt(request, error as Error)
+    }
+  }
+
+  const checkHost = async (request: FastifyRequest): Promise<void> => {
+    try {
+      request.rowQueryGrant = await getHostGrant(authenticate as Authenticate, request)
+    } catch (thrown) {
+      if (!isUnauthenticated(toRefusal(Object(thrown)))) request.rowQueryAuthError = thrown instanceof Error ? thrown : new Error('authenticate() threw something that is not an Error')
+    }
+    if (request.rowQueryGrant !== null) return
+    const { rowQueryAuthError: error } = request
+    if (error === null || isUnauthenticated(toRefusal(error as FastifyError))) countFailure(request)
+    throw unauthenticated('The app does not know the caller')
+  }
+
   app.decorateRequest('rowQueryGrant', null)
+  app.decorateRequest('rowQueryAuthError', null)
   await app.register(fastifyAuth)
   await app.register(bearerAuth, {
     addHook: false,
@@ -28,20 +79,23 @@ export default fp(async function auth (app: FastifyInstance, { tokens }: { token
     specCompliance: 'rfc6749', // accepts the name of the scheme in any case (RFC 9110, section 11.1)
     verifyErrorLogLevel: 'debug',
     auth: (token: string, request: FastifyRequest) => {
-      request.rowQueryGrant = tokens.findGrant(token) ?? null
+      const sha256 = hashToken(token)
+      request.rowQueryGrant = tokens.findGrantByHash(sha256) ?? null
+      if (request.rowQueryGrant !== null) return true
+      if (jwt !== undefined && isJwt(token)) return checkJwt(jwt, token, sha256, request)
       // Count now: the package handles the result in a later turn of the event loop.
-      if (request.rowQueryGrant === null) app.rowQueryLoginFailed?.(request)
-      return request.rowQueryGrant !== null
+      countIfLast(request)
+      return false
     }
   })
   // Tried in this order until one of them sets the grant.
-  const authenticate = app.auth([app.verifyBearerAuth as NonNullable<typeof app.verifyBearerAuth>])
+  const check = app.auth([app.verifyBearerAuth as NonNullable<typeof app.verifyBearerAuth>, ...(authenticate === undefined ? [] : [checkHost])])
 
   app.addHook('onRequest', function (request, reply, done) {
     // The method first: `routeOptions` builds a new object at each access.
     if (request.method !== 'POST' && request.routeOptions.config.rowQueryPublic === true) return done()
-    if (!hasToken(request)) app.rowQueryLoginFailed?.(request) // credentials of another scheme
-    authenticate.call(app, request, reply, (error) => done(error == null ? undefined : refuse(request, reply)))
+    if (!hasToken(request)) countIfLast(request) // credentials of another scheme
+    check.call(app, request, reply, () => done(request.rowQueryGrant === null ? refuse(request, reply) : undefined))
   })
 }, { name: 'row-query-auth' })
 
@@ -50,8 +104,10 @@ function hasToken ({ headers }: FastifyRequest): boolean {
 }
 
 /** RFC 6750, section 3: the challenge has an error code only if the request has a bearer token. */
-function refuse ({ headers }: FastifyRequest, reply: FastifyReply): Error {
+function refuse ({ headers, rowQueryAuthError: error }: FastifyRequest, reply: FastifyReply): Error {
+  const known = error === null ? undefined : toRefusal(error as FastifyError)
+  if (known !== undefined && !isUnauthenticated(known)) return error as Error
   const presented = /^bearer( |$)/i.test(headers.authorization ?? '')
   reply.header('www-authenticate', presented ? 'Bearer error="invalid_token"' : 'Bearer')
-  return unauthenticated(presented ? 'The token is not valid' : 'Send a token as "Authorization: Bearer <token>"')
+  return withReason(unauthenticated(presented ? 'The token is not valid' : 'Send a token as "Authorization: Bearer <token>"'), known?.reason)
 }

@@ -1,6 +1,8 @@
 /** The options of the plugin and the configuration file, with their defaults. A test compares them with `docs/configuration.md`. */
 import { type Static, Type } from '@sinclair/typebox'
 import { ClaimsSchema, GrantDatabasesSchema, VERBS, VerbSchema } from './grant.ts'
+import { JwtSchema } from './jwt.ts'
+import { RolesSchema } from './role.ts'
 import { closed, Milliseconds, ServerSchema } from './server.ts'
 
 const Name = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' })
@@ -71,6 +73,8 @@ export const OptionsSchema = Type.Object({
   }),
   tokens: Type.Optional(Type.Array(TokenSchema, { default: [], description: 'the valid tokens and their permissions; without tokens, all requests are refused' })),
   tokensFile: Type.Optional(Type.String({ minLength: 1, description: 'path of a JSON file with a list of further tokens; changes take effect within a second' })),
+  jwt: Type.Optional(Type.Array(JwtSchema, { default: [], description: 'the issuers whose JWTs are accepted as tokens; requires roles' })),
+  roles: Type.Optional(RolesSchema),
   bodyLimit: Type.Optional(Type.Integer({ minimum: 1, default: 1_048_576, description: 'maximum size of a request body, in bytes' })),
   limits: Type.Optional(LimitsSchema),
   rateLimit: Type.Optional(RateLimitSchema),

@@ -14,8 +14,7 @@ import openapi from '../plugins/openapi.ts'
 import rateLimit from '../plugins/rate-limit.ts'
 import requestId from '../plugins/request-id.ts'
 import telemetry from '../plugins/telemetry.ts'
-import type { RowQueryOptions } from '../schemas/options.ts'
-import { resolveSettings } from './config/settings.ts'
+import { resolveSettings, type AppOptions } from './config/settings.ts'
 import type { Database } from './databases/database.ts'
 import { execute, type ExecuteRequest } from './in-process/execute.ts'
 import { openDatabases } from './databases/open.ts'
@@ -26,6 +25,7 @@ import { setAnswerBudget } from './response/budget.ts'
 import { addRoute } from './route.ts'
 import { createCollectors } from './telemetry/collectors.ts'
 import { isTracingSetUp } from './telemetry/spans.ts'
+import { createJwtVerifier, type JwtVerifier } from './access/jwt.ts'
 import { createTokenStore, type TokenStore } from './access/tokens.ts'
 import { watchTokens, type TokenWatch } from './access/token-watch.ts'
 import type { AnyDatabases, Execute } from './in-process/typed.ts'
@@ -55,12 +55,13 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
  * Creates the plugin and an object to control it. `Databases`: the interfaces that `row-query types` prints, by database.
  * @throws ConfigError with all errors in the options
  */
-export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (options: RowQueryOptions): RowQuery<Databases> {
+export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (options: AppOptions): RowQuery<Databases> {
   const settings = resolveSettings(options)
   const tokens = createTokenStore(settings.tokens, settings.tokenFile?.tokens)
   const registry = new Registry()
   let databases: ReadonlyMap<string, Database> = new Map()
   let tokenWatch: TokenWatch | undefined
+  let jwt: JwtVerifier | undefined
   let isRegistered = false
   const readiness = createReadiness(() => databases)
 
@@ -72,9 +73,11 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
     setAnswerBudget(settings.answerMemory)
     databases = await openDatabases(settings.databases, app.log)
     if (settings.tokenFile !== undefined) tokenWatch = watchTokens({ file: settings.tokenFile.file, log: app.log, onChange: tokens.replace })
+    if (settings.jwt.length > 0) jwt = await createJwtVerifier({ issuers: settings.jwt, roles: settings.roles, log: app.log })
     app.addHook('preClose', async () => readiness.end())
     app.addHook('onClose', async () => {
       tokenWatch?.stop()
+      jwt?.stop()
       await Promise.all(Array.from(databases.values(), (database) => database.close()))
     })
 
@@ -91,7 +94,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
     const documents = createDocuments({ databases, prefix: app.prefix })
     if (settings.docs) await app.register(import('../plugins/docs-page.ts'))
     if (settings.failedLogins.max > 0) await app.register(failedLogins, settings.failedLogins)
-    await app.register(auth, { tokens })
+    await app.register(auth, { tokens, jwt, authenticate: settings.authenticate })
     if (settings.rateLimit !== undefined) await app.register(rateLimit, settings.rateLimit)
     if (settings.openapi !== 'off') await app.register(openapi, { documents, databases, isPublic: settings.openapi === 'public' })
     await app.register(body)
@@ -112,7 +115,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
 }
 
 /** The options of the plugin, and those of Fastify for all plugins. */
-export type PluginOptions = RowQueryOptions & RegisterOptions
+export type PluginOptions = AppOptions & RegisterOptions
 
 /** `app.register(rowQuery, { prefix: '/api', databases: { … }, tokens: [ … ] })` */
 export const rowQuery: FastifyPluginAsync<PluginOptions> = fp(async (app: FastifyInstance, { prefix, logLevel, logSerializers, ...options }: PluginOptions) => {

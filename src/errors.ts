@@ -81,6 +81,8 @@ export function refusalOf ({ code, message, details = [] }: ServiceError) {
 export const isBug = ({ statusCode }: ServiceError): boolean => statusCode === 500
 /** Whether the service or the database is at fault, not the client. */
 export const isTrouble = ({ statusCode, code }: ServiceError): boolean => statusCode >= 500 || code === 'BROKEN_DEFINITION'
+/** Whether the request has no valid credentials. */
+export const isUnauthenticated = ({ statusCode }: ServiceError): boolean => statusCode === 401
 /** Whether a retry of the same request may succeed. Nothing was changed. */
 export const isTemporary = ({ statusCode }: ServiceError): boolean => statusCode === 503
 

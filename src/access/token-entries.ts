@@ -29,9 +29,14 @@ function findRepeated (place: string, entries: readonly TokenOptions[]): string[
   })
 }
 
-function toToken ({ name, sha256, permissions, databases = '*', claims, expires }: TokenOptions, known: Databases): StoredToken {
+/** @throws Error for a database of a grant that is not configured */
+export function requireDatabases (databases: '*' | object, known: object): void {
   const unknown = databases === '*' ? undefined : Object.keys(databases).find((database) => !Object.hasOwn(known, database))
   if (unknown !== undefined) throw new Error(`databases.${unknown}: is not a configured database; the databases are ${Object.keys(known).join(', ')}`)
+}
+
+function toToken ({ name, sha256, permissions, databases = '*', claims, expires }: TokenOptions, known: Databases): StoredToken {
+  requireDatabases(databases, known)
   const expiresAt = expires === undefined ? undefined : parseExpiry(expires)
   return { sha256, grant: createGrant(name, { permissions, databases, claims }), expiresAt }
 }

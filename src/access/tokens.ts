@@ -12,6 +12,8 @@ export interface StoredToken {
 export interface TokenStore {
   /** Looks up the grant of a token. @returns undefined if the token is unknown or expired */
   findGrant (token: string, now?: number): Grant | undefined
+  /** The same by the hash of the token. */
+  findGrantByHash (sha256: string, now?: number): Grant | undefined
   /** Replaces the tokens that may change (those of the token file). */
   replace (changing: readonly StoredToken[]): void
 }
@@ -36,12 +38,14 @@ export function createToken (): string {
 export function createTokenStore (fixed: readonly StoredToken[], changing: readonly StoredToken[] = []): TokenStore {
   const index = (tokens: readonly StoredToken[]): ReadonlyMap<string, StoredToken> => new Map([...fixed, ...tokens].map((token) => [token.sha256, token]))
   let byHash = index(changing)
+  const findGrantByHash = (sha256: string, now = Date.now()): Grant | undefined => {
+    const stored = byHash.get(sha256)
+    if (stored === undefined || (stored.expiresAt !== undefined && stored.expiresAt <= now)) return undefined
+    return stored.grant
+  }
   return {
-    findGrant (token, now = Date.now()) {
-      const stored = byHash.get(hashToken(token))
-      if (stored === undefined || (stored.expiresAt !== undefined && stored.expiresAt <= now)) return undefined
-      return stored.grant
-    },
+    findGrant: (token, now) => findGrantByHash(hashToken(token), now),
+    findGrantByHash,
     replace (tokens) { byHash = index(tokens) }
   }
 }

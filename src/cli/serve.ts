@@ -30,7 +30,7 @@ export async function serve (args: string[]): Promise<number> {
   const address = await listen(app, { host, port })
   if (metricsApp !== undefined && metrics !== undefined) app.log.info(`metrics at ${await listen(metricsApp, metrics, 'metrics.', app)}/metrics`)
   if (demo !== undefined) process.stdout.write(demoBanner({ address, prefix: settings.prefix, docs: options.docs === true, ...demo }))
-  if ((options.tokens ?? []).length === 0 && options.tokensFile === undefined) process.stderr.write(NO_TOKEN_NOTICE)
+  if ((options.tokens ?? []).length === 0 && options.tokensFile === undefined && (options.jwt ?? []).length === 0) process.stderr.write(NO_TOKEN_NOTICE)
   return 0
 }
 

@@ -2,6 +2,10 @@
 import { DatabaseSchema, OptionsSchema, type DatabaseOptions, type RowQueryOptions } from '../../schemas/options.ts'
 import type { MysqlAddress } from '../dialects/mysql/options.ts'
 import type { PoolLimits } from '../dialects/mysql/pool/pool.ts'
+import { readJwtIssuers, type JwtIssuer } from '../access/jwt-settings.ts'
+import type { Grant } from '../access/grant.ts'
+import type { Authenticate } from '../access/host-grant.ts'
+import { readRoles } from '../access/roles.ts'
 import type { FilterLimits } from '../plan/filters/scope.ts'
 import type { StoredToken } from '../access/tokens.ts'
 import { parseDatabaseUrl, parseReplicaUrl, type Address } from './database-url.ts'
@@ -23,7 +27,13 @@ export interface DatabaseConfig {
   readonly setup: readonly string[]
 }
 
-type CompleteOptions = WithDefaults<RowQueryOptions, 'tokensFile' | 'rateLimit' | 'cors'> & { rateLimit?: WithDefaults<NonNullable<RowQueryOptions['rateLimit']>> }
+/** The options of the plugin in an app. A configuration file cannot have a function. */
+export type AppOptions = RowQueryOptions & {
+  /** Authenticates the requests that have no valid token. */
+  readonly authenticate?: Authenticate | undefined
+}
+
+type CompleteOptions = WithDefaults<RowQueryOptions, 'tokensFile' | 'rateLimit' | 'cors' | 'jwt' | 'roles'> & { rateLimit?: WithDefaults<NonNullable<RowQueryOptions['rateLimit']>> }
 type Unchanged = 'bodyLimit' | 'rateLimit' | 'failedLogins' | 'cors' | 'openapi' | 'docs' | 'tracing' | 'serverTiming' | 'requestLog' | 'metrics'
 
 export interface Settings extends Readonly<Pick<CompleteOptions, Unchanged>> {
@@ -31,24 +41,33 @@ export interface Settings extends Readonly<Pick<CompleteOptions, Unchanged>> {
   readonly tokens: readonly StoredToken[]
   /** The token file and the tokens that it held at the start. */
   readonly tokenFile: { readonly file: TokenFile, readonly tokens: readonly StoredToken[] } | undefined
+  readonly jwt: readonly JwtIssuer[]
+  readonly roles: ReadonlyMap<string, Grant>
+  readonly authenticate: Authenticate | undefined
   readonly limits: FilterLimits
   /** Maximum size of all answers that are being built or sent, in bytes. */
   readonly answerMemory: number
 }
 
 /** Does not change `options`. @throws ConfigError with all errors */
-export function resolveSettings (options: unknown): Settings {
-  const errors = findConfigErrors(OptionsSchema, options)
+export function resolveSettings (given: unknown): Settings {
+  const { authenticate, ...options } = { ...given as AppOptions }
+  const errors = findConfigErrors(OptionsSchema, typeof given === 'object' && given !== null ? options : given)
+  if (authenticate !== undefined && typeof authenticate !== 'function') errors.push('authenticate: must be a function')
   if (errors.length > 0) throw new ConfigError(errors)
-  const { databases, tokens, tokensFile, limits, ...unchanged } = withDefaults<CompleteOptions>(OptionsSchema, options as RowQueryOptions)
+  const { databases, tokens, tokensFile, jwt = [], roles = {}, limits, ...unchanged } = withDefaults<CompleteOptions>(OptionsSchema, options)
   const settings: Settings = {
     ...unchanged,
     databases: Object.entries(databases).flatMap(([name, database]) => toDatabase(errors, name, database)),
     tokens: readEntries(errors, 'tokens', tokens, databases),
     tokenFile: tokensFile === undefined ? undefined : openTokenFile(errors, createTokenFile(tokensFile, { databases, tokens })),
+    jwt: readJwtIssuers(errors, jwt),
+    roles: readRoles(errors, roles, databases),
+    authenticate,
     limits: { depth: limits.filterDepth, conditions: limits.filterConditions, values: limits.filterValues, pattern: limits.filterPattern },
     answerMemory: limits.answerMemory
   }
+  if (jwt.length > 0 && Object.keys(roles).length === 0) errors.push('roles: is required with jwt')
   if (unchanged.docs && unchanged.openapi === 'off') errors.push('docs: cannot be enabled, because openapi is "off"')
   if (errors.length > 0) throw new ConfigError(errors)
   return settings

@@ -1,0 +1,26 @@
+/** Grants that are not those of tokens: of the roles of JWTs, and of a host app. Both must say where they hold. */
+import { type Static, Type } from '@sinclair/typebox'
+import { ClaimsSchema, GrantDatabasesSchema, VERBS, VerbSchema } from './grant.ts'
+import { closed } from './server.ts'
+
+const grant = {
+  permissions: Type.Array(VerbSchema, { minItems: 1, uniqueItems: true, description: `one or more of ${VERBS.join(', ')}` }),
+  databases: Type.Union([Type.Literal('*'), GrantDatabasesSchema], {
+    description: '"*", or the databases of the role, each with "*", a list of tables or an object of tables'
+  })
+}
+
+export const RoleSchema = Type.Object(grant, closed)
+
+export const RolesSchema = Type.Record(Type.String({ pattern: '^.{1,100}$' }), RoleSchema, {
+  additionalProperties: false,
+  description: 'the grants of JWTs by role; a name has 1 to 100 characters'
+})
+
+export const HostGrantSchema = Type.Object({
+  ...grant,
+  name: Type.String({ minLength: 1, maxLength: 100 }),
+  claims: Type.Optional(ClaimsSchema)
+}, closed)
+
+export type RolesOptions = Static<typeof RolesSchema>

@@ -1,0 +1,54 @@
+/** The grant that the function `authenticate` of a host app returns for a request. */
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import type { FastifyRequest } from 'fastify'
+import { HostGrantSchema } from '../../schemas/role.ts'
+import { findConfigErrors } from '../config/config-errors.ts'
+import { toJson } from '../in-process/to-values.ts'
+import { parseExactJson } from '../request/exact-json.ts'
+import { createGrant, type Grant, type GrantOptions } from './grant.ts'
+import type { Claims } from './rules.ts'
+
+/** A grant of a host app, in the form of a token's entry. */
+export interface HostGrant extends GrantOptions {
+  /** Identifies the caller in logs and for rate limits and idempotency keys. */
+  readonly name: string
+  /** Required: `"*"` for all databases. */
+  readonly databases: NonNullable<GrantOptions['databases']>
+}
+
+/** Authenticates a request in the way of the host app. Returns null if it does not know the caller. */
+export type Authenticate = (request: FastifyRequest) => HostGrant | null | undefined | Promise<HostGrant | null | undefined>
+
+const hostGrants = TypeCompiler.Compile(HostGrantSchema)
+
+/**
+ * Returns null if the app does not know the caller.
+ * @throws Error if the grant is not valid, and whatever the function throws
+ */
+export async function getHostGrant (authenticate: Authenticate, request: FastifyRequest): Promise<Grant | null> {
+  const given = authenticate(request)
+  return isPromise(given) ? await given.then(toGrant) : toGrant(given)
+}
+
+function isPromise (value: unknown): value is Promise<unknown> {
+  return typeof (value as Promise<unknown> | null)?.then === 'function'
+}
+
+/** Copies the grant at once, because the app may use the same object for the next request. */
+function toGrant (given: unknown): Grant | null {
+  if (given === null || given === undefined) return null
+  if (!hostGrants.Check(given)) throw new InvalidGrant(findConfigErrors(HostGrantSchema, given, new Map([['configuration', 'the grant']])).join('; '))
+  const { name, permissions, databases, claims = {} } = given as HostGrant
+  try {
+    return createGrant(name, { permissions, databases, claims: parseExactJson(toJson(claims)) as Claims })
+  } catch (error) {
+    throw new InvalidGrant((error as Error).message)
+  }
+}
+
+/** A bug of the host app. Without a status, so that the answer is 500. */
+class InvalidGrant extends Error {
+  constructor (reason: string) {
+    super(`authenticate() returned a grant that is not valid: ${reason}`)
+  }
+}

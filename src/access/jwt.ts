@@ -1,0 +1,148 @@
+/** Verifies JSON Web Tokens (RFC 7519) with jose and returns the grants of their roles. */
+import { isUtf8 } from 'node:buffer'
+import { KeyObject } from 'node:crypto'
+import type { FastifyBaseLogger } from 'fastify'
+import type { CryptoKey, JWTHeaderParameters } from 'jose'
+import { isTemporary, permissionDenied, ServiceError, unauthenticated, withReason } from '../errors.ts'
+import { lookOver, parseExactJson, repeatsKey } from '../request/exact-json.ts'
+import { withClaims, type Grant } from './grant.ts'
+import { findByPointer } from './json-pointer.ts'
+import type { JwtIssuer } from './jwt-settings.ts'
+import { createKeySet, type KeySet, type SigningKey } from './key-set.ts'
+import type { Claims } from './rules.ts'
+import { createRememberedTokens, type RememberedToken } from './remembered-tokens.ts'
+
+export interface JwtVerifier {
+  /**
+   * Returns the grant of a token, immediately if the token is remembered. `sha256` is the hash of the token.
+   * @throws UNAUTHENTICATED; PERMISSION_DENIED if no role of the token is configured; KEYS_UNAVAILABLE
+   */
+  getGrant (token: string, sha256: string): Grant | Promise<Grant>
+  /** Stops the downloads of keys. */
+  stop (): void
+}
+
+export interface JwtVerifierOptions {
+  readonly issuers: readonly JwtIssuer[]
+  readonly roles: ReadonlyMap<string, Grant>
+  readonly log: FastifyBaseLogger
+}
+
+/** Tolerance for clocks that differ, in seconds. */
+const TOLERANCE = 30
+
+type Verify = typeof import('jose').jwtVerify
+
+interface Source extends JwtIssuer {
+  /** Undefined if the issuer has one key. */
+  readonly keySet: KeySet | undefined
+}
+
+/** A token can only be a JWT if it has three parts (RFC 7515, section 7.1). */
+export function isJwt (token: string): boolean {
+  return /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)
+}
+
+/** Loads jose and starts to download the keys. The first requests wait for the download; a failure does not prevent the start. */
+export async function createJwtVerifier ({ issuers, roles, log }: JwtVerifierOptions): Promise<JwtVerifier> {
+  const { createLocalJWKSet, jwtVerify } = await import('jose')
+  const sources = issuers.map((issuer): Source => ({
+    ...issuer,
+    keySet: issuer.keys instanceof KeyObject ? undefined : createKeySet({ url: issuer.keys, setting: `${issuer.setting}.jwks`, log, createSelector: createLocalJWKSet })
+  }))
+  for (const { keySet } of sources) keySet?.refresh()
+  const remembered = createRememberedTokens()
+
+  const remember = async (token: string, sha256: string): Promise<RememberedToken> => {
+    const claims = readClaims(token)
+    const { source, expiresAt, key } = await verifyBySources(jwtVerify, sources.filter(({ issuer }) => issuer === claims['iss']), token)
+    const role = rolesOf(claims, source.role).map((name) => roles.get(name)).find((grant) => grant !== undefined)
+    const verified = { grant: role && withClaims(role, role.name, claims), expiresAt, key, size: token.length }
+    remembered.add(sha256, verified)
+    return verified
+  }
+
+  return {
+    getGrant (token, sha256) {
+      const known = remembered.find(sha256)
+      return known === undefined ? remember(token, sha256).then(getGrantOf) : getGrantOf(known)
+    },
+    stop () { for (const { keySet } of sources) keySet?.stop() }
+  }
+}
+
+function getGrantOf ({ grant }: RememberedToken): Grant {
+  if (grant === undefined) throw permissionDenied('No role of the token is configured')
+  return grant
+}
+
+/** The answer does not say why a token is not valid; the log does. */
+const notValid = (reason: string): ServiceError => withReason(unauthenticated('The token is not valid'), reason)
+
+/**
+ * Reads the claims before the token is verified, to find its issuer. jose would round numbers, and of two claims with the same name would use
+ * the last one.
+ */
+function readClaims (token: string): Claims {
+  const bytes = Buffer.from(token.split('.')[1] as string, 'base64url')
+  if (!isUtf8(bytes)) throw notValid('claims are not UTF-8')
+  const text = bytes.toString()
+  const overview = lookOver(text)
+  const claims = parseObject(() => parseExactJson(text, overview))
+  if (repeatsKey(overview, claims)) throw notValid('a claim is repeated')
+  return claims
+}
+
+function parseObject (parse: () => unknown): Claims {
+  try {
+    const value = parse()
+    if (typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)) return value as Claims
+  } catch {} // also if the nesting is too deep
+  throw notValid('claims are not a JSON object')
+}
+
+interface VerifiedBy {
+  readonly source: Source
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+  readonly key: SigningKey | undefined
+}
+
+/** Tries each source of the issuer: while an issuer replaces its only key, it has two. */
+async function verifyBySources (verify: Verify, sources: readonly Source[], token: string): Promise<VerifiedBy> {
+  let refusal = notValid('unknown issuer')
+  for (const source of sources) {
+    try {
+      return await verifyBySource(verify, source, token)
+    } catch (error) {
+      if (!isTemporary(refusal)) refusal = error instanceof ServiceError ? error : notValid((error as { code?: string }).code ?? 'unusable key')
+    }
+  }
+  throw refusal
+}
+
+async function verifyBySource (verify: Verify, source: Source, token: string): Promise<VerifiedBy> {
+  const { keys, keySet, issuer, audience, algorithms } = source
+  let key: SigningKey | undefined
+  const getKey = async (header: JWTHeaderParameters): Promise<CryptoKey | KeyObject> => {
+    if (keySet === undefined) return keys as KeyObject
+    key = await findKey(keySet, header)
+    return await key.select(header)
+  }
+  const { payload } = await verify(token, getKey, {
+    issuer, audience: [...audience], algorithms: [...algorithms], requiredClaims: ['exp'], clockTolerance: TOLERANCE
+  })
+  return { source, expiresAt: (payload.exp as number + TOLERANCE) * 1000, key }
+}
+
+/** jose would accept a token without `kid` as long as the set has one key. */
+async function findKey (keySet: KeySet, { kid }: JWTHeaderParameters): Promise<SigningKey> {
+  const key = typeof kid === 'string' ? await keySet.find(kid) : undefined
+  if (key === undefined) throw notValid(typeof kid === 'string' ? 'unknown key' : 'no kid')
+  return key
+}
+
+/** The roles of a token, in its order: the first one that is configured counts. */
+function rolesOf (claims: Claims, pointer: string): string[] {
+  return [findByPointer(claims, pointer)].flat().filter((role) => typeof role === 'string')
+}

@@ -1,0 +1,207 @@
+/** The keys that JWTs are verified with: when they are downloaded, when they end, and what happens where they cannot be had. */
+import { mock } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { JwtOptions } from '../../schemas/jwt.ts'
+import { createPair, jwtSetting, serveKeys, sign, type KeyServer } from '../support/issuer.ts'
+import { isRefusal } from '../support/refusals.ts'
+import { onEachEngine, startService, type Service } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+
+const select = { verb: 'select', columns: ['id'], filters: { id: 1 } }
+const first = await createPair('first')
+const second = await createPair('second')
+const roles = { reader: { permissions: ['select' as const], databases: '*' as const } }
+
+type Ask = (token: string) => Promise<Awaited<ReturnType<Service['post']>>>
+interface Started { readonly server: KeyServer, readonly ask: Ask, readonly log: string[] }
+
+/** Starts a service with its own key server. Only Date is a mock: `pass` moves it. */
+async function start (t: Test, { url }: Pick<Service, 'url'>, prepare: (server: KeyServer) => unknown = () => {}, rest: Partial<JwtOptions> = {}): Promise<Started> {
+  const server = await serveKeys(t, [first.jwk])
+  await prepare(server)
+  mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  t.teardown(() => mock.timers.reset())
+  const { post, log } = await startService(t, url, { options: { jwt: [jwtSetting({ jwks: server.url, ...rest })], roles, failedLogins: { max: 0 } } })
+  return { server, log, ask: async (token) => await post('customers', select, { token }) }
+}
+
+const pass = (seconds: number): void => mock.timers.tick(seconds * 1000)
+const lasting = { exp: 4_000_000_000 }
+const only = ['sqlite' as const]
+
+await onEachEngine(t, 'keys are downloaded at the start, and again for a new kid, at most once in 30 seconds', { schema: shop }, async (t, service) => {
+  const { server, ask } = await start(t as Test, service)
+  t.match(await ask(await sign(first)), { status: 200 })
+  t.equal(server.requests, 1)
+  server.keys = [first.jwk, second.jwk]
+  pass(29)
+  for (let time = 0; time < 3; time++) t.match(await ask(await sign(second)), { status: 401 })
+  t.equal(server.requests, 1, 'not within 30 seconds of the start')
+  pass(2)
+  const answers = await Promise.all([sign(second), sign(second, {}, { header: { kid: 'third' } }), sign(second)].map(async (token) => await ask(await token)))
+  t.same(answers.map(({ status }) => status), [200, 401, 200])
+  t.equal(server.requests, 2, 'several requests share one download')
+  for (let time = 0; time < 5; time++) t.match(await ask(await sign(second, {}, { header: { kid: `random-${time}` } })), { status: 401 })
+  t.equal(server.requests, 2)
+  pass(31)
+  t.match(await ask(await sign(second, {}, { header: { kid: 'random' } })), { status: 401 })
+  t.equal(server.requests, 3)
+})
+
+await onEachEngine(t, 'a token without kid, of another algorithm or of another issuer causes no download', { schema: shop, only }, async (t, service) => {
+  const { server, ask } = await start(t as Test, service)
+  await ask(await sign(first))
+  pass(31)
+  const strangers = [
+    sign(second, {}, { header: { kid: undefined } }),
+    sign(await createPair('second', 'ES384')),
+    sign(second, { iss: 'https://other.example.com' })
+  ]
+  for (const token of strangers) t.match(await ask(await token), { status: 401 })
+  t.equal(server.requests, 1)
+})
+
+await onEachEngine(t, 'a key that disappears ends the tokens that it verified', { schema: shop }, async (t, service) => {
+  const { server, ask } = await start(t as Test, service)
+  const token = await sign(first, lasting)
+  t.match(await ask(token), { status: 200 })
+  server.keys = [second.jwk]
+  t.match(await ask(token), { status: 200 }, 'until the keys are downloaded again')
+  pass(31)
+  t.match(await ask(await sign(second)), { status: 200 })
+  isRefusal(t as Test, await ask(token), { status: 401, code: 'UNAUTHENTICATED', why: 'the key is gone' })
+})
+
+await onEachEngine(t, 'a key that is replaced under its kid ends the tokens that it verified, and no others', { schema: shop, only }, async (t, service) => {
+  const { server, ask } = await start(t as Test, service, (server) => { server.keys = [first.jwk, second.jwk] })
+  const [one, two] = [await sign(first, lasting), await sign(second, lasting)]
+  t.same([(await ask(one)).status, (await ask(two)).status], [200, 200])
+  const renewed = { ...await createPair('first'), kid: 'first' }
+  server.keys = [renewed.jwk, second.jwk]
+  pass(31)
+  await ask(await sign(first, {}, { header: { kid: 'unknown' } }))
+  t.same([(await ask(one)).status, (await ask(two)).status, (await ask(await sign(renewed))).status], [401, 200, 200])
+})
+
+await onEachEngine(t, 'a remembered token ends when it expires, to the second', { schema: shop }, async (t, service) => {
+  const { server, ask } = await start(t as Test, service)
+  const token = await sign(first, { exp: Math.floor(Date.now() / 1000) + 60 })
+  t.match(await ask(token), { status: 200 })
+  await server.close()
+  pass(88)
+  t.match(await ask(token), { status: 200 }, 'within the tolerance')
+  pass(3)
+  t.match(await ask(token), { status: 401 })
+})
+
+/** What a key server may answer instead of keys. */
+const failures: Array<[why: string, reason: RegExp, answer: KeyServer['answer']]> = [
+  ['a closed connection', /UND_ERR_SOCKET|ECONNRESET/, (_request, response) => response.destroy()],
+  ['404', /^status 404$/, (_request, response) => response.writeHead(404).end('{"keys":[]}')],
+  ['500', /^status 500$/, (_request, response) => response.writeHead(500).end()],
+  ['204', /^status 204$/, (_request, response) => response.writeHead(204).end()],
+  ['a redirect', /^status 302$/, (request, response) => response.writeHead(302, { location: `${request.url}?again` }).end()],
+  ['a page', /^not a JSON Web Key Set$/, (_request, response) => response.setHeader('content-type', 'text/html').end('<html>')],
+  ['nothing', /^not a JSON Web Key Set$/, (_request, response) => response.end()],
+  ['null', /^not a JSON Web Key Set$/, (_request, response) => response.end('null')],
+  ['a list', /^not a JSON Web Key Set$/, (_request, response) => response.end('[]')],
+  ['keys that are no list', /^not a JSON Web Key Set$/, (_request, response) => response.end('{"keys":{}}')],
+  ['a set of more than a megabyte', /^larger than 1048576 bytes$/, (_request, response) => response.end(`{"keys":[${' '.repeat(2 ** 20)}]}`)]
+]
+
+for (const [why, reason, answer] of failures) {
+  await onEachEngine(t, `a key server that answers with ${why}: 503 at the start; later the previous keys stay in use`, { schema: shop, only }, async (t, service) => {
+    const { server, ask, log } = await start(t as Test, service, (server) => { server.answer = answer })
+    const refusal = await ask(await sign(first))
+    isRefusal(t as Test, refusal, { status: 503, code: 'KEYS_UNAVAILABLE', why })
+    t.match(refusal.headers['retry-after'], /^(29|30)$/, 'when the next download is allowed')
+    const line = log.map((line) => JSON.parse(line)).find(({ setting }) => setting === 'jwt.0.jwks')
+    t.match(line, { level: 50, reason, msg: 'the keys for JWTs cannot be downloaded' })
+    t.notMatch(log.join(''), server.url)
+
+    server.answer = undefined
+    pass(31)
+    t.match(await ask(await sign(first)), { status: 200 }, 'it is tried again')
+    server.answer = answer
+    pass(31)
+    isRefusal(t as Test, await ask(await sign(second)), { status: 503, code: 'KEYS_UNAVAILABLE', why: 'a kid that is unknown, while the keys cannot be had' })
+    t.match(await ask(await sign(first)), { status: 200 })
+    t.equal(server.requests, 3)
+  })
+}
+
+await onEachEngine(t, 'without keys the answer is 503, not 401, and no failed login', { schema: shop }, async (t, { url }) => {
+  const server = await serveKeys(t as Test, [])
+  await server.close()
+  const { post } = await startService(t as Test, url, { options: { jwt: [jwtSetting({ jwks: server.url })], roles, failedLogins: { max: 1 } } })
+  for (let time = 0; time < 3; time++) {
+    const answer = await post('customers', select, { token: await sign(first) })
+    isRefusal(t as Test, answer, { status: 503, code: 'KEYS_UNAVAILABLE', why: 'no key server' })
+    t.notOk('www-authenticate' in answer.headers)
+  }
+  t.match(await post('customers', select), { status: 200 }, 'configured tokens need no keys')
+  t.match(await post('customers', select, { token: 'a.b.c' }), { status: 401 }, 'what is no JWT is refused')
+})
+
+await onEachEngine(t, 'a set without usable keys is as good as none', { schema: shop, only }, async (t, service) => {
+  const unusable = [{ ...first.jwk, kid: undefined }, { ...first.jwk, use: 'enc' }, { ...first.jwk, kty: 'oct', k: 'AAAA' }, { ...first.jwk, d: 'AAAA' }, null, 'first', 7]
+  const { server, ask } = await start(t as Test, service, (server) => { server.keys = unusable as typeof server.keys })
+  t.match(await ask(await sign(first)), { status: 503 })
+  server.keys = [...unusable, first.jwk] as typeof server.keys
+  pass(31)
+  t.match(await ask(await sign(first)), { status: 200 })
+})
+
+await onEachEngine(t, 'keys that do not fit the token are refused', { schema: shop, only }, async (t, service) => {
+  const sets: Array<[why: string, keys: object[]]> = [
+    ['another use of the key', [{ ...first.jwk, key_ops: ['sign'] }]],
+    ['another algorithm', [{ ...first.jwk, alg: 'ES384' }]],
+    ['another curve', [{ ...(await createPair('first', 'ES384')).jwk, alg: undefined }]],
+    ['broken coordinates', [{ ...first.jwk, x: 'AAAA' }]],
+    ['two keys with one kid', [first.jwk, { ...second.jwk, kid: 'first' }]]
+  ]
+  const { server, ask } = await start(t as Test, service)
+  for (const [why, keys] of sets) {
+    server.keys = [...keys, second.jwk] as typeof server.keys
+    pass(31)
+    await ask(await sign(second, {}, { header: { kid: `unknown ${why}` } }))
+    t.match(await ask(await sign(first)), { status: 401 }, why)
+    t.match(await ask(await sign(second)), { status: 200 })
+  }
+})
+
+await onEachEngine(t, 'requests wait for a key server that is slow, and the start does not', { schema: shop, only }, async (t, service) => {
+  const { promise: asked, resolve: noteRequest } = Promise.withResolvers<() => void>()
+  const { ask, log } = await start(t as Test, service, (server) => {
+    server.answer = (_request, response) => noteRequest(() => { response.end(JSON.stringify({ keys: server.keys })) })
+  })
+  const answers = Promise.all([ask(await sign(first)), ask(await sign(first))])
+  const respond = await asked
+  await sleep(50)
+  respond()
+  t.same((await answers).map(({ status }) => status), [200, 200])
+  t.match(log.join(''), /keys for JWTs downloaded/)
+})
+
+await onEachEngine(t, 'a key server that does not answer is given up after 5 seconds', { schema: shop, only }, async (t, service) => {
+  const { server, ask, log } = await start(t as Test, service, (server) => { server.answer = (_request, response) => { response.write('{"keys":[') } })
+  const before = performance.now()
+  isRefusal(t as Test, await ask(await sign(first)), { status: 503, code: 'KEYS_UNAVAILABLE', why: 'the answer does not end' })
+  const took = performance.now() - before
+  t.ok(took > 4000 && took < 9000, `${took} ms`)
+  t.match(log.join(''), /"reason":"timeout"/)
+  t.equal(server.requests, 1)
+})
+
+await onEachEngine(t, 'closing the app ends a download', { schema: shop, only }, async (t, { url }) => {
+  const server = await serveKeys(t as Test, [])
+  server.answer = () => {}
+  const { server: { app }, log } = await startService(t as Test, url, { options: { jwt: [jwtSetting({ jwks: server.url })], roles } })
+  while (server.requests === 0) await sleep(5)
+  const before = performance.now()
+  await app.close()
+  t.ok(performance.now() - before < 2000)
+  await sleep(20)
+  t.notMatch(log.join(''), /cannot be downloaded/)
+})

@@ -1,0 +1,242 @@
+/** JSON Web Tokens instead of configured tokens: which are accepted, and as which role. */
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { base64url, exportSPKI } from 'jose'
+import t from 'tap'
+import type { JwtOptions, SignatureAlgorithm } from '../../schemas/jwt.ts'
+import { hashToken } from '../../src/access/tokens.ts'
+import { AUDIENCE, createPair, ISSUER, jwtSetting, serveKeys, sign, signText, type SignOptions } from '../support/issuer.ts'
+import { isRefusal } from '../support/refusals.ts'
+import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+
+const select = { verb: 'select', columns: ['id'], filters: { id: 1 } }
+const pair = await createPair('one')
+const other = await createPair('two')
+const keys = await serveKeys(t, [pair.jwk, other.jwk])
+const roles = {
+  reader: { permissions: ['select' as const], databases: '*' as const },
+  writer: { permissions: ['select' as const, 'insert' as const], databases: { shop: ['settings'] } },
+  nothing: { permissions: ['select' as const], databases: {} }
+}
+const withKeys = { schema: shop, options: { jwt: [jwtSetting({ jwks: keys.url })], roles, failedLogins: { max: 0 } } }
+const ok = { schema: shop, only: ['sqlite' as const], options: withKeys.options }
+
+await onEachEngine(t, 'a JWT of a configured role is accepted, with the permissions of the role', withKeys, async (t, { post }) => {
+  const token = await sign(pair)
+  t.match(await post('customers', select, { token }), { status: 200, json: { data: { rows: [{ id: 1 }] } } })
+  isRefusal(t, await post('settings', { verb: 'insert', data: {} }, { token }), { status: 403, code: 'PERMISSION_DENIED', why: 'a verb that the role lacks' })
+  const writer = await sign(pair, { role: 'writer' })
+  t.match(await post('settings', { verb: 'insert', data: {} }, { token: writer }), { status: 200, json: { data: { inserted: 1 } } })
+  isRefusal(t, await post('customers', select, { token: writer }), { status: 404, code: 'TABLE_NOT_FOUND', why: 'a table that the role lacks' })
+  isRefusal(t, await post('customers', select, { token: await sign(pair, { role: 'nothing' }) }), { status: 404, code: 'DATABASE_NOT_FOUND', why: 'a role without databases' })
+  t.match(await post('customers', select, { token: TOKEN }), { status: 200 }, 'configured tokens remain valid')
+})
+
+await onEachEngine(t, 'of the roles in a list the first one that is configured counts', withKeys, async (t, { post }) => {
+  const token = await sign(pair, { role: ['unknown', 7, null, ['reader'], 'writer', 'reader'] })
+  t.match(await post('settings', select, { token }), { status: 200 })
+  t.match(await post('customers', select, { token }), { status: 404 })
+  t.match(await post('customers', select, { token: await sign(pair, { role: ['reader', 'writer'] }) }), { status: 200 })
+})
+
+await onEachEngine(t, 'without a role that is configured the answer is 403, on every path and before the body', withKeys, async (t, { post, statements }) => {
+  statements()
+  for (const role of ['unknown', 'READER', '', [], ['unknown'], [['reader']], { 0: 'reader' }, 7, true, null, undefined, '__proto__', 'constructor']) {
+    const token = await sign(pair, { role })
+    for (const [table, database, body] of [['customers', 'shop', select], ['nope', 'shop', 'no JSON'], ['nope', 'nope', '']] as const) {
+      const answer = await post(table, body, { token, database })
+      isRefusal(t, answer, { status: 403, code: 'PERMISSION_DENIED', why: JSON.stringify(role) ?? 'no role' })
+      t.equal(answer.json.error.message, 'No role of the token is configured')
+    }
+  }
+  t.same(statements(), [])
+})
+
+/** Each way to be no valid token, as a function that makes it. */
+const forged: Array<[why: string, make: () => Promise<string> | string]> = [
+  ['another issuer', () => sign(pair, { iss: 'https://evil.example.com/' })],
+  ['an issuer in another case', () => sign(pair, { iss: ISSUER.toUpperCase() })],
+  ['a list of issuers', () => sign(pair, { iss: [ISSUER] })],
+  ['no issuer', () => sign(pair, { iss: undefined })],
+  ['another audience', () => sign(pair, { aud: 'others' })],
+  ['a list without the audience', () => sign(pair, { aud: ['others', `${AUDIENCE} `] })],
+  ['no audience', () => sign(pair, { aud: undefined })],
+  ['an expiry 31 seconds ago', () => sign(pair, { exp: seconds(-31) })],
+  ['no expiry', () => sign(pair, { exp: undefined })],
+  ['an expiry that is text', () => signText(pair, JSON.stringify({ ...claims(), exp: String(seconds(300)) }))],
+  ['an expiry that is null', () => signText(pair, JSON.stringify({ ...claims(), exp: null }))],
+  ['a start in 35 seconds', () => sign(pair, { nbf: seconds(35) })],
+  ['a signature of another key of the set', () => sign(pair, {}, { key: other.privateKey })],
+  ['no kid', () => sign(pair, {}, { header: { kid: undefined } })],
+  ['an unknown kid', () => sign(pair, {}, { header: { kid: 'three' } })],
+  ['a kid that is a number', () => sign(pair, {}, { header: { kid: 1 } })],
+  ['a kid that is the name of a property', () => sign(pair, {}, { header: { kid: '__proto__' } })],
+  ['the kid of another key', () => sign(pair, {}, { header: { kid: 'two' } })],
+  ['a key in the header', () => sign(pair, {}, { key: other.privateKey, header: { jwk: other.jwk, kid: 'one' } })],
+  ['the URL of another key set in the header', () => sign(pair, {}, { header: { jku: 'http://127.0.0.1:1/', kid: 'three' } })],
+  ['a critical header that nobody knows', () => craft({ alg: 'ES256', kid: 'one', crit: ['b64x'], b64x: true })],
+  ['a payload that is not encoded', () => craft({ alg: 'ES256', kid: 'one', crit: ['b64'], b64: false })],
+  ['the algorithm none', () => craft({ alg: 'none', kid: 'one' })],
+  ['the algorithm none without a signature', async () => (await craft({ alg: 'none', kid: 'one' })).replace(/[^.]+$/, '')],
+  ['the algorithm None', () => craft({ alg: 'None', kid: 'one' })],
+  ['no algorithm', () => craft({ kid: 'one' })],
+  ['the public key as the secret of an HMAC', async () => hmac(await exportSPKI(pair.publicKey))],
+  ['the public key as JSON as the secret of an HMAC', () => hmac(JSON.stringify(pair.jwk))],
+  ['an empty secret', () => hmac('')],
+  ['an algorithm that is not listed', async () => await sign(await createPair('one', 'ES384'))],
+  ['no signature', async () => (await sign(pair)).replace(/[^.]+$/, '')],
+  ['a signature of zeros', async () => (await sign(pair)).replace(/[^.]+$/, base64url.encode(new Uint8Array(64)))],
+  ['a changed claim', async () => change(await sign(pair), 1, (text) => text.replace('reader', 'writer'))],
+  ['a changed header', async () => change(await sign(pair), 0, (text) => text.replace('}', ',"a":1}'))],
+  ['a claim twice', () => signText(pair, JSON.stringify(claims()).replace('{', '{"role":"writer",'))],
+  ['a claim twice, once with escapes', () => signText(pair, JSON.stringify(claims()).replace('{', '{"\\u0072ole":"writer",'))],
+  ['a claim twice deep in a claim', () => signText(pair, JSON.stringify(claims()).replace('{', '{"a":[{"b":1,"b":2}],'))],
+  ['claims that are a list', () => signText(pair, '[]')],
+  ['claims that are a number', () => signText(pair, '18446744073709551616')],
+  ['claims that are null', () => signText(pair, 'null')],
+  ['claims that are no JSON', () => signText(pair, '{')],
+  ['no claims', () => signText(pair, '{}')],
+  ['claims that are not UTF-8', () => signText(pair, Buffer.from(JSON.stringify(claims()).replace('{', '{"a":"\xff",'), 'latin1'))],
+  ['claims with a byte order mark', () => signText(pair, `\ufeff${JSON.stringify(claims())}`)],
+  ['four parts', async () => `${await sign(pair)}.e30`],
+  ['two parts', async () => (await sign(pair)).replace(/\.[^.]+$/, '')],
+  ['five parts, as an encrypted token has', () => 'a.b.c.d.e'],
+  ['three parts that are no base64', () => 'a.b.c'],
+  ['three dots', () => '...'],
+  ['characters outside of base64url', async () => (await sign(pair)).replace('.', '.=')]
+]
+
+const seconds = (from: number): number => Math.floor(Date.now() / 1000) + from
+const claims = () => ({ iss: ISSUER, aud: AUDIENCE, exp: seconds(300), role: 'reader' })
+const encode = (value: object): string => base64url.encode(JSON.stringify(value))
+
+/** A token with any header, signed with the right key as if it were ES256. */
+async function craft (header: object): Promise<string> {
+  const signed = await sign(pair)
+  return [encode(header), encode(claims()), signed.split('.')[2]].join('.')
+}
+
+function hmac (secret: string): string {
+  const text = `${encode({ alg: 'HS256', kid: 'one' })}.${encode(claims())}`
+  return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`
+}
+
+function change (token: string, part: number, replace: (text: string) => string): string {
+  const parts = token.split('.')
+  parts[part] = base64url.encode(replace(Buffer.from(parts[part] as string, 'base64url').toString()))
+  return parts.join('.')
+}
+
+await onEachEngine(t, 'a JWT that is not valid is refused like an unknown token', withKeys, async (t, { post, statements, log }) => {
+  const unknown = await post('customers', select, { token: 'unknown', headers: { 'x-request-id': 'same' } })
+  t.equal(unknown.headers['www-authenticate'], 'Bearer error="invalid_token"')
+  statements()
+  for (const [why, make] of forged) {
+    const token = await make()
+    for (const [table, database] of [['customers', 'shop'], ['nope', 'nope']] as const) {
+      const answer = await post(table, 'no JSON', { token, database, headers: { 'x-request-id': 'same' } })
+      isRefusal(t, answer, { status: 401, code: 'UNAUTHENTICATED', why })
+      t.same([answer.text, { ...answer.headers, date: '' }], [unknown.text, { ...unknown.headers, date: '' }], why)
+    }
+    t.notOk(log.join('').includes(token.split('.')[2] || token), 'no log line has the token')
+  }
+  t.same(statements(), [])
+})
+
+await onEachEngine(t, 'clocks may differ by 30 seconds', ok, async (t, { post }) => {
+  for (const claims of [{ exp: seconds(-28) }, { nbf: seconds(28) }, { exp: seconds(300) + 0.5 }, { iat: seconds(1000) }]) {
+    t.match(await post('customers', select, { token: await sign(pair, claims) }), { status: 200 }, JSON.stringify(claims))
+  }
+})
+
+await onEachEngine(t, 'the audience may be one of a list, in the token and in the setting', { ...ok, options: { ...ok.options, jwt: [jwtSetting({ jwks: keys.url, audience: ['rows', 'cells'] })] } }, async (t, { post }) => {
+  for (const aud of ['rows', 'cells', ['others', 'cells']]) t.match(await post('customers', select, { token: await sign(pair, { aud }) }), { status: 200 }, String(aud))
+  t.match(await post('customers', select, { token: await sign(pair, { aud: 'others' }) }), { status: 401 })
+})
+
+await onEachEngine(t, 'the role may be anywhere in the claims', { ...ok, options: { ...ok.options, jwt: [jwtSetting({ jwks: keys.url, role: '/https:~1~1example.com~1roles/shop~0a/1' })] } }, async (t, { post }) => {
+  const token = (roles: unknown): Promise<string> => sign(pair, { role: undefined, 'https://example.com/roles': roles })
+  t.match(await post('customers', select, { token: await token({ 'shop~a': ['x', 'reader'] }) }), { status: 200 })
+  for (const roles of [{ 'shop~a': ['reader'] }, { 'shop~a': 'reader' }, 'reader', null, { 'shop~a': { 2: 'reader' } }]) {
+    t.match(await post('customers', select, { token: await token(roles) }), { status: 403 }, JSON.stringify(roles))
+  }
+})
+
+const ALGORITHMS: SignatureAlgorithm[] = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
+
+for (const alg of ALGORITHMS) {
+  const signer = await createPair('key', alg)
+  const folder = t.testdir({})
+  const publicKey = `${folder}/${alg}.pem`
+  writeFileSync(publicKey, await exportSPKI(signer.publicKey))
+  const set = await serveKeys(t, [signer.jwk])
+  for (const [kind, keys] of [['a key set', { jwks: set.url }], ['a public key', { publicKey }]] as const) {
+    await onEachEngine(t, `${alg} with ${kind}`, { ...ok, options: { ...ok.options, jwt: [jwtSetting({ ...keys, algorithms: [alg] })] } }, async (t, { post }) => {
+      t.match(await post('customers', select, { token: await sign(signer) }), { status: 200 })
+      const stranger = await createPair('key', alg)
+      t.match(await post('customers', select, { token: await sign(stranger) }), { status: 401 }, 'another key')
+      const header: SignOptions = { header: { kid: undefined } }
+      t.match(await post('customers', select, { token: await sign(signer, {}, header) }), { status: kind === 'a key set' ? 401 : 200 }, 'kid is required with a set only')
+    })
+  }
+}
+
+for (const [alg, bytes] of [['HS256', 32], ['HS384', 48], ['HS512', 64]] as const) {
+  const secret = randomBytes(bytes).toString('base64url').slice(0, bytes)
+  await onEachEngine(t, `${alg} with a secret`, { ...ok, options: { ...ok.options, jwt: [jwtSetting({ secret, algorithms: [alg] })] } }, async (t, { post }) => {
+    const signer = { alg, kid: 'any', privateKey: createSecretKey(secret, 'utf8') }
+    t.match(await post('customers', select, { token: await sign(signer) }), { status: 200 })
+    t.match(await post('customers', select, { token: await sign(signer, {}, { key: randomBytes(64) }) }), { status: 401 })
+    t.match(await post('customers', select, { token: await sign(pair) }), { status: 401 }, 'an asymmetric algorithm')
+  })
+}
+
+const second = await createPair('second')
+const secondKeys = await serveKeys(t, [second.jwk])
+const several: JwtOptions[] = [
+  jwtSetting({ jwks: keys.url }),
+  jwtSetting({ issuer: 'https://other.example.com', audience: 'cells', jwks: secondKeys.url, role: '/group' }),
+  jwtSetting({ jwks: secondKeys.url, audience: 'cells' })
+]
+
+await onEachEngine(t, 'each issuer has its own keys, audience and claim of the role; an issuer may have two sets', { ...ok, options: { ...ok.options, jwt: several } }, async (t, { post }) => {
+  const elsewhere = { iss: 'https://other.example.com', aud: 'cells', role: undefined, group: 'reader' }
+  const statusOf = async (...args: Parameters<typeof sign>): Promise<number> => (await post('customers', select, { token: await sign(...args) })).status
+  t.equal(await statusOf(pair), 200)
+  t.equal(await statusOf(second, elsewhere), 200)
+  t.equal(await statusOf(second, { aud: 'cells' }), 200, 'the second set of the first issuer')
+  t.equal(await statusOf(pair, elsewhere), 401, 'a key of the other issuer')
+  t.equal(await statusOf(second), 401, 'the audience of the other set')
+  t.equal(await statusOf(pair, { aud: 'cells' }), 401)
+  t.equal(await statusOf(second, { ...elsewhere, aud: AUDIENCE }), 401)
+  t.equal(await statusOf(second, { ...elsewhere, role: 'reader', group: undefined }), 403)
+})
+
+const dotted = { name: 'dotted', sha256: hashToken('a.b.c'), permissions: ['select' as const] }
+
+await onEachEngine(t, 'a configured token with three parts is looked up before it would be verified', { ...ok, tokens: [dotted], options: { ...ok.options, tokens: [dotted] } }, async (t, { post }) => {
+  t.match(await post('customers', select, { token: 'a.b.c' }), { status: 200 })
+  t.match(await post('customers', select, { token: 'a.b.d' }), { status: 401 })
+})
+
+await onEachEngine(t, 'failed JWTs count as failed logins; those without a role do not', { ...ok, options: { ...ok.options, failedLogins: { max: 3 } } }, async (t, { post }) => {
+  const statusOf = async (token: string): Promise<number> => (await post('customers', select, { token })).status
+  for (let time = 0; time < 5; time++) t.equal(await statusOf(await sign(pair, { role: 'unknown' })), 403)
+  const expired = await sign(pair, { exp: seconds(-100) })
+  t.same([await statusOf(expired), await statusOf('no.valid.token'), await statusOf('unknown')], [401, 401, 401])
+  t.equal(await statusOf(await sign(pair)), 429, 'the address is blocked')
+})
+
+await onEachEngine(t, 'the reason is in the request log, and not in the answer', { ...ok, server: { logLevel: 'debug' }, options: { ...ok.options, requestLog: true } }, async (t, { post, log }: Service) => {
+  const reasonOf = async (...args: Parameters<typeof sign>): Promise<unknown> => {
+    log.splice(0)
+    await post('customers', select, { token: await sign(...args) })
+    return log.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'request')?.reason
+  }
+  t.equal(await reasonOf(pair, { exp: seconds(-100) }), 'ERR_JWT_EXPIRED')
+  t.equal(await reasonOf(pair, { iss: 'https://evil.example.com' }), 'unknown issuer')
+  t.equal(await reasonOf(pair, {}, { header: { kid: 'three' } }), 'unknown key')
+  t.equal(await reasonOf(pair, {}, { header: { kid: undefined } }), 'no kid')
+  t.equal(await reasonOf(pair, {}, { key: other.privateKey }), 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED')
+})
