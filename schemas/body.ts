@@ -25,6 +25,19 @@ const OrderTerm = Type.Object({}, {
 /** Maximum number of columns of a MySQL table. Without a limit, the check for repeats in a body of 1 MB would take most of a second. */
 const MAX_COLUMNS = 4096
 
+/** The operand of `$count` may be `*`. */
+const Aggregate = Type.Object({
+  $count: Type.Optional(Type.String({ description: 'Counts the rows with a value in this column; "*" counts all rows.' })),
+  $countDistinct: Type.Optional(Type.String({ description: 'Counts the different values of this column.' })),
+  $sum: Type.Optional(Type.String({ description: 'Adds the numbers of this column.' })),
+  $avg: Type.Optional(Type.String({ description: 'The average of the numbers of this column.' })),
+  $min: Type.Optional(Type.String({ description: 'The least value of this column.' })),
+  $max: Type.Optional(Type.String({ description: 'The greatest value of this column.' }))
+}, { ...closed, minProperties: 1, maxProperties: 1, description: 'One function and its column.' })
+
+/** Maximum number of aggregates. The database needs memory for each of them. */
+export const MAX_AGGREGATES = 100
+
 export const SelectBodySchema = Type.Object({
   verb: Type.Literal('select'),
   filters: Type.Optional(Filters),
@@ -37,6 +50,21 @@ export const SelectBodySchema = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: `Rows to return at most; ${DEFAULT_LIMIT} if left out.` })),
   orderBy: Type.Optional(Type.Union([Type.String(), Type.Array(OrderTerm, { minItems: 1 })], {
     description: '"<column>", "<column> ASC" or "<column> DESC", several separated by commas; or a list of terms such as {"<column>": "DESC"}, for columns of any name.'
+  })),
+  groupBy: Type.Optional(Type.Array(Type.String(), {
+    minItems: 1,
+    maxItems: MAX_COLUMNS,
+    uniqueItems: true,
+    description: 'Returns one row for each combination of values of these columns.'
+  })),
+  aggregates: Type.Optional(Type.Record(Type.String({ pattern: '^[A-Za-z0-9_]{1,64}$' }), Aggregate, {
+    ...closed,
+    minProperties: 1,
+    maxProperties: MAX_AGGREGATES,
+    description: 'Name to function: values that are computed from the rows of each group, or from all rows without groupBy.'
+  })),
+  having: Type.Optional(Type.Record(Type.String(), Type.Unknown(), {
+    description: 'Selects groups, as filters select rows: by the columns of groupBy and the names of aggregates.'
   }))
 }, closed)
 

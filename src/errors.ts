@@ -38,6 +38,7 @@ export const invalidJson = define<[reason: string]>('INVALID_JSON', 400, 'The bo
 export const invalidBody = define<[reason: string]>('INVALID_BODY', 400, '%s')
 export const filtersRequired = define<[verb: string]>('FILTERS_REQUIRED', 400, '%s requires "filters" that restrict the affected rows')
 export const columnNotFound = define<[column: string, table: string]>('COLUMN_NOT_FOUND', 400, 'Column "%s" does not exist in table "%s"')
+export const resultColumnNotFound = define<[name: string]>('COLUMN_NOT_FOUND', 400, 'Neither "groupBy" nor "aggregates" contains "%s"')
 export const invalidValue = define<[column: string, reason: string]>('INVALID_VALUE', 400, 'Column "%s": %s')
 export const invalidOrderBy = define<[reason: string]>('INVALID_ORDER_BY', 400, '"orderBy" %s')
 export const limitOutOfRange = define<[max: number]>('LIMIT_OUT_OF_RANGE', 400, '"limit" must be from 1 to %d')

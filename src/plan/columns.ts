@@ -1,14 +1,22 @@
-import type { Column, Table } from '../catalog/catalog.ts'
-import { columnNotFound, invalidValue, pointer, withDetails, type ServiceError } from '../errors.ts'
+import type { Column } from '../catalog/catalog.ts'
+import { columnNotFound, invalidValue, pointer, resultColumnNotFound, withDetails, type ServiceError } from '../errors.ts'
 import { ValueRefused, type Value } from '../types/column-type.ts'
 
 /** The steps from the root of the body to a value. The details of an error contain it as a JSON Pointer. */
 export type Path = ReadonlyArray<string | number>
 
+/** Where names are looked up: in a table, or in the result of `groupBy` and `aggregates`. */
+export interface ColumnScope {
+  /** Of the table. */
+  readonly name: string
+  readonly columns: ReadonlyMap<string, Column>
+  readonly isResult?: true
+}
+
 /** Looks up a column by its exact name. @throws COLUMN_NOT_FOUND */
-export function getColumn (table: Table, name: string, path: Path): Column {
-  const column = table.columns.get(name)
-  if (column === undefined) throw at(path, columnNotFound(name, table.name))
+export function getColumn ({ columns, name: table, isResult }: ColumnScope, name: string, path: Path): Column {
+  const column = columns.get(name)
+  if (column === undefined) throw at(path, isResult === true ? resultColumnNotFound(name) : columnNotFound(name, table))
   return column
 }
 

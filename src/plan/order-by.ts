@@ -1,6 +1,6 @@
-import type { Column, Table } from '../catalog/catalog.ts'
+import type { Column } from '../catalog/catalog.ts'
 import { invalidOrderBy } from '../errors.ts'
-import { at, getColumn } from './columns.ts'
+import { at, getColumn, type ColumnScope } from './columns.ts'
 import type { Order } from './plan.ts'
 
 const DIRECTION = /\s(asc|desc)$/i
@@ -11,19 +11,19 @@ const NAME = /^[\p{L}\p{M}\p{N}_$]+$/u
 type Term = Readonly<Record<string, string>>
 
 /** Plans `orderBy`: "<column> [ASC|DESC], …", or a list of objects such as {"<column>": "DESC"}. @throws INVALID_ORDER_BY, COLUMN_NOT_FOUND */
-export function planOrder (orderBy: string | readonly Term[], table: Table): Order[] {
+export function planOrder (orderBy: string | readonly Term[], table: ColumnScope): Order[] {
   const order = typeof orderBy === 'string' ? orderBy.split(',').map((term) => planTextTerm(term.trim(), table)) : orderBy.map((term, index) => planTerm(term, index, table))
   const columns = new Set(order.map((term) => term.column))
   if (columns.size < order.length) throw refuse('contains a column twice')
   return order
 }
 
-function planTextTerm (term: string, table: Table): Order {
+function planTextTerm (term: string, table: ColumnScope): Order {
   const direction = DIRECTION.exec(term)?.[1]
   return toOrder(getTermColumn(table, term, direction === undefined ? term : term.slice(0, -direction.length).trimEnd()), direction)
 }
 
-function planTerm (term: Term, index: number, table: Table): Order {
+function planTerm (term: Term, index: number, table: ColumnScope): Order {
   const [[name, direction]] = Object.entries(term) as [[string, string]]
   return toOrder(getColumn(table, name, ['orderBy', index, name]), direction)
 }
@@ -33,7 +33,7 @@ function toOrder (column: Column, direction: string | undefined): Order {
   return { column, direction: direction?.toLowerCase() === 'desc' ? 'desc' : 'asc' }
 }
 
-function getTermColumn (table: Table, term: string, name: string): Column {
+function getTermColumn (table: ColumnScope, term: string, name: string): Column {
   const column = table.columns.get(name)
   if (column !== undefined) return column
   if (!NAME.test(name)) throw refuse(`must contain terms of the form "<column> [ASC|DESC]" separated by commas, not ${JSON.stringify(term)}`)

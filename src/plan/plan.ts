@@ -3,7 +3,7 @@
  * values are converted to parameters. It contains no SQL and no request object.
  */
 import type { Column, ForeignKey, Table } from '../catalog/catalog.ts'
-import type { Parameter, UpdateForm, Value } from '../types/column-type.ts'
+import type { FormSql, Parameter, UpdateForm, Value } from '../types/column-type.ts'
 
 export interface Assignment {
   readonly column: Column
@@ -27,6 +27,23 @@ export type Condition =
   | { readonly kind: 'constant', readonly value: boolean }
 
 export interface Order { readonly column: Column, readonly direction: 'asc' | 'desc' }
+
+/** A column of a result that the database computes from the rows of a group. */
+export interface AggregateColumn extends Column {
+  /** The name of the function: `$sum`. */
+  readonly call: string
+  readonly sql: FormSql
+  /** The column in `sql`; undefined for the number of rows. */
+  readonly source: Column | undefined
+}
+
+/** Turns rows into groups: the columns of the plan are those of `by`, then `aggregates`. Without columns in `by` all rows are one group. */
+export interface Groups {
+  readonly by: readonly Column[]
+  readonly aggregates: readonly AggregateColumn[]
+  /** A condition on the columns of the plan. */
+  readonly having: Condition
+}
 
 /** What plans of every verb have in common. */
 interface Common {
@@ -61,6 +78,7 @@ export interface Lookup {
 export interface SelectPlan extends Common {
   readonly verb: 'select'
   readonly columns: readonly Column[]
+  readonly groups?: Groups
   readonly condition: Condition
   readonly order: readonly Order[]
   readonly limit: number

@@ -3,11 +3,13 @@ import type { Table } from '../catalog/catalog.ts'
 import { getColumn } from './columns.ts'
 import type { FilterLimits } from './filters/scope.ts'
 import { planFilters } from './filters/filters.ts'
+import { planGroups } from './groups.ts'
 import { planOrder } from './order-by.ts'
 import type { SelectPlan } from './plan.ts'
 
 /** Plans a select. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY, INVALID_BODY */
 export function planSelect (body: SelectBody, table: Table, limits: FilterLimits): SelectPlan {
+  if (body.groupBy !== undefined || body.aggregates !== undefined) return planGroups(body, table, limits)
   const { filters = {}, columns, limit = DEFAULT_LIMIT, orderBy } = body
   return Object.freeze({
     verb: 'select',

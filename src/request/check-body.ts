@@ -2,10 +2,11 @@
 import type { TObject } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
-import { MAX_LIMIT, type Body, type BodySchema } from '../../schemas/body.ts'
+import { MAX_AGGREGATES, MAX_LIMIT, type Body, type BodySchema } from '../../schemas/body.ts'
 import { VERBS } from '../../schemas/grant.ts'
 import { filtersRequired, invalidBody, invalidJson, invalidOrderBy, limitOutOfRange, withDetails, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
+import { findConflict } from './conflicts.ts'
 import { lookOver, parseExactJson, repeatsKey } from './exact-json.ts'
 
 type FindBodyError = (body: unknown) => ServiceError | undefined
@@ -16,7 +17,10 @@ const forms = new Map([
   ['data', 'an object of column values'],
   ['columns', 'a list of column names, not empty and without repeats'],
   ['limit', 'a whole number'],
-  ['orderBy', 'a string or a list of objects']
+  ['orderBy', 'a string or a list of objects'],
+  ['groupBy', 'a list of column names, not empty and without repeats'],
+  ['aggregates', `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one function such as {"$sum": "<column>"}`],
+  ['having', 'an object of filters']
 ])
 
 /** @returns the parsed body, or INVALID_JSON (not thrown) */
@@ -50,7 +54,7 @@ export function compileBodySchema (schema: typeof BodySchema): FindBodyError {
     const check = TypeCompiler.Compile(schema)
     const byVerb = new Map<unknown, TObject>(schema.anyOf.map((variant) => [variant.properties.verb.const, variant]))
     return (body) => {
-      if (check.Check(body)) return hasEmptyFilters(body) ? at('/filters', filtersRequired(body.verb)) : undefined
+      if (check.Check(body)) return hasEmptyFilters(body) ? at('/filters', filtersRequired(body.verb)) : findConflict(body)
       if (!isObject(body)) return invalidBody('The body must be a JSON object')
       const { verb } = body as { verb?: unknown }
       const expected = byVerb.get(verb)
@@ -72,7 +76,7 @@ function describe (schema: TObject, body: object, verb: string): ServiceError {
   if (!Object.hasOwn(body, field)) return at(path, field === 'filters' ? filtersRequired(verb) : invalidBody(`"${field}" is required to ${verb}`))
   if (type === ValueErrorType.IntegerMinimum || type === ValueErrorType.IntegerMaximum) return at(path, limitOutOfRange(MAX_LIMIT))
   if (field === 'orderBy' && isListOfTerms(body)) return at(path, invalidOrderBy('must be a list of objects with one column each, such as {"<column>": "DESC"}; the direction is ASC or DESC'))
-  if (type === ValueErrorType.ObjectMinProperties) return at(path, invalidBody('"data" must not be empty'))
+  if (type === ValueErrorType.ObjectMinProperties && field === 'data') return at(path, invalidBody('"data" must not be empty'))
   return at(path, invalidBody(`"${field}" must be ${forms.get(field)}`))
 }
 

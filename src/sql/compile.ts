@@ -59,16 +59,17 @@ function compileConfirmation (plan: Plan): Statement | undefined {
   return { verb: 'select', table, ...compileDefinitions(table, columns), columns, assigned: NONE, confirmation: undefined }
 }
 
-/** The columns that a statement compares, computes with, or selects by a cast, and does not return as they are. */
+/** The columns that a statement compares, computes with, or selects by a cast, and does not return as they are. Counts are the same for every type. */
 function dependenciesOf (plan: Plan): Column[] {
   if (plan.verb === 'insert') return []
   const columns = new Set(comparedColumns(plan.condition))
   if (plan.verb === 'update') for (const { column, form } of plan.assignments) if (form !== undefined) columns.add(column)
   if (plan.verb === 'select') {
-    for (const column of plan.columns) {
+    for (const column of plan.groups?.by ?? plan.columns) {
       if (column.type.selected === undefined) columns.delete(column)
       else columns.add(column)
     }
+    for (const { source, nullable } of plan.groups?.aggregates ?? []) if (source !== undefined && nullable) columns.add(source)
   }
   return [...columns].filter(({ type }) => type.sentAs !== undefined)
 }

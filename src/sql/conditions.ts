@@ -2,7 +2,7 @@ import { expressionBuilder, sql, type AliasableExpression, type Expression, type
 import type { Column } from '../catalog/catalog.ts'
 import { ESCAPE } from '../plan/filters/pattern.ts'
 import type { Condition, Operator } from '../plan/plan.ts'
-import type { ColumnType, Parameter, Value, Wrapping } from '../types/column-type.ts'
+import { COLUMN, GIVEN, type ColumnType, type FormSql, type Parameter, type Value, type Wrapping } from '../types/column-type.ts'
 import type { Rows, TableBuilder } from './aliases.ts'
 
 const eb: ExpressionBuilder<Rows, 't'> = expressionBuilder<Rows, 't'>()
@@ -17,6 +17,11 @@ export function bind (parameter: Parameter, wrapping?: Wrapping): Expression<Par
   return wrap(wrapping, sql<Parameter>`${parameter}`)
 }
 
+/** Puts a column and a parameter into the SQL of a form or an aggregate. */
+export function compileForm (texts: FormSql, column?: Expression<Parameter>, parameter: Parameter = null): AliasableExpression<Parameter> {
+  return sql.join<Parameter>(texts.map((part) => part === COLUMN ? column : part === GIVEN ? bind(parameter) : sql.raw(part)), sql``)
+}
+
 /** Binds a list, with few nodes: it may have ten thousand values. */
 function bindList (parameters: readonly Value[], wrapping?: Wrapping): readonly Value[] | Expression<Parameter> {
   if (wrapping === undefined) return parameters
@@ -25,24 +30,37 @@ function bindList (parameters: readonly Value[], wrapping?: Wrapping): readonly 
   return sql(Object.assign([...texts, `${after})`], { raw: [] }), ...parameters)
 }
 
-const isEquality = (operator: Operator): boolean => operator === '=' || operator === '<>'
-const equated = ({ type }: Column): Wrapping | undefined => type.equated ?? type.compared
+/** What a condition compares. */
+export interface Operands {
+  /** The SQL of a column. */
+  readonly left: (column: Column) => AliasableExpression<Parameter>
+  /** SQL around the parameters that are compared with it, in an equality or not. */
+  readonly wrapping: (column: Column, isEquality: boolean) => Wrapping | undefined
+}
 
-/** Compiles a condition to a Kysely expression. */
-export function compileCondition (condition: Condition, { token }: TableBuilder): Expression<SqlBool> {
-  const build = (each: Condition): Expression<SqlBool> => compileCondition(each, { token } as TableBuilder)
-  const left = (column: Column): Expression<Parameter> => wrap(column.type.comparedColumn, eb.ref(token(column)))
-  const right = (column: Column) => (parameter: Parameter) => bind(parameter, column.type.compared)
+/** The columns of a table. */
+function columnsOf ({ token }: Pick<TableBuilder, 'token'>): Operands {
+  return { left: (column) => eb.ref(token(column)), wrapping: ({ type }, isEquality) => isEquality ? type.equated ?? type.compared : type.compared }
+}
+
+const isEquality = (operator: Operator): boolean => operator === '=' || operator === '<>'
+
+/** Compiles a condition on the columns of a table, or on `operands`, to a Kysely expression. */
+export function compileCondition (condition: Condition, builder: Pick<TableBuilder, 'token'>, operands: Operands = columnsOf(builder)): Expression<SqlBool> {
+  const { left, wrapping } = operands
+  const build = (each: Condition): Expression<SqlBool> => compileCondition(each, builder, operands)
+  const comparable = (column: Column): Expression<Parameter> => wrap(column.type.comparedColumn, left(column))
+  const right = (column: Column) => (parameter: Parameter) => bind(parameter, wrapping(column, false))
   switch (condition.kind) {
-    case 'compare': return eb(left(condition.column), condition.operator, bind(condition.parameter, isEquality(condition.operator) ? equated(condition.column) : condition.column.type.compared))
+    case 'compare': return eb(comparable(condition.column), condition.operator, bind(condition.parameter, wrapping(condition.column, isEquality(condition.operator))))
     case 'exact': {
       const { column, parameter } = condition.column.type.exact as NonNullable<ColumnType['exact']>
-      return eb(wrap(column, eb.ref(token(condition.column))), '=', bind(condition.parameter, parameter))
+      return eb(wrap(column, left(condition.column)), '=', bind(condition.parameter, parameter))
     }
-    case 'in': return eb(left(condition.column), condition.negated ? 'not in' : 'in', bindList(condition.parameters, equated(condition.column)))
-    case 'between': return eb.between(left(condition.column), right(condition.column)(condition.low), right(condition.column)(condition.high))
-    case 'like': return sql`${eb(eb.ref(token(condition.column)), condition.negated ? 'not like' : 'like', bind(condition.pattern))} escape ${sql.lit(ESCAPE)}`
-    case 'null': return eb(eb.ref(token(condition.column)), condition.negated ? 'is not' : 'is', null)
+    case 'in': return eb(comparable(condition.column), condition.negated ? 'not in' : 'in', bindList(condition.parameters, wrapping(condition.column, true)))
+    case 'between': return eb.between(comparable(condition.column), right(condition.column)(condition.low), right(condition.column)(condition.high))
+    case 'like': return sql`${eb(left(condition.column), condition.negated ? 'not like' : 'like', bind(condition.pattern))} escape ${sql.lit(ESCAPE)}`
+    case 'null': return eb(left(condition.column), condition.negated ? 'is not' : 'is', null)
     case 'not': return eb.not(eb.parens(build(condition.condition)))
     case 'constant': return condition.value ? sql`1 = 1` : sql`1 = 0`
     case 'and': return eb.parens(eb.and(condition.conditions.map(build)))

@@ -3,6 +3,7 @@ import type { Column, Table } from '../catalog/catalog.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 import { builderFor, type BuiltStatement } from './aliases.ts'
 import { compileCondition, wrap } from './conditions.ts'
+import { compileGroups } from './groups.ts'
 import type { Engine } from './statement.ts'
 
 /**
@@ -11,6 +12,7 @@ import type { Engine } from './statement.ts'
  * over columns there.
  */
 export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement {
+  if (plan.groups !== undefined) return compileGroups(plan, plan.groups, engine)
   const builder = builderFor(engine, plan.table)
   let query = builder.db.selectFrom('t')
   for (const [index, column] of plan.columns.entries()) {

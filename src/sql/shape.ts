@@ -4,7 +4,7 @@
  * placeholders in the text; a property test compares them with the output of Kysely (test/sql/shape.test.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
-import type { Assignment, Condition, Plan } from '../plan/plan.ts'
+import type { Assignment, Condition, Groups, Plan, SelectPlan } from '../plan/plan.ts'
 import { GIVEN, type Parameter } from '../types/column-type.ts'
 import type { Engine } from './statement.ts'
 
@@ -25,6 +25,7 @@ export function shapeOf (plan: Plan, engine: Engine, mark: (column: Column) => s
 function keyOf (plan: Plan, engine: Engine, traversal: Traversal): string {
   switch (plan.verb) {
     case 'select': {
+      if (plan.groups !== undefined) return groupsKey(plan, plan.groups, traversal)
       const columns = plan.columns === plan.table.columnList ? '*' : plan.columns.map(traversal.mark).join('')
       const key = `s${plan.lock ?? ''}${columns}?${conditionKey(plan.condition, traversal)}^${plan.order.map(({ column, direction }) => traversal.mark(column) + direction).join()}`
       traversal.parameters.push(plan.limit)
@@ -39,6 +40,20 @@ function keyOf (plan: Plan, engine: Engine, traversal: Traversal): string {
     }
     case 'delete': return 'd' + conditionKey(plan.condition, traversal)
   }
+}
+
+/** Marks of aggregates by their position, beyond those of the columns of a table (aliases.ts). */
+const FIRST_AGGREGATE = 0x2000
+
+/** A kept statement has the names of its aggregates, so they are part of the key. They consist of letters, digits and `_`. */
+function groupsKey ({ condition, order, limit }: SelectPlan, { by, aggregates, having }: Groups, traversal: Traversal): string {
+  const marks = new Map(aggregates.map((column, index): [Column, string] => [column, String.fromCharCode(FIRST_AGGREGATE + index)]))
+  const mark = (column: Column): string => marks.get(column) ?? traversal.mark(column)
+  const computed = aggregates.map(({ name, call, source }) => `${name}=${call}${source === undefined ? '' : traversal.mark(source)}`)
+  const rows = `g${by.map(mark).join('')}/${computed.join()}?${conditionKey(condition, traversal)}`
+  const key = `${rows}#${conditionKey(having, { ...traversal, mark })}^${order.map(({ column, direction }) => mark(column) + direction).join()}`
+  traversal.parameters.push(limit)
+  return key
 }
 
 function assignmentsKey (assignments: readonly Assignment[], { mark, parameters }: Traversal): string {

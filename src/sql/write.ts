@@ -1,16 +1,15 @@
 import { sql, type Expression } from 'kysely'
 import type { Assignment, DeletePlan, InsertPlan, UpdatePlan } from '../plan/plan.ts'
 import { builderFor, type BuiltStatement, type TableBuilder } from './aliases.ts'
-import { bind, compileCondition } from './conditions.ts'
-import { COLUMN, GIVEN, type Parameter } from '../types/column-type.ts'
+import { bind, compileCondition, compileForm } from './conditions.ts'
+import type { Parameter } from '../types/column-type.ts'
 import type { Engine } from './statement.ts'
 
 const toRow = (assignments: readonly Assignment[], builder: TableBuilder) => Object.fromEntries(assignments.map((assignment) => [builder.token(assignment.column), newValue(assignment, builder)]))
 
 /** The value that an assignment gives its column. */
 function newValue ({ column, parameter, form }: Assignment, builder: TableBuilder): Expression<Parameter> {
-  if (form === undefined) return bind(parameter)
-  return sql.join(form.sql.map((part) => part === COLUMN ? sql.ref(builder.token(column)) : part === GIVEN ? bind(parameter) : sql.raw(part)), sql``)
+  return form === undefined ? bind(parameter) : compileForm(form.sql, sql.ref(builder.token(column)), parameter)
 }
 
 /** `insert into <table> (…) values (…)`. Each engine has its own syntax for a row of defaults only. */

@@ -20,7 +20,7 @@ export type Wrapping = readonly [before: string, after: string]
 export const COLUMN = Symbol('column')
 export const GIVEN = Symbol('given')
 
-/** SQL text and the places in it. Its texts are constants of this folder, never text of a request. */
+/** SQL text and the places in it, of a form or an aggregate function. Its texts are constants of this folder, never text of a request. */
 export type FormSql = ReadonlyArray<string | typeof COLUMN | typeof GIVEN>
 
 /** What the data of an update accepts in place of a value: `{"$inc": 5}` computes the new value from the stored one. */
@@ -48,6 +48,15 @@ export type Comparison = 'none' | 'equality' | 'order' | 'text'
  */
 export type WireFormat = 'plain' | 'quoted' | 'escaped' | 'moment' | 'instant' | 'json'
 
+/** An aggregate function of one column: its SQL, and the type of its result. */
+export interface Aggregate {
+  readonly type: ColumnType
+  readonly sql: FormSql
+}
+
+/** `$sum` and `$avg` of a type. */
+export interface Totals { readonly sum: Aggregate, readonly avg: Aggregate }
+
 /** Describes one SQL type: its JSON Schema, its conversions and its comparison. */
 export interface ColumnType {
   /** JSON Schema of a value that is not null. */
@@ -67,8 +76,12 @@ export interface ColumnType {
   readonly comparison: Comparison
   /** Compares two parameters as the database does; set for numbers and times. Negative if `one` is lower, 0 if they are equal. */
   readonly order?: (one: Value, other: Value) => number
-  /** Whether `orderBy` accepts the column. */
+  /** Whether `orderBy`, `groupBy` and `$countDistinct` accept the column. */
   readonly sortable: boolean
+  /** Whether `$min` and `$max` accept the column. */
+  readonly ranked: boolean
+  /** Creates `$sum` and `$avg`, which are refused if omitted. */
+  readonly totals?: () => Totals
   /** False for unknown types: their values cannot be converted to parameters. */
   readonly writable: boolean
   /** Whether values are JSON arrays or objects: a filter then reads them as one value, not as `$in` or operators. */
@@ -89,8 +102,10 @@ export interface ColumnType {
   readonly selectedAs?: ReadonlySet<string> | undefined
   /** SQL around the parameter in a condition. */
   readonly compared?: Wrapping
-  /** SQL around the parameter in an equality, if it differs from `compared`. */
+  /** SQL around the parameter in an equality with a column, if it differs from `compared`. */
   readonly equated?: Wrapping
+  /** SQL around the parameter in a comparison with an expression, if it differs from `compared`: the server knows the type of a column only. */
+  readonly computed?: Wrapping
   /** SQL around the column in a condition; only for types for which no index can be used. */
   readonly comparedColumn?: Wrapping
   /**
@@ -147,6 +162,7 @@ export function createType (own: Pick<ColumnType, Required> & Partial<ColumnType
     echo: (parameter: Value) => own.write(Buffer.isBuffer(parameter) ? parameter : Buffer.from(String(parameter))),
     comparison,
     sortable: comparison !== 'none' && !structured,
+    ranked: comparison === 'order' || comparison === 'text',
     writable: true,
     structured,
     ...own

@@ -90,6 +90,7 @@ export function bitType (length: number): ColumnType {
       return BigInt('0b' + value)
     },
     write: (value) => show(BigInt('0x' + (value as Buffer).toString('hex'))),
-    echo: (parameter) => show(parameter as bigint)
+    echo: (parameter) => show(parameter as bigint),
+    ranked: false
   })
 }

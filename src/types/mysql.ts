@@ -1,5 +1,6 @@
 /** The column types of MySQL and MariaDB, by their names in information_schema.COLUMNS.DATA_TYPE. */
 import { isIPv4, isIPv6 } from 'node:net'
+import { doubleTotals, exactTotals } from './aggregates.ts'
 import { binaryType } from './binary.ts'
 import { COLUMN, createType, GIVEN, type ColumnType, type FormSql, type TypeFacts, type Wrapping } from './column-type.ts'
 import { decimalType } from './decimal.ts'
@@ -40,15 +41,17 @@ const SUM = sqlOf`${COLUMN} + ${GIVEN}`
 const INCREMENT_INTEGER = [incrementInteger(SUM)]
 /** The servers would store 51 as the year 2051. */
 const INCREMENT_YEAR = [incrementInteger(sqlOf`if(${COLUMN} + ${GIVEN} not between 1901 and 2155, 9999, ${COLUMN} + ${GIVEN})`)]
-const wholeNumbers = (type: ColumnType): ColumnType => createType({ ...type, equated: DIGITS, forms: INCREMENT_INTEGER })
+/** A BIGINT has 20 digits. */
+const INTEGER_TOTALS = exactTotals({ precision: 20, scale: 0 })
+const wholeNumbers = (type: ColumnType): ColumnType => createType({ ...type, equated: DIGITS, forms: INCREMENT_INTEGER, totals: INTEGER_TOTALS })
 const integer = (bits: number) => (facts: TypeFacts): ColumnType => wholeNumbers(integerType(bits, isUnsigned(facts), isZerofill(facts)))
 const decimal = (facts: TypeFacts): ColumnType => {
   const bounds = { precision: facts.length ?? 10, scale: facts.scale ?? 0, unsigned: isUnsigned(facts), zerofill: isZerofill(facts) }
   // a sum with the bare text would be a double
   const sum = sqlOf`${COLUMN} + cast(${GIVEN} as decimal(${String(bounds.precision)},${String(bounds.scale)}))`
-  return createType({ ...decimalType(bounds), forms: [incrementDecimal(bounds, sum)] })
+  return createType({ ...decimalType(bounds), forms: [incrementDecimal(bounds, sum)], totals: exactTotals(bounds) })
 }
-const double = (facts: TypeFacts, type: ColumnType): ColumnType => createType({ ...type, forms: [incrementDouble(SUM, fixedPoint(facts))] })
+const double = (facts: TypeFacts, type: ColumnType): ColumnType => createType({ ...type, forms: [incrementDouble(SUM, fixedPoint(facts))], totals: doubleTotals })
 /** The functions of the present time cut the digits that the column does not have; MySQL would round them. */
 const time = (name: string, facts: TypeFacts, type: ColumnType): ColumnType => createType({ ...type, forms: [nowForm([`${name}(${facts.scale ?? 0})`])] })
 const text = (facts: TypeFacts): ColumnType => textType({ characters: facts.length, bytes: null })
@@ -79,7 +82,7 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['mediumint', integer(24)],
   ['int', integer(32)],
   ['bigint', integer(64)],
-  ['year', () => createType({ ...yearType(), forms: INCREMENT_YEAR })],
+  ['year', () => createType({ ...yearType(), forms: INCREMENT_YEAR, totals: INTEGER_TOTALS })],
   ['bit', (facts) => bitType(facts.length ?? 1)],
   ['decimal', decimal],
   ['float', (facts) => double(facts, floatType({ unsigned: isUnsigned(facts), fixed: fixedPoint(facts) }))],
@@ -99,7 +102,8 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['mediumblob', binary(false)],
   ['longblob', binary(false)],
   ['date', () => createType({ ...dateType(), forms: [nowForm(['current_date'])] })],
-  ['time', (facts) => time('current_time', facts, timeType(precision(facts)))],
+  // MySQL would compare the result of an expression with a text as texts
+  ['time', (facts) => time('current_time', facts, createType({ ...timeType(precision(facts)), computed: ['cast(', ' as time(6))'] }))],
   ['datetime', (facts) => time('current_timestamp', facts, datetimeType(precision(facts)))],
   ['timestamp', (facts) => time('current_timestamp', facts, timestampType(precision(facts), facts.lastTimestamp))],
   ['json', () => MYSQL_JSON],

@@ -10,6 +10,7 @@ import { doubleType, jsonNumber } from './float.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, nowForm, sqlOf } from './forms.ts'
 import { integerBounds, integerType, tinyBoolType } from './integer.ts'
 import { jsonType, requireDouble, wholeNumber } from './json.ts'
+import { decimalTotals, doubleTotals, integerTotals } from './sqlite-aggregates.ts'
 import { datetimeType, dateType, timestampType, timeType } from './temporal.ts'
 import { readString, textType, unknownType } from './text.ts'
 
@@ -39,7 +40,7 @@ function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
   }
   const sum = sqlOf`round(${COLUMN} + ${GIVEN}, ${String(bounds.scale)})`
   const increment = incrementDecimal(bounds, sumWithin(sum, NUMBERS, [...sqlOf`abs(`, ...sum, ` ) < 1e${bounds.precision - bounds.scale}`]), Number)
-  return native(createType({ schema: decimalSchema(bounds), read: (value): Value => Number(readDecimal(value, bounds)), write, forms: [increment], order: numericOrder }), write)
+  return native(createType({ schema: decimalSchema(bounds), read: (value): Value => Number(readDecimal(value, bounds)), write, forms: [increment], order: numericOrder, totals: decimalTotals({ scale: bounds.scale, padded: length !== null }) }), write)
 }
 
 /** Storage classes of numbers. A column can also have texts and blobs, which SQLite would count as 0. */
@@ -118,17 +119,17 @@ const unpadded = { scale: 6, padded: false }
 
 /** The first pattern that matches the declaration determines the type; the last five are SQLite's affinity rules. */
 const byPrefix: ReadonlyArray<readonly [RegExp, (facts: TypeFacts) => ColumnType]> = [
-  [/^bool|^tinyint\(1\)/, () => native(createType({ ...tinyBoolType(false), forms: [INCREMENT_TINY] }))],
+  [/^bool|^tinyint\(1\)/, () => native(createType({ ...tinyBoolType(false), forms: [INCREMENT_TINY], totals: integerTotals }))],
   [/^datetime/, (facts) => native(withNow(datetimeType(unpadded), nowOf(DAY, facts)), writeMoment(''))],
   [/^timestamp/, (facts) => native(withNow(timestampType(unpadded), nowOf(DAY, facts)), writeMoment('Z'))],
   [/^date/, () => native(withNow(dateType(), ['current_date']))],
   [/^time/, (facts) => native(withNow(timeType(unpadded), nowOf('', facts)))],
   [/^json/, () => SQLITE_JSON],
   [/^(dec|num)/, sqliteDecimal],
-  [/int|^year/, () => native(createType({ ...integerType(64, false), forms: [INCREMENT_INTEGER] }))],
+  [/int|^year/, () => native(createType({ ...integerType(64, false), forms: [INCREMENT_INTEGER], totals: integerTotals }))],
   [/char|clob|text/, () => native({ ...textType({ characters: null, bytes: null }), readPattern, exact: EXACT })],
   [/blob/, () => native(binaryType({ bytes: null, padded: false }))],
-  [/real|floa|doub/, () => native(createType({ ...doubleType({ unsigned: false }), forms: [INCREMENT_REAL] }))]
+  [/real|floa|doub/, () => native(createType({ ...doubleType({ unsigned: false }), forms: [INCREMENT_REAL], totals: doubleTotals(writeNative) }))]
 ]
 
 /** Returns the column type of a declaration. Values of unknown types are written by their storage class and are not writable. */

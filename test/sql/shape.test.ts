@@ -52,8 +52,16 @@ const { filters } = fc.letrec((tie) => ({
 }))
 const data = fc.subarray(names).chain((chosen) => fc.record(Object.fromEntries(chosen.map((name) => [name, fc.option(valueOf(name))]))))
 const changes = fc.tuple(data, fc.subarray(['id', 'price', 'ratio', 'doc'])).map(([values, formed]) => ({ ...values, ...Object.fromEntries(formed.map((name) => [name, name === 'doc' ? { $merge: { b: 2 } } : { $inc: 1 }])) }))
+const computed = fc.constantFrom({ $count: '*' }, { $count: 'doc' }, { $countDistinct: 'a?b' }, { $sum: 'price' }, { $avg: 'price' }, { $sum: 'id' }, { $avg: 'ratio' }, { $min: 'a?b' }, { $max: 'id' }, { $min: 'ratio' })
+/** Some of the names, so that a kept statement is found again, and found for another select. */
+const groups = fc.tuple(fc.uniqueArray(fc.constantFrom('id', 'a?b', 'ratio'), { maxLength: 2 }), fc.dictionary(fc.constantFrom('m', 'n', 'v0'), computed, { minKeys: 1, maxKeys: 2 })).chain(([groupBy, aggregates]) => {
+  const names = [...groupBy, ...Object.keys(aggregates)]
+  const having = fc.subarray(names).chain((chosen) => fc.record(Object.fromEntries(chosen.map((name) => [name, names.indexOf(name) < groupBy.length ? operation(name) : fc.constantFrom({ $null: true }, { $null: false }, { $in: [] })]))))
+  return fc.record({ verb: fc.constant('select'), aggregates: fc.constant(aggregates), ...(groupBy.length > 0 && { groupBy: fc.constant(groupBy) }), filters, having, limit: fc.integer({ min: 1, max: 9 }), orderBy: fc.constantFrom(...names).map((name) => [{ [name]: 'DESC' }]) })
+})
 const body = fc.oneof(
   fc.record({ verb: fc.constant('select'), filters, columns: fc.shuffledSubarray(names, { minLength: 1 }), limit: fc.integer({ min: 1, max: 1000 }), orderBy: fc.constantFrom('id', 'price DESC, id', 'a?b') }, { requiredKeys: ['verb'] }),
+  groups,
   fc.record({ verb: fc.constant('insert'), data }),
   fc.record({ verb: fc.constant('update'), data: changes.filter((each) => Object.keys(each).length > 0), filters: fc.tuple(filters, fc.nat(9)).map(([each, id]) => ({ $and: [each, { id }] })) }),
   fc.record({ verb: fc.constant('delete'), filters: fc.tuple(filters, fc.nat(9)).map(([each, id]) => ({ $and: [each, { id }] })) })

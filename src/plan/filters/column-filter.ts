@@ -47,7 +47,7 @@ export function planOperator (name: string, operand: Operand): Condition {
   const { column, scope, path } = operand
   const operator = operators.get(name)
   if (operator === undefined) throw unknownOperator(name, operand)
-  if (++scope.conditions > scope.limits.conditions) throw at(path, invalidBody(`"filters" contain more than ${scope.limits.conditions} conditions`))
+  if (++scope.conditions > scope.limits.conditions) throw at(path, invalidBody(`The filters contain more than ${scope.limits.conditions} conditions`))
   const isNull = operand.value === null && operator.takesNull === true
   if (!isNull && LEVELS.indexOf(column.type.comparison) < LEVELS.indexOf(operator.needs)) {
     throw refuse(operand, `the type ${column.declaration} cannot be compared with ${name}`)

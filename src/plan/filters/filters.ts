@@ -4,7 +4,7 @@ import { filtersRequired, invalidBody } from '../../errors.ts'
 import { isObject, planColumnFilter, planOperator } from './column-filter.ts'
 import { at, getColumn, type Path } from '../columns.ts'
 import { combine, negate } from './constants.ts'
-import type { FilterLimits, FilterScope } from './scope.ts'
+import { createFilterScope, type FilterLimits, type FilterScope } from './scope.ts'
 import type { Condition } from '../plan.ts'
 
 type Combinator = (value: unknown, scope: FilterScope, path: Path) => Condition
@@ -18,7 +18,7 @@ const combinators = new Map<string, Combinator>([
 
 /** Plans the filters of a select. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY */
 export function planFilters (filters: Readonly<Record<string, unknown>>, table: Table, limits: FilterLimits): Condition {
-  return planGroup(filters, { table, limits, conditions: 0, values: 0 }, ['filters'])
+  return planGroup(filters, createFilterScope(table, limits), ['filters'])
 }
 
 /**
@@ -31,8 +31,8 @@ export function planRequiredFilters (verb: string, filters: Readonly<Record<stri
   return condition
 }
 
-/** Plans an object of filters; a row must match all of its entries. */
-function planGroup (filters: unknown, scope: FilterScope, path: Path): Condition {
+/** Plans an object of filters; a row must match all of its entries. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY */
+export function planGroup (filters: unknown, scope: FilterScope, path: Path): Condition {
   if (!isObject(filters)) throw refuse(path, 'must be an object of filters')
   return combine('and', Object.entries(filters).map(([key, value]) => planEntry(key, value, scope, [...path, key])))
 }

@@ -113,7 +113,7 @@ function readOperand (operand: Operand): Value {
 function readList (operand: Operand): unknown[] {
   if (!Array.isArray(operand.value)) throw refuse(operand, 'expected a list of values')
   operand.scope.values += operand.value.length
-  if (operand.scope.values > operand.scope.limits.values) throw at(operand.path, invalidBody(`"filters" contain more than ${operand.scope.limits.values} values in lists`))
+  if (operand.scope.values > operand.scope.limits.values) throw at(operand.path, invalidBody(`The filters contain more than ${operand.scope.limits.values} values in lists`))
   return operand.value
 }
 

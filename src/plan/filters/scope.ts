@@ -1,4 +1,4 @@
-import type { Table } from '../../catalog/catalog.ts'
+import type { ColumnScope } from '../columns.ts'
 
 /** Limits on the filters of one body. */
 export interface FilterLimits {
@@ -12,10 +12,14 @@ export interface FilterLimits {
   readonly pattern: number
 }
 
-/** The state while the filters of one body are planned: their table, their limits and what has been counted so far. */
+/** The state while the filters of one body are planned: where their columns are, their limits and what has been counted so far. */
 export interface FilterScope {
-  readonly table: Table
+  readonly table: ColumnScope
   readonly limits: FilterLimits
   conditions: number
   values: number
+}
+
+export function createFilterScope (table: ColumnScope, limits: FilterLimits): FilterScope {
+  return { table, limits, conditions: 0, values: 0 }
 }

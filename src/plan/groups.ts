@@ -1,0 +1,87 @@
+/** Plans `groupBy`, `aggregates` and `having`. */
+import { DEFAULT_LIMIT, type SelectBody } from '../../schemas/body.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
+import { invalidValue } from '../errors.ts'
+import { getOrCreate } from '../get-or-create.ts'
+import { COUNT_DISTINCT, COUNT_ROWS, COUNT_VALUES, createMax, createMin } from '../types/aggregates.ts'
+import type { Aggregate, ColumnType, Totals } from '../types/column-type.ts'
+import { at, getColumn, type ColumnScope, type Path } from './columns.ts'
+import { createFilterScope, type FilterLimits } from './filters/scope.ts'
+import { planGroup } from './filters/filters.ts'
+import { planOrder } from './order-by.ts'
+import type { AggregateColumn, SelectPlan } from './plan.ts'
+
+/** Stands for the rows in `{"$count": "*"}`. */
+const ROWS = '*'
+
+/** The aggregate functions: what each makes of a type; undefined for types that it refuses. */
+const functions: ReadonlyMap<string, (type: ColumnType) => Aggregate | undefined> = new Map([
+  ['$count', () => COUNT_VALUES],
+  ['$countDistinct', ({ sortable }: ColumnType) => sortable ? COUNT_DISTINCT : undefined],
+  ['$sum', (type: ColumnType) => totalsOf(type)?.sum],
+  ['$avg', (type: ColumnType) => totalsOf(type)?.avg],
+  ['$min', (type: ColumnType) => type.ranked ? createMin(type) : undefined],
+  ['$max', (type: ColumnType) => type.ranked ? createMax(type) : undefined]
+])
+
+/** A type and its schema take longer to create than the rest of a plan. */
+const totals = new WeakMap<ColumnType, Totals>()
+
+function totalsOf (type: ColumnType): Totals | undefined {
+  return type.totals === undefined ? undefined : getOrCreate(totals, type, type.totals)
+}
+
+/** Plans a select of groups. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY, INVALID_BODY */
+export function planGroups (body: SelectBody, table: Table, limits: FilterLimits): SelectPlan {
+  const { filters = {}, groupBy = [], aggregates = {}, having = {}, limit = DEFAULT_LIMIT, orderBy } = body
+  const scope = createFilterScope(table, limits)
+  const condition = planGroup(filters, scope, ['filters'])
+  const by = groupBy.map((name, index) => planGroupColumn(getColumn(table, name, ['groupBy', index]), ['groupBy', index]))
+  const computed = Object.entries(aggregates).map(([name, call]) => planAggregate(name, call, table))
+  const columns = [...by, ...computed]
+  const result: ColumnScope = { name: table.name, columns: new Map(columns.map((column) => [column.name, column])), isResult: true }
+  return Object.freeze({
+    verb: 'select',
+    table,
+    columns,
+    condition,
+    groups: { by, aggregates: computed, having: planGroup(having, { ...scope, table: result }, ['having']) },
+    order: orderBy === undefined ? [] : planOrder(orderBy, result),
+    limit
+  } as const)
+}
+
+function planGroupColumn (column: Column, path: Path): Column {
+  if (!column.type.sortable) throw at(path, invalidValue(column.name, `rows cannot be grouped by the type ${column.declaration}`))
+  return column
+}
+
+/** Plans `{"$sum": "total"}`, which has exactly one key. */
+function planAggregate (name: string, call: Readonly<Record<string, string>>, table: Table): AggregateColumn {
+  const [[key, operand]] = Object.entries(call) as [[string, string]]
+  if (key === '$count' && operand === ROWS) return resultColumn(name, key, COUNT_ROWS)
+  const path = ['aggregates', name, key]
+  const source = getColumn(table, operand, path)
+  const aggregate = functions.get(key)?.(source.type)
+  if (aggregate === undefined) throw at(path, invalidValue(operand, `the type ${source.declaration} has no ${key}`))
+  return resultColumn(name, key, aggregate, source)
+}
+
+/** `declaration` is used in messages only. */
+function resultColumn (name: string, call: string, { type, sql }: Aggregate, source?: Column): AggregateColumn {
+  const isCount = source === undefined || type === COUNT_VALUES.type
+  return {
+    name,
+    type,
+    declaration: isCount ? 'count' : source.declaration,
+    nullable: !isCount,
+    generated: true,
+    autoIncrement: false,
+    optional: true,
+    defaultText: null,
+    comment: '',
+    call,
+    sql,
+    source
+  }
+}

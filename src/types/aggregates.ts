@@ -1,0 +1,70 @@
+/**
+ * The results of aggregate functions in MySQL and MariaDB. Counts are integers; sums and averages of integers and decimals are exact
+ * decimals, those of floats are doubles; `$min` and `$max` have the type of their column.
+ */
+import { Type } from '@sinclair/typebox'
+import { COLUMN, createType, type Aggregate, type ColumnType, type FormSql, type Totals } from './column-type.ts'
+import { decimalType } from './decimal.ts'
+import { doubleType } from './float.ts'
+import { sqlOf } from './forms.ts'
+import { integerType } from './integer.ts'
+
+const COUNT = createType({
+  ...integerType(64, false),
+  schema: Type.Integer({ title: 'Integer', format: 'int64', minimum: 0, examples: [1] }),
+  sentAs: new Set(['integer'])
+})
+
+/** The number of rows. */
+export const COUNT_ROWS: Aggregate = { type: COUNT, sql: ['count(*)'] }
+/** The number of values that are not NULL. */
+export const COUNT_VALUES: Aggregate = { type: COUNT, sql: sqlOf`count(${COLUMN})` }
+export const COUNT_DISTINCT: Aggregate = { type: COUNT, sql: sqlOf`count(distinct ${COLUMN})` }
+
+export const createMin = (type: ColumnType): Aggregate => ({ type, sql: sqlOf`min(${COLUMN})` })
+export const createMax = (type: ColumnType): Aggregate => ({ type, sql: sqlOf`max(${COLUMN})` })
+
+/** Digits of a DECIMAL, all of them and after the point (MySQL manual, "DECIMAL Data Type Characteristics"). */
+const MAX_PRECISION = 65
+const MAX_SCALE = 30
+/** Digits of an average beyond those of its column: `div_precision_increment` (session-settings.ts). */
+const MORE_DIGITS = 4
+/** Decimal digits of 2^64, the maximum number of rows. */
+const DIGITS_OF_COUNT = 20
+
+const decimalResult = (scale: number): ColumnType => createType({ ...decimalType({ precision: MAX_PRECISION, scale, unsigned: false }), sentAs: new Set(['decimal']) })
+
+/** `precision` and `scale`: digits of the column, all of them and after the point. */
+export const exactTotals = ({ precision, scale }: { precision: number, scale: number }) => (): Totals => {
+  const whole = precision - scale
+  const averageScale = Math.min(scale + MORE_DIGITS, MAX_SCALE, MAX_PRECISION - whole)
+  const sum = sqlOf`sum(${COLUMN})`
+  // the server keeps more digits of an average than it shows, and would compare them in `having`
+  const avg = sqlOf`cast(avg(${COLUMN}) as decimal(${String(MAX_PRECISION)},${String(averageScale)}))`
+  const isSafe = precision + DIGITS_OF_COUNT <= MAX_PRECISION
+  return {
+    sum: { type: decimalResult(scale), sql: isSafe ? sum : guardDecimals(sum, MAX_PRECISION - scale) },
+    avg: { type: decimalResult(averageScale), sql: isSafe ? avg : guardDecimals(avg, MAX_PRECISION - scale) }
+  }
+}
+
+/** An expression that fails with "BIGINT value is out of range" (1690). */
+const OVERFLOW = sqlOf`9223372036854775807 + count(${COLUMN})`
+
+/**
+ * While they group rows, the servers set a sum of more than 65 digits to 65 nines, with a warning only. The guard sums the 18 leading
+ * digits of the absolute values, each rounded up. `whole`: the digits before the point that a sum can have, at least 35.
+ */
+function guardDecimals (sql: FormSql, whole: number): FormSql {
+  const [divisor, limit] = [`1${'0'.repeat(whole - LEADING_DIGITS)}`, `1${'0'.repeat(LEADING_DIGITS)}`]
+  return [...sqlOf`if(sum(abs(${COLUMN}) div ${divisor}) + count(${COLUMN}) > ${limit}, `, ...OVERFLOW, ', ', ...sql, ')']
+}
+/** They fit a BIGINT. */
+const LEADING_DIGITS = 18
+
+/** FLOAT and DOUBLE, with all digits also for FLOAT(M,D) and DOUBLE(M,D). The servers would show an infinite sum as 0, or as the largest double. */
+export const doubleTotals = (): Totals => {
+  const type = createType({ ...doubleType({ unsigned: false }), sentAs: new Set(['double']) })
+  const guard = (sql: FormSql): FormSql => ['cast(if(abs(', ...sql, `) > ${Number.MAX_VALUE}, `, ...OVERFLOW, ', ', ...sql, ') as double)']
+  return { sum: { type, sql: guard(sqlOf`sum(${COLUMN})`) }, avg: { type, sql: guard(sqlOf`avg(${COLUMN})`) } }
+}

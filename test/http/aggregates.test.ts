@@ -1,0 +1,257 @@
+/** `groupBy`, `aggregates` and `having` of a select. */
+import t, { type Test } from 'tap'
+import { hashToken } from '../../src/access/tokens.ts'
+import { onEachEngine, type Answer, type EngineName, type Schema, type Service } from '../support/service.ts'
+
+const rows = `insert into orders (id, status, customer, total, items, weight, paid, note) values
+  (1, 'new', 7, '10.10', 1, 0.5, '2026-01-01', 'b'), (2, 'new', 7, '0.20', 2, 0.25, NULL, 'a'), (3, 'paid', 8, '5.00', NULL, NULL, '2026-03-01', NULL),
+  (4, 'paid', 7, NULL, 4, 4, '2026-02-01', 'c'), (5, 'paid', NULL, '1.01', 5, 1, '2026-02-01', 'd'), (6, 'sent', NULL, NULL, NULL, NULL, NULL, NULL)`
+const columns = (integer: string): string => `(id ${integer} not null primary key, status varchar(10) not null, customer int null, total decimal(10,2) null, items int null, weight double null, paid date null, note varchar(10) null)`
+
+const schema: Schema = {
+  sqlite: [`create table orders ${columns('integer')}`, rows],
+  mysql: [`create table orders ${columns('bigint')}`, rows]
+}
+
+const selectFrom = ({ post }: Service, table = 'orders') => (body: object): Promise<Answer> => post(table, { verb: 'select', ...body })
+const rowsOf = async (answer: Promise<Answer>): Promise<any[]> => (await answer).json.data.rows
+
+async function refused (t: Test, answer: Promise<Answer>, [code, path]: readonly [string, string], why: string): Promise<void> {
+  const { json } = await answer
+  t.same([json.error?.code, json.error?.details[0]?.path], [code, path], why)
+}
+
+await onEachEngine(t, 'a row has the columns of groupBy, then the aggregates, in the order asked for', { schema }, async (t, service) => {
+  const select = selectFrom(service)
+  const aggregates = {
+    n: { $count: '*' },
+    priced: { $count: 'total' },
+    customers: { $countDistinct: 'customer' },
+    sum: { $sum: 'total' },
+    avg: { $avg: 'total' },
+    items: { $sum: 'items' },
+    mean: { $avg: 'items' },
+    weight: { $sum: 'weight' },
+    first: { $min: 'paid' },
+    last: { $max: 'note' },
+    most: { $max: 'items' },
+    least: { $min: 'total' },
+    heavy: { $max: 'weight' }
+  }
+  const { status, text } = await select({ groupBy: ['status'], aggregates, orderBy: 'status' })
+  t.equal(status, 200)
+  t.equal(text, '{"success":true,"data":{"rows":[' +
+    '{"status":"new","n":2,"priced":2,"customers":1,"sum":"10.30","avg":"5.150000","items":"3","mean":"1.5000","weight":0.75,"first":"2026-01-01","last":"b","most":2,"least":"0.20","heavy":0.5},' +
+    '{"status":"paid","n":3,"priced":2,"customers":2,"sum":"6.01","avg":"3.005000","items":"9","mean":"4.5000","weight":5,"first":"2026-02-01","last":"d","most":5,"least":"1.01","heavy":4},' +
+    '{"status":"sent","n":1,"priced":0,"customers":0,"sum":null,"avg":null,"items":null,"mean":null,"weight":null,"first":null,"last":null,"most":null,"least":null,"heavy":null}],"count":3}}')
+  const reversed = await select({ aggregates: { b: { $max: 'id' }, a: { $min: 'id' } }, groupBy: ['customer', 'status'], orderBy: 'customer, status' })
+  t.match(reversed.text, /"rows":\[\{"customer":null,"status":"paid","b":5,"a":5\},/)
+})
+
+await onEachEngine(t, 'groupBy alone returns each combination once, and NULL is a value like others', { schema }, async (t, service) => {
+  const select = selectFrom(service)
+  t.same(await rowsOf(select({ groupBy: ['customer'], orderBy: 'customer' })), [{ customer: null }, { customer: 7 }, { customer: 8 }])
+  t.same(await rowsOf(select({ groupBy: ['customer', 'status'], orderBy: 'status, customer DESC' })), [
+    { customer: 7, status: 'new' }, { customer: 8, status: 'paid' }, { customer: 7, status: 'paid' }, { customer: null, status: 'paid' }, { customer: null, status: 'sent' }
+  ])
+})
+
+await onEachEngine(t, 'without groupBy there is one row, also for a table without rows', { schema }, async (t, service) => {
+  const select = selectFrom(service)
+  const aggregates = { n: { $count: '*' }, m: { $count: 'total' }, d: { $countDistinct: 'total' }, s: { $sum: 'total' }, i: { $sum: 'items' }, w: { $avg: 'weight' }, x: { $max: 'note' } }
+  t.same(await rowsOf(select({ aggregates })), [{ n: 6, m: 4, d: 4, s: '16.31', i: '12', w: 1.4375, x: 'd' }])
+  t.same(await rowsOf(select({ aggregates, filters: { id: { $gt: 100 } } })), [{ n: 0, m: 0, d: 0, s: null, i: null, w: null, x: null }])
+  t.same(await rowsOf(select({ aggregates, filters: { id: { $in: [] } }, having: { s: null } })), [{ n: 0, m: 0, d: 0, s: null, i: null, w: null, x: null }])
+  t.same(await rowsOf(select({ aggregates, groupBy: ['status'], filters: { id: { $gt: 100 } } })), [], 'but there are no groups of no rows')
+  await service.sql('delete from orders')
+  t.same(await rowsOf(select({ aggregates: { n: { $count: '*' }, s: { $avg: 'total' } } })), [{ n: 0, s: null }])
+})
+
+await onEachEngine(t, 'filters select the rows that are grouped, having selects groups', { schema }, async (t, service) => {
+  const select = selectFrom(service)
+  const groups = async (body: object): Promise<string[]> => (await rowsOf(select({ groupBy: ['status'], aggregates, orderBy: 'status', ...body }))).map(({ status }) => status)
+  const aggregates = { n: { $count: '*' }, sum: { $sum: 'total' }, avg: { $avg: 'total' }, w: { $sum: 'weight' }, first: { $min: 'paid' }, last: { $max: 'note' } }
+  const expected: ReadonlyArray<readonly [object, string[]]> = [
+    [{}, ['new', 'paid', 'sent']],
+    [{ n: 2 }, ['new']], [{ n: { $gt: 1 } }, ['new', 'paid']], [{ n: { $gte: 3 } }, ['paid']], [{ n: { $lt: 2 } }, ['sent']], [{ n: { $lte: 2 } }, ['new', 'sent']],
+    [{ n: [1, 2] }, ['new', 'sent']], [{ n: { $nin: [1] } }, ['new', 'paid']], [{ n: { $in: [] } }, []], [{ n: { $ne: 2 } }, ['paid', 'sent']], [{ n: { $between: [2, 3] } }, ['new', 'paid']],
+    [{ n: { $null: false } }, ['new', 'paid', 'sent']], [{ n: { $null: true } }, []],
+    [{ sum: '10.30' }, ['new']], [{ sum: 10.3 }, ['new']], [{ sum: { $gt: '6.01' } }, ['new']], [{ sum: { $gte: '6.01' } }, ['new', 'paid']], [{ sum: null }, ['sent']], [{ sum: { $is: '6.01' } }, ['paid']],
+    [{ sum: { $in: ['10.3', null] } }, ['new', 'sent']], [{ sum: { $nin: ['10.3', null] } }, ['paid']],
+    [{ avg: '3.005000' }, ['paid']], [{ avg: { $gt: '3.005' } }, ['new']],
+    [{ w: 0.75 }, ['new']], [{ w: { $gte: 5 } }, ['paid']],
+    [{ first: '2026-02-01' }, ['paid']], [{ first: { $lt: '2026-02-01' } }, ['new']],
+    [{ last: 'b' }, ['new']], [{ last: { $like: '%d%' } }, ['paid']], [{ last: { $startsWith: 'b' } }, ['new']], [{ last: { $contains: 'd' } }, ['paid']], [{ last: { $nlike: 'b' } }, ['paid']], [{ last: { $gt: 'b' } }, ['paid']],
+    [{ status: 'new' }, ['new']], [{ status: { $startsWith: 'p' } }, ['paid']], [{ status: { $is: 'new' } }, ['new']], [{ status: { $null: true } }, []],
+    [{ $or: [{ status: 'sent' }, { n: 2 }] }, ['new', 'sent']], [{ $not: { status: 'sent' } }, ['new', 'paid']], [{ $and: [{ n: { $gt: 1 } }, { sum: { $lt: '7.00' } }] }, ['paid']],
+    [{ $is: { status: 'paid', n: 3 } }, ['paid']], [{ n: { $gt: 1, $lt: 3 }, status: 'new' }, ['new']]
+  ]
+  for (const [having, statuses] of expected) t.same(await groups({ having }), statuses, JSON.stringify(having))
+  t.same(await groups({ filters: { id: { $gt: 2 } }, having: { n: { $gt: 1 } } }), ['paid'])
+  t.same(await rowsOf(select({ aggregates: { n: { $count: '*' } }, having: { n: { $gt: 6 } } })), [], 'having may leave none of one row')
+  t.same(await rowsOf(select({ groupBy: ['status'], having: { status: { $ne: 'new' } }, orderBy: 'status' })), [{ status: 'paid' }, { status: 'sent' }])
+})
+
+await onEachEngine(t, 'orderBy takes the names of the result; limit counts groups', { schema }, async (t, service) => {
+  const select = selectFrom(service)
+  const aggregates = { n: { $count: '*' }, sum: { $sum: 'total' }, total: { $max: 'id' } }
+  const statuses = async (body: object): Promise<string[]> => (await rowsOf(select({ groupBy: ['status'], aggregates, ...body }))).map(({ status }) => status)
+  t.same(await statuses({ orderBy: 'sum DESC' }), ['new', 'paid', 'sent'], 'NULL is lowest')
+  t.same(await statuses({ orderBy: 'sum' }), ['sent', 'paid', 'new'])
+  t.same(await statuses({ orderBy: 'n desc, status' }), ['paid', 'new', 'sent'])
+  t.same(await statuses({ orderBy: [{ n: 'ASC' }] }), ['sent', 'new', 'paid'])
+  t.same(await statuses({ orderBy: 'total DESC', limit: 2 }), ['sent', 'paid'], 'an aggregate that is called like a column that is not in groupBy')
+  t.same(await statuses({ orderBy: 'status DESC', limit: 1 }), ['sent'])
+  for (const [orderBy, path] of [['customer', '/orderBy'], ['n, id DESC', '/orderBy']] as const) await refused(t, select({ groupBy: ['status'], aggregates, orderBy }), ['COLUMN_NOT_FOUND', path], orderBy)
+  await refused(t, select({ groupBy: ['status'], aggregates, orderBy: [{ note: 'DESC' }] }), ['COLUMN_NOT_FOUND', '/orderBy/0/note'], 'note')
+  await refused(t, select({ groupBy: ['status'], aggregates, orderBy: 'n sideways' }), ['INVALID_ORDER_BY', '/orderBy'], 'n sideways')
+  await refused(t, select({ groupBy: ['status'], aggregates, orderBy: 'n, n DESC' }), ['INVALID_ORDER_BY', '/orderBy'], 'twice')
+  await refused(t, select({ groupBy: ['status'], limit: 1001 }), ['LIMIT_OUT_OF_RANGE', '/limit'], 'limit')
+})
+
+const wrong: ReadonlyArray<readonly [why: string, body: object, code: string, path: string]> = [
+  ['columns with groupBy', { groupBy: ['status'], columns: ['status'] }, 'INVALID_BODY', '/columns'],
+  ['columns with aggregates', { aggregates: { n: { $count: '*' } }, columns: ['status'] }, 'INVALID_BODY', '/columns'],
+  ['after', { groupBy: ['status'], after: null }, 'INVALID_BODY', '/after'],
+  ['total', { groupBy: ['status'], total: true }, 'INVALID_BODY', '/total'],
+  ['expect', { groupBy: ['status'], expect: 1 }, 'INVALID_BODY', '/expect'],
+  ['having alone', { having: { n: 1 } }, 'INVALID_BODY', '/having'],
+  ['an empty having alone', { having: {} }, 'INVALID_BODY', '/having'],
+  ['a name that is a column of groupBy', { groupBy: ['id', 'status'], aggregates: { status: { $count: '*' } } }, 'INVALID_BODY', '/aggregates/status'],
+  ['no column in groupBy', { groupBy: [] }, 'INVALID_BODY', '/groupBy'],
+  ['a column twice in groupBy', { groupBy: ['id', 'id'] }, 'INVALID_BODY', '/groupBy'],
+  ['groupBy as a string', { groupBy: 'status' }, 'INVALID_BODY', '/groupBy'],
+  ['groupBy null', { groupBy: null }, 'INVALID_BODY', '/groupBy'],
+  ['a number in groupBy', { groupBy: [1] }, 'INVALID_BODY', '/groupBy/0'],
+  ['no aggregate', { aggregates: {} }, 'INVALID_BODY', '/aggregates'],
+  ['a list of aggregates', { aggregates: [{ $count: '*' }] }, 'INVALID_BODY', '/aggregates'],
+  ['aggregates null', { aggregates: null }, 'INVALID_BODY', '/aggregates'],
+  ['an aggregate without a function', { aggregates: { n: {} } }, 'INVALID_BODY', '/aggregates/n'],
+  ['an aggregate with two functions', { aggregates: { n: { $count: '*', $sum: 'total' } } }, 'INVALID_BODY', '/aggregates/n'],
+  ['an aggregate that is a string', { aggregates: { n: '$count' } }, 'INVALID_BODY', '/aggregates/n'],
+  ['a function that does not exist', { aggregates: { n: { $median: 'total' } } }, 'INVALID_BODY', '/aggregates/n/$median'],
+  ['a function without $', { aggregates: { n: { count: '*' } } }, 'INVALID_BODY', '/aggregates/n/count'],
+  ['a function of a number', { aggregates: { n: { $sum: 1 } } }, 'INVALID_BODY', '/aggregates/n/$sum'],
+  ['a function of a list', { aggregates: { n: { $sum: ['total'] } } }, 'INVALID_BODY', '/aggregates/n/$sum'],
+  ['an empty name', { aggregates: { '': { $count: '*' } } }, 'INVALID_BODY', '/aggregates/'],
+  ['a name with a space', { aggregates: { 'a b': { $count: '*' } } }, 'INVALID_BODY', '/aggregates/a b'],
+  ['a name with a quote', { aggregates: { 'a`': { $count: '*' } } }, 'INVALID_BODY', '/aggregates/a`'],
+  ['a name with a letter beyond ASCII', { aggregates: { é: { $count: '*' } } }, 'INVALID_BODY', '/aggregates/é'],
+  ['a name that ends with a line feed', { aggregates: { 'a\n': { $count: '*' } } }, 'INVALID_BODY', '/aggregates/a\n'],
+  ['a name of 65 letters', { aggregates: { ['n'.repeat(65)]: { $count: '*' } } }, 'INVALID_BODY', `/aggregates/${'n'.repeat(65)}`],
+  ['101 aggregates', { aggregates: Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`n${index}`, { $count: '*' }])) }, 'INVALID_BODY', '/aggregates'],
+  ['having as a list', { groupBy: ['status'], having: [] }, 'INVALID_BODY', '/having'],
+  ['having null', { groupBy: ['status'], having: null }, 'INVALID_BODY', '/having'],
+  ['an operator that does not exist in having', { groupBy: ['status'], having: { status: { $foo: 1 } } }, 'INVALID_BODY', '/having/status/$foo'],
+  ['an unknown column in groupBy', { groupBy: ['status', 'nope'] }, 'COLUMN_NOT_FOUND', '/groupBy/1'],
+  ['a column in another case', { groupBy: ['STATUS'] }, 'COLUMN_NOT_FOUND', '/groupBy/0'],
+  ['__proto__ in groupBy', { groupBy: ['__proto__'] }, 'COLUMN_NOT_FOUND', '/groupBy/0'],
+  ['an unknown column of a function', { aggregates: { n: { $sum: 'nope' } } }, 'COLUMN_NOT_FOUND', '/aggregates/n/$sum'],
+  ['the sum of all columns', { aggregates: { n: { $sum: '*' } } }, 'COLUMN_NOT_FOUND', '/aggregates/n/$sum'],
+  ['the number of different rows', { aggregates: { n: { $countDistinct: '*' } } }, 'COLUMN_NOT_FOUND', '/aggregates/n/$countDistinct'],
+  ['a column of the table in having', { groupBy: ['status'], having: { total: '1.00' } }, 'COLUMN_NOT_FOUND', '/having/total'],
+  ['an aggregate in filters', { aggregates: { n: { $count: '*' } }, filters: { n: 1 } }, 'COLUMN_NOT_FOUND', '/filters/n'],
+  ['the sum of texts', { aggregates: { n: { $sum: 'note' } } }, 'INVALID_VALUE', '/aggregates/n/$sum'],
+  ['the average of dates', { aggregates: { n: { $avg: 'paid' } } }, 'INVALID_VALUE', '/aggregates/n/$avg'],
+  ['a text for a count', { aggregates: { n: { $count: '*' } }, having: { n: 'many' } }, 'INVALID_VALUE', '/having/n'],
+  ['a fraction for a count', { aggregates: { n: { $count: '*' } }, having: { n: 1.5 } }, 'INVALID_VALUE', '/having/n'],
+  ['null after an order', { aggregates: { n: { $count: '*' } }, having: { n: { $gt: null } } }, 'INVALID_VALUE', '/having/n/$gt'],
+  ['a pattern for a number', { aggregates: { n: { $count: '*' } }, having: { n: { $like: '1%' } } }, 'INVALID_VALUE', '/having/n/$like'],
+  ['more digits than a sum has', { aggregates: { n: { $sum: 'total' } }, having: { n: '1.001' } }, 'INVALID_VALUE', '/having/n'],
+  ['a sum that is not a number', { aggregates: { n: { $sum: 'total' } }, having: { n: { $lt: 'x' } } }, 'INVALID_VALUE', '/having/n/$lt'],
+  ['a sum beyond every sum', { aggregates: { n: { $sum: 'items' } }, having: { n: '9'.repeat(70) } }, 'INVALID_VALUE', '/having/n'],
+  ['a number for a text', { groupBy: ['status'], having: { status: 0 } }, 'INVALID_VALUE', '/having/status']
+]
+
+await onEachEngine(t, 'what does not belong together or is not there is refused', { schema }, async (t, service) => {
+  for (const [why, body, code, path] of wrong) await refused(t, selectFrom(service)(body), [code, path], why)
+  t.same(service.statements(), [], 'before any SQL runs')
+})
+
+await onEachEngine(t, 'names have 1 to 64 letters, digits and _, also those that JavaScript knows', { schema }, async (t, service) => {
+  const names = ['a', '_1', '_', 'n'.repeat(64), 'constructor', 'toString', '__proto__', 'select', 'v0', 'c0', 't', 'orders', 'id', 'TOTAL']
+  const body = `{"verb":"select","groupBy":["status"],"orderBy":"status","limit":1,"aggregates":{${names.map((name) => `"${name}":{"$count":"*"}`).join()}}}`
+  const { text } = await service.post('orders', body)
+  t.equal(text, `{"success":true,"data":{"rows":[{"status":"new",${names.map((name) => `"${name}":2`).join()}}],"count":1}}`)
+  for (const name of names) {
+    const having = await service.post('orders', `{"verb":"select","groupBy":["status"],"aggregates":{"${name}":{"$count":"*"}},"having":{"${name}":3},"orderBy":"${name}"}`)
+    t.equal(having.text, `{"success":true,"data":{"rows":[{"status":"paid","${name}":3}],"count":1}}`)
+  }
+})
+
+const odd: Schema = (engine) => {
+  const names = ['v0', 'V1', 'v_0', 'sum(x)', 'a.b', '$or', '__proto__', 'c0', 't', 'q"`?']
+  const quote = (name: string): string => engine === 'sqlite' ? `"${name.replaceAll('"', '""')}"` : `\`${name.replaceAll('`', '``')}\``
+  return [`create table odd (${names.map((name) => `${quote(name)} int not null`).join(', ')})`, 'insert into odd values (1, 20, 3, 4, 5, 6, 7, 8, 9, 10)', 'insert into odd values (1, 30, 4, 5, 6, 7, 8, 9, 10, 11)']
+}
+
+await onEachEngine(t, 'columns of any name can be grouped, computed and compared', { schema: odd }, async (t, service) => {
+  const { post } = service
+  for (const name of ['v_0', 'sum(x)', 'a.b', '__proto__', 'c0', 't', 'q"`?']) {
+    const key = JSON.stringify(name)
+    const { text } = await post('odd', `{"verb":"select","groupBy":["v0",${key}],"aggregates":{"v1":{"$sum":${key}},"n":{"$count":"*"}},"having":{"v1":{"$gt":"0"},"v0":1},"orderBy":[{"v1":"DESC"},{${key}:"ASC"}],"limit":1}`)
+    t.match(text, /^\{"success":true,"data":\{"rows":\[\{"v0":1,".*:(\d+),"v1":"\1","n":1\}\],"count":1\}\}$/, name)
+  }
+  t.equal((await post('odd', { verb: 'select', groupBy: ['v0', '$or'], aggregates: { V1: { $max: 'V1' } }, having: { $$or: 6, V1: { $lt: 25 } } })).text, '{"success":true,"data":{"rows":[{"v0":1,"$or":6,"V1":20}],"count":1}}')
+})
+
+await onEachEngine(t, 'the limits of filters hold for filters and having together', { schema, options: { limits: { filterConditions: 4, filterValues: 5, filterDepth: 2, filterPattern: 3 } } }, async (t, service) => {
+  const select = selectFrom(service)
+  const group = { groupBy: ['status'], aggregates: { n: { $count: '*' } } }
+  t.equal((await select({ ...group, filters: { id: { $gt: 0, $lt: 9 } }, having: { n: { $gt: 0, $lt: 9 } } })).status, 200)
+  await refused(t, select({ ...group, filters: { id: { $gt: 0, $lt: 9 } }, having: { n: { $gt: 0, $lt: 9, $ne: 5 } } }), ['INVALID_BODY', '/having/n/$ne'], 'conditions')
+  await refused(t, select({ ...group, filters: { id: [1, 2, 3] }, having: { n: [1, 2, 3] } }), ['INVALID_BODY', '/having/n'], 'values')
+  await refused(t, select({ ...group, having: { $not: { $not: { $not: { n: 1 } } } } }), ['INVALID_BODY', '/having/$not/$not/$not'], 'depth')
+  await refused(t, select({ ...group, having: { status: { $like: 'abcd' } } }), ['INVALID_BODY', '/having/status/$like'], 'pattern')
+})
+
+const collated: Schema = {
+  sqlite: ['create table words (id integer primary key, word text collate nocase)', "insert into words values (1, 'a'), (2, 'A'), (3, 'b')"],
+  mysql: ['create table words (id int primary key, word varchar(20) collate utf8mb4_general_ci, long_word longtext collate utf8mb4_bin)', "insert into words values (1, 'a', concat(repeat('x', 70000), 1)), (2, 'A', concat(repeat('x', 70000), 2)), (3, 'b', null)"]
+}
+
+await onEachEngine(t, 'texts that are equal by their collation are one group, shown as any of them', { schema: collated }, async (t, service) => {
+  const select = selectFrom(service, 'words')
+  const [a, b] = await rowsOf(select({ groupBy: ['word'], aggregates: { n: { $count: '*' }, d: { $countDistinct: 'word' } }, orderBy: 'word' }))
+  t.match(a, { word: /^a$/i, n: 2, d: 1 })
+  t.same(b, { word: 'b', n: 1, d: 1 })
+  t.same(await rowsOf(select({ aggregates: { d: { $countDistinct: 'word' } } })), [{ d: 2 }])
+  t.equal((await rowsOf(select({ groupBy: ['word'], having: { word: 'A' } }))).length, 1)
+  if (service.engine === 'sqlite') return
+  t.same((await rowsOf(select({ groupBy: ['long_word'], aggregates: { n: { $count: '*' } }, orderBy: 'long_word' }))).map(({ long_word: word, n }) => [word?.length, n]), [[undefined, 1], [70_001, 1], [70_001, 1]], 'long texts are compared to their end')
+  t.same(await rowsOf(select({ aggregates: { d: { $countDistinct: 'long_word' } } })), [{ d: 2 }])
+})
+
+await onEachEngine(t, 'the views of a database have aggregates too', { schema: (engine) => [...(schema as Exclude<Schema, Function>)[engine === 'sqlite' ? 'sqlite' : 'mysql'], 'create view new_orders as select status, total, items * 2 as twice from orders'] }, async (t, service) => {
+  const { text } = await selectFrom(service, 'new_orders')({ groupBy: ['status'], aggregates: { s: { $sum: 'total' }, t: { $max: service.engine === 'sqlite' ? 'total' : 'twice' } }, orderBy: 's DESC', limit: 1 })
+  t.match(text, /"status":"new","s":"10.30","t":/)
+})
+
+await onEachEngine(t, 'aggregates need the permission to select', { schema, tokens: [{ name: 'writer', sha256: hashToken('writer'), permissions: ['insert'] }] }, async (t, service) => {
+  const answer = await service.post('orders', { verb: 'select', aggregates: { n: { $count: '*' } } }, { token: 'writer' })
+  t.same([answer.status, answer.json.error.code], [403, 'PERMISSION_DENIED'])
+})
+
+const only: EngineName[] = ['mariadb', 'mysql']
+
+await onEachEngine(t, 'columns that have become other types are noticed before a wrong value is returned', { schema, only }, async (t, service) => {
+  const { sql, server } = service
+  const select = selectFrom(service)
+  const cases: ReadonlyArray<readonly [from: string, to: string, body: object, expected: object]> = [
+    ['items int null', 'items varchar(20) null', { aggregates: { n: { $sum: 'items' } } }, { error: { code: 'INVALID_VALUE' } }],
+    ['items int null', 'items varchar(20) null', { aggregates: { n: { $avg: 'items' } } }, { error: { code: 'INVALID_VALUE' } }],
+    ['weight double null', 'weight varchar(20) null', { aggregates: { n: { $sum: 'weight' } } }, { error: { code: 'INVALID_VALUE' } }],
+    ['weight float null', 'weight varchar(20) null', { aggregates: { n: { $max: 'weight' } } }, { data: { rows: [{ n: '4' }] } }],
+    ['items int null', 'items varchar(20) null', { aggregates: { n: { $max: 'items' } } }, { data: { rows: [{ n: '5' }] } }],
+    ['items int null', 'items varchar(20) null', { groupBy: ['items'], orderBy: 'items DESC', limit: 1 }, { data: { rows: [{ items: '5' }] } }],
+    ['items int null', 'items varchar(20) null', { aggregates: { n: { $count: '*' } }, filters: { items: 4 } }, { error: { code: 'INVALID_VALUE' } }],
+    ['note varchar(10) null', 'note varbinary(10) null', { aggregates: { n: { $max: 'note' } } }, { data: { rows: [{ n: 'ZA==' }] } }]
+  ]
+  for (const [from, to, body, expected] of cases) {
+    await sql(`alter table orders modify ${from}`)
+    await server.rows.refresh()
+    await sql(`alter table orders modify ${to}`)
+    t.match((await select(body)).json, expected, `${from} -> ${to}: ${JSON.stringify(body)}`)
+    await sql(`alter table orders modify ${from}`)
+  }
+})
