@@ -131,7 +131,18 @@ function bindTest (rule: ResolvedRule, { kind, operator, values }: ResolvedRule[
   if (kind === 'notNull') return { kind }
   if (kind === 'in') return { kind, values: values.map((value) => value === null ? null : readStable(rule, column, value)) }
   if (column.type.order === undefined) throw new RuleBroken(`column "${column.name}": the type ${column.declaration} cannot be compared with ${operator}`)
-  return { kind, operator: operator as '>', value: readStable(rule, column, values[0]) }
+  return { kind, operator: operator as '>', value: values.length === 0 ? '' : readStable(rule, column, values[0]) }
+}
+
+/** Why rules do not apply to a table, whatever the claims are: the part of `bindRules` that does not need claims. */
+export function findBrokenRule (rules: readonly ConfiguredRule[], columns: ReadonlyMap<string, Column>): string | undefined {
+  const constant = (test: ConfiguredTest): unknown[] => operandsOf(test).flatMap((operand) => 'claim' in operand ? [] : [operand.constant])
+  try {
+    bindRules(rules.map(({ column, tests }) => ({ column, usesClaims: false, tests: tests.map((test) => ({ ...test, values: constant(test) })) })), columns)
+    return undefined
+  } catch (error) {
+    return (error as RuleBroken).message
+  }
 }
 
 /** A value that is stored as another one (`acme ` in a CHAR column) would give the rows to somebody else. */

@@ -1,8 +1,8 @@
 /** Derives the table that a grant sees from the table of the catalog. A hidden column is in no field that the planner reads. */
 import type { Catalog, Column, ForeignKey, Parent, Rule, Table, View } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import type { ColumnGrant, Grant, TableGrant } from './grant.ts'
-import { bindRules, resolveRules, RuleBroken, type ConfiguredRule } from './rules.ts'
+import { findTableGrant, type ColumnGrant, type Grant, type TableGrant } from './grant.ts'
+import { bindRules, findBrokenRule, resolveRules, RuleBroken, type ConfiguredRule } from './rules.ts'
 
 /**
  * The table as the grant sees it; undefined if it must appear not to exist, because a rule does not apply to it.
@@ -13,6 +13,16 @@ export function viewTable (grant: Grant, database: string, catalog: Catalog, tab
   const granted = grant.databases.get(database)
   if (granted === undefined || granted.tables === 'all' || !granted.isNarrowed) return table
   return grant.views.get(table) ?? createView(grant, granted.tables, catalog, table)
+}
+
+/**
+ * What `viewTable` shows of a table before the claims are known, for documents: the same columns, without rules. Undefined if the table must
+ * appear not to exist.
+ */
+export function describeTable (grant: Grant, database: string, catalog: Catalog, table: Table): Table | undefined {
+  const granted = findTableGrant(grant, database, table.name)
+  if (granted === undefined || (granted.columns === undefined && granted.rules.length === 0)) return table
+  return findBrokenRule(granted.rules, table.columns) === undefined ? getShape(catalog, table, granted.columns, granted.rules) : undefined
 }
 
 function createView (grant: Grant, tables: ReadonlyMap<string, TableGrant>, catalog: Catalog, base: Table): Table | undefined {
@@ -51,10 +61,10 @@ const shapes = new WeakMap<Catalog, Shapes>()
 /** The derived tables of a catalog, without the values of rules: grants that see the same share one. The least recently used ones are removed. */
 function getShape (catalog: Catalog, base: Table, columns: ColumnGrant | undefined, rules: readonly ConfiguredRule[]): Table {
   const kept = getOrCreate(shapes, catalog, () => ({ tables: new Map<string, Table>(), columns: 0 }))
-  const filled = rules.filter(({ isEquality }) => isEquality).map(({ column }) => column)
-  const key = JSON.stringify([base.name, columns && [columns.select, columns.insert, columns.update].map((names) => [...names].sort()), filled.sort()])
+  const [filled, given] = [true, false].map((isEquality) => rules.filter((rule) => rule.isEquality === isEquality).map(({ column }) => column).sort()) as [string[], string[]]
+  const key = JSON.stringify([base.name, columns && [columns.select, columns.insert, columns.update].map((names) => [...names].sort()), filled, given])
   const found = kept.tables.get(key)
-  const shape = found ?? createShape(base, columns, new Set(filled))
+  const shape = found ?? createShape(base, columns, { filled: new Set(filled), given: new Set(given) })
   kept.tables.delete(key)
   kept.tables.set(key, shape)
   if (found === undefined) {
@@ -68,8 +78,8 @@ function getShape (catalog: Catalog, base: Table, columns: ColumnGrant | undefin
   return shape
 }
 
-/** `filled`: the columns to which a rule gives a value. */
-function createShape (base: Table, grant: ColumnGrant | undefined, filled: ReadonlySet<string>): Table {
+/** `filled`: the columns to which a rule gives a value; `given`: those with another rule. */
+function createShape (base: Table, grant: ColumnGrant | undefined, { filled, given }: Readonly<Record<'filled' | 'given', ReadonlySet<string>>>): Table {
   const among = (names: ReadonlySet<string> | undefined): Column[] => names === undefined ? [...base.columnList] : base.columnList.filter(({ name }) => names.has(name))
   const byName = (columns: readonly Column[]): Map<string, Column> => new Map(columns.map((column) => [column.name, column]))
   const columnList = among(grant?.select)
@@ -95,6 +105,6 @@ function createShape (base: Table, grant: ColumnGrant | undefined, filled: Reado
     // It is not always known which columns a check refers to.
     checks: base.checks.filter((check) => !hidesSome || (check.columns.length > 0 && isSeen(check.columns))),
     identity: base.identity !== undefined && columns.has(base.identity.name) ? base.identity : undefined,
-    view: { base, shape: undefined, writable: { insert: insertable, update: byName(among(grant?.update)) }, rules: [], parents: [] }
+    view: { base, shape: undefined, given, writable: { insert: insertable, update: byName(among(grant?.update)) }, rules: [], parents: [] }
   } satisfies Table)
 }

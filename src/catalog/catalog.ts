@@ -87,6 +87,8 @@ export interface View {
   readonly base: Table
   /** The same for all grants that see the same columns and have rules of the same shape: statements are kept for it. It has no values. Undefined for itself. */
   readonly shape: Table | undefined
+  /** The columns that `data` of an insert must contain because of a rule, although the database does not need them. */
+  readonly given: ReadonlySet<string>
   /** The columns that `data` may contain. */
   readonly writable: Readonly<Record<'insert' | 'update', ReadonlyMap<string, Column>>>
   /** All of them hold for every row that is seen or written. */

@@ -1,11 +1,13 @@
 /** Used by commands that print something about one database. */
 import { parseArgs } from 'node:util'
+import { seesDatabase, type Grant } from '../access/grant.ts'
 import { createCatalog, type Catalog } from '../catalog/catalog.ts'
 import { loadConfig } from '../config/load.ts'
 import { ConfigError } from '../config/config-errors.ts'
 import { splitConfig } from '../config/server-settings.ts'
-import { resolveSettings, type DatabaseConfig } from '../config/settings.ts'
+import { resolveSettings, type DatabaseConfig, type Settings } from '../config/settings.ts'
 import { createShop } from '../demo/shop.ts'
+import { EVERYTHING } from '../openapi/visible.ts'
 import { openOnce, reasonOf } from './one-connection.ts'
 
 interface Chosen {
@@ -14,20 +16,31 @@ interface Chosen {
   readonly database: DatabaseConfig | undefined
   /** The path prefix of the service. */
   readonly prefix: string
+  /** Of the token that was named, else one with all permissions. */
+  readonly grant: Grant
 }
 
-/** `[name] [--config path]`. @throws ConfigError */
+/** `[name] [--config path] [--token name]`. @throws ConfigError */
 export function chooseDatabase (args: string[]): Chosen {
-  const { values, positionals } = parseArgs({ args, options: { config: { type: 'string' } }, allowPositionals: true })
+  const { values, positionals } = parseArgs({ args, options: { config: { type: 'string' }, token: { type: 'string' } }, allowPositionals: true })
   const { config, demo } = loadConfig(process.env, values)
   const { server: { prefix }, options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)
-  const { databases } = resolveSettings(options)
+  const settings = resolveSettings(options)
+  const { databases } = settings
+  const grant = values.token === undefined ? EVERYTHING : findGrant(settings, values.token)
   const [name, ...others] = positionals
   const database = databases.find((each) => each.name === name)
   if (others.length > 0) throw new ConfigError([`only one database is allowed, not ${positionals.join(', ')}`])
   if (name !== undefined && database === undefined) throw new ConfigError([`"${name}" is not configured; the databases are ${namesOf(databases)}`])
-  return { databases, database, prefix }
+  if (name !== undefined && !seesDatabase(grant, name)) throw new ConfigError([`--token: "${grant.name}" has no permission on "${name}"`])
+  return { databases: databases.filter((each) => seesDatabase(grant, each.name)), database, prefix, grant }
+}
+
+function findGrant ({ tokens, tokenFile }: Settings, name: string): Grant {
+  const found = [...tokens, ...tokenFile?.tokens ?? []].find(({ grant }) => grant.name === name)
+  if (found === undefined) throw new ConfigError([`--token: no token is called "${name}"`])
+  return found.grant
 }
 
 export function namesOf (databases: readonly DatabaseConfig[]): string {

@@ -2,15 +2,15 @@ import { parseExactJson } from '../request/exact-json.ts'
 import { VERBS } from '../../schemas/grant.ts'
 import { createDatabaseDocument } from '../openapi/database-document.ts'
 import { createInterfaceDocument } from '../openapi/interface-document.ts'
-import { EVERYTHING, visibleTables } from '../openapi/visible.ts'
+import { visibleTables } from '../openapi/visible.ts'
 import { chooseDatabase, readCatalog } from './one-database.ts'
 
-/** `row-query openapi [database]`: prints the document of the interface or of a database, for a token with all permissions. @throws ConfigError */
+/** `row-query openapi [database] [--token name]`: prints the document of the interface or of a database, for a token with all permissions or a named one. @throws ConfigError */
 export async function openapi (args: string[]): Promise<number> {
-  const { databases, database, prefix } = chooseDatabase(args)
+  const { databases, database, prefix, grant } = chooseDatabase(args)
   const document = database === undefined
-    ? createInterfaceDocument({ verbs: VERBS, databases: databases.map(({ name }) => name), prefix })
-    : await createDatabaseDocument({ database: database.name, tables: visibleTables(await readCatalog(database), EVERYTHING, database.name), prefix })
+    ? createInterfaceDocument({ verbs: VERBS.filter((verb) => grant.permissions.has(verb)), databases: databases.map(({ name }) => name), prefix })
+    : await createDatabaseDocument({ database: database.name, tables: visibleTables(await readCatalog(database), grant, database.name), prefix })
   process.stdout.write(`${JSON.stringify(parseExactJson(String(document.bytes)), undefined, 2)}\n`)
   return 0
 }

@@ -58,12 +58,12 @@ function filterNames (tables: readonly VisibleTable[]): string[] {
 }
 
 function nameTables (tables: readonly VisibleTable[], names: Names): Subject[] {
-  const visible = new Set(tables.map(({ table }) => table.name))
+  const visible = new Map(tables.map(({ table }) => [table.name, table]))
   return tables.map(({ table, verbs }) => ({
     table,
     verbs,
     name: names.take(pascalCase(table.name), ENDINGS),
-    isVisible: (name) => visible.has(name)
+    isVisible: ({ referencedTable, referencedColumns }) => referencedColumns.every((column) => visible.get(referencedTable)?.columns.has(column) === true)
   }))
 }
 

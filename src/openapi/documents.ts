@@ -37,7 +37,7 @@ export function createDocuments ({ databases, prefix }: DocumentsOptions): Docum
     async ofDatabase (database, grant) {
       const catalog = await database.getCatalog()
       const cache = getOrCreate(byCatalog, catalog, () => createDocumentCache(MAX_CACHED_BYTES))
-      return await cache(cacheKeyOf(grant, database.name), () => createDatabaseDocument({
+      return await cache(cacheKeyOf(catalog, grant, database.name), () => createDatabaseDocument({
         database: database.name,
         tables: visibleTables(catalog, grant, database.name),
         prefix

@@ -2,7 +2,8 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Verb } from '../../schemas/grant.ts'
 import { membersOf, type Schema } from './schema.ts'
-import { filterKey, isWritable } from './table-schemas.ts'
+import { filterKey } from './table-schemas.ts'
+import { writableColumns } from './visible.ts'
 
 /** Maximum number of columns in the example of select. */
 const MAX_COLUMNS = 6
@@ -14,8 +15,8 @@ const build: Readonly<Record<Verb, (table: Table, columns: readonly Column[]) =>
     ...orderOf(keyOf(table, columns)),
     limit: ROWS
   }),
-  insert: (_table, columns) => ({ data: rowOf(toInsert(columns)) }),
-  update: (table, columns) => ({ data: rowOf(toUpdate(table, columns)), filters: filterWithoutMatch(keyOf(table, columns)) }),
+  insert: (table) => ({ data: rowOf(toInsert(table)) }),
+  update: (table, columns) => ({ data: rowOf(toUpdate(table)), filters: filterWithoutMatch(keyOf(table, columns)) }),
   delete: (table, columns) => ({ filters: filterWithoutMatch(keyOf(table, columns)) })
 }
 
@@ -34,16 +35,17 @@ function rowOf (columns: readonly Column[]): object {
 }
 
 /** The required columns; if there are none, one optional column. */
-function toInsert (columns: readonly Column[]): Column[] {
-  const writable = columns.filter(isWritable)
-  const required = writable.filter(({ optional }) => !optional)
+function toInsert (table: Table): Column[] {
+  const writable = writableColumns(table, 'insert')
+  const required = writable.filter((column) => table.requiredColumns.includes(column) || table.view?.given.has(column.name) === true)
   return required.length > 0 ? required : writable.filter(({ autoIncrement }) => !autoIncrement).slice(0, 1)
 }
 
 /** One column, preferably not part of a key. */
-function toUpdate ({ primaryKey, foreignKeys }: Table, columns: readonly Column[]): Column[] {
+function toUpdate (table: Table): Column[] {
+  const { primaryKey, foreignKeys } = table
   const keys = new Set([...primaryKey, ...foreignKeys.flatMap((key) => key.columns)])
-  const writable = columns.filter(isWritable)
+  const writable = writableColumns(table, 'update')
   const others = writable.filter(({ name }) => !keys.has(name))
   return (others.length > 0 ? others : writable).slice(0, 1)
 }

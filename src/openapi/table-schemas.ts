@@ -1,11 +1,12 @@
 /** The schemas of one table: rows, data of inserts and updates, filters. */
-import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
+import { mayFillColumns, type Column, type ForeignKey, type Table } from '../catalog/catalog.ts'
 import type { Verb } from '../../schemas/grant.ts'
 import type { FilterSchemas } from './filter-schemas.ts'
 import { joinWords, type Names } from './names.ts'
 import { insertAnswer, requestName, requestSchema, selectAnswer, unions } from './request-schemas.ts'
 import { closedObject, plainText, refTo, type Schema, type Schemas } from './schema.ts'
 import { findDefault, shownSchema, takenSchema } from './value-schema.ts'
+import { writableColumns } from './visible.ts'
 
 /** A table in a document. */
 export interface Subject {
@@ -13,8 +14,8 @@ export interface Subject {
   readonly verbs: readonly Verb[]
   /** Prefix of its schema names. */
   readonly name: string
-  /** Whether the document may name another table. */
-  readonly isVisible: (table: string) => boolean
+  /** Whether the document may name what a foreign key refers to. */
+  readonly isVisible: (key: ForeignKey) => boolean
 }
 
 /** The endings of schema names. A table reserves all of them, whatever verbs the document has. */
@@ -33,17 +34,17 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
     schemas[`${name}SelectResponse`] = selectAnswer(name)
   }
   if (verbs.includes('insert')) {
-    schemas[`${name}Insert`] = insertSchema(table, columns)
+    schemas[`${name}Insert`] = insertSchema(table)
     schemas[`${name}InsertResponse`] = insertAnswer(table)
   }
-  if (verbs.includes('update')) schemas[`${name}Update`] = updateSchema(columns)
+  if (verbs.includes('update')) schemas[`${name}Update`] = updateSchema(table)
   if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Filters`] = filtersSchema(name, columns, filters, names)
   for (const verb of verbs) schemas[requestName(name, verb)] = requestSchema(name, verb)
   return { ...schemas, ...unions(name, verbs) }
 }
 
 function rowSchema ({ table, isVisible }: Subject, columns: readonly Column[]): Schema {
-  const foreignKeys = table.foreignKeys.filter(({ referencedTable }) => isVisible(referencedTable))
+  const foreignKeys = table.foreignKeys.filter(isVisible)
   const references = new Map(foreignKeys.filter((key) => key.columns.length === 1).map((key) => [key.columns[0], { table: key.referencedTable, column: key.referencedColumns[0] }]))
   return closedObject(columns.map((column) => [column.name, {
     ...shownSchema(column),
@@ -64,8 +65,8 @@ function rowSchema ({ table, isVisible }: Subject, columns: readonly Column[]): 
  * Defaults are in `x-default`, because the database fills them in. With the keyword `default` some generators make the property
  * required, and others make clients send the default.
  */
-function insertSchema (table: Table, columns: readonly Column[]): Schema {
-  const writable = columns.filter(isWritable)
+function insertSchema (table: Table): Schema {
+  const writable = writableColumns(table, 'insert')
   const required = writable.filter((column) => !isOptional(table, column)).map(({ name }) => name)
   return closedObject(writable.map((column) => {
     const found = findDefault(column)
@@ -73,17 +74,14 @@ function insertSchema (table: Table, columns: readonly Column[]): Schema {
   }), required.length > 0 ? { required } : {})
 }
 
-function updateSchema (columns: readonly Column[]): Schema {
-  return closedObject(columns.filter(isWritable).map((column) => [column.name, takenSchema(column)]), { minProperties: 1 })
+function updateSchema (table: Table): Schema {
+  return closedObject(writableColumns(table, 'update').map((column) => [column.name, takenSchema(column)]), { minProperties: 1 })
 }
 
 /** Whether an insert may omit the column. A known trigger may fill it in; triggers that the account cannot see are ignored. */
-export function isOptional (table: Table, { optional }: Column): boolean {
-  return optional || (table.triggers.known && mayFillColumns(table))
-}
-
-export function isWritable ({ generated, type }: Column): boolean {
-  return !generated && type.writable
+export function isOptional (table: Table, column: Column): boolean {
+  if (table.view?.given.has(column.name) === true) return false
+  return !table.requiredColumns.includes(column) || (table.triggers.known && mayFillColumns(table))
 }
 
 /** Name of a column in filters: names that begin with `$` get another `$`, so `$$or` is the column `$or`. */

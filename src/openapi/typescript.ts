@@ -1,9 +1,10 @@
 /** Writes tables as TypeScript interfaces, for this package and for Kysely. */
-import type { Catalog, Column, Table } from '../catalog/catalog.ts'
+import type { Column } from '../catalog/catalog.ts'
 import { createNames, pascalCase } from './names.ts'
 import { membersOf, type Schema } from './schema.ts'
-import { isOptional, isWritable } from './table-schemas.ts'
+import { isOptional } from './table-schemas.ts'
 import { shownSchema, takenSchema } from './value-schema.ts'
+import { writableColumns, type VisibleTable } from './visible.ts'
 
 /** Names that the file uses for other purposes. */
 const OWN = ['DB', 'Column', 'Int64', 'Json', 'Array']
@@ -25,22 +26,24 @@ export type Json = object | string | number | bigint | boolean | null
 `
 
 /** Returns the text of the file. */
-export function writeTypes (database: string, { tables }: Catalog): string {
+export function writeTypes (database: string, tables: readonly VisibleTable[]): string {
   const names = createNames(OWN)
-  const named = Array.from(tables.values(), (table) => ({ table, name: names.take(pascalCase(table.name)) }))
+  const named = tables.map(({ table, verbs }) => ({ table, verbs, name: names.take(pascalCase(table.name)) }))
   const list = named.map(({ table, name }) => `  ${keyOf(table.name)}: ${name}\n`)
-  return `${head(database)}\n${named.map(({ table, name }) => `${writeTable(name, table)}\n`).join('')}export interface DB {\n${list.join('')}}\n`
+  return `${head(database)}\n${named.map((each) => `${writeTable(each)}\n`).join('')}export interface DB {\n${list.join('')}}\n`
 }
 
-function writeTable (name: string, table: Table): string {
-  const columns = Array.from(table.columns.values(), (column) => writeColumn(table, column, table.kind === 'table' && isWritable(column)))
-  return `${comment(table.comment, '')}export interface ${name} {\n${columns.join('')}}\n`
-}
-
-function writeColumn (table: Table, column: Column, writable: boolean): string {
-  const taken = writable ? typeOf(takenSchema(column)) : 'never'
-  const optional = writable && isOptional(table, column) ? ' | undefined' : ''
-  return `${comment(column.comment, '  ')}  ${keyOf(column.name)}: Column<${typeOf(shownSchema(column))}, ${taken}${optional}, ${taken}>\n`
+/** A column that is not seen has `never` for what a select gives, and one that is not written for what a write takes. */
+function writeTable ({ name, table, verbs }: VisibleTable & { readonly name: string }): string {
+  const [insertable, updatable] = (['insert', 'update'] as const).map((verb) => new Set(verbs.includes(verb) ? writableColumns(table, verb) : [])) as [Set<Column>, Set<Column>]
+  const columns = (table.view?.base ?? table).columnList.filter((column) => table.columns.has(column.name) || insertable.has(column) || updatable.has(column))
+  const lines = columns.map((column) => {
+    const taken = typeOf(takenSchema(column))
+    const shown = table.columns.has(column.name) ? typeOf(shownSchema(column)) : 'never'
+    const inserted = insertable.has(column) ? `${taken}${isOptional(table, column) ? ' | undefined' : ''}` : 'never'
+    return `${comment(column.comment, '  ')}  ${keyOf(column.name)}: Column<${shown}, ${inserted}, ${updatable.has(column) ? taken : 'never'}>\n`
+  })
+  return `${comment(table.comment, '')}export interface ${name} {\n${lines.join('')}}\n`
 }
 
 /** Returns the TypeScript type for the schema of a column. */

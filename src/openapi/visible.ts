@@ -1,26 +1,47 @@
 /** The part of a database that a grant may see and use; documents contain nothing else. */
-import type { Catalog, Table } from '../catalog/catalog.ts'
+import type { Catalog, Column, Table } from '../catalog/catalog.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
-import { createGrant, permissionsOn, type Grant, type TableGrant } from '../access/grant.ts'
+import { createGrant, permissionsOn, type Grant } from '../access/grant.ts'
+import { describeTable } from '../access/table-view.ts'
 
 export interface VisibleTable { readonly table: Table, readonly verbs: readonly Verb[] }
 
 /** Returns the tables with their possible verbs, in the order of the catalog, without tables that have no possible verb. */
 export function visibleTables (catalog: Catalog, grant: Grant, database: string): VisibleTable[] {
-  return [...catalog.tables.values()]
-    .map((table) => ({ table, verbs: VERBS.filter((verb) => permissionsOn(grant, database, table.name).has(verb) && isPossible(table, verb)) }))
-    .filter(({ verbs }) => verbs.length > 0)
+  return [...catalog.tables.values()].flatMap((base) => {
+    const permissions = permissionsOn(grant, database, base.name)
+    const table = permissions.size === 0 ? undefined : describeTable(grant, database, catalog, base)
+    const verbs = table === undefined ? [] : VERBS.filter((verb) => permissions.has(verb) && isPossible(table, verb))
+    return table === undefined || verbs.length === 0 ? [] : [{ table, verbs }]
+  })
 }
 
-function isPossible ({ kind }: Table, verb: Verb): boolean {
-  return kind === 'table' || verb === 'select'
+/** A select returns a column at least, an update writes one, and filters need one. */
+function isPossible (table: Table, verb: Verb): boolean {
+  if (verb === 'select') return table.columns.size > 0
+  if (table.kind === 'view') return false
+  return verb === 'insert' || (table.columns.size > 0 && (verb === 'delete' || writableColumns(table, verb).length > 0))
 }
 
-/** Returns a cache key: grants with the same rights on a database that they may see have the same key. */
-export function cacheKeyOf (grant: Grant, database: string): string {
-  const tables = grant.databases === 'all' ? 'all' : grant.databases.get(database)?.tables ?? new Map<string, TableGrant>()
-  if (tables === 'all') return JSON.stringify(verbsIn(grant.permissions))
-  return JSON.stringify([...tables].map(([name, { permissions }]) => [name, verbsIn(permissions)]).sort())
+/** The columns that `data` of an insert or update may contain. */
+export function writableColumns (table: Table, verb: 'insert' | 'update'): Column[] {
+  return [...(table.view?.writable[verb] ?? table.columns).values()].filter(isWritable)
+}
+
+/** Whether the database can write the column. */
+export function isWritable ({ generated, type }: Column): boolean {
+  return !generated && type.writable
+}
+
+/** Returns a cache key: grants that see the same of a database have the same key. */
+export function cacheKeyOf (catalog: Catalog, grant: Grant, database: string): string {
+  const granted = grant.databases === 'all' ? undefined : grant.databases.get(database)
+  if (granted === undefined || granted.tables === 'all') return JSON.stringify(verbsIn(grant.permissions))
+  if (!granted.isNarrowed) return JSON.stringify([...granted.tables].map(([name, { permissions }]) => [name, verbsIn(permissions)]).sort())
+  return JSON.stringify(visibleTables(catalog, grant, database).map(({ table: { name, columns, view }, verbs }) => {
+    const seen = view === undefined ? [] : [columns, view.writable.insert, view.writable.update].map((each) => [...each.keys()])
+    return [name, verbs, ...seen, ...view === undefined ? [] : [[...view.given]]]
+  }))
 }
 
 const verbsIn = (permissions: ReadonlySet<Verb>): Verb[] => VERBS.filter((verb) => permissions.has(verb))
