@@ -1,4 +1,4 @@
-/** Limits the requests per window of one token, or of one address on public routes. Refuses with 429. */
+/** Limits the requests per window of one token, one subject of JWTs, or of one address on public routes. Refuses with 429. */
 import fastifyRateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
@@ -20,7 +20,7 @@ export default fp(async function rateLimit (app: FastifyInstance, { max, window 
     timeWindow: window,
     cache: MAX_TOKENS,
     enableDraftSpec: true, // RateLimit headers without the X-
-    keyGenerator: (request: FastifyRequest) => request.rowQueryGrant?.name ?? `address ${request.ip}`,
+    keyGenerator: ({ rowQueryGrant: grant, ip }: FastifyRequest) => grant?.owner ?? (grant === null ? `address ${ip}` : `role ${grant.name}`),
     errorResponseBuilder: () => rateLimited()
   })
 }, { name: 'row-query-rate-limit' })

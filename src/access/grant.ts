@@ -4,8 +4,10 @@ import type { Table } from '../catalog/catalog.ts'
 import { readRules, type Claims, type ConfiguredRule, type RuleOptions } from './rules.ts'
 
 export interface Grant {
-  /** Name of the token, for logs and rate limits. Never the token itself. */
+  /** Name of the token or the role, for logs. Never the token itself. */
   readonly name: string
+  /** Identifies the caller among all callers, for rate limits and idempotency keys. Undefined for a JWT without a subject. */
+  readonly owner: string | undefined
   readonly permissions: ReadonlySet<Verb>
   /** Where the permissions hold: all databases, or the named ones. */
   readonly databases: 'all' | ReadonlyMap<string, DatabaseGrant>
@@ -55,11 +57,15 @@ export interface TableGrantOptions {
   readonly rows?: Readonly<Record<string, RuleOptions>>
 }
 
+/** Where a grant comes from: names are unique within a kind. */
+export type GrantKind = 'token' | 'role' | 'app'
+
 /** @throws Error for a rule that cannot be used; the message begins with its path */
-export function createGrant (name: string, { permissions, databases = '*', claims = {} }: GrantOptions): Grant {
+export function createGrant (name: string, { permissions, databases = '*', claims = {} }: GrantOptions, kind: GrantKind = 'token'): Grant {
   const granted = new Set(permissions)
   return {
     name,
+    owner: `${kind} ${name}`,
     permissions: granted,
     databases: databases === '*' ? 'all' : new Map(Object.entries(databases).map(([database, tables]) => [database, createDatabaseGrant(granted, tables, `databases.${database}`)])),
     claims,
@@ -67,9 +73,9 @@ export function createGrant (name: string, { permissions, databases = '*', claim
   }
 }
 
-/** The same grant for somebody else: the grant of a role for the claims of a token. */
-export function withClaims (grant: Grant, name: string, claims: Claims): Grant {
-  return { ...grant, name, claims, views: new WeakMap() }
+/** The grant of a role for the claims of a JWT. `owner`: undefined if the JWT has no subject. */
+export function withClaims (role: Grant, claims: Claims, owner: string | undefined): Grant {
+  return { ...role, owner, claims, views: new WeakMap() }
 }
 
 function createDatabaseGrant (permissions: ReadonlySet<Verb>, tables: '*' | readonly string[] | Readonly<Record<string, TableGrantOptions>>, path: string): DatabaseGrant {

@@ -40,7 +40,7 @@ function toGrant (given: unknown): Grant | null {
   if (!hostGrants.Check(given)) throw new InvalidGrant(findConfigErrors(HostGrantSchema, given, new Map([['configuration', 'the grant']])).join('; '))
   const { name, permissions, databases, claims = {} } = given as HostGrant
   try {
-    return createGrant(name, { permissions, databases, claims: parseExactJson(toJson(claims)) as Claims })
+    return createGrant(name, { permissions, databases, claims: parseExactJson(toJson(claims)) as Claims }, 'app')
   } catch (error) {
     throw new InvalidGrant((error as Error).message)
   }

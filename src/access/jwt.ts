@@ -10,6 +10,7 @@ import { findByPointer } from './json-pointer.ts'
 import type { JwtIssuer } from './jwt-settings.ts'
 import { createKeySet, type KeySet, type SigningKey } from './key-set.ts'
 import type { Claims } from './rules.ts'
+import { hashToken } from './tokens.ts'
 import { createRememberedTokens, type RememberedToken } from './remembered-tokens.ts'
 
 export interface JwtVerifier {
@@ -57,7 +58,7 @@ export async function createJwtVerifier ({ issuers, roles, log }: JwtVerifierOpt
     const claims = readClaims(token)
     const { source, expiresAt, key } = await verifyBySources(jwtVerify, sources.filter(({ issuer }) => issuer === claims['iss']), token)
     const role = rolesOf(claims, source.role).map((name) => roles.get(name)).find((grant) => grant !== undefined)
-    const verified = { grant: role && withClaims(role, role.name, claims), expiresAt, key, size: token.length }
+    const verified = { grant: role && withClaims(role, claims, ownerOf(claims)), expiresAt, key, size: token.length }
     remembered.add(sha256, verified)
     return verified
   }
@@ -140,6 +141,11 @@ async function findKey (keySet: KeySet, { kid }: JWTHeaderParameters): Promise<S
   const key = typeof kid === 'string' ? await keySet.find(kid) : undefined
   if (key === undefined) throw notValid(typeof kid === 'string' ? 'unknown key' : 'no kid')
   return key
+}
+
+/** The issuer and the subject, as a hash because they can be long. */
+function ownerOf ({ iss, sub }: Claims): string | undefined {
+  return typeof sub === 'string' && sub !== '' ? `jwt ${hashToken(JSON.stringify([iss, sub]))}` : undefined
 }
 
 /** The roles of a token, in its order: the first one that is configured counts. */

@@ -8,7 +8,7 @@ export function readRoles (errors: string[], roles: RolesOptions, known: object)
   return new Map(Object.entries(roles).flatMap(([name, options]): Array<[string, Grant]> => {
     try {
       requireDatabases(options.databases, known)
-      return [[name, createGrant(name, options as GrantOptions)]]
+      return [[name, createGrant(name, options as GrantOptions, 'role')]]
     } catch (error) {
       errors.push(`roles.${name}.${(error as Error).message}`)
       return []

@@ -50,9 +50,9 @@ t.test('permissions of a table narrow those of the entry', async (t) => {
 
 t.test('a role has the claims of each caller', async (t) => {
   const role = createGrant('clerk', { permissions: ['select'], databases: { shop: { orders: { rows: { tenant: { $claim: '/tenant' } } } } } })
-  const one = withClaims(role, 'one', { tenant: 1 })
+  const one = withClaims(role, { tenant: 1 }, 'one')
   t.equal(one.databases, role.databases)
-  t.same([one.name, one.claims], ['one', { tenant: 1 }])
+  t.same([one.name, one.owner, one.claims], ['clerk', 'one', { tenant: 1 }])
   t.not(one.views, role.views)
 })
 

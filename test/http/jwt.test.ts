@@ -228,6 +228,14 @@ await onEachEngine(t, 'failed JWTs count as failed logins; those without a role 
   t.equal(await statusOf(await sign(pair)), 429, 'the address is blocked')
 })
 
+await onEachEngine(t, 'a rate limit counts each subject of each issuer; JWTs without a subject share that of their role', { ...ok, options: { ...ok.options, jwt: several, rateLimit: { max: 1 } } }, async (t, { post }) => {
+  const statusOf = async (...args: Parameters<typeof sign>): Promise<number> => (await post('customers', select, { token: await sign(...args) })).status
+  t.same([await statusOf(pair), await statusOf(pair, { exp: seconds(100) })], [200, 429])
+  t.equal(await statusOf(pair, { sub: 'user-2' }), 200)
+  t.equal(await statusOf(second, { iss: 'https://other.example.com', aud: 'cells', group: 'reader' }), 200, 'the same subject of another issuer')
+  t.same([await statusOf(pair, { sub: undefined }), await statusOf(pair, { sub: '' })], [200, 429])
+})
+
 await onEachEngine(t, 'the reason is in the request log, and not in the answer', { ...ok, server: { logLevel: 'debug' }, options: { ...ok.options, requestLog: true } }, async (t, { post, log }: Service) => {
   const reasonOf = async (...args: Parameters<typeof sign>): Promise<unknown> => {
     log.splice(0)
