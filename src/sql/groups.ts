@@ -1,26 +1,27 @@
 import { sql, type AliasableExpression } from 'kysely'
-import type { Column, Table } from '../catalog/catalog.ts'
+import type { Column } from '../catalog/catalog.ts'
 import type { Groups, SelectPlan } from '../plan/plan.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { builderFor, type BuiltStatement } from './aliases.ts'
 import { compileCondition, compileForm, wrap, type Operands } from './conditions.ts'
 import type { Engine } from './statement.ts'
 
-/**
- * `select <columns>, <aggregates> from <table> where … group by … having … order by … limit n`. HAVING and ORDER BY name an aggregate by its
- * alias, so that the database computes it once.
- */
+/** `select <columns>, <aggregates> from <table> where … group by … having … order by … limit n` */
 export function compileGroups ({ table, columns, condition, order, limit }: SelectPlan, { by, aggregates, having }: Groups, engine: Engine): BuiltStatement {
   const builder = builderFor(engine, table)
-  const alias = createAlias(table)
+  const alias = createAlias(by)
   const column = (each: Column): AliasableExpression<Parameter> => sql.ref(`t.${builder.token(each)}`)
-  const aliases = new Map<Column, AliasableExpression<Parameter>>(aggregates.map((each, index) => [each, sql.id(alias(by.length + index))]))
+  const expressions = new Map<Column, AliasableExpression<Parameter>>([
+    ...by.map((each) => [each, column(each)] as const),
+    ...aggregates.map((each) => [each, compileForm(each.sql, each.source === undefined ? undefined : column(each.source))] as const)
+  ])
+  const selected = columns.map((each, index) => wrap(each.type.selected, expressions.get(each) as AliasableExpression<Parameter>).as(alias(index)))
   const operands: Operands = {
-    left: (each) => aliases.get(each) ?? column(each),
+    // MySQL would compute an expression again. SQLite does not, and in HAVING it prefers any column of the table to an alias.
+    left: (each) => (engine === 'mysql' && !by.includes(each) ? sql.id(alias(columns.indexOf(each))) : expressions.get(each)) as AliasableExpression<Parameter>,
     wrapping: ({ type }) => type.computed ?? type.compared
   }
-  const selected = [...by.map(column), ...aggregates.map(({ sql: texts, source }) => compileForm(texts, source === undefined ? undefined : column(source)))]
-  let query = builder.db.selectFrom('t').select(selected.map((expression, index) => wrap((columns[index] as Column).type.selected, expression).as(alias(index))))
+  let query = builder.db.selectFrom('t').select(selected)
   if (condition.kind !== 'constant' || !condition.value) query = query.where(compileCondition(condition, builder))
   if (by.length > 0) query = query.groupBy(by.map(column))
   if (having.kind !== 'constant' || !having.value) query = query.having(compileCondition(having, builder, operands))
@@ -28,9 +29,9 @@ export function compileGroups ({ table, columns, condition, order, limit }: Sele
   return builder.build(query.limit(limit))
 }
 
-/** Creates aliases that no column of the table has: in HAVING, SQLite prefers a column to an alias. */
-function createAlias ({ columnList }: Table): (index: number) => string {
+/** Creates aliases that no column of GROUP BY has: in HAVING, MySQL prefers those to an alias. */
+function createAlias (by: readonly Column[]): (index: number) => string {
   let prefix = 'v'
-  while (columnList.some(({ name }) => name.toLowerCase().startsWith(prefix))) prefix += '_'
+  while (by.some(({ name }) => name.toLowerCase().startsWith(prefix))) prefix += '_'
   return (index) => `${prefix}${index}`
 }

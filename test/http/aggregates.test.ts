@@ -232,6 +232,34 @@ await onEachEngine(t, 'aggregates need the permission to select', { schema, toke
   t.same([answer.status, answer.json.error.code], [403, 'PERMISSION_DENIED'])
 })
 
+const hidden: Schema = () => ['create table hidden (id int not null, v0 int not null, v1 int not null, v_0 int not null, n int not null, secret int not null)', ...[1, 2, 3, 4].map((id) => `insert into hidden values (${id}, ${id}, ${id % 2}, 7, 7, ${id % 2})`)]
+const narrowed = [
+  { name: 'narrow', sha256: hashToken('narrow'), permissions: ['select' as const], databases: { shop: { hidden: { columns: { select: ['id', 'v1'] } } } } },
+  { name: 'half', sha256: hashToken('half'), permissions: ['select' as const], databases: { shop: { hidden: { columns: { select: ['id', 'v1'] }, rows: { secret: 1 } } } } }
+]
+
+await onEachEngine(t, 'a grant computes from the rows and columns that it sees', { schema: hidden, tokens: narrowed }, async (t, { post }) => {
+  const ask = async (body: object, token = 'narrow'): Promise<Answer> => await post('hidden', { verb: 'select', ...body }, { token })
+  t.same(await rowsOf(ask({ aggregates: { n: { $count: '*' }, s: { $sum: 'id' }, m: { $max: 'id' } } }, 'half')), [{ n: 2, s: '4', m: 3 }], 'a rule on a hidden column')
+  t.same(await rowsOf(ask({ groupBy: ['v1'], aggregates: { n: { $count: '*' } }, having: { n: { $gt: 1 } } }, 'half')), [{ v1: 1, n: 2 }])
+  const names = ['v0', 'v_0', 'secret', 'nope']
+  const answers = new Map<string, string[]>()
+  for (const name of names) {
+    const bodies = [
+      { groupBy: [name] }, { groupBy: ['v1', name] }, { groupBy: ['v1'], orderBy: name }, { groupBy: ['v1'], having: { [name]: 1 } }, { groupBy: ['v1'], aggregates: { x: { $count: '*' } }, orderBy: [{ [name]: 'ASC' }] },
+      ...['$count', '$countDistinct', '$sum', '$avg', '$min', '$max'].map((call) => ({ aggregates: { x: { [call]: name } } }))
+    ]
+    answers.set(name, await Promise.all(bodies.map(async (body) => {
+      const { json } = await ask(body)
+      t.equal(json.error?.code, 'COLUMN_NOT_FOUND', JSON.stringify(body))
+      return JSON.stringify(json).replaceAll(name, 'x')
+    })))
+  }
+  for (const name of names) t.same(answers.get(name), answers.get('nope'), `${name} is as one that is not there`)
+  t.same(await rowsOf(ask({ groupBy: ['v1'], aggregates: { v0: { $max: 'id' }, n: { $min: 'id' }, secret: { $count: '*' } }, having: { v0: { $gt: 2 }, n: { $gt: 1 } }, orderBy: 'v0 DESC' })), [{ v1: 0, v0: 4, n: 2, secret: 2 }], 'an aggregate may be called like a hidden column')
+  t.same(await rowsOf(ask({ aggregates: { a: { $min: 'id' }, b: { $max: 'id' } }, having: { a: 1, b: 4 } })), [{ a: 1, b: 4 }], 'the column v0 is not compared')
+})
+
 const only: EngineName[] = ['mariadb', 'mysql']
 
 await onEachEngine(t, 'columns that have become other types are noticed before a wrong value is returned', { schema, only }, async (t, service) => {
