@@ -22,6 +22,10 @@ const OrderTerm = Type.Object({}, {
   description: 'The column and its direction: ASC or DESC.'
 })
 
+/** Maximum number of rows of an insert, and of its values: rows times the columns that any of them names. */
+export const MAX_ROWS = 1000
+export const MAX_CELLS = 100_000
+
 /** Maximum number of columns of a MySQL table. Without a limit, the check for repeats in a body of 1 MB would take most of a second. */
 const MAX_COLUMNS = 4096
 
@@ -68,14 +72,25 @@ export const SelectBodySchema = Type.Object({
   }))
 }, closed)
 
+const Changes = Type.Record(Type.String(), Type.Unknown(), { minProperties: 1, description: 'Columns to change.' })
+
+const OnConflictSchema = Type.Object({
+  key: Type.Array(Type.String(), { minItems: 1, maxItems: MAX_COLUMNS, uniqueItems: true, description: 'The columns of one unique key, in any order.' }),
+  set: Type.Optional(Type.Union([
+    Type.Array(Type.String(), { maxItems: MAX_COLUMNS, uniqueItems: true, description: 'Columns that are set to the values of the row in `data`; none leaves the existing row unchanged.' }),
+    Changes
+  ], { description: 'What to change in a row that exists: columns, or an object of values as in the `data` of an update; if left out, every column that the row in `data` has, except those of the key.' }))
+}, { ...closed, description: 'Updates the rows that have the same values in a unique key, instead of refusing them.' })
+
 export const InsertBodySchema = Type.Object({
   verb: Type.Literal('insert'),
-  data: Data
+  data: Type.Union([Data, Type.Array(Data, { minItems: 1, maxItems: MAX_ROWS })], { description: `A row, or a list of 1 to ${MAX_ROWS} rows, which may have different columns: all of them are inserted or none.` }),
+  onConflict: Type.Optional(OnConflictSchema)
 }, closed)
 
 export const UpdateBodySchema = Type.Object({
   verb: Type.Literal('update'),
-  data: Type.Record(Type.String(), Type.Unknown(), { minProperties: 1, description: 'Columns to change.' }),
+  data: Changes,
   filters: Filters
 }, closed)
 
@@ -93,6 +108,7 @@ export const BodySchema = Type.Union([SelectBodySchema, InsertBodySchema, Update
 
 export type SelectBody = Static<typeof SelectBodySchema>
 export type InsertBody = Static<typeof InsertBodySchema>
+export type OnConflict = Static<typeof OnConflictSchema>
 export type UpdateBody = Static<typeof UpdateBodySchema>
 export type DeleteBody = Static<typeof DeleteBodySchema>
 export type Body = Static<typeof BodySchema>

@@ -17,6 +17,8 @@ export abstract class ServiceError extends Error {
   declare details?: readonly Detail[]
   /** The driver's code (`ECONNREFUSED`, `ER_LOCK_DEADLOCK`), for the log only. Never the driver's message. */
   declare reason?: string
+  /** For an insert of several rows: which of them the database refused, counted from 0, where it is known. */
+  declare row?: number
   /** Seconds after which a retry may succeed, if it is known. */
   declare retryAfter?: number
 }

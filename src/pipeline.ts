@@ -32,7 +32,7 @@ export interface PipelineRequest extends ReadOptions {
 export async function runPipeline (request: PipelineRequest, before?: Table): Promise<string | Buffer> {
   const { access, body, limits, record } = request
   const { database } = access
-  const found = authorize(access, body.verb)
+  const found = authorize(access, body)
   const table = found instanceof Promise ? await found : found
   record?.begin(table)
   request.onTable?.(table)
@@ -64,7 +64,7 @@ async function runAgain ({ request, plan, moved }: { request: PipelineRequest, p
   if (database.broken.has(before, moved.reason)) throw withReason(brokenDefinition(), moved.reason)
   await database.refresh()
   if (plan.verb === 'select' || plan.inTransaction === true) return await runPipeline(request, before)
-  const table = await authorize(access, body.verb)
+  const table = await authorize(access, body)
   createPlan(body, table, limits)
   throw moved.isElsewhere ? refusalOf(database, moved, before, table) : databaseUnavailable()
 }

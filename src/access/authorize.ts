@@ -1,9 +1,11 @@
 /** Authorization, over HTTP and in process: by the path before the body is read, then by the verb of the body. */
+import type { Body } from '../../schemas/body.ts'
 import type { Verb } from '../../schemas/grant.ts'
 import type { Catalog, Table } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
-import { databaseNotFound, permissionDenied, tableNotFound, unauthenticated } from '../errors.ts'
+import { databaseNotFound, tableNotFound, unauthenticated } from '../errors.ts'
 import { findTableGrant, permissionsOn, seesDatabase, type Grant } from './grant.ts'
+import { requirePermissions } from './permissions.ts'
 import { checkClaims } from './rules.ts'
 import { viewTable } from './table-view.ts'
 
@@ -38,8 +40,8 @@ export function getAccess (databases: ReadonlyMap<string, Database>, grant: Gran
  * The table as the grant sees it; a promise only while the catalog is being read for the first time.
  * @throws PERMISSION_DENIED before TABLE_NOT_FOUND, also for claims that are missing; DATABASE_UNAVAILABLE where no catalog could be read
  */
-export function authorize ({ grant, permissions, database, tableName }: Access, verb: Verb): Table | Promise<Table> {
-  if (!permissions.has(verb)) throw permissionDenied(`The token does not have the permission ${verb}`)
+export function authorize ({ grant, permissions, database, tableName }: Access, body: Body): Table | Promise<Table> {
+  requirePermissions(permissions, body)
   const granted = findTableGrant(grant, database.name, tableName)
   if (granted !== undefined) checkClaims(granted.rules, grant.claims)
   const catalog = database.getCatalog()

@@ -4,7 +4,8 @@ import { checkViolation, foreignKeyViolation, missingColumn, notNullViolation, p
 import type { Statement } from '../sql/statement.ts'
 
 /** Whether a statement may run a trigger: an error may then belong to another table, which the trigger writes. */
-export const firesTrigger = ({ verb, table }: Statement, timing?: TriggerTiming): boolean => verb !== 'select' && mayFire(table, verb, timing)
+export const firesTrigger = ({ verb, table, isUpsert = false }: Statement, timing?: TriggerTiming): boolean =>
+  verb !== 'select' && (mayFire(table, verb, timing) || (isUpsert && mayFire(table, 'update', timing)))
 
 /** `key`: a unique or primary key of the table; undefined for a key of another table, which a trigger wrote to. */
 export function uniqueViolationOf (key: Key | undefined): ServiceError {

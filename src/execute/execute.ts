@@ -4,12 +4,13 @@ import { keepsTransaction, type Executor, type Outcome, type ReadOptions } from 
 import type { Plan } from '../plan/plan.ts'
 import { AnswerSink } from '../response/sink.ts'
 import { compileStatement } from '../sql/compile.ts'
-import type { Statement } from '../sql/statement.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
+import { executeRows, insertsRows, runRows } from './insert-rows.ts'
 import { checkReferences } from './references.ts'
+import type { RowsResult } from './row-counts.ts'
 
 /** What a plan did: the outcome of its statement, and what else its answer tells. src/response writes it. */
-export interface Result extends Outcome {}
+export interface Result extends Outcome, RowsResult {}
 
 /** What running a plan takes besides a session. */
 export interface Execution {
@@ -31,34 +32,43 @@ export function createSink (plan: Plan, limit: number): AnswerSink | undefined {
  */
 export function executePlan (execution: Execution, options: ReadOptions): Promise<Result> {
   const { plan, database, sink, record } = execution
-  if (plan.inTransaction === true) {
-    const { client, consistency } = options
-    return database.dialect.transaction((tx) => runIn(tx, execution), { readOnly: plan.verb === 'select', isolation: 'repeatableRead', client, consistency })
-  }
+  if (plan.inTransaction === true) return transact(execution, options)
+  if (insertsRows(plan)) return executeRows({ plan, database, record }, (statement) => database.dialect.write(statement, options), () => transact(execution, options))
   const statement = compileStatement(plan, database.dialect.engine, database.statements)
   record?.compiled()
   return sink === undefined ? database.dialect.write(statement, options) : database.dialect.read(statement, sink, options)
 }
 
+function transact (execution: Execution, { client, consistency }: ReadOptions): Promise<Result> {
+  const { plan, database } = execution
+  return database.dialect.transaction((tx) => runIn(tx, execution), { readOnly: plan.verb === 'select', isolation: 'repeatableRead', client, consistency })
+}
+
 /** Runs a plan in a transaction, which its caller commits or rolls back. Whatever is thrown must undo the transaction. */
 export async function runIn (tx: Executor, execution: Execution): Promise<Result> {
-  const { plan, database, sink, record } = execution
-  const statement = compileStatement(plan, database.dialect.engine, database.statements)
-  record?.compiled()
-  const result = plan.references === undefined ? await tx.run(statement, sink) : await runReferring(tx, statement, execution)
+  const { plan, sink } = execution
+  const result = plan.references === undefined ? await runOne(tx, execution) : await runReferring(tx, execution)
   if (sink?.refusal !== undefined) throw sink.refusal
   return result
+}
+
+/** Runs the statement of a plan, or those of its rows. */
+async function runOne (tx: Executor, { plan, database, sink, record }: Execution): Promise<Result> {
+  if (insertsRows(plan)) return await runRows({ plan, database, record }, (statement, sink) => tx.run(statement, sink))
+  const statement = compileStatement(plan, database.dialect.engine, database.statements)
+  record?.compiled()
+  return await tx.run(statement, sink)
 }
 
 /**
  * Runs a write that refers to rows of a table with rules. If another constraint refuses the write, the references are checked all the same: the
  * database may check a missing row before that constraint, and a row that the grant does not see must have the same answer.
  */
-async function runReferring (tx: Executor, statement: Statement, execution: Execution): Promise<Outcome> {
-  const outcome = await tx.run(statement).catch(async (error: unknown) => {
+async function runReferring (tx: Executor, execution: Execution): Promise<Result> {
+  const result = await runOne(tx, execution).catch(async (error: unknown) => {
     if (keepsTransaction(error)) await checkReferences(tx, execution, true)
     throw error
   })
   await checkReferences(tx, execution)
-  return outcome
+  return result
 }

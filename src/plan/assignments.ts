@@ -20,8 +20,18 @@ export function planAssignments (data: Readonly<Record<string, unknown>>, table:
   return place.forms && assignments.some(({ form }) => form !== undefined) ? assignments.sort((a, b) => Number(a.form !== undefined) - Number(b.form !== undefined)) : assignments
 }
 
-/** A grant may write columns that it does not see, and not write columns that it sees. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE */
-function getWritableColumn (table: Table, name: string, path: Path, verb: 'insert' | 'update'): Column {
+/**
+ * Looks up a column that `verb` can write. A grant may write columns that it does not see, and not write columns that it sees.
+ * @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE
+ */
+export function getWritableColumn (table: Table, name: string, path: Path, verb: 'insert' | 'update'): Column {
+  const column = getGrantedColumn(table, name, path, verb)
+  if (column.generated) throw at(path, columnNotWritable(name, 'the database computes it'))
+  if (!column.type.writable) throw at(path, columnNotWritable(name, `the type ${column.declaration} is not supported`))
+  return column
+}
+
+function getGrantedColumn (table: Table, name: string, path: Path, verb: 'insert' | 'update'): Column {
   const writable = table.view?.writable[verb].get(name)
   if (writable !== undefined) return writable
   const column = getColumn(table, name, path)
@@ -32,13 +42,15 @@ function getWritableColumn (table: Table, name: string, path: Path, verb: 'inser
 function planAssignment (table: Table, name: string, given: unknown, { path: parent, forms }: Place): Assignment {
   const path = [...parent, name]
   const column = getWritableColumn(table, name, path, forms ? 'update' : 'insert')
-  if (column.generated) throw at(path, columnNotWritable(name, 'the database computes it'))
-  if (!column.type.writable) throw at(path, columnNotWritable(name, `the type ${column.declaration} is not supported`))
-  if (!isObject(given) || !looksLikeForm(given)) return toAssignment(column, given, path)
-  const assignment = planForm(column, given, path, forms)
+  const assignment = planValue(column, given, path, forms)
   // An overflow would tell of a value that the grant does not see.
   if (assignment.form?.sql.includes(COLUMN) === true && !table.columns.has(name)) throw at(path, columnNotWritable(name, `${assignment.form.name} is not allowed on it`))
   return assignment
+}
+
+/** Plans the value of a column, or a form such as `{"$inc": 5}`. @throws INVALID_VALUE, NOT_NULL_VIOLATION */
+export function planValue (column: Column, given: unknown, path: Path, forms: boolean): Assignment {
+  return isObject(given) && looksLikeForm(given) ? planForm(column, given, path, forms) : toAssignment(column, given, path)
 }
 
 function toAssignment (column: Column, value: unknown, path: Path): Assignment {

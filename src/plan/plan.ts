@@ -9,7 +9,7 @@ export interface Assignment {
   readonly column: Column
   readonly parameter: Parameter
   /** Computes the new value from the stored one and the parameter; the parameter is the new value if omitted. */
-  readonly form?: UpdateForm
+  readonly form?: Pick<UpdateForm, 'name' | 'sql'>
 }
 
 export type Operator = '=' | '<>' | '>' | '>=' | '<' | '<='
@@ -88,7 +88,38 @@ export interface SelectPlan extends Common {
 
 export interface InsertPlan extends Common {
   readonly verb: 'insert'
+  /** The values of one row; none if `rows` is set. */
   readonly assignments: readonly Assignment[]
+  /** Set for a list, or for one row that may exist. */
+  readonly rows?: RowsPlan
+}
+
+/** The rows of a list, or one row that may exist. */
+export interface RowsPlan {
+  /** Whether `data` is a list. */
+  readonly isList: boolean
+  /** In the order in which they are written. */
+  readonly rows: readonly PlannedRow[]
+  readonly conflict: Conflict | undefined
+}
+
+export interface PlannedRow {
+  /** The position in `data`. */
+  readonly index: number
+  /** Rows with the same columns in a row share this array. */
+  readonly columns: readonly Column[]
+  /** In the order of `columns`. */
+  readonly parameters: readonly Parameter[]
+}
+
+/** What happens to a row that exists in the unique key `key`. */
+export interface Conflict {
+  readonly key: readonly Column[]
+  /** `given`: writes the columns of the row outside of the key. `columns`: writes these columns of the row; none of them leaves the existing row unchanged. */
+  readonly set:
+    | { readonly kind: 'given' }
+    | { readonly kind: 'columns', readonly columns: readonly Column[] }
+    | { readonly kind: 'assignments', readonly assignments: readonly Assignment[] }
 }
 
 export interface UpdatePlan extends Common {

@@ -1,9 +1,11 @@
 /** Applies the rules of a grant to a plan: every plan that leaves this room is under them. */
-import type { Rule, View } from '../catalog/catalog.ts'
-import { permissionDenied } from '../errors.ts'
+import type { Column, Rule, View } from '../catalog/catalog.ts'
+import { notSupported, permissionDenied } from '../errors.ts'
+import { getOrCreate } from '../get-or-create.ts'
+import type { Parameter } from '../types/column-type.ts'
 import { combine } from './filters/constants.ts'
-import type { Assignment, Condition, Plan } from './plan.ts'
-import { planReferences } from './references.ts'
+import type { Assignment, Condition, Plan, PlannedRow, RowsPlan } from './plan.ts'
+import { planReferences, type WrittenRow } from './references.ts'
 import { onlyValueOf, planRules, satisfies } from './rule.ts'
 
 /**
@@ -17,11 +19,15 @@ export function applyRules (plan: Plan, view: View): Plan {
     case 'delete': return Object.freeze({ ...plan, condition: within(rules, plan.condition) })
     case 'update': {
       checkUpdate(rules, plan.assignments)
-      return Object.freeze({ ...plan, condition: within(rules, plan.condition), ...referring('update', plan.assignments, view) })
+      return Object.freeze({ ...plan, condition: within(rules, plan.condition), ...referring('update', [plan], view) })
     }
     case 'insert': {
+      if (plan.rows !== undefined) {
+        const rows = completeRows(plan.rows, view)
+        return Object.freeze({ ...plan, rows, ...referring('insert', rows.rows.map(toWritten), view) })
+      }
       const assignments = completeRow(rules, plan.assignments)
-      return Object.freeze({ ...plan, assignments, ...referring('insert', assignments, view) })
+      return Object.freeze({ ...plan, assignments, ...referring('insert', [{ assignments }], view) })
     }
   }
 }
@@ -29,8 +35,8 @@ export function applyRules (plan: Plan, view: View): Plan {
 /** The rules come first: their columns are usually the first ones of an index. */
 const within = (rules: readonly Rule[], condition: Condition): Condition => combine('and', [planRules(rules), condition])
 
-function referring (verb: 'insert' | 'update', assignments: readonly Assignment[], view: View): Pick<Plan, 'references' | 'inTransaction'> {
-  const references = planReferences(verb, [{ assignments }], view)
+function referring (verb: 'insert' | 'update', rows: readonly WrittenRow[], view: View): Pick<Plan, 'references' | 'inTransaction'> {
+  const references = planReferences(verb, rows, view)
   return references.length === 0 ? {} : { references, inTransaction: true }
 }
 
@@ -53,6 +59,21 @@ function completeRow (rules: readonly Rule[], assignments: readonly Assignment[]
     if (written === undefined) completed.push({ column: rule.column, parameter })
   }
   return completed
+}
+
+function completeRows (plan: RowsPlan, { rules, parents }: View): RowsPlan {
+  if (plan.conflict !== undefined && rules.length + parents.length > 0) throw notSupported()
+  const completed = new Map<string, readonly Column[]>()
+  const rows = plan.rows.map((row): PlannedRow => {
+    const assignments = completeRow(rules, toWritten(row).assignments)
+    const columns = assignments.map(({ column }) => column)
+    return { ...row, columns: getOrCreate(completed, JSON.stringify(columns.map(({ name }) => name)), () => columns), parameters: assignments.map(({ parameter }) => parameter) }
+  })
+  return { ...plan, rows }
+}
+
+function toWritten ({ index, columns, parameters }: PlannedRow): WrittenRow {
+  return { index, assignments: columns.map((column, place) => ({ column, parameter: parameters[place] as Parameter })) }
 }
 
 /** The message does not name the column: the grant may not see it. */

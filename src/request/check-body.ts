@@ -7,6 +7,7 @@ import { VERBS } from '../../schemas/grant.ts'
 import { filtersRequired, invalidBody, invalidJson, invalidOrderBy, limitOutOfRange, withDetails, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { findConflict } from './conflicts.ts'
+import { findRowsError } from './check-rows.ts'
 import { lookOver, parseExactJson, repeatsKey } from './exact-json.ts'
 
 type FindBodyError = (body: unknown) => ServiceError | undefined
@@ -15,6 +16,7 @@ type FindBodyError = (body: unknown) => ServiceError | undefined
 const forms = new Map([
   ['filters', 'an object of filters'],
   ['data', 'an object of column values'],
+  ['onConflict', 'an object with "key", a list of column names without repeats, and optionally "set", such a list or an object of column values'],
   ['columns', 'a list of column names, not empty and without repeats'],
   ['limit', 'a whole number'],
   ['orderBy', 'a string or a list of objects'],
@@ -77,6 +79,7 @@ function describe (schema: TObject, body: object, verb: string): ServiceError {
   if (type === ValueErrorType.IntegerMinimum || type === ValueErrorType.IntegerMaximum) return at(path, limitOutOfRange(MAX_LIMIT))
   if (field === 'orderBy' && isListOfTerms(body)) return at(path, invalidOrderBy('must be a list of objects with one column each, such as {"<column>": "DESC"}; the direction is ASC or DESC'))
   if (type === ValueErrorType.ObjectMinProperties && field === 'data') return at(path, invalidBody('"data" must not be empty'))
+  if (verb === 'insert') return findRowsError(body) ?? at(path, invalidBody(`"${field}" must be ${forms.get(field)}`))
   return at(path, invalidBody(`"${field}" must be ${forms.get(field)}`))
 }
 

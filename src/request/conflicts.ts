@@ -1,9 +1,11 @@
-/** Fields that are valid each for itself, and not together. */
+/** What the schemas cannot express: fields that are valid each for itself and not together, and the size of a list. */
 import type { Body, SelectBody } from '../../schemas/body.ts'
 import { invalidBody, pointer, withDetails, type ServiceError } from '../errors.ts'
+import { findRowsError } from './check-rows.ts'
 
-/** Returns INVALID_BODY, not thrown, if fields of the body exclude each other. */
+/** Returns INVALID_BODY, not thrown. */
 export function findConflict (body: Body): ServiceError | undefined {
+  if (body.verb === 'insert') return Array.isArray(body.data) || body.onConflict !== undefined ? findRowsError(body) : undefined
   return body.verb === 'select' ? findInGroups(body) : undefined
 }
 

@@ -1,35 +1,24 @@
 /** The body of a success. */
-import { mayFillColumns, type Column } from '../catalog/catalog.ts'
 import type { Outcome } from '../dialects/dialect.ts'
-import type { InsertPlan, Plan } from '../plan/plan.ts'
+import type { RowCounts, RowsResult } from '../execute/row-counts.ts'
+import type { InsertPlan, Plan, PlannedRow } from '../plan/plan.ts'
+import { findParameter, idOfInserted, idOfUpserted } from './insert-id.ts'
 import type { AnswerSink } from './sink.ts'
 
 /** The body of the answer to a plan that was executed. `sink`: of a select. */
-export function respond (plan: Plan, outcome: Outcome, sink?: AnswerSink): string | Buffer {
+export function respond (plan: Plan, outcome: Outcome & RowsResult, sink?: AnswerSink): string | Buffer {
   switch (plan.verb) {
     case 'select': return (sink as AnswerSink).finish()
-    case 'insert': return `{"success":true,"data":{"inserted":${outcome.changed},"id":${idOf(plan, outcome)}}}`
+    case 'insert': return `{"success":true,"data":{${insertedText(plan, outcome)}}}`
     case 'update': return `{"success":true,"data":{"updated":${outcome.changed}}}`
     case 'delete': return `{"success":true,"data":{"deleted":${outcome.changed}}}`
   }
 }
 
-/** The number that the database gave the row, or the value that the request gave its key; null where neither is certain. */
-function idOf ({ table, assignments }: InsertPlan, { insertId, changed }: Outcome): string {
-  const { identity } = table
-  // a trigger of SQLite may leave the row out, or change its key afterwards
-  if (identity === undefined || changed === 0 || insertId === undefined) return 'null'
-  const given = assignments.find(({ column }) => column === identity)?.parameter ?? null
-  // a BEFORE INSERT trigger may set the key: the database reports the value of an AUTO_INCREMENT column only
-  if (given === null || mayFillColumns(table)) return identity.autoIncrement ? numberOf(identity, insertId) : 'null'
-  return identity.type.echo(given)
-}
-
-/** The number as the column has it: the database does not report whether it is signed. */
-function numberOf ({ type }: Column, insertId: string): string {
-  try {
-    return type.echo(type.read(insertId))
-  } catch {
-    return type.echo(BigInt.asIntN(64, BigInt(insertId)))
-  }
+function insertedText ({ table, assignments, rows }: InsertPlan, outcome: Outcome & RowsResult): string {
+  if (rows === undefined) return `"inserted":${outcome.changed},"id":${idOfInserted(table, assignments.find(({ column }) => column === table.identity)?.parameter, outcome)}`
+  const { isList, conflict } = rows
+  if (conflict === undefined) return `"inserted":${outcome.changed},"id":${idOfInserted(table, findParameter(rows.rows[0] as PlannedRow, table.identity), outcome)}`
+  const { inserted, updated, unchanged } = outcome.counts as RowCounts
+  return `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged},"id":${isList ? 'null' : idOfUpserted(table, rows, outcome)}`
 }

@@ -5,17 +5,17 @@
  */
 import type { Column } from '../catalog/catalog.ts'
 import type { Assignment, Condition, Groups, Plan, SelectPlan } from '../plan/plan.ts'
-import { GIVEN, type Parameter } from '../types/column-type.ts'
+import { GIVEN, type Cell } from '../types/column-type.ts'
 import type { Engine } from './statement.ts'
 
 export interface Shape {
   /** Equal for plans of one table whose statements have the same text. */
   readonly key: string
-  readonly parameters: Parameter[]
+  readonly parameters: Cell[]
 }
 
 /** The state of the traversal. `mark`: the character that stands for a column. */
-interface Traversal { readonly mark: (column: Column) => string, readonly parameters: Parameter[] }
+interface Traversal { readonly mark: (column: Column) => string, readonly parameters: Cell[] }
 
 export function shapeOf (plan: Plan, engine: Engine, mark: (column: Column) => string): Shape {
   const traversal: Traversal = { mark, parameters: [] }
@@ -56,7 +56,8 @@ function groupsKey ({ condition, order, limit }: SelectPlan, { by, aggregates, h
   return key
 }
 
-function assignmentsKey (assignments: readonly Assignment[], { mark, parameters }: Traversal): string {
+/** Also adds the parameters. */
+export function assignmentsKey (assignments: readonly Assignment[], { mark, parameters }: Traversal): string {
   let key = ''
   for (const assignment of assignments) {
     addParameters(assignment, parameters)
@@ -66,7 +67,7 @@ function assignmentsKey (assignments: readonly Assignment[], { mark, parameters 
 }
 
 /** A form has its parameter at each place of its SQL. */
-function addParameters ({ parameter, form }: Assignment, parameters: Parameter[]): void {
+function addParameters ({ parameter, form }: Assignment, parameters: Cell[]): void {
   if (form === undefined) parameters.push(parameter)
   else for (const part of form.sql) if (part === GIVEN) parameters.push(parameter)
 }

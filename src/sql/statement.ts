@@ -1,6 +1,6 @@
 /** What this room gives to the dialects: a statement, and all that running it takes. */
 import type { Column, Table, TriggerEvent } from '../catalog/catalog.ts'
-import type { Parameter } from '../types/column-type.ts'
+import type { Cell } from '../types/column-type.ts'
 
 /** SQL dialects that statements are compiled for. */
 export type Engine = 'mysql' | 'sqlite'
@@ -20,15 +20,24 @@ export interface CompiledStatement {
   readonly assigned: readonly Column[]
   /** Selects the columns whose types have to be confirmed before the statement runs; undefined where there are none. */
   readonly confirmation: Statement | undefined
+  /** Whether an insert updates the rows that exist. */
+  readonly isUpsert?: boolean
+  /** For an upsert on SQLite: the text that leaves an existing row as it is. */
+  readonly probe?: string
 }
 
 export interface Statement extends CompiledStatement {
   /** In the order of the placeholders. */
-  readonly parameters: readonly Parameter[]
+  readonly parameters: readonly Cell[]
+  /**
+   * For an insert of several rows: their number. The text is that for one row; the parameters have the values of `assigned` for each row, then
+   * those of what follows the row in the text.
+   */
+  readonly rows?: number
 }
 
 /** The value that an insert or update gives a column; undefined where it gives none. */
-export function findAssigned ({ assigned, parameters }: Pick<Statement, 'assigned' | 'parameters'>, column: Column): Parameter | undefined {
+export function findAssigned ({ assigned, parameters }: Pick<Statement, 'assigned' | 'parameters'>, column: Column): Cell | undefined {
   const index = assigned.indexOf(column)
   return index < 0 ? undefined : parameters[index]
 }

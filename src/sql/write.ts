@@ -7,9 +7,9 @@ import type { Engine } from './statement.ts'
 
 const toRow = (assignments: readonly Assignment[], builder: TableBuilder) => Object.fromEntries(assignments.map((assignment) => [builder.token(assignment.column), newValue(assignment, builder)]))
 
-/** The value that an assignment gives its column. */
-function newValue ({ column, parameter, form }: Assignment, builder: TableBuilder): Expression<Parameter> {
-  return form === undefined ? bind(parameter) : compileForm(form.sql, sql.ref(builder.token(column)), parameter)
+/** The value that an assignment gives its column. The table is named: an upsert has the column of the given row as well. */
+export function newValue ({ column, parameter, form }: Assignment, builder: TableBuilder): Expression<Parameter> {
+  return form === undefined ? bind(parameter) : compileForm(form.sql, sql.ref(`t.${builder.token(column)}`), parameter)
 }
 
 /** `insert into <table> (…) values (…)`. Each engine has its own syntax for a row of defaults only. */

@@ -7,6 +7,12 @@ import type { TSchema } from '@sinclair/typebox'
 /** A parameter for the driver. Never an array or an object: mysql2 expands those into SQL. */
 export type Parameter = Value | null
 
+/** Stands for the default of a column where a row of a list leaves it out. */
+export const DEFAULT = Symbol('default')
+
+/** A value in a row of a list. */
+export type Cell = Parameter | typeof DEFAULT
+
 /** A parameter that is not NULL. */
 export type Value = string | number | bigint | Buffer
 

@@ -1,6 +1,6 @@
 /** The forms of an update (`{"$inc": 5}`). The SQL of a form depends on the engine: mysql.ts and sqlite.ts have it. */
 import { Type } from '@sinclair/typebox'
-import { expected, type COLUMN, type FormSql, type GIVEN, type UpdateForm, type Value } from './column-type.ts'
+import { COLUMN, expected, type FormSql, type GIVEN, type UpdateForm, type Value } from './column-type.ts'
 import { decimalSchema, readDecimal } from './decimal.ts'
 import { doubleType, type FixedPoint } from './float.ts'
 import { integerBounds, readInteger } from './integer.ts'
@@ -9,6 +9,11 @@ import { integerBounds, readInteger } from './integer.ts'
 export function sqlOf (texts: TemplateStringsArray, ...places: ReadonlyArray<typeof COLUMN | typeof GIVEN | string>): FormSql {
   return texts.flatMap((text, index) => index < places.length ? [text, places[index] as string] : [text])
 }
+
+/** What the service itself assigns: a column keeps its value, gets its default, or keeps its value and is reported as the id of the row. */
+export const KEEP: Pick<UpdateForm, 'name' | 'sql'> = { name: '$keep', sql: [COLUMN] }
+export const TO_DEFAULT: Pick<UpdateForm, 'name' | 'sql'> = { name: '$default', sql: ['default'] }
+export const REPORT_ID: Pick<UpdateForm, 'name' | 'sql'> = { name: '$report', sql: ['last_insert_id(', COLUMN, ')'] }
 
 const INT64 = integerBounds(64, false)
 

@@ -1,7 +1,7 @@
 /** Errors of MySQL and MariaDB as refusals, by number (https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html). */
 import { mayFire, type Check, type ForeignKey, type Key, type Table } from '../../catalog/catalog.ts'
 import {
-  checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, notSupported, outcomeUnknown, permissionDenied, queryTimeout, valueOutOfRange, ServiceError,
+  checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, notSupported, outcomeUnknown, permissionDenied, queryTimeout, uniqueViolation, valueOutOfRange, ServiceError,
   withDetails, withReason
 } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
@@ -18,6 +18,8 @@ const accountDenied: Refuse = ({ table }) => permissionDenied(`The service's dat
 const check: Refuse = ({ table }, { message }) => checkViolationOf(checkIn(message, table))
 /** An exception that a trigger or routine raises or causes. */
 const raised: Refuse = () => checkViolation()
+/** The guard of an upsert (src/sql/upsert.ts): the row collides in another key than the named one, and perhaps in that one as well. */
+const twoRows: Refuse = ({ isUpsert = false }) => isUpsert ? uniqueViolation() : checkViolation()
 const unique: Refuse = (statement, { message }) => uniqueViolationOf(uniqueKeyIn(message, statement))
 const referenced: Refuse = (statement, { message }) => rowIsReferenced(!firesTrigger(statement) || message.includes(` REFERENCES \`${statement.table.name}\` `))
 
@@ -53,7 +55,8 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [() => notNullViolation(), [1048, 1263]],
   [(statement, { message }) => notNullViolationOf(statement, (column) => message.startsWith(`Field '${column}' `)), [1364]],
   [check, [3819, 4025]],
-  [raised, [1172, 1242, 1369, 1442, 1526, 1643, 1644, 1748, 1863]],
+  [twoRows, [1242]],
+  [raised, [1172, 1369, 1442, 1526, 1643, 1644, 1748, 1863]],
   [() => valueOutOfRange(), [
     182, 1118, 1153, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1436, 1441, 1467, 1690, 3140, 3548, 3643, 3854, 4084
   ]],
@@ -145,13 +148,13 @@ const ROW_REFUSED = new Set(['UNIQUE_VIOLATION', 'FOREIGN_KEY_VIOLATION', 'NOT_N
 
 /**
  * Whether rows may be changed although the statement failed: in a table whose engine cannot roll back. The row of an insert
- * is stored or not before a trigger runs after it; an update or delete may have changed others before the one that failed.
+ * is stored or not before a trigger runs after it; an insert of several rows, an update or a delete may have changed others before the one that failed.
  */
-function mayHaveChanged ({ verb, table }: Statement, number: number, refusal: Error): boolean {
+function mayHaveChanged ({ verb, table, isUpsert = false, rows = 1 }: Statement, number: number, refusal: Error): boolean {
   if (verb === 'select' || table.transactional || NOT_HERE.has(number)) return false
-  if (mayFire(table, verb, verb === 'insert' ? 'after' : undefined)) return true
+  if (mayFire(table, verb, verb === 'insert' ? 'after' : undefined) || (isUpsert && mayFire(table, 'update'))) return true
   if (BEFORE_ROWS.has(number)) return false
-  return verb !== 'insert' || !(number === FULL || ROW_REFUSED.has((refusal as ServiceError).code))
+  return verb !== 'insert' || rows > 1 || !(number === FULL || ROW_REFUSED.has((refusal as ServiceError).code))
 }
 
 /** The driver's name for the error; MariaDB has errors that mysql2 has no names for. */

@@ -1,7 +1,7 @@
 /** A connection to a SQLite file as the process that has it open (process.ts) works with it. */
 import { existsSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import type { Order, ReadOrder, Reply, Row, RunOrder, TransactionOrder } from './protocol.ts'
+import type { Order, ReadOrder, Reply, Row, RowsOrder, RunOrder, TransactionOrder } from './protocol.ts'
 
 /** How long a statement waits for another process's lock, in milliseconds. */
 const LOCK_WAIT = 5000
@@ -58,12 +58,57 @@ export class Connection {
     this.#database.close()
   }
 
-  #run ({ sql, parameters, begin = false }: RunOrder): Reply {
-    if (begin) this.#prepare('begin immediate').run()
+  #run (order: RunOrder): Reply {
+    if (order.begin === true) this.#prepare('begin immediate').run()
+    if (order.rows !== undefined) return this.#runRows(order, order.rows)
+    const { changes, lastInsertRowid } = this.#execute(order.sql, order.parameters)
+    return { changes: Number(changes), insertId: String(lastInsertRowid) }
+  }
+
+  #execute (sql: string, parameters: readonly unknown[]): ReturnType<StatementSync['run']> {
     const statement = this.#prepare(sql)
     statement.setReadBigInts(true)
-    const { changes, lastInsertRowid } = statement.run(...parameters as SQLInputValue[])
-    return { changes: Number(changes), insertId: String(lastInsertRowid) }
+    return statement.run(...parameters as SQLInputValue[])
+  }
+
+  #runRows ({ sql, parameters }: RunOrder, { count, cells, probe }: RowsOrder): Reply {
+    const shared = parameters.slice(count * cells)
+    let [changes, duplicates] = [0, 0]
+    let insertId: string | undefined
+    this.#prepare('savepoint list').run()
+    for (let row = 0; row < count; row++) {
+      try {
+        const values = parameters.slice(row * cells, (row + 1) * cells)
+        const inserted = probe === undefined ? this.#execute(sql, [...values, ...shared]) : this.#tryInsert(probe, values)
+        if (inserted.changes === 1n) {
+          changes++
+          if (row === 0) insertId = String(inserted.lastInsertRowid)
+        } else if (probe !== undefined && this.#execute(sql, [...values, ...shared]).changes === 1n) {
+          changes += 2
+          duplicates++
+        }
+      } catch (error) {
+        this.#undo('list')
+        throw Object.assign(error as Error, { row })
+      }
+    }
+    this.#prepare('release list').run()
+    return { changes, duplicates, ...(insertId !== undefined && { insertId }) }
+  }
+
+  /** Where the row exists, what BEFORE triggers have done is undone: they run again with the statement that updates it. */
+  #tryInsert (probe: string, values: readonly unknown[]): ReturnType<StatementSync['run']> {
+    this.#prepare('savepoint row').run()
+    const result = this.#execute(probe, values)
+    if (result.changes === 1n) this.#prepare('release row').run()
+    else this.#undo('row')
+    return result
+  }
+
+  #undo (savepoint: 'list' | 'row'): void {
+    try {
+      this.#database.exec(`rollback to ${savepoint}; release ${savepoint}`)
+    } catch { /* the error has ended the transaction */ }
   }
 
   #begin ({ sql }: TransactionOrder): Reply {
@@ -150,6 +195,14 @@ function bytesOf (values: Row): number {
 
 /** An error as a reply. */
 export function toReply (error: unknown): Reply {
-  const { errcode, errstr, isRolledBack } = error as { errcode?: number, errstr?: string, isRolledBack?: boolean }
-  return { error: { thrown: error as Error, ...(errcode !== undefined && { errcode }), ...(errstr !== undefined && { errstr }), ...(isRolledBack !== undefined && { isRolledBack }) } }
+  const { errcode, errstr, isRolledBack, row } = error as { errcode?: number, errstr?: string, isRolledBack?: boolean, row?: number }
+  return {
+    error: {
+      thrown: error as Error,
+      ...(errcode !== undefined && { errcode }),
+      ...(errstr !== undefined && { errstr }),
+      ...(isRolledBack !== undefined && { isRolledBack }),
+      ...(row !== undefined && { row })
+    }
+  }
 }

@@ -1,12 +1,12 @@
 /** SQLite's extended result codes (https://www.sqlite.org/rescode.html) as refusals. */
 import type { Check, Key } from '../../catalog/catalog.ts'
-import { checkViolation, databaseUnavailable, lockTimeout, notNullViolation, permissionDenied, valueOutOfRange, withReason, type ServiceError } from '../../errors.ts'
+import { checkViolation, databaseUnavailable, lockTimeout, notNullViolation, permissionDenied, valueOutOfRange, withReason, ServiceError } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
 import { checkViolationOf, firesTrigger, foreignKeysWritten, noReferencedRow, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
 
-/** `isRolledBack`: the transaction that was open has ended with the error. */
-export interface SqliteError extends Error { errcode?: number, errstr?: string, isRolledBack?: boolean }
+/** `isRolledBack`: the transaction that was open has ended with the error. `row`: the row of a list that failed. */
+export interface SqliteError extends Error { errcode?: number, errstr?: string, isRolledBack?: boolean, row?: number }
 type Refuse = (statement: Statement, message: string) => ServiceError
 
 const unique: Refuse = (statement, message) => uniqueViolationOf(uniqueKeyIn(message, statement))
@@ -63,6 +63,14 @@ const MISSING = /^(no such (?:table|column|function|view|module|collation sequen
 
 /** What an error of SQLite's means for the client. */
 export function toServiceError (error: SqliteError, statement: Statement): Error {
+  const { row } = error
+  if (row === undefined) return toError(error, statement)
+  const cells = statement.assigned.length
+  const refusal = toError(error, { ...statement, parameters: statement.parameters.slice(row * cells, (row + 1) * cells) })
+  return refusal instanceof ServiceError ? Object.assign(refusal, { row }) : refusal
+}
+
+function toError (error: SqliteError, statement: Statement): Error {
   const { errcode, message } = error
   if (errcode === undefined) return error
   if (errcode === 1) return toLogicError(message, statement)

@@ -8,6 +8,16 @@ export interface RunOrder {
   readonly parameters: readonly unknown[]
   /** Whether a transaction is begun before. */
   readonly begin?: boolean
+  /** Runs the statement for each row: the parameters are those of the rows, then those that are the same for each row. All rows or none are written. */
+  readonly rows?: RowsOrder | undefined
+}
+
+export interface RowsOrder {
+  readonly count: number
+  /** Parameters of a row. */
+  readonly cells: number
+  /** The statement that inserts a row unless it exists. The statement of the order then runs for rows that exist. */
+  readonly probe: string | undefined
 }
 
 /** Begins or ends a transaction. While it is open, an error of another order undoes the statement alone, if SQLite can. */
@@ -45,12 +55,15 @@ export interface Reply {
   readonly more?: boolean
   /** The rows are larger than the limit of the order; the select has ended. */
   readonly tooLarge?: boolean
+  /** Rows inserted, updated or deleted; of a list, a row that was updated counts twice. */
   readonly changes?: number
-  /** The rowid that the last insert gave, as digits. */
+  /** Rows of a list that were updated. */
+  readonly duplicates?: number
+  /** The rowid that the last insert gave, as digits; of a list, that of its first row, if it was inserted. */
   readonly insertId?: string
   /**
    * What SQLite or Node threw. Properties of its own do not survive the way between processes, so they stand beside it.
-   * `isRolledBack`: the open transaction has ended with the error.
+   * `isRolledBack`: the open transaction has ended with the error. `row`: the row of a list that failed.
    */
-  readonly error?: { readonly thrown: Error, readonly errcode?: number, readonly errstr?: string, readonly isRolledBack?: boolean }
+  readonly error?: { readonly thrown: Error, readonly errcode?: number, readonly errstr?: string, readonly isRolledBack?: boolean, readonly row?: number }
 }

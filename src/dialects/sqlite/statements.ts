@@ -2,6 +2,7 @@
 import { mayFire } from '../../catalog/catalog.ts'
 import { findAssigned, type Statement } from '../../sql/statement.ts'
 import type { Outcome, RowSink } from '../dialect.ts'
+import type { Value } from '../../types/column-type.ts'
 import type { Session } from './session.ts'
 
 /** Runs a select until its last row or until `sink` is full. @throws SqliteError; what the sink throws */
@@ -17,17 +18,17 @@ export async function runSelect (session: Session, { sql, parameters, columns }:
 
 /** Runs an insert, update or delete. `begin`: whether it begins a transaction. @throws SqliteError */
 export async function runWrite (session: Session, statement: Statement, begin: boolean): Promise<Outcome> {
-  const { sql, parameters, verb } = statement
-  const { changes, insertId } = await session.ask({ kind: 'run', sql, parameters, begin })
-  const isCertain = verb === 'insert' && !await hasOtherKey(session, statement, insertId as string)
-  return { rows: 0, changed: changes as number, insertId: isCertain ? insertId : undefined }
+  const { sql, parameters, verb, rows, assigned, probe } = statement
+  const { changes, duplicates, insertId } = await session.ask({ kind: 'run', sql, parameters, begin, rows: rows === undefined ? undefined : { count: rows, cells: assigned.length, probe } })
+  const isCertain = verb === 'insert' && insertId !== undefined && !await hasOtherKey(session, statement, insertId)
+  return { rows: 0, changed: changes as number, duplicates, insertId: isCertain ? insertId : undefined }
 }
 
 /** Whether an AFTER INSERT trigger has given the new row another key: then no row has the one that it was inserted with. */
 async function hasOtherKey (session: Session, statement: Statement, insertId: string): Promise<boolean> {
   const { table, table: { identity } } = statement
   if (identity === undefined || !mayFire(table, 'insert', 'after')) return false
-  const key = findAssigned(statement, identity) ?? BigInt(insertId)
+  const key = findAssigned(statement, identity) as Value | null | undefined ?? BigInt(insertId)
   const sql = `select 1 from ${quoted(table.name)} where ${quoted(identity.name)} = ?`
   let found = false
   await session.read({ sql, parameters: [key], limit: Infinity }, () => {

@@ -1,0 +1,22 @@
+/** The permissions that a request needs. */
+import type { Body, OnConflict } from '../../schemas/body.ts'
+import type { Verb } from '../../schemas/grant.ts'
+import { permissionDenied } from '../errors.ts'
+
+/** Requires the permission of the verb, and those of fields that do more than it says. @throws PERMISSION_DENIED */
+export function requirePermissions (permissions: ReadonlySet<Verb>, body: Body): void {
+  if (!permissions.has(body.verb)) throw permissionDenied(`The token does not have the permission ${body.verb}`)
+  if (body.verb === 'insert' && body.onConflict !== undefined) requireFor(permissions, 'update', changesRows(body.data, body.onConflict) ? '"onConflict"' : undefined)
+}
+
+/** `field`: what needs the permission, if it is used. */
+function requireFor (permissions: ReadonlySet<Verb>, permission: Verb, field: string | undefined): void {
+  if (field !== undefined && !permissions.has(permission)) throw permissionDenied(`${field} needs the permission ${permission}, which the token does not have`)
+}
+
+/** Whether an upsert may change rows that exist. Without `set` it writes the columns outside of the key. */
+function changesRows (data: object | readonly object[], { key, set }: OnConflict): boolean {
+  if (set !== undefined) return !Array.isArray(set) || set.length > 0
+  const names = new Set(key)
+  return [data].flat().some((row) => Object.keys(row).some((name) => !names.has(name)))
+}

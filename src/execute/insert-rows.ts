@@ -1,0 +1,103 @@
+/**
+ * Runs an insert of several rows, and an upsert. One statement is enough as long as the database accepts all rows. If not, the rows are divided
+ * until the one that was refused is found. A row that collides in another key than the named one is resolved by itself (resolve-row.ts).
+ */
+import { keepsTransaction, type Executor, type Outcome } from '../dialects/dialect.ts'
+import type { Database } from '../databases/database.ts'
+import { pointer, ServiceError, withDetails } from '../errors.ts'
+import type { InsertPlan, Plan, PlannedRow, RowsPlan } from '../plan/plan.ts'
+import { compileRows } from '../sql/insert-rows.ts'
+import { toBatches, type RowBatch } from '../sql/row-batches.ts'
+import type { RequestRecord } from '../telemetry/record.ts'
+import { resolveRow } from './resolve-row.ts'
+import { addCounts, countsOf, type RowCounts, type RowsResult } from './row-counts.ts'
+import { mustReadId, readId } from './upserted-id.ts'
+
+export interface RowsRun {
+  readonly plan: InsertPlan & { readonly rows: RowsPlan }
+  readonly database: Database
+  readonly record?: RequestRecord | null | undefined
+}
+
+type Run = Executor['run']
+
+/** Whether a plan inserts a list, or a row that may exist. */
+export const insertsRows = (plan: Plan): plan is RowsRun['plan'] => plan.verb === 'insert' && plan.rows !== undefined
+
+/**
+ * Runs an insert by itself: as one statement (`run`) if possible, otherwise in a transaction (`transact`), which is also tried again after a
+ * deadlock. @throws ServiceError, which names the row that was refused
+ */
+export async function executeRows (rowsRun: RowsRun, run: Run, transact: () => Promise<Outcome & RowsResult>): Promise<Outcome & RowsResult> {
+  const { plan, database: { dialect }, record } = rowsRun
+  const [batch, ...others] = toBatches(plan.rows, plan.table, dialect.engine) as [RowBatch, ...RowBatch[]]
+  if (others.length > 0 || mustReadId(plan, dialect.engine)) return await transact()
+  record?.compiled()
+  try {
+    return resultOf(await runBatch(rowsRun, batch, run))
+  } catch (error) {
+    const { code, row } = error as ServiceError
+    if (row !== undefined) throw atRow(error as ServiceError, batch.rows[row] as PlannedRow, plan.rows.isList)
+    if (isOfRow(error) || code === 'DEADLOCK') return await transact()
+    throw error
+  }
+}
+
+/** Runs the insert in a transaction. @throws ServiceError, which names the row that was refused */
+export async function runRows (rowsRun: RowsRun, run: Run): Promise<Outcome & RowsResult> {
+  const { plan, database, record } = rowsRun
+  record?.compiled()
+  const counts = await runBatches(rowsRun, toBatches(plan.rows, plan.table, database.dialect.engine), run)
+  if (!mustReadId(plan, database.dialect.engine)) return resultOf(counts)
+  return { ...resultOf(counts), storedId: await readId(plan, counts, database, run) }
+}
+
+const resultOf = (counts: RowCounts): Outcome & RowsResult => ({ rows: 0, changed: counts.inserted + counts.updated, insertId: counts.insertId, counts })
+
+async function runBatch ({ database }: RowsRun, batch: RowBatch, run: Run): Promise<RowCounts> {
+  return countsOf(batch, await run(compileRows(batch, database.dialect.engine, database.statements)))
+}
+
+async function runBatches (rowsRun: RowsRun, batches: readonly RowBatch[], run: Run): Promise<RowCounts> {
+  let total: RowCounts | undefined
+  for (const batch of batches) total = addCounts(total, await runDivided(rowsRun, batch, run))
+  return total as RowCounts
+}
+
+async function runDivided (rowsRun: RowsRun, batch: RowBatch, run: Run): Promise<RowCounts> {
+  try {
+    return await runBatch(rowsRun, batch, run)
+  } catch (error) {
+    if (!isOfRow(error)) throw error
+    const { plan, plan: { rows: { isList } } } = rowsRun
+    const { rows } = batch
+    if (error.row !== undefined) throw atRow(error, rows[error.row] as PlannedRow, isList)
+    if (rows.length === 1) return await runSingle(rowsRun, batch, error, run)
+    const middle = Math.ceil(rows.length / 2)
+    const halves = [rows.slice(0, middle), rows.slice(middle)]
+    return await runBatches(rowsRun, halves.flatMap((half) => toBatches({ ...plan.rows, rows: half }, plan.table, rowsRun.database.dialect.engine)), run)
+  }
+}
+
+/** The only row of a batch was refused. */
+async function runSingle ({ plan: { rows: { isList } }, database }: RowsRun, batch: RowBatch, refusal: ServiceError, run: Run): Promise<RowCounts> {
+  const row = batch.rows[0] as PlannedRow
+  try {
+    if (batch.conflict === undefined || refusal.code !== 'UNIQUE_VIOLATION' || database.dialect.engine === 'sqlite') throw refusal
+    return await resolveRow({ batch: { ...batch, conflict: batch.conflict }, database, run })
+  } catch (error) {
+    throw isOfRow(error) ? atRow(error, row, isList) : error
+  }
+}
+
+/** Whether the database has refused a row: a transaction can go on without it. */
+const isOfRow = (error: unknown): error is ServiceError => error instanceof ServiceError && keepsTransaction(error)
+
+/** Adds the position of the row to the details of a refusal. */
+function atRow (error: ServiceError, { index }: PlannedRow, isList: boolean): ServiceError {
+  if (!isList) return error
+  const row = pointer('data', index)
+  const { details = [] } = error
+  if (details.length === 0) return withDetails(error, { path: row, message: error.message })
+  return withDetails(error, ...details.map(({ path, message }) => ({ path: row + path.replace(/^\/data/, ''), message })))
+}

@@ -1,0 +1,41 @@
+/** Finds the id of the row of an upsert where neither the request nor the answer of the statement has it. */
+import type { Database } from '../databases/database.ts'
+import type { Executor } from '../dialects/dialect.ts'
+import type { InsertPlan, PlannedRow, RowsPlan } from '../plan/plan.ts'
+import { parseExactJson } from '../request/exact-json.ts'
+import { AnswerSink } from '../response/sink.ts'
+import { compileStatement } from '../sql/compile.ts'
+import type { Engine } from '../sql/statement.ts'
+import { conditionOf } from './key-condition.ts'
+import type { RowCounts } from './row-counts.ts'
+
+/**
+ * Whether the id can only be read. MySQL reports that of an AUTO_INCREMENT column (src/sql/upsert.ts). A value of the key is the id
+ * itself, unless the database may consider different values equal.
+ */
+export function mustReadId ({ table, rows: { isList, conflict } }: InsertPlan & { readonly rows: RowsPlan }, engine: Engine): boolean {
+  const { identity } = table
+  if (isList || conflict === undefined || identity === undefined) return false
+  return engine === 'mysql' && identity.autoIncrement ? false : !conflict.key.includes(identity) || identity.type.exact !== undefined
+}
+
+/** Returns the id as JSON; undefined where the row is not found or its key has been computed. @throws ServiceError */
+export async function readId ({ table, rows: { rows, conflict } }: InsertPlan & { readonly rows: RowsPlan }, { inserted }: RowCounts, { dialect, statements, resultLimit }: Database, run: Executor['run']): Promise<string | undefined> {
+  const { identity } = table
+  const row = rows[0] as PlannedRow
+  if (conflict === undefined || identity === undefined) return undefined
+  const changes = inserted > 0 || conflict.set.kind !== 'assignments' ? [] : conflict.set.assignments
+  if (conflict.key.some((column) => !row.columns.includes(column) || changes.some((change) => change.column === column && change.form !== undefined))) return undefined
+  const parameters = row.columns.map((column, index) => (changes.find((change) => change.column === column) ?? { parameter: row.parameters[index] ?? null }).parameter)
+  const condition = conditionOf(conflict.key, { columns: row.columns, parameters })
+  if (condition === undefined) return undefined
+  const sink = new AnswerSink([identity], resultLimit)
+  try {
+    await run(compileStatement({ verb: 'select', table, columns: [identity], condition, order: [], limit: 1 }, dialect.engine, statements), sink)
+    if (sink.refusal !== undefined) throw sink.refusal
+    const { data } = parseExactJson(String(sink.finish())) as { data: { rows: Array<Record<string, unknown>> } }
+    return JSON.stringify(data.rows[0]?.[identity.name])
+  } finally {
+    sink.drop()
+  }
+}

@@ -1,0 +1,28 @@
+/** Plans `onConflict`: the unique key that decides, and what is written to a row that exists. */
+import type { OnConflict } from '../../schemas/body.ts'
+import type { Column, Key, Table } from '../catalog/catalog.ts'
+import { invalidBody } from '../errors.ts'
+import { planAssignments, getWritableColumn } from './assignments.ts'
+import { at } from './columns.ts'
+import type { Conflict } from './plan.ts'
+
+/** @throws COLUMN_NOT_FOUND for `set`, COLUMN_NOT_WRITABLE, INVALID_VALUE, NOT_NULL_VIOLATION; INVALID_BODY if no unique key has exactly these columns */
+export function planConflict ({ key, set }: OnConflict, table: Table): Conflict {
+  return { key: planKey(key, table), set: planSet(set, table) }
+}
+
+/** In the order of the table, so that the same key has one statement whatever the order in the request. */
+function planKey (names: readonly string[], table: Table): Column[] {
+  const named = new Set(names)
+  const isKey = table.uniqueKeys.some((key) => key.columns.length === named.size && key.columns.every((name) => named.has(name)) && isWhole(key, table))
+  if (!isKey) throw at(['onConflict', 'key'], invalidBody(`"key" must name the columns of one unique key; "${table.name}" has no unique key on exactly ${names.map((name) => `"${name}"`).join(', ')}`))
+  return table.columnList.filter(({ name }) => named.has(name))
+}
+
+function planSet (set: OnConflict['set'], table: Table): Conflict['set'] {
+  if (set === undefined) return { kind: 'given' }
+  if (Array.isArray(set)) return { kind: 'columns', columns: set.map((name, index) => getWritableColumn(table, name, ['onConflict', 'set', index], 'update')) }
+  return { kind: 'assignments', assignments: planAssignments(set, table, { path: ['onConflict', 'set'], forms: true }) }
+}
+
+const isWhole = (_key: Key, _table: Table): boolean => true

@@ -1,0 +1,64 @@
+/** Plans an insert of a list of rows, or of one row with `onConflict`. */
+import type { InsertBody } from '../../schemas/body.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
+import { missingColumn } from '../errors.ts'
+import { getOrCreate } from '../get-or-create.ts'
+import type { Parameter } from '../types/column-type.ts'
+import { planValue, getWritableColumn } from './assignments.ts'
+import { at, type Path } from './columns.ts'
+import { planConflict } from './conflict.ts'
+import { sortByKey } from './key-order.ts'
+import type { Conflict, PlannedRow, RowsPlan } from './plan.ts'
+import { requireColumns } from './required-columns.ts'
+
+type Data = Readonly<Record<string, unknown>>
+
+/** @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, MISSING_COLUMN, NOT_NULL_VIOLATION, INVALID_BODY for the key of a conflict */
+export function planRows ({ data, onConflict }: InsertBody, table: Table): RowsPlan {
+  const conflict = onConflict === undefined ? undefined : planConflict(onConflict, table)
+  const pathOf = (index: number): Path => Array.isArray(data) ? ['data', index] : ['data']
+  const planner = new RowPlanner(table)
+  const rows = [data].flat().map((row, index) => planner.plan(row, index, pathOf(index)))
+  if (conflict !== undefined) for (const row of rows) requireGiven(row, conflict, pathOf(row.index))
+  return { isList: Array.isArray(data), rows: conflict === undefined ? rows : sortByKey(rows, conflict.key), conflict }
+}
+
+/** Plans rows one by one. Rows with the same columns in the same order share them. */
+class RowPlanner {
+  readonly #table: Table
+  readonly #known = new Map<string, readonly Column[]>()
+  #last: readonly Column[] | undefined
+
+  constructor (table: Table) {
+    this.#table = table
+  }
+
+  plan (data: Data, index: number, path: Path): PlannedRow {
+    const columns = this.#columnsOf(data, path)
+    const parameters: Parameter[] = []
+    for (const column of columns) parameters.push(planValue(column, data[column.name], [...path, column.name], false).parameter)
+    return { index, columns, parameters }
+  }
+
+  #columnsOf (data: Data, path: Path): readonly Column[] {
+    const names = Object.keys(data)
+    const last = this.#last
+    if (last?.length === names.length && names.every((name, place) => name === last[place]?.name)) return last
+    this.#last = getOrCreate(this.#known, JSON.stringify(names), () => {
+      const columns = names.map((name) => getWritableColumn(this.#table, name, [...path, name], 'insert'))
+      requireColumns(data, this.#table, path)
+      return columns
+    })
+    return this.#last
+  }
+}
+
+/**
+ * What an upsert compares or writes must be in the row or have a default: the database would give an AUTO_INCREMENT column a new number, and
+ * a trigger would fill a required column too late.
+ */
+function requireGiven ({ columns }: PlannedRow, { key, set }: Conflict, path: Path): void {
+  const written = set.kind === 'columns' ? set.columns : []
+  const missing = [...key, ...written].find((column) => !columns.includes(column) && (!column.optional || (column.autoIncrement && written.includes(column))))
+  if (missing !== undefined) throw at([...path, missing.name], missingColumn(`"${missing.name}"`))
+}

@@ -1,0 +1,34 @@
+/** What the schema of an insert cannot express, or not in words that help. */
+import { MAX_CELLS, MAX_ROWS } from '../../schemas/body.ts'
+import { invalidBody, pointer, withDetails, type ServiceError } from '../errors.ts'
+
+/** Finds the first error in `data` and `onConflict` of an insert; undefined if there is none that is told here. */
+export function findRowsError ({ data, onConflict }: { readonly data?: unknown, readonly onConflict?: unknown }): ServiceError | undefined {
+  return findListError(data) ?? findConflictError(onConflict)
+}
+
+function findListError (data: unknown): ServiceError | undefined {
+  if (!Array.isArray(data)) return isObject(data) ? undefined : refuse(['data'], '"data" must be an object of column values, or a list of them')
+  if (data.length === 0 || data.length > MAX_ROWS) return refuse(['data'], `"data" must have 1 to ${MAX_ROWS} rows`)
+  const wrong = data.findIndex((row) => !isObject(row))
+  if (wrong >= 0) return refuse(['data', wrong], 'a row must be an object of column values')
+  return hasTooManyCells(data) ? refuse(['data'], `"data" must have at most ${MAX_CELLS} values: rows times the columns that any of them names`) : undefined
+}
+
+function hasTooManyCells (rows: readonly object[]): boolean {
+  const names = new Set<string>()
+  for (const row of rows) for (const name in row) names.add(name)
+  return rows.length * names.size > MAX_CELLS
+}
+
+function findConflictError (onConflict: unknown): ServiceError | undefined {
+  if (!isObject(onConflict)) return undefined
+  const { set } = onConflict as { set?: unknown }
+  if (isObject(set) && Object.keys(set).length === 0) return refuse(['onConflict', 'set'], '"set" must not be an empty object; an empty list leaves existing rows as they are')
+  return JSON.isRawJSON(set) ? refuse(['onConflict', 'set'], '"set" must be a list of column names or an object of column values') : undefined
+}
+
+/** Whether the value is a JSON object. Numbers that are kept as text are objects in JavaScript only. */
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
+
+const refuse = (path: ReadonlyArray<string | number>, reason: string): ServiceError => withDetails(invalidBody(reason), { path: pointer(...path), message: reason })

@@ -1,0 +1,49 @@
+/** `id` in the answer to an insert, as JSON. */
+import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
+import type { Outcome } from '../dialects/dialect.ts'
+import type { RowCounts, RowsResult } from '../execute/row-counts.ts'
+import type { PlannedRow, RowsPlan } from '../plan/plan.ts'
+import type { Parameter } from '../types/column-type.ts'
+
+/**
+ * The number that the database gave the row, or the value that the request gave its key; null where neither is certain.
+ * `given`: the value of the request.
+ */
+export function idOfInserted (table: Table, given: Parameter | undefined, { insertId, changed }: Outcome): string {
+  const { identity } = table
+  // a trigger of SQLite may leave the row out, or change its key afterwards
+  if (identity === undefined || changed === 0 || insertId === undefined) return 'null'
+  // a BEFORE INSERT trigger may set the key: the database reports the value of an AUTO_INCREMENT column only
+  if (given === undefined || given === null || mayFillColumns(table)) return identity.autoIncrement ? numberOf(identity, insertId) : 'null'
+  return identity.type.echo(given)
+}
+
+/** The id of the only row of an upsert, as it is after the statement. */
+export function idOfUpserted (table: Table, { rows, conflict }: RowsPlan, outcome: Outcome & RowsResult): string {
+  const { identity } = table
+  const { storedId, insertId, counts } = outcome
+  if (storedId !== undefined || identity === undefined) return storedId ?? 'null'
+  const given = findParameter(rows[0] as PlannedRow, identity)
+  const { inserted } = counts as RowCounts
+  if (inserted > 0) return idOfInserted(table, given, outcome)
+  const set = conflict?.set
+  const assigned = set?.kind === 'assignments' ? set.assignments.find(({ column }) => column === identity) : undefined
+  if (assigned !== undefined) return assigned.form === undefined && assigned.parameter !== null ? identity.type.echo(assigned.parameter) : 'null'
+  const isWritten = set?.kind === 'columns' ? set.columns.includes(identity) : set?.kind === 'given'
+  if (identity.autoIncrement && insertId !== undefined && !(isWritten && given !== undefined)) return numberOf(identity, insertId)
+  return given === undefined || given === null ? 'null' : identity.type.echo(given)
+}
+
+/** The value that a row has for a column. */
+export function findParameter ({ columns, parameters }: PlannedRow, column: Column | undefined): Parameter | undefined {
+  return column === undefined ? undefined : parameters[columns.indexOf(column)]
+}
+
+/** The number as the column has it: the database does not report whether it is signed. */
+function numberOf ({ type }: Column, insertId: string): string {
+  try {
+    return type.echo(type.read(insertId))
+  } catch {
+    return type.echo(BigInt.asIntN(64, BigInt(insertId)))
+  }
+}

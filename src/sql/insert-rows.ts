@@ -1,0 +1,57 @@
+/**
+ * Statements that insert several rows, and those that update rows that exist. The text is built for one row: MySQL's dialect repeats the row
+ * in it (src/dialects/mysql/literal.ts), SQLite's runs it for each row. So it depends neither on the number of rows nor on which of them leave
+ * a column out.
+ */
+import type { Column } from '../catalog/catalog.ts'
+import type { PlannedRow } from '../plan/plan.ts'
+import { DEFAULT, type Cell } from '../types/column-type.ts'
+import { builderFor, type TableBuilder } from './aliases.ts'
+import type { RowBatch } from './row-batches.ts'
+import { assignmentsKey } from './shape.ts'
+import type { StatementCounts } from './statement-cache.ts'
+import type { CompiledStatement, Engine, Statement } from './statement.ts'
+import { buildRows } from './upsert.ts'
+
+const NONE: readonly Column[] = []
+
+/** Compiles a batch, or takes the statement of an earlier one of the same shape. Never throws. */
+export function compileRows (batch: RowBatch, engine: Engine, counts: StatementCounts): Statement {
+  const { mark, statements } = builderFor(engine, batch.table)
+  const parameters = cellsOf(batch)
+  const key = keyOf(batch, mark, parameters)
+  const kept = statements.get(key)
+  counts[kept === undefined ? 'built' : 'kept']++
+  const compiled = kept ?? describe(batch, engine)
+  if (kept === undefined) statements.set(key, compiled)
+  return { ...compiled, parameters, rows: batch.rows.length }
+}
+
+function describe (batch: RowBatch, engine: Engine): CompiledStatement {
+  const { table, columns, conflict } = batch
+  return { verb: 'insert', table, ...buildRows(batch, engine), columns: NONE, assigned: columns, confirmation: undefined, isUpsert: conflict !== undefined }
+}
+
+/** The values of all rows. */
+function cellsOf ({ columns, rows }: RowBatch): Cell[] {
+  const cells: Cell[] = []
+  for (const row of rows) {
+    if (row.columns === columns) cells.push(...row.parameters)
+    else for (const column of columns) cells.push(cellOf(column, row))
+  }
+  return cells
+}
+
+/** In sessions with NO_AUTO_VALUE_ON_ZERO, DEFAULT would store 0 in an AUTO_INCREMENT column. */
+function cellOf (column: Column, { columns, parameters }: PlannedRow): Cell {
+  const index = columns.indexOf(column)
+  return index >= 0 ? parameters[index] as Cell : column.autoIncrement ? null : DEFAULT
+}
+
+/** Adds the parameters of what is written to existing rows. */
+function keyOf ({ columns, conflict }: RowBatch, mark: TableBuilder['mark'], parameters: Cell[]): string {
+  const marks = (list: readonly Column[]): string => list.map(mark).join('')
+  const key = `r${marks(columns)}`
+  if (conflict === undefined) return key
+  return `${key}^${marks(conflict.key)}${conflict.identity === undefined ? '' : '#'}=${marks(conflict.written)}:${assignmentsKey(conflict.assignments, { mark, parameters })}`
+}

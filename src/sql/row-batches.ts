@@ -1,0 +1,82 @@
+/** Divides the rows of an insert among statements. */
+import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
+import type { Assignment, PlannedRow, RowsPlan } from '../plan/plan.ts'
+import type { Engine } from './statement.ts'
+
+/** Rows that one statement inserts. */
+export interface RowBatch {
+  readonly table: Table
+  /** The columns that the statement names. */
+  readonly columns: readonly Column[]
+  readonly rows: readonly PlannedRow[]
+  readonly conflict?: BatchConflict
+}
+
+/** What happens to a row that exists. It stays as it is where nothing is written or assigned. */
+export interface BatchConflict {
+  readonly key: readonly Column[]
+  /** Columns that get the value of the row that is inserted. */
+  readonly written: readonly Column[]
+  readonly assignments: readonly Assignment[]
+  /** The statement reports the number of this column of the row that exists. */
+  readonly identity: Column | undefined
+}
+
+/** One batch, unless rows with different columns need statements of their own. In the order of the rows. */
+export function toBatches (plan: RowsPlan, table: Table, engine: Engine): RowBatch[] {
+  const { conflict } = plan
+  const groups = groupsOf(plan, table, engine)
+  return groups.map((group): RowBatch => {
+    const columns = unionOf(group)
+    if (conflict === undefined) return { table, columns, rows: group }
+    const { key, set } = conflict
+    const written = set.kind === 'given' ? columns.filter((column) => !key.includes(column)) : set.kind === 'columns' ? set.columns : []
+    const identity = plan.isList || table.identity?.autoIncrement !== true ? undefined : table.identity
+    // MySQL's statement can only refer to columns that it names
+    const others = engine === 'mysql' ? new Set([...key, ...written].filter((column) => !columns.includes(column))) : []
+    return {
+      table,
+      columns: [...others].length === 0 ? columns : [...columns, ...others],
+      rows: group,
+      conflict: { key, written, assignments: set.kind === 'assignments' ? set.assignments : [], identity }
+    }
+  })
+}
+
+function groupsOf (plan: RowsPlan, table: Table, engine: Engine): ReadonlyArray<readonly PlannedRow[]> {
+  const groups = needsOneShape(plan, table, engine) ? groupByColumns(plan.rows) : [plan.rows]
+  if (reportsFirstId(plan, table, engine)) return groups
+  const [first, ...others] = groups as [readonly PlannedRow[], ...Array<readonly PlannedRow[]>]
+  return [first.slice(0, 1), first.slice(1), ...others].filter(({ length }) => length > 0)
+}
+
+/**
+ * SQLite has no DEFAULT for a single value. MySQL has none for a required column, which a trigger may fill in if it is left out. And with `given`,
+ * what is written to existing rows differs by row.
+ */
+function needsOneShape ({ rows, conflict }: RowsPlan, table: Table, engine: Engine): boolean {
+  if (engine === 'sqlite' || conflict?.set.kind === 'given') return true
+  return mayFillColumns(table) && rows.some(({ columns }) => table.requiredColumns.some((column) => !columns.includes(column)))
+}
+
+/** MySQL reports the first number that it has given to a row, which is that of the first row unless a trigger has numbered that one. */
+function reportsFirstId ({ rows, conflict }: RowsPlan, table: Table, engine: Engine): boolean {
+  return engine !== 'mysql' || conflict !== undefined || rows.length === 1 || table.identity?.autoIncrement !== true || !mayFillColumns(table)
+}
+
+/** Groups of consecutive rows that share their columns (PlannedRow). */
+function groupByColumns (rows: readonly PlannedRow[]): PlannedRow[][] {
+  const groups: PlannedRow[][] = []
+  for (const row of rows) {
+    const group = groups.at(-1)
+    if (group?.[0]?.columns === row.columns) group.push(row)
+    else groups.push([row])
+  }
+  return groups
+}
+
+function unionOf (rows: readonly PlannedRow[]): readonly Column[] {
+  const lists = new Set(rows.map(({ columns }) => columns))
+  const [first = []] = lists
+  return lists.size === 1 ? first : [...new Set([...lists].flat())]
+}

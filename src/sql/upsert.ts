@@ -1,0 +1,75 @@
+/** Inserts of several rows as text, and what happens to a row that exists in a unique key. */
+import { sql, type Expression, type RawBuilder } from 'kysely'
+import type { Column, Table } from '../catalog/catalog.ts'
+import type { Parameter } from '../types/column-type.ts'
+import { builderFor, type BuiltStatement, type TableBuilder } from './aliases.ts'
+import { bind } from './conditions.ts'
+import type { BatchConflict, RowBatch } from './row-batches.ts'
+import type { Engine } from './statement.ts'
+import { newValue } from './write.ts'
+
+type Sql = RawBuilder<unknown>
+
+/** The text for one row. `probe`: the same, but an existing row stays as it is. */
+export interface BuiltRows extends Pick<BuiltStatement, 'sql' | 'pieces'> {
+  readonly probe?: string
+}
+
+export function buildRows (batch: RowBatch, engine: Engine): BuiltRows {
+  const { table, columns, conflict } = batch
+  const builder = builderFor(engine, table)
+  const build = (suffix: Sql, verb = 'insert into'): BuiltStatement => builder.build(sql`${sql.raw(verb)} ${sql.table('t')} ${rowOf(columns, builder, engine)}${suffix}`)
+  const pick = ({ sql, pieces }: BuiltStatement) => ({ sql, pieces })
+  if (conflict === undefined) return pick(build(sql``))
+  if (engine === 'mysql') return pick(build(onDuplicateKey(table, conflict, builder)))
+  // "or abort" overrides an ON CONFLICT clause of the table, which could replace a row that collides in another key
+  const abort = (suffix: Sql): BuiltStatement => build(sql` on conflict (${list(conflict.key, builder)}) do ${suffix}`, 'insert or abort into')
+  const nothing = abort(sql`nothing`)
+  const changes = changesOf(conflict, builder, (column) => sql.ref(`excluded.${builder.token(column)}`))
+  if (changes.length === 0) return pick(nothing)
+  return { ...pick(abort(sql`update set ${assign(changes)} where ${sql.join(changes.map(({ is, value }) => sql`${is} is not ${value} collate binary`), sql` or `)}`)), probe: nothing.sql }
+}
+
+const list = (columns: readonly Column[], { token }: TableBuilder): Sql => sql.join(columns.map((column) => sql.ref(token(column))))
+
+/** The columns and one row of values. SQLite has another form for a row of defaults alone. */
+function rowOf (columns: readonly Column[], builder: TableBuilder, engine: Engine): Sql {
+  if (columns.length === 0 && engine === 'sqlite') return sql`default values`
+  return sql`(${list(columns, builder)}) values (${sql.join(columns.map(() => bind(null)))})`
+}
+
+/** A column of the row that exists (`is`), and its new value. */
+interface Change { readonly column: Expression<unknown>, readonly is: Expression<unknown>, readonly value: Expression<unknown> }
+
+function changesOf ({ written, assignments }: BatchConflict, builder: TableBuilder, given: (column: Column) => Expression<Parameter>): Change[] {
+  const change = (column: Column, value: Expression<Parameter>): Change => ({ column: sql.ref(builder.token(column)), is: sql.ref(`t.${builder.token(column)}`), value })
+  return [...written.map((column) => change(column, given(column))), ...assignments.map((assignment) => change(assignment.column, newValue(assignment, builder)))]
+}
+
+const assign = (changes: ReadonlyArray<Pick<Change, 'column' | 'value'>>): Sql => sql.join(changes.map(({ column, value }) => sql`${column} = ${value}`))
+
+/** Would end the comments below. */
+const COMMENT = /\/\*|\*\//
+
+/**
+ * ON DUPLICATE KEY UPDATE updates a row that collides in any unique key. The first assignment therefore fails (error 1242) unless the rows
+ * collide in the named key: it reads two rows where one is allowed. As `=` and not `<=>` compares the key, NULL never collides.
+ *
+ * MySQL calls the row of the insert by an alias, and MariaDB by VALUES(): each reads its own comments.
+ */
+function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBuilder): Sql {
+  const { key, identity, written } = conflict
+  const { token } = builder
+  const alias = table.name.toLowerCase() === 'given' ? 'given_row' : 'given'
+  const usesAlias = ![...key, ...written].some(({ name }) => COMMENT.test(name))
+  const values = (column: Column): Sql => sql`values(${sql.ref(token(column))})`
+  const given = (column: Column): RawBuilder<Parameter> => usesAlias
+    ? sql`/*!80019 ${sql.ref(`${alias}.${token(column)}`)} */ /*M!100700 ${values(column)} */`
+    : sql`${values(column)}`
+  const stored = (column: Column) => sql.ref(`t.${token(column)}`)
+  const guarded = identity ?? key.find(({ generated }) => !generated) ?? table.columnList.find(({ generated }) => !generated) as Column
+  const same = sql.join(key.map((column) => sql`${stored(column)} = ${given(column)}`), sql` and `)
+  const value = identity === undefined ? stored(guarded) : sql`last_insert_id(${stored(guarded)})`
+  const guard = { column: sql.ref(token(guarded)), value: sql`if(${same}, ${value}, (select ${stored(guarded)} from (select 1 union all select 2) as two))` }
+  return sql`${usesAlias ? sql` /*!80019 as ${sql.id(alias)} */` : sql``} on duplicate key update ${assign([guard, ...changesOf(conflict, builder, given)])}`
+}
