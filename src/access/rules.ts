@@ -70,6 +70,16 @@ function readOperand (operand: unknown): Operand {
   return { claim, steps: claim.slice(1).split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')) }
 }
 
+/** The rule as a line of text: `tenant = claim /tenant`. */
+export function describeRule ({ column, tests }: ConfiguredRule): string {
+  const textOf = (operand: Operand): string => 'claim' in operand ? `claim ${operand.claim}` : JSON.stringify(operand.constant)
+  return tests.map((test) => {
+    if (test.kind === 'notNull') return `${column} not null`
+    if (test.kind === 'order') return `${column} ${test.operator} ${textOf(test.operand)}`
+    return test.operands.length === 1 ? `${column} = ${test.operands.map(textOf).join()}` : `${column} in (${test.operands.map(textOf).join(', ')})`
+  }).join(' and ')
+}
+
 /** JavaScript has rounded an integer beyond 2^53 before it arrived here. */
 const isExact = (value: unknown): boolean => typeof value !== 'number' || (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value)))
 

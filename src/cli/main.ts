@@ -9,10 +9,10 @@ const HELP = `row-query: reads and changes rows of MySQL, MariaDB and SQLite tab
   row-query token --name reports --permissions select[,insert,update,delete]
                   [--database shop] [--table orders] [--expires 2027-01-01]
   row-query check [--config row-query.json] [--strict]
-  row-query openapi [shop] [--config row-query.json] [--token reports]
-                  print the OpenAPI document of the interface or of a database, as a token sees it
-  row-query types [shop] [--config row-query.json] [--token reports]
-                  print TypeScript interfaces for the tables of a database, as a token sees them
+  row-query openapi [shop] [--config row-query.json] [--token reports | --role clerk]
+                  print the OpenAPI document of the interface or of a database, as a token or role sees it
+  row-query types [shop] [--config row-query.json] [--token reports | --role clerk]
+                  print TypeScript interfaces for the tables of a database, as a token or role sees them
 
 Environment variables: DATABASE_URL, API_TOKEN, API_TOKEN_PERMISSIONS, API_TOKENS_FILE, ROW_QUERY_CONFIG, HOST, PORT,
 LOG_LEVEL, PATH_PREFIX, HTTPS_CERT and HTTPS_KEY. Without a database, serve opens an embedded demo database.

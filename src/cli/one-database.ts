@@ -16,31 +16,33 @@ interface Chosen {
   readonly database: DatabaseConfig | undefined
   /** The path prefix of the service. */
   readonly prefix: string
-  /** Of the token that was named, else one with all permissions. */
+  /** Of the token or role that was named, else one with all permissions. */
   readonly grant: Grant
 }
 
-/** `[name] [--config path] [--token name]`. @throws ConfigError */
+/** `[name] [--config path] [--token name | --role name]`. @throws ConfigError */
 export function chooseDatabase (args: string[]): Chosen {
-  const { values, positionals } = parseArgs({ args, options: { config: { type: 'string' }, token: { type: 'string' } }, allowPositionals: true })
+  const { values, positionals } = parseArgs({ args, options: { config: { type: 'string' }, token: { type: 'string' }, role: { type: 'string' } }, allowPositionals: true })
   const { config, demo } = loadConfig(process.env, values)
   const { server: { prefix }, options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)
   const settings = resolveSettings(options)
   const { databases } = settings
-  const grant = values.token === undefined ? EVERYTHING : findGrant(settings, values.token)
+  const grant = findGrant(settings, values)
   const [name, ...others] = positionals
   const database = databases.find((each) => each.name === name)
   if (others.length > 0) throw new ConfigError([`only one database is allowed, not ${positionals.join(', ')}`])
   if (name !== undefined && database === undefined) throw new ConfigError([`"${name}" is not configured; the databases are ${namesOf(databases)}`])
-  if (name !== undefined && !seesDatabase(grant, name)) throw new ConfigError([`--token: "${grant.name}" has no permission on "${name}"`])
+  if (name !== undefined && !seesDatabase(grant, name)) throw new ConfigError([`"${grant.name}" has no permission on "${name}"`])
   return { databases: databases.filter((each) => seesDatabase(grant, each.name)), database, prefix, grant }
 }
 
-function findGrant ({ tokens, tokenFile }: Settings, name: string): Grant {
-  const found = [...tokens, ...tokenFile?.tokens ?? []].find(({ grant }) => grant.name === name)
-  if (found === undefined) throw new ConfigError([`--token: no token is called "${name}"`])
-  return found.grant
+function findGrant ({ tokens, tokenFile, roles }: Settings, { token, role }: { token?: string | undefined, role?: string | undefined }): Grant {
+  if (token === undefined && role === undefined) return EVERYTHING
+  if (token !== undefined && role !== undefined) throw new ConfigError(['--role: cannot be combined with --token'])
+  const found = role === undefined ? [...tokens, ...tokenFile?.tokens ?? []].find(({ grant }) => grant.name === token)?.grant : roles.get(role)
+  if (found === undefined) throw new ConfigError([role === undefined ? `--token: no token is called "${token}"` : `--role: no role is called "${role}"`])
+  return found
 }
 
 export function namesOf (databases: readonly DatabaseConfig[]): string {

@@ -1,5 +1,6 @@
 /** Documents show what a grant sees of a table. */
 import t from 'tap'
+import type { TokenOptions } from '../../schemas/options.ts'
 import { get } from '../support/documents.ts'
 import { runRowQuery } from '../support/row-query.ts'
 import { onEachEngine } from '../support/service.ts'
@@ -14,6 +15,10 @@ const tokens = [
   tokenFor('form', { orders: { columns: { insert: ['status'] }, rows }, customers: { rows: { nope: 1 } } }),
   tokenFor('keys', { orders: { columns: { select: ['id', 'customer_id', 'tenant', 'sku'] } }, customers: { columns: { select: ['name'] } } })
 ]
+
+const { permissions, databases } = tokens[0] as TokenOptions
+const roles = { clerk: { permissions, databases } }
+const jwt = [{ issuer: 'https://login.example.com', audience: 'rows', secret: 'x'.repeat(32), algorithms: ['HS256'], role: '/role' }]
 
 await onEachEngine(t, 'a document has the columns that the token sees or may write', { schema: tenants, tokens }, async (t, { server }) => {
   const clerk = await get(server, '/shop/openapi.json', { token: 'clerk' })
@@ -42,7 +47,7 @@ await onEachEngine(t, 'a document has the columns that the token sees or may wri
 })
 
 await onEachEngine(t, 'row-query types and row-query openapi show what a token sees', { schema: tenants, only: ['sqlite'], tokens }, async (t, { url, server }) => {
-  const config = `${t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { url }, other: { url } }, tokens }) })}/row-query.json`
+  const config = `${t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { url }, other: { url } }, tokens, roles, jwt }) })}/row-query.json`
   const run = async (...args: string[]) => await runRowQuery(t, [...args, '--config', config])
   const { stdout } = await run('types', 'shop', '--token', 'clerk')
   t.match(stdout, `export interface Customers {
@@ -57,8 +62,10 @@ export interface Orders {
 }
 `)
   t.match((await run('types', '--token', 'form')).stdout, 'export interface Orders {\n  status: Column<never, string | undefined, never>\n}', 'the only database that the token sees')
+  t.equal((await run('types', 'shop', '--role', 'clerk')).stdout, stdout, 'a role')
+  t.match(await run('types', '--role', 'nobody'), { code: 2, stderr: 'row-query: --role: no role is called "nobody"\n' })
   const { stdout: printed } = await run('openapi', 'shop', '--token', 'clerk')
   t.same(JSON.parse(printed), (await get(server, '/shop/openapi.json', { token: 'clerk' })).json)
-  t.match(await run('types', 'other', '--token', 'clerk'), { code: 2, stderr: 'row-query: --token: "clerk" has no permission on "other"\n' })
+  t.match(await run('types', 'other', '--token', 'clerk'), { code: 2, stderr: 'row-query: "clerk" has no permission on "other"\n' })
   t.match(await run('types', '--token', 'nobody'), { code: 2, stderr: 'row-query: --token: no token is called "nobody"\n' })
 })

@@ -1,0 +1,73 @@
+/** What `row-query check` tells of grants. */
+import { DatabaseSync } from 'node:sqlite'
+import t, { type Test } from 'tap'
+import type { TokenOptions } from '../../schemas/options.ts'
+import { runRowQuery } from '../support/row-query.ts'
+import { tokenFor, tokenOf } from '../grants/support.ts'
+
+const SCHEMA = 'create table orders (id integer primary key, tenant_id int not null, status TEXT not null, total int, place JSON, code char(5) not null default \'x\')'
+
+async function check (t: Test, tokens: TokenOptions[], roles = {}, ...args: string[]) {
+  const folder = t.testdir({
+    'row-query.json': JSON.stringify({
+      databases: { shop: { url: `sqlite:${t.testdirName}/shop.db` } },
+      tokens,
+      roles,
+      ...(Object.keys(roles).length > 0 && { jwt: [{ issuer: 'https://login.example.com', audience: 'rows', secret: 'x'.repeat(32), algorithms: ['HS256'], role: '/role' }] })
+    })
+  })
+  const database = new DatabaseSync(`${folder}/shop.db`)
+  database.exec(SCHEMA)
+  database.close()
+  return await runRowQuery(t, ['check', '--config', `${folder}/row-query.json`, ...args])
+}
+
+t.test('what a token or a role may do is printed', async (t) => {
+  const tables = {
+    orders: {
+      columns: { select: ['id', 'status', 'total'], insert: ['status', 'total'], update: ['status'] },
+      rows: { tenant_id: { $claim: '/tenant' }, status: ['new', 'paid', null], total: { $gte: 0, $null: false } }
+    }
+  }
+  const { code, stdout, stderr } = await check(t as Test, [
+    tokenOf('all', {}), tokenOf('whole', { permissions: ['select'], databases: { shop: '*' } }), tokenOf('list', { permissions: ['select', 'delete'], databases: { shop: ['orders'] } }),
+    tokenFor('narrow', tables), tokenFor('form', { orders: { permissions: ['insert'], columns: { insert: ['status'] }, rows: { tenant_id: 1 } } }),
+    tokenFor('nothing', { orders: { permissions: [] } })
+  ], { clerk: { permissions: ['select'], databases: { shop: tables } } })
+  t.same({ code, stderr }, { code: 0, stderr: '' })
+  const rows = 'tenant_id = claim /tenant and status in ("new", "paid", null) and total >= 0 and total not null'
+  t.match(stdout, `
+  token "all": select, insert, update, delete on all tables
+  token "whole": select on all tables
+  token "list": select, delete on orders
+  token "narrow": select id, status, total; insert status, total; update status; delete on orders, rows with ${rows}
+  token "form": insert status on orders, rows with tenant_id = 1
+  token "nothing": nothing on orders
+  role "clerk": select id, status, total on orders, rows with ${rows}
+`)
+})
+
+const errors: Array<[error: string, table: Parameters<typeof tokenFor>[1][string]]> = [
+  ['insert into "orders" always fails: column "tenant_id" has no default, cannot be written and gets no value by a rule', { columns: { select: ['id', 'status'] } }],
+  ['insert into "orders" always fails: column "code" has a rule that gives it no value, and cannot be written', { columns: { select: ['id', 'status', 'tenant_id'] }, rows: { code: ['a', 'b'] } }],
+  ['"orders" does not exist for it: a rule does not apply: column "nope" does not exist', { rows: { nope: 1 } }],
+  ['"orders" does not exist for it: a rule does not apply: column "place": the type JSON cannot have rules', { rows: { place: 1 } }],
+  ['"orders" does not exist for it: a rule does not apply: column "status": the type TEXT cannot be compared with >', { rows: { status: { $gt: { $claim: '/a' } } } }],
+  ['"orders" does not exist for it: a rule does not apply: column "total": expected an integer or a string of digits', { rows: { total: 'many' } }]
+]
+
+for (const [error, table] of errors) {
+  t.test(`a grant that cannot work is an error: ${error}`, async (t) => {
+    const { code, stdout } = await check(t as Test, [tokenFor('bad', { orders: table })])
+    t.equal(code, 1)
+    t.match(stdout, `\n  error: token "bad": ${error}\n`)
+  })
+}
+
+t.test('a name that the database does not have is a warning', async (t) => {
+  const tokens = [tokenFor('old', { orders: { columns: { select: ['id', 'gone'] }, permissions: ['select'] }, invoices: {} })]
+  const { code, stdout } = await check(t as Test, tokens)
+  t.equal(code, 0)
+  t.match(stdout, '\n  warning: token "old": "orders" has no column "gone"\n  warning: token "old": the database has no table "invoices"\n')
+  t.equal((await check(t as Test, tokens, {}, '--strict')).code, 1)
+})
