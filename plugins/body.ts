@@ -2,8 +2,10 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import type { BodySchema } from '../schemas/body.ts'
+import { BodySchema } from '../schemas/body.ts'
+import { OperationsBodySchema } from '../schemas/operations.ts'
 import { compileBodySchema, parseBody } from '../src/request/check-body.ts'
+import { createOperationsCheck } from '../src/request/check-operations.ts'
 import { invalidJson, ServiceError, unsupportedMediaType } from '../src/errors.ts'
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i
@@ -17,8 +19,8 @@ export default fp(async function body (app: FastifyInstance) {
   })
   // Fastify does not read a body without a Content-Type header; the interface requires the header.
   app.addHook('preValidation', ({ method, body }, _reply, done) => done(method === 'POST' && body === undefined ? unsupportedMediaType() : undefined))
-  app.setValidatorCompiler<typeof BodySchema>(({ schema }) => {
-    const findBodyError = compileBodySchema(schema)
+  app.setValidatorCompiler<typeof BodySchema | typeof OperationsBodySchema>(({ schema }) => {
+    const findBodyError = schema === OperationsBodySchema ? createOperationsCheck(compileBodySchema(BodySchema)) : compileBodySchema(schema as typeof BodySchema)
     return (value: unknown) => {
       const error = findBodyError(value)
       return error === undefined ? { value } : { error }

@@ -47,6 +47,7 @@ function end (record: RequestRecord, request: FastifyRequest, reply: FastifyRepl
   if (database !== undefined && databases.has(database)) record.database = database
   const { verb } = (request.body ?? {}) as { verb?: unknown }
   if (VERBS.includes(verb as Verb)) record.verb = verb as Verb
+  else if (record.operations > 0) record.verb = 'operations'
   // `routeOptions` builds a new object at each access. Only one route has verbs.
   else record.route = request.routeOptions.url ?? ''
   record.token = request.rowQueryGrant?.name ?? ''

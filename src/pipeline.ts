@@ -1,11 +1,10 @@
 /** What happens to a request once it is authorized: look up, plan, execute, respond. */
 import type { Body } from '../schemas/body.ts'
 import { authorize, type Access } from './access/authorize.ts'
-import { isSameTable } from './databases/broken-definitions.ts'
+import { toUnresolved } from './databases/broken-definitions.ts'
 import type { Table } from './catalog/catalog.ts'
-import type { Database } from './databases/database.ts'
 import { SchemaMoved, type ReadOptions } from './dialects/dialect.ts'
-import { brokenDefinition, databaseUnavailable, withReason, type ServiceError } from './errors.ts'
+import { brokenDefinition, databaseUnavailable, withReason } from './errors.ts'
 import { createSink, executePlan } from './execute/execute.ts'
 import { createPlan } from './plan/create-plan.ts'
 import type { FilterLimits } from './plan/filters/scope.ts'
@@ -46,7 +45,7 @@ export async function runPipeline (request: PipelineRequest, before?: Table): Pr
     return respond(plan, result, sink)
   } catch (error) {
     if (!(error instanceof SchemaMoved)) throw error
-    if (before !== undefined) throw refusalOf(database, error, before, table)
+    if (before !== undefined) throw toUnresolved(database.broken, { reason: error.reason, before, table })
     return await runAgain({ request, plan, moved: error })
   } finally {
     sink?.drop()
@@ -66,12 +65,5 @@ async function runAgain ({ request, plan, moved }: { request: PipelineRequest, p
   if (plan.verb === 'select' || plan.inTransaction === true) return await runPipeline(request, before)
   const table = await authorize(access, body)
   createPlan(body, table, limits)
-  throw moved.isElsewhere ? refusalOf(database, moved, before, table) : databaseUnavailable()
-}
-
-/** The error remains although the catalog was read again. If the table is the same in both catalogs, a definition is broken. */
-function refusalOf (database: Database, { reason }: SchemaMoved, before: Table, table: Table): ServiceError {
-  if (!isSameTable(before, table)) return databaseUnavailable()
-  database.broken.note(table, reason)
-  return withReason(brokenDefinition(), reason)
+  throw moved.isElsewhere ? toUnresolved(database.broken, { reason: moved.reason, before, table }) : databaseUnavailable()
 }

@@ -1,12 +1,14 @@
-/** The one route: POST {prefix}/{database}/{table}. */
+/** The routes: POST {prefix}/{database}/{table} for one request, POST {prefix}/{database} for several operations. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { BodySchema } from '../schemas/body.ts'
-import { getAccess, getGrant, type Access } from './access/authorize.ts'
+import { OperationsBodySchema, type OperationsBody } from '../schemas/operations.ts'
+import { getAccess, getDatabase, getGrant, type Access } from './access/authorize.ts'
 import { readConsistency } from './request/consistency.ts'
 import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound } from './errors.ts'
 import { shownInHost } from './openapi/interface-document.ts'
+import { runOperations } from './operations/run-operations.ts'
 import type { FilterLimits } from './plan/filters/scope.ts'
 import { countUnsent } from './response/budget.ts'
 import { runPipeline } from './pipeline.ts'
@@ -18,16 +20,21 @@ export interface RouteOptions {
   readonly bodyLimit: number
 }
 
+const CONSISTENCY = 'The header "Row-Query-Consistency"'
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** What the path gives access to. Set by the route of the rows. */
     rowQueryAccess: Access
+    /** The database of several operations. */
+    rowQueryDatabase: Database
   }
 }
 
 export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }: RouteOptions): void {
   const url = '/:database/:table'
   app.decorateRequest('rowQueryAccess')
+  app.decorateRequest('rowQueryDatabase')
 
   // Both are refused by the path alone, before the body is read.
   app.addHook('onRequest', (request, _reply, done) => done(request.is404 ? notFound() : undefined))
@@ -43,9 +50,23 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }
 
   app.withTypeProvider<TypeBoxTypeProvider>().post(url, { schema: { body: BodySchema }, config: shownInHost(app.prefix), bodyLimit, onRequest: checkPath }, (request, reply) => {
     const { body, headers, rowQueryAccess: access, rowQueryRecord: record } = request
-    const consistency = readConsistency(body.verb, 'The header "Row-Query-Consistency"', headers['row-query-consistency'])
+    const consistency = readConsistency(body.verb, CONSISTENCY, headers['row-query-consistency'])
     reply.type('application/json; charset=utf-8')
     return runPipeline({ access, body, limits, consistency, client: reply.raw, record })
+  })
+
+  const checkDatabase: onRequestHookHandler = (request, _reply, done) => {
+    request.rowQueryDatabase = getDatabase(databases, getGrant(request), (request.params as { database: string }).database)
+    done()
+  }
+
+  app.post('/:database', { schema: { body: OperationsBodySchema, hide: true }, bodyLimit, onRequest: checkDatabase }, (request, reply) => {
+    const { headers, rowQueryDatabase: database, rowQueryRecord: record } = request
+    const body = request.body as OperationsBody
+    const verb = body.operations.every(({ verb }) => verb === 'select') ? 'select' : 'update'
+    const consistency = readConsistency(verb, CONSISTENCY, headers['row-query-consistency'])
+    reply.type('application/json; charset=utf-8')
+    return runOperations({ grant: getGrant(request), database, body, limits, consistency, client: reply.raw, record })
   })
 
   const refuseMethod = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -53,5 +74,6 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }
     throw methodNotAllowed(request.method)
   }
   const others = app.supportedMethods.filter((method) => method !== 'POST')
-  app.route({ method: others, url, schema: { hide: true }, onRequest: refuseMethod, handler: refuseMethod })
+  // Without a prefix a path of one segment may be one of the host's.
+  for (const each of app.prefix === '' ? [url] : [url, '/:database']) app.route({ method: others, url: each, schema: { hide: true }, onRequest: refuseMethod, handler: refuseMethod })
 }

@@ -24,13 +24,19 @@ export function getGrant ({ rowQueryGrant }: { readonly rowQueryGrant: Grant | n
   return rowQueryGrant
 }
 
+/** A database on which the grant holds no permission is refused like one that does not exist. @throws DATABASE_NOT_FOUND */
+export function getDatabase (databases: ReadonlyMap<string, Database>, grant: Grant, name: string): Database {
+  const database = databases.get(name)
+  if (database === undefined || !seesDatabase(grant, name)) throw databaseNotFound(name)
+  return database
+}
+
 /**
  * What the names of a path give access to. A database or a table on which the grant holds no permission is refused like one that does not exist.
  * @throws DATABASE_NOT_FOUND, TABLE_NOT_FOUND
  */
 export function getAccess (databases: ReadonlyMap<string, Database>, grant: Grant, path: { readonly database: string, readonly table: string }): Access {
-  const database = databases.get(path.database)
-  if (database === undefined || !seesDatabase(grant, path.database)) throw databaseNotFound(path.database)
+  const database = getDatabase(databases, grant, path.database)
   const permissions = permissionsOn(grant, path.database, path.table)
   if (permissions.size === 0) throw tableNotFound(path.table, path.database)
   return { grant, database, tableName: path.table, permissions }

@@ -1,4 +1,5 @@
 import type { Table } from '../catalog/catalog.ts'
+import { brokenDefinition, databaseUnavailable, withReason, type ServiceError } from '../errors.ts'
 
 /** The maximum number of errors that are remembered; the oldest one is forgotten first. */
 const MAX_KNOWN = 1000
@@ -41,3 +42,17 @@ export const isSameTable = (one: Table, other: Table): boolean => factsOf(one) =
 
 /** All facts of a table, also those that a grant does not see. The type of a column follows from its declaration. */
 const factsOf = (table: Table): string => JSON.stringify(table.view?.base ?? table, (key, value) => key === 'type' ? undefined : value)
+
+export interface Unresolved {
+  readonly reason: string | undefined
+  /** The table in the catalog that the database refused first, if it was the same one, and in the present catalog. */
+  readonly before: Table | undefined
+  readonly table: Table
+}
+
+/** Returns the answer where the error remains although the catalog was read again. If the table is the same in both catalogs, a definition is broken. */
+export function toUnresolved (broken: BrokenDefinitions, { reason, before, table }: Unresolved): ServiceError {
+  if (before === undefined || !isSameTable(before, table)) return databaseUnavailable()
+  broken.note(table, reason)
+  return withReason(brokenDefinition(), reason)
+}

@@ -4,6 +4,7 @@ import { COLUMN, type Parameter } from '../types/column-type.ts'
 import { isObject } from './filters/column-filter.ts'
 import { at, getColumn, readValue, readWith, type Path } from './columns.ts'
 import type { Assignment } from './plan.ts'
+import { ResultReference } from './result-reference.ts'
 
 /** Where the values stand in the body, and whether forms such as `{"$inc": 5}` are allowed. An insert has no forms. */
 export interface Place {
@@ -53,7 +54,8 @@ export function planValue (column: Column, given: unknown, path: Path, forms: bo
   return isObject(given) && looksLikeForm(given) ? planForm(column, given, path, forms) : toAssignment(column, given, path)
 }
 
-function toAssignment (column: Column, value: unknown, path: Path): Assignment {
+function toAssignment (column: Column, given: unknown, path: Path): Assignment {
+  const value = given instanceof ResultReference && given.value === null ? null : given
   return { column, parameter: value === null ? readNull(column, path) : readStored(column, value, path) }
 }
 

@@ -1,6 +1,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import { columnNotFound, invalidValue, pointer, resultColumnNotFound, withDetails, type ServiceError } from '../errors.ts'
 import { ValueRefused, type Value } from '../types/column-type.ts'
+import { readReference, ResultReference } from './result-reference.ts'
 
 /** The steps from the root of the body to a value. The details of an error contain it as a JSON Pointer. */
 export type Path = ReadonlyArray<string | number>
@@ -22,7 +23,7 @@ export function getColumn ({ columns, name: table, isResult }: ColumnScope, name
 
 /** Converts a JSON value other than null to a parameter for the column. @throws INVALID_VALUE */
 export function readValue (column: Column, value: unknown, path: Path): Value {
-  return readWith(column.type.read, column, value, path)
+  return readWith(typeof value === 'object' && value instanceof ResultReference ? () => readReference(value, column.type.read) : column.type.read, column, value, path)
 }
 
 /** Converts a JSON value with the function `read`. @throws INVALID_VALUE if `read` throws ValueRefused */

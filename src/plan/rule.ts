@@ -4,6 +4,7 @@ import { isSame, type Parameter, type Value } from '../types/column-type.ts'
 import { combine } from './filters/constants.ts'
 import { isExactly, isNull } from './filters/operators.ts'
 import type { Condition } from './plan.ts'
+import { PENDING } from './result-reference.ts'
 
 /** The condition that a row satisfies if it satisfies the rules. */
 export function planRules (rules: readonly Rule[]): Condition {
@@ -28,6 +29,8 @@ export function onlyValueOf ({ column, tests }: Rule): Parameter | undefined {
 
 /** Whether a row with this value in the column satisfies the rule. */
 export function satisfies ({ column, tests }: Rule, parameter: Parameter): boolean {
+  // a reference to an earlier result is tested when its value is known
+  if (parameter === PENDING) return true
   return tests.every((test) => parameter === null ? allowsNull(column, test) : passes(column, test, parameter))
 }
 

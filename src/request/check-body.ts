@@ -10,7 +10,8 @@ import { findConflict } from './conflicts.ts'
 import { findRowsError } from './check-rows.ts'
 import { lookOver, parseExactJson, repeatsKey } from './exact-json.ts'
 
-type FindBodyError = (body: unknown) => ServiceError | undefined
+/** Returns the first error of a parsed body. */
+export type FindBodyError = (body: unknown) => ServiceError | undefined
 
 /** The expected form of each field, for messages. */
 const forms = new Map([
@@ -30,14 +31,14 @@ export function parseBody (text: string): unknown {
   try {
     const overview = lookOver(text)
     const body = parseExactJson(text, overview)
-    return repeatsKey(overview, body) ? invalidJson('a key appears twice in one object') : convertRawNumbers(body)
+    return repeatsKey(overview, body) ? invalidJson('a key appears twice in one object') : clampNumbers(body)
   } catch (error) {
     return invalidJson(error instanceof RangeError ? 'the nesting is too deep' : 'it cannot be parsed')
   }
 }
 
 /** Only values of columns need numbers as text. A field of the body itself (`limit`) becomes an ordinary number. */
-function convertRawNumbers (body: unknown): unknown {
+export function clampNumbers (body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body
   for (const [field, value] of Object.entries(body)) {
     if (JSON.isRawJSON(value)) Object.defineProperty(body, field, { value: clampNumber(Number(value.rawJSON)) })
@@ -84,7 +85,7 @@ function describe (schema: TObject, body: object, verb: string): ServiceError {
 }
 
 /** Whether the value is a JSON object. Numbers that are kept as text are objects in JavaScript only. */
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
+export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
 
 /** Whether `orderBy` is a list of objects, valid or not. */
 function isListOfTerms ({ orderBy }: { orderBy?: unknown }): boolean {

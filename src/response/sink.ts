@@ -8,7 +8,9 @@ import { overloaded, resultTooLarge, type ServiceError } from '../errors.ts'
 import { createRowLayout, writeRow, writeValue, type RowLayout } from './encode-row.ts'
 import { Output } from './output.ts'
 
-const HEAD = '{"success":true,"data":{"rows":['
+/** What stands before the data of every answer. */
+export const ENVELOPE = '{"success":true,"data":'
+const HEAD = `${ENVELOPE}{"rows":[`
 const COMMA = 0x2c
 /** Bytes up to which an answer is cheaper to send as a string. */
 const SHORT_ANSWER = 65_536

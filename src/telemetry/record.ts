@@ -29,7 +29,7 @@ export class RequestRecord {
   /** Whether the times of planning and compiling are needed, which takes more readings of the clock. */
   readonly isDetailed: boolean
   requestId = ''
-  verb: Verb | '' = ''
+  verb: Verb | 'operations' | '' = ''
   /** Name of a configured database. */
   database = ''
   /** Name of a table of the catalog. */
@@ -39,6 +39,10 @@ export class RequestRecord {
   /** URL pattern of the route, if there is no verb. */
   route = ''
   status = 0
+  /** Operations of the request; 0 for a request to one table. */
+  operations = 0
+  /** Further runs of its transaction, after deadlocks. */
+  retries = 0
   /** Rows that were returned or changed. */
   rows: number | undefined
   refusal: ServiceError | undefined
@@ -53,6 +57,16 @@ export class RequestRecord {
   /** The table is found, planning starts. */
   begin (table: Table): void {
     this.table = table.name
+    this.#beginPlanning()
+  }
+
+  /** Planning of several operations starts. */
+  beginOperations (count: number): void {
+    this.operations = count
+    this.#beginPlanning()
+  }
+
+  #beginPlanning (): void {
     // clear the times of a previous attempt
     this.plannedAt = this.compiledAt = this.executedAt = 0
     if (!this.isDetailed) return
@@ -67,6 +81,11 @@ export class RequestRecord {
   /** The statement is compiled, execution starts. */
   compiled (): void {
     this.compiledAt = performance.now()
+  }
+
+  /** The transaction runs for the `attempt`th time. */
+  attempted (attempt: number): void {
+    if (attempt > 1) this.retries++
   }
 
   executed ({ rows, changed }: Outcome): void {

@@ -33,6 +33,8 @@ export interface Service {
   sql (statement: string, values?: unknown[]): Promise<any[]>
   /** POST /api/{database}/{table}; `body` may be text or bytes to send as they are. */
   post (table: string, body: unknown, options?: PostOptions): Promise<Answer>
+  /** POST /api/{database}; `body` may be the list of operations. */
+  operate (body: unknown, options?: PostOptions): Promise<Answer>
   /** Returns the statements that the service sent since the last call, without catalog queries and session settings. */
   statements (): string[]
   /** The proxy between the service and its MySQL server; undefined for SQLite. */
@@ -114,14 +116,16 @@ export async function startService (t: Test, url: string, { options, database, t
   })
   await server.app.ready()
   t.teardown(async () => { await server.app.close() })
-  const post = async (table: string, body: unknown, { token = TOKEN, database = 'shop', headers = {}, method = 'POST' }: PostOptions = {}): Promise<Answer> => {
+  const send = async (path: readonly string[], body: unknown, { token = TOKEN, headers = {}, method = 'POST' }: PostOptions): Promise<Answer> => {
     const response = await server.app.inject({
       method,
-      url: `/api/${encodeURIComponent(database)}/${encodeURIComponent(table)}`,
+      url: ['/api', ...path.map(encodeURIComponent)].join('/'),
       headers: { ...(token !== null && { authorization: `Bearer ${token}` }), 'content-type': 'application/json', ...headers },
       payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
     })
     return { status: response.statusCode, headers: response.headers, text: response.body, json: JSON.parse(response.body || 'null') }
   }
-  return { url, server, post, log }
+  const post = (table: string, body: unknown, options: PostOptions = {}): Promise<Answer> => send([options.database ?? 'shop', table], body, options)
+  const operate = (body: unknown, options: PostOptions = {}): Promise<Answer> => send([options.database ?? 'shop'], Array.isArray(body) ? { operations: body } : body, options)
+  return { url, server, post, operate, log }
 }

@@ -5,15 +5,16 @@ import type { Comparison } from '../../types/column-type.ts'
 import { at, type Path } from '../columns.ts'
 import { combine } from './constants.ts'
 import { operators, refuse, type Operand } from './operators.ts'
-import type { FilterScope } from './scope.ts'
+import { countCondition, type FilterScope } from './scope.ts'
 import type { Condition } from '../plan.ts'
+import { ResultReference } from '../result-reference.ts'
 
 /** In ascending order: a type that supports one level supports all levels before it. */
 const LEVELS: readonly Comparison[] = ['none', 'equality', 'order', 'text']
 
-/** Whether a JSON value is an object: neither a list nor a number kept as raw text. */
+/** Whether a JSON value is an object: neither a list nor a number kept as raw text. A reference stands for a value. */
 export function isObject (value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value) && !(value instanceof ResultReference)
 }
 
 /** Plans the filter of one column. @throws INVALID_VALUE, INVALID_BODY */
@@ -47,7 +48,7 @@ export function planOperator (name: string, operand: Operand): Condition {
   const { column, scope, path } = operand
   const operator = operators.get(name)
   if (operator === undefined) throw unknownOperator(name, operand)
-  if (++scope.conditions > scope.limits.conditions) throw at(path, invalidBody(`The filters contain more than ${scope.limits.conditions} conditions`))
+  if (countCondition(scope)) throw at(path, invalidBody(`The filters contain more than ${scope.limits.conditions} conditions`))
   const isNull = operand.value === null && operator.takesNull === true
   if (!isNull && LEVELS.indexOf(column.type.comparison) < LEVELS.indexOf(operator.needs)) {
     throw refuse(operand, `the type ${column.declaration} cannot be compared with ${name}`)

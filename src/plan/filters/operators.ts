@@ -6,8 +6,9 @@ import { countCharacters, readString } from '../../types/text.ts'
 import { at, readWith, readValue, type Path } from '../columns.ts'
 import { combine } from './constants.ts'
 import { escapePattern, toPattern } from './pattern.ts'
-import type { FilterScope } from './scope.ts'
+import { countValues, type FilterScope } from './scope.ts'
 import type { Condition, Operator } from '../plan.ts'
+import { ResultReference } from '../result-reference.ts'
 
 /** An operand as the client sent it, with its column and its path in the body. */
 export interface Operand { column: Column, value: unknown, scope: FilterScope, path: Path }
@@ -112,13 +113,13 @@ function readOperand (operand: Operand): Value {
 
 function readList (operand: Operand): unknown[] {
   if (!Array.isArray(operand.value)) throw refuse(operand, 'expected a list of values')
-  operand.scope.values += operand.value.length
-  if (operand.scope.values > operand.scope.limits.values) throw at(operand.path, invalidBody(`The filters contain more than ${operand.scope.limits.values} values in lists`))
+  if (countValues(operand.scope, operand.value.length)) throw at(operand.path, invalidBody(`The filters contain more than ${operand.scope.limits.values} values in lists`))
   return operand.value
 }
 
 function readPattern ({ column, value, scope, path }: Operand): string {
-  const pattern = readWith(column.type.readPattern ?? readString, column, value, path)
+  if (value instanceof ResultReference && value.value === undefined) return ''
+  const pattern = readWith(column.type.readPattern ?? readString, column, value instanceof ResultReference ? value.value : value, path)
   const limit = scope.limits.pattern
   if (pattern.length > limit && countCharacters(pattern) > limit) throw at(path, invalidBody(`"${path.join('.')}" is longer than ${limit} characters`))
   return pattern

@@ -10,6 +10,8 @@ export interface FilterLimits {
   readonly values: number
   /** Characters (code points) of one pattern. */
   readonly pattern: number
+  /** Conditions and values that are counted already, where the limits hold for several bodies together. */
+  readonly counted?: { conditions: number, values: number }
 }
 
 /** The state while the filters of one body are planned: where their columns are, their limits and what has been counted so far. */
@@ -18,6 +20,22 @@ export interface FilterScope {
   readonly limits: FilterLimits
   conditions: number
   values: number
+}
+
+/** Counts a condition. Returns whether there are too many. */
+export function countCondition (scope: FilterScope): boolean {
+  const { limits: { conditions, counted } } = scope
+  scope.conditions++
+  return (counted === undefined ? scope.conditions : ++counted.conditions) > conditions
+}
+
+/** Counts the values of a list. Returns whether there are too many. */
+export function countValues (scope: FilterScope, count: number): boolean {
+  const { limits: { values, counted } } = scope
+  scope.values += count
+  if (counted === undefined) return scope.values > values
+  counted.values += count
+  return counted.values > values
 }
 
 export function createFilterScope (table: ColumnScope, limits: FilterLimits): FilterScope {

@@ -1,0 +1,95 @@
+/** Authorizes and plans all operations of a request before the first one runs. */
+import type { Body } from '../../schemas/body.ts'
+import type { Operation } from '../../schemas/operations.ts'
+import { authorize, type Access } from '../access/authorize.ts'
+import { permissionsOn, type Grant } from '../access/grant.ts'
+import type { Table } from '../catalog/catalog.ts'
+import type { Database } from '../databases/database.ts'
+import { invalidBody, notSupported, permissionDenied, tableNotFound, withDetails, type ServiceError } from '../errors.ts'
+import { createPlan } from '../plan/create-plan.ts'
+import type { FilterLimits } from '../plan/filters/scope.ts'
+import { findReferences } from '../plan/find-result-references.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { ResultReference } from '../plan/result-reference.ts'
+import { inOperation } from '../request/check-operations.ts'
+
+export interface PlannedOperation {
+  readonly table: Table
+  /** Made without the values of its references. */
+  readonly plan: Plan
+  readonly references: readonly ResultReference[]
+  /** Plans the operation again, with the values that its references have now. @throws as createPlan */
+  replan (): Plan
+}
+
+export interface OperationsToPlan {
+  readonly grant: Grant
+  readonly database: Database
+  readonly operations: readonly Operation[]
+  readonly limits: FilterLimits
+}
+
+/**
+ * Refuses in the order in which a single request is refused, stage by stage over all operations. @throws PERMISSION_DENIED,
+ * TABLE_NOT_FOUND, the errors of planning; `details` name the operation
+ */
+export async function planOperations ({ grant, database, operations, limits }: OperationsToPlan): Promise<readonly PlannedOperation[]> {
+  // waits for the first catalog, before it is said of any table that it does not exist
+  const found = await settle(operations, (operation) => authorizeOperation(grant, database, operation))
+  const tables = valuesOf(found, ['PERMISSION_DENIED'])
+  const counted = { conditions: 0, values: 0 }
+  const planned = await settle(operations, (operation, index) => planOperation({ operation, index, table: tables[index] as Table, limits: { ...limits, counted } }))
+  // data that breaks a rule of the grant is refused last
+  return valuesOf(planned, undefined, ['PERMISSION_DENIED'])
+}
+
+function authorizeOperation (grant: Grant, database: Database, { table, lock, ...body }: Operation): Table | Promise<Table> {
+  const permissions = permissionsOn(grant, database.name, table)
+  // a table that the grant does not see is refused like one that does not exist
+  if (permissions.size === 0) throw at('/table', tableNotFound(table, database.name))
+  const access: Access = { grant, database, tableName: table, permissions }
+  if (lock === true && !permissions.has('update')) throw at('/lock', permissionDenied('"lock" needs the permission update'))
+  return authorize(access, body as Body)
+}
+
+interface OperationToPlan { readonly operation: Operation, readonly index: number, readonly table: Table, readonly limits: FilterLimits }
+
+function planOperation ({ operation, index, table, limits }: OperationToPlan): PlannedOperation {
+  const { table: _name, lock, ...fields } = operation
+  const { body, references } = findReferences(fields as Body, { table, index, depth: limits.depth })
+  const planWith = (applied: FilterLimits): Plan => {
+    const plan = createPlan(body, table, applied)
+    return lock === true ? Object.freeze({ ...plan, lock: 'update' }) as Plan : plan
+  }
+  const plan = planWith(limits)
+  if (lock === true && plan.verb === 'select' && plan.groups !== undefined) throw at('/lock', invalidBody('"lock" is not allowed with "groupBy" and "aggregates"'))
+  // it could not be undone
+  if (plan.verb !== 'select' && !table.transactional) throw notSupported()
+  const { counted: _counted, ...uncounted } = limits
+  return { table, plan, references, replan: () => planWith(uncounted) }
+}
+
+type Settled<T> = { readonly value: T } | { readonly error: ServiceError }
+
+async function settle<T> (operations: readonly Operation[], work: (operation: Operation, index: number) => T | Promise<T>): Promise<Array<Settled<T>>> {
+  const settled: Array<Settled<T>> = []
+  for (const [index, operation] of operations.entries()) {
+    try {
+      settled.push({ value: await work(operation, index) })
+    } catch (error) {
+      settled.push({ error: error as ServiceError })
+    }
+  }
+  return settled
+}
+
+/** @throws the first error, those with the codes `first` before and those with the codes `last` after all others */
+function valuesOf<T> (settled: ReadonlyArray<Settled<T>>, first: readonly string[] = [], last: readonly string[] = []): T[] {
+  const rankOf = ({ code }: ServiceError): number => first.includes(code) ? 0 : last.includes(code) ? 2 : 1
+  const errors = settled.flatMap((each, index) => 'error' in each ? [{ index, error: each.error }] : []).sort((a, b) => rankOf(a.error) - rankOf(b.error))
+  const [refused] = errors
+  if (refused !== undefined) throw refused.error.statusCode < 500 ? inOperation(refused.index, refused.error) : refused.error
+  return settled.map((each) => (each as { value: T }).value)
+}
+
+const at = (path: string, error: ServiceError): ServiceError => withDetails(error, { path, message: error.message })

@@ -1,0 +1,73 @@
+/** The results of the operations of one run: the parts of the answer, and what references find in them. */
+import { invalidValue, overloaded, pointer, resultTooLarge, withDetails } from '../errors.ts'
+import type { ResultReference } from '../plan/result-reference.ts'
+import { parseExactJson } from '../request/exact-json.ts'
+import { giveMemory, takeMemory } from '../response/budget.ts'
+import { dataOf } from '../response/operations.ts'
+
+export class Results {
+  readonly #limit: number
+  readonly #answers: Array<string | Buffer> = []
+  /** Results that references lead to, parsed. */
+  readonly #parsed = new Map<number, unknown>()
+  #bytes = 0
+
+  /** `limit`: bytes that the whole answer may have. */
+  constructor (limit: number) {
+    this.#limit = limit
+  }
+
+  /** Bytes that are left. */
+  get room (): number {
+    return this.#limit - this.#bytes
+  }
+
+  get answers (): ReadonlyArray<string | Buffer> {
+    return this.#answers
+  }
+
+  /** Adds the answer of the next operation. @throws RESULT_TOO_LARGE, OVERLOADED */
+  add (answer: string | Buffer): void {
+    if (answer.length > this.room) throw resultTooLarge(this.#limit)
+    if (!takeMemory(answer.length, this.#bytes + answer.length)) throw overloaded()
+    this.#bytes += answer.length
+    this.#answers.push(answer)
+  }
+
+  /** Frees the memory. */
+  drop (): void {
+    giveMemory(this.#bytes)
+    this.#bytes = 0
+  }
+
+  /** Gives a reference its value. @throws INVALID_VALUE where it finds nothing */
+  resolve (reference: ResultReference): void {
+    let value = this.#resultOf(reference.operation)
+    for (const step of reference.steps) {
+      value = memberOf(value, step)
+      if (value === undefined) throw nothingAt(reference)
+    }
+    reference.value = value
+  }
+
+  #resultOf (index: number): unknown {
+    if (!this.#parsed.has(index)) this.#parsed.set(index, parseExactJson(dataOf(this.#answers[index] as string | Buffer).toString()))
+    return this.#parsed.get(index)
+  }
+}
+
+/** The place of an item in a list (RFC 6901, section 4). */
+const INDEX = /^(?:0|[1-9]\d{0,6})$/
+
+/** Undefined where there is none: JSON has no such value. */
+function memberOf (value: unknown, step: string): unknown {
+  if (Array.isArray(value)) return INDEX.test(step) ? value[Number(step)] : undefined
+  if (typeof value !== 'object' || value === null || JSON.isRawJSON(value) || !Object.hasOwn(value, step)) return undefined
+  return (value as Record<string, unknown>)[step]
+}
+
+function nothingAt ({ operation, steps, path }: ResultReference) {
+  const column = path.findLast((step) => typeof step === 'string' && !step.startsWith('$')) as string
+  const error = invalidValue(column, `"${pointer(operation, ...steps)}" leads to nothing`)
+  return withDetails(error, { path: pointer(...path), message: error.message })
+}

@@ -1,0 +1,88 @@
+/** Finds the references in the body of an operation (reference.ts). */
+import type { Column, Table } from '../catalog/catalog.ts'
+import { invalidBody } from '../errors.ts'
+import { at, type Path } from './columns.ts'
+import { ResultReference } from './result-reference.ts'
+
+const KEY = '$ref'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
+
+interface Search {
+  readonly table: Table
+  /** The index of the operation. */
+  readonly index: number
+  readonly depth: number
+  readonly found: ResultReference[]
+}
+
+export interface SearchOptions extends Omit<Search, 'found'> {}
+
+/**
+ * Returns the body with its references as such: in `data` the whole value of a column, in `filters` an operand or a value in a list. Anywhere
+ * else, as within a JSON value, `{"$ref": …}` is an ordinary object. `depth`: levels of filters at most; deeper ones are refused by the planner.
+ * @throws INVALID_BODY for one that is no JSON Pointer or does not lead to an earlier operation
+ */
+export function findReferences<B extends object> (body: B, options: SearchOptions): { body: B, references: readonly ResultReference[] } {
+  const search: Search = { ...options, found: [] }
+  const { data, filters } = body as { data?: unknown, filters?: unknown }
+  const changed = {
+    ...body,
+    ...(data !== undefined && { data: Array.isArray(data) ? data.map((row, index) => inRow(row, search, ['data', index])) : inRow(data, search, ['data']) }),
+    ...(filters !== undefined && { filters: inFilters(filters, search, ['filters'], 0) })
+  }
+  return { body: search.found.length === 0 ? body : changed, references: search.found }
+}
+
+const map = (fields: Fields, change: (value: unknown, key: string) => unknown): Fields => Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, change(value, key)]))
+
+function inRow (row: unknown, search: Search, path: Path): unknown {
+  return isObject(row) ? map(row, (value, name) => isReference(value) ? toReference(value, search, [...path, name]) : value) : row
+}
+
+function inFilters (filters: unknown, search: Search, path: Path, level: number): unknown {
+  if (!isObject(filters) || level > search.depth) return filters
+  return map(filters, (value, key) => {
+    const place = [...path, key]
+    if ((key === '$and' || key === '$or') && Array.isArray(value)) return value.map((each, index) => inFilters(each, search, [...place, index], level + 1))
+    if (key === '$not') return inFilters(value, search, place, level + 1)
+    // a row as a select returned it
+    if (key === '$is') return value
+    return inColumnFilter(value, search.table.columns.get(key.startsWith('$$') ? key.slice(1) : key), search, place)
+  })
+}
+
+function inColumnFilter (value: unknown, column: Column | undefined, search: Search, path: Path): unknown {
+  if (isReference(value)) return toReference(value, search, path)
+  if (Array.isArray(value)) return column?.type.structured === true ? value : inList(value, search, path)
+  if (!isObject(value) || (column?.type.structured === true && !Object.keys(value).every((key) => key.startsWith('$')))) return value
+  return map(value, (operand, name) => {
+    const place = [...path, name]
+    if (isReference(operand)) return toReference(operand, search, place)
+    // the list of $in and $between is one of values; that of $eq is a value
+    return Array.isArray(operand) && LISTS.has(name) ? inList(operand, search, place) : operand
+  })
+}
+
+const LISTS = new Set(['$in', '$nin', '$between'])
+
+const inList = (list: readonly unknown[], search: Search, path: Path): unknown[] => list.map((value, index) => isReference(value) ? toReference(value, search, [...path, index]) : value)
+
+function isReference (value: unknown): value is Fields {
+  return isObject(value) && Object.hasOwn(value, KEY) && Object.keys(value).length === 1
+}
+
+/** A JSON Pointer (RFC 6901) whose first step is an index. */
+const POINTER = /^\/(0|[1-9]\d{0,2})((?:\/(?:[^~/]|~[01])*)*)$/
+
+function toReference (value: Fields, { index, found }: Search, path: Path): ResultReference {
+  const pointer = value[KEY]
+  const [, first, rest] = typeof pointer === 'string' ? POINTER.exec(pointer) ?? [] : []
+  if (first === undefined || rest === undefined) throw at(path, invalidBody('"$ref" must be a JSON Pointer into the results, such as "/0/id"'))
+  if (Number(first) >= index) throw at(path, invalidBody('"$ref" must lead to the result of an earlier operation'))
+  const reference = new ResultReference(Number(first), rest.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')), path)
+  found.push(reference)
+  return reference
+}

@@ -1,0 +1,21 @@
+/** The answer to several operations, made from the answers to each of them. */
+import { ENVELOPE } from './sink.ts'
+
+const END = '}'
+
+/** The data of an answer: what stands in its envelope. */
+export function dataOf (answer: string | Buffer): string | Buffer {
+  return answer.slice(ENVELOPE.length, -END.length)
+}
+
+/** `answers`: in the order of the operations. As text where every one is short. */
+export function respondToOperations (answers: ReadonlyArray<string | Buffer>, dryRun: boolean): string | Buffer {
+  const parts: Array<string | Buffer> = [`${ENVELOPE}{"results":[`]
+  for (const [index, answer] of answers.entries()) {
+    if (index > 0) parts.push(',')
+    parts.push(dataOf(answer))
+  }
+  parts.push(`]${dryRun ? ',"dryRun":true' : ''}}}`)
+  if (parts.every((part) => typeof part === 'string')) return parts.join('')
+  return Buffer.concat(parts.map((part) => typeof part === 'string' ? Buffer.from(part) : part))
+}

@@ -1,0 +1,227 @@
+/** POST /api/{database}: several operations in one transaction. */
+import t from 'tap'
+import { hashToken } from '../../src/access/tokens.ts'
+import { isRefusal } from '../support/refusals.ts'
+import { onEachEngine, type Service } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+
+const schema = shop
+const insertOrder = { table: 'orders', verb: 'insert', data: { customer_id: 1, note: 'new' } }
+const buyMug = { table: 'customers', verb: 'update', filters: { id: 1 }, data: { status: 'old' } }
+const counts = async ({ sql }: Service): Promise<number[]> => {
+  const [row] = await sql('select (select count(*) from orders) as orders, (select count(*) from order_items) as items')
+  return [row.orders, row.items]
+}
+
+await onEachEngine(t, 'operations run in their order, and a reference takes a value of an earlier result', { schema }, async (t, service) => {
+  const { operate, sql } = service
+  const { status, json, headers } = await operate([
+    buyMug,
+    insertOrder,
+    { table: 'order_items', verb: 'insert', data: { order_id: { $ref: '/1/id' }, line: 1, product_sku: 'MUG-1', price: '7.50' } },
+    { table: 'order_items', verb: 'select', filters: { order_id: { $ref: '/1/id' } }, columns: ['line', 'product_sku'] }
+  ])
+  t.equal(status, 200)
+  t.match(headers, { 'content-type': 'application/json; charset=utf-8' })
+  t.strictSame(json, {
+    success: true,
+    data: { results: [{ updated: 1 }, { inserted: 1, id: 3 }, { inserted: 1, id: null }, { rows: [{ line: 1, product_sku: 'MUG-1' }], count: 1 }] }
+  })
+  t.match(await sql('select order_id, line, price from order_items where order_id = 3'), [{ order_id: 3, line: 1 }])
+})
+
+await onEachEngine(t, 'all of them happen or none', { schema }, async (t, service) => {
+  const { operate } = service
+  const refused = await operate([
+    insertOrder,
+    { table: 'order_items', verb: 'insert', data: { order_id: { $ref: '/0/id' }, line: 1, product_sku: 'MUG-1', price: '7.50' } },
+    { table: 'order_items', verb: 'insert', data: { order_id: { $ref: '/0/id' }, line: 1, product_sku: 'CUP-1', price: '5.00' } }
+  ])
+  isRefusal(t, refused, { status: 409, code: 'UNIQUE_VIOLATION', why: 'the same line twice' })
+  t.match(refused.json.error.details, [{ path: '/operations/2/data/order_id' }, { path: '/operations/2/data/line' }])
+  t.same(await counts(service), [2, 2])
+})
+
+await onEachEngine(t, 'every error names its operation', { schema }, async (t, service) => {
+  const { operate } = service
+  const cases: Array<[object, number, string, string]> = [
+    [{ table: 'orders', verb: 'select', filters: { nothing: 1 } }, 400, 'COLUMN_NOT_FOUND', '/operations/1/filters/nothing'],
+    [{ table: 'orders', verb: 'insert', data: { customer_id: 'x' } }, 400, 'INVALID_VALUE', '/operations/1/data/customer_id'],
+    [{ table: 'orders', verb: 'insert', data: {} }, 400, 'MISSING_COLUMN', '/operations/1/data/customer_id'],
+    [{ table: 'nothing', verb: 'select' }, 404, 'TABLE_NOT_FOUND', '/operations/1'],
+    [{ table: 'orders', verb: 'delete', filters: {} }, 400, 'FILTERS_REQUIRED', '/operations/1/filters'],
+    [{ table: 'orders', verb: 'delete', filters: { id: { $nin: [] } } }, 400, 'FILTERS_REQUIRED', '/operations/1/filters'],
+    [{ table: 'orders', verb: 'delete' }, 400, 'FILTERS_REQUIRED', '/operations/1/'],
+    [{ table: 'orders', verb: 'drop' }, 400, 'INVALID_BODY', '/operations/1/verb'],
+    [{ table: 'orders', verb: 'select', limit: 1001 }, 400, 'LIMIT_OUT_OF_RANGE', '/operations/1/limit'],
+    [{ table: 'orders', verb: 'select', dryRun: true }, 400, 'INVALID_BODY', '/operations/1/dryRun'],
+    [{ table: 'orders', verb: 'delete', filters: { id: 1 }, lock: true }, 400, 'INVALID_BODY', '/operations/1/lock'],
+    [{ table: 'orders', verb: 'select', lock: 1 }, 400, 'INVALID_BODY', '/operations/1/lock'],
+    [{ verb: 'select' }, 400, 'INVALID_BODY', '/operations/1/table'],
+    [[], 400, 'INVALID_BODY', '/operations/1'],
+    [{ table: 'orders', verb: 'delete', filters: { id: 1 } }, 409, 'FOREIGN_KEY_VIOLATION', '/operations/1']
+  ]
+  for (const [operation, status, code, path] of cases) {
+    const answer = await operate([insertOrder, operation])
+    isRefusal(t, answer, { status, code, why: JSON.stringify(operation) })
+    for (const detail of answer.json.error.details) t.ok(detail.path.startsWith(path), `${detail.path} begins with ${path}`)
+    t.not(answer.json.error.details.length, 0)
+  }
+  t.same(await counts(service), [2, 2])
+})
+
+await onEachEngine(t, 'the body as such', { schema, only: ['sqlite'] }, async (t, { operate }) => {
+  const cases: Array<[unknown, string]> = [
+    [{}, '/operations'], [{ operations: [] }, '/operations'], [{ operations: {} }, '/operations'], [{ operations: Array(101).fill(insertOrder) }, '/operations'],
+    [{ operations: [insertOrder], isolation: 'chaos' }, '/isolation'], [{ operations: [insertOrder], dryRun: 1 }, '/dryRun'], [{ operations: [insertOrder], verb: 'select' }, '/verb']
+  ]
+  for (const [body, path] of cases) {
+    const answer = await operate(body)
+    isRefusal(t, answer, { status: 400, code: 'INVALID_BODY', why: path })
+    t.match(answer.json.error.details, [{ path }])
+  }
+  isRefusal(t, await operate('[]'), { status: 400, code: 'INVALID_BODY', why: 'no object' })
+  isRefusal(t, await operate('{"operations": [{"table": "orders", "verb": "select", "limit": 1.5}]}'), { status: 400, code: 'INVALID_BODY', why: 'a limit' })
+  isRefusal(t, await operate('{"operations": [{"table": "orders", "verb": "select", "limit": 1e400}]}'), { status: 400, code: 'LIMIT_OUT_OF_RANGE', why: 'no infinity' })
+  isRefusal(t, await operate('{'), { status: 400, code: 'INVALID_JSON', why: 'no JSON' })
+  isRefusal(t, await operate([insertOrder], { method: 'GET' }), { status: 405, code: 'METHOD_NOT_ALLOWED', why: 'GET' })
+  isRefusal(t, await operate([insertOrder], { database: 'nothing' }), { status: 404, code: 'DATABASE_NOT_FOUND', why: 'no database' })
+  isRefusal(t, await operate([insertOrder], { token: null }), { status: 401, code: 'UNAUTHENTICATED', why: 'no token' })
+  t.equal((await operate(Array(100).fill({ table: 'orders', verb: 'select', limit: 1 }))).json.data.results.length, 100)
+})
+
+await onEachEngine(t, 'a reference is a value, exact to 64 bits, and never an operator', {
+  schema: {
+    sqlite: ['create table items (id integer primary key autoincrement, big bigint, note varchar(50), doc json)'],
+    mysql: ['create table items (id bigint not null auto_increment primary key, big bigint, note varchar(50), doc json)']
+  }
+}, async (t, service) => {
+  const { operate, sql } = service
+  const insert = (data: object) => ({ table: 'items', verb: 'insert', data })
+  const select = (filters: object) => ({ table: 'items', verb: 'select', filters })
+  const resultsOf = async (...operations: object[]) => {
+    const { status, json, text } = await operate(operations)
+    t.equal(status, 200, text)
+    return json.data.results
+  }
+  await operate('{"operations": [{"table": "items", "verb": "insert", "data": {"big": 9007199254740993, "note": "a", "doc": {"$eq": {"$gt": 0}}}}]}')
+  await resultsOf(select({ id: 1 }), insert({ big: { $ref: '/0/rows/0/big' }, note: { $ref: '/0/rows/0/note' }, doc: { $ref: '/0/rows/0/doc' } }))
+  t.match(await sql('select cast(big as char) as big, note from items where id = 2'), [{ big: '9007199254740993', note: 'a' }])
+  t.match((await resultsOf(select({ id: 2 })))[0].rows, [{ doc: { $gt: 0 } }], 'an object that looks like operators is a value')
+  t.match((await resultsOf(select({ id: 1 }), select({ big: { $gte: { $ref: '/0/rows/0/big' } } })))[1], { count: 2 })
+  t.match((await resultsOf(select({ id: 1 }), select({ big: { $in: [5, { $ref: '/0/rows/0/big' }] } })))[1], { count: 2 })
+  t.match((await resultsOf(select({ id: 1 }), select({ id: [{ $ref: '/0/count' }] })))[1], { count: 1 })
+  t.match((await resultsOf(select({ id: 1 }), select({ $or: [{ note: { $startsWith: { $ref: '/0/rows/0/note' } } }, { $not: { id: { $ref: '/0/count' } } }] })))[1], { count: 2 })
+  t.match((await resultsOf(insert({ doc: { $eq: { $ref: '/0/id' } } }), select({ id: 3 })))[1].rows, [{ doc: { $ref: '/0/id' } }], 'under $eq it is an ordinary object')
+  t.match((await resultsOf(insert({ doc: { a: { $ref: '/0/id' } } }), select({ id: 4 })))[1].rows, [{ doc: { a: { $ref: '/0/id' } } }], 'and within a JSON value')
+  const refused: Array<[object[], string, string]> = [
+    [[select({ id: 1 }), insert({ big: { $ref: '/1/id' } })], 'INVALID_BODY', '/operations/1/data/big'],
+    [[select({ id: { $ref: '/1/id' } }), select({})], 'INVALID_BODY', '/operations/0/filters/id'],
+    [[select({ id: 1 }), insert({ big: { $ref: '' } })], 'INVALID_BODY', '/operations/1/data/big'],
+    [[select({ id: 1 }), insert({ big: { $ref: '0/id' } })], 'INVALID_BODY', '/operations/1/data/big'],
+    [[select({ id: 1 }), insert({ big: { $ref: '/00/id' } })], 'INVALID_BODY', '/operations/1/data/big'],
+    [[select({ id: 1 }), insert({ big: { $ref: '/0/~2' } })], 'INVALID_BODY', '/operations/1/data/big'],
+    [[select({ id: 1 }), insert({ big: { $ref: 5 } })], 'INVALID_BODY', '/operations/1/data/big'],
+    [[select({ id: 99 }), insert({ big: { $ref: '/0/rows/0/id' } })], 'INVALID_VALUE', '/operations/1/data/big'],
+    [[select({ id: 1 }), insert({ big: { $ref: '/0/rows/-/id' } })], 'INVALID_VALUE', '/operations/1/data/big'],
+    [[select({ id: 1 }), insert({ big: { $ref: '/0/__proto__' } })], 'INVALID_VALUE', '/operations/1/data/big'],
+    [[select({ id: 1 }), insert({ big: { $ref: '/0/rows/length' } })], 'INVALID_VALUE', '/operations/1/data/big'],
+    [[select({ id: 1 }), insert({ big: { $ref: '/0/rows/0/note' } })], 'INVALID_VALUE', '/operations/1/data/big'],
+    [[select({ id: 1 }), insert({ big: { $ref: '/0' } })], 'INVALID_VALUE', '/operations/1/data/big'],
+    [[select({ id: 1 }), insert({ big: { $ref: '/0/rows' } })], 'INVALID_VALUE', '/operations/1/data/big'],
+    [[select({ id: 4 }), select({ big: { $ref: '/0/rows/0/big' } })], 'INVALID_VALUE', '/operations/1/filters/big'],
+    [[select({ id: 4 }), select({ big: { $in: [1, { $ref: '/0/rows/0/big' }] } })], 'INVALID_VALUE', '/operations/1/filters/big/$in/1'],
+    [[select({ id: 1 }), select({ big: { $ref: '/0/rows/0/doc' } })], 'INVALID_VALUE', '/operations/1/filters/big'],
+    [[select({ id: 1 }), select({ big: { $null: { $ref: '/0/count' } } })], 'INVALID_VALUE', '/operations/1/filters/big/$null'],
+    [[select({ id: 1 }), { table: 'items', verb: 'update', data: { big: { $inc: { $ref: '/0/count' } } }, filters: { id: 1 } }], 'INVALID_VALUE', '/operations/1/data/big/$inc']
+  ]
+  for (const [operations, code, path] of refused) {
+    const answer = await operate(operations)
+    isRefusal(t, answer, { status: 400, code, why: JSON.stringify(operations[1]) })
+    t.equal(answer.json.error.details[0].path, path)
+  }
+  await resultsOf(select({ id: 4 }), insert({ big: { $ref: '/0/rows/0/big' }, note: { $ref: '/0/rows/0/note' } }))
+  t.match(await sql('select id, big, note from items where id > 4'), [{ big: null, note: null }], 'null is a value in data')
+  t.match((await operate([select({ id: 1 }), { table: 'items', verb: 'select', filters: { doc: [{ $ref: '/0/id' }] } }])).status, 200, 'an array is a value of a JSON column')
+})
+
+await onEachEngine(t, 'nothing is changed by a dry run', { schema }, async (t, service) => {
+  const { operate } = service
+  const { json } = await operate({ operations: [insertOrder, { table: 'orders', verb: 'select', filters: { id: { $ref: '/0/id' } }, columns: ['note'] }], dryRun: true })
+  t.match(json.data, { results: [{ inserted: 1 }, { rows: [{ note: 'new' }], count: 1 }], dryRun: true })
+  t.same(await counts(service), [2, 2])
+})
+
+await onEachEngine(t, 'operations that only select read one snapshot', { schema, only: ['mariadb', 'mysql'] }, async (t, { operate, statements }) => {
+  await operate([{ table: 'orders', verb: 'select' }, { table: 'customers', verb: 'select' }])
+  t.match(statements(), [/^start transaction with consistent snapshot, read only$/, /^select/, /^select/, /^rollback$/])
+  await operate({ operations: [{ table: 'orders', verb: 'select', lock: true, filters: { id: 1 } }], isolation: 'serializable' })
+  t.match(statements(), [/serializable/, /^start transaction$/, /^select .* for update$/, /^commit$/])
+})
+
+const tokens = [
+  { name: 'reader', sha256: hashToken('reader-token-reader-token-reader-token'), permissions: ['select' as const], databases: { shop: ['orders', 'absent', 'missing'] } }
+]
+
+await onEachEngine(t, 'each operation is under its own permissions, and refusals come stage by stage', { schema, tokens }, async (t, service) => {
+  const { operate, statements } = service
+  const token = 'reader-token-reader-token-reader-token'
+  const select = (table: string, rest: object = {}) => ({ table, verb: 'select', ...rest })
+  statements()
+  const cases: Array<[object[], number, string, string]> = [
+    [[select('missing'), insertOrder], 403, 'PERMISSION_DENIED', '/operations/1'],
+    [[select('customers'), insertOrder], 403, 'PERMISSION_DENIED', '/operations/1'],
+    [[select('orders', { filters: { nothing: 1 } }), select('customers')], 404, 'TABLE_NOT_FOUND', '/operations/1'],
+    [[select('missing'), select('customers')], 404, 'TABLE_NOT_FOUND', '/operations/0'],
+    [[select('customers'), select('missing')], 404, 'TABLE_NOT_FOUND', '/operations/0'],
+    [[select('customers'), select('orders', { limit: 0 })], 400, 'LIMIT_OUT_OF_RANGE', '/operations/1'],
+    [[select('orders', { lock: true })], 403, 'PERMISSION_DENIED', '/operations/0/lock']
+  ]
+  for (const [operations, status, code, path] of cases) {
+    const answer = await operate(operations, { token })
+    isRefusal(t, answer, { status, code, why: JSON.stringify(operations) })
+    t.ok(answer.json.error.details[0].path.startsWith(path), answer.json.error.details[0].path)
+  }
+  const [hidden, absent] = [await operate([select('customers')], { token }), await operate([select('nowhere')], { token })]
+  t.same(JSON.stringify(hidden.json).replaceAll('customers', 'nowhere'), JSON.stringify(absent.json), 'a hidden table is like one that does not exist')
+  t.same(statements(), [], 'nothing was sent')
+})
+
+await onEachEngine(t, 'the limits hold for the whole', { schema, options: { limits: { filterConditions: 4, filterValues: 6 } }, database: { resultLimit: 2000 } }, async (t, { operate }) => {
+  const select = (filters: object, rest: object = {}) => ({ table: 'customers', verb: 'select', filters, columns: ['id'], ...rest })
+  t.equal((await operate([select({ id: 1, name: 'a' }), select({ id: 1, name: 'a' })])).status, 200)
+  isRefusal(t, await operate([select({ id: 1, name: 'a' }), select({ id: 1, name: 'a', status: 'new' })]), { status: 400, code: 'INVALID_BODY', why: 'five conditions' })
+  isRefusal(t, await operate([select({ id: [1, 2, 3] }), select({ id: [1, 2, 3, 4] })]), { status: 400, code: 'INVALID_BODY', why: 'seven values' })
+  const all = { table: 'customers', verb: 'select' }
+  t.equal((await operate([all])).status, 200)
+  const large = await operate([all, all, all, all])
+  isRefusal(t, large, { status: 422, code: 'RESULT_TOO_LARGE', why: 'together' })
+})
+
+await onEachEngine(t, 'a table that has changed is read again, and the operations run once more', { schema }, async (t, service) => {
+  const { operate, sql, engine } = service
+  const note = { table: 'orders', verb: 'insert', data: { customer_id: 1, note: 'x' } }
+  await sql(engine === 'sqlite' ? 'alter table orders rename column note to remark' : 'alter table orders change note remark varchar(50)')
+  const answer = await operate([insertOrder, note])
+  isRefusal(t, answer, { status: 400, code: 'COLUMN_NOT_FOUND', why: 'it is gone' })
+  await sql('alter table settings add column extra int default 1')
+  t.equal((await operate([{ table: 'orders', verb: 'insert', data: { customer_id: 1, remark: 'x' } }])).status, 200)
+})
+
+await onEachEngine(t, 'a table without transactions is not written', { schema, only: ['mariadb', 'mysql'] }, async (t, { operate, sql, server }) => {
+  await sql('create table plain (id int not null primary key) engine = myisam')
+  await server.rows.refresh()
+  isRefusal(t, await operate([insertOrder, { table: 'plain', verb: 'insert', data: { id: 1 } }]), { status: 422, code: 'NOT_SUPPORTED', why: 'MyISAM' })
+  t.equal((await operate([insertOrder, { table: 'plain', verb: 'select' }])).status, 200)
+})
+
+await onEachEngine(t, 'a list of rows may refer to earlier results', { schema }, async (t, service) => {
+  const { operate, sql } = service
+  const { json } = await operate([
+    { table: 'products', verb: 'insert', data: [{ sku: 'A', name: 'a', price: '1.00' }, { sku: 'B', name: 'b', price: '2.00' }], onConflict: { key: ['sku'] } },
+    insertOrder,
+    { table: 'order_items', verb: 'insert', data: [{ order_id: { $ref: '/1/id' }, line: 1, product_sku: 'A', price: '1.00' }, { order_id: { $ref: '/1/id' }, line: { $ref: '/0/inserted' }, product_sku: 'B', price: '2.00' }] }
+  ])
+  t.match(json, { success: true, data: { results: [{ inserted: 2, updated: 0, unchanged: 0 }, { inserted: 1, id: 3 }, { inserted: 2 }] } })
+  t.match(await sql('select line, product_sku from order_items where order_id = 3 order by line'), [{ line: 1, product_sku: 'A' }, { line: 2, product_sku: 'B' }])
+})
