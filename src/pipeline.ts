@@ -18,8 +18,8 @@ export interface PipelineRequest extends ReadOptions {
   readonly limits: FilterLimits
   /** Collects telemetry. */
   readonly record?: RequestRecord | null | undefined
-  /** Called with the table of each attempt; the last one is that of the answer. */
-  readonly onTable?: (table: Table) => void
+  /** Called with the plan of each attempt; the last one is that of the answer. */
+  readonly onPlan?: (plan: Plan) => void
 }
 
 /**
@@ -34,8 +34,8 @@ export async function runPipeline (request: PipelineRequest, before?: Table): Pr
   const found = authorize(access, body)
   const table = found instanceof Promise ? await found : found
   record?.begin(table)
-  request.onTable?.(table)
   const plan = createPlan(body, table, limits)
+  request.onPlan?.(plan)
   record?.planned()
   const sink = createSink(plan, database.resultLimit)
   try {

@@ -3,7 +3,6 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { BodySchema, type Body } from '../../schemas/body.ts'
 import { GrantSchema } from '../../schemas/grant.ts'
 import { getAccess } from '../access/authorize.ts'
-import type { Table } from '../catalog/catalog.ts'
 import { compileBodySchema, parseBody } from '../request/check-body.ts'
 import { readConsistency } from '../request/consistency.ts'
 import type { Database } from '../databases/database.ts'
@@ -11,6 +10,7 @@ import { unauthenticated } from '../errors.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import { createGrant, type GrantOptions } from '../access/grant.ts'
 import type { FilterLimits } from '../plan/filters/scope.ts'
+import { resultColumns, type Plan } from '../plan/plan.ts'
 import { toJson, toValues, type Bigints } from './to-values.ts'
 import { runPipeline } from '../pipeline.ts'
 
@@ -44,8 +44,8 @@ export async function execute ({ databases, limits }: InProcess, { database, tab
   if (error !== undefined) throw error
   const { verb } = body as Body
   const consistency = readConsistency(verb, '"consistency"', asked)
-  let table: Table | undefined
-  const text = await runPipeline({ access, body: body as Body, limits, consistency, onTable: (planned) => { table = planned } })
+  let plan: Plan | undefined
+  const text = await runPipeline({ access, body: body as Body, limits, consistency, onPlan: (made) => { plan = made } })
   const { data } = parseExactJson(String(text)) as { data: object }
-  return toValues(data, table as Table, bigints)
+  return toValues(data, resultColumns(plan as Plan), bigints)
 }

@@ -1,7 +1,7 @@
 /** Converts bodies to JSON text and responses to JavaScript values, without rounding integers. */
 import { inspect } from 'node:util'
 import { invalidBody, invalidJson, ServiceError } from '../errors.ts'
-import type { Column, Table } from '../catalog/catalog.ts'
+import type { Column } from '../catalog/catalog.ts'
 import type { RawNumber } from '../request/exact-json.ts'
 
 /** Type of integers that a double cannot represent exactly. `JSON.stringify`, and therefore `reply.send`, does not accept bigints. */
@@ -13,7 +13,7 @@ interface Data { rows?: Array<Record<string, unknown>> }
  * Converts the numbers of a response. Integers that a double cannot represent become bigints or strings of digits if the column is
  * an integer or JSON column; every other number becomes the nearest double, which is exact for FLOAT and DOUBLE.
  */
-export function toValues (data: Data, { columns }: Table, bigints: Bigints): unknown {
+export function toValues (data: Data, columns: ReadonlyMap<string, Column>, bigints: Bigints): unknown {
   const convert = createConverter(bigints === 'string' ? (digits) => digits : BigInt)
   for (const row of data.rows ?? []) {
     for (const [name, value] of Object.entries(row)) convert(row, name, value, isExact(columns.get(name)))

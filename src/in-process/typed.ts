@@ -3,20 +3,25 @@ import type { Consistency } from '../request/consistency.ts'
 import type { GrantOptions } from '../access/grant.ts'
 import type { Bigints } from './to-values.ts'
 
-/** The types of a column in select, insert and update. It has the structure of Kysely's ColumnType, so that both are compatible. */
-export interface Column<Select, Insert, Update> {
+/**
+ * The types of a column in select, insert and update, and of the sum of its values, if it has one. It has the structure of Kysely's
+ * ColumnType, so that both are compatible.
+ */
+export interface Column<Select, Insert, Update, Sum = never> {
   readonly __select__: Select
   readonly __insert__: Insert
   readonly __update__: Update
+  readonly __sum__?: Sum
 }
 
 /** Database -> table -> column. The default, which accepts all names and values; they are checked at run time. */
 export type AnyDatabases = Record<string, any>
 
 type Name<T> = keyof T & string
-type SelectOf<C> = C extends Column<infer Select, any, any> ? Select : C
-type InsertOf<C> = C extends Column<any, infer Insert, any> ? Insert : C
-type UpdateOf<C> = C extends Column<any, any, infer Update> ? Update : C
+type SelectOf<C> = C extends Column<infer Select, any, any, any> ? Select : C
+type InsertOf<C> = C extends Column<any, infer Insert, any, any> ? Insert : C
+type SumOf<C> = C extends { readonly __sum__?: infer Sum } ? Exclude<Sum, undefined> : string | number
+type UpdateOf<C> = C extends Column<any, any, infer Update, any> ? Update : C
 
 /** A row with every column. */
 export type Row<T> = { [K in keyof T]: SelectOf<T[K]> }
@@ -69,7 +74,38 @@ type Direction = 'ASC' | 'DESC' | 'asc' | 'desc'
 /** One column with its direction. */
 export type OrderTerm<T> = { [K in Name<T>]: { readonly [Column in K]: Direction } }[Name<T>]
 
-interface Select<T, C extends Name<T>> { verb: 'select', filters?: Filters<T>, columns?: readonly C[], limit?: number, orderBy?: string | ReadonlyArray<OrderTerm<T>> }
+interface Select<T, C extends Name<T>> { verb: 'select', filters?: Filters<T>, columns?: readonly C[], limit?: number, orderBy?: string | ReadonlyArray<OrderTerm<T>>, groupBy?: never, aggregates?: never }
+
+/** The columns that have a sum. */
+type Summable<T> = { [K in Name<T>]: [SumOf<T[K]>] extends [never] ? never : K }[Name<T>]
+
+/** One function and its column. */
+export type Aggregate<T> =
+  | { readonly $count: Name<T> | '*' } | { readonly $countDistinct: Name<T> }
+  | { readonly $sum: Summable<T> } | { readonly $avg: Summable<T> }
+  | { readonly $min: Name<T> } | { readonly $max: Name<T> }
+
+/** The type of the value that an aggregate returns. Without rows there is no sum. */
+type AggregateOf<T, A> =
+  A extends { readonly $count: unknown } | { readonly $countDistinct: unknown } ? number
+    : A extends { readonly $sum: infer K extends keyof T } | { readonly $avg: infer K extends keyof T } ? SumOf<T[K]> | null
+      : A extends { readonly $min: infer K extends keyof T } | { readonly $max: infer K extends keyof T } ? SelectOf<T[K]> | null : never
+
+type Aggregates<T> = Readonly<Record<string, Aggregate<T>>>
+/** A row of groups. */
+export type GroupRow<T, G extends keyof T, A> = { [K in G]: SelectOf<T[K]> } & { [K in keyof A]: AggregateOf<T, A[K]> }
+/** What `having` and `orderBy` name. A sum that is a string may be compared with a number. */
+type GroupColumns<T, G extends keyof T, A> = Pick<T, G> & { [K in keyof A]: Column<AggregateOf<T, A[K]>, AggregateOf<T, A[K]> extends string | null ? number : never, never> }
+
+interface SelectGroups<T, G extends Name<T>, A extends Aggregates<T>> {
+  verb: 'select'
+  filters?: Filters<T>
+  groupBy?: readonly G[]
+  aggregates?: A
+  having?: Filters<GroupColumns<T, G, A>>
+  limit?: number
+  orderBy?: string | ReadonlyArray<OrderTerm<GroupColumns<T, G, A>>>
+}
 
 /** The type of a value with the given type of integers beyond 2^53. */
 type Large<V, N extends Bigints> = N extends 'string' ? V extends bigint ? string : V : V
@@ -94,6 +130,7 @@ interface Reading {
 /** Runs a request in process. @throws ServiceError: the errors that HTTP would return, in the same order */
 export interface Execute<All extends AnyDatabases> {
   <D extends Name<All>, T extends Name<All[D]>, const C extends Name<All[D][T]> = Name<All[D][T]>, N extends Bigints = 'bigint'>(request: Request<D, T, Select<All[D][T], C>, N> & Reading): Promise<{ rows: Array<LargeIn<Pick<Row<All[D][T]>, C>, N>>, count: number }>
+  <D extends Name<All>, T extends Name<All[D]>, const G extends Name<All[D][T]> = never, const A extends Aggregates<All[D][T]> = {}, N extends Bigints = 'bigint'>(request: Request<D, T, SelectGroups<All[D][T], G, A>, N> & Reading): Promise<{ rows: Array<LargeIn<GroupRow<All[D][T], G, A>, N>>, count: number }>
   <D extends Name<All>, T extends Name<All[D]>, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'insert', data: Insert<All[D][T]> }, N>): Promise<{ inserted: number, id: Large<number | bigint | string | null, N> }>
   <D extends Name<All>, T extends Name<All[D]>>(request: Request<D, T, { verb: 'update', data: Update<All[D][T]>, filters: Filters<All[D][T]> }>): Promise<{ updated: number }>
   <D extends Name<All>, T extends Name<All[D]>>(request: Request<D, T, { verb: 'delete', filters: Filters<All[D][T]> }>): Promise<{ deleted: number }>

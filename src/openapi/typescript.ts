@@ -3,7 +3,7 @@ import type { Column } from '../catalog/catalog.ts'
 import { createNames, pascalCase } from './names.ts'
 import { membersOf, type Schema } from './schema.ts'
 import { isOptional } from './table-schemas.ts'
-import { shownSchema, takenSchema } from './value-schema.ts'
+import { shownOf, shownSchema, takenSchema } from './value-schema.ts'
 import { writableColumns, type VisibleTable } from './visible.ts'
 
 /** Names that the file uses for other purposes. */
@@ -11,11 +11,12 @@ const OWN = ['DB', 'Column', 'Int64', 'Json', 'Array']
 
 const head = (database: string): string => `/** The tables of the database ${quoted(database)} as the service shows them. Made by \`row-query types\`: not to be changed by hand. */
 
-/** What a select gives, an insert takes and an update takes. Kysely takes it for its ColumnType. */
-export interface Column<Select, Insert, Update> {
+/** What a select gives, an insert takes and an update takes, and the sum of numbers. Kysely takes it for its ColumnType. */
+export interface Column<Select, Insert, Update, Sum = never> {
   readonly __select__: Select
   readonly __insert__: Insert
   readonly __update__: Update
+  readonly __sum__?: Sum
 }
 
 /** A whole number of 64 bits: a bigint beyond what a number holds exactly. */
@@ -41,9 +42,14 @@ function writeTable ({ name, table, verbs }: VisibleTable & { readonly name: str
     const taken = typeOf(takenSchema(column))
     const shown = table.columns.has(column.name) ? typeOf(shownSchema(column)) : 'never'
     const inserted = insertable.has(column) ? `${taken}${isOptional(table, column) ? ' | undefined' : ''}` : 'never'
-    return `${comment(column.comment, '  ')}  ${keyOf(column.name)}: Column<${shown}, ${inserted}, ${updatable.has(column) ? taken : 'never'}>\n`
+    return `${comment(column.comment, '  ')}  ${keyOf(column.name)}: Column<${shown}, ${inserted}, ${updatable.has(column) ? taken : 'never'}${shown === 'never' ? '' : sumOf(column)}>\n`
   })
   return `${comment(table.comment, '')}export interface ${name} {\n${lines.join('')}}\n`
+}
+
+/** The type of a sum, if the column has one. */
+function sumOf ({ type: { totals } }: Column): string {
+  return totals === undefined ? '' : `, ${typeOf(shownOf(totals().sum.type.schema))}`
 }
 
 /** Returns the TypeScript type for the schema of a column. */

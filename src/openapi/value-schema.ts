@@ -15,9 +15,16 @@ const known = new WeakMap<Column, Schema>()
 /** The schema of values that a select returns: without the members of the union that are `writeOnly`. */
 export function shownSchema (column: Column): Schema {
   const members = membersOf(column.type.schema)
-  const shown = members.filter((member) => member['writeOnly'] !== true)
+  const shown = members.filter(isShown)
   return shown.length < members.length ? describe(column, shown) : takenSchema(column)
 }
+
+/** The same of a type, without the annotations of a column. */
+export function shownOf (schema: Schema): Schema {
+  return anyOf(membersOf(schema).filter(isShown).map(bare))
+}
+
+const isShown = (member: Schema): boolean => member['writeOnly'] !== true
 
 /** Returns the schema without annotations of the type. */
 export function bare ({ title, examples, description, writeOnly, ...schema }: Schema): Schema {

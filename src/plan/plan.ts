@@ -134,3 +134,9 @@ export interface DeletePlan extends Common {
 }
 
 export type Plan = SelectPlan | InsertPlan | UpdatePlan | DeletePlan
+
+/** The columns that rows of the answer can have, by name: those of the table, or of the result of aggregates. */
+export function resultColumns (plan: Plan): ReadonlyMap<string, Column> {
+  const isGrouped = plan.verb === 'select' && plan.groups !== undefined
+  return isGrouped ? new Map(plan.columns.map((column) => [column.name, column])) : plan.table.columns
+}

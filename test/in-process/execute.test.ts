@@ -34,6 +34,16 @@ await onEachEngine(t, 'the four verbs return the data of their responses', { sch
   t.same(await call({ table: 'orders', body: { verb: 'delete', filters: { id: 3 } } }), { deleted: 1 })
 })
 
+const numbers = (id: string): string[] => [`create table numbers (id ${id} not null primary key, total int null)`, 'insert into numbers values (9223372036854775807, 1), (1, 2)']
+
+await onEachEngine(t, 'an aggregate is converted as its column, not as one of the table with its name', { schema: { sqlite: numbers('integer'), mysql: numbers('bigint') } }, async (t, service) => {
+  const call = callOf(service)
+  const body = { verb: 'select', aggregates: { n: { $count: '*' }, total: { $max: 'id' }, id: { $avg: 'total' } } }
+  t.same(await call({ table: 'numbers', body }), { rows: [{ n: 2, total: 9223372036854775807n, id: '1.5000' }], count: 1 })
+  t.same(await call({ table: 'numbers', body, bigints: 'string' }), { rows: [{ n: 2, total: '9223372036854775807', id: '1.5000' }], count: 1 })
+  t.same(await call({ table: 'numbers', body: { verb: 'select', groupBy: ['id'], orderBy: 'id DESC', limit: 1 } }), { rows: [{ id: 9223372036854775807n }], count: 1 })
+})
+
 /** The value of a body that is text or bytes; undefined if JavaScript has no such value. */
 function asValue (sent: unknown): unknown {
   try {

@@ -24,6 +24,51 @@ export async function use (): Promise<void> {
   console.log(first, id, updated + deleted + locked.deleted, text, made, plain)
 }
 
+export async function groups (): Promise<void> {
+  const customers = { ...orders, table: 'customers' } as const
+  const { rows: [group] } = await rows.execute({
+    ...customers,
+    body: {
+      verb: 'select',
+      groupBy: ['status'],
+      aggregates: { n: { $count: '*' }, names: { $countDistinct: 'name' }, sum: { $sum: 'credit' }, mean: { $avg: 'id' }, last: { $max: 'created_at' }, first: { $min: 'id' } },
+      having: { n: { $gt: 10 }, sum: { $gte: 5.5 }, mean: '1.5000', status: 'new', $or: [{ last: null }, { first: { $in: [1, 2n] } }] },
+      orderBy: [{ sum: 'DESC' }, { status: 'ASC' }],
+      limit: 5
+    }
+  })
+  const status: string | undefined = group?.status
+  const counts: number | undefined = group && group.n + group.names
+  const texts: string | null | undefined = group?.sum ?? group?.mean ?? group?.last
+  const first: number | bigint | null | undefined = group?.first
+  const { rows: [whole] } = await rows.execute({ ...customers, body: { verb: 'select', aggregates: { n: { $count: '*' }, first: { $min: 'id' } } }, bigints: 'string' })
+  const text: string | number | null | undefined = whole?.first
+  const { rows: distinct } = await rows.execute({ ...customers, body: { verb: 'select', groupBy: ['status', 'name'] } })
+  const names: string[] = distinct.map(({ name }) => name)
+  console.log(status, counts, texts, first, text, names)
+  // @ts-expect-error: a column that is not in groupBy
+  console.log(group?.name)
+  // @ts-expect-error: a count is a number
+  const count: string | undefined = group?.n
+  // @ts-expect-error: a sum of decimals is a string
+  const sum: number | null | undefined = group?.sum
+  // @ts-expect-error: texts have no sum
+  await rows.execute({ ...customers, body: { verb: 'select', aggregates: { n: { $sum: 'name' } } } })
+  // @ts-expect-error: a misspelt column
+  await rows.execute({ ...customers, body: { verb: 'select', aggregates: { n: { $max: 'nam' } } } })
+  // @ts-expect-error: a misspelt function
+  await rows.execute({ ...customers, body: { verb: 'select', aggregates: { n: { $median: 'id' } } } })
+  // @ts-expect-error: a misspelt group
+  await rows.execute({ ...customers, body: { verb: 'select', groupBy: ['stat'] } })
+  // @ts-expect-error: a column of the table is none of the result
+  await rows.execute({ ...customers, body: { verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*' } }, having: { name: 'x' } } })
+  // @ts-expect-error: a count is compared with a number
+  await rows.execute({ ...customers, body: { verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*' } }, having: { n: 'x' } } })
+  // @ts-expect-error: columns are those of rows
+  await rows.execute({ ...customers, body: { verb: 'select', groupBy: ['status'], columns: ['status'] } })
+  console.log(count, sum)
+}
+
 /** None of these compiles. */
 export async function mistakes (): Promise<void> {
   // @ts-expect-error: a misspelt database
@@ -61,7 +106,8 @@ export async function untyped (): Promise<string> {
   const anything = createRowQuery({ databases: { shop: { url: 'sqlite:shop.db' } } })
   try {
     const { rows: found } = await anything.execute({ database: 'shop', table: 'orders', body: { verb: 'select', columns: ['id'] }, grant })
-    return String(found[0]?.['id'])
+    const { rows: groups } = await anything.execute({ database: 'shop', table: 'orders', body: { verb: 'select', groupBy: ['note'], aggregates: { n: { $count: '*' }, sum: { $sum: 'total' } }, having: { n: { $gt: 1 } }, orderBy: 'n' }, grant })
+    return String(found[0]?.['id']) + String(groups[0]?.sum) + String(groups[0]?.['note'])
   } catch (error) {
     if (error instanceof ServiceError) return error.code
     throw error
