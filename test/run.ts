@@ -3,23 +3,19 @@
  *
  *     node test/run.ts [--all [--mysql-optional] | --sqlite-only] [tap's arguments…]
  *
- * `--all`: MariaDB and MySQL, where otherwise one of them will do, and the coverage (coverage.ts): some lines are for one of them
- * alone. `--mysql-optional`: goes on without MySQL on a day on which the archive does not provide its package. `--sqlite-only`: no
+ * `--all`: MariaDB and MySQL, where otherwise one of them will do, the slow tests, and the coverage (coverage.ts): some lines are for one
+ * of them alone. `--mysql-optional`: goes on without MySQL on a day on which the archive does not provide its package. `--sqlite-only`: no
  * server at all.
  */
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
 import { coverageProblems, readCoverage } from './coverage.ts'
-import { cacheFolder } from './servers/folders.ts'
+import { COMPILED } from './servers/folders.ts'
 import { obtain } from './servers/obtain.ts'
 import { NOT_PROVIDED } from './servers/packages.ts'
 import type { Server } from './servers/answer.ts'
 import { endWithTap, runTap } from './tap.ts'
 
 const OWN_OPTIONS = ['--all', '--mysql-optional', '--sqlite-only']
-
-/** Where Node keeps what it has compiled. Code that comes from there has no exact coverage. */
-const COMPILED = join(cacheFolder(), 'compiled')
 
 async function serversFor (options: string[]): Promise<Server[]> {
   if (options.includes('--sqlite-only')) return []
@@ -32,6 +28,15 @@ async function serversFor (options: string[]): Promise<Server[]> {
   if (!options.includes('--mysql-optional') || !message.includes(NOT_PROVIDED)) throw mysql.reason
   console.log(`# tests go on WITHOUT MySQL: ${message}`)
   return [mariadb.value]
+}
+
+/** Slow tests that rarely fail. Without `--all` they run only if they are named. */
+const SLOW = ['test/package/**', 'test/clients/**', 'test/openapi/lint.test.ts', 'test/cli/serve-restarts.test.ts']
+
+function skipSlow (): string[] {
+  const isSelection = args.some((argument) => !argument.startsWith('--'))
+  // .taprc excludes the faults, and an option replaces its list
+  return options.includes('--all') || isSelection ? [] : [...SLOW, 'test/faults/**'].map((files) => `--exclude=${files}`)
 }
 
 /** Whether there is an engine for every line. */
@@ -50,9 +55,10 @@ try {
   for (const { engine, from } of servers) console.log(`# ${engine.name} ${engine.version} on ${new URL(engine.url).host} (${from})`)
   // the servers and their data go when this process exits, whichever way it does
   const TEST_ENGINES = JSON.stringify(servers.map(({ engine }) => engine))
-  const { flags, env } = isWhole(servers) ? { flags: ['--allow-incomplete-coverage'], env: {} } : { flags: ['--disable-coverage'], env: { NODE_COMPILE_CACHE: COMPILED } }
-  const code = await runTap([`--jobs=${JOBS}`, ...flags, ...args], { TEST_ENGINES, ...env })
-  const problems = code === 0 && isWhole(servers) && args.length === 0 ? coverageProblems(readCoverage()) : []
+  const isMeasured = isWhole(servers) && !args.includes('--disable-coverage')
+  const { flags, env } = isMeasured ? { flags: ['--allow-incomplete-coverage'], env: { TEST_COVERAGE: 'on' } } : { flags: ['--disable-coverage'], env: { NODE_COMPILE_CACHE: COMPILED } }
+  const code = await runTap([`--jobs=${JOBS}`, ...flags, ...skipSlow(), ...args], { TEST_ENGINES, ...env })
+  const problems = code === 0 && isMeasured && args.length === 0 ? coverageProblems(readCoverage()) : []
   for (const problem of problems) console.error(`npm test: ${problem}`)
   process.exit(problems.length === 0 ? code : 1)
 } catch (error) {

@@ -31,7 +31,7 @@ for (const { args, line } of refused) {
 }
 
 t.test('an unexpected error is printed with its stack', async (t) => {
-  const { code, stderr } = await runRowQuery(t, ['serve'], { cwd: t.testdir({ data: 'a file where the folder must be' }) })
+  const { code, stderr } = await runRowQuery(t, ['serve'], { cwd: t.testdir({ data: 'a file where the folder must be' }), isMeasured: true })
   t.equal(code, 1)
   t.match(stderr, /EEXIST[^]*\n {4}at /)
 })

@@ -48,7 +48,7 @@ t.test('an error is printed in one line', async (t) => {
     [['types', 'shop', '--host', 'x'], /^row-query: Unknown option '--host'/]
   ]
   for (const [args, line] of refused) {
-    const { code, stdout, stderr } = await runRowQuery(t, args, { cwd: folder, env: { ROW_QUERY_CONFIG: 'two.json' } })
+    const { code, stdout, stderr } = await runRowQuery(t, args, { cwd: folder, env: { ROW_QUERY_CONFIG: 'two.json' }, isMeasured: true })
     t.same({ code, stdout }, { code: 2, stdout: '' }, args.join(' '))
     t.match(stderr, line)
   }

@@ -64,7 +64,7 @@ function load (t: Test, port: number, { mayBeRefused }: { mayBeRefused: boolean 
       const outcome = await ask(port, agent)
       if (outcome === '200') result.answered++
       else if (outcome !== 'ECONNREFUSED' || !mayBeRefused) result.lost.push(outcome)
-      await sleep(outcome === '200' ? 5 : 50)
+      await sleep(outcome === '200' ? 20 : 50)
     }
     agent.destroy()
   }

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createTestDatabase, engines } from '../servers/engines.ts'
-import { serveRowQuery, type Running } from '../support/row-query.ts'
+import { serveRowQuery, type Running, type Start } from '../support/row-query.ts'
 import { TOKEN } from '../support/service.ts'
 import { running, until } from '../support/until.ts'
 
@@ -14,8 +14,9 @@ const TABLE = 'create table people (id int auto_increment primary key, name varc
 const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
 const insert = (name: string) => ({ verb: 'insert', data: { name } })
 
-const serve = (t: Test, url: string, shutdown: object, settings = {}): Promise<Running> => serveRowQuery(t, {
-  cwd: t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { url } }, shutdown, ...settings }) }),
+const serve = (t: Test, url: string, shutdown: object, start: Start = {}): Promise<Running> => serveRowQuery(t, {
+  ...start,
+  cwd: t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { url } }, shutdown }) }),
   env: { ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: TOKEN }
 })
 
@@ -48,7 +49,7 @@ for (const engine of await engines()) {
     })
 
     t.test('waits for running requests until the timeout', async (t) => {
-      const server = await serve(t, database.url, { timeout: 300 })
+      const server = await serve(t, database.url, { timeout: 300 }, { isMeasured: true })
       await database.query('lock tables people write')
       const answer = server.post('/api/shop/people', insert('late'), TOKEN)
       answer.catch(() => {})

@@ -58,7 +58,7 @@ const refused: Array<{ args: string[], lines: string[] }> = [
 
 for (const { args, lines } of refused) {
   t.test(`row-query token ${args.join(' ')} is refused`, async (t) => {
-    const { code, stdout, stderr } = await runRowQuery(t, ['token', ...args])
+    const { code, stdout, stderr } = await runRowQuery(t, ['token', ...args], { isMeasured: true })
     t.same({ code, stdout, stderr }, { code: 2, stdout: '', stderr: lines.map((line) => `row-query: ${line}\n`).join('') })
   })
 }

@@ -3,7 +3,7 @@ import t from 'tap'
 import { insert, reconcile, ROWS, startLoad } from './load.ts'
 import { BOUND, kinds, MEMORY, ownShop, serve, SOON } from './service.ts'
 
-const RESTARTS = 20
+const RESTARTS = 12
 
 for (const kind of kinds) {
   t.test(`under load, over ${RESTARTS} restarts of ${kind} in a row, no row is lost and none is there twice`, async (t) => {

@@ -1,12 +1,13 @@
 /** Validates the documents with other tools. */
 import { execFile } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import t, { type Test } from 'tap'
 import { writeFileSync } from 'node:fs'
 import { get, tokenFor } from '../support/documents.ts'
+import { WITHOUT_TAP } from '../support/package.ts'
 import { runRowQuery } from '../support/row-query.ts'
 import { onEachEngine, TOKEN, type EngineName, type Schema, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
@@ -41,36 +42,49 @@ const schema: Schema = (engine) => {
 
 const redocly = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin/cli.js')
 
-/** Runs `redocly lint` with its recommended rules and expects neither errors nor warnings. */
-async function lint (file: string): Promise<unknown[]> {
+/** Documents of all tests. Redocly lints them together at the end, because it starts slowly. */
+const folder = t.testdir()
+const documents: string[] = []
+
+interface Problem { readonly location: Array<{ readonly source: { readonly ref: string } }> }
+
+/** Runs `redocly lint` with its recommended rules. Returns the errors and warnings with their files. */
+async function lint (files: readonly string[]): Promise<Array<{ file: string, problem: unknown }>> {
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
-  const { stdout } = await promisify(execFile)(process.execPath, [redocly, 'lint', '--format=json', file], { env, maxBuffer: 1e8 }).catch((error: { stdout: string }) => error)
-  return (JSON.parse(stdout) as { problems: unknown[] }).problems
+  const args = [...WITHOUT_TAP.slice(1), process.execPath, redocly, 'lint', '--format=json', ...files]
+  const { stdout } = await promisify(execFile)(WITHOUT_TAP[0], args, { cwd: folder, env, maxBuffer: 1e8 }).catch((error: { stdout: string }) => error)
+  // one object for each file
+  const reports = stdout.split(/(?<=^\})(?=\{)/m).map((text) => JSON.parse(text) as { problems: Problem[] })
+  if (reports.length !== files.length) throw new Error(stdout)
+  return reports.flatMap(({ problems }) => problems.map((problem) => ({ file: basename(problem.location[0]?.source.ref ?? ''), problem })))
 }
 
-/** Validates both documents with both tools. */
-async function isValid (t: Test, { server }: Service, token?: string): Promise<void> {
-  const folder = t.testdir()
+/** Validates a document, and keeps it for Redocly. */
+async function isValid (t: Test, name: string, text: string): Promise<void> {
+  const validator = new Validator()
+  t.match(await validator.validate(JSON.parse(text)), { valid: true })
+  t.equal(validator.version, '3.1')
+  const file = `${name}.json`.replaceAll(/[^\w.]+/g, '-')
+  writeFileSync(join(folder, file), text)
+  documents.push(file)
+}
+
+async function areValid (t: Test, { server, engine }: Service, token?: string): Promise<void> {
   for (const path of ['/openapi.json', '/shop/openapi.json']) {
-    const { text, json } = await get(server, path, token === undefined ? {} : { token })
-    const file = join(folder, 'openapi.json')
-    writeFileSync(file, text)
-    t.same(await lint(file), [], path)
-    const validator = new Validator()
-    t.match(await validator.validate(json), { valid: true })
-    t.equal(validator.version, '3.1')
+    const { text } = await get(server, path, token === undefined ? {} : { token })
+    await isValid(t, `${documents.length} ${engine} ${token} ${path}`, text)
   }
 }
 
 const tokens = [tokenFor('reader', ['select']), tokenFor('writer', ['insert', 'delete'], { shop: ['orders', 'order_lines'] }), tokenFor('nothing', ['select'], { shop: ['nowhere'] })]
 
 await onEachEngine(t, 'both documents are valid OpenAPI without errors or warnings', { schema, tokens }, async (t, service) => {
-  await isValid(t, service)
-  for (const { name } of service.engine === 'sqlite' ? tokens : []) await isValid(t, service, name)
+  await areValid(t, service)
+  for (const { name } of service.engine === 'sqlite' ? tokens : []) await areValid(t, service, name)
 })
 
 await onEachEngine(t, 'documents are valid with unusual names and comments, and their examples can be sent', { schema: oddTables }, async (t, service) => {
-  await isValid(t, service)
+  await areValid(t, service)
   const { json: { paths }, text } = await get(service.server, '/shop/openapi.json')
   t.equal(Object.keys(paths).length, service.engine === 'sqlite' ? NAMES.length + 1 : NAMES.length)
   for (const [path, { post }] of Object.entries<any>(paths)) {
@@ -82,18 +96,17 @@ await onEachEngine(t, 'documents are valid with unusual names and comments, and 
   t.notMatch(text, /<img|\]\((java|http)/, 'comments stay text')
 })
 
-await onEachEngine(t, 'row-query openapi prints valid documents', { schema, only: ['sqlite', 'mariadb'] }, async (t, { url }) => {
+await onEachEngine(t, 'row-query openapi prints valid documents', { schema, only: ['sqlite', 'mariadb'] }, async (t, { url, engine }) => {
   for (const args of [[], ['shop']]) {
     const { stdout } = await runRowQuery(t, ['openapi', ...args], { env: { ROW_QUERY_CONFIG: `${t.testdir({ 'shop.json': JSON.stringify({ databases: { shop: { url } } }) })}/shop.json` } })
-    const file = join(t.testdir(), 'printed.json')
-    writeFileSync(file, stdout)
-    t.same(await lint(file), [])
-    t.match(await new Validator().validate(JSON.parse(stdout)), { valid: true })
+    await isValid(t, `${documents.length} ${engine} printed ${args}`, stdout)
   }
 })
 
-t.test('the tools find an error', async (t) => {
-  const file = join(t.testdir(), 'openapi.json')
-  writeFileSync(file, JSON.stringify({ openapi: '3.1.0', info: { title: 'x', version: '1' }, paths: { '/a': { get: { responses: {} } } } }))
-  t.not((await lint(file)).length, 0)
+t.test('Redocly finds no problem in any of them, and all problems of an invalid document', async (t) => {
+  writeFileSync(join(folder, 'invalid.json'), JSON.stringify({ openapi: '3.1.0', info: { title: 'x', version: '1' }, paths: { '/a': { get: { responses: {} } } } }))
+  t.ok(documents.length >= 10, `${documents.length} documents`)
+  const problems = await lint([...documents, 'invalid.json'])
+  t.same(problems.filter(({ file }) => file !== 'invalid.json'), [])
+  t.not(problems.length, 0)
 })

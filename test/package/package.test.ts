@@ -1,18 +1,19 @@
-/** What is published, as somebody gets it who has nothing of this repository. */
+/** The published package, installed without this repository. */
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import ts from 'typescript'
 import { DatabaseSchema, OptionsSchema } from '../../schemas/options.ts'
 import { createShop } from '../../src/demo/shop.ts'
 import { codeBlocks, readDocument, ROOT } from '../support/markdown.ts'
-import { call, installedIn, installPackage } from '../support/package.ts'
+import { call, install, installedIn, pack } from '../support/package.ts'
 import { runRowQuery, serveRowQuery } from '../support/row-query.ts'
 import { TOKEN } from '../support/service.ts'
 
 const { version, dependencies, peerDependencies, devDependencies } = JSON.parse(readDocument('package.json'))
-const { folder, files, remove } = await installPackage()
-t.teardown(remove)
+const oldest = peerDependencies.fastify.slice(1)
+const { tarball, files } = await pack(t as Test)
+const [folder, oldestFolder] = await Promise.all([install(t as Test, tarball), install(t as Test, tarball, [`fastify@${oldest}`])])
 
 /** What others bring with them that we use in tests as well: mysql2 the types of Node, Fastify its validator. npm installs Fastify itself as the peer. */
 const BROUGHT = ['@types/node', 'ajv', 'fastify']
@@ -87,9 +88,7 @@ t.test('the apps in the README compile and run', async (t) => {
 })
 
 t.test('an app with the oldest supported Fastify keeps its only copy, compiles and runs', async (t) => {
-  const oldest = peerDependencies.fastify.slice(1)
-  const { folder, remove } = await installPackage([`fastify@${oldest}`])
-  t.teardown(remove)
+  const folder = oldestFolder
   t.equal(JSON.parse(readFileSync(join(folder, 'node_modules/fastify/package.json'), 'utf8')).version, oldest)
   t.notOk(existsSync(join(folder, 'node_modules/fastify-row-query/node_modules/fastify')))
   copyFileSync(join(ROOT, 'examples/typed-plugin.ts'), join(folder, 'typed-plugin.ts'))

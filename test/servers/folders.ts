@@ -10,6 +10,9 @@ export function cacheFolder (): string {
   return process.env.TEST_CACHE ?? fileURLToPath(new URL('../../.cache/', import.meta.url))
 }
 
+/** Where Node keeps what it has compiled. Code that comes from there has no exact coverage. */
+export const COMPILED = join(cacheFolder(), 'compiled')
+
 export interface TemporaryFolder { path: string, remove: () => void }
 
 /**

@@ -1,9 +1,10 @@
-/** Installs the package as it would be published into an empty folder. */
+/** Packs the package as it would be published, and installs it into empty folders. */
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { Test } from 'tap'
 import { ROOT } from './markdown.ts'
 
 /** Files that packing needs. They are copied, so that the `dist` of the working tree is not rebuilt. */
@@ -20,27 +21,35 @@ export async function call (cwd: string, ...command: string[]): Promise<string> 
   return stdout
 }
 
-export interface Installed {
-  /** The folder that contains the package and its dependencies only. */
-  readonly folder: string
+export interface Packed {
+  readonly tarball: string
   /** Paths of the files in the package. */
   readonly files: string[]
-  remove (): void
 }
 
-/** `others`: packages to install beside it. */
-export async function installPackage (others: readonly string[] = []): Promise<Installed> {
-  const work = mkdtempSync(join(tmpdir(), 'row-query-'))
+function createFolder (t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+/** Builds and packs the package. */
+export async function pack (t: Test): Promise<Packed> {
+  const work = createFolder(t)
   const source = join(work, 'source')
-  const folder = join(work, 'installed')
   for (const path of PACKED) cpSync(join(ROOT, path), join(source, path), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(source, 'node_modules'))
-  mkdirSync(folder)
-  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
   const stdout = await call(source, 'npm', 'pack', '--json', '--pack-destination', work)
   const [{ filename, files }] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string, files: Array<{ path: string }> }]
-  await call(folder, 'npm', 'install', join(work, filename), ...others, '--prefer-offline', '--no-audit', '--no-fund')
-  return { folder, files: files.map(({ path }) => path), remove: () => rmSync(work, { recursive: true }) }
+  return { tarball: join(work, filename), files: files.map(({ path }) => path) }
+}
+
+/** Installs a packed package into a new folder; `others`: packages to install beside it. */
+export async function install (t: Test, tarball: string, others: readonly string[] = []): Promise<string> {
+  const folder = createFolder(t)
+  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
+  await call(folder, 'npm', 'install', tarball, ...others, '--prefer-offline', '--no-audit', '--no-fund')
+  return folder
 }
 
 /** Names of the packages that are installed in a folder, with their scopes. */

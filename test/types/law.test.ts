@@ -7,6 +7,8 @@ import { quoted } from '../support/quoted.ts'
 import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-columns.ts'
 
 const ROWS = 220
+/** Rows that one select looks for, each by its id and one of its values: two of the 256 conditions that filters may have. */
+const BATCH = 110
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
 t.comment(`TEST_SEED=${seed}`)
 
@@ -53,12 +55,14 @@ async function hold (t: Test, service: Service, columns: readonly TypedColumn[])
   t.same(changed, [], `a row that was selected, sent back under $is, is found (seed ${seed})`)
 
   for (const [index, name] of names.entries()) {
-    const lost = []
-    for (const row of rows) {
-      const found = await post('one', JSON.stringify({ verb: 'select', columns: ['id'], filters: { id: row.id, [name]: quoted(row[name]) } }))
-      if (found.json.data.count !== 1) lost.push({ filter: JSON.stringify(row[name]), answer: found.text })
+    const found = new Set<number>()
+    for (let from = 0; from < rows.length; from += BATCH) {
+      const $or = rows.slice(from, from + BATCH).map((row: any) => ({ id: row.id, [name]: quoted(row[name]) }))
+      const { status, text, json } = await post('one', JSON.stringify({ verb: 'select', columns: ['id'], filters: { $or }, limit: BATCH }))
+      if (status !== 200) { t.fail(`a selected ${columns[index]?.declaration} is not accepted by filters: ${text}`, { seed }); return }
+      for (const { id } of json.data.rows) found.add(id)
     }
-    t.same(lost, [], `a filter made of a selected ${columns[index]?.declaration} finds its row (seed ${seed})`)
+    t.same(rows.filter(({ id }: any) => !found.has(Number(id.rawJSON))).map((row: any) => JSON.stringify(row[name])), [], `a filter made of a selected ${columns[index]?.declaration} finds its row (seed ${seed})`)
   }
 }
 
