@@ -25,8 +25,9 @@ const mayDiffer = (error: unknown): boolean => error instanceof SchemaMoved || O
  * @throws ServiceError; SchemaMoved; what the sink throws
  */
 export async function runWithRetries<Request extends { readonly client: Client | undefined }, T> (
-  { attempts, options, replicaOptions, ...route }: Route, request: Request, run: (run: Run<Request>) => Promise<T>
+  route: Route, request: Request, run: (run: Run<Request>) => Promise<T>
 ): Promise<T> {
+  const { attempts, options, replicaOptions } = route
   let { pools } = route
   let losses = 0
   const primary = pools.at(-1) as MysqlPool
