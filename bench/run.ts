@@ -11,6 +11,7 @@ import { createShop, startDatabase, type BenchDatabase } from './database/start.
 import { installDependencies } from './dependencies.ts'
 import { growCatalog } from './growth/catalog-size.ts'
 import { growConnections } from './growth/connections.ts'
+import { measureGrants } from './growth/grants.ts'
 import { measureLogging } from './growth/logging.ts'
 import { growTable } from './growth/table-size.ts'
 import { startGenerator } from './load/generator.ts'
@@ -68,7 +69,8 @@ async function measureGrowth (options: Options, database: BenchDatabase, stage: 
     await growCatalog(database, stage, [1, 10, 100, 1000, 2000], 7),
     await growTable(database, stage, [1000, 10_000, 100_000, 1_000_000], effort),
     await growConnections(stage, [1, 10, 50, 100, 200], effort),
-    await measureLogging(stage, effort)
+    await measureLogging(stage, effort),
+    await measureGrants(stage, effort)
   ]
 }
 

@@ -22,10 +22,10 @@ function rowsOfEnvelope (answer: unknown): Array<Record<string, unknown>> {
 }
 
 /** This service, and the name of the database there. */
-export function rowQueryApi (database: string): Api {
+export function rowQueryApi (database: string, token = TOKEN): Api {
   const post = (table: string, body: object): HttpRequest => ({ method: 'POST', path: `/api/${database}/${table}`, body })
   return {
-    headers: bearer,
+    headers: { authorization: `Bearer ${token}` },
     toRequest (operation) {
       switch (operation.kind) {
         case 'key': return post('orders', { verb: 'select', filters: { id: operation.id } })

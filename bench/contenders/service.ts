@@ -8,11 +8,11 @@ export const SERVICE = 'this service'
 /** The other contenders do not log either; growth/logging.ts measures the cost of logging. */
 const QUIET = { LOG_LEVEL: 'warn' }
 
-/** `row-query serve` with default settings, except those in `env`. */
-export function serviceContender (database: string, env: Readonly<Record<string, string>> = QUIET): Contender {
+/** `row-query serve` with default settings, except those in `env`. `token`: that of the requests. */
+export function serviceContender (database: string, env: Readonly<Record<string, string>> = QUIET, token = TOKEN): Contender {
   return httpContender({
     name: SERVICE,
-    api: rowQueryApi(database),
+    api: rowQueryApi(database, token),
     program: (databaseUrl, port) => ({
       args: [builtFile('src/cli/main.ts'), 'serve'],
       env: { DATABASE_URL: databaseUrl, PORT: String(port), API_TOKEN: TOKEN, ...env }

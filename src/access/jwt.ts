@@ -15,7 +15,8 @@ import { createRememberedTokens, type RememberedToken } from './remembered-token
 
 export interface JwtVerifier {
   /**
-   * Returns the grant of a token, immediately if the token is remembered. `sha256` is the hash of the token.
+   * Returns the grant of a token, immediately if the token is remembered; also throws immediately if it is not a JWT. `sha256` is the hash
+   * of the token.
    * @throws UNAUTHENTICATED; PERMISSION_DENIED if no role of the token is configured; KEYS_UNAVAILABLE
    */
   getGrant (token: string, sha256: string): Grant | Promise<Grant>
@@ -39,10 +40,8 @@ interface Source extends JwtIssuer {
   readonly keySet: KeySet | undefined
 }
 
-/** A token can only be a JWT if it has three parts (RFC 7515, section 7.1). */
-export function isJwt (token: string): boolean {
-  return /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)
-}
+/** A JWT has three parts in base64url (RFC 7515, section 7.1). */
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /** Loads jose and starts to download the keys. The first requests wait for the download; a failure does not prevent the start. */
 export async function createJwtVerifier ({ issuers, roles, log }: JwtVerifierOptions): Promise<JwtVerifier> {
@@ -66,7 +65,9 @@ export async function createJwtVerifier ({ issuers, roles, log }: JwtVerifierOpt
   return {
     getGrant (token, sha256) {
       const known = remembered.find(sha256)
-      return known === undefined ? remember(token, sha256).then(getGrantOf) : getGrantOf(known)
+      if (known !== undefined) return getGrantOf(known)
+      if (!JWT.test(token)) throw notValid('not a JWT')
+      return remember(token, sha256).then(getGrantOf)
     },
     stop () { for (const { keySet } of sources) keySet?.stop() }
   }
