@@ -9,7 +9,11 @@ export const SelectAnswerSchema = Type.Object({
   success: Always(true),
   data: Type.Object({
     rows: Type.Array(Type.Record(Type.String(), Type.Unknown(), { description: 'Column to value, in the order asked for.' })),
-    count: Count('Rows in this answer.')
+    count: Count('Rows in this answer.'),
+    next: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Integer(), Type.Null()], {
+      description: 'Where the next page begins, for a request with `after` or `offset`: to be sent back as the same field. Null if no row follows.'
+    })),
+    total: Type.Optional(Type.Integer({ format: 'int64', minimum: 0, description: 'Rows that the filters select, for a request with `total`.' }))
   })
 }, { description: 'The answer to a select.' })
 

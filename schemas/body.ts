@@ -69,6 +69,13 @@ export const SelectBodySchema = Type.Object({
   })),
   having: Type.Optional(Type.Record(Type.String(), Type.Unknown(), {
     description: 'Selects groups, as filters select rows: by the columns of groupBy and the names of aggregates.'
+  })),
+  after: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
+    description: 'Returns the rows after a position: null for the first page, then `next` of the answer before.'
+  })),
+  offset: Type.Optional(Type.Integer({ minimum: 0, description: 'Rows to skip. Not allowed together with `after`, which is faster.' })),
+  total: Type.Optional(Type.Union([Type.Literal(true), Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })], {
+    description: 'Counts the rows that the filters select: true for all of them, or a number at which the count stops.'
   }))
 }, closed)
 

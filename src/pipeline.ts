@@ -7,7 +7,7 @@ import { SchemaMoved, type ReadOptions } from './dialects/dialect.ts'
 import { brokenDefinition, databaseUnavailable, withReason } from './errors.ts'
 import { createSink, executePlan } from './execute/execute.ts'
 import { createPlan } from './plan/create-plan.ts'
-import type { FilterLimits } from './plan/filters/scope.ts'
+import type { PlanLimits } from './plan/filters/scope.ts'
 import type { Plan } from './plan/plan.ts'
 import { respond } from './response/summary.ts'
 import type { RequestRecord } from './telemetry/record.ts'
@@ -15,7 +15,7 @@ import type { RequestRecord } from './telemetry/record.ts'
 export interface PipelineRequest extends ReadOptions {
   readonly access: Access
   readonly body: Body
-  readonly limits: FilterLimits
+  readonly limits: PlanLimits
   /** Collects telemetry. */
   readonly record?: RequestRecord | null | undefined
   /** Called with the plan of each attempt; the last one is that of the answer. */

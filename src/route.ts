@@ -9,13 +9,13 @@ import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound } from './errors.ts'
 import { shownInHost } from './openapi/interface-document.ts'
 import { runOperations } from './operations/run-operations.ts'
-import type { FilterLimits } from './plan/filters/scope.ts'
+import type { PlanLimits } from './plan/filters/scope.ts'
 import { countUnsent } from './response/budget.ts'
 import { runPipeline } from './pipeline.ts'
 
 export interface RouteOptions {
   readonly databases: ReadonlyMap<string, Database>
-  readonly limits: FilterLimits
+  readonly limits: PlanLimits
   /** Maximum size of a body in bytes. */
   readonly bodyLimit: number
 }

@@ -100,6 +100,7 @@ function createShape (base: Table, grant: ColumnGrant | undefined, { filled, giv
     columnList,
     requiredColumns: base.requiredColumns.filter(({ name }) => (columns.has(name) || insertable.has(name)) && !filled.has(name)),
     primaryKey: isSeen(base.primaryKey) ? base.primaryKey : [],
+    indexes: base.indexes.filter(({ parts }) => parts.every(({ column }) => column !== null && columns.has(column))),
     uniqueKeys: base.uniqueKeys.filter((key) => isSeen(key.columns)),
     foreignKeys: base.foreignKeys.filter((key: ForeignKey) => isSeen(key.columns)),
     // It is not always known which columns a check refers to.

@@ -27,6 +27,23 @@ export interface Key {
   readonly columns: readonly string[]
 }
 
+/** An index as the database has it. */
+export interface Index {
+  readonly name: string
+  readonly unique: boolean
+  /** Whether rows can be read in the order of its parts: a B-tree that the optimizer may use. */
+  readonly ordered: boolean
+  readonly parts: readonly IndexPart[]
+}
+
+export interface IndexPart {
+  /** The name of the column; null for an expression. */
+  readonly column: string | null
+  readonly descending: boolean
+  /** Whether only the beginning of each value is in the index. */
+  readonly prefix: boolean
+}
+
 export interface ForeignKey {
   readonly name: string
   readonly table: string
@@ -73,6 +90,8 @@ export interface Table {
   readonly requiredColumns: readonly Column[]
   readonly primaryKey: readonly string[]
   readonly uniqueKeys: readonly Key[]
+  /** The primary key first, then in the order in which they were defined. */
+  readonly indexes: readonly Index[]
   readonly foreignKeys: readonly ForeignKey[]
   readonly checks: readonly Check[]
   /** The column that the database numbers, else the single column of the primary key: what `id` in an answer means. */

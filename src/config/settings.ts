@@ -6,7 +6,7 @@ import { readJwtIssuers, type JwtIssuer } from '../access/jwt-settings.ts'
 import type { Grant } from '../access/grant.ts'
 import type { Authenticate } from '../access/host-grant.ts'
 import { readRoles } from '../access/roles.ts'
-import type { FilterLimits } from '../plan/filters/scope.ts'
+import type { PlanLimits } from '../plan/filters/scope.ts'
 import type { StoredToken } from '../access/tokens.ts'
 import { parseDatabaseUrl, parseReplicaUrl, type Address } from './database-url.ts'
 import { ConfigError, findConfigErrors } from './config-errors.ts'
@@ -44,7 +44,7 @@ export interface Settings extends Readonly<Pick<CompleteOptions, Unchanged>> {
   readonly jwt: readonly JwtIssuer[]
   readonly roles: ReadonlyMap<string, Grant>
   readonly authenticate: Authenticate | undefined
-  readonly limits: FilterLimits
+  readonly limits: PlanLimits
   /** Maximum size of all answers that are being built or sent, in bytes. */
   readonly answerMemory: number
 }
@@ -64,7 +64,7 @@ export function resolveSettings (given: unknown): Settings {
     jwt: readJwtIssuers(errors, jwt),
     roles: readRoles(errors, roles, databases),
     authenticate,
-    limits: { depth: limits.filterDepth, conditions: limits.filterConditions, values: limits.filterValues, pattern: limits.filterPattern },
+    limits: { depth: limits.filterDepth, conditions: limits.filterConditions, values: limits.filterValues, pattern: limits.filterPattern, offset: limits.offset },
     answerMemory: limits.answerMemory
   }
   if (jwt.length > 0 && Object.keys(roles).length === 0) errors.push('roles: is required with jwt')

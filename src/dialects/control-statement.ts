@@ -17,6 +17,7 @@ const NO_TABLE: Table = Object.freeze({
   requiredColumns: NONE,
   primaryKey: [],
   uniqueKeys: [],
+  indexes: [],
   foreignKeys: [],
   checks: [],
   identity: undefined

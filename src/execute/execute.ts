@@ -2,15 +2,17 @@
 import type { Database } from '../databases/database.ts'
 import { keepsTransaction, type Executor, type Outcome, type ReadOptions } from '../dialects/dialect.ts'
 import type { Plan } from '../plan/plan.ts'
-import { AnswerSink } from '../response/sink.ts'
+import { createSelectSink } from '../response/page-sink.ts'
+import type { AnswerSink } from '../response/sink.ts'
 import { compileStatement } from '../sql/compile.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
+import { countRows, type CountResult } from './count-rows.ts'
 import { executeRows, insertsRows, runRows } from './insert-rows.ts'
 import { checkReferences } from './references.ts'
 import type { RowsResult } from './row-counts.ts'
 
 /** What a plan did: the outcome of its statement, and what else its answer tells. src/response writes it. */
-export interface Result extends Outcome, RowsResult {}
+export interface Result extends Outcome, RowsResult, CountResult {}
 
 /** What running a plan takes besides a session. */
 export interface Execution {
@@ -23,7 +25,7 @@ export interface Execution {
 
 /** The sink for the rows of an answer; undefined where it has none. `limit`: bytes that the answer may have. */
 export function createSink (plan: Plan, limit: number): AnswerSink | undefined {
-  return plan.verb === 'select' ? new AnswerSink(plan.columns, limit) : undefined
+  return plan.verb === 'select' ? createSelectSink(plan, limit) : undefined
 }
 
 /**
@@ -57,7 +59,9 @@ async function runOne (tx: Executor, { plan, database, sink, record }: Execution
   if (insertsRows(plan)) return await runRows({ plan, database, record }, (statement, sink) => tx.run(statement, sink))
   const statement = compileStatement(plan, database.dialect.engine, database.statements)
   record?.compiled()
-  return await tx.run(statement, sink)
+  const total = plan.verb === 'select' ? await countRows(tx, plan, database) : undefined
+  const outcome = await tx.run(statement, sink)
+  return total === undefined ? outcome : { ...outcome, total }
 }
 
 /**

@@ -9,14 +9,14 @@ import type { Database } from '../databases/database.ts'
 import { unauthenticated } from '../errors.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import { createGrant, type GrantOptions } from '../access/grant.ts'
-import type { FilterLimits } from '../plan/filters/scope.ts'
+import type { PlanLimits } from '../plan/filters/scope.ts'
 import { resultColumns, type Plan } from '../plan/plan.ts'
 import { toJson, toValues, type Bigints } from './to-values.ts'
 import { runPipeline } from '../pipeline.ts'
 
 export interface InProcess {
   readonly databases: ReadonlyMap<string, Database>
-  readonly limits: FilterLimits
+  readonly limits: PlanLimits
 }
 
 export interface ExecuteRequest {

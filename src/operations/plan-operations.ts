@@ -7,7 +7,7 @@ import type { Table } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { invalidBody, notSupported, permissionDenied, tableNotFound, withDetails, type ServiceError } from '../errors.ts'
 import { createPlan } from '../plan/create-plan.ts'
-import type { FilterLimits } from '../plan/filters/scope.ts'
+import type { PlanLimits } from '../plan/filters/scope.ts'
 import { findReferences } from '../plan/find-result-references.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { ResultReference } from '../plan/result-reference.ts'
@@ -26,7 +26,7 @@ export interface OperationsToPlan {
   readonly grant: Grant
   readonly database: Database
   readonly operations: readonly Operation[]
-  readonly limits: FilterLimits
+  readonly limits: PlanLimits
 }
 
 /**
@@ -52,12 +52,12 @@ function authorizeOperation (grant: Grant, database: Database, { table, lock, ..
   return authorize(access, body as Body)
 }
 
-interface OperationToPlan { readonly operation: Operation, readonly index: number, readonly table: Table, readonly limits: FilterLimits }
+interface OperationToPlan { readonly operation: Operation, readonly index: number, readonly table: Table, readonly limits: PlanLimits }
 
 function planOperation ({ operation, index, table, limits }: OperationToPlan): PlannedOperation {
   const { table: _name, lock, ...fields } = operation
   const { body, references } = findReferences(fields as Body, { table, index, depth: limits.depth })
-  const planWith = (applied: FilterLimits): Plan => {
+  const planWith = (applied: PlanLimits): Plan => {
     const plan = createPlan(body, table, applied)
     return lock === true ? Object.freeze({ ...plan, lock: 'update' }) as Plan : plan
   }

@@ -7,7 +7,7 @@ import type { Database } from '../databases/database.ts'
 import { SchemaMoved, type ReadOptions, type Transaction } from '../dialects/dialect.ts'
 import { brokenDefinition, ServiceError, withReason } from '../errors.ts'
 import { createSink, runIn } from '../execute/execute.ts'
-import type { FilterLimits } from '../plan/filters/scope.ts'
+import type { PlanLimits } from '../plan/filters/scope.ts'
 import { inOperation } from '../request/check-operations.ts'
 import { respondToOperations } from '../response/operations.ts'
 import { respond } from '../response/summary.ts'
@@ -19,7 +19,7 @@ export interface OperationsRequest extends ReadOptions {
   readonly grant: Grant
   readonly database: Database
   readonly body: OperationsBody
-  readonly limits: FilterLimits
+  readonly limits: PlanLimits
   readonly record?: RequestRecord | null | undefined
 }
 

@@ -2,7 +2,7 @@ import type { Body } from '../../schemas/body.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
 import { planDelete } from './delete.ts'
-import type { FilterLimits } from './filters/scope.ts'
+import type { PlanLimits } from './filters/scope.ts'
 import { planInsert } from './insert.ts'
 import type { Plan } from './plan.ts'
 import { applyRules } from './rules.ts'
@@ -10,12 +10,12 @@ import { planSelect } from './select.ts'
 import { planUpdate } from './update.ts'
 
 /** Plans a validated body for its table. @throws PERMISSION_DENIED for a write to a view or one that breaks a rule of the grant, and the errors of the verb */
-export function createPlan (body: Body, table: Table, limits: FilterLimits): Plan {
+export function createPlan (body: Body, table: Table, limits: PlanLimits): Plan {
   const plan = planBody(body, table, limits)
   return table.view === undefined ? plan : applyRules(plan, table.view)
 }
 
-function planBody (body: Body, table: Table, limits: FilterLimits): Plan {
+function planBody (body: Body, table: Table, limits: PlanLimits): Plan {
   if (table.kind === 'view' && body.verb !== 'select') throw permissionDenied(`"${table.name}" is a view; use select`)
   switch (body.verb) {
     case 'select': return planSelect(body, table, limits)

@@ -6,9 +6,10 @@ import { getOrCreate } from '../get-or-create.ts'
 import { COUNT_DISTINCT, COUNT_ROWS, COUNT_VALUES, createMax, createMin } from '../types/aggregates.ts'
 import type { Aggregate, ColumnType, Totals } from '../types/column-type.ts'
 import { at, getColumn, type ColumnScope, type Path } from './columns.ts'
-import { createFilterScope, type FilterLimits } from './filters/scope.ts'
+import { createFilterScope, type PlanLimits } from './filters/scope.ts'
 import { planGroup } from './filters/filters.ts'
 import { planOrder } from './order-by.ts'
+import { planPage } from './page.ts'
 import type { AggregateColumn, SelectPlan } from './plan.ts'
 
 /** Stands for the rows in `{"$count": "*"}`. */
@@ -32,7 +33,7 @@ function totalsOf (type: ColumnType): Totals | undefined {
 }
 
 /** Plans a select of groups. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY, INVALID_BODY */
-export function planGroups (body: SelectBody, table: Table, limits: FilterLimits): SelectPlan {
+export function planGroups (body: SelectBody, table: Table, limits: PlanLimits): SelectPlan {
   const { filters = {}, groupBy = [], aggregates = {}, having = {}, limit = DEFAULT_LIMIT, orderBy } = body
   const scope = createFilterScope(table, limits)
   const condition = planGroup(filters, scope, ['filters'])
@@ -40,7 +41,7 @@ export function planGroups (body: SelectBody, table: Table, limits: FilterLimits
   const computed = Object.entries(aggregates).map(([name, call]) => planAggregate(name, call, table))
   const columns = [...by, ...computed]
   const result: ColumnScope = { name: table.name, columns: new Map(columns.map((column) => [column.name, column])), isResult: true }
-  return Object.freeze({
+  const plan: SelectPlan = {
     verb: 'select',
     table,
     columns,
@@ -48,7 +49,8 @@ export function planGroups (body: SelectBody, table: Table, limits: FilterLimits
     groups: { by, aggregates: computed, having: planGroup(having, { ...scope, table: result }, ['having']) },
     order: orderBy === undefined ? [] : planOrder(orderBy, result),
     limit
-  } as const)
+  }
+  return Object.freeze(body.offset === undefined ? plan : planPage(body, plan, limits))
 }
 
 function planGroupColumn (column: Column, path: Path): Column {

@@ -84,6 +84,27 @@ export interface SelectPlan extends Common {
   readonly limit: number
   /** Locks the rows until the end of the transaction: against changes (`share`), or also against other locks (`update`). SQLite locks the whole database. */
   readonly lock?: 'share' | 'update' | undefined
+  /** Set if the answer says where the next page begins. */
+  readonly page?: Page
+  /** Set if the answer has the number of rows that the condition selects, counted up to a limit. */
+  readonly total?: { readonly limit: number | undefined }
+}
+
+/**
+ * A page of rows. `position`: begins after a position, which has a value for each column of the order; `after` is true for the rows
+ * behind it, and `hidden` has the columns of the order that are not in `columns`. `offset`: skips rows.
+ */
+export type Page =
+  | { readonly by: 'position', readonly after: Condition, readonly hidden: readonly Column[] }
+  | { readonly by: 'offset', readonly offset: number }
+
+/** Counts the rows that a condition selects. */
+export interface CountPlan {
+  readonly verb: 'count'
+  readonly table: Table
+  readonly condition: Condition
+  /** Where the count stops; undefined to count all rows. */
+  readonly limit: number | undefined
 }
 
 export interface InsertPlan extends Common {

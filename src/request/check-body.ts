@@ -23,7 +23,10 @@ const forms = new Map([
   ['orderBy', 'a string or a list of objects'],
   ['groupBy', 'a list of column names, not empty and without repeats'],
   ['aggregates', `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one function such as {"$sum": "<column>"}`],
-  ['having', 'an object of filters']
+  ['having', 'an object of filters'],
+  ['after', 'null or an object of column values'],
+  ['offset', 'a whole number from 0'],
+  ['total', 'true or a whole number from 1']
 ])
 
 /** @returns the parsed body, or INVALID_JSON (not thrown) */
@@ -77,7 +80,7 @@ function describe (schema: TObject, body: object, verb: string): ServiceError {
   const field = (path.split('/')[1] as string).replaceAll('~1', '/').replaceAll('~0', '~')
   if (!Object.hasOwn(schema.properties, field)) return at(path, invalidBody(`"${field}" is not allowed with ${verb}`))
   if (!Object.hasOwn(body, field)) return at(path, field === 'filters' ? filtersRequired(verb) : invalidBody(`"${field}" is required to ${verb}`))
-  if (type === ValueErrorType.IntegerMinimum || type === ValueErrorType.IntegerMaximum) return at(path, limitOutOfRange(MAX_LIMIT))
+  if (field === 'limit' && (type === ValueErrorType.IntegerMinimum || type === ValueErrorType.IntegerMaximum)) return at(path, limitOutOfRange(MAX_LIMIT))
   if (field === 'orderBy' && isListOfTerms(body)) return at(path, invalidOrderBy('must be a list of objects with one column each, such as {"<column>": "DESC"}; the direction is ASC or DESC'))
   if (type === ValueErrorType.ObjectMinProperties && field === 'data') return at(path, invalidBody('"data" must not be empty'))
   if (verb === 'insert') return findRowsError(body) ?? at(path, invalidBody(`"${field}" must be ${forms.get(field)}`))

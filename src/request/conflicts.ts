@@ -6,7 +6,9 @@ import { findRowsError } from './check-rows.ts'
 /** Returns INVALID_BODY, not thrown. */
 export function findConflict (body: Body): ServiceError | undefined {
   if (body.verb === 'insert') return Array.isArray(body.data) || body.onConflict !== undefined ? findRowsError(body) : undefined
-  return body.verb === 'select' ? findInGroups(body) : undefined
+  if (body.verb !== 'select') return undefined
+  if (body.after !== undefined && body.offset !== undefined) return conflict(['offset'], '"offset" is not allowed with "after"')
+  return findInGroups(body)
 }
 
 /** Fields that concern the rows of a table. */

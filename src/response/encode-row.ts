@@ -35,9 +35,9 @@ const LONG = 512
 const PIECE = 65_536
 
 /** The first byte of a cell is its length, or says where that stands (MySQL manual, "Protocol::LengthEncodedInteger"). */
-const NULL_CELL = 0xfb
-const TWO_BYTES = 0xfc
-const THREE_BYTES = 0xfd
+export const NULL_CELL = 0xfb
+export const TWO_BYTES = 0xfc
+export const THREE_BYTES = 0xfd
 
 export function createRowLayout (columns: readonly Column[]): RowLayout {
   const cells = columns.map((column, index): CellLayout => {

@@ -21,7 +21,8 @@ const STEP = 1_048_576
 export class AnswerSink implements RowSink {
   readonly #output = new Output()
   #layout: RowLayout
-  readonly limit: number
+  /** Bytes that the answer may have. */
+  readonly #limit: number
   /** Bytes up to which no more of the budget has to be taken. */
   #room: number
   /** Bytes of the budget that this answer has taken. */
@@ -33,9 +34,9 @@ export class AnswerSink implements RowSink {
   /** `limit`: bytes that the answer may have, if there is so much memory for answers. */
   constructor (columns: readonly Column[], limit: number) {
     this.#layout = layoutOf(columns)
-    this.limit = Math.min(limit, largestAnswer())
-    this.#room = Math.min(this.limit, SHORT_ANSWER)
-    this.#output.limit = this.limit
+    this.#limit = Math.min(limit, largestAnswer())
+    this.#room = Math.min(this.#limit, SHORT_ANSWER)
+    this.#output.limit = this.#limit
   }
 
   begin (columns: readonly Column[]): void {
@@ -43,12 +44,17 @@ export class AnswerSink implements RowSink {
     this.#output.length = this.count = 0
   }
 
+  /** Bytes that its rows may have. */
+  get limit (): number {
+    return this.#limit
+  }
+
   get full (): boolean {
     return this.#isDropped || (this.#output.length > this.#room && !this.#extend())
   }
 
   overflow (): void {
-    this.#refuse(resultTooLarge(this.limit))
+    this.#refuse(resultTooLarge(this.#limit))
   }
 
   /** Why the answer cannot be sent, if the sink is full. */
@@ -76,12 +82,12 @@ export class AnswerSink implements RowSink {
   /** Takes more of the budget; false, and no answer, where there is no more. */
   #extend (): boolean {
     const { length } = this.#output
-    const more = Math.max(Math.min(STEP, this.limit - this.#taken), length - this.#taken)
-    if (length > this.limit) this.overflow()
+    const more = Math.max(Math.min(STEP, this.#limit - this.#taken), length - this.#taken)
+    if (length > this.#limit) this.overflow()
     else if (!takeMemory(more, this.#taken + more)) this.#refuse(overloaded())
     else {
       this.#taken += more
-      this.#room = Math.min(this.limit, this.#taken)
+      this.#room = Math.min(this.#limit, this.#taken)
       return true
     }
     return false
@@ -102,16 +108,23 @@ export class AnswerSink implements RowSink {
     this.#output.text(cells.join('') + '}')
   }
 
-  /** The answer. A short one as a string: Node sends it together with the headers, in one write. Nothing can be written after it. */
-  finish (): Buffer | string {
-    this.#output.text(`${this.count === 0 ? HEAD : ''}],"count":${this.count}}}`)
+  /**
+   * The answer. A short one as a string: Node sends it together with the headers, in one write. Nothing can be written after it.
+   * `members`: what the answer has behind `count`, each with a comma before it. @throws RESULT_TOO_LARGE, OVERLOADED if they do not fit
+   */
+  finish (members = ''): Buffer | string {
+    this.#output.text(`${this.count === 0 ? HEAD : ''}],"count":${this.count}${members}}}`)
+    if (members !== '' && this.full) {
+      const error = this.#refusal as ServiceError
+      throw error
+    }
     this.#release()
     return this.#output.end(SHORT_ANSWER)
   }
 
   /** Whether one value has more bytes than the limit leaves. It is not written to find that out. */
   #isBeyond (values: ReadonlyArray<DriverValue | null>): boolean {
-    const left = this.limit - this.#output.length
+    const left = this.#limit - this.#output.length
     if (!values.some((value) => (value as Uint8Array | null)?.length as number > left)) return false
     this.#output.overflow()
     return true

@@ -1,14 +1,16 @@
 /** The body of a success. */
 import type { Outcome } from '../dialects/dialect.ts'
+import type { Result } from '../execute/execute.ts'
 import type { RowCounts, RowsResult } from '../execute/row-counts.ts'
 import type { InsertPlan, Plan, PlannedRow } from '../plan/plan.ts'
 import { findParameter, idOfInserted, idOfUpserted } from './insert-id.ts'
+import { pageMembers } from './page-members.ts'
 import type { AnswerSink } from './sink.ts'
 
 /** The body of the answer to a plan that was executed. `sink`: of a select. */
-export function respond (plan: Plan, outcome: Outcome & RowsResult, sink?: AnswerSink): string | Buffer {
+export function respond (plan: Plan, outcome: Result, sink?: AnswerSink): string | Buffer {
   switch (plan.verb) {
-    case 'select': return (sink as AnswerSink).finish()
+    case 'select': return (sink as AnswerSink).finish(pageMembers(plan, outcome, sink as AnswerSink))
     case 'insert': return `{"success":true,"data":{${insertedText(plan, outcome)}}}`
     case 'update': return `{"success":true,"data":{"updated":${outcome.changed}}}`
     case 'delete': return `{"success":true,"data":{"deleted":${outcome.changed}}}`

@@ -1,6 +1,6 @@
 /**
  * Kysely without a connection: it builds and compiles, the dialects execute. Queries are written with the aliases
- * `t` for the table and `c0`, `c1`, … for its columns; a transformer replaces them with the catalog's identifiers, whole and
+ * `t` for the table, `c0`, `c1`, … for its columns and `i0`, `i1`, … for its indexes; a transformer replaces them with the catalog's identifiers, whole and
  * quoted. Kysely's own references would split names that contain dots, spaces, quotes or " as ". No text of a request can
  * become an identifier.
  */
@@ -8,7 +8,7 @@ import {
   createQueryId, MysqlQueryCompiler, NOOP_QUERY_EXECUTOR, OperationNodeTransformer, QueryCreator, SqliteQueryCompiler, type IdentifierNode, type QueryCompiler,
   type RootOperationNode
 } from 'kysely'
-import { statementTable, type Column, type Table } from '../catalog/catalog.ts'
+import { statementTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { createStatementCache, type TableStatements } from './statement-cache.ts'
@@ -18,6 +18,7 @@ import type { CompiledStatement, Engine, Statement } from './statement.ts'
 export type BuiltStatement = Pick<Statement, 'sql' | 'pieces' | 'parameters'>
 
 export type ColumnToken = `c${number}`
+export type IndexToken = `i${number}`
 /** Any table of any database, as Kysely sees it. */
 export interface Rows { t: Record<ColumnToken, Parameter> }
 
@@ -44,6 +45,8 @@ export interface TableBuilder {
   readonly build: (query: { toOperationNode (): RootOperationNode }) => BuiltStatement
   /** The alias of a column. */
   readonly token: (column: Column) => ColumnToken
+  /** The alias of an index. */
+  readonly indexToken: (index: Index) => IndexToken
   /** One character for each column of the table. */
   readonly mark: (column: Column) => string
   /** Statements that were built before, by shape (shape.ts). */
@@ -73,7 +76,7 @@ function createBuilder (engine: Engine, table: Table): TableBuilder {
     return { sql: pieces.join('?'), pieces, parameters: parameters as Parameter[] }
   }
   const db = new QueryCreator<Rows>({ executor: NOOP_QUERY_EXECUTOR })
-  return { db, build, token, mark: (column) => MARKS[indexes.get(column) as number] as string, statements: statementCache.forTable(table) }
+  return { db, build, token, indexToken: (index) => `i${base.indexes.indexOf(index)}`, mark: (column) => MARKS[indexes.get(column) as number] as string, statements: statementCache.forTable(table) }
 }
 
 /** Replaces the aliases of one table and its columns with their identifiers; any other identifier is one of ours. */
@@ -90,6 +93,12 @@ class Names extends OperationNodeTransformer {
   }
 
   #nameOf (token: string): string | undefined {
-    return token === 't' ? this.#table.name : token.startsWith('c') ? this.#table.columnList[Number(token.slice(1))]?.name : undefined
+    const place = Number(token.slice(1))
+    switch (token.charAt(0)) {
+      case 't': return token === 't' ? this.#table.name : undefined
+      case 'c': return this.#table.columnList[place]?.name
+      case 'i': return this.#table.indexes[place]?.name
+      default: return undefined
+    }
   }
 }

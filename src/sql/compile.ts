@@ -1,14 +1,16 @@
 import { statementTable, type Column } from '../catalog/catalog.ts'
-import type { Condition, Plan } from '../plan/plan.ts'
+import type { Condition, CountPlan, Plan } from '../plan/plan.ts'
+import { integerType } from '../types/integer.ts'
 import { builderFor, type BuiltStatement } from './aliases.ts'
-import { compileDefinitions, compileSelect } from './select.ts'
+import { selectedColumns } from './page.ts'
+import { compileCount, compileDefinitions, compileSelect } from './select.ts'
 import { shapeOf } from './shape.ts'
 import type { StatementCounts } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 import { compileDelete, compileInsert, compileUpdate } from './write.ts'
 
 /** Compiles a plan, or takes the statement of an earlier plan of the same shape, and counts which of them in `counts`. Never throws. */
-export function compileStatement (plan: Plan, engine: Engine, counts: StatementCounts = { kept: 0, built: 0 }): Statement {
+export function compileStatement (plan: Plan | CountPlan, engine: Engine, counts: StatementCounts = { kept: 0, built: 0 }): Statement {
   const { mark, statements } = builderFor(engine, plan.table)
   const { key, parameters } = shapeOf(plan, engine, mark)
   const kept = statements.get(key)
@@ -27,9 +29,10 @@ function withParameters ({ verb, table, sql, pieces, columns, assigned, confirma
 }
 
 /** The text and the parameters of a plan as Kysely builds them. */
-export function buildStatement (plan: Plan, engine: Engine): BuiltStatement {
+export function buildStatement (plan: Plan | CountPlan, engine: Engine): BuiltStatement {
   switch (plan.verb) {
     case 'select': return compileSelect(plan, engine)
+    case 'count': return compileCount(plan, engine)
     case 'insert': return compileInsert(plan, engine)
     case 'update': return compileUpdate(plan, engine)
     case 'delete': return compileDelete(plan, engine)
@@ -37,14 +40,18 @@ export function buildStatement (plan: Plan, engine: Engine): BuiltStatement {
 }
 
 const NONE: readonly Column[] = []
+/** The column of a count, as the servers send it. */
+const COUNT: readonly Column[] = [{
+  name: 'count', type: integerType(64, false), declaration: 'bigint', nullable: false, generated: true, autoIncrement: false, optional: true, defaultText: null, comment: ''
+}]
 
 /** What a dialect needs to know of a statement besides its text. */
-function describe (plan: Plan, engine: Engine, { sql, pieces }: BuiltStatement): CompiledStatement {
+function describe (plan: Plan | CountPlan, engine: Engine, { sql, pieces }: BuiltStatement): CompiledStatement {
   const { verb } = plan
   const table = statementTable(plan.table)
-  const columns = verb === 'select' ? plan.columns : NONE
+  const columns = verb === 'select' ? selectedColumns(plan) : verb === 'count' ? COUNT : NONE
   const assigned = verb === 'insert' || verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE
-  return { verb, table, sql, pieces, columns, assigned, confirmation: engine === 'mysql' ? compileConfirmation(plan) : undefined }
+  return { verb: verb === 'count' ? 'select' : verb, table, sql, pieces, columns, assigned, confirmation: engine === 'mysql' ? compileConfirmation(plan) : undefined }
 }
 
 /**
@@ -52,7 +59,7 @@ function describe (plan: Plan, engine: Engine, { sql, pieces }: BuiltStatement):
  * `abc` equal to the number 0, and a delete with such a condition would delete that row. The definitions in a result show the types of its
  * own columns; for the other columns that a statement depends on, this statement shows them.
  */
-function compileConfirmation (plan: Plan): Statement | undefined {
+function compileConfirmation (plan: Plan | CountPlan): Statement | undefined {
   const columns = dependenciesOf(plan)
   if (columns.length === 0) return undefined
   const table = statementTable(plan.table)
@@ -60,12 +67,13 @@ function compileConfirmation (plan: Plan): Statement | undefined {
 }
 
 /** The columns that a statement compares, computes with, or selects by a cast, and does not return as they are. Counts are the same for every type. */
-function dependenciesOf (plan: Plan): Column[] {
+function dependenciesOf (plan: Plan | CountPlan): Column[] {
   if (plan.verb === 'insert') return []
   const columns = new Set(comparedColumns(plan.condition))
   if (plan.verb === 'update') for (const { column, form } of plan.assignments) if (form !== undefined) columns.add(column)
   if (plan.verb === 'select') {
-    for (const column of plan.groups?.by ?? plan.columns) {
+    if (plan.page?.by === 'position') for (const column of comparedColumns(plan.page.after)) columns.add(column)
+    for (const column of plan.groups?.by ?? selectedColumns(plan)) {
       if (column.type.selected === undefined) columns.delete(column)
       else columns.add(column)
     }

@@ -4,10 +4,12 @@ import type { Groups, SelectPlan } from '../plan/plan.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { builderFor, type BuiltStatement } from './aliases.ts'
 import { compileCondition, compileForm, wrap, type Operands } from './conditions.ts'
+import { rowsOf } from './page.ts'
 import type { Engine } from './statement.ts'
 
 /** `select <columns>, <aggregates> from <table> where … group by … having … order by … limit n` */
-export function compileGroups ({ table, columns, condition, order, limit }: SelectPlan, { by, aggregates, having }: Groups, engine: Engine): BuiltStatement {
+export function compileGroups (plan: SelectPlan, { by, aggregates, having }: Groups, engine: Engine): BuiltStatement {
+  const { table, columns, condition, order, page } = plan
   const builder = builderFor(engine, table)
   const alias = createAlias(by)
   const column = (each: Column): AliasableExpression<Parameter> => sql.ref(`t.${builder.token(each)}`)
@@ -26,7 +28,8 @@ export function compileGroups ({ table, columns, condition, order, limit }: Sele
   if (by.length > 0) query = query.groupBy(by.map(column))
   if (having.kind !== 'constant' || !having.value) query = query.having(compileCondition(having, builder, operands))
   for (const { column: each, direction } of order) query = query.orderBy(operands.left(each), direction)
-  return builder.build(query.limit(limit))
+  query = query.limit(rowsOf(plan))
+  return builder.build(page?.by === 'offset' ? query.offset(page.offset) : query)
 }
 
 /** Creates aliases that no column of GROUP BY has: in HAVING, MySQL prefers those to an alias. */

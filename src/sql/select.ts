@@ -1,27 +1,48 @@
 import { sql } from 'kysely'
-import type { Column, Table } from '../catalog/catalog.ts'
-import type { SelectPlan } from '../plan/plan.ts'
-import { builderFor, type BuiltStatement } from './aliases.ts'
+import type { Column, Index, Table } from '../catalog/catalog.ts'
+import type { Condition, CountPlan, SelectPlan } from '../plan/plan.ts'
+import { builderFor, type BuiltStatement, type Rows, type TableBuilder } from './aliases.ts'
 import { compileCondition, wrap } from './conditions.ts'
+import { findIndex } from './find-index.ts'
+import { rowsOf, selectedColumns } from './page.ts'
 import { compileGroups } from './groups.ts'
 import type { Engine } from './statement.ts'
 
 /**
  * `select <columns> from <table> where … order by … limit n`. Columns are in the order of the plan and read by position. They have
  * aliases because mysql2 cannot read rows with a column called `__proto__`. The order names the table because aliases take precedence
- * over columns there.
+ * over columns there. A page is read with one row more, which shows whether another one follows.
  */
 export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement {
   if (plan.groups !== undefined) return compileGroups(plan, plan.groups, engine)
   const builder = builderFor(engine, plan.table)
-  let query = builder.db.selectFrom('t')
-  for (const [index, column] of plan.columns.entries()) {
+  let query = from(builder, engine === 'mysql' ? findIndex(plan) : undefined)
+  for (const [index, column] of selectedColumns(plan).entries()) {
     query = query.select(({ ref }) => wrap(column.type.selected, ref(builder.token(column))).as(`v${index}`))
   }
-  if (plan.condition.kind !== 'constant' || !plan.condition.value) query = query.where(compileCondition(plan.condition, builder))
+  for (const condition of [plan.condition, ...plan.page?.by === 'position' ? [plan.page.after] : []]) {
+    if (!isTrue(condition)) query = query.where(compileCondition(condition, builder))
+  }
   for (const { column, direction } of plan.order) query = query.orderBy(`t.${builder.token(column)}`, direction)
-  query = query.limit(plan.limit)
+  query = query.limit(rowsOf(plan))
+  if (plan.page?.by === 'offset') query = query.offset(plan.page.offset)
   return builder.build(plan.lock === undefined || engine === 'sqlite' ? query : query.modifyEnd(LOCKS[plan.lock]))
+}
+
+const isTrue = (condition: Condition): boolean => condition.kind === 'constant' && condition.value
+
+/** `from <table>`, or `from <table> as <table> force index (<index>)`: Kysely has no hints, but takes any expression as an alias. */
+function from ({ db, indexToken }: TableBuilder, index: Index | undefined) {
+  if (index === undefined) return db.selectFrom('t')
+  return db.selectFrom(sql<Rows['t']>`${sql.table('t')}`.as<'t'>(sql`${sql.id('t')} force index (${sql.id(indexToken(index))})`))
+}
+
+/** `select count(*) from <table> where …`. With a limit it counts the rows of a subquery, which stops there. */
+export function compileCount ({ table, condition, limit }: CountPlan, engine: Engine): BuiltStatement {
+  const builder = builderFor(engine, table)
+  const rows = isTrue(condition) ? builder.db.selectFrom('t') : builder.db.selectFrom('t').where(compileCondition(condition, builder))
+  if (limit === undefined) return builder.build(rows.select(({ fn }) => fn.countAll().as('v0')))
+  return builder.build(builder.db.selectFrom(rows.select(sql<number>`1`.as('v0')).limit(limit).as('matching')).select(({ fn }) => fn.countAll().as('v0')))
 }
 
 /** MariaDB has no FOR SHARE. */

@@ -4,8 +4,9 @@
  * placeholders in the text; a property test compares them with the output of Kysely (test/sql/shape.test.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
-import type { Assignment, Condition, Groups, Plan, SelectPlan } from '../plan/plan.ts'
+import type { Assignment, Condition, CountPlan, Groups, Page, Plan, SelectPlan } from '../plan/plan.ts'
 import { GIVEN, type Cell } from '../types/column-type.ts'
+import { rowsOf } from './page.ts'
 import type { Engine } from './statement.ts'
 
 export interface Shape {
@@ -17,18 +18,26 @@ export interface Shape {
 /** The state of the traversal. `mark`: the character that stands for a column. */
 interface Traversal { readonly mark: (column: Column) => string, readonly parameters: Cell[] }
 
-export function shapeOf (plan: Plan, engine: Engine, mark: (column: Column) => string): Shape {
+export function shapeOf (plan: Plan | CountPlan, engine: Engine, mark: (column: Column) => string): Shape {
   const traversal: Traversal = { mark, parameters: [] }
   return { key: keyOf(plan, engine, traversal), parameters: traversal.parameters }
 }
 
-function keyOf (plan: Plan, engine: Engine, traversal: Traversal): string {
+function keyOf (plan: Plan | CountPlan, engine: Engine, traversal: Traversal): string {
   switch (plan.verb) {
     case 'select': {
       if (plan.groups !== undefined) return groupsKey(plan, plan.groups, traversal)
       const columns = plan.columns === plan.table.columnList ? '*' : plan.columns.map(traversal.mark).join('')
-      const key = `s${plan.lock ?? ''}${columns}?${conditionKey(plan.condition, traversal)}^${plan.order.map(({ column, direction }) => traversal.mark(column) + direction).join()}`
-      traversal.parameters.push(plan.limit)
+      const condition = conditionKey(plan.condition, traversal)
+      const page = plan.page === undefined ? '' : pageKey(plan.page, traversal)
+      const key = `s${plan.lock ?? ''}${columns}?${condition}${page}^${plan.order.map(({ column, direction }) => traversal.mark(column) + direction).join()}`
+      traversal.parameters.push(rowsOf(plan))
+      if (plan.page?.by === 'offset') traversal.parameters.push(plan.page.offset)
+      return key
+    }
+    case 'count': {
+      const key = `${plan.limit === undefined ? 'n' : 'm'}${conditionKey(plan.condition, traversal)}`
+      if (plan.limit !== undefined) traversal.parameters.push(plan.limit)
       return key
     }
     case 'insert': return 'i' + assignmentsKey(plan.assignments, traversal)
@@ -46,14 +55,21 @@ function keyOf (plan: Plan, engine: Engine, traversal: Traversal): string {
 const FIRST_AGGREGATE = 0x2000
 
 /** A kept statement has the names of its aggregates, so they are part of the key. They consist of letters, digits and `_`. */
-function groupsKey ({ condition, order, limit }: SelectPlan, { by, aggregates, having }: Groups, traversal: Traversal): string {
+function groupsKey (plan: SelectPlan, { by, aggregates, having }: Groups, traversal: Traversal): string {
+  const { condition, order, page } = plan
   const marks = new Map(aggregates.map((column, index): [Column, string] => [column, String.fromCharCode(FIRST_AGGREGATE + index)]))
   const mark = (column: Column): string => marks.get(column) ?? traversal.mark(column)
   const computed = aggregates.map(({ name, call, source }) => `${name}=${call}${source === undefined ? '' : traversal.mark(source)}`)
   const rows = `g${by.map(mark).join('')}/${computed.join()}?${conditionKey(condition, traversal)}`
-  const key = `${rows}#${conditionKey(having, { ...traversal, mark })}^${order.map(({ column, direction }) => mark(column) + direction).join()}`
-  traversal.parameters.push(limit)
+  const key = `${rows}#${conditionKey(having, { ...traversal, mark })}^${order.map(({ column, direction }) => mark(column) + direction).join()}${page === undefined ? '' : pageKey(page, traversal)}`
+  traversal.parameters.push(rowsOf(plan))
+  if (page?.by === 'offset') traversal.parameters.push(page.offset)
   return key
+}
+
+/** The index that is forced depends on the condition and the order, and the hidden columns are those of the order. */
+function pageKey (page: Page, traversal: Traversal): string {
+  return page.by === 'offset' ? '>offset' : `>${conditionKey(page.after, traversal)}`
 }
 
 /** Also adds the parameters. */

@@ -98,6 +98,8 @@ export interface ColumnType {
   readonly ownNull?: Value
   /** Converts a JSON value to a LIKE pattern, if not every text is accepted. @throws ValueRefused */
   readonly readPattern?: (value: unknown) => string
+  /** Set if values are sorted by their place in a list, and not as `>` compares them. */
+  readonly ranking?: Ranking
   /** Set if all values are JSON integers. */
   readonly wholeNumbers?: true
   /** SQL around the column in the select list. */
@@ -119,6 +121,14 @@ export interface ColumnType {
    * compares their bytes (`$is`).
    */
   readonly exact?: { readonly column?: Wrapping, readonly parameter: Wrapping }
+}
+
+/** The order of the members of an ENUM. */
+export interface Ranking {
+  /** All values, the lowest first; undefined if some of them are not known exactly. */
+  readonly values: readonly Value[] | undefined
+  /** The number that the database sorts a value by, with which the column can be compared, without an index. */
+  readonly rank: (value: Value) => number
 }
 
 /** The type of a column as introspection finds it. */

@@ -76,6 +76,10 @@ export function enumType (members: readonly string[]): ColumnType {
     stored: (member) => member === '' ? zero : member,
     echo: (member) => JSON.stringify(member === zero ? '' : member),
     comparison: 'equality',
+    ranking: {
+      values: exactMembers(members).length < members.length ? undefined : members.includes('') ? members : ['', ...members],
+      rank: (member) => (findMember(member as string) ?? -1) + 1
+    },
     exact: EXACT
   })
 }

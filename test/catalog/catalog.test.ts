@@ -3,7 +3,7 @@ import { createCatalog, type Column, type TableFacts } from '../../src/catalog/c
 import { mysqlColumn } from '../support/tables.ts'
 
 const facts = (name: string, columns: Column[], primaryKey: string[] = []): TableFacts =>
-  ({ name, kind: 'table', comment: '', engine: '', transactional: true, triggers: { known: true, list: [] }, columns, primaryKey, uniqueKeys: [], foreignKeys: [], checks: [] })
+  ({ name, kind: 'table', comment: '', engine: '', transactional: true, triggers: { known: true, list: [] }, columns, primaryKey, uniqueKeys: [], indexes: [], foreignKeys: [], checks: [] })
 
 t.test('inherited property names are not tables or columns', async (t) => {
   const { tables } = createCatalog([facts('orders', [mysqlColumn('id', 'int')])], 5)

@@ -30,12 +30,12 @@ const createTable = (engine: Engine): Table => createCatalog([{
   triggers: { known: true, list: [] },
   columns: [column(engine, 'id', 'bigint'), column(engine, 'a?b', 'varchar'), column(engine, 'price', 'decimal'), column(engine, 'ratio', engine === 'mysql' ? 'float' : 'real'), column(engine, 'doc', 'json')],
   primaryKey: ['id'],
-  uniqueKeys: [],
+  uniqueKeys: [], indexes: [],
   foreignKeys: [],
   checks: []
 }], 0).tables.get('what?') as Table
 
-const limits = { depth: 100, conditions: 10_000, values: 10_000, pattern: 1000 }
+const limits = { depth: 100, conditions: 10_000, values: 10_000, pattern: 1000, offset: 100_000 }
 const values: Record<string, Arbitrary<unknown>> = { id: fc.nat(99), 'a?b': fc.constantFrom('x', '?', "'", '\\', ''), price: fc.constantFrom('1.50', 2), ratio: fc.constantFrom(0.5, -0, 1e300 / 1e290), doc: fc.constantFrom({ a: 1 }, [1], 'x', 5) }
 const names = Object.keys(values)
 const valueOf = (name: string): Arbitrary<unknown> => values[name] as Arbitrary<unknown>

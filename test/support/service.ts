@@ -100,7 +100,7 @@ async function startMysql (t: Test, engine: Awaited<ReturnType<typeof engines>>[
 
 /** Takes the recorded statements, without those that the service sends for itself. */
 function own (statements: string[]): string[] {
-  return statements.splice(0).filter((sql) => !/information_schema|sqlite_schema|pragma|^set session|@@hostname|select version|\/\* trial \*\/|limit 0$/i.test(sql))
+  return statements.splice(0).filter((sql) => !/information_schema|^show index|sqlite_schema|pragma|^set session|@@hostname|select version|\/\* trial \*\/|limit 0$/i.test(sql))
 }
 
 /** Starts the service on an existing or missing database. */

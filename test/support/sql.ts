@@ -9,7 +9,7 @@ import type { Engine, Statement } from '../../src/sql/statement.ts'
 import type { Parameter } from '../../src/types/column-type.ts'
 import { mysqlColumn, sqliteColumn, tableOf } from './tables.ts'
 
-export const LIMITS = { depth: 32, conditions: 256, values: 10_000, pattern: 1000 }
+export const LIMITS = { depth: 32, conditions: 256, values: 10_000, pattern: 1000, offset: 100_000 }
 
 const columnsOf = (column: typeof mysqlColumn): Column[] => [
   column('id', 'bigint', { nullable: false, autoIncrement: true }),

@@ -1,5 +1,5 @@
 /** Creates tables as introspection returns them, for tests without a database. */
-import { createCatalog, type Check, type Column, type ForeignKey, type Key, type Table, type Triggers } from '../../src/catalog/catalog.ts'
+import { createCatalog, type Check, type Column, type ForeignKey, type Index, type Key, type Table, type Triggers } from '../../src/catalog/catalog.ts'
 import type { Engine, Statement } from '../../src/sql/statement.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
 import { sqliteType } from '../../src/types/sqlite.ts'
@@ -27,10 +27,10 @@ const columnOf = (engine: Engine) => (name: string, declaration: string, rest: R
 export const mysqlColumn = columnOf('mysql')
 export const sqliteColumn = columnOf('sqlite')
 
-interface TableParts { name?: string, columns: Column[], primaryKey?: string[], uniqueKeys?: Key[], foreignKeys?: ForeignKey[], kind?: Table['kind'], transactional?: boolean, triggers?: Triggers, checks?: Check[] }
+interface TableParts { name?: string, columns: Column[], primaryKey?: string[], uniqueKeys?: Key[], foreignKeys?: ForeignKey[], kind?: Table['kind'], transactional?: boolean, triggers?: Triggers, checks?: Check[], indexes?: Index[] }
 
-export function tableOf ({ name = 'items', columns, primaryKey = [], uniqueKeys = [], foreignKeys = [], kind = 'table', transactional = true, triggers = { known: true, list: [] }, checks = [] }: TableParts): Table {
-  const catalog = createCatalog([{ name, kind, comment: '', engine: '', transactional, triggers, columns, primaryKey, uniqueKeys, foreignKeys, checks }], 0)
+export function tableOf ({ name = 'items', columns, primaryKey = [], uniqueKeys = [], foreignKeys = [], kind = 'table', transactional = true, triggers = { known: true, list: [] }, checks = [], indexes = [] }: TableParts): Table {
+  const catalog = createCatalog([{ name, kind, comment: '', engine: '', transactional, triggers, columns, primaryKey, uniqueKeys, indexes, foreignKeys, checks }], 0)
   return catalog.tables.get(name) as Table
 }
 

@@ -1,10 +1,11 @@
 /** A fixed number of queries on information_schema for a whole database, whatever the number of its tables. */
-import type { Check, Column, ForeignKey, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
+import type { Check, Column, ForeignKey, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
 import { getOrCreate } from '../../get-or-create.ts'
 import type { ColumnType } from '../../types/column-type.ts'
 import type { TypeFacts } from '../../types/column-type.ts'
 import { parseMembers } from '../../types/members.ts'
 import { mysqlType } from '../../types/mysql.ts'
+import { loadIndexes, toKeys } from './indexes.ts'
 import { LAST_SECOND_OF_64_BITS } from '../../types/temporal.ts'
 
 /** The version, and whether MariaDB takes TIMESTAMPs beyond 2038: null or 0 where it does not. */
@@ -14,8 +15,6 @@ const TABLES = `select TABLE_NAME, TABLE_TYPE, TABLE_COMMENT, ENGINE from inform
 const columnsQuery = (srid: string): string => `select TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, GENERATION_EXPRESSION, COLUMN_COMMENT,
   coalesce(CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION), CHARACTER_OCTET_LENGTH, coalesce(DATETIME_PRECISION, NUMERIC_SCALE), CHARACTER_SET_NAME, ${srid}
   from information_schema.COLUMNS where TABLE_SCHEMA = database() order by TABLE_NAME, ORDINAL_POSITION`
-const UNIQUE_KEYS = `select TABLE_NAME, INDEX_NAME, COLUMN_NAME from information_schema.STATISTICS
-  where TABLE_SCHEMA = database() and NON_UNIQUE = 0 and COLUMN_NAME is not null order by TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX`
 const FOREIGN_KEYS = `select TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
   from information_schema.KEY_COLUMN_USAGE where TABLE_SCHEMA = database() and REFERENCED_TABLE_SCHEMA = database()
   order by TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION`
@@ -47,7 +46,8 @@ const checksQuery = (isMariadb: boolean): string => isMariadb
       on t.CONSTRAINT_SCHEMA = c.CONSTRAINT_SCHEMA and t.CONSTRAINT_NAME = c.CONSTRAINT_NAME and t.CONSTRAINT_TYPE = 'CHECK'
       where c.CONSTRAINT_SCHEMA = database() order by t.TABLE_NAME, c.CONSTRAINT_NAME`
 
-type Row = ReadonlyArray<string | null>
+/** A row of information_schema as text. */
+export type Row = ReadonlyArray<string | null>
 /** Runs a query and gives its rows as text. */
 export type Ask = (sql: string) => Promise<Row[]>
 
@@ -57,7 +57,7 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
   const lastTimestamp = isMariadb && Number(last) === LAST_SECOND_OF_64_BITS ? LAST_SECOND_OF_64_BITS : undefined
   const tables = await ask(TABLES)
   const columns = groupByTable(await ask(columnsQuery(isMariadb ? 'null' : 'SRS_ID')))
-  const uniques = groupByTable(await ask(UNIQUE_KEYS))
+  const indexes = await loadIndexes(ask, isMariadb)
   const foreigns = groupByTable(await ask(FOREIGN_KEYS))
   const withoutTransactions = new Set((await ask(ENGINES_WITHOUT_TRANSACTIONS)).map(([engine]) => (engine as string).toLowerCase()))
   const triggers = groupByTable(await ask(TRIGGERS))
@@ -70,7 +70,8 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
     const checked = checks.get(name) ?? []
     const jsonChecks = new Set(isMariadb ? checked.map(([, , clause]) => (clause as string).toLowerCase()) : [])
     const columnsOfTable = columns.get(name) ?? []
-    const keys = toKeys(uniques.get(name) ?? [])
+    const indexesOfTable = indexes.get(name) ?? []
+    const keys = toKeys(indexesOfTable)
     return {
       name,
       kind: type === 'VIEW' ? 'view' : 'table',
@@ -81,6 +82,7 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
       columns: columnsOfTable.map((column) => toColumn(column, { jsonChecks, isMariadb, lastTimestamp, typeOf })),
       primaryKey: keys.find((key) => key.name === 'PRIMARY')?.columns ?? [],
       uniqueKeys: keys,
+      indexes: indexesOfTable,
       foreignKeys: toForeignKeys(name, foreigns.get(name) ?? []),
       checks: checked.map((check) => toCheck(check, columnsOfTable.map((column) => column[1] as string)))
     }
@@ -152,10 +154,6 @@ const isExpression = (extra: string): boolean => /default_generated/i.test(extra
 function constantIn (sql: string | null): string | null {
   if (sql?.startsWith("'")) return parseMembers(sql)[0] as string
   return sql !== null && /^-?\d/.test(sql) ? sql : null
-}
-
-function toKeys (rows: Row[]): Key[] {
-  return [...Map.groupBy(rows, ([, name]) => name as string)].map(([name, parts]) => ({ name, columns: parts.map(([, , column]) => column as string) }))
 }
 
 /** Its columns are the identifiers in its text that are columns of the table. MariaDB names a CHECK of a column after the column. */

@@ -1,12 +1,13 @@
-import type { Check, Column, ForeignKey, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
+import type { Check, Column, ForeignKey, Index, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
 import { sqliteType } from '../../types/sqlite.ts'
 
 /** Tables and views of the file; SQLite's own (`sqlite_sequence`) are none of the user's. */
 const TABLES = 'select name, type, sql from sqlite_schema where type in (\'table\', \'view\') and substr(name, 1, 7) <> \'sqlite_\' order by name'
 const COLUMNS = 'select name, type, "notnull", dflt_value, pk, hidden from pragma_table_xinfo(?) order by cid'
+/** The index that was defined first comes last in SQLite's list. */
 const UNIQUE_KEYS = `select t.name as "table", i.name as "key", i.origin, c.name as "column"
   from (${TABLES}) t, pragma_index_list(t.name) i, pragma_index_info(i.name) c
-  where t.type = 'table' and i."unique" = 1 and i.partial = 0 order by t.name, i.seq, c.seqno`
+  where t.type = 'table' and i."unique" = 1 and i.partial = 0 order by t.name, i.seq desc, c.seqno`
 const FOREIGN_KEYS = `select t.name as "table", f.id, f."table" as referenced, f."from", f."to"
   from (${TABLES}) t, pragma_foreign_key_list(t.name) f where t.type = 'table' order by t.name, f.id, f.seq`
 /** A trigger names its table in any case. */
@@ -45,6 +46,7 @@ export async function introspectSqlite (ask: Ask): Promise<TableFacts[]> {
       columns: columns.map((column) => toColumn(column, isRowid(column, primaryKey, keys))),
       primaryKey,
       uniqueKeys: toKeys(keys, primaryKey),
+      indexes: toIndexes(keys),
       foreignKeys: toForeignKeys(name, foreigns.get(name) ?? [], primaryKeys),
       checks: toChecks(sql)
     }
@@ -133,6 +135,13 @@ function toKeys (rows: UniqueRow[], primaryKey: readonly string[]): Key[] {
   const others = Map.groupBy(rows.filter(({ origin }) => origin !== 'pk'), (row) => row.key)
   const keys = [...others].map(([name, parts]): Key => ({ name, columns: parts.flatMap(({ column }) => column ?? []) }))
   return primaryKey.length === 0 ? keys : [{ name: 'PRIMARY', columns: primaryKey }, ...keys]
+}
+
+/** The unique indexes besides that of the primary key: SQLite chooses indexes itself, so the others are not needed. */
+function toIndexes (rows: UniqueRow[]): Index[] {
+  return [...Map.groupBy(rows.filter(({ origin }) => origin !== 'pk'), (row) => row.key)].map(([name, parts]) => (
+    { name, unique: true, ordered: true, parts: parts.map(({ column }) => ({ column, descending: false, prefix: false })) }
+  ))
 }
 
 /** SQLite's foreign keys have no names. One that names no columns refers to the primary key. */

@@ -14,6 +14,12 @@ export interface FilterLimits {
   readonly counted?: { conditions: number, values: number }
 }
 
+/** Limits on one body. */
+export interface PlanLimits extends FilterLimits {
+  /** Rows that "offset" may skip. */
+  readonly offset: number
+}
+
 /** The state while the filters of one body are planned: where their columns are, their limits and what has been counted so far. */
 export interface FilterScope {
   readonly table: ColumnScope

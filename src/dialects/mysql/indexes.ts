@@ -1,0 +1,54 @@
+/** The indexes of all tables, by one query on information_schema. */
+import type { Index, Key } from '../../catalog/catalog.ts'
+import type { MysqlError } from './errors.ts'
+import type { Ask, Row } from './introspect.ts'
+
+/** MariaDB lists the indexes of a table as they were defined. */
+const indexesQuery = (isMariadb: boolean): string => `select TABLE_NAME, INDEX_NAME, COLUMN_NAME, NON_UNIQUE, SEQ_IN_INDEX, COLLATION, SUB_PART, INDEX_TYPE,
+  ${isMariadb ? "IGNORED = 'NO'" : "IS_VISIBLE = 'YES'"} from information_schema.STATISTICS where TABLE_SCHEMA = database()
+  ${isMariadb ? '' : 'order by TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX'}`
+
+/** The indexes of each table, the primary key first. */
+export async function loadIndexes (ask: Ask, isMariadb: boolean): Promise<ReadonlyMap<string, Index[]>> {
+  const tables = Map.groupBy(await ask(indexesQuery(isMariadb)), ([table]) => table as string)
+  const indexes = new Map(Array.from(tables, ([table, parts]): [string, Index[]] => [table, toIndexes(parts)]))
+  if (!isMariadb) for (const [table, list] of indexes) if (isAmbiguous(list)) indexes.set(table, await sortByDefinition(ask, table, list))
+  return indexes
+}
+
+function toIndexes (rows: readonly Row[]): Index[] {
+  const indexes = [...Map.groupBy(rows, ([, name]) => name as string)].map(([name, parts]): Index => {
+    const [, , , nonUnique, , , , type, usable] = parts[0] as Row
+    return {
+      name,
+      unique: nonUnique === '0',
+      ordered: type === 'BTREE' && usable === '1',
+      parts: parts.toSorted((one, other) => Number(one[4]) - Number(other[4])).map(([, , column = null, , , collation, length]) => ({ column, descending: collation === 'D', prefix: length !== null }))
+    }
+  })
+  return indexes.sort((one, other) => Number(isPrimary(other)) - Number(isPrimary(one)))
+}
+
+const isPrimary = ({ name }: Index): boolean => name === 'PRIMARY'
+
+/** Whether the order of the unique keys matters: the first one may identify the rows. */
+const isAmbiguous = (indexes: readonly Index[]): boolean => !indexes.some(isPrimary) && indexes.filter(({ unique }) => unique).length > 1
+
+/** Only SHOW INDEX tells in which order MySQL's indexes were defined, for one table. Such tables are rare. */
+async function sortByDefinition (ask: Ask, table: string, indexes: readonly Index[]): Promise<Index[]> {
+  const rows = await ask(`show index from \`${table.replaceAll('`', '``')}\``).catch((error: MysqlError) => {
+    if (error.errno === NO_SUCH_TABLE) return []
+    throw error
+  })
+  const places = new Map(rows.map(([, , name], place) => [name, place]))
+  return indexes.toSorted((one, other) => (places.get(one.name) ?? 0) - (places.get(other.name) ?? 0))
+}
+
+/** The table was dropped since its indexes were read. */
+const NO_SUCH_TABLE = 1146
+
+/** The unique keys, without the expressions in them. */
+export function toKeys (indexes: readonly Index[]): Key[] {
+  const keys = indexes.filter(({ unique }) => unique).map(({ name, parts }): Key => ({ name, columns: parts.flatMap(({ column }) => column ?? []) }))
+  return keys.filter(({ columns }) => columns.length > 0)
+}

@@ -1,0 +1,67 @@
+/** Plans `after`, `offset` and `total`: which rows a page has, in an order that no two rows share. */
+import type { SelectBody } from '../../schemas/body.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
+import { invalidBody, invalidOrderBy, notSupported, withDetails } from '../errors.ts'
+import { at } from './columns.ts'
+import type { PlanLimits } from './filters/scope.ts'
+import type { Order, Page, SelectPlan } from './plan.ts'
+import { planPosition } from './position.ts'
+
+/** Adds the page and the total to a plan. @throws INVALID_BODY, INVALID_VALUE, INVALID_ORDER_BY, NOT_SUPPORTED */
+export function planPage ({ after, offset, total }: SelectBody, plan: SelectPlan, limits: PlanLimits): SelectPlan {
+  return {
+    ...plan,
+    ...after !== undefined && planAfter(after, plan),
+    ...offset !== undefined && planOffset(offset, plan, limits),
+    // count and page are of one snapshot
+    ...total !== undefined && { total: { limit: total === true ? undefined : total as number }, inTransaction: true as const }
+  }
+}
+
+type Paged = Pick<SelectPlan, 'order'> & { readonly page: Page }
+
+function planAfter (after: Readonly<Record<string, unknown>> | null, { table, columns, order: asked }: SelectPlan): Paged {
+  const key = findKey(table)
+  if (key === undefined) {
+    const message = `table "${table.name}" has no primary key and no unique key of NOT NULL columns that the token sees: use "offset", or add such a key`
+    throw withDetails(notSupported(), { path: '/after', message })
+  }
+  const order = completeOrder(asked, key)
+  const unordered = order.find(({ column }) => column.type.structured)
+  if (unordered !== undefined) throw at(['orderBy'], invalidOrderBy(`contains "${unordered.column.name}"; "after" is not possible with the type ${unordered.column.declaration}`))
+  const hidden = order.map(({ column }) => column).filter((column) => !columns.includes(column))
+  return { order, page: { by: 'position', after: planPosition(after, order), hidden } }
+}
+
+/** The columns of `groupBy` are a key of its rows. */
+function planOffset (offset: number, { table, order: asked, groups }: SelectPlan, limits: PlanLimits): Paged {
+  if (offset > limits.offset) throw at(['offset'], invalidBody(`"offset" must be from 0 to ${limits.offset}; use "after" for pages behind that`))
+  return { order: completeOrder(asked, groups?.by ?? findKey(table) ?? []), page: { by: 'offset', offset } }
+}
+
+/** Appends the columns of the key that the order lacks, in the direction of its last term: an index can then be read in one direction. */
+function completeOrder (order: readonly Order[], key: readonly Column[]): readonly Order[] {
+  const direction = order.at(-1)?.direction ?? 'asc'
+  const columns = new Set(order.map(({ column }) => column))
+  return [...order, ...key.filter((column) => !columns.has(column)).map((column) => ({ column, direction }))]
+}
+
+/**
+ * The columns that identify a row: the primary key, or else the unique key of NOT NULL columns with the fewest columns, of several the one
+ * defined first. A key with a column that the table does not show is not used.
+ */
+export function findKey (table: Table): readonly Column[] | undefined {
+  const primary = table.primaryKey.length > 0 ? toColumns(table, table.primaryKey) : undefined
+  if (primary !== undefined) return primary
+  const keys = table.indexes.flatMap(({ unique, parts }) => {
+    const columns = unique ? toColumns(table, parts.map(({ column }) => column)) : undefined
+    return columns?.every(({ nullable }) => !nullable) === true ? [columns] : []
+  })
+  return keys.reduce<readonly Column[] | undefined>((best, key) => best !== undefined && best.length <= key.length ? best : key, undefined)
+}
+
+/** Undefined if the key has an expression, a column that is not in the table, or one that rows cannot be sorted by. */
+function toColumns ({ columns }: Table, names: ReadonlyArray<string | null>): Column[] | undefined {
+  const found = names.map((name) => name === null ? undefined : columns.get(name))
+  return found.every((column) => column?.type.sortable === true) ? found as Column[] : undefined
+}

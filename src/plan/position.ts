@@ -1,0 +1,52 @@
+/**
+ * Plans the rows behind a position. The condition is an OR that compares column by column: `a > ? or (a = ? and id > ?)`. Both servers read
+ * an index with it from the position on; with `(a, id) > (?, ?)` they read it from its beginning. NULL is the lowest value.
+ */
+import type { Column } from '../catalog/catalog.ts'
+import { invalidBody, invalidValue } from '../errors.ts'
+import type { Value } from '../types/column-type.ts'
+import { at, readValue } from './columns.ts'
+import { combine } from './filters/constants.ts'
+import type { Condition, Order } from './plan.ts'
+
+/** Plans the rows after a position; all rows after null. @throws INVALID_BODY if it has other columns than the order, INVALID_VALUE */
+export function planPosition (after: Readonly<Record<string, unknown>> | null, order: readonly Order[]): Condition {
+  if (after === null) return { kind: 'constant', value: true }
+  const names = order.map(({ column }) => column.name)
+  const other = Object.keys(after).find((name) => !names.includes(name)) ?? names.find((name) => !Object.hasOwn(after, name))
+  if (other !== undefined) throw at(['after', other], invalidBody(`"after" must have the columns of the order and no others: ${names.join(', ')}`))
+  return order.reduceRight<Condition>((rest, { column, direction }) => {
+    const place = readPlace(column, after[column.name])
+    return combine('or', [isBeyond(column, place, direction), combine('and', [isAt(column, place), rest])])
+  }, { kind: 'constant', value: false })
+}
+
+/** Converts a value of a position; null is allowed in nullable columns. @throws INVALID_VALUE */
+function readPlace (column: Column, given: unknown): Value | null {
+  const path = ['after', column.name]
+  if (given !== null) return readValue(column, given, path)
+  if (!column.nullable) throw at(path, invalidValue(column.name, 'is NOT NULL, so that no row has this position'))
+  return null
+}
+
+/** Whether the column has the value of the position. Ties follow the collation of the column, as the order does. */
+function isAt (column: Column, value: Value | null): Condition {
+  return value === null ? { kind: 'null', column, negated: false } : { kind: 'compare', column, operator: '=', parameter: value }
+}
+
+/** Whether the column has a value that comes later in this direction. */
+function isBeyond (column: Column, value: Value | null, direction: Order['direction']): Condition {
+  if (value === null) return direction === 'asc' ? { kind: 'null', column, negated: true } : { kind: 'constant', value: false }
+  const greater = compareTo(column, value, direction)
+  return direction === 'desc' && column.nullable ? combine('or', [greater, { kind: 'null', column, negated: false }]) : greater
+}
+
+function compareTo (column: Column, value: Value, direction: Order['direction']): Condition {
+  const { ranking } = column.type
+  const operator = direction === 'asc' ? '>' : '<'
+  if (ranking === undefined) return { kind: 'compare', column, operator, parameter: value }
+  if (ranking.values === undefined) return { kind: 'compare', column, operator, parameter: ranking.rank(value) }
+  const place = ranking.values.indexOf(value)
+  const parameters = direction === 'asc' ? ranking.values.slice(place + 1) : ranking.values.slice(0, place)
+  return parameters.length === 0 ? { kind: 'constant', value: false } : { kind: 'in', column, negated: false, parameters }
+}

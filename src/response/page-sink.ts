@@ -1,0 +1,103 @@
+import type { Column } from '../catalog/catalog.ts'
+import { getOrCreate } from '../get-or-create.ts'
+import type { SelectPlan } from '../plan/plan.ts'
+import type { DriverValue } from '../types/column-type.ts'
+import { copyCells, skipCells } from './cells.ts'
+import { writeValue } from './encode-row.ts'
+import { AnswerSink } from './sink.ts'
+
+/** The sink for the rows of a select. `limit`: bytes that the answer may have. */
+export function createSelectSink ({ columns, page, order, limit: rows }: SelectPlan, limit: number): AnswerSink {
+  if (page === undefined) return new AnswerSink(columns, limit)
+  const byPosition = page.by === 'position'
+  return new PageSink({ columns, hidden: byPosition ? page.hidden : [], position: byPosition ? order.map(({ column }) => column) : [], rows, limit })
+}
+
+interface PageOptions {
+  /** The columns of the answer. */
+  readonly columns: readonly Column[]
+  /** The columns that rows have behind those of the answer, for the position. */
+  readonly hidden: readonly Column[]
+  /** The columns of the position; none if the next page is known by its offset. */
+  readonly position: readonly Column[]
+  /** Rows that the answer has at most. */
+  readonly rows: number
+  /** Bytes that the answer may have. */
+  readonly limit: number
+}
+
+/** By the columns of rows: those that are in the answer. */
+const shownColumns = new WeakMap<readonly Column[], readonly Column[]>()
+
+/** Takes the rows of a page, and one more that is not in the answer: it shows that another page follows. */
+export class PageSink extends AnswerSink {
+  readonly #shown: number
+  readonly #hidden: number
+  /** Where the columns of the position are in a row. */
+  readonly #places: readonly number[]
+  readonly #rows: number
+  /** As the database has them now. */
+  #columns: readonly Column[]
+  /** The last row of the page, if the position needs it. */
+  #last: ReadonlyArray<DriverValue | null> = []
+  #hasMore = false
+
+  constructor ({ columns, hidden, position, rows, limit }: PageOptions) {
+    super(columns, limit)
+    this.#columns = [...columns, ...hidden]
+    this.#shown = columns.length
+    this.#hidden = hidden.length
+    this.#places = position.map((column) => this.#columns.indexOf(column))
+    this.#rows = rows
+  }
+
+  /** Twice that of the answer: the row that is not in it may have as many bytes. */
+  override get limit (): number {
+    return super.limit * 2
+  }
+
+  /** Whether there are rows behind the page. */
+  get hasMore (): boolean {
+    return this.#hasMore
+  }
+
+  override begin (columns: readonly Column[]): void {
+    this.#hasMore = false
+    this.#columns = columns
+    super.begin(this.#hidden === 0 ? columns : getOrCreate(shownColumns, columns, () => columns.slice(0, this.#shown)))
+  }
+
+  override textRow (bytes: Buffer, offset: number, end: number): void {
+    if (this.#isBehind()) return
+    super.textRow(bytes, offset, this.#hidden === 0 ? end : skipCells(bytes, offset, this.#shown))
+    if (this.#isLast()) this.#last = copyCells(bytes, offset, end)
+  }
+
+  override row (values: ReadonlyArray<DriverValue | null>): void {
+    if (this.#isBehind()) return
+    super.row(this.#hidden === 0 ? values : values.slice(0, this.#shown))
+    if (this.#isLast()) this.#last = values
+  }
+
+  /** The position of the last row as JSON. @throws UNREADABLE_VALUE */
+  position (): string {
+    const members = this.#places.map((place) => {
+      const column = this.#columns[place] as Column
+      const value = this.#last[place] as DriverValue | null
+      return `${JSON.stringify(column.name)}:${value === null ? 'null' : writeValue(column, value)}`
+    })
+    return `{${members.join()}}`
+  }
+
+  /** Whether the page is complete before this row. */
+  #isBehind (): boolean {
+    if (this.count < this.#rows) return false
+    this.#hasMore = true
+    return true
+  }
+
+  /** Whether the row that was just taken is the last one of a complete page. */
+  #isLast (): boolean {
+    return this.count === this.#rows && this.#places.length > 0
+  }
+}

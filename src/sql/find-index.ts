@@ -1,0 +1,57 @@
+/** Finds the index in whose order a page is read: MariaDB leaves it for `tenant = ?` with the newest first, and reads all rows of the tenant. */
+import type { Index, IndexPart, Table } from '../catalog/catalog.ts'
+import type { Condition, SelectPlan } from '../plan/plan.ts'
+
+/**
+ * The index that begins with the columns which the filters hold equal, followed by those of the order, all of them in the same or all in
+ * the opposite direction. Undefined if there is none, or if another index may find fewer rows: the filters then name further columns.
+ */
+export function findIndex ({ table, page, condition, order }: SelectPlan): Index | undefined {
+  if (page?.by !== 'position') return undefined
+  const equal = new Set<string>()
+  const others = new Set<string>()
+  if (!collect(condition, equal, others)) return undefined
+  const open = order.filter(({ column }) => !equal.has(column.name))
+  for (const name of others) if (!equal.has(name) && name !== open[0]?.column.name) return undefined
+  // rules of a grant can be on columns that it does not see
+  const base = table.view?.base ?? table
+  return base.indexes.find((index) => {
+    const parts = index.ordered ? partsOf(index, base) : []
+    if (parts.slice(0, equal.size).some(({ column, prefix }) => prefix || column === null || !equal.has(column))) return false
+    const rest = parts.slice(equal.size)
+    const reversed = rest[0]?.descending !== (open[0]?.direction === 'desc')
+    return parts.length >= equal.size && open.every(({ column, direction }, place) => {
+      const part = rest[place]
+      return part?.column === column.name && !part.prefix && (part.descending !== (direction === 'desc')) === reversed
+    })
+  })
+}
+
+/** Collects the columns that a condition holds equal, and the others that it names. Returns false if it is more than an AND of single columns. */
+function collect (condition: Condition, equal: Set<string>, others: Set<string>): boolean {
+  switch (condition.kind) {
+    case 'and': return condition.conditions.every((each) => collect(each, equal, others))
+    case 'or':
+    case 'not': return false
+    case 'constant': return condition.value
+    default: {
+      const { name } = condition.column
+      if (isEquality(condition)) equal.add(name)
+      else others.add(name)
+      return true
+    }
+  }
+}
+
+function isEquality (condition: Condition): boolean {
+  return (condition.kind === 'compare' && condition.operator === '=') ||
+    (condition.kind === 'in' && !condition.negated && condition.parameters.length === 1) || (condition.kind === 'null' && !condition.negated)
+}
+
+/** The parts of an index. InnoDB appends the columns of the primary key that it lacks, and both servers use them. */
+function partsOf ({ parts, name }: Index, { engine, indexes }: Table): readonly IndexPart[] {
+  const primary = indexes[0]
+  if (engine !== 'innodb' || primary?.name !== 'PRIMARY' || name === 'PRIMARY' || primary.parts.some(({ prefix }) => prefix)) return parts
+  const whole = new Set(parts.filter(({ prefix }) => !prefix).map(({ column }) => column))
+  return [...parts, ...primary.parts.filter(({ column }) => !whole.has(column))]
+}

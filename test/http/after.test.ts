@@ -1,0 +1,155 @@
+/** `after` and `next` over HTTP: which rows a page has, what a position is, and what is refused. */
+import t from 'tap'
+import { onEachEngine, type Answer, type EngineName, type Service } from '../support/service.ts'
+
+type Body = Record<string, unknown>
+
+/** Reads every page, from the first to the last, and checks that each answer has the form that it must have. */
+export async function readPages ({ post }: Pick<Service, 'post'>, table: string, body: Body): Promise<Array<Record<string, unknown>>> {
+  const rows: Array<Record<string, unknown>> = []
+  const limit = body['limit'] as number
+  for (let after: unknown = null, pages = 0; ; pages++) {
+    const { text, status } = await post(table, { verb: 'select', ...body, after })
+    if (status !== 200 || pages > 1000) throw new Error(`${pages}: ${text}`)
+    const { data } = JSON.parse(text)
+    rows.push(...data.rows)
+    if (data.count !== data.rows.length || (data.next !== null && data.count !== limit)) throw new Error(text)
+    if (data.next === null) return rows
+    after = data.next
+  }
+}
+
+const schema = (engine: EngineName): string[] => [
+  `create table events (id integer not null primary key, created_at datetime${engine === 'sqlite' ? '' : '(3)'} null, kind varchar(10) not null, note text null)`,
+  "insert into events values (1, '2026-01-01 00:00:00.000', 'b', null), (2, null, 'a', 'x'), (3, '2026-01-02 00:00:00.500', 'a', null), (4, null, 'b', 'y'), (5, '2026-01-01 00:00:00.000', 'a', 'z')"
+]
+const ids = ({ json }: Answer): number[] => json.data.rows.map(({ id }: { id: number }) => id)
+
+await onEachEngine(t, 'after: null begins, next goes back as after, and next: null is the end', { schema }, async (t, { post, engine }) => {
+  const first = await post('events', { verb: 'select', columns: ['id'], orderBy: 'created_at DESC', limit: 2, after: null })
+  const start = engine === 'sqlite' ? '2026-01-01T00:00:00.000' : '2026-01-01T00:00:00.000'
+  t.equal(first.text, `{"success":true,"data":{"rows":[{"id":3},{"id":5}],"count":2,"next":{"created_at":"${start}","id":5}}}`)
+  const second = await post('events', { verb: 'select', columns: ['id'], orderBy: 'created_at DESC', limit: 2, after: first.json.data.next })
+  t.equal(second.text, '{"success":true,"data":{"rows":[{"id":1},{"id":4}],"count":2,"next":{"created_at":null,"id":4}}}')
+  const third = await post('events', { verb: 'select', columns: ['id'], orderBy: 'created_at DESC', limit: 2, after: second.json.data.next })
+  t.equal(third.text, '{"success":true,"data":{"rows":[{"id":2}],"count":1,"next":null}}')
+})
+
+await onEachEngine(t, 'next is null exactly when no row follows', { schema }, async (t, { post }) => {
+  for (const [limit, next] of [[4, { id: 4 }], [5, null], [6, null]]) t.same((await post('events', { verb: 'select', limit, after: null })).json.data.next, next, `limit ${JSON.stringify(limit)}`)
+  t.equal((await post('events', { verb: 'select', filters: { id: 9 }, after: null })).text, '{"success":true,"data":{"rows":[],"count":0,"next":null}}')
+  t.equal((await post('events', { verb: 'select', after: { id: 9 } })).text, '{"success":true,"data":{"rows":[],"count":0,"next":null}}')
+  t.same(ids(await post('events', { verb: 'select', after: { id: 3 } })), [4, 5], 'a position may be made by hand')
+})
+
+await onEachEngine(t, 'pages have every row once, in the order asked for', { schema }, async (t, service) => {
+  const orders: Array<[orderBy: string | undefined, ids: number[]]> = [
+    [undefined, [1, 2, 3, 4, 5]], ['id DESC', [5, 4, 3, 2, 1]], ['created_at', [2, 4, 1, 5, 3]], ['created_at DESC', [3, 5, 1, 4, 2]],
+    ['kind, created_at DESC', [3, 5, 2, 1, 4]], ['kind DESC, created_at', [4, 1, 2, 5, 3]], ['note DESC, kind', [5, 4, 2, 3, 1]], ['created_at DESC, id', [3, 1, 5, 2, 4]]
+  ]
+  for (const [orderBy, expected] of orders) {
+    for (const limit of [1, 2, 3, 5]) {
+      const rows = await readPages(service, 'events', { limit, ...orderBy !== undefined && { orderBy } })
+      t.same(rows.map(({ id }) => id), expected, `${orderBy} by ${limit}`)
+    }
+  }
+})
+
+await onEachEngine(t, 'the order is completed with the key, in the direction of its last term', { schema }, async (t, { post }) => {
+  const nextOf = async (orderBy: unknown): Promise<string[]> => Object.keys((await post('events', { verb: 'select', orderBy, limit: 1, after: null })).json.data.next)
+  t.same(await nextOf('kind'), ['kind', 'id'])
+  t.same(await nextOf('kind, id DESC'), ['kind', 'id'])
+  t.same(await nextOf('id, kind'), ['id', 'kind'])
+  t.same(await nextOf([{ note: 'DESC' }]), ['note', 'id'])
+})
+
+await onEachEngine(t, 'columns of the position need not be among the columns', { schema }, async (t, service) => {
+  for (const columns of [['note'], ['kind', 'note'], ['id'], ['note', 'created_at', 'id', 'kind']]) {
+    const rows = await readPages(service, 'events', { columns, orderBy: 'created_at DESC, kind', limit: 2 })
+    t.same(rows.map((row) => Object.keys(row)), Array(5).fill(columns))
+    t.same(rows.map(({ note }) => note), columns.includes('note') ? [null, 'z', null, 'x', 'y'] : Array(5).fill(undefined))
+  }
+})
+
+await onEachEngine(t, 'after, offset and total are refused as the contract of a body says', {
+  schema: (engine) => [...schema(engine), ...engine === 'sqlite' ? [] : ["create table labelled (id int not null primary key, labels set('a', 'b') null, doc json null, place geometry null)"]]
+}, async (t, { post, engine, statements }) => {
+  statements()
+  const refused: Array<[body: string, code: string, path: string]> = [
+    ['"after": 5', 'INVALID_BODY', '/after'], ['"after": "x"', 'INVALID_BODY', '/after'], ['"after": []', 'INVALID_BODY', '/after'], ['"after": true', 'INVALID_BODY', '/after'], ['"after": 1.0', 'INVALID_BODY', '/after'],
+    ['"after": {}', 'INVALID_BODY', '/after/id'], ['"after": {"kind": "a"}', 'INVALID_BODY', '/after/kind'], ['"after": {"id": 1, "kind": "a"}', 'INVALID_BODY', '/after/kind'],
+    ['"after": {"id": 1}, "orderBy": "kind"', 'INVALID_BODY', '/after/kind'], ['"after": {"ID": 1}', 'INVALID_BODY', '/after/ID'], ['"after": {"__proto__": 1, "id": 1}', 'INVALID_BODY', '/after/__proto__'],
+    ['"after": {"id": null}', 'INVALID_VALUE', '/after/id'], ['"after": {"id": "x"}', 'INVALID_VALUE', '/after/id'], ['"after": {"id": {"$gt": 1}}', 'INVALID_VALUE', '/after/id'], ['"after": {"id": [1]}', 'INVALID_VALUE', '/after/id'],
+    ['"after": {"kind": 1, "id": 1}, "orderBy": "kind"', 'INVALID_VALUE', '/after/kind'], ['"after": {"id": 99999999999999999999}', 'INVALID_VALUE', '/after/id'],
+    ['"offset": -1', 'INVALID_BODY', '/offset'], ['"offset": 1.5', 'INVALID_BODY', '/offset'], ['"offset": "1"', 'INVALID_BODY', '/offset'], ['"offset": null', 'INVALID_BODY', '/offset'], ['"offset": 100001', 'INVALID_BODY', '/offset'], ['"offset": 1e400', 'INVALID_BODY', '/offset'],
+    ['"offset": 1, "after": null', 'INVALID_BODY', '/offset'], ['"offset": 0, "after": {"id": 1}', 'INVALID_BODY', '/offset'],
+    ['"total": 0', 'INVALID_BODY', '/total'], ['"total": false', 'INVALID_BODY', '/total'], ['"total": null', 'INVALID_BODY', '/total'], ['"total": "1"', 'INVALID_BODY', '/total'], ['"total": 1.5', 'INVALID_BODY', '/total'], ['"total": 1e400', 'INVALID_BODY', '/total'],
+    ['"limit": 0, "after": null', 'LIMIT_OUT_OF_RANGE', '/limit'], ['"after": null, "orderBy": "nope"', 'COLUMN_NOT_FOUND', '/orderBy']
+  ]
+  for (const [fields, code, path] of refused) t.match((await post('events', `{"verb": "select", ${fields}}`)).json.error, { code, details: [{ path }] }, fields)
+  if (engine !== 'sqlite') {
+    for (const column of ['labels', 'doc', 'place']) t.match((await post('labelled', { verb: 'select', orderBy: column, after: null })).json.error, { code: 'INVALID_ORDER_BY', details: [{ path: '/orderBy' }] }, column)
+  }
+  for (const verb of ['insert', 'update', 'delete']) {
+    for (const field of ['after', 'offset', 'total']) {
+      const body = { verb, ...verb !== 'delete' && { data: { kind: 'x' } }, ...verb !== 'insert' && { filters: { id: 1 } }, [field]: 1 }
+      t.match((await post('events', body)).json.error, { code: 'INVALID_BODY', message: `"${field}" is not allowed with ${verb}` })
+    }
+  }
+  t.same(statements(), [])
+})
+
+const keys = (engine: EngineName): string[] => [
+  'create table no_key (a int null, b int not null)', 'insert into no_key values (1, 2), (1, 2), (null, 1)', 'create view seen as select b from no_key',
+  'create table nullable_key (a int null, b int not null, unique (a), unique (b, a))',
+  'create table by_fewest (a int not null, b int not null, c int not null, d int not null, unique (a, b), unique (d), unique (c))', 'insert into by_fewest values (1, 2, 3, 4), (2, 1, 4, 3)',
+  'create table by_second (a int not null, b int not null, c int not null, d int not null, unique (a, b, c), unique (d, c), unique (a, c))', 'insert into by_second values (1, 2, 3, 4), (2, 1, 4, 3)',
+  `create table by_primary (a int not null, b int not null, c varchar(10) not null, primary key (c, b), unique (a))${engine === 'sqlite' ? ' without rowid' : ''}`, "insert into by_primary values (1, 2, 'x'), (2, 1, 'x')"
+]
+
+await onEachEngine(t, 'the key is the primary key, else the unique key of NOT NULL columns with the fewest columns that was defined first', { schema: keys }, async (t, { post, engine }) => {
+  for (const table of ['no_key', 'seen', 'nullable_key']) {
+    const { status, json } = await post(table, { verb: 'select', after: null })
+    t.equal(status, 422)
+    t.match(json.error, { code: 'NOT_SUPPORTED', details: [{ path: '/after', message: /offset.*key/ }] })
+    t.match(await post(table, { verb: 'select', offset: 0 }), { status: 200 })
+  }
+  const nextOf = async (table: string): Promise<unknown> => (await post(table, { verb: 'select', limit: 1, after: null })).json.data.next
+  t.same(await nextOf('by_fewest'), { d: 3 })
+  t.same(Object.keys(await nextOf('by_second') as object), ['d', 'c'])
+  t.same(Object.entries(await nextOf('by_primary') as object), [['c', 'x'], ['b', 1]])
+  if (engine === 'sqlite') t.pass()
+})
+
+await onEachEngine(t, 'offset skips rows, and next is the next offset', { schema }, async (t, { post }) => {
+  const page = async (offset: number) => (await post('events', { verb: 'select', columns: ['id'], orderBy: 'kind', offset, limit: 2 })).text
+  t.equal(await page(0), '{"success":true,"data":{"rows":[{"id":2},{"id":3}],"count":2,"next":2}}')
+  t.equal(await page(2), '{"success":true,"data":{"rows":[{"id":5},{"id":1}],"count":2,"next":4}}')
+  t.equal(await page(4), '{"success":true,"data":{"rows":[{"id":4}],"count":1,"next":null}}')
+  t.equal(await page(100_000), '{"success":true,"data":{"rows":[],"count":0,"next":null}}')
+})
+
+await onEachEngine(t, 'limits.offset is a setting', { schema, options: { limits: { offset: 3 } } }, async (t, { post }) => {
+  t.equal((await post('events', { verb: 'select', offset: 3 })).status, 200)
+  t.match((await post('events', { verb: 'select', offset: 4 })).json.error, { code: 'INVALID_BODY', message: /from 0 to 3/ })
+})
+
+await onEachEngine(t, 'total counts the rows that the filters select, up to a number', { schema }, async (t, { post }) => {
+  const dataOf = async (body: Body): Promise<unknown> => (await post('events', { verb: 'select', columns: ['id'], limit: 1, orderBy: 'id', ...body })).json.data
+  t.same(await dataOf({ total: true }), { rows: [{ id: 1 }], count: 1, total: 5 })
+  t.same(await dataOf({ total: 4 }), { rows: [{ id: 1 }], count: 1, total: 4 })
+  t.same(await dataOf({ total: 5 }), { rows: [{ id: 1 }], count: 1, total: 5 })
+  t.same(await dataOf({ total: Number.MAX_SAFE_INTEGER, filters: { kind: 'b' } }), { rows: [{ id: 1 }], count: 1, total: 2 })
+  t.same(await dataOf({ total: true, filters: { kind: 'b' }, after: { id: 3 } }), { rows: [{ id: 4 }], count: 1, next: null, total: 2 })
+  t.same(await dataOf({ total: 1, offset: 1 }), { rows: [{ id: 2 }], count: 1, next: 2, total: 1 })
+  t.same(await dataOf({ total: true, filters: { id: { $in: [] } } }), { rows: [], count: 0, total: 0 })
+  t.equal((await post('events', { verb: 'select', columns: ['id'], limit: 1, after: null, total: true })).text, '{"success":true,"data":{"rows":[{"id":1}],"count":1,"next":{"id":1},"total":5}}')
+})
+
+await onEachEngine(t, 'without the new fields statements and answers are what they were', { schema }, async (t, { post, statements }) => {
+  statements()
+  t.equal((await post('events', { verb: 'select', columns: ['id'], orderBy: 'kind DESC, id', limit: 2 })).text, '{"success":true,"data":{"rows":[{"id":1},{"id":4}],"count":2}}')
+  const [statement, ...others] = statements()
+  t.same(others, [])
+  t.match(statement, /^select [`"]id[`"] as [`"]v0[`"] from [`"]events[`"] order by [`"]events[`"]\.[`"]kind[`"] desc, [`"]events[`"]\.[`"]id[`"] asc limit (\?|2)$/)
+})
