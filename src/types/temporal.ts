@@ -21,14 +21,14 @@ function daysOf (year: number, month: number): number {
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/** `scale`: digits after the decimal point of seconds. `padded`: whether trailing zeros are written (MySQL) or not (SQLite). */
+/** `scale`: digits after the decimal point of seconds. `padded`: whether the column always has so many digits (MySQL), or keeps those that it was given (SQLite). */
 export interface Precision { scale: number, padded: boolean }
 
 /** Returns the fraction of a second as the column stores it. @throws ValueRefused for more digits, which would be rounded */
 function fractionOf (digits = '', { scale, padded }: Precision): string {
   const kept = digits.replace(/0+$/, '')
   if (kept.length > scale) throw new ValueRefused(`can have at most ${scale} fractional digits of a second`)
-  const shown = padded ? kept.padEnd(scale, '0') : kept
+  const shown = padded ? kept.padEnd(scale, '0') : digits.slice(0, scale)
   return shown === '' ? '' : '.' + shown
 }
 
