@@ -9,7 +9,7 @@ import { errorResponses, refusalSchema } from './error-responses.ts'
 import { pascalCase } from './names.ts'
 import { createHead, createPathItem, routeResponse, securitySchemes } from './operation.ts'
 import { refTo, type Schema } from './schema.ts'
-import { answerName, requestName, unions, withoutDefault } from './request-schemas.ts'
+import { answerName, inDocument, requestName, unions } from './request-schemas.ts'
 
 const REFUSAL = 'ErrorResponse'
 /** The part of schema names that is a table's name in the document of a database. */
@@ -94,6 +94,6 @@ export function createInterfaceDocument ({ verbs, databases, prefix }: Interface
 /** The schema that validates the body, in the form of a document. */
 function requestOf (verb: Verb): Schema {
   const { properties, ...rest } = BODIES[verb]
-  const fields = Object.entries(properties as Record<string, Schema>).map(([field, schema]) => [field, withoutDefault(schema)])
+  const fields = Object.entries(properties as Record<string, Schema>).map(([field, schema]) => [field, inDocument(field, schema)])
   return { ...rest, properties: { ...Object.fromEntries(fields), verb: { type: 'string', enum: [verb] } } }
 }

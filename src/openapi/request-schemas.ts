@@ -3,6 +3,7 @@ import { ANSWERS } from '../../schemas/answer.ts'
 import { BODIES } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Verb } from '../../schemas/grant.ts'
+import { findKey } from '../plan/page.ts'
 import { pascalCase } from './names.ts'
 import { anyOf, closedObject, orNull, plainText, refTo, type Schema, type Schemas } from './schema.ts'
 import { bare, shownSchema } from './value-schema.ts'
@@ -26,7 +27,7 @@ export function unions (name: string, verbs: readonly Verb[]): Schemas {
 }
 
 /** The request schema of the interface with the columns of this table. */
-export function requestSchema (name: string, verb: Verb): Schema {
+export function requestSchema (name: string, verb: Verb, table: Table): Schema {
   const { properties, required } = BODIES[verb]
   const own: Record<string, Schema> = {
     verb: { type: 'string', enum: [verb] },
@@ -34,17 +35,41 @@ export function requestSchema (name: string, verb: Verb): Schema {
     filters: refTo(`${name}Filters`),
     ...('columns' in properties && { columns: { ...bare(properties.columns), items: refTo(`${name}Column`), description: properties.columns.description } })
   }
-  return closedObject(Object.entries(properties).map(([field, schema]) => [field, own[field] ?? withoutDefault(schema)]), { required })
+  const fields = Object.entries(properties).map(([field, schema]): [string, Schema] => [field, own[field] ?? inDocument(field, schema)])
+  return closedObject(verb === 'select' ? fields.flatMap(([field, schema]) => field === 'after' ? afterField(name, table, schema) : [[field, schema]]) : fields, { required })
+}
+
+/** A table without a key has no positions. */
+function afterField (name: string, table: Table, { description }: Schema): Array<[string, Schema]> {
+  return hasPositions(table) ? [['after', { anyOf: [refTo(positionName(name)), { type: 'null' }], description }]] : []
+}
+
+export const positionName = (name: string): string => `${name}Position`
+
+/** Whether the rows of a table can be paged through by position. */
+export const hasPositions = (table: Table): boolean => findKey(table) !== undefined
+
+/** A position: values of the columns of the order. */
+export function positionSchema (columns: readonly Column[]): Schema {
+  const sorting = columns.filter(({ type }) => type.sortable && !type.structured)
+  return closedObject(sorting.map((column) => [column.name, bare(shownSchema(column))]), { description: 'A position between two rows: a value for each column of the order, the key among them.' })
+}
+
+/** The schema of a field of the interface as documents have it. */
+export function inDocument (field: string, schema: Schema): Schema {
+  return field === 'total' ? { anyOf: [{ type: 'boolean', enum: [true] }, { type: 'integer', format: 'int64', minimum: 1 }], description: schema['description'] } : withoutDefault(schema)
 }
 
 /** Replaces `default` by `x-default`, for the same reason as in insertSchema (table-schemas.ts). */
-export function withoutDefault ({ default: fallback, ...schema }: Schema): Schema {
+function withoutDefault ({ default: fallback, ...schema }: Schema): Schema {
   return fallback === undefined ? schema : { ...schema, 'x-default': fallback }
 }
 
-export function selectAnswer (name: string): Schema {
+export function selectAnswer (name: string, table: Table): Schema {
   const { data, ...rest } = ANSWERS.select.properties
-  return { ...ANSWERS.select, properties: { ...rest, data: { ...data, properties: { ...data.properties, rows: { type: 'array', items: refTo(`${name}Row`) } } } } }
+  const { description } = data.properties.next
+  const next = hasPositions(table) ? { anyOf: [refTo(positionName(name)), { type: 'integer' }, { type: 'null' }], description } : { type: ['integer', 'null'], description }
+  return { ...ANSWERS.select, properties: { ...rest, data: { ...data, properties: { ...data.properties, rows: { type: 'array', items: refTo(`${name}Row`) }, next } } } }
 }
 
 /** `type: null` alone would make OpenAPI Generator refer to a type that does not exist. */

@@ -3,7 +3,7 @@ import { mayFillColumns, type Column, type ForeignKey, type Table } from '../cat
 import type { Verb } from '../../schemas/grant.ts'
 import type { FilterSchemas } from './filter-schemas.ts'
 import { joinWords, type Names } from './names.ts'
-import { insertAnswer, requestName, requestSchema, selectAnswer, unions } from './request-schemas.ts'
+import { hasPositions, insertAnswer, positionName, positionSchema, requestName, requestSchema, selectAnswer, unions } from './request-schemas.ts'
 import { closedObject, plainText, refTo, type Schema, type Schemas } from './schema.ts'
 import { findDefault, shownSchema, takenSchema } from './value-schema.ts'
 import { writableColumns } from './visible.ts'
@@ -20,7 +20,7 @@ export interface Subject {
 
 /** The endings of schema names. A table reserves all of them, whatever verbs the document has. */
 export const ENDINGS = [
-  'Row', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse'
+  'Row', 'Position', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse'
 ]
 
 export function tableSchemas (subject: Subject, filters: FilterSchemas, names: Names): Schemas {
@@ -31,7 +31,8 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
   if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Row`] = rowSchema(subject, columns)
   if (verbs.includes('select')) {
     schemas[`${name}Column`] = { type: 'string', enum: columns.map((column) => column.name) }
-    schemas[`${name}SelectResponse`] = selectAnswer(name)
+    if (hasPositions(table)) schemas[positionName(name)] = positionSchema(columns)
+    schemas[`${name}SelectResponse`] = selectAnswer(name, table)
   }
   if (verbs.includes('insert')) {
     schemas[`${name}Insert`] = insertSchema(table)
@@ -39,7 +40,7 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
   }
   if (verbs.includes('update')) schemas[`${name}Update`] = updateSchema(table)
   if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Filters`] = filtersSchema(name, columns, filters, names)
-  for (const verb of verbs) schemas[requestName(name, verb)] = requestSchema(name, verb)
+  for (const verb of verbs) schemas[requestName(name, verb)] = requestSchema(name, verb, table)
   return { ...schemas, ...unions(name, verbs) }
 }
 

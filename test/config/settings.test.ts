@@ -34,7 +34,7 @@ t.test('a setting that is missing has the default of its schema', async (t) => {
     requestLog: OptionsSchema.properties.requestLog.default,
     metrics: OptionsSchema.properties.metrics.default
   })
-  t.strictSame(defaultsOf(LimitsSchema), { filterDepth: 32, filterConditions: 256, filterValues: 10_000, filterPattern: 1000, answerMemory: 67_108_864 })
+  t.strictSame(defaultsOf(LimitsSchema), { filterDepth: 32, filterConditions: 256, filterValues: 10_000, filterPattern: 1000, offset: 100_000, answerMemory: 67_108_864 })
   t.strictSame(resolveSettings({ databases: { shop: { url } }, rateLimit: { max: 1 } }).rateLimit, { max: 1, ...defaultsOf(RateLimitSchema) })
 })
 
