@@ -9,6 +9,7 @@ import type { InsertPlan, Plan, PlannedRow, RowsPlan } from '../plan/plan.ts'
 import { compileRows } from '../sql/insert-rows.ts'
 import { toBatches, type RowBatch } from '../sql/row-batches.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
+import { guardOf, requireWithin } from './conflict-rules.ts'
 import { resolveRow } from './resolve-row.ts'
 import { addCounts, countsOf, type RowCounts, type RowsResult } from './row-counts.ts'
 import { mustReadId, readId } from './upserted-id.ts'
@@ -31,13 +32,13 @@ export const insertsRows = (plan: Plan): plan is RowsRun['plan'] => plan.verb ==
 export async function executeRows (rowsRun: RowsRun, run: Run, transact: () => Promise<Outcome & RowsResult>): Promise<Outcome & RowsResult> {
   const { plan, database: { dialect }, record } = rowsRun
   const [batch, ...others] = toBatches(plan.rows, plan.table, dialect.engine) as [RowBatch, ...RowBatch[]]
-  if (others.length > 0 || mustReadId(plan, dialect.engine)) return await transact()
+  if (others.length > 0 || mustReadId(plan, dialect.engine) || guardOf(rowsRun) !== undefined) return await transact()
   record?.compiled()
   try {
     return resultOf(await runBatch(rowsRun, batch, run))
   } catch (error) {
     const { code, row } = error as ServiceError
-    if (row !== undefined) throw atRow(error as ServiceError, batch.rows[row] as PlannedRow, plan.rows.isList)
+    if (row !== undefined) throw atRow(error as ServiceError, placeOf(batch.rows[row] as PlannedRow, plan.rows))
     if (isOfRow(error) || code === 'DEADLOCK') return await transact()
     throw error
   }
@@ -47,9 +48,19 @@ export async function executeRows (rowsRun: RowsRun, run: Run, transact: () => P
 export async function runRows (rowsRun: RowsRun, run: Run): Promise<Outcome & RowsResult> {
   const { plan, database, record } = rowsRun
   record?.compiled()
+  await requireAllWithin(rowsRun, run)
   const counts = await runBatches(rowsRun, toBatches(plan.rows, plan.table, database.dialect.engine), run)
   if (!mustReadId(plan, database.dialect.engine)) return resultOf(counts)
   return { ...resultOf(counts), storedId: await readId(plan, counts, database, run) }
+}
+
+async function requireAllWithin (rowsRun: RowsRun, run: Run): Promise<void> {
+  const guard = guardOf(rowsRun)
+  if (guard === undefined) return
+  const { rows } = rowsRun.plan
+  for (const row of rows.rows) {
+    await requireWithin({ guard, row }, rowsRun, run).catch((error: unknown) => { throw isOfRow(error) ? atRow(error, placeOf(row, rows)) : error })
+  }
 }
 
 const resultOf = (counts: RowCounts): Outcome & RowsResult => ({ rows: 0, changed: counts.inserted + counts.updated, insertId: counts.insertId, counts })
@@ -69,9 +80,9 @@ async function runDivided (rowsRun: RowsRun, batch: RowBatch, run: Run): Promise
     return await runBatch(rowsRun, batch, run)
   } catch (error) {
     if (!isOfRow(error)) throw error
-    const { plan, plan: { rows: { isList } } } = rowsRun
+    const { plan } = rowsRun
     const { rows } = batch
-    if (error.row !== undefined) throw atRow(error, rows[error.row] as PlannedRow, isList)
+    if (error.row !== undefined) throw atRow(error, placeOf(rows[error.row] as PlannedRow, plan.rows))
     if (rows.length === 1) return await runSingle(rowsRun, batch, error, run)
     const middle = Math.ceil(rows.length / 2)
     const halves = [rows.slice(0, middle), rows.slice(middle)]
@@ -80,22 +91,24 @@ async function runDivided (rowsRun: RowsRun, batch: RowBatch, run: Run): Promise
 }
 
 /** The only row of a batch was refused. */
-async function runSingle ({ plan: { rows: { isList } }, database }: RowsRun, batch: RowBatch, refusal: ServiceError, run: Run): Promise<RowCounts> {
+async function runSingle ({ plan: { rows }, database }: RowsRun, batch: RowBatch, refusal: ServiceError, run: Run): Promise<RowCounts> {
   const row = batch.rows[0] as PlannedRow
   try {
     if (batch.conflict === undefined || refusal.code !== 'UNIQUE_VIOLATION' || database.dialect.engine === 'sqlite') throw refusal
     return await resolveRow({ batch: { ...batch, conflict: batch.conflict }, database, run })
   } catch (error) {
-    throw isOfRow(error) ? atRow(error, row, isList) : error
+    throw isOfRow(error) ? atRow(error, placeOf(row, rows)) : error
   }
 }
+
+const placeOf = ({ index }: PlannedRow, { isList }: RowsPlan): number | undefined => isList ? index : undefined
 
 /** Whether the database has refused a row: a transaction can go on without it. */
 const isOfRow = (error: unknown): error is ServiceError => error instanceof ServiceError && keepsTransaction(error)
 
-/** Adds the position of the row to the details of a refusal. */
-function atRow (error: ServiceError, { index }: PlannedRow, isList: boolean): ServiceError {
-  if (!isList) return error
+/** Adds the position of the row in `data`, if that is a list, to the details of a refusal. */
+export function atRow (error: ServiceError, index: number | undefined): ServiceError {
+  if (index === undefined) return error
   const row = pointer('data', index)
   const { details = [] } = error
   if (details.length === 0) return withDetails(error, { path: row, message: error.message })

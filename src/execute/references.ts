@@ -1,22 +1,24 @@
 /** Checks that the rows to which a write refers satisfy the rules of their table. */
-import type { RowSink, Transaction } from '../dialects/dialect.ts'
+import type { Executor } from '../dialects/dialect.ts'
 import { noReferencedRow } from '../dialects/violations.ts'
 import type { Condition, Plan, Reference } from '../plan/plan.ts'
 import { compileStatement } from '../sql/compile.ts'
 import type { Execution } from './execute.ts'
+import { atRow } from './insert-rows.ts'
+import { RowCounter } from './row-counter.ts'
 
 /**
  * Runs after the write, so that its rows may refer to each other, and before COMMIT. A row that does not satisfy the rules is refused like
  * one that does not exist. `isUndone`: whether the write has failed, so that its own rows do not exist.
  * @throws FOREIGN_KEY_VIOLATION
  */
-export async function checkReferences (tx: Pick<Transaction, 'run'>, execution: Pick<Execution, 'plan' | 'database'>, isUndone = false): Promise<void> {
+export async function checkReferences (tx: Executor, execution: Pick<Execution, 'plan' | 'database'>, isUndone = false): Promise<void> {
   for (const reference of execution.plan.references ?? []) {
     const { all, lookups } = reference
     if (all !== undefined && await countRows(tx, execution, { reference, condition: all, limit: lookups.length }) === lookups.length) continue
-    for (const { condition, isOwn } of lookups) {
+    for (const { condition, index, isOwn } of lookups) {
       if (isUndone && isOwn) continue
-      if (await countRows(tx, execution, { reference, condition, limit: 1 }) === 0) throw refusalOf(execution.plan, reference)
+      if (await countRows(tx, execution, { reference, condition, limit: 1 }) === 0) throw atRow(refusalOf(execution.plan, reference), index)
     }
   }
 }
@@ -27,21 +29,9 @@ const refusalOf = ({ table }: Plan, { key }: Reference) => noReferencedRow(table
 interface Count { readonly reference: Reference, readonly condition: Condition, readonly limit: number }
 
 /** The rows are locked against changes until the end of the transaction. */
-async function countRows (tx: Pick<Transaction, 'run'>, { database: { dialect, statements } }: Pick<Execution, 'database'>, { reference: { table, columns }, condition, limit }: Count): Promise<number> {
+async function countRows (tx: Executor, { database: { dialect, statements } }: Pick<Execution, 'database'>, { reference: { table, columns }, condition, limit }: Count): Promise<number> {
   const statement = compileStatement({ verb: 'select', table, columns, condition, order: [], limit, lock: 'share' }, dialect.engine, statements)
   const sink = new RowCounter()
   await tx.run(statement, sink)
   return sink.count
-}
-
-/** Counts rows without reading them. */
-class RowCounter implements RowSink {
-  readonly limit = Infinity
-  readonly full = false
-  count = 0
-
-  begin (): void { this.count = 0 }
-  textRow (): void { this.count++ }
-  row (): void { this.count++ }
-  overflow (): void {}
 }

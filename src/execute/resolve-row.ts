@@ -5,6 +5,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor } from '../dialects/dialect.ts'
+import { combine } from '../plan/filters/constants.ts'
 import type { Assignment, PlannedRow } from '../plan/plan.ts'
 import { compileStatement } from '../sql/compile.ts'
 import { compileRows } from '../sql/insert-rows.ts'
@@ -24,7 +25,8 @@ interface Collision {
 /** @throws ServiceError */
 export async function resolveRow ({ batch, database: { dialect, statements }, run }: Collision): Promise<RowCounts> {
   const { table, conflict, rows } = batch
-  const condition = conditionOf(conflict.key, rows[0] as PlannedRow)
+  const sameKey = conditionOf(conflict.key, rows[0] as PlannedRow)
+  const condition = sameKey === undefined || conflict.within === undefined ? sameKey : combine('and', [sameKey, conflict.within])
   if (condition !== undefined) {
     const update = await run(compileStatement({ verb: 'update', table, assignments: assignmentsOf(batch), condition }, dialect.engine, statements))
     if (update.matched !== 0) return { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId: update.insertId }

@@ -10,6 +10,7 @@ import { planConflict } from './conflict.ts'
 import { sortByKey } from './key-order.ts'
 import type { Conflict, PlannedRow, RowsPlan } from './plan.ts'
 import { requireColumns } from './required-columns.ts'
+import { onlyValueOf } from './rule.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
@@ -19,7 +20,10 @@ export function planRows ({ data, onConflict }: InsertBody, table: Table): RowsP
   const pathOf = (index: number): Path => Array.isArray(data) ? ['data', index] : ['data']
   const planner = new RowPlanner(table)
   const rows = [data].flat().map((row, index) => planner.plan(row, index, pathOf(index)))
-  if (conflict !== undefined) for (const row of rows) requireGiven(row, conflict, pathOf(row.index))
+  if (conflict !== undefined) {
+    for (const row of rows) requireGiven(row, conflict, { table, path: pathOf(row.index) })
+    if (conflict.set.kind === 'given') requireWritable(rows, conflict, { table, pathOf })
+  }
   return { isList: Array.isArray(data), rows: conflict === undefined ? rows : sortByKey(rows, conflict.key), conflict }
 }
 
@@ -57,8 +61,20 @@ class RowPlanner {
  * What an upsert compares or writes must be in the row or have a default: the database would give an AUTO_INCREMENT column a new number, and
  * a trigger would fill a required column too late.
  */
-function requireGiven ({ columns }: PlannedRow, { key, set }: Conflict, path: Path): void {
+function requireGiven ({ columns }: PlannedRow, { key, set }: Conflict, { table, path }: { table: Table, path: Path }): void {
   const written = set.kind === 'columns' ? set.columns : []
-  const missing = [...key, ...written].find((column) => !columns.includes(column) && (!column.optional || (column.autoIncrement && written.includes(column))))
+  const isFilled = (column: Column): boolean => table.view?.rules.some((rule) => rule.column === column && onlyValueOf(rule) !== undefined) === true
+  const missing = [...key, ...written].find((column) => !columns.includes(column) && !isFilled(column) && (!column.optional || (column.autoIncrement && written.includes(column))))
   if (missing !== undefined) throw at([...path, missing.name], missingColumn(`"${missing.name}"`))
+}
+
+/** Without `set` an upsert updates every column that a row gives outside of the key. */
+function requireWritable (rows: readonly PlannedRow[], { key }: Conflict, { table, pathOf }: { table: Table, pathOf: (index: number) => Path }): void {
+  if (table.view === undefined) return
+  const known = new Set<readonly Column[]>()
+  for (const { index, columns } of rows) {
+    if (known.has(columns)) continue
+    known.add(columns)
+    for (const column of columns) if (!key.includes(column)) getWritableColumn(table, column.name, [...pathOf(index), column.name], 'update')
+  }
 }

@@ -141,6 +141,8 @@ export interface Conflict {
     | { readonly kind: 'given' }
     | { readonly kind: 'columns', readonly columns: readonly Column[] }
     | { readonly kind: 'assignments', readonly assignments: readonly Assignment[] }
+  /** What the row that exists must satisfy. One that does not is a violation of the key. */
+  readonly within?: Condition
 }
 
 export interface UpdatePlan extends Common {

@@ -1,10 +1,10 @@
 /** Applies the rules of a grant to a plan: every plan that leaves this room is under them. */
 import type { Column, Rule, View } from '../catalog/catalog.ts'
-import { notSupported, permissionDenied } from '../errors.ts'
+import { permissionDenied } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { combine } from './filters/constants.ts'
-import type { Assignment, Condition, Plan, PlannedRow, RowsPlan } from './plan.ts'
+import type { Assignment, Condition, Plan, PlannedRow, Reference, RowsPlan } from './plan.ts'
 import { planReferences, type WrittenRow } from './references.ts'
 import { onlyValueOf, planRules, satisfies } from './rule.ts'
 
@@ -19,15 +19,15 @@ export function applyRules (plan: Plan, view: View): Plan {
     case 'delete': return Object.freeze({ ...plan, condition: within(rules, plan.condition) })
     case 'update': {
       checkUpdate(rules, plan.assignments)
-      return Object.freeze({ ...plan, condition: within(rules, plan.condition), ...referring('update', [plan], view) })
+      return Object.freeze({ ...plan, condition: within(rules, plan.condition), ...referring(planReferences('update', [plan], view)) })
     }
     case 'insert': {
       if (plan.rows !== undefined) {
-        const rows = completeRows(plan.rows, view)
-        return Object.freeze({ ...plan, rows, ...referring('insert', rows.rows.map(toWritten), view) })
+        const rows = completeRows(plan.rows, rules)
+        return Object.freeze({ ...plan, rows, ...referring(rowReferences(rows, view)) })
       }
       const assignments = completeRow(rules, plan.assignments)
-      return Object.freeze({ ...plan, assignments, ...referring('insert', [{ assignments }], view) })
+      return Object.freeze({ ...plan, assignments, ...referring(planReferences('insert', [{ assignments }], view)) })
     }
   }
 }
@@ -35,8 +35,7 @@ export function applyRules (plan: Plan, view: View): Plan {
 /** The rules come first: their columns are usually the first ones of an index. */
 const within = (rules: readonly Rule[], condition: Condition): Condition => combine('and', [planRules(rules), condition])
 
-function referring (verb: 'insert' | 'update', rows: readonly WrittenRow[], view: View): Pick<Plan, 'references' | 'inTransaction'> {
-  const references = planReferences(verb, rows, view)
+function referring (references: readonly Reference[]): Pick<Plan, 'references' | 'inTransaction'> {
   return references.length === 0 ? {} : { references, inTransaction: true }
 }
 
@@ -61,15 +60,24 @@ function completeRow (rules: readonly Rule[], assignments: readonly Assignment[]
   return completed
 }
 
-function completeRows (plan: RowsPlan, { rules, parents }: View): RowsPlan {
-  if (plan.conflict !== undefined && rules.length + parents.length > 0) throw notSupported()
+function completeRows (plan: RowsPlan, rules: readonly Rule[]): RowsPlan {
+  const { conflict } = plan
+  if (conflict?.set.kind === 'assignments') checkUpdate(rules, conflict.set.assignments)
   const completed = new Map<string, readonly Column[]>()
   const rows = plan.rows.map((row): PlannedRow => {
     const assignments = completeRow(rules, toWritten(row).assignments)
     const columns = assignments.map(({ column }) => column)
     return { ...row, columns: getOrCreate(completed, JSON.stringify(columns.map(({ name }) => name)), () => columns), parameters: assignments.map(({ parameter }) => parameter) }
   })
-  return { ...plan, rows }
+  return { ...plan, rows, conflict: conflict === undefined || rules.length === 0 ? conflict : { ...conflict, within: planRules(rules) } }
+}
+
+/** What the rows refer to, and what a row that exists will refer to. */
+function rowReferences ({ isList, rows, conflict }: RowsPlan, view: View): Reference[] {
+  if (view.parents.length === 0) return []
+  const written = rows.map(toWritten).map((row) => isList ? row : { assignments: row.assignments })
+  const changed = conflict?.set.kind === 'assignments' ? [conflict.set] : []
+  return [...planReferences('insert', written, view), ...planReferences('update', changed, view)]
 }
 
 function toWritten ({ index, columns, parameters }: PlannedRow): WrittenRow {

@@ -3,12 +3,12 @@
  * in it (src/dialects/mysql/literal.ts), SQLite's runs it for each row. So it depends neither on the number of rows nor on which of them leave
  * a column out.
  */
-import type { Column } from '../catalog/catalog.ts'
+import { statementTable, type Column } from '../catalog/catalog.ts'
 import type { PlannedRow } from '../plan/plan.ts'
 import { DEFAULT, type Cell } from '../types/column-type.ts'
 import { builderFor, type TableBuilder } from './aliases.ts'
 import type { RowBatch } from './row-batches.ts'
-import { assignmentsKey } from './shape.ts'
+import { assignmentsKey, conditionKey } from './shape.ts'
 import type { StatementCounts } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 import { buildRows } from './upsert.ts'
@@ -19,7 +19,7 @@ const NONE: readonly Column[] = []
 export function compileRows (batch: RowBatch, engine: Engine, counts: StatementCounts): Statement {
   const { mark, statements } = builderFor(engine, batch.table)
   const parameters = cellsOf(batch)
-  const key = keyOf(batch, mark, parameters)
+  const key = keyOf(batch, engine, { mark, parameters })
   const kept = statements.get(key)
   counts[kept === undefined ? 'built' : 'kept']++
   const compiled = kept ?? describe(batch, engine)
@@ -29,7 +29,7 @@ export function compileRows (batch: RowBatch, engine: Engine, counts: StatementC
 
 function describe (batch: RowBatch, engine: Engine): CompiledStatement {
   const { table, columns, conflict } = batch
-  return { verb: 'insert', table, ...buildRows(batch, engine), columns: NONE, assigned: columns, confirmation: undefined, isUpsert: conflict !== undefined }
+  return { verb: 'insert', table: statementTable(table), ...buildRows(batch, engine), columns: NONE, assigned: columns, confirmation: undefined, isUpsert: conflict !== undefined }
 }
 
 /** The values of all rows. */
@@ -49,9 +49,11 @@ function cellOf (column: Column, { columns, parameters }: PlannedRow): Cell {
 }
 
 /** Adds the parameters of what is written to existing rows. */
-function keyOf ({ columns, conflict }: RowBatch, mark: TableBuilder['mark'], parameters: Cell[]): string {
+function keyOf ({ columns, conflict }: RowBatch, engine: Engine, { mark, parameters }: { readonly mark: TableBuilder['mark'], readonly parameters: Cell[] }): string {
   const marks = (list: readonly Column[]): string => list.map(mark).join('')
   const key = `r${marks(columns)}`
   if (conflict === undefined) return key
-  return `${key}^${marks(conflict.key)}${conflict.identity === undefined ? '' : '#'}=${marks(conflict.written)}:${assignmentsKey(conflict.assignments, { mark, parameters })}`
+  // SQLite does not get it in the statement (src/execute/insert-rows.ts).
+  const within = conflict.within === undefined || engine === 'sqlite' ? '' : `?${conditionKey(conflict.within, { mark, parameters })}`
+  return `${key}${within}^${marks(conflict.key)}${conflict.identity === undefined ? '' : '#'}=${marks(conflict.written)}:${assignmentsKey(conflict.assignments, { mark, parameters })}`
 }

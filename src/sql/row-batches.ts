@@ -1,6 +1,6 @@
 /** Divides the rows of an insert among statements. */
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
-import type { Assignment, PlannedRow, RowsPlan } from '../plan/plan.ts'
+import type { Assignment, Condition, PlannedRow, RowsPlan } from '../plan/plan.ts'
 import type { Engine } from './statement.ts'
 
 /** Rows that one statement inserts. */
@@ -20,6 +20,8 @@ export interface BatchConflict {
   readonly assignments: readonly Assignment[]
   /** The statement reports the number of this column of the row that exists. */
   readonly identity: Column | undefined
+  /** What the row that exists must satisfy. */
+  readonly within: Condition | undefined
 }
 
 /** One batch, unless rows with different columns need statements of their own. In the order of the rows. */
@@ -29,7 +31,7 @@ export function toBatches (plan: RowsPlan, table: Table, engine: Engine): RowBat
   return groups.map((group): RowBatch => {
     const columns = unionOf(group)
     if (conflict === undefined) return { table, columns, rows: group }
-    const { key, set } = conflict
+    const { key, set, within } = conflict
     const written = set.kind === 'given' ? columns.filter((column) => !key.includes(column)) : set.kind === 'columns' ? set.columns : []
     const identity = plan.isList || table.identity?.autoIncrement !== true ? undefined : table.identity
     // MySQL's statement can only refer to columns that it names
@@ -38,7 +40,7 @@ export function toBatches (plan: RowsPlan, table: Table, engine: Engine): RowBat
       table,
       columns: [...others].length === 0 ? columns : [...columns, ...others],
       rows: group,
-      conflict: { key, written, assignments: set.kind === 'assignments' ? set.assignments : [], identity }
+      conflict: { key, written, assignments: set.kind === 'assignments' ? set.assignments : [], identity, within }
     }
   })
 }

@@ -88,7 +88,7 @@ function addParameters ({ parameter, form }: Assignment, parameters: Cell[]): vo
   else for (const part of form.sql) if (part === GIVEN) parameters.push(parameter)
 }
 
-function conditionKey (condition: Condition, traversal: Traversal): string {
+export function conditionKey (condition: Condition, traversal: Traversal): string {
   const { mark, parameters } = traversal
   switch (condition.kind) {
     case 'compare':

@@ -2,8 +2,8 @@
 import { sql, type Expression, type RawBuilder } from 'kysely'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Parameter } from '../types/column-type.ts'
-import { builderFor, type BuiltStatement, type TableBuilder } from './aliases.ts'
-import { bind } from './conditions.ts'
+import { builderFor, type BuiltStatement, type ColumnToken, type TableBuilder } from './aliases.ts'
+import { bind, compileCondition } from './conditions.ts'
 import type { BatchConflict, RowBatch } from './row-batches.ts'
 import type { Engine } from './statement.ts'
 import { newValue } from './write.ts'
@@ -53,12 +53,12 @@ const COMMENT = /\/\*|\*\//
 
 /**
  * ON DUPLICATE KEY UPDATE updates a row that collides in any unique key. The first assignment therefore fails (error 1242) unless the rows
- * collide in the named key: it reads two rows where one is allowed. As `=` and not `<=>` compares the key, NULL never collides.
+ * collide in the named key, and the row that exists satisfies the rules of the grant: it reads two rows where one is allowed. As `=` and not `<=>` compares the key, NULL never collides.
  *
  * MySQL calls the row of the insert by an alias, and MariaDB by VALUES(): each reads its own comments.
  */
 function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBuilder): Sql {
-  const { key, identity, written } = conflict
+  const { key, identity, written, within } = conflict
   const { token } = builder
   const alias = table.name.toLowerCase() === 'given' ? 'given_row' : 'given'
   const usesAlias = ![...key, ...written].some(({ name }) => COMMENT.test(name))
@@ -68,7 +68,9 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBu
     : sql`${values(column)}`
   const stored = (column: Column) => sql.ref(`t.${token(column)}`)
   const guarded = identity ?? key.find(({ generated }) => !generated) ?? table.columnList.find(({ generated }) => !generated) as Column
-  const same = sql.join(key.map((column) => sql`${stored(column)} = ${given(column)}`), sql` and `)
+  const conditions = key.map((column): Expression<unknown> => sql`${stored(column)} = ${given(column)}`)
+  if (within !== undefined) conditions.push(compileCondition(within, { ...builder, token: (column) => `t.${token(column)}` as ColumnToken }))
+  const same = sql.join(conditions, sql` and `)
   const value = identity === undefined ? stored(guarded) : sql`last_insert_id(${stored(guarded)})`
   const guard = { column: sql.ref(token(guarded)), value: sql`if(${same}, ${value}, (select ${stored(guarded)} from (select 1 union all select 2) as two))` }
   return sql`${usesAlias ? sql` /*!80019 as ${sql.id(alias)} */` : sql``} on duplicate key update ${assign([guard, ...changesOf(conflict, builder, given)])}`
