@@ -3,8 +3,6 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FastifyRequest } from 'fastify'
 import { HostGrantSchema } from '../../schemas/role.ts'
 import { findConfigErrors } from '../config/config-errors.ts'
-import { toJson } from '../in-process/to-values.ts'
-import { parseExactJson } from '../request/exact-json.ts'
 import { createGrant, type Grant, type GrantOptions } from './grant.ts'
 import type { Claims } from './rules.ts'
 
@@ -38,11 +36,21 @@ function isPromise (value: unknown): value is Promise<unknown> {
 function toGrant (given: unknown): Grant | null {
   if (given === null || given === undefined) return null
   if (!hostGrants.Check(given)) throw new InvalidGrant(findConfigErrors(HostGrantSchema, given, new Map([['configuration', 'the grant']])).join('; '))
-  const { name, permissions, databases, claims = {} } = given as HostGrant
+  const { name, permissions, databases, claims } = given as HostGrant
+  const copied = copyClaims(claims)
   try {
-    return createGrant(name, { permissions, databases, claims: parseExactJson(toJson(claims)) as Claims }, 'app')
+    return createGrant(name, { permissions, databases, claims: copied }, 'app')
   } catch (error) {
     throw new InvalidGrant((error as Error).message)
+  }
+}
+
+/** The message of structuredClone would contain the value. */
+function copyClaims (claims: Claims | undefined): Claims | undefined {
+  try {
+    return structuredClone(claims)
+  } catch {
+    throw new InvalidGrant('the claims contain something that cannot be copied, such as a function')
   }
 }
 

@@ -4,7 +4,7 @@ import { KeyObject } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { CryptoKey, JWTHeaderParameters } from 'jose'
 import { isTemporary, permissionDenied, ServiceError, unauthenticated, withReason } from '../errors.ts'
-import { lookOver, parseExactJson, repeatsKey } from '../request/exact-json.ts'
+import { lookOver, repeatsKey } from '../request/exact-json.ts'
 import { withClaims, type Grant } from './grant.ts'
 import { findByPointer } from './json-pointer.ts'
 import type { JwtIssuer } from './jwt-settings.ts'
@@ -89,18 +89,23 @@ function readClaims (token: string): Claims {
   const bytes = Buffer.from(token.split('.')[1] as string, 'base64url')
   if (!isUtf8(bytes)) throw notValid('claims are not UTF-8')
   const text = bytes.toString()
-  const overview = lookOver(text)
-  const claims = parseObject(() => parseExactJson(text, overview))
-  if (repeatsKey(overview, claims)) throw notValid('a claim is repeated')
+  const claims = parseObject(text)
+  if (repeatsKey(lookOver(text), claims)) throw notValid('a claim is repeated')
   return claims
 }
 
-function parseObject (parse: () => unknown): Claims {
+function parseObject (text: string): Claims {
   try {
-    const value = parse()
+    const value: unknown = JSON.parse(text, keepNumber)
     if (typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)) return value as Claims
   } catch {} // also if the nesting is too deep
   throw notValid('claims are not a JSON object')
+}
+
+/** Keeps the text of each number that a double may have rounded: rules refuse such doubles, because an app may have rounded them. */
+function keepNumber (_key: string, value: unknown, { source = '' }: { source?: string }): unknown {
+  if (typeof value !== 'number' || (String(value) === source && (!Number.isInteger(value) || Number.isSafeInteger(value)))) return value
+  return JSON.rawJSON(source)
 }
 
 interface VerifiedBy {

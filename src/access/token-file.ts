@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { Type } from '@sinclair/typebox'
 import { type RowQueryOptions, TokenSchema, type TokenOptions } from '../../schemas/options.ts'
 import type { StoredToken } from './tokens.ts'
-import { ConfigError, findConfigErrors, positionOf } from '../config/config-errors.ts'
+import { ConfigError, findConfigErrors } from '../config/config-errors.ts'
+import { parseConfigJson } from '../config/config-json.ts'
 import { readEntries } from './token-entries.ts'
 
 /** A token file and the parser of its content. */
@@ -51,8 +52,8 @@ function parseEntries (path: string, text: string): TokenOptions[] {
 
 function parseJson (path: string, text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseConfigJson(text)
   } catch (error) {
-    throw new ConfigError([`${SETTING}: ${path} is not valid JSON${positionOf(error as SyntaxError)}`])
+    throw new ConfigError([`${SETTING}: ${path} ${(error as Error).message}`])
   }
 }

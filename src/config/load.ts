@@ -5,7 +5,8 @@ import { VERBS } from '../../schemas/grant.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
 import { readApiToken } from './api-token.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
-import { ConfigError, findConfigErrors, positionOf } from './config-errors.ts'
+import { ConfigError, findConfigErrors } from './config-errors.ts'
+import { parseConfigJson } from './config-json.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -57,11 +58,19 @@ function readConfigFile ({ config, errors }: Draft, given: Environment): void {
   if (source === undefined) return
   const path = given[source] as string
   try {
-    const content: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    const content = parseConfigJson(readConfig(path))
     if (isObject(content)) Object.assign(config, content)
     else errors.push(`${source}: ${path} does not contain a JSON object`)
   } catch (error) {
-    errors.push(`${source}: ${path} ${error instanceof SyntaxError ? `is not valid JSON${positionOf(error)}` : 'cannot be read'}`)
+    errors.push(`${source}: ${path} ${(error as Error).message}`)
+  }
+}
+
+function readConfig (path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    throw new Error('cannot be read')
   }
 }
 
@@ -110,7 +119,7 @@ function addToken ({ config, errors }: Draft, { API_TOKEN: token, API_TOKEN_PERM
 function addDemo ({ config }: Draft): Loaded['demo'] {
   if (config['databases'] !== undefined) return undefined
   Object.assign(config, { databases: { demo: { url: `sqlite:${DEMO_PATH}` } }, docs: config['docs'] ?? config['openapi'] !== 'off' })
-  if (config['tokens'] !== undefined || config['tokensFile'] !== undefined) return { path: DEMO_PATH, token: undefined }
+  if (config['tokens'] !== undefined || config['tokensFile'] !== undefined || config['jwt'] !== undefined) return { path: DEMO_PATH, token: undefined }
   const token = createToken()
   config['tokens'] = [{ name: 'demo', sha256: hashToken(token), permissions: [...VERBS] }]
   return { path: DEMO_PATH, token }

@@ -131,8 +131,7 @@ const invalid: Array<[why: string, grant: unknown, reason: RegExp]> = [
   ['a rule that is no rule', table({ rows: { id: { $like: '1' } } }), /databases/],
   ['a number that is not exact', table({ rows: { id: 2 ** 60 } }), /2\^53/],
   ['claims that are a list', { ...everything, claims: [1] }, /claims/],
-  ['claims that JSON does not have', { ...everything, claims: { tenant: () => 1 } }, /which JSON does not have/],
-  ['claims that contain themselves', { ...everything, claims: (() => { const claims: Record<string, unknown> = {}; claims['self'] = claims; return claims })() }, /cannot be serialized/]
+  ['claims with a function', { ...everything, claims: { tenant: () => 'hunter2' } }, /the claims contain something that cannot be copied/]
 ]
 
 await onEachEngine(t, 'a grant that is not valid gives no access: it is a bug of the app', { schema: shop, only: ['sqlite'] }, async (t, service) => {
@@ -163,7 +162,18 @@ await onEachEngine(t, 'claims of the app may be bigints, and are exact', { schem
   const idsOf = async (user: bigint): Promise<string> => (await ask({ 'x-user': String(user) }, select, '/api/shop/orders')).text
   t.match(await idsOf(id), '"rows":[{"id":9223372036854775806}]')
   t.match(await idsOf(id + 1n), '"rows":[]')
-  t.match(await idsOf(id - 1n), '"rows":[]')
+  t.match(await idsOf(id - 2n), '"rows":[]')
+})
+
+const unusable: Array<[why: string, claim: unknown]> = [
+  ['nothing', undefined], ['null', null], ['a list', [1]], ['an object', { a: 1 }], ['a date', new Date(0)], ['a map', new Map([['a', 1]])],
+  ['NaN', NaN], ['an integer that may have been rounded', 2 ** 53], ['an object in a circle', (() => { const circle: Record<string, unknown> = {}; circle['a'] = circle; return circle })()]
+]
+
+await onEachEngine(t, 'claims of the app that cannot be used give no access', { schema: shop }, async (t, service) => {
+  const grant = { ...everything, databases: { shop: { orders: { rows: { id: { $claim: '/order' } } } } } }
+  const { ask } = await start(t as Test, service, ({ headers }) => ({ ...grant, claims: { order: unusable[Number(headers['x-user'])]?.[1] } }))
+  for (const [index, [why]] of unusable.entries()) isRefusal(t as Test, await ask({ 'x-user': String(index) }, select, '/api/shop/orders'), { status: 403, code: 'PERMISSION_DENIED', why })
 })
 
 await onEachEngine(t, 'authenticate must be a function', { schema: shop, only: ['sqlite'] }, async (t, { url }) => {
