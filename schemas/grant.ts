@@ -53,7 +53,7 @@ export const TableGrantSchema = Type.Object({
 export const GrantDatabasesSchema = Type.Record(Type.String(), Type.Union([
   Type.Literal('*'),
   Type.Array(Type.String(), { minItems: 1 }),
-  Type.Record(Type.String(), TableGrantSchema, { minProperties: 1 })
+  Type.Record(Type.String(), TableGrantSchema)
 ], { description: 'all tables, a list of tables, or an object of tables with what is allowed there' }))
 
 export const ClaimsSchema = Type.Record(Type.String(), Type.Unknown(), { description: 'values for {"$claim": …} in the rules of "rows"' })

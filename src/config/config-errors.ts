@@ -19,12 +19,24 @@ export class ConfigError extends Error {
  */
 export function findConfigErrors (schema: TSchema, value: unknown, names: ReadonlyMap<string, string> = new Map()): string[] {
   const bySetting = new Map<string, string>()
-  for (const { path, ...error } of Value.Errors(schema, value)) {
+  for (const { path, ...error } of errorsOf(schema, value)) {
     const setting = settingOf(path)
     if (!bySetting.has(setting)) bySetting.set(setting, `${names.get(setting) ?? setting}: ${describe(error)}`)
   }
   return [...bySetting.values()]
 }
+
+/** Of a value that fits no member of a union, the errors of the only member with its JSON type. */
+function * errorsOf (schema: TSchema, value: unknown, parent = ''): Generator<Pick<ValueError, 'path' | 'type' | 'schema'>> {
+  for (const error of Value.Errors(schema, value)) {
+    const path = parent + error.path
+    const members = error.type === ValueErrorType.Union ? (error.schema['anyOf'] as TSchema[]).filter(({ type }) => type === typeOf(error.value)) : []
+    if (members.length === 1 && typeof error.value === 'object') yield * errorsOf(members[0] as TSchema, error.value, path)
+    else yield { path, type: error.type, schema: error.schema }
+  }
+}
+
+const typeOf = (value: unknown): string => Array.isArray(value) ? 'array' : typeof value
 
 /** Converts a JSON Pointer to the name of a setting: `databases.shop.url`. */
 function settingOf (path: string): string {
@@ -45,6 +57,8 @@ function describeUnknown ({ properties, description }: TSchema): string {
 const forms = {
   boolean: () => 'true or false',
   integer: ({ minimum, maximum }: TSchema) => maximum === undefined ? `an integer of at least ${minimum}` : `an integer from ${minimum} to ${maximum}`,
+  number: () => 'a number',
+  null: () => 'null',
   string: ({ const: literal, minLength = 0, maxLength }: TSchema) => {
     if (literal !== undefined) return JSON.stringify(literal)
     if (maxLength !== undefined) return `a string of ${minLength} to ${maxLength} characters`

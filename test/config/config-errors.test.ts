@@ -15,6 +15,8 @@ const described: Array<[mistake: string, schema: TSchema, value: unknown]> = [
   ['configuration: must be a string of 0 to 2 characters', Type.String({ maxLength: 2 }), 'abc'],
   ['configuration: must be a string of 1 to 2 characters', Type.String({ minLength: 1, maxLength: 2 }), 'abc'],
   ['configuration: must be "*" or a list that is not empty', Type.Union([Type.Literal('*'), Type.Array(Type.String(), { minItems: 1 })]), 'x'],
+  ['0: must be a string', Type.Union([Type.Literal('*'), Type.Array(Type.String())]), [1]],
+  ['a.b: must be a string or a number or null', Type.Union([Type.Number(), Type.Object({ a: Type.Object({ b: Type.Union([Type.String(), Type.Number(), Type.Null()]) }) })]), { a: { b: true } }],
   ['configuration: must be a list', Type.Array(Type.String()), 'x'],
   ['configuration: must be a list that is not empty, without duplicates', Type.Array(Type.String(), { minItems: 1, uniqueItems: true }), ['x', 'x']],
   ['configuration: must be an object', Type.Object({}), []],

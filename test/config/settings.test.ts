@@ -144,6 +144,22 @@ const refused: Array<{ because: string, options: unknown, errors: Array<string |
     errors: ['tokens.0.databases.hsop: is not a configured database; the databases are shop', /^tokens\.1\.expires: must be a date or a time with an offset/, 'tokens.2.sha256: is the same as that of tokens.0']
   },
   {
+    because: 'grants that cannot be used',
+    options: {
+      databases: { shop: { url } },
+      tokens: [
+        { ...token, databases: { shop: { orders: { rows: { tenant: { $gt: null } } } } } },
+        { ...token, sha256: 'b'.repeat(64), databases: { shop: { orders: { columns: { select: 'id' } } } } },
+        { ...token, sha256: 'c'.repeat(64), databases: { shop: { orders: { rows: { tenant: { $claim: 'tenant' } } } } } },
+        { ...token, sha256: 'd'.repeat(64), databases: { shop: { orders: { permission: [] } } } }
+      ]
+    },
+    errors: [
+      /^tokens\.0\.databases\.shop\.orders\.rows\.tenant\.\$gt: must be a string or /, /^tokens\.1\.databases\.shop\.orders\.columns\.select: must be a list/,
+      'tokens.2.databases.shop.orders.rows.tenant.$claim: must be a string', /^tokens\.3\.databases\.shop\.orders\.permission: is not a setting; the settings are permissions, columns, rows$/
+    ]
+  },
+  {
     because: 'a name that every object has',
     options: { databases: { shop: { url } }, tokens: [{ ...token, databases: { constructor: '*' } }] },
     errors: ['tokens.0.databases.constructor: is not a configured database; the databases are shop']

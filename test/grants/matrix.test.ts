@@ -1,0 +1,144 @@
+/**
+ * Every verb and every field against what a grant does not see. A column that is hidden, a row outside of the rules and a reference to such a
+ * row must have the same answer as a column or row that does not exist, and nothing of another tenant may change.
+ *
+ * A field that is added to the bodies must be added here.
+ */
+import t, { type Test } from 'tap'
+import { BODIES } from '../../schemas/body.ts'
+import { onEachEngine, type Service } from '../support/service.ts'
+import { tenants, tokenFor } from './support.ts'
+
+const rows = { tenant: { $claim: '/tenant' } }
+const columns = { select: ['id', 'status', 'total', 'sku', 'customer_id'] }
+const grants = { orders: { columns, rows }, customers: { rows } }
+const tokens = [tokenFor('acme', grants, { tenant: 'acme' })]
+
+/** What a probe puts in the place of x: something hidden, and something that does not exist. */
+const kinds = {
+  /** The second name is as long as the first. `tenant` has a rule, `secret` none. */
+  column: [['secret', 'absent'], ['tenant', 'absent']],
+  /** An order of another tenant, and one whose tenant equals the claim in the collation of the column. */
+  row: [[4, 99], [7, 99]],
+  /** A customer of another tenant. */
+  reference: [[3, 99], [4, 99]]
+} as const
+
+type Kind = keyof typeof kinds
+type Probe = readonly [kind: Kind, body: (x: any) => object]
+
+const column = (body: (x: string) => object): Probe => ['column', body]
+const row = (body: (x: number) => object): Probe => ['row', body]
+const reference = (body: (x: number) => object): Probe => ['reference', body]
+
+/** The probes of a field of several verbs. */
+const filters = (rest: object): Probe[] => [
+  column((x) => ({ ...rest, filters: { [x]: 'z4' } })),
+  column((x) => ({ ...rest, filters: { id: 1, [x]: { $like: 'a%' } } })),
+  column((x) => ({ ...rest, filters: { id: 1, $or: [{ [x]: null }, { $not: { [x]: { $in: ['z4', null] } } }] } })),
+  column((x) => ({ ...rest, filters: { $is: { id: 1, [x]: 'a1' } } })),
+  row((x) => ({ ...rest, filters: { id: x } })),
+  row((x) => ({ ...rest, filters: { id: { $in: [x] } } })),
+  row((x) => ({ ...rest, filters: { $or: [{ id: x }, { $and: [{ id: { $gte: x } }, { id: { $lte: x } }] }] } })),
+  row((x) => ({ ...rest, filters: { $is: { id: x } } })),
+  row((x) => ({ ...rest, filters: { $not: { id: { $ne: x } } } })),
+  reference((x) => ({ ...rest, filters: { customer_id: x } }))
+]
+
+const matrix: Record<string, Probe[]> = {
+  'select.verb': [row((x) => ({ filters: { id: x } }))],
+  'select.filters': filters({}),
+  'select.columns': [column((x) => ({ columns: [x] })), column((x) => ({ columns: ['id', x] }))],
+  'select.limit': [row((x) => ({ filters: { id: { $gte: x } }, limit: 1 }))],
+  'select.orderBy': [
+    column((x) => ({ orderBy: x })), column((x) => ({ orderBy: `id, ${x} DESC` })), column((x) => ({ orderBy: [{ [x]: 'ASC' }] })),
+    row((x) => ({ filters: { id: { $gte: x } }, orderBy: 'id DESC' }))
+  ],
+  'select.groupBy': [column((x) => ({ groupBy: [x] })), column((x) => ({ groupBy: ['status', x] })), row((x) => ({ filters: { id: x }, groupBy: ['status'] }))],
+  'select.aggregates': [
+    ...['$count', '$countDistinct', '$sum', '$avg', '$min', '$max'].map((call) => column((x) => ({ aggregates: { a: { [call]: x } } }))),
+    column((x) => ({ aggregates: { [x]: { $max: 'id' } }, having: { [x]: { $gt: 3 } }, orderBy: x })),
+    ...['$count', '$countDistinct', '$sum', '$avg', '$min', '$max'].map((call) => row((x) => ({ filters: { id: { $gte: x } }, aggregates: { a: { [call]: 'total' } } }))),
+    row((x) => ({ filters: { id: x }, aggregates: { n: { $count: '*' } } }))
+  ],
+  'select.having': [
+    column((x) => ({ groupBy: ['status'], having: { [x]: 'z4' } })),
+    row((x) => ({ groupBy: ['id'], having: { id: x } })),
+    row((x) => ({ groupBy: ['id'], aggregates: { a: { $max: 'id' } }, having: { a: { $gte: x } } }))
+  ],
+  'select.after': [
+    column((x) => ({ orderBy: x, after: null })), column((x) => ({ orderBy: x, after: { [x]: 'z', id: 1 } })), column((x) => ({ orderBy: 'id', after: { id: 0, [x]: 'z' } })),
+    row((x) => ({ orderBy: 'id', after: { id: x - 1 } })), row((x) => ({ orderBy: 'id DESC', after: { id: x + 1 }, filters: { id: { $gte: x } } }))
+  ],
+  'select.offset': [row((x) => ({ orderBy: 'id', filters: { id: { $gte: x } }, offset: 0 })), column((x) => ({ orderBy: x, offset: 0 }))],
+  'select.total': [row((x) => ({ filters: { id: x }, total: true })), row((x) => ({ filters: { id: { $gte: x } }, total: 5 })), column((x) => ({ filters: { [x]: 'z4' }, total: true }))],
+  'insert.verb': [reference((x) => ({ data: { sku: 'N', customer_id: x } }))],
+  'insert.data': [
+    column((x) => ({ data: { [x]: 'z4' } })), column((x) => ({ data: [{ sku: 'N' }, { [x]: 'acme' }] })),
+    reference((x) => ({ data: { sku: 'A', customer_id: x } })), reference((x) => ({ data: [{ sku: 'N' }, { sku: 'A', customer_id: x }] }))
+  ],
+  'insert.onConflict': [
+    column((x) => ({ data: { id: 1 }, onConflict: { key: [x] } })), column((x) => ({ data: { id: 1 }, onConflict: { key: ['sku', x] } })),
+    column((x) => ({ data: { id: 1 }, onConflict: { key: ['id'], set: [x] } })), column((x) => ({ data: { id: 1 }, onConflict: { key: ['id'], set: { [x]: 'z4' } } })),
+    column((x) => ({ data: { id: 1, [x]: 'z4' }, onConflict: { key: ['id'] } })),
+    reference((x) => ({ data: { id: 1, customer_id: x }, onConflict: { key: ['id'] } })), reference((x) => ({ data: [{ id: 1, customer_id: x }], onConflict: { key: ['id'], set: [] } })),
+    reference((x) => ({ data: { id: 1 }, onConflict: { key: ['id'], set: { customer_id: x } } }))
+  ],
+  'update.verb': [row((x) => ({ filters: { id: x }, data: { status: 'x' } }))],
+  'update.filters': filters({ data: { status: 'x' } }),
+  'update.data': [
+    column((x) => ({ filters: { id: 1 }, data: { [x]: 'z4' } })), column((x) => ({ filters: { id: 1 }, data: { status: 'x', [x]: { $now: true } } })),
+    row((x) => ({ filters: { id: x }, data: { total: { $inc: 1 } } })),
+    reference((x) => ({ filters: { id: 1 }, data: { customer_id: x } })), reference((x) => ({ filters: { id: 1 }, data: { sku: 'B', customer_id: x } }))
+  ],
+  'delete.verb': [row((x) => ({ filters: { id: x } }))],
+  'delete.filters': filters({})
+}
+
+t.test('the matrix has every field of every verb', async (t) => {
+  const fields = Object.entries(BODIES).flatMap(([verb, { properties }]) => Object.keys(properties).map((field) => `${verb}.${field}`))
+  t.same(Object.keys(matrix).sort(), fields.sort(), 'a new field needs probes')
+  for (const [field, probes] of Object.entries(matrix)) t.ok(probes.length > 0, field)
+})
+
+/** The rows of others, and how many rows there are. */
+const FOREIGN = "select * from orders where tenant <> 'acme' or id = 7 order by id"
+
+async function probe (t: Test, { post, sql }: Service, field: string, [kind, bodyOf]: Probe): Promise<void> {
+  const [verb, name] = field.split('.') as [string, string]
+  for (const [hidden, absent] of kinds[kind]) {
+    const before = await sql('select * from orders order by id')
+    const send = async (x: string | number) => {
+      const body = { verb, ...bodyOf(x) }
+      const { status, text } = await post('orders', body, { token: 'acme' })
+      // What is hidden is only named where the request names it.
+      return { status, text: kind === 'column' ? text.replaceAll(String(x), 'X') : text.replaceAll(new RegExp(`\\b${x}\\b`, 'g'), 'X') }
+    }
+    const seen = await send(hidden)
+    const why = `${field}: ${JSON.stringify({ verb, ...bodyOf(hidden) })}`
+    t.same(seen, await send(absent), why)
+    t.not(seen.status, 500, why)
+    if (kind === 'column' && !(name === 'aggregates' && seen.status === 200)) t.equal(seen.status, 400, why)
+    if (kind === 'reference' && verb !== 'select' && name !== 'filters') t.equal(seen.status, 409, why)
+    const after = await sql('select * from orders order by id')
+    t.same(after, before, `${why} changes nothing`)
+  }
+}
+
+await onEachEngine(t, 'what is hidden is like what does not exist', { schema: tenants, tokens }, async (t, service) => {
+  const before = await service.sql(FOREIGN)
+  for (const [field, probes] of Object.entries(matrix)) for (const each of probes) await probe(t, service, field, each)
+  t.same(await service.sql(FOREIGN), before)
+})
+
+await onEachEngine(t, 'the probes tell a token that sees everything what the other one must not know', { schema: tenants }, async (t, { post }) => {
+  let told = 0
+  for (const [field, probes] of Object.entries(matrix)) {
+    for (const [kind, bodyOf] of probes) {
+      const [hidden, absent] = kinds[kind][0]
+      const [one, other] = await Promise.all([hidden, absent].map(async (x) => (await post('orders', { verb: field.split('.')[0], ...bodyOf(x) })).text.replaceAll(String(x), 'X')))
+      if (one !== other) told++
+    }
+  }
+  t.ok(told > 30, `${told} probes`)
+})
