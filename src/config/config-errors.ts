@@ -36,7 +36,7 @@ function * errorsOf (schema: TSchema, value: unknown, parent = ''): Generator<Pi
   }
 }
 
-const typeOf = (value: unknown): string => Array.isArray(value) ? 'array' : typeof value
+const typeOf = (value: unknown): string => value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
 
 /** Converts a JSON Pointer to the name of a setting: `databases.shop.url`. */
 function settingOf (path: string): string {
