@@ -14,6 +14,20 @@ const Data = Type.Record(Type.String(), Type.Unknown(), {
 export const DEFAULT_LIMIT = 100
 export const MAX_LIMIT = 1000
 
+/** A number of rows that JavaScript represents exactly. */
+const RowCount = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+
+const expectOf = (description: string) => Type.Optional(Type.Union([
+  RowCount,
+  Type.Object({
+    $eq: Type.Optional(RowCount), $gt: Type.Optional(RowCount), $gte: Type.Optional(RowCount), $lt: Type.Optional(RowCount), $lte: Type.Optional(RowCount)
+  }, { ...closed, minProperties: 1 })
+], { description: `${description} If it does not hold: 412.` }))
+
+const ExpectMatches = expectOf('The number of rows that the filters match, or its bounds, such as {"$lte": 10}; nothing is changed if it does not hold.')
+
+const DryRun = Type.Optional(Type.Boolean({ description: 'true: returns the answer and changes nothing.' }))
+
 /** A term of `orderBy` as an object. Its only key is the column, which allows any character in the name. */
 const OrderTerm = Type.Object({}, {
   additionalProperties: Type.String({ pattern: '^([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc])$' }),
@@ -41,6 +55,11 @@ const Aggregate = Type.Object({
 
 /** Maximum number of aggregates. The database needs memory for each of them. */
 export const MAX_AGGREGATES = 100
+
+const Returning = Type.Optional(Type.Union([
+  Type.Array(Type.String(), { minItems: 1, maxItems: MAX_COLUMNS, uniqueItems: true }),
+  Type.Literal('*')
+], { description: 'Columns of the written rows to return as "rows", in this order; "*" for all of them.' }))
 
 export const SelectBodySchema = Type.Object({
   verb: Type.Literal('select'),
@@ -76,10 +95,11 @@ export const SelectBodySchema = Type.Object({
   offset: Type.Optional(Type.Integer({ minimum: 0, description: 'Rows to skip. Not allowed together with `after`, which is faster.' })),
   total: Type.Optional(Type.Union([Type.Literal(true), Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })], {
     description: 'Counts the rows that the filters select: true for all of them, or a number at which the count stops.'
-  }))
+  })),
+  expect: expectOf('The number of rows in the answer, or its bounds, such as {"$gte": 1}.')
 }, closed)
 
-const Changes = Type.Record(Type.String(), Type.Unknown(), { minProperties: 1, description: 'Columns to change.' })
+const Changes = Type.Record(Type.String(), Type.Unknown(), { minProperties: 1, description: 'Columns to change: column to value, or to a form such as {"$inc": 1}.' })
 
 const OnConflictSchema = Type.Object({
   key: Type.Array(Type.String(), { minItems: 1, maxItems: MAX_COLUMNS, uniqueItems: true, description: 'The columns of one unique key, in any order.' }),
@@ -92,18 +112,26 @@ const OnConflictSchema = Type.Object({
 export const InsertBodySchema = Type.Object({
   verb: Type.Literal('insert'),
   data: Type.Union([Data, Type.Array(Data, { minItems: 1, maxItems: MAX_ROWS })], { description: `A row, or a list of 1 to ${MAX_ROWS} rows, which may have different columns: all of them are inserted or none.` }),
-  onConflict: Type.Optional(OnConflictSchema)
+  onConflict: Type.Optional(OnConflictSchema),
+  returning: Returning,
+  dryRun: DryRun
 }, closed)
 
 export const UpdateBodySchema = Type.Object({
   verb: Type.Literal('update'),
   data: Changes,
-  filters: Filters
+  filters: Filters,
+  returning: Returning,
+  expect: ExpectMatches,
+  dryRun: DryRun
 }, closed)
 
 export const DeleteBodySchema = Type.Object({
   verb: Type.Literal('delete'),
-  filters: Filters
+  filters: Filters,
+  returning: Returning,
+  expect: ExpectMatches,
+  dryRun: DryRun
 }, closed)
 
 /** Verb -> schema of its body. */
@@ -119,3 +147,4 @@ export type OnConflict = Static<typeof OnConflictSchema>
 export type UpdateBody = Static<typeof UpdateBodySchema>
 export type DeleteBody = Static<typeof DeleteBodySchema>
 export type Body = Static<typeof BodySchema>
+export type Expect = NonNullable<SelectBody['expect']>

@@ -46,6 +46,7 @@ export const LimitsSchema = Type.Object({
   filterValues: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 10_000, description: 'maximum number of values in all lists of a request' })),
   filterPattern: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 1000, description: 'maximum length of a pattern, in characters' })),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 100_000, description: 'maximum number of rows that the field offset of a select may skip' })),
+  changed: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'maximum number of rows that one update or delete may match; no limit by default' })),
   answerMemory: Type.Optional(Type.Integer({ minimum: 2_097_152, maximum: 1_099_511_627_776, default: 67_108_864, description: 'maximum size of all answers that are being built or sent, in bytes; further requests are refused with 503' }))
 }, { ...closed, default: {} })
 

@@ -7,6 +7,7 @@ import { permissionDenied } from '../errors.ts'
 export function requirePermissions (permissions: ReadonlySet<Verb>, body: Body): void {
   if (!permissions.has(body.verb)) throw permissionDenied(`The token does not have the permission ${body.verb}`)
   if (body.verb === 'insert' && body.onConflict !== undefined) requireFor(permissions, 'update', changesRows(body.data, body.onConflict) ? '"onConflict"' : undefined)
+  if (body.verb !== 'select') requireFor(permissions, 'select', findReading(body))
 }
 
 /** `field`: what needs the permission, if it is used. */
@@ -19,4 +20,12 @@ function changesRows (data: object | readonly object[], { key, set }: OnConflict
   if (set !== undefined) return !Array.isArray(set) || set.length > 0
   const names = new Set(key)
   return [data].flat().some((row) => Object.keys(row).some((name) => !names.has(name)))
+}
+
+/** The field by which a write tells of rows: what it returns, or whether rows match without a trace in them. */
+function findReading (body: Exclude<Body, { verb: 'select' }>): string | undefined {
+  if (body.returning !== undefined) return '"returning"'
+  if (body.verb === 'insert') return undefined
+  if (body.expect !== undefined) return '"expect"'
+  return body.dryRun === true ? '"dryRun"' : undefined
 }

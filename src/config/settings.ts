@@ -64,7 +64,7 @@ export function resolveSettings (given: unknown): Settings {
     jwt: readJwtIssuers(errors, jwt),
     roles: readRoles(errors, roles, databases),
     authenticate,
-    limits: { depth: limits.filterDepth, conditions: limits.filterConditions, values: limits.filterValues, pattern: limits.filterPattern, offset: limits.offset },
+    limits: { depth: limits.filterDepth, conditions: limits.filterConditions, values: limits.filterValues, pattern: limits.filterPattern, offset: limits.offset, ...limits.changed !== undefined && { changed: limits.changed } },
     answerMemory: limits.answerMemory
   }
   if (jwt.length > 0 && Object.keys(roles).length === 0) errors.push('roles: is required with jwt')

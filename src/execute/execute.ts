@@ -1,15 +1,19 @@
 /** Runs a plan: a plain one as a single statement, any other in a transaction. */
 import type { Database } from '../databases/database.ts'
 import { keepsTransaction, type Executor, type Outcome, type ReadOptions } from '../dialects/dialect.ts'
-import type { Plan } from '../plan/plan.ts'
+import type { Plan, SelectPlan } from '../plan/plan.ts'
+import { findUnexpected } from '../plan/row-range.ts'
 import { createSelectSink } from '../response/page-sink.ts'
-import type { AnswerSink } from '../response/sink.ts'
+import { AnswerSink } from '../response/sink.ts'
 import { compileStatement } from '../sql/compile.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
+import { runChange } from './change.ts'
 import { countRows, type CountResult } from './count-rows.ts'
-import { executeRows, insertsRows, runRows } from './insert-rows.ts'
+import { runInsert } from './insert.ts'
+import { executeRows, insertsRows } from './insert-rows.ts'
 import { checkReferences } from './references.ts'
 import type { RowsResult } from './row-counts.ts'
+import { runStatement } from './run-statement.ts'
 
 /** What a plan did: the outcome of its statement, and what else its answer tells. src/response writes it. */
 export interface Result extends Outcome, RowsResult, CountResult {}
@@ -25,7 +29,8 @@ export interface Execution {
 
 /** The sink for the rows of an answer; undefined where it has none. `limit`: bytes that the answer may have. */
 export function createSink (plan: Plan, limit: number): AnswerSink | undefined {
-  return plan.verb === 'select' ? createSelectSink(plan, limit) : undefined
+  if (plan.verb === 'select') return createSelectSink(plan, limit)
+  return plan.returning === undefined ? undefined : new AnswerSink(plan.returning, limit)
 }
 
 /**
@@ -38,12 +43,22 @@ export function executePlan (execution: Execution, options: ReadOptions): Promis
   if (insertsRows(plan)) return executeRows({ plan, database, record }, (statement) => database.dialect.write(statement, options), () => transact(execution, options))
   const statement = compileStatement(plan, database.dialect.engine, database.statements)
   record?.compiled()
-  return sink === undefined ? database.dialect.write(statement, options) : database.dialect.read(statement, sink, options)
+  if (sink === undefined) return database.dialect.write(statement, options)
+  const result = database.dialect.read(statement, sink, options)
+  return plan.verb === 'select' && plan.expect !== undefined ? result.then((outcome) => requireExpected(plan, outcome, sink)) : result
+}
+
+/** @throws EXPECTATION_FAILED if a select has another number of rows */
+function requireExpected ({ expect }: SelectPlan, outcome: Result, sink: AnswerSink): Result {
+  const unexpected = expect === undefined || sink.refusal !== undefined ? undefined : findUnexpected(expect, sink.count)
+  if (unexpected !== undefined) throw unexpected
+  return outcome
 }
 
 function transact (execution: Execution, { client, consistency }: ReadOptions): Promise<Result> {
   const { plan, database } = execution
-  return database.dialect.transaction((tx) => runIn(tx, execution), { readOnly: plan.verb === 'select', isolation: 'repeatableRead', client, consistency })
+  const readOnly = plan.verb === 'select'
+  return database.dialect.transaction((tx) => runIn(tx, execution), { readOnly, isolation: 'repeatableRead', dryRun: readOnly ? undefined : plan.dryRun, client, consistency })
 }
 
 /** Runs a plan in a transaction, which its caller commits or rolls back. Whatever is thrown must undo the transaction. */
@@ -54,13 +69,18 @@ export async function runIn (tx: Executor, execution: Execution): Promise<Result
   return result
 }
 
-/** Runs the statement of a plan, or those of its rows. */
 async function runOne (tx: Executor, { plan, database, sink, record }: Execution): Promise<Result> {
-  if (insertsRows(plan)) return await runRows({ plan, database, record }, (statement, sink) => tx.run(statement, sink))
-  const statement = compileStatement(plan, database.dialect.engine, database.statements)
   record?.compiled()
-  const total = plan.verb === 'select' ? await countRows(tx, plan, database) : undefined
-  const outcome = await tx.run(statement, sink)
+  switch (plan.verb) {
+    case 'select': return await runSelect(tx, plan, database, sink as AnswerSink)
+    case 'insert': return await runInsert(tx, { plan, database, sink })
+    default: return await runChange(tx, { plan, database, sink })
+  }
+}
+
+async function runSelect (tx: Executor, plan: SelectPlan, database: Database, sink: AnswerSink): Promise<Result> {
+  const total = await countRows(tx, plan, database)
+  const outcome = requireExpected(plan, await runStatement(tx, database, plan, sink), sink)
   return total === undefined ? outcome : { ...outcome, total }
 }
 

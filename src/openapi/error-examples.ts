@@ -31,7 +31,7 @@ const examples: readonly ServiceError[] = [
   errors.notNullViolation(),
   errors.checkViolation(),
   errors.valueOutOfRange(),
-  errors.resultTooLarge(50_331_648),
+  errors.resultTooLarge('the answer would be larger than 50331648 bytes; request fewer rows or columns'),
   errors.unreadableValue('place', 'contains bytes that are not a geometry'),
   errors.notSupported(),
   errors.brokenDefinition(),

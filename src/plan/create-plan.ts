@@ -4,6 +4,7 @@ import { permissionDenied } from '../errors.ts'
 import { planDelete } from './delete.ts'
 import type { PlanLimits } from './filters/scope.ts'
 import { planInsert } from './insert.ts'
+import { withInsertKey } from './insert-key.ts'
 import type { Plan } from './plan.ts'
 import { applyRules } from './rules.ts'
 import { planSelect } from './select.ts'
@@ -11,8 +12,9 @@ import { planUpdate } from './update.ts'
 
 /** Plans a validated body for its table. @throws PERMISSION_DENIED for a write to a view or one that breaks a rule of the grant, and the errors of the verb */
 export function createPlan (body: Body, table: Table, limits: PlanLimits): Plan {
-  const plan = planBody(body, table, limits)
-  return table.view === undefined ? plan : applyRules(plan, table.view)
+  const planned = planBody(body, table, limits)
+  const plan = table.view === undefined ? planned : applyRules(planned, table.view)
+  return plan.verb === 'insert' && plan.returning !== undefined ? withInsertKey(plan) : plan
 }
 
 function planBody (body: Body, table: Table, limits: PlanLimits): Plan {

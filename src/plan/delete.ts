@@ -1,10 +1,13 @@
 import type { DeleteBody } from '../../schemas/body.ts'
 import type { Table } from '../catalog/catalog.ts'
-import type { FilterLimits } from './filters/scope.ts'
+import type { PlanLimits } from './filters/scope.ts'
 import { planRequiredFilters } from './filters/filters.ts'
 import type { DeletePlan } from './plan.ts'
+import { isPlainChange, planChangeTerms } from './terms.ts'
 
-/** Plans a delete. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED */
-export function planDelete ({ verb, filters }: DeleteBody, table: Table, limits: FilterLimits): DeletePlan {
-  return Object.freeze({ verb, table, condition: planRequiredFilters(verb, filters, table, limits) } as const)
+/** Plans a delete. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED, NOT_SUPPORTED */
+export function planDelete (body: DeleteBody, table: Table, limits: PlanLimits): DeletePlan {
+  const { verb, filters } = body
+  const plan: DeletePlan = { verb, table, condition: planRequiredFilters(verb, filters, table, limits) }
+  return Object.freeze(isPlainChange(body, limits) ? plan : { ...plan, ...planChangeTerms(body, table, limits) })
 }

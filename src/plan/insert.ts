@@ -4,12 +4,18 @@ import { planAssignments } from './assignments.ts'
 import { planRows } from './insert-rows.ts'
 import type { InsertPlan } from './plan.ts'
 import { requireColumns } from './required-columns.ts'
+import { isPlainWrite, planWriteTerms } from './terms.ts'
 
-/** Plans an insert. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, MISSING_COLUMN, NOT_NULL_VIOLATION, INVALID_BODY */
+/** Plans an insert. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, MISSING_COLUMN, NOT_NULL_VIOLATION, INVALID_BODY, NOT_SUPPORTED */
 export function planInsert (body: InsertBody, table: Table): InsertPlan {
+  const plan = planData(body, table)
+  return Object.freeze(isPlainWrite(body) ? plan : { ...plan, ...planWriteTerms(body, table) })
+}
+
+function planData (body: InsertBody, table: Table): InsertPlan {
   const { data } = body
-  if (Array.isArray(data) || body.onConflict !== undefined) return Object.freeze({ verb: 'insert', table, assignments: [], rows: planRows(body, table) } as const)
+  if (Array.isArray(data) || body.onConflict !== undefined) return { verb: 'insert', table, assignments: [], rows: planRows(body, table) }
   const assignments = planAssignments(data, table)
   requireColumns(data, table, ['data'])
-  return Object.freeze({ verb: 'insert', table, assignments } as const)
+  return { verb: 'insert', table, assignments }
 }

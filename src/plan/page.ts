@@ -6,11 +6,13 @@ import { at } from './columns.ts'
 import type { PlanLimits } from './filters/scope.ts'
 import type { Order, Page, SelectPlan } from './plan.ts'
 import { planPosition } from './position.ts'
+import { planRange } from './row-range.ts'
 
 /** Adds the page and the total to a plan. @throws INVALID_BODY, INVALID_VALUE, INVALID_ORDER_BY, NOT_SUPPORTED */
-export function planPage ({ after, offset, total }: SelectBody, plan: SelectPlan, limits: PlanLimits): SelectPlan {
+export function planPage ({ after, offset, total, expect }: SelectBody, plan: SelectPlan, limits: PlanLimits): SelectPlan {
   return {
     ...plan,
+    ...expect !== undefined && { expect: planRange(expect) },
     ...after !== undefined && planAfter(after, plan),
     ...offset !== undefined && planOffset(offset, plan, limits),
     // count and page are of one snapshot

@@ -4,6 +4,7 @@
  */
 import type { Column, ForeignKey, Table } from '../catalog/catalog.ts'
 import type { FormSql, Parameter, UpdateForm, Value } from '../types/column-type.ts'
+import type { RowRange } from './row-range.ts'
 
 export interface Assignment {
   readonly column: Column
@@ -88,6 +89,10 @@ export interface SelectPlan extends Common {
   readonly page?: Page
   /** Set if the answer has the number of rows that the condition selects, counted up to a limit. */
   readonly total?: { readonly limit: number | undefined }
+  /** The number of rows that the answer may have. */
+  readonly expect?: RowRange
+  /** Conditions in whose order the rows come. */
+  readonly sequence?: readonly Condition[]
 }
 
 /**
@@ -107,12 +112,14 @@ export interface CountPlan {
   readonly limit: number | undefined
 }
 
-export interface InsertPlan extends Common {
+export interface InsertPlan extends Common, WriteTerms {
   readonly verb: 'insert'
   /** The values of one row; none if `rows` is set. */
   readonly assignments: readonly Assignment[]
   /** Set for a list, or for one row that may exist. */
   readonly rows?: RowsPlan
+  /** The unique key by which the rows to return are found. */
+  readonly key?: readonly Column[]
 }
 
 /** The rows of a list, or one row that may exist. */
@@ -145,15 +152,38 @@ export interface Conflict {
   readonly within?: Condition
 }
 
-export interface UpdatePlan extends Common {
+/** What a write asks for besides the change. */
+export interface WriteTerms {
+  readonly inTransaction?: true
+  /** The columns of the written rows that the answer has. */
+  readonly returning?: readonly Column[]
+  /** Whether the change is undone. */
+  readonly dryRun?: true
+}
+
+/** What an update or delete asks for besides the change. */
+export interface ChangeTerms extends WriteTerms {
+  /** The number of rows that the condition may match. */
+  readonly expect?: RowRange
+  /** Rows that the condition may match at most, by the setting `limits.changed`. */
+  readonly maximum?: number
+}
+
+export interface UpdatePlan extends Common, ChangeTerms {
   readonly verb: 'update'
   readonly assignments: readonly Assignment[]
   readonly condition: Condition
+  /** The unique key by which the rows to return are found again. */
+  readonly key?: readonly Column[]
+  /** Rows that are changed at most, for engines that have LIMIT here. */
+  readonly limit?: number
 }
 
-export interface DeletePlan extends Common {
+export interface DeletePlan extends Common, ChangeTerms {
   readonly verb: 'delete'
   readonly condition: Condition
+  /** Rows that are deleted at most, for engines that have LIMIT here. */
+  readonly limit?: number
 }
 
 export type Plan = SelectPlan | InsertPlan | UpdatePlan | DeletePlan

@@ -20,6 +20,6 @@ export function planSelect (body: SelectBody, table: Table, limits: PlanLimits):
     order: orderBy === undefined ? [] : planOrder(orderBy, table),
     limit
   }
-  const isPlain = body.after === undefined && body.offset === undefined && body.total === undefined
+  const isPlain = body.after === undefined && body.offset === undefined && body.total === undefined && body.expect === undefined
   return Object.freeze(isPlain ? plan : planPage(body, plan, limits))
 }

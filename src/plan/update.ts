@@ -1,14 +1,26 @@
 import type { UpdateBody } from '../../schemas/body.ts'
-import type { Table } from '../catalog/catalog.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
+import { notSupported, withDetails } from '../errors.ts'
 import { planAssignments, type Place } from './assignments.ts'
-import type { FilterLimits } from './filters/scope.ts'
+import type { PlanLimits } from './filters/scope.ts'
 import { planRequiredFilters } from './filters/filters.ts'
 import type { UpdatePlan } from './plan.ts'
+import { findUpdateKey } from './row-keys.ts'
+import { isPlainChange, planChangeTerms } from './terms.ts'
 
 const DATA: Place = { path: ['data'], forms: true }
 
-/** Plans an update. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED, NOT_NULL_VIOLATION */
-export function planUpdate ({ verb, data, filters }: UpdateBody, table: Table, limits: FilterLimits): UpdatePlan {
+/** Plans an update. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED, NOT_NULL_VIOLATION, NOT_SUPPORTED */
+export function planUpdate (body: UpdateBody, table: Table, limits: PlanLimits): UpdatePlan {
+  const { verb, data, filters } = body
   const condition = planRequiredFilters(verb, filters, table, limits)
-  return Object.freeze({ verb, table, condition, assignments: planAssignments(data, table, DATA) } as const)
+  const plan: UpdatePlan = { verb, table, condition, assignments: planAssignments(data, table, DATA) }
+  return Object.freeze(isPlainChange(body, limits) ? plan : { ...plan, ...planChangeTerms(body, table, limits), ...body.returning !== undefined && { key: getUpdateKey(plan) } })
+}
+
+function getUpdateKey ({ table, assignments }: UpdatePlan): readonly Column[] {
+  const key = findUpdateKey(table, assignments)
+  if (key !== undefined) return key
+  const message = `table "${table.name}" has no unique key that identifies the updated rows: add one, or leave out "returning"`
+  throw withDetails(notSupported(), { path: '/returning', message })
 }

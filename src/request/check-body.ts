@@ -26,7 +26,10 @@ const forms = new Map([
   ['having', 'an object of filters'],
   ['after', 'null or an object of column values'],
   ['offset', 'a whole number from 0'],
-  ['total', 'true or a whole number from 1']
+  ['total', 'true or a whole number from 1'],
+  ['returning', '"*", or a list of column names, not empty and without repeats'],
+  ['expect', 'a whole number from 0, or an object of $eq, $gt, $gte, $lt, $lte and such numbers'],
+  ['dryRun', 'true or false']
 ])
 
 /** @returns the parsed body, or INVALID_JSON (not thrown) */
@@ -40,11 +43,12 @@ export function parseBody (text: string): unknown {
   }
 }
 
-/** Only values of columns need numbers as text. A field of the body itself (`limit`) becomes an ordinary number. */
+/** Only values of columns need numbers as text. Those of the body itself (`limit`, `expect`) become ordinary numbers. */
 export function clampNumbers (body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body
   for (const [field, value] of Object.entries(body)) {
     if (JSON.isRawJSON(value)) Object.defineProperty(body, field, { value: clampNumber(Number(value.rawJSON)) })
+    else if (field === 'expect') clampNumbers(value)
   }
   return body
 }

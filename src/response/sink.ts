@@ -29,6 +29,9 @@ export class AnswerSink implements RowSink {
   #taken = 0
   #refusal: ServiceError | undefined
   #isDropped = false
+  /** What is there before the rows of the next select. */
+  #keptLength = 0
+  #keptCount = 0
   count = 0
 
   /** `limit`: bytes that the answer may have, if there is so much memory for answers. */
@@ -41,7 +44,8 @@ export class AnswerSink implements RowSink {
 
   begin (columns: readonly Column[]): void {
     this.#layout = layoutOf(columns)
-    this.#output.length = this.count = 0
+    this.#output.length = this.#keptLength
+    this.count = this.#keptCount
   }
 
   /** Bytes that its rows may have. */
@@ -49,12 +53,28 @@ export class AnswerSink implements RowSink {
     return this.#limit
   }
 
+  /** The rows of the next select come behind those that are there. */
+  keepRows (): void {
+    this.#keptLength = this.#output.length
+    this.#keptCount = this.count
+  }
+
+  /** The rows of the next select are the first ones. */
+  forgetRows (): void {
+    this.#keptLength = this.#keptCount = 0
+  }
+
+  /** Rows that the next select does not replace. */
+  get keptCount (): number {
+    return this.#keptCount
+  }
+
   get full (): boolean {
     return this.#isDropped || (this.#output.length > this.#room && !this.#extend())
   }
 
   overflow (): void {
-    this.#refuse(resultTooLarge(this.#limit))
+    this.#refuse(resultTooLarge(`the answer would be larger than ${this.#limit} bytes; request fewer rows or columns`))
   }
 
   /** Why the answer cannot be sent, if the sink is full. */
@@ -118,6 +138,16 @@ export class AnswerSink implements RowSink {
       const error = this.#refusal as ServiceError
       throw error
     }
+    return this.#end()
+  }
+
+  /** The answer to a write, with `members` behind its rows. It is not refused any more: what was written may be committed. */
+  finishWrite (members: string): Buffer | string {
+    this.#output.text(`${this.count === 0 ? HEAD : ''}],${members}}}`)
+    return this.#end()
+  }
+
+  #end (): Buffer | string {
     this.#release()
     return this.#output.end(SHORT_ANSWER)
   }

@@ -2,18 +2,18 @@
 import type { Outcome } from '../dialects/dialect.ts'
 import type { Result } from '../execute/execute.ts'
 import type { RowCounts, RowsResult } from '../execute/row-counts.ts'
-import type { InsertPlan, Plan, PlannedRow } from '../plan/plan.ts'
+import type { InsertPlan, Plan, PlannedRow, WriteTerms } from '../plan/plan.ts'
 import { findParameter, idOfInserted, idOfUpserted } from './insert-id.ts'
 import { pageMembers } from './page-members.ts'
 import type { AnswerSink } from './sink.ts'
 
-/** The body of the answer to a plan that was executed. `sink`: of a select. */
+/** The body of the answer to a plan that was executed. `sink`: of a select, or of a write that returns rows. */
 export function respond (plan: Plan, outcome: Result, sink?: AnswerSink): string | Buffer {
   switch (plan.verb) {
     case 'select': return (sink as AnswerSink).finish(pageMembers(plan, outcome, sink as AnswerSink))
-    case 'insert': return `{"success":true,"data":{${insertedText(plan, outcome)}}}`
-    case 'update': return `{"success":true,"data":{"updated":${outcome.changed}}}`
-    case 'delete': return `{"success":true,"data":{"deleted":${outcome.changed}}}`
+    case 'insert': return finishWrite(plan, insertedText(plan, outcome), sink)
+    case 'update': return finishWrite(plan, `"updated":${outcome.changed}`, sink)
+    case 'delete': return finishWrite(plan, `"deleted":${outcome.changed}`, sink)
   }
 }
 
@@ -23,4 +23,10 @@ function insertedText ({ table, assignments, rows }: InsertPlan, outcome: Outcom
   if (conflict === undefined) return `"inserted":${outcome.changed},"id":${idOfInserted(table, findParameter(rows.rows[0] as PlannedRow, table.identity), outcome)}`
   const { inserted, updated, unchanged } = outcome.counts as RowCounts
   return `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged},"id":${isList ? 'null' : idOfUpserted(table, rows, outcome)}`
+}
+
+/** `sink`: has the rows that the write returns. */
+function finishWrite ({ dryRun }: WriteTerms, members: string, sink: AnswerSink | undefined): string | Buffer {
+  const all = dryRun === true ? `${members},"dryRun":true` : members
+  return sink === undefined ? `{"success":true,"data":{${all}}}` : sink.finishWrite(all)
 }

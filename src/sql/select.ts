@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql, type Expression } from 'kysely'
 import type { Column, Index, Table } from '../catalog/catalog.ts'
 import type { Condition, CountPlan, SelectPlan } from '../plan/plan.ts'
 import { builderFor, type BuiltStatement, type Rows, type TableBuilder } from './aliases.ts'
@@ -24,9 +24,15 @@ export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement
     if (!isTrue(condition)) query = query.where(compileCondition(condition, builder))
   }
   for (const { column, direction } of plan.order) query = query.orderBy(`t.${builder.token(column)}`, direction)
+  if (plan.sequence !== undefined) query = query.orderBy(positionIn(plan.sequence, builder))
   query = query.limit(rowsOf(plan))
   if (plan.page?.by === 'offset') query = query.offset(plan.page.offset)
   return builder.build(plan.lock === undefined || engine === 'sqlite' ? query : query.modifyEnd(LOCKS[plan.lock]))
+}
+
+/** `case when … then 0 when … then 1 end` */
+function positionIn (conditions: readonly Condition[], builder: TableBuilder): Expression<number> {
+  return sql`case ${sql.join(conditions.map((condition, index) => sql`when ${compileCondition(condition, builder)} then ${sql.lit(index)}`), sql` `)} end`
 }
 
 const isTrue = (condition: Condition): boolean => condition.kind === 'constant' && condition.value

@@ -4,7 +4,7 @@
  * placeholders in the text; a property test compares them with the output of Kysely (test/sql/shape.test.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
-import type { Assignment, Condition, CountPlan, Groups, Page, Plan, SelectPlan } from '../plan/plan.ts'
+import type { Assignment, Condition, CountPlan, DeletePlan, Groups, Page, Plan, SelectPlan, UpdatePlan } from '../plan/plan.ts'
 import { GIVEN, type Cell } from '../types/column-type.ts'
 import { rowsOf } from './page.ts'
 import type { Engine } from './statement.ts'
@@ -31,9 +31,10 @@ function keyOf (plan: Plan | CountPlan, engine: Engine, traversal: Traversal): s
       const condition = conditionKey(plan.condition, traversal)
       const page = plan.page === undefined ? '' : pageKey(plan.page, traversal)
       const key = `s${plan.lock ?? ''}${columns}?${condition}${page}^${plan.order.map(({ column, direction }) => traversal.mark(column) + direction).join()}`
+      const sequence = plan.sequence === undefined ? '' : `#${plan.sequence.map((each) => conditionKey(each, traversal)).join()}`
       traversal.parameters.push(rowsOf(plan))
       if (plan.page?.by === 'offset') traversal.parameters.push(plan.page.offset)
-      return key
+      return key + sequence
     }
     case 'count': {
       const key = `${plan.limit === undefined ? 'n' : 'm'}${conditionKey(plan.condition, traversal)}`
@@ -42,13 +43,19 @@ function keyOf (plan: Plan | CountPlan, engine: Engine, traversal: Traversal): s
     }
     case 'insert': return 'i' + assignmentsKey(plan.assignments, traversal)
     case 'update': {
-      const key = `u${assignmentsKey(plan.assignments, traversal)}?${conditionKey(plan.condition, traversal)}`
+      const key = `u${assignmentsKey(plan.assignments, traversal)}?${conditionKey(plan.condition, traversal)}${limitKey(plan, traversal)}`
       // In SQLite the statement skips rows that have the values already (write.ts).
       if (engine === 'sqlite') for (const assignment of plan.assignments) addParameters(assignment, traversal.parameters)
       return key
     }
-    case 'delete': return 'd' + conditionKey(plan.condition, traversal)
+    case 'delete': return `d${conditionKey(plan.condition, traversal)}${limitKey(plan, traversal)}`
   }
+}
+
+function limitKey ({ limit }: UpdatePlan | DeletePlan, { parameters }: Traversal): string {
+  if (limit === undefined) return ''
+  parameters.push(limit)
+  return '<'
 }
 
 /** Marks of aggregates by their position, beyond those of the columns of a table (aliases.ts). */

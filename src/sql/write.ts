@@ -24,16 +24,17 @@ export function compileInsert ({ table, assignments }: InsertPlan, engine: Engin
  * `update <table> set … where …`. MySQL counts the changed rows. SQLite counts the matched rows, so the statement skips those that have
  * the values already; it compares texts byte by byte, as different texts may be equal in the collation of the column.
  */
-export function compileUpdate ({ table, assignments, condition }: UpdatePlan, engine: Engine): BuiltStatement {
+export function compileUpdate ({ table, assignments, condition, limit }: UpdatePlan, engine: Engine): BuiltStatement {
   const builder = builderFor(engine, table)
   const { db, build, token } = builder
   const update = db.updateTable('t').set(toRow(assignments, builder)).where(compileCondition(condition, builder))
-  if (engine === 'mysql') return build(update)
+  if (engine === 'mysql') return build(limit === undefined ? update : update.limit(limit))
   return build(update.where(({ or, ref }) => or(assignments.map((each) => sql<boolean>`${ref(token(each.column))} is not ${newValue(each, builder)} collate binary`))))
 }
 
 /** `delete from <table> where …` */
-export function compileDelete ({ table, condition }: DeletePlan, engine: Engine): BuiltStatement {
+export function compileDelete ({ table, condition, limit }: DeletePlan, engine: Engine): BuiltStatement {
   const builder = builderFor(engine, table)
-  return builder.build(builder.db.deleteFrom('t').where(compileCondition(condition, builder)))
+  const query = builder.db.deleteFrom('t').where(compileCondition(condition, builder))
+  return builder.build(limit === undefined ? query : query.limit(limit))
 }

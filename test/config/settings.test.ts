@@ -42,7 +42,7 @@ t.test('a setting that is present is used', async (t) => {
   const options: RowQueryOptions = {
     databases: { shop: { url, replicas: ['mysql://root@copy,db/shop'], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5 } },
     bodyLimit: 6,
-    limits: { filterDepth: 7, filterConditions: 8, filterValues: 9, filterPattern: 14, offset: 15, answerMemory: 15_000_000 },
+    limits: { filterDepth: 7, filterConditions: 8, filterValues: 9, filterPattern: 14, offset: 15, changed: 16, answerMemory: 15_000_000 },
     rateLimit: { max: 10, window: 11 },
     failedLogins: { max: 12, window: 13 },
     cors: { origins: ['https://app.example.com'] },
@@ -62,7 +62,7 @@ t.test('a setting that is present is used', async (t) => {
     authenticate: undefined,
     bodyLimit: 6,
     answerMemory: 15_000_000,
-    limits: { depth: 7, conditions: 8, values: 9, pattern: 14, offset: 15 },
+    limits: { depth: 7, conditions: 8, values: 9, pattern: 14, offset: 15, changed: 16 },
     rateLimit: { max: 10, window: 11 },
     failedLogins: { max: 12, window: 13 },
     cors: { origins: ['https://app.example.com'] },

@@ -63,10 +63,14 @@ export function bodiesOf (table: FuzzTable): Arbitrary<Json> {
   const fields = (verb: string, parts: ReadonlyArray<readonly [name: string, json: Arbitrary<Json>, freq?: number]>): Arbitrary<Json> =>
     fc.tuple(...parts.map(([, json, freq]) => freq === undefined ? json : fc.option(json, { freq, nil: undefined })))
       .map((chosen) => pairs(['verb', text(verb)], ...parts.flatMap(([name], index) => chosen[index] === undefined ? [] : [[name, chosen[index]] as const])))
+  const bound = fc.integer({ min: 0, max: 22 }).map(String)
+  const expect = fc.oneof(bound, fc.uniqueArray(fc.tuple(fc.constantFrom('$eq', '$gt', '$gte', '$lt', '$lte'), bound), { minLength: 1, maxLength: 2, selector: ([name]) => name }).map((bounds) => pairs(...bounds)))
+  const returning = fc.oneof(fc.constant(text('*')), fc.shuffledSubarray(names, { minLength: 1 }).map((chosen) => list(...chosen.map(text))))
+  const dryRun = fc.constantFrom('true', 'false')
   return fc.oneof(
-    { weight: 4, arbitrary: fields('select', [['filters', filters, 8], ['columns', fc.shuffledSubarray(names, { minLength: 1 }).map((chosen) => list(...chosen.map(text))), 2], ['limit', fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 1000 })).map(String), 2], ['orderBy', order, 2]]) },
-    { weight: 2, arbitrary: fields('insert', [['data', data(0)]]) },
-    { weight: 2, arbitrary: fields('update', [['data', data(1)], ['filters', filters]]) },
-    { weight: 1, arbitrary: fields('delete', [['filters', filters]]) }
+    { weight: 4, arbitrary: fields('select', [['expect', expect, 9], ['filters', filters, 8], ['columns', fc.shuffledSubarray(names, { minLength: 1 }).map((chosen) => list(...chosen.map(text))), 2], ['limit', fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 1000 })).map(String), 2], ['orderBy', order, 2]]) },
+    { weight: 2, arbitrary: fields('insert', [['data', data(0)], ['returning', returning, 4], ['dryRun', dryRun, 9]]) },
+    { weight: 2, arbitrary: fields('update', [['data', data(1)], ['filters', filters], ['returning', returning, 4], ['expect', expect, 5], ['dryRun', dryRun, 9]]) },
+    { weight: 1, arbitrary: fields('delete', [['filters', filters], ['returning', returning, 4], ['expect', expect, 5], ['dryRun', dryRun, 5]]) }
   )
 }

@@ -11,7 +11,7 @@ export type Rows = ReadonlyMap<string, Row>
 /** A request that succeeded. */
 export interface Effect {
   readonly table: FuzzTable
-  readonly body: { verb: string, filters?: unknown, data?: Row, columns?: string[], limit?: unknown, orderBy?: string }
+  readonly body: { verb: string, filters?: unknown, data?: Row, columns?: string[], limit?: unknown, orderBy?: string, expect?: unknown, returning?: '*' | string[], dryRun?: boolean }
   readonly answer: Answer
   /** Rows before and after the request. */
   readonly before: Rows
@@ -34,8 +34,10 @@ const same = (a: unknown, b: unknown): boolean => textOf(a) === textOf(b)
 
 /** @throws Mismatch */
 export function checkEffect (effect: Effect): void {
-  const { body: { verb } } = effect
+  const { body: { verb, dryRun }, answer } = effect
+  must(read(answer.text).data.dryRun === (dryRun === true ? true : undefined), () => 'the answer does not say whether it is a dry run')
   if (verb === 'select') checkSelect(effect)
+  else if (dryRun === true) checkDryRun(effect)
   else if (verb === 'insert') checkInsert(effect)
   else checkChange(effect)
 }
@@ -66,6 +68,7 @@ function checkSelect (effect: Effect): void {
     open.splice(found, 1)
   }
   if (orderBy !== undefined) checkOrder(table, orderBy, columns, rows)
+  must(isExpected(effect, rows.length), () => `${rows.length} rows are not expected`)
 }
 
 /** Checks the order by the first term, if the model knows its column. */
@@ -82,7 +85,8 @@ function checkOrder ({ kinds }: FuzzTable, orderBy: string, columns: readonly st
 type Cell = ReturnType<typeof valueOf> | null
 const precedes = (a: Cell, b: Cell): boolean => a === null || (b !== null && a < b)
 
-function checkInsert ({ body: { data = {} }, answer, before, after, table }: Effect): void {
+function checkInsert (effect: Effect): void {
+  const { body: { data = {} }, answer, before, after, table } = effect
   const { inserted, id } = read(answer.text).data
   must(same(inserted, 1), () => 'inserted is not 1')
   const row = after.get(textOf(id))
@@ -90,6 +94,7 @@ function checkInsert ({ body: { data = {} }, answer, before, after, table }: Eff
   must(after.size === before.size + 1, () => `${after.size - before.size} rows more`)
   for (const [key, old] of before) must(same(after.get(key), old), () => `row ${key} changed from ${textOf(old)} to ${textOf(after.get(key))}`)
   checkWritten(table, data, row)
+  checkReturned(effect, [row])
 }
 
 /** Checks that written values are stored, as far as the model can read them. */
@@ -106,6 +111,7 @@ function checkChange (effect: Effect): void {
   must(!saysNothing(filters, table), () => 'filters that say nothing of any row were taken')
   const { ids, certain } = matchedBy(effect)
   const { updated, deleted } = read(answer.text).data
+  must(!certain || isExpected(effect, ids.size), () => `the filters match ${list(ids)}, which is not expected`)
   for (const [id, old] of before) {
     if (!ids.has(id)) must(same(after.get(id), old), () => `row ${id} is outside of the filters and changed from ${textOf(old)} to ${textOf(after.get(id))}`)
   }
@@ -114,6 +120,7 @@ function checkChange (effect: Effect): void {
     must(same(deleted, gone.length), () => `deleted is ${textOf(deleted)}, ${gone.length} rows are gone`)
     must(!certain || gone.length === ids.size, () => `${list(gone)} are gone, the filters match ${list(ids)}`)
     must(after.size === before.size - gone.length, () => 'there are rows that were not there')
+    checkReturned(effect, gone.map((id) => before.get(id) as Row))
     return
   }
   must(after.size === before.size, () => `${before.size} rows became ${after.size}`)
@@ -128,5 +135,47 @@ function checkChange (effect: Effect): void {
     const touched = Object.keys(old).filter((name) => !same(old[name], row[name]) && !Object.hasOwn(data, name) && name !== 'twice')
     must(touched.length === 0, () => `row ${id}: ${touched.join()} changed without being asked to`)
   }
-  if (certain) for (const { row } of pairs) checkWritten(table, data, row)
+  if (!certain) return
+  for (const { row } of pairs) checkWritten(table, data, row)
+  checkReturned(effect, pairs.map(({ row }) => row))
+}
+
+/** Nothing is changed, and the counts are those of the rows that match. */
+function checkDryRun (effect: Effect): void {
+  const { body: { verb }, answer, before, after } = effect
+  must(same([...before], [...after]), () => 'a dry run has changed rows')
+  if (verb === 'insert') return
+  const { ids, certain } = matchedBy(effect)
+  const { updated, deleted, rows } = read(answer.text).data
+  if (!certain) return
+  must(isExpected(effect, ids.size), () => `the filters match ${list(ids)}, which is not expected`)
+  must(verb === 'delete' ? same(deleted, ids.size) : Number(textOf(updated)) <= ids.size, () => `the counts are not those of ${list(ids)}`)
+  must(rows === undefined || rows.length === ids.size, () => `${rows.length} rows are returned, the filters match ${list(ids)}`)
+}
+
+/** Rows that a write returns are these, in any order. */
+function checkReturned ({ table, body: { returning }, answer }: Effect, written: readonly Row[]): void {
+  const { rows } = read(answer.text).data as { rows?: Row[] }
+  must((rows === undefined) === (returning === undefined), () => 'rows are returned if and only if they are asked for')
+  if (rows === undefined) return
+  const columns = returning === '*' ? table.catalog.columnList.map(({ name }) => name) : returning as string[]
+  const expected = written.map((row) => textOf(Object.fromEntries(columns.map((name) => [name, row[name]]))))
+  must(same(rows.map(textOf).toSorted(), expected.toSorted()), () => `the rows ${textOf(rows)} are returned, and ${expected.join()} are written`)
+}
+
+const comparisons: Readonly<Record<string, (count: number, bound: number) => boolean>> = {
+  $eq: (count, bound) => count === bound, $gt: (count, bound) => count > bound, $gte: (count, bound) => count >= bound, $lt: (count, bound) => count < bound, $lte: (count, bound) => count <= bound
+}
+
+function isExpected ({ body: { expect } }: Effect, count: number): boolean {
+  if (expect === undefined) return true
+  const bounds = typeof expect === 'object' && expect !== null && !JSON.isRawJSON(expect) ? Object.entries(expect) : [['$eq', expect] as const]
+  return bounds.every(([name, bound]) => comparisons[name]?.(count, Number(textOf(bound))))
+}
+
+/** A request was refused with EXPECTATION_FAILED. @throws Mismatch if the rows are as expected */
+export function checkUnexpected (effect: Effect): void {
+  if (effect.body.verb === 'select') return
+  const { ids, certain } = matchedBy(effect)
+  must(!certain || !isExpected(effect, ids.size), () => `EXPECTATION_FAILED, and the filters match ${list(ids)}`)
 }

@@ -2,7 +2,7 @@
 import type { Answer, Service } from '../support/service.ts'
 import { Counterexample } from './campaign.ts'
 import { contractFaults } from './contract.ts'
-import { checkEffect, Mismatch, rowsOf } from './effects.ts'
+import { checkEffect, checkUnexpected, Mismatch, rowsOf } from './effects.ts'
 import { read } from './json.ts'
 import { predict, saysNothing } from './model.ts'
 import type { Sent } from './mutations.ts'
@@ -30,6 +30,7 @@ export async function runScenario ({ post }: Service, table: FuzzTable, bodies: 
       const [fault] = contractFaults(answer, body?.verb)
       if (fault !== undefined) throw new Mismatch(fault)
       checkRefusal(sent, answer, body, table)
+      if (answer.json?.error?.code === 'EXPECTATION_FAILED') checkUnexpected({ table, body, answer, before: rows, after: rows, selected })
       if (answer.status !== 200) continue
       const changed = body.verb !== 'select'
       const now = changed ? await dump() : shown
@@ -70,7 +71,8 @@ function pardons (body: any, table: FuzzTable): string[] {
     ...table.engine === 'sqlite' && JSON.stringify(body).includes('\\u0000') ? ['INVALID_VALUE'] : [],
     ...data?.id === null || data?.level === null ? ['NOT_NULL_VIOLATION'] : [],
     ...verb === 'update' || verb === 'delete' ? ['FILTERS_REQUIRED'] : [],
-    ...verb === 'update' || verb === 'insert' ? ['UNIQUE_VIOLATION'] : []
+    ...verb === 'update' || verb === 'insert' ? ['UNIQUE_VIOLATION'] : [],
+    ...body.expect !== undefined ? ['EXPECTATION_FAILED'] : []
   ]
 }
 

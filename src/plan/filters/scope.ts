@@ -18,6 +18,8 @@ export interface FilterLimits {
 export interface PlanLimits extends FilterLimits {
   /** Rows that "offset" may skip. */
   readonly offset: number
+  /** Rows that one update or delete may match; any number if omitted. */
+  readonly changed?: number | undefined
 }
 
 /** The state while the filters of one body are planned: where their columns are, their limits and what has been counted so far. */

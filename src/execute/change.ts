@@ -1,0 +1,107 @@
+/** Runs an update or delete that asks for more than the change: `returning`, `expect`, `dryRun`, or the setting `limits.changed`. */
+import { MAX_LIMIT } from '../../schemas/body.ts'
+import type { Column } from '../catalog/catalog.ts'
+import type { Database } from '../databases/database.ts'
+import type { Executor, Outcome } from '../dialects/dialect.ts'
+import { deadlock, outcomeUnknown, resultTooLarge, withDetails, withReason, type ServiceError } from '../errors.ts'
+import type { DeletePlan, SelectPlan, UpdatePlan } from '../plan/plan.ts'
+import { keyAfter } from '../plan/row-keys.ts'
+import { findUnexpected } from '../plan/row-range.ts'
+import { CountSink } from '../response/count-sink.ts'
+import type { AnswerSink } from '../response/sink.ts'
+import { KeyList } from './key-list.ts'
+import { readRows } from './read-rows.ts'
+import { runStatement } from './run-statement.ts'
+
+export interface ChangeExecution {
+  readonly plan: UpdatePlan | DeletePlan
+  readonly database: Database
+  /** For `returning`. */
+  readonly sink: AnswerSink | undefined
+}
+
+/** @throws EXPECTATION_FAILED, RESULT_TOO_LARGE and others, which must undo the transaction */
+export async function runChange (tx: Executor, { plan, database, sink }: ChangeExecution): Promise<Outcome> {
+  if (sink === undefined) return await runCounted(tx, database, plan)
+  return plan.verb === 'update' ? await updateReturning(tx, database, plan, sink) : await deleteReturning(tx, database, plan, sink)
+}
+
+/**
+ * With LIMIT the statement stops at the first row that is too many, and says how many rows it has matched. SQLite says neither, and a table without
+ * transactions would keep the rows: there they are counted before.
+ */
+async function runCounted (tx: Executor, database: Database, plan: UpdatePlan | DeletePlan): Promise<Outcome> {
+  if (plan.expect === undefined && plan.maximum === undefined) return await runStatement(tx, database, plan)
+  const most = mostRows(plan)
+  if (database.dialect.engine === 'sqlite' || !plan.table.transactional) {
+    requireCount(plan, await countMatches(tx, database, plan, most))
+    const outcome = await runStatement(tx, database, plan)
+    if (outcome.matched !== undefined && findRefusal(plan, outcome.matched) !== undefined) throw changedMeanwhile(plan)
+    return outcome
+  }
+  const outcome = await runStatement(tx, database, most === Infinity ? plan : { ...plan, limit: most + 1 })
+  requireCount(plan, outcome.matched ?? outcome.changed)
+  return outcome
+}
+
+async function countMatches (tx: Executor, database: Database, { table, condition, expect }: UpdatePlan | DeletePlan, most: number): Promise<number> {
+  const sink = new CountSink()
+  await runStatement(tx, database, { verb: 'count', table, condition, limit: most === Infinity ? expect?.least : most + 1 }, sink)
+  return Number(sink.digits)
+}
+
+/** Locks the rows and keeps their keys, changes them, and reads them again. */
+async function updateReturning (tx: Executor, database: Database, plan: UpdatePlan, sink: AnswerSink): Promise<Outcome> {
+  const { table, assignments, returning, key } = plan as UpdatePlan & { readonly returning: readonly Column[], readonly key: readonly Column[] }
+  const list = new KeyList(key)
+  await runStatement(tx, database, lockingSelect(plan, key), list)
+  requireCount(plan, list.count)
+  if (list.count === 0) return { rows: 0, changed: 0 }
+  const outcome = await runStatement(tx, database, plan)
+  if (outcome.matched !== undefined && outcome.matched !== list.count) throw changedMeanwhile(plan)
+  await readRows(tx, database, sink, { table, columns: returning, key, keys: list.keys.map((values) => keyAfter(key, values, assignments)) })
+  return { ...outcome, rows: sink.count, changed: outcome.changed }
+}
+
+/** Reads and locks the rows, and deletes them. Fewer may be left to delete: foreign keys of the table to itself delete rows as well. */
+async function deleteReturning (tx: Executor, database: Database, plan: DeletePlan, sink: AnswerSink): Promise<Outcome> {
+  await runStatement(tx, database, lockingSelect(plan, plan.returning as readonly Column[]), sink)
+  requireCount(plan, sink.count)
+  if (sink.count === 0) return { rows: 0, changed: 0 }
+  const { changed } = await runStatement(tx, database, plan)
+  if (changed > sink.count) throw changedMeanwhile(plan)
+  return { rows: sink.count, changed }
+}
+
+function lockingSelect (plan: UpdatePlan | DeletePlan, columns: readonly Column[]): SelectPlan {
+  const { table, condition } = plan
+  return { verb: 'select', table, columns, condition, order: [], limit: mostRows(plan) + 1, lock: 'update' }
+}
+
+/** Rows that the plan may match without a refusal. */
+function mostRows (plan: UpdatePlan | DeletePlan): number {
+  return Math.max(-1, Math.min(plan.expect?.most ?? Infinity, ceilingOf(plan)))
+}
+
+const ceilingOf = ({ maximum = Infinity, returning }: UpdatePlan | DeletePlan): number => Math.min(maximum, returning === undefined ? Infinity : MAX_LIMIT)
+
+/** `matched`: at most one more than `mostRows`. */
+function findRefusal (plan: UpdatePlan | DeletePlan, matched: number): ServiceError | undefined {
+  const { expect } = plan
+  const ceiling = ceilingOf(plan)
+  if (matched > ceiling && (expect === undefined || expect.most > ceiling)) {
+    return resultTooLarge(`the filters match more than ${ceiling} rows, which is the most that ${ceiling === plan.maximum ? 'an update or delete may change' : '"returning" allows'}`)
+  }
+  return expect === undefined ? undefined : findUnexpected(expect, matched)
+}
+
+function requireCount (plan: UpdatePlan | DeletePlan, matched: number): void {
+  const refusal = findRefusal(plan, matched)
+  if (refusal !== undefined) throw refusal
+}
+
+/** Another client has changed rows between two statements, which only tables without transactions or locks of gaps let happen. */
+function changedMeanwhile ({ table }: UpdatePlan | DeletePlan): ServiceError {
+  if (table.transactional) return withReason(deadlock(), 'ROWS_CHANGED')
+  return withDetails(outcomeUnknown(), { path: '', message: `the engine of table "${table.name}" has no transactions, and rows were changed by others meanwhile` })
+}

@@ -1,0 +1,49 @@
+import type { Column } from '../catalog/catalog.ts'
+import type { RowSink } from '../dialects/dialect.ts'
+import { notSupported, withDetails } from '../errors.ts'
+import { parseExactJson } from '../request/exact-json.ts'
+import { copyCells } from '../response/cells.ts'
+import type { DriverValue, Value } from '../types/column-type.ts'
+
+/** Bytes that the keys of a write may have: a thousand of them with as many bytes as an index allows. */
+const LIMIT = 4 * 1024 * 1024
+
+/** Keeps the keys of rows as parameters of later statements. */
+export class KeyList implements RowSink {
+  readonly limit = LIMIT
+  readonly full = false
+  readonly #columns: readonly Column[]
+  readonly keys: Value[][] = []
+
+  constructor (columns: readonly Column[]) {
+    this.#columns = columns
+  }
+
+  get count (): number {
+    return this.keys.length
+  }
+
+  begin (): void {
+    this.keys.length = 0
+  }
+
+  textRow (bytes: Buffer, from: number, to: number): void {
+    this.row(copyCells(bytes, from, to))
+  }
+
+  /** A value as a select returns it is a parameter that finds its row. @throws NOT_SUPPORTED for NULL, which identifies no row */
+  row (values: ReadonlyArray<DriverValue | null>): void {
+    this.keys.push(this.#columns.map((column, index) => readKey(column, values[index] as DriverValue | null)))
+  }
+
+  overflow (): void {
+    this.keys.length = 0
+  }
+}
+
+function readKey ({ type }: Column, value: DriverValue | null): Value {
+  try {
+    if (value !== null) return type.read(parseExactJson(type.write(value)))
+  } catch { /* SQLite stores any value in any column */ }
+  throw withDetails(notSupported(), { path: '/returning', message: 'a row has no key that identifies it' })
+}

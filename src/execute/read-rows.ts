@@ -1,0 +1,52 @@
+/** Reads rows that a write has changed, by their keys. */
+import type { Column, Table } from '../catalog/catalog.ts'
+import type { Database } from '../databases/database.ts'
+import type { Executor } from '../dialects/dialect.ts'
+import { notSupported, withDetails } from '../errors.ts'
+import { combine } from '../plan/filters/constants.ts'
+import type { Condition, SelectPlan } from '../plan/plan.ts'
+import type { AnswerSink } from '../response/sink.ts'
+import type { Value } from '../types/column-type.ts'
+import { runStatement } from './run-statement.ts'
+
+/** Keys in one select. Its text is the same for each full one, and the order of its rows takes so many comparisons for each row at most. */
+const STEP = 100
+
+export interface RowsToRead {
+  readonly table: Table
+  /** The columns of the answer. */
+  readonly columns: readonly Column[]
+  /** A unique key. */
+  readonly key: readonly Column[]
+  /** The values of the key of each row, in the order of the answer. A row may be there more than once. */
+  readonly keys: ReadonlyArray<readonly Value[]>
+}
+
+/** Writes the rows into the sink. @throws NOT_SUPPORTED if a row is not found: a trigger has changed its key; what the sink refuses */
+export async function readRows (tx: Executor, database: Database, sink: AnswerSink, { table, columns, key, keys }: RowsToRead): Promise<void> {
+  const select = async (conditions: readonly Condition[]): Promise<number> => {
+    const plan: SelectPlan = {
+      verb: 'select', table, columns, condition: combine('or', [...conditions]), order: [], limit: conditions.length, ...conditions.length > 1 && { sequence: conditions }
+    }
+    const before = sink.keptCount
+    await runStatement(tx, database, plan, sink)
+    return sink.count - before
+  }
+  sink.forgetRows()
+  for (let from = 0; from < keys.length; from += STEP) {
+    const conditions = keys.slice(from, from + STEP).map((values) => hasKey(key, values))
+    if (await select(conditions) === conditions.length) {
+      sink.keepRows()
+      continue
+    }
+    // a row that is there twice comes once
+    for (const condition of conditions) {
+      if (await select([condition]) === 0) throw withDetails(notSupported(), { path: '/returning', message: 'a row cannot be found after the write: a trigger may have changed its key' })
+      sink.keepRows()
+    }
+  }
+}
+
+/** The condition of the row with these values of a unique key. */
+export const hasKey = (key: readonly Column[], values: readonly Value[]): Condition =>
+  combine('and', key.map((column, index) => ({ kind: 'compare', column, operator: '=', parameter: values[index] as Value })))

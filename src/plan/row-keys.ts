@@ -1,0 +1,49 @@
+/** The keys by which a write finds its rows again. */
+import type { Column, Table } from '../catalog/catalog.ts'
+import type { Value } from '../types/column-type.ts'
+import type { Assignment } from './plan.ts'
+
+/**
+ * The unique keys of a table: the primary key, then those of NOT NULL columns, then others, with fewer columns first. A key with an
+ * expression or with a column that cannot be compared is left out. They are those of the table itself: the answer does not show them.
+ */
+export function rowKeysOf (table: Table): ReadonlyArray<readonly Column[]> {
+  const { columns, primaryKey, indexes } = table.view?.base ?? table
+  const toColumns = (names: ReadonlyArray<string | null>): ReadonlyArray<readonly Column[]> => {
+    const found = names.map((name) => name === null ? undefined : columns.get(name))
+    return found.length > 0 && found.every((column) => column !== undefined && column.type.comparison !== 'none') ? [found as Column[]] : []
+  }
+  const others = indexes.filter(({ unique }) => unique).flatMap(({ parts }) => toColumns(parts.map(({ column }) => column)))
+  return [...toColumns(primaryKey), ...others.toSorted((a, b) => Number(mayBeNull(a)) - Number(mayBeNull(b)) || a.length - b.length)]
+}
+
+const mayBeNull = (key: readonly Column[]): boolean => key.some(({ nullable }) => nullable)
+
+/**
+ * A key that identifies the rows before and after an update: one that the update does not change, else one whose new values are known. A key
+ * that may be NULL is the last choice: a row whose key is NULL cannot be found.
+ */
+export function findUpdateKey (table: Table, assignments: readonly Assignment[]): readonly Column[] | undefined {
+  const keys = rowKeysOf(table)
+  const assigned = new Map(assignments.map((assignment) => [assignment.column, assignment]))
+  const isUnchanged = (column: Column): boolean => !assigned.has(column) && !column.generated
+  const isKnown = (column: Column): boolean => {
+    const { form, parameter } = assigned.get(column) ?? {}
+    return form === undefined ? parameter !== null : isSum(column, parameter)
+  }
+  const find = (isUsable: (column: Column) => boolean, nullable: boolean) => keys.find((key) => mayBeNull(key) === nullable && key.every(isUsable))
+  return find(isUnchanged, false) ?? find(isKnown, false) ?? find(isUnchanged, true) ?? find(isKnown, true)
+}
+
+/** Whether the new value of a form can be computed exactly: `$inc` of an integer. */
+const isSum = ({ type }: Column, parameter: unknown): parameter is bigint => type.wholeNumbers === true && typeof parameter === 'bigint'
+
+/** The values of a key after an update. `values`: before it, in the order of the key. */
+export function keyAfter (key: readonly Column[], values: readonly Value[], assignments: readonly Assignment[]): Value[] {
+  return key.map((column, index) => {
+    const before = values[index] as Value
+    const { form, parameter } = assignments.find((assignment) => assignment.column === column) ?? {}
+    if (parameter === undefined || parameter === null) return before
+    return form === undefined ? parameter : (before as bigint) + (parameter as bigint)
+  })
+}

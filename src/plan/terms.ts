@@ -1,0 +1,36 @@
+/** What a write asks for besides the change: `returning`, `expect`, `dryRun`, and the setting `limits.changed`. */
+import type { DeleteBody, InsertBody, UpdateBody } from '../../schemas/body.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
+import { notSupported, withDetails } from '../errors.ts'
+import { getColumn } from './columns.ts'
+import type { PlanLimits } from './filters/scope.ts'
+import type { ChangeTerms, WriteTerms } from './plan.ts'
+import { planRange } from './row-range.ts'
+
+/** Whether a write asks for nothing else: one statement is enough. */
+export function isPlainWrite ({ returning, dryRun }: Pick<InsertBody, 'returning' | 'dryRun'>): boolean {
+  return returning === undefined && dryRun !== true
+}
+
+export function isPlainChange (body: UpdateBody | DeleteBody, { changed }: PlanLimits): boolean {
+  return isPlainWrite(body) && body.expect === undefined && changed === undefined
+}
+
+/** @throws COLUMN_NOT_FOUND, NOT_SUPPORTED: to be called when all else is planned */
+export function planWriteTerms ({ returning, dryRun }: Pick<InsertBody, 'returning' | 'dryRun'>, table: Table): WriteTerms {
+  const columns = returning === undefined ? undefined : planReturning(returning, table)
+  if (dryRun === true && !table.transactional) {
+    throw withDetails(notSupported(), { path: '/dryRun', message: `the engine of table "${table.name}" has no transactions, so that nothing can be undone` })
+  }
+  return { inTransaction: true, ...columns !== undefined && { returning: columns }, ...dryRun === true && { dryRun } }
+}
+
+/** @throws COLUMN_NOT_FOUND, NOT_SUPPORTED: to be called when all else is planned */
+export function planChangeTerms (body: UpdateBody | DeleteBody, table: Table, { changed }: PlanLimits): ChangeTerms {
+  const { expect } = body
+  return { ...planWriteTerms(body, table), ...expect !== undefined && { expect: planRange(expect) }, ...changed !== undefined && { maximum: changed } }
+}
+
+function planReturning (returning: '*' | readonly string[], table: Table): readonly Column[] {
+  return returning === '*' ? table.columnList : returning.map((name, index) => getColumn(table, name, ['returning', index]))
+}

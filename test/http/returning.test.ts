@@ -1,0 +1,230 @@
+/** `returning`: the rows of a write in its answer. */
+import t from 'tap'
+import { hashToken } from '../../src/access/tokens.ts'
+import { isRefusal } from '../support/refusals.ts'
+import { onEachEngine, type Schema } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+
+const sortById = (rows: Array<{ id: number }>): unknown => rows.toSorted((a, b) => a.id - b.id)
+
+await onEachEngine(t, 'an insert returns the row as it is stored, with its defaults and generated columns', { schema: shop }, async (t, { post }) => {
+  const { status, json } = await post('customers', { verb: 'insert', data: { email: 'new@example.com', name: 'New' }, returning: ['login', 'id', 'status', 'credit', 'note'] })
+  t.equal(status, 200)
+  t.strictSame(json, { success: true, data: { rows: [{ login: 'NEW@EXAMPLE.COM', id: 5, status: 'new', credit: '0.00', note: null }], inserted: 1, id: 5 } })
+  const all = await post('products', { verb: 'insert', data: { sku: 'PEN-1', name: 'Pen', price: 1 }, returning: '*' })
+  t.strictSame(all.json.data, { rows: [{ sku: 'PEN-1', name: 'Pen', price: '1.00', tags: null }], inserted: 1, id: 'PEN-1' })
+  t.match((await post('order_items', { verb: 'insert', data: { order_id: 1, line: 3, product_sku: 'PEN-1', price: '2.00' }, returning: ['line', 'quantity'] })).json.data, { rows: [{ line: 3, quantity: 1 }], inserted: 1, id: null })
+  t.match((await post('customers', { verb: 'insert', data: { id: 100, email: 'given@example.com', name: 'Given' }, returning: ['id', 'email'] })).json.data, { rows: [{ id: 100, email: 'given@example.com' }], id: 100 })
+})
+
+await onEachEngine(t, 'an update returns the rows that the filters matched as they are afterwards, also those that had the values already', { schema: shop }, async (t, { post }) => {
+  const { json } = await post('customers', { verb: 'update', data: { name: 'Ada', credit: '5.00' }, filters: { status: 'new' }, returning: ['id', 'name', 'credit', 'login'] })
+  t.equal(json.data.updated, 2)
+  t.same(sortById(json.data.rows), [{ id: 1, name: 'Ada', credit: '5.00', login: 'ADA@EXAMPLE.COM' }, { id: 2, name: 'Ada', credit: '5.00', login: 'GRACE@EXAMPLE.COM' }])
+  const again = (await post('customers', { verb: 'update', data: { name: 'Ada' }, filters: { id: [1, 3] }, returning: ['id', 'name'] })).json
+  t.equal(again.data.updated, 1, 'the row of id 1 has the name')
+  t.same(sortById(again.data.rows), [{ id: 1, name: 'Ada' }, { id: 3, name: 'Ada' }])
+  t.strictSame((await post('customers', { verb: 'update', data: { name: 'x' }, filters: { id: 99 }, returning: '*' })).json.data, { rows: [], updated: 0 })
+  const summed = (await post('customers', { verb: 'update', data: { credit: { $inc: '0.50' } }, filters: { id: 4 }, returning: ['credit'] })).json
+  t.same(summed.data, { rows: [{ credit: '1000000.51' }], updated: 1 })
+  const filtered = (await post('customers', { verb: 'update', data: { status: 'old' }, filters: { status: 'new', name: 'Ada' }, returning: ['id', 'status'] })).json
+  t.same(sortById(filtered.data.rows), [{ id: 1, status: 'old' }, { id: 2, status: 'old' }], 'rows that no longer match')
+})
+
+await onEachEngine(t, 'a delete returns the rows as they were', { schema: shop }, async (t, { post, sql }) => {
+  const { json } = await post('order_items', { verb: 'delete', filters: { order_id: 1 }, returning: ['line', 'product_sku'] })
+  t.equal(json.data.deleted, 2)
+  t.same(json.data.rows.toSorted((a: { line: number }, b: { line: number }) => a.line - b.line), [{ line: 1, product_sku: 'MUG-1' }, { line: 2, product_sku: 'CUP-1' }])
+  t.strictSame((await post('order_items', { verb: 'delete', filters: { order_id: 1 }, returning: '*' })).json.data, { rows: [], deleted: 0 })
+  t.equal((await sql('select * from order_items')).length, 0)
+})
+
+const keys: Schema = {
+  mysql: [
+    'create table places (list int not null, place int not null, word varchar(10) null, primary key (list, place))',
+    "insert into places values (1, 1, 'a'), (1, 2, 'b'), (2, 1, 'c')",
+    'create table codes (code varchar(10) collate utf8mb4_general_ci not null primary key, email varchar(20) null unique, n int null)',
+    "insert into codes values ('ACME', 'a@x', 1), ('Beta', null, 2)",
+    'create table loose (a int null, b int null)',
+    'insert into loose values (1, 1), (1, 1), (2, 2)',
+    'create table maybe (email varchar(20) null unique, n int null)',
+    "insert into maybe values ('a@x', 1), (null, 2)",
+    'create table binaries (id binary(4) not null primary key, at datetime(3) null, word enum(\'x\', \'y\') null)',
+    "insert into binaries values (x'00ff', '2026-01-02 03:04:05.678', 'x')"
+  ],
+  sqlite: [
+    'create table places (list int not null, place int not null, word varchar(10) null, primary key (list, place)) without rowid',
+    "insert into places values (1, 1, 'a'), (1, 2, 'b'), (2, 1, 'c')",
+    'create table codes (code varchar(10) collate nocase not null primary key, email varchar(20) null unique, n int null)',
+    "insert into codes values ('ACME', 'a@x', 1), ('Beta', null, 2)",
+    'create table loose (a int null, b int null)',
+    'insert into loose values (1, 1), (1, 1), (2, 2)',
+    'create table maybe (email varchar(20) null unique, n int null)',
+    "insert into maybe values ('a@x', 1), (null, 2)",
+    'create table binaries (id blob not null primary key, at datetime null, word text null)',
+    "insert into binaries values (x'00ff0000', '2026-01-02 03:04:05.678', 'x')"
+  ]
+}
+
+await onEachEngine(t, 'an update that changes the key returns the rows under their new keys', { schema: keys }, async (t, { post, sql }) => {
+  const moved = await post('places', { verb: 'update', data: { list: 3 }, filters: { list: 1 }, returning: '*' })
+  t.equal(moved.status, 200, moved.text)
+  t.same(moved.json.data.rows.toSorted((a: any, b: any) => a.place - b.place), [{ list: 3, place: 1, word: 'a' }, { list: 3, place: 2, word: 'b' }])
+  const raised = await post('places', { verb: 'update', data: { place: { $inc: 10 }, word: 'z' }, filters: { list: 3 }, returning: '*' })
+  t.same(raised.json.data.rows.toSorted((a: any, b: any) => a.place - b.place), [{ list: 3, place: 11, word: 'z' }, { list: 3, place: 12, word: 'z' }])
+  t.same((await post('codes', { verb: 'update', data: { code: 'new' }, filters: { code: 'acme' }, returning: ['code', 'n'] })).json.data, { rows: [{ code: 'new', n: 1 }], updated: 1 })
+  t.same((await post('codes', { verb: 'update', data: { code: 'NEW' }, filters: { code: 'new' }, returning: ['code'] })).json.data, { rows: [{ code: 'NEW' }], updated: 1 }, 'another case of the same key')
+  t.same((await post('binaries', { verb: 'update', data: { word: 'y' }, filters: { at: '2026-01-02T03:04:05.678' }, returning: '*' })).json.data, {
+    rows: [{ id: 'AP8AAA==', at: '2026-01-02T03:04:05.678', word: 'y' }], updated: 1
+  })
+  t.equal((await sql('select * from codes')).length, 2)
+})
+
+await onEachEngine(t, 'an update of a table without a unique key is not supported, a delete is', { schema: keys }, async (t, { post, sql, statements }) => {
+  statements()
+  const refused = await post('loose', { verb: 'update', data: { b: 5 }, filters: { a: 1 }, returning: '*' })
+  isRefusal(t, refused, { status: 422, code: 'NOT_SUPPORTED', why: 'no unique key' })
+  t.equal(refused.json.error.details[0].path, '/returning')
+  t.same(statements(), [])
+  t.same((await post('loose', { verb: 'delete', filters: { a: 1 }, returning: '*' })).json.data, { rows: [{ a: 1, b: 1 }, { a: 1, b: 1 }], deleted: 2 })
+  t.same((await post('maybe', { verb: 'update', data: { n: 5 }, filters: { n: 1 }, returning: '*' })).json.data, { rows: [{ email: 'a@x', n: 5 }], updated: 1 }, 'a key that may be NULL')
+  isRefusal(t, await post('maybe', { verb: 'update', data: { n: 5 }, filters: { n: { $gte: 1 } }, returning: '*' }), { status: 422, code: 'NOT_SUPPORTED', why: 'a row whose key is NULL' })
+  t.same((await sql('select n from maybe order by n')).map(({ n }) => n), [2, 5], 'and it is not changed')
+})
+
+const many: Schema = {
+  mysql: ['create table many (id int not null primary key, n int not null)', `insert into many values ${Array.from({ length: 1001 }, (_, id) => `(${id}, ${id % 7})`).join()}`],
+  sqlite: ['create table many (id int not null primary key, n int not null)', `insert into many values ${Array.from({ length: 1001 }, (_, id) => `(${id}, ${id % 7})`).join()}`]
+}
+
+await onEachEngine(t, 'a write that would return more than 1000 rows is refused and changes nothing', { schema: many }, async (t, { post, sql }) => {
+  for (const body of [{ verb: 'update', data: { n: 9 } }, { verb: 'delete' }]) {
+    isRefusal(t, await post('many', { ...body, filters: { id: { $gte: 0 } }, returning: ['id'] }), { status: 422, code: 'RESULT_TOO_LARGE', why: body.verb })
+  }
+  t.equal((await sql('select count(*) as n from many where n < 7'))[0].n, 1001)
+  const thousand = (await post('many', { verb: 'update', data: { n: { $inc: 10 } }, filters: { id: { $gte: 1 } }, returning: ['id', 'n'] })).json.data
+  t.equal(thousand.updated, 1000)
+  t.equal(thousand.rows.length, 1000)
+  t.same(thousand.rows.filter(({ id, n }: { id: number, n: number }) => n !== id % 7 + 10), [], 'each as it is now')
+  t.same(new Set(thousand.rows.map(({ id }: { id: number }) => id)).size, 1000)
+  t.equal((await post('many', { verb: 'delete', filters: { id: { $gte: 1 } }, returning: ['id'] })).json.data.rows.length, 1000)
+})
+
+await onEachEngine(t, 'rows that are larger than resultLimit are refused, and the write is undone', { schema: shop, database: { resultLimit: 2000 } }, async (t, { post, sql }) => {
+  const note = 'x'.repeat(3000)
+  const read = async () => (await sql('select note from customers order by id')).map((row) => row.note)
+  const before = await read()
+  for (const body of [
+    { verb: 'insert', data: { email: 'n@example.com', name: 'N', note } },
+    { verb: 'update', data: { note }, filters: { id: 1 } }
+  ]) isRefusal(t, await post('customers', { ...body, returning: ['note'] }), { status: 422, code: 'RESULT_TOO_LARGE', why: body.verb })
+  t.same(await read(), before)
+  t.equal((await post('customers', { verb: 'update', data: { note }, filters: { id: 3 } })).status, 200)
+  isRefusal(t, await post('customers', { verb: 'delete', filters: { id: 3 }, returning: ['note'] }), { status: 422, code: 'RESULT_TOO_LARGE', why: 'delete' })
+  t.equal((await read()).length, 4)
+})
+
+const tokens = [
+  { name: 'writes', sha256: hashToken('token-that-writes-0123456789-0123456789'), permissions: ['insert' as const, 'update' as const, 'delete' as const] },
+  { name: 'reads', sha256: hashToken('token-that-reads-0123456789-0123456789'), permissions: ['select' as const] }
+]
+
+await onEachEngine(t, '"returning" needs the permission select, and is refused with the verb\'s 403', { schema: shop, tokens }, async (t, { post, statements }) => {
+  const writes = { token: 'token-that-writes-0123456789-0123456789' }
+  const bodies = [{ verb: 'insert', data: { nope: 1 } }, { verb: 'update', data: { name: 'x' }, filters: { id: 1 } }, { verb: 'delete', filters: { id: 1 } }]
+  statements()
+  for (const body of bodies) {
+    const answer = await post('customers', { ...body, returning: ['nope'] }, writes)
+    isRefusal(t, answer, { status: 403, code: 'PERMISSION_DENIED', why: `${body.verb}, before names and values are looked at` })
+    t.match(answer.json.error.message, /"returning" needs the permission select/)
+  }
+  isRefusal(t, await post('nowhere', { verb: 'delete', filters: { id: 1 }, returning: '*' }, writes), { status: 403, code: 'PERMISSION_DENIED', why: 'before the table is looked up' })
+  t.same(statements(), [])
+  t.equal((await post('customers', { verb: 'update', data: { name: 'x' }, filters: { id: 1 } }, writes)).status, 200)
+  isRefusal(t, await post('customers', { verb: 'update', data: { name: 'x' }, filters: { id: 1 }, returning: '*' }, { token: 'token-that-reads-0123456789-0123456789' }), { status: 403, code: 'PERMISSION_DENIED', why: 'the verb itself' })
+})
+
+const refusals: Array<[why: string, body: object, code: string, path: string]> = [
+  ['an empty list', { returning: [] }, 'INVALID_BODY', '/returning'],
+  ['a column twice', { returning: ['id', 'id'] }, 'INVALID_BODY', '/returning'],
+  ['a text that is not *', { returning: 'id' }, 'INVALID_BODY', '/returning'],
+  ['true', { returning: true }, 'INVALID_BODY', '/returning'],
+  ['null', { returning: null }, 'INVALID_BODY', '/returning'],
+  ['a number in the list', { returning: [1] }, 'INVALID_BODY', '/returning'],
+  ['a column that is not there', { returning: ['id', 'nope'] }, 'COLUMN_NOT_FOUND', '/returning/1'],
+  ['* in a list', { returning: ['*'] }, 'COLUMN_NOT_FOUND', '/returning/0']
+]
+
+await onEachEngine(t, 'an invalid "returning" is rejected before a statement is sent', { schema: shop }, async (t, { post, statements }) => {
+  statements()
+  for (const [why, field, code, path] of refusals) {
+    for (const body of [{ verb: 'insert', data: { email: 'x', name: 'x' } }, { verb: 'update', data: { name: 'x' }, filters: { id: 1 } }, { verb: 'delete', filters: { id: 1 } }]) {
+      const answer = await post('customers', { ...body, ...field })
+      isRefusal(t, answer, { status: 400, code, why: `${body.verb}: ${why}` })
+      t.equal(answer.json.error.details[0].path, path, why)
+    }
+  }
+  const select = await post('customers', { verb: 'select', returning: ['id'] })
+  isRefusal(t, select, { status: 400, code: 'INVALID_BODY', why: 'select' })
+  t.match(select.json.error.message, /"returning" is not allowed with select/)
+  t.same(statements(), [])
+})
+
+const triggers: Schema = {
+  mysql: [
+    'create table tagged (id int not null auto_increment primary key, word varchar(20) null, tag varchar(20) null)',
+    "create trigger tag_insert before insert on tagged for each row set new.tag = concat('new ', new.word)",
+    "create trigger tag_update before update on tagged for each row set new.tag = concat('old ', new.word)",
+    'create table renamed (code varchar(20) not null primary key, word varchar(20) null)',
+    "create trigger rename_insert before insert on renamed for each row set new.code = concat(new.code, '!')",
+    'create table taken (code varchar(20) not null primary key, word varchar(20) null)',
+    "insert into taken values ('a', 'of another')",
+    "create trigger take_insert before insert on taken for each row set new.code = concat(new.code, '!')",
+    "create trigger rename_update before update on renamed for each row set new.code = concat(new.code, '?')",
+    'create table stamped (id int not null primary key, word varchar(20) null, at timestamp(6) not null default current_timestamp(6) on update current_timestamp(6))',
+    "insert into stamped values (1, 'a', '2026-01-02 03:04:05')"
+  ],
+  sqlite: [
+    'create table tagged (id integer primary key, word varchar(20) null, tag varchar(20) null)',
+    "create trigger tag_insert after insert on tagged begin update tagged set tag = 'new ' || new.word where id = new.id; end",
+    "create trigger tag_update after update of word on tagged begin update tagged set tag = 'old ' || new.word where id = new.id; end",
+    'create table renamed (code varchar(20) not null primary key, word varchar(20) null)',
+    "create trigger rename_insert after insert on renamed begin update renamed set code = new.code || '!' where code = new.code; end",
+    "create trigger rename_update after update of word on renamed begin update renamed set code = new.code || '?' where code = new.code; end",
+    'create table stamped (id int not null primary key, word varchar(20) null, at timestamp not null)',
+    "insert into stamped values (1, 'a', '2026-01-02 03:04:05')"
+  ]
+}
+
+await onEachEngine(t, 'rows are returned as triggers and ON UPDATE have left them', { schema: triggers }, async (t, { post, engine }) => {
+  t.same((await post('tagged', { verb: 'insert', data: { word: 'a' }, returning: '*' })).json.data, { rows: [{ id: 1, word: 'a', tag: 'new a' }], inserted: 1, id: 1 })
+  t.same((await post('tagged', { verb: 'update', data: { word: 'b' }, filters: { id: 1 }, returning: '*' })).json.data, { rows: [{ id: 1, word: 'b', tag: 'old b' }], updated: 1 })
+  const { at } = (await post('stamped', { verb: 'update', data: { word: 'b' }, filters: { id: 1 }, returning: ['at'] })).json.data.rows[0]
+  if (engine !== 'sqlite') t.ok(Math.abs(Date.parse(at) - Date.now()) < 60_000, at)
+})
+
+await onEachEngine(t, 'a write whose rows a trigger gives another key is undone, for they cannot be found', { schema: triggers }, async (t, { post, sql }) => {
+  isRefusal(t, await post('renamed', { verb: 'insert', data: { code: 'a', word: 'x' }, returning: '*' }), { status: 422, code: 'NOT_SUPPORTED', why: 'insert' })
+  t.equal((await sql('select * from renamed')).length, 0)
+  t.equal((await post('renamed', { verb: 'insert', data: { code: 'a', word: 'x' } })).status, 200)
+  const before = await sql('select * from renamed')
+  isRefusal(t, await post('renamed', { verb: 'update', data: { word: 'y' }, filters: { word: 'x' }, returning: '*' }), { status: 422, code: 'NOT_SUPPORTED', why: 'update' })
+  t.same(await sql('select * from renamed'), before)
+})
+
+await onEachEngine(t, 'an insert whose key a trigger has changed does not return the row that has the key', { schema: triggers, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+  isRefusal(t, await post('taken', { verb: 'insert', data: { code: 'a', word: 'x' }, returning: '*' }), { status: 422, code: 'NOT_SUPPORTED', why: 'the row is called a!' })
+  t.match(await sql('select * from taken'), [{ code: 'a', word: 'of another' }])
+})
+
+await onEachEngine(t, 'errors of the database are those of a plain write, and nothing is changed', { schema: shop }, async (t, { post, sql }) => {
+  const before = await sql('select * from customers order by id')
+  const cases: Array<[body: object, status: number, code: string]> = [
+    [{ verb: 'insert', data: { email: 'ada@example.com', name: 'x' } }, 409, 'UNIQUE_VIOLATION'],
+    [{ verb: 'update', data: { email: 'ada@example.com' }, filters: { id: [2, 3] } }, 409, 'UNIQUE_VIOLATION'],
+    [{ verb: 'update', data: { credit: -200 }, filters: { id: { $gte: 1 } } }, 422, 'CHECK_VIOLATION'],
+    [{ verb: 'delete', filters: { id: { $gte: 1 } } }, 409, 'FOREIGN_KEY_VIOLATION']
+  ]
+  for (const [body, status, code] of cases) isRefusal(t, await post('customers', { ...body, returning: '*' }), { status, code, why: JSON.stringify(body) })
+  t.same(await sql('select * from customers order by id'), before)
+})
