@@ -1,5 +1,5 @@
 /** The response bodies: one for each verb, and one for errors. */
-import { Type } from '@sinclair/typebox'
+import { Type, type TSchema } from '@sinclair/typebox'
 
 /** An enum instead of `const`, which generators for OpenAPI 3.0 do not support. */
 const Always = (value: boolean) => Type.Boolean({ enum: [value] })
@@ -16,6 +16,25 @@ export const SelectAnswerSchema = Type.Object({
     total: Type.Optional(Type.Integer({ format: 'int64', minimum: 0, description: 'Rows that the filters select, for a request with `total`.' }))
   })
 }, { description: 'The answer to a select.' })
+
+/** A value in a row of `groupBy` and `aggregates`, whatever the table. */
+export const GroupValueSchema = Type.Union([
+  Type.Integer({ format: 'int64', description: 'A $count or $countDistinct; the $min or $max of integers.' }),
+  Type.String({ description: 'The $sum or $avg of integers or decimals, exact, such as "12.50"; texts, decimals, times and bytes as in their columns.' }),
+  Type.Number({ format: 'double', description: 'The $sum or $avg of floating-point numbers, their $min or $max.' }),
+  Type.Boolean({ description: 'A bit of groupBy.' }),
+  Type.Array(Type.String(), { description: 'The members of a SET of groupBy.' }),
+  Type.Null({ description: 'The group has no value, or NULL.' })
+])
+
+/** `rows` of `value`: a schema, or a reference to one. */
+export const groupsAnswer = (value: TSchema) => Type.Object({
+  success: Always(true),
+  data: Type.Object({
+    rows: Type.Array(Type.Object({}, { additionalProperties: value, description: 'The columns of groupBy, then the aggregates, by their names.' })),
+    count: Count('Rows in this answer.')
+  })
+}, { description: 'The answer to a select with groupBy or aggregates.' })
 
 export const InsertAnswerSchema = Type.Object({
   success: Always(true),

@@ -44,7 +44,7 @@ export const MAX_CELLS = 100_000
 const MAX_COLUMNS = 4096
 
 /** The operand of `$count` may be `*`. */
-const Aggregate = Type.Object({
+export const AggregateSchema = Type.Object({
   $count: Type.Optional(Type.String({ description: 'Counts the rows with a value in this column; "*" counts all rows.' })),
   $countDistinct: Type.Optional(Type.String({ description: 'Counts the different values of this column.' })),
   $sum: Type.Optional(Type.String({ description: 'Adds the numbers of this column.' })),
@@ -80,7 +80,7 @@ export const SelectBodySchema = Type.Object({
     uniqueItems: true,
     description: 'Returns one row for each combination of values of these columns.'
   })),
-  aggregates: Type.Optional(Type.Record(Type.String({ pattern: '^[A-Za-z0-9_]{1,64}$' }), Aggregate, {
+  aggregates: Type.Optional(Type.Record(Type.String({ pattern: '^[A-Za-z0-9_]{1,64}$' }), AggregateSchema, {
     ...closed,
     minProperties: 1,
     maxProperties: MAX_AGGREGATES,

@@ -4,6 +4,7 @@ import { ANSWERS } from '../../schemas/answer.ts'
 import { createDocumentWriter, type DocumentText } from './document-text.ts'
 import { refusalSchema, responseReferences, sharedResponses } from './error-responses.ts'
 import { createFilterSchemas, nameOfFilter } from './filter-schemas.ts'
+import { GROUPS } from './group-schemas.ts'
 import { createNames, pascalCase, type Names } from './names.ts'
 import { createHead, createPathItem, securitySchemes } from './operation.ts'
 import { requestExamples } from './request-examples.ts'
@@ -16,7 +17,7 @@ const SLICE = 20
 
 const REFUSAL = 'ErrorResponse'
 /** Schema names that no table may use. */
-const SHARED = [REFUSAL, 'UpdateResponse', 'DeleteResponse']
+const SHARED = [REFUSAL, 'UpdateResponse', 'DeleteResponse', ...Object.keys(GROUPS)]
 
 export interface DatabaseDocument {
   /** Name of the database in paths. */
@@ -92,6 +93,7 @@ function tagOf ({ table: { name, comment, kind } }: Subject): Schema {
 function sharedSchemas (subjects: readonly Subject[]): Record<string, Schema> {
   const verbs = new Set(subjects.flatMap((subject) => subject.verbs))
   return {
+    ...(verbs.has('select') && GROUPS),
     ...(verbs.has('update') && { UpdateResponse: ANSWERS.update }),
     ...(verbs.has('delete') && { DeleteResponse: ANSWERS.delete }),
     ...(subjects.length > 0 && { [REFUSAL]: refusalSchema })

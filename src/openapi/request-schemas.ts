@@ -4,6 +4,7 @@ import { BODIES } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Verb } from '../../schemas/grant.ts'
 import { findKey } from '../plan/page.ts'
+import { groupFields } from './group-schemas.ts'
 import { pascalCase } from './names.ts'
 import { anyOf, closedObject, orNull, plainText, refTo, type Schema, type Schemas } from './schema.ts'
 import { bare, shownSchema } from './value-schema.ts'
@@ -17,12 +18,12 @@ export function answerName (name: string, verb: Verb): string {
   return `${verb === 'select' || verb === 'insert' ? name : ''}${pascalCase(verb)}Response`
 }
 
-/** The unions of requests and of responses, as named schemas: client generators need not invent names. */
-export function unions (name: string, verbs: readonly Verb[]): Schemas {
+/** The unions of requests and of responses, as named schemas: client generators need not invent names. `more`: names of other responses. */
+export function unions (name: string, verbs: readonly Verb[], more: readonly string[] = []): Schemas {
   const mapping = Object.fromEntries(verbs.map((verb) => [verb, refTo(requestName(name, verb))['$ref']]))
   return {
     [`${name}Request`]: { oneOf: verbs.map((verb) => refTo(requestName(name, verb))), discriminator: { propertyName: 'verb', mapping } },
-    [`${name}Response`]: anyOf(verbs.map((verb) => refTo(answerName(name, verb))))
+    [`${name}Response`]: anyOf([...verbs.map((verb) => answerName(name, verb)), ...more].map(refTo))
   }
 }
 
@@ -33,7 +34,8 @@ export function requestSchema (name: string, verb: Verb, table: Table): Schema {
     verb: { type: 'string', enum: [verb] },
     data: refTo(`${name}${pascalCase(verb)}`),
     filters: refTo(`${name}Filters`),
-    ...('columns' in properties && { columns: { ...bare(properties.columns), items: refTo(`${name}Column`), description: properties.columns.description } })
+    ...('columns' in properties && { columns: { ...bare(properties.columns), items: refTo(`${name}Column`), description: properties.columns.description } }),
+    ...('groupBy' in properties && groupFields(name, properties))
   }
   const fields = Object.entries(properties).map(([field, schema]): [string, Schema] => [field, own[field] ?? inDocument(field, schema)])
   return closedObject(verb === 'select' ? fields.flatMap(([field, schema]) => field === 'after' ? afterField(name, table, schema) : [[field, schema]]) : fields, { required })

@@ -2,6 +2,7 @@
 import { mayFillColumns, type Column, type ForeignKey, type Table } from '../catalog/catalog.ts'
 import type { Verb } from '../../schemas/grant.ts'
 import type { FilterSchemas } from './filter-schemas.ts'
+import { aggregateSchema, GROUPS_RESPONSE } from './group-schemas.ts'
 import { joinWords, type Names } from './names.ts'
 import { hasPositions, insertAnswer, positionName, positionSchema, requestName, requestSchema, selectAnswer, unions } from './request-schemas.ts'
 import { closedObject, plainText, refTo, type Schema, type Schemas } from './schema.ts'
@@ -20,7 +21,7 @@ export interface Subject {
 
 /** The endings of schema names. A table reserves all of them, whatever verbs the document has. */
 export const ENDINGS = [
-  'Row', 'Position', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse'
+  'Row', 'Position', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse', 'Aggregate'
 ]
 
 export function tableSchemas (subject: Subject, filters: FilterSchemas, names: Names): Schemas {
@@ -31,6 +32,7 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
   if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Row`] = rowSchema(subject, columns)
   if (verbs.includes('select')) {
     schemas[`${name}Column`] = { type: 'string', enum: columns.map((column) => column.name) }
+    schemas[`${name}Aggregate`] = aggregateSchema(columns)
     if (hasPositions(table)) schemas[positionName(name)] = positionSchema(columns)
     schemas[`${name}SelectResponse`] = selectAnswer(name, table)
   }
@@ -41,7 +43,7 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
   if (verbs.includes('update')) schemas[`${name}Update`] = updateSchema(table)
   if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Filters`] = filtersSchema(name, columns, filters, names)
   for (const verb of verbs) schemas[requestName(name, verb)] = requestSchema(name, verb, table)
-  return { ...schemas, ...unions(name, verbs) }
+  return { ...schemas, ...unions(name, verbs, verbs.includes('select') ? [GROUPS_RESPONSE] : []) }
 }
 
 function rowSchema ({ table, isVisible }: Subject, columns: readonly Column[]): Schema {

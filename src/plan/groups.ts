@@ -25,6 +25,11 @@ const functions: ReadonlyMap<string, (type: ColumnType) => Aggregate | undefined
   ['$max', (type: ColumnType) => type.ranked ? createMax(type) : undefined]
 ])
 
+/** What a function makes of a column of the type; undefined if it does not accept it. */
+export function findAggregate (call: string, type: ColumnType): Aggregate | undefined {
+  return functions.get(call)?.(type)
+}
+
 /** A type and its schema take longer to create than the rest of a plan. */
 const totals = new WeakMap<ColumnType, Totals>()
 
@@ -64,7 +69,7 @@ function planAggregate (name: string, call: Readonly<Record<string, string>>, ta
   if (key === '$count' && operand === ROWS) return resultColumn(name, key, COUNT_ROWS)
   const path = ['aggregates', name, key]
   const source = getColumn(table, operand, path)
-  const aggregate = functions.get(key)?.(source.type)
+  const aggregate = findAggregate(key, source.type)
   if (aggregate === undefined) throw at(path, invalidValue(operand, `the type ${source.declaration} has no ${key}`))
   return resultColumn(name, key, aggregate, source)
 }
