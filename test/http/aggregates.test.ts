@@ -283,3 +283,13 @@ await onEachEngine(t, 'columns that have become other types are noticed before a
     await sql(`alter table orders modify ${from}`)
   }
 })
+
+await onEachEngine(t, 'a later operation refers to an aggregate, exact to 64 bits', { schema: (engine) => [`create table big (id ${engine === 'sqlite' ? 'integer' : 'bigint'} not null primary key)`, 'insert into big values (9223372036854775806), (1)'] }, async (t, { operate }) => {
+  const { text } = await operate([
+    { table: 'big', verb: 'select', aggregates: { last: { $max: 'id' }, sum: { $sum: 'id' } }, filters: { id: { $gt: 1 } } },
+    { table: 'big', verb: 'select', filters: { id: { $ref: '/0/rows/0/last' } } },
+    { table: 'big', verb: 'select', filters: { id: { $in: [{ $ref: '/0/rows/0/sum' }] } } }
+  ])
+  const found = '{"rows":[{"id":9223372036854775806}],"count":1}'
+  t.equal(text, `{"success":true,"data":{"results":[{"rows":[{"last":9223372036854775806,"sum":"9223372036854775806"}],"count":1},${found},${found}]}}`)
+})

@@ -107,9 +107,9 @@ await onEachEngine(t, 'requests and responses of an operation are named schemas'
   const names = ['Select', 'Insert', 'Update', 'Delete'].map((verb) => `#/components/schemas/Things${verb}Request`)
   t.same(schemas.ThingsRequest.oneOf.map(({ $ref }: { $ref: string }) => $ref), names)
   t.same(Object.values(schemas.ThingsRequest.discriminator.mapping), names)
-  t.equal(schemas.ThingsResponse.anyOf.length, 4)
+  t.equal(schemas.ThingsResponse.anyOf.length, 5, 'those of the verbs, and that of groups')
   const { json: { components: { schemas: own } } } = await get(server, '/shop/openapi.json', { token: 'reader' })
-  t.same([own.ThingsRequest.oneOf.length, own.ThingsResponse], [1, { $ref: '#/components/schemas/ThingsSelectResponse' }])
+  t.same([own.ThingsRequest.oneOf.length, own.ThingsResponse.anyOf], [1, [{ $ref: '#/components/schemas/ThingsSelectResponse' }, { $ref: '#/components/schemas/GroupsResponse' }]])
 })
 
 await onEachEngine(t, 'filters have the operators of each type', { schema: facts }, async (t, { server, engine }) => {
