@@ -2,7 +2,7 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FastifyRequest } from 'fastify'
 import { HostGrantSchema } from '../../schemas/role.ts'
-import { findConfigErrors } from '../config/config-errors.ts'
+import { findConfigErrors } from '../config-errors.ts'
 import { createGrant, type Grant, type GrantOptions } from './grant.ts'
 import type { Claims } from './rules.ts'
 

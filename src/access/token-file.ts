@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { Type } from '@sinclair/typebox'
 import { type RowQueryOptions, TokenSchema, type TokenOptions } from '../../schemas/options.ts'
 import type { StoredToken } from './tokens.ts'
-import { ConfigError, findConfigErrors } from '../config/config-errors.ts'
-import { parseConfigJson } from '../config/config-json.ts'
+import { ConfigError, findConfigErrors } from '../config-errors.ts'
+import { parseConfigJson } from '../config-json.ts'
 import { readEntries } from './token-entries.ts'
 
 /** A token file and the parser of its content. */

@@ -1,7 +1,7 @@
 /** Watches the token file and replaces the tokens when it changes. */
 import { readFile } from 'node:fs/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import type { ConfigError } from '../config/config-errors.ts'
+import type { ConfigError } from '../config-errors.ts'
 import type { TokenFile } from './token-file.ts'
 import type { StoredToken } from './tokens.ts'
 

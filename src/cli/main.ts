@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The program `row-query`: runs a command. */
-import { ConfigError } from '../config/config-errors.ts'
+import { ConfigError } from '../config-errors.ts'
 import { silenceSqliteWarning } from './sqlite-warning.ts'
 
 const HELP = `row-query: reads and changes rows of MySQL, MariaDB and SQLite tables through one HTTP endpoint

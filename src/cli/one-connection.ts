@@ -1,5 +1,5 @@
-import { ConfigError } from '../config/config-errors.ts'
-import type { DatabaseConfig } from '../config/settings.ts'
+import { ConfigError } from '../config-errors.ts'
+import type { DatabaseConfig } from '../databases/open.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { ServiceError } from '../errors.ts'
 import { openDialect } from '../databases/open.ts'

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { loadConfig } from '../config/load.ts'
-import { ConfigError } from '../config/config-errors.ts'
+import { ConfigError } from '../config-errors.ts'
 import { splitConfig } from '../config/server-settings.ts'
 import { createShop } from '../demo/shop.ts'
 import { createServer } from '../server/server.ts'

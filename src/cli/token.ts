@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { TokenSchema, type TokenOptions } from '../../schemas/options.ts'
-import { ConfigError, findConfigErrors } from '../config/config-errors.ts'
+import { ConfigError, findConfigErrors } from '../config-errors.ts'
 import { parseExpiry } from '../access/token-entries.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
 

@@ -1,4 +1,4 @@
-import { ConfigError } from '../config/config-errors.ts'
+import { ConfigError } from '../config-errors.ts'
 import { writeTypes } from '../openapi/typescript.ts'
 import { visibleTables } from '../openapi/visible.ts'
 import { chooseDatabase, namesOf, readCatalog } from './one-database.ts'

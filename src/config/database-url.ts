@@ -1,14 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { basename, extname } from 'node:path'
+import type { Address } from '../databases/open.ts'
 import type { Host, MysqlAddress } from '../dialects/mysql/options.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
-
-/** The address of a database, parsed from its URL. */
-export type Address =
-  | { readonly engine: 'mysql', readonly address: MysqlAddress }
-  /** `path`: the path of the file, or MEMORY. */
-  | { readonly engine: 'sqlite', readonly path: string }
 
 const MYSQL_PORT = 3306
 

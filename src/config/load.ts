@@ -5,8 +5,8 @@ import { VERBS } from '../../schemas/grant.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
 import { readApiToken } from './api-token.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
-import { ConfigError, findConfigErrors } from './config-errors.ts'
-import { parseConfigJson } from './config-json.ts'
+import { ConfigError, findConfigErrors } from '../config-errors.ts'
+import { parseConfigJson } from '../config-json.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

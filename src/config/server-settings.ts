@@ -1,7 +1,7 @@
 import { BlockList, isIPv6 } from 'node:net'
 import type { Config, RowQueryOptions } from '../../schemas/options.ts'
 import { HttpSchema, ServerSchema, type HttpOptions, type HttpsOptions, type ServerConfig } from '../../schemas/server.ts'
-import { ConfigError } from './config-errors.ts'
+import { ConfigError } from '../config-errors.ts'
 import { withDefaults, type WithDefaults } from './defaults.ts'
 
 export type HttpSettings = Readonly<WithDefaults<HttpOptions>>

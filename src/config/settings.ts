@@ -1,31 +1,18 @@
 /** Turns the options of the plugin into settings: checks them, fills in the defaults and parses URLs and tokens. */
 import { DatabaseSchema, OptionsSchema, type DatabaseOptions, type RowQueryOptions } from '../../schemas/options.ts'
-import type { MysqlAddress } from '../dialects/mysql/options.ts'
-import type { PoolLimits } from '../dialects/mysql/pool/pool.ts'
+import type { DatabaseConfig } from '../databases/open.ts'
 import { readJwtIssuers, type JwtIssuer } from '../access/jwt-settings.ts'
 import type { Grant } from '../access/grant.ts'
 import type { Authenticate } from '../access/host-grant.ts'
 import { readRoles } from '../access/roles.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
 import type { StoredToken } from '../access/tokens.ts'
-import { parseDatabaseUrl, parseReplicaUrl, type Address } from './database-url.ts'
-import { ConfigError, findConfigErrors } from './config-errors.ts'
+import { parseDatabaseUrl, parseReplicaUrl } from './database-url.ts'
+import { ConfigError, findConfigErrors } from '../config-errors.ts'
 import { withDefaults, type WithDefaults } from './defaults.ts'
 import { readEntries } from '../access/token-entries.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
 import { createTokenFile, readTokenFile, type TokenFile } from '../access/token-file.ts'
-
-export interface DatabaseConfig {
-  readonly name: string
-  readonly address: Address
-  readonly replicas: readonly MysqlAddress[]
-  readonly pool: PoolLimits
-  readonly statementTimeout: number
-  readonly resultLimit: number
-  readonly refreshInterval: number
-  /** SQL statements that create and fill the tables of `sqlite::memory:`. */
-  readonly setup: readonly string[]
-}
 
 /** The options of the plugin in an app. A configuration file cannot have a function. */
 export type AppOptions = RowQueryOptions & {

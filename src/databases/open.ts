@@ -1,13 +1,33 @@
 import { existsSync } from 'node:fs'
 import type { FastifyBaseLogger } from 'fastify'
-import { ConfigError } from '../config/config-errors.ts'
-import type { DatabaseConfig } from '../config/settings.ts'
+import { ConfigError } from '../config-errors.ts'
 import { createDatabase, type Database } from './database.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { createMysqlDialect } from '../dialects/mysql/dialect.ts'
+import type { MysqlAddress } from '../dialects/mysql/options.ts'
+import type { PoolLimits } from '../dialects/mysql/pool/pool.ts'
 import { openSqlite } from '../dialects/sqlite/dialect.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
 import { ServiceError } from '../errors.ts'
+
+/** The address of a database, parsed from its URL. */
+export type Address =
+  | { readonly engine: 'mysql', readonly address: MysqlAddress }
+  /** `path`: the path of the file, or MEMORY. */
+  | { readonly engine: 'sqlite', readonly path: string }
+
+/** A configured database. */
+export interface DatabaseConfig {
+  readonly name: string
+  readonly address: Address
+  readonly replicas: readonly MysqlAddress[]
+  readonly pool: PoolLimits
+  readonly statementTimeout: number
+  readonly resultLimit: number
+  readonly refreshInterval: number
+  /** SQL statements that create and fill the tables of `sqlite::memory:`. */
+  readonly setup: readonly string[]
+}
 
 /**
  * Opens every configured database and reads its catalog. The service starts even if a server does not answer yet: requests to it

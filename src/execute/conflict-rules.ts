@@ -2,24 +2,27 @@
  * SQLite's upsert has no place for the rules of a grant: its WHERE would leave a row outside of them unchanged, and count it as such. The rows
  * are looked up before. MySQL's statement checks the rules itself (src/sql/upsert.ts).
  */
+import type { Database } from '../databases/database.ts'
 import type { Executor } from '../dialects/dialect.ts'
 import { uniqueViolationOf } from '../dialects/violations.ts'
 import { combine } from '../plan/filters/constants.ts'
-import type { Condition, Conflict, PlannedRow } from '../plan/plan.ts'
+import type { Condition, Conflict, InsertPlan, PlannedRow, RowsPlan } from '../plan/plan.ts'
 import { compileStatement } from '../sql/compile.ts'
-import type { RowsRun } from './insert-rows.ts'
 import { conditionOf } from './key-condition.ts'
 import { RowCounter } from './row-counter.ts'
+
+/** An insert of rows and its database. */
+interface RowsInsert { readonly plan: InsertPlan & { readonly rows: RowsPlan }, readonly database: Database }
 
 type Guarded = Conflict & { readonly within: Condition }
 
 /** The conflict of a plan whose rows have to be looked up. */
-export function guardOf ({ plan: { rows: { conflict } }, database: { dialect } }: RowsRun): Guarded | undefined {
+export function guardOf ({ plan: { rows: { conflict } }, database: { dialect } }: RowsInsert): Guarded | undefined {
   return dialect.engine === 'sqlite' && conflict?.within !== undefined ? conflict as Guarded : undefined
 }
 
 /** @throws UNIQUE_VIOLATION for a row that exists in the key and does not satisfy the rules */
-export async function requireWithin ({ guard: { key, within }, row }: { guard: Guarded, row: PlannedRow }, { plan: { table }, database: { dialect, statements } }: RowsRun, run: Executor['run']): Promise<void> {
+export async function requireWithin ({ guard: { key, within }, row }: { guard: Guarded, row: PlannedRow }, { plan: { table }, database: { dialect, statements } }: RowsInsert, run: Executor['run']): Promise<void> {
   const exists = async (condition: Condition): Promise<boolean> => {
     const sink = new RowCounter()
     await run(compileStatement({ verb: 'select', table, columns: key, condition, order: [], limit: 1 }, dialect.engine, statements), sink)

@@ -4,12 +4,6 @@ import type { SelectPlan } from '../plan/plan.ts'
 import { CountSink } from '../response/count-sink.ts'
 import { compileStatement } from '../sql/compile.ts'
 
-/** What a select with `total` adds to the outcome of its statement. */
-export interface CountResult {
-  /** The number of rows that its condition selects, as digits. */
-  readonly total?: string | undefined
-}
-
 /** Counts the rows that the condition of a select selects; undefined if its answer has no total. */
 export async function countRows (tx: Executor, { table, condition, total }: SelectPlan, { dialect, statements }: Database): Promise<string | undefined> {
   if (total === undefined) return undefined

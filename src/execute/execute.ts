@@ -1,22 +1,19 @@
 /** Runs a plan: a plain one as a single statement, any other in a transaction. */
 import type { Database } from '../databases/database.ts'
-import { keepsTransaction, type Executor, type Outcome, type ReadOptions } from '../dialects/dialect.ts'
+import { keepsTransaction, type Executor, type ReadOptions } from '../dialects/dialect.ts'
 import type { Plan, SelectPlan } from '../plan/plan.ts'
 import { findUnexpected } from '../plan/row-range.ts'
 import { createSelectSink } from '../response/page-sink.ts'
+import type { Result } from '../response/result.ts'
 import { AnswerSink } from '../response/sink.ts'
 import { compileStatement } from '../sql/compile.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { runChange } from './change.ts'
-import { countRows, type CountResult } from './count-rows.ts'
+import { countRows } from './count-rows.ts'
 import { runInsert } from './insert.ts'
 import { executeRows, insertsRows } from './insert-rows.ts'
 import { checkReferences } from './references.ts'
-import type { RowsResult } from './row-counts.ts'
 import { runStatement } from './run-statement.ts'
-
-/** What a plan did: the outcome of its statement, and what else its answer tells. src/response writes it. */
-export interface Result extends Outcome, RowsResult, CountResult {}
 
 /** What running a plan takes besides a session. */
 export interface Execution {

@@ -11,7 +11,8 @@ import { toBatches, type RowBatch } from '../sql/row-batches.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { guardOf, requireWithin } from './conflict-rules.ts'
 import { resolveRow } from './resolve-row.ts'
-import { addCounts, countsOf, type RowCounts, type RowsResult } from './row-counts.ts'
+import type { RowCounts, RowsResult } from '../response/result.ts'
+import { addCounts, countsOf } from './row-counts.ts'
 import { mustReadId, readId } from './upserted-id.ts'
 
 export interface RowsRun {

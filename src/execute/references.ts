@@ -1,9 +1,9 @@
 /** Checks that the rows to which a write refers satisfy the rules of their table. */
+import type { Database } from '../databases/database.ts'
 import type { Executor } from '../dialects/dialect.ts'
 import { noReferencedRow } from '../dialects/violations.ts'
 import type { Condition, Plan, Reference } from '../plan/plan.ts'
 import { compileStatement } from '../sql/compile.ts'
-import type { Execution } from './execute.ts'
 import { atRow } from './insert-rows.ts'
 import { RowCounter } from './row-counter.ts'
 
@@ -12,7 +12,7 @@ import { RowCounter } from './row-counter.ts'
  * one that does not exist. `isUndone`: whether the write has failed, so that its own rows do not exist.
  * @throws FOREIGN_KEY_VIOLATION
  */
-export async function checkReferences (tx: Executor, execution: Pick<Execution, 'plan' | 'database'>, isUndone = false): Promise<void> {
+export async function checkReferences (tx: Executor, execution: { readonly plan: Plan, readonly database: Database }, isUndone = false): Promise<void> {
   for (const reference of execution.plan.references ?? []) {
     const { all, lookups } = reference
     if (all !== undefined && await countRows(tx, execution, { reference, condition: all, limit: lookups.length }) === lookups.length) continue
@@ -29,7 +29,7 @@ const refusalOf = ({ table }: Plan, { key }: Reference) => noReferencedRow(table
 interface Count { readonly reference: Reference, readonly condition: Condition, readonly limit: number }
 
 /** The rows are locked against changes until the end of the transaction. */
-async function countRows (tx: Executor, { database: { dialect, statements } }: Pick<Execution, 'database'>, { reference: { table, columns }, condition, limit }: Count): Promise<number> {
+async function countRows (tx: Executor, { database: { dialect, statements } }: { readonly database: Database }, { reference: { table, columns }, condition, limit }: Count): Promise<number> {
   const statement = compileStatement({ verb: 'select', table, columns, condition, order: [], limit, lock: 'share' }, dialect.engine, statements)
   const sink = new RowCounter()
   await tx.run(statement, sink)

@@ -13,7 +13,8 @@ import type { BatchConflict, RowBatch } from '../sql/row-batches.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { KEEP, REPORT_ID, TO_DEFAULT } from '../types/forms.ts'
 import { conditionOf } from './key-condition.ts'
-import { countsOf, type RowCounts } from './row-counts.ts'
+import type { RowCounts } from '../response/result.ts'
+import { countsOf } from './row-counts.ts'
 
 interface Collision {
   /** Has one row. */

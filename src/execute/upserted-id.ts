@@ -7,7 +7,7 @@ import { AnswerSink } from '../response/sink.ts'
 import { compileStatement } from '../sql/compile.ts'
 import type { Engine } from '../sql/statement.ts'
 import { conditionOf } from './key-condition.ts'
-import type { RowCounts } from './row-counts.ts'
+import type { RowCounts } from '../response/result.ts'
 
 /**
  * Whether the id can only be read. MySQL reports that of an AUTO_INCREMENT column (src/sql/upsert.ts). A value of the key is the id

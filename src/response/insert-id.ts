@@ -1,9 +1,9 @@
 /** `id` in the answer to an insert, as JSON. */
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import type { Outcome } from '../dialects/dialect.ts'
-import type { RowCounts, RowsResult } from '../execute/row-counts.ts'
 import type { PlannedRow, RowsPlan } from '../plan/plan.ts'
 import type { Parameter } from '../types/column-type.ts'
+import type { RowCounts, RowsResult } from './result.ts'
 
 /**
  * The number that the database gave the row, or the value that the request gave its key; null where neither is certain.

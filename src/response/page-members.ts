@@ -1,4 +1,4 @@
-import type { CountResult } from '../execute/count-rows.ts'
+import type { CountResult } from './result.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 import { PageSink } from './page-sink.ts'
 import type { AnswerSink } from './sink.ts'

@@ -1,10 +1,9 @@
 /** The body of a success. */
 import type { Outcome } from '../dialects/dialect.ts'
-import type { Result } from '../execute/execute.ts'
-import type { RowCounts, RowsResult } from '../execute/row-counts.ts'
 import type { InsertPlan, Plan, PlannedRow, WriteTerms } from '../plan/plan.ts'
 import { findParameter, idOfInserted, idOfUpserted } from './insert-id.ts'
 import { pageMembers } from './page-members.ts'
+import type { Result, RowCounts, RowsResult } from './result.ts'
 import type { AnswerSink } from './sink.ts'
 
 /** The body of the answer to a plan that was executed. `sink`: of a select, or of a write that returns rows. */

@@ -5,7 +5,7 @@ import type { Server } from 'node:http'
 import { createSecureContext, type SecureContextOptions, type Server as TlsServer, type TlsOptions } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import type { HttpsOptions } from '../../schemas/server.ts'
-import { ConfigError } from '../config/config-errors.ts'
+import { ConfigError } from '../config-errors.ts'
 
 const MIN_VERSION = 'TLSv1.2'
 

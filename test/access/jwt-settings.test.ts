@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { generate } from 'selfsigned'
 import t from 'tap'
 import type { JwtOptions } from '../../schemas/jwt.ts'
-import { ConfigError } from '../../src/config/config-errors.ts'
+import { ConfigError } from '../../src/config-errors.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 
 const databases = { shop: { url: 'sqlite::memory:' } }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { loadConfig } from '../../src/config/load.ts'
-import { ConfigError } from '../../src/config/config-errors.ts'
+import { ConfigError } from '../../src/config-errors.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { createTokenFile } from '../../src/access/token-file.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Config } from '../../schemas/options.ts'
 import { DEMO_PATH, loadConfig, type Environment, type Flags } from '../../src/config/load.ts'
-import { ConfigError } from '../../src/config/config-errors.ts'
+import { ConfigError } from '../../src/config-errors.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { TOKEN } from '../support/service.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Config } from '../../schemas/options.ts'
 import { HttpSchema } from '../../schemas/server.ts'
-import { ConfigError } from '../../src/config/config-errors.ts'
+import { ConfigError } from '../../src/config-errors.ts'
 import { HTTP_DEFAULTS, splitConfig } from '../../src/config/server-settings.ts'
 
 const databases = { shop: { url: 'mysql://root@db/shop' } }

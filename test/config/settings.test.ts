@@ -1,7 +1,7 @@
 import type { TObject } from '@sinclair/typebox'
 import t from 'tap'
 import { DatabaseSchema, FailedLoginsSchema, LimitsSchema, OptionsSchema, PoolSchema, RateLimitSchema, type RowQueryOptions } from '../../schemas/options.ts'
-import { ConfigError } from '../../src/config/config-errors.ts'
+import { ConfigError } from '../../src/config-errors.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { parseExpiry } from '../../src/access/token-entries.ts'
 

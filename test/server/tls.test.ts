@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { generate } from 'selfsigned'
 import { readCertificate } from '../../src/server/tls.ts'
-import { ConfigError } from '../../src/config/config-errors.ts'
+import { ConfigError } from '../../src/config-errors.ts'
 import { createCertificate } from '../support/certificates.ts'
 
 const one = await createCertificate()

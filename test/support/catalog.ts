@@ -1,5 +1,6 @@
 import { createCatalog, type Catalog, type Table } from '../../src/catalog/catalog.ts'
-import { resolveSettings, type DatabaseConfig } from '../../src/config/settings.ts'
+import { resolveSettings } from '../../src/config/settings.ts'
+import type { DatabaseConfig } from '../../src/databases/open.ts'
 import { openDialect } from '../../src/databases/open.ts'
 
 /** Loads the catalog of a database as the service does. */

@@ -1,7 +1,7 @@
 /** The indexes of all tables, by one query on information_schema. */
 import type { Index, Key } from '../../catalog/catalog.ts'
+import type { Ask, Row } from './connection/session.ts'
 import type { MysqlError } from './errors.ts'
-import type { Ask, Row } from './introspect.ts'
 
 /** MariaDB lists the indexes of a table as they were defined. */
 const indexesQuery = (isMariadb: boolean): string => `select TABLE_NAME, INDEX_NAME, COLUMN_NAME, NON_UNIQUE, SEQ_IN_INDEX, COLLATION, SUB_PART, INDEX_TYPE,

@@ -5,6 +5,7 @@ import type { ColumnType } from '../../types/column-type.ts'
 import type { TypeFacts } from '../../types/column-type.ts'
 import { parseMembers } from '../../types/members.ts'
 import { mysqlType } from '../../types/mysql.ts'
+import type { Ask, Row } from './connection/session.ts'
 import { loadIndexes, toKeys } from './indexes.ts'
 import { LAST_SECOND_OF_64_BITS } from '../../types/temporal.ts'
 
@@ -45,11 +46,6 @@ const checksQuery = (isMariadb: boolean): string => isMariadb
   : `select t.TABLE_NAME, c.CONSTRAINT_NAME, c.CHECK_CLAUSE from information_schema.CHECK_CONSTRAINTS c join information_schema.TABLE_CONSTRAINTS t
       on t.CONSTRAINT_SCHEMA = c.CONSTRAINT_SCHEMA and t.CONSTRAINT_NAME = c.CONSTRAINT_NAME and t.CONSTRAINT_TYPE = 'CHECK'
       where c.CONSTRAINT_SCHEMA = database() order by t.TABLE_NAME, c.CONSTRAINT_NAME`
-
-/** A row of information_schema as text. */
-export type Row = ReadonlyArray<string | null>
-/** Runs a query and gives its rows as text. */
-export type Ask = (sql: string) => Promise<Row[]>
 
 export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
   const [[version, last]] = await ask(SERVER) as [[string, string | null]]

@@ -2,7 +2,7 @@
 import { isIPv4 } from 'node:net'
 import type { Risks } from '../../dialect.ts'
 import { escapePattern, findGrantRisks, rolesIn } from './grants.ts'
-import type { Ask } from '../introspect.ts'
+import type { Ask } from '../connection/session.ts'
 import type { MysqlAddress } from '../options.ts'
 
 /** `configured`: the databases that the service has. @throws the driver's error */

@@ -165,6 +165,11 @@ export function send (connection: Connection, sql: string): Promise<ResultSetHea
   })
 }
 
+/** A row as text. */
+export type Row = ReadonlyArray<string | null>
+/** Runs a query on a session, and returns its rows as text. */
+export type Ask = (sql: string) => Promise<Row[]>
+
 /** Runs a query, and returns its rows as text. @throws the driver's error */
 export function ask (connection: Connection, sql: string): Promise<Array<Array<string | null>>> {
   return new Promise((resolve, reject) => {

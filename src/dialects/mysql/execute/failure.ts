@@ -1,10 +1,10 @@
 /** What an error of a statement leads to: a refusal, or another attempt. */
 import { databaseUnavailable, notSupported, outcomeUnknown, withReason } from '../../../errors.ts'
 import type { Statement } from '../../../sql/statement.ts'
-import { clientGone } from '../../dialect.ts'
+import { clientGone, type Client } from '../../dialect.ts'
 import type { Session } from '../connection/session.ts'
 import { isLost, isNotHere, isReadOnlyTransaction, toServiceError, toTimeout, wasNotSent, type MysqlError } from '../errors.ts'
-import type { SessionOwner, StatementRequest } from './execution.ts'
+import type { MysqlPool } from '../pool/pool.ts'
 
 /** Thrown where a statement may be sent again: it did not run, or it only read and its connection was lost. */
 export class Retryable extends Error {
@@ -31,11 +31,11 @@ export const STOPPED: MysqlError = Object.assign(new Error('stopped'), { errno: 
 export type TransactionKind = 'read' | 'write'
 
 export interface Failure {
-  readonly pool: Pick<SessionOwner, 'discard' | 'moveOn'>
+  readonly pool: Pick<MysqlPool, 'discard' | 'moveOn'>
   readonly session: Session
   /** The one that failed: that of the request, or the confirmation before it. */
   readonly statement: Statement
-  readonly request: Pick<StatementRequest, 'client' | 'transaction'>
+  readonly request: { readonly client: Client | undefined, readonly transaction?: TransactionKind | undefined }
   /** Whether the service stopped the statement. */
   readonly isStopped: boolean
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseConfigJson } from '../../src/config/config-json.ts'
+import { parseConfigJson } from '../src/config-json.ts'
 
 t.test('integers that JavaScript would round are bigints', async (t) => {
   t.strictSame(parseConfigJson('{"a":9007199254740991,"b":9007199254740993,"c":[-18446744073709551616],"d":1e20,"e":0.1,"f":"9007199254740993"}'), {

@@ -1,5 +1,5 @@
 /** Parses the JSON of configuration files. */
-import { lookOver, repeatsKey } from '../request/exact-json.ts'
+import { lookOver, repeatsKey } from './request/exact-json.ts'
 import { positionOf } from './config-errors.ts'
 
 /**

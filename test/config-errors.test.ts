@@ -1,6 +1,6 @@
 import { Type, type TSchema } from '@sinclair/typebox'
 import t from 'tap'
-import { findConfigErrors } from '../../src/config/config-errors.ts'
+import { findConfigErrors } from '../src/config-errors.ts'
 
 const described: Array<[mistake: string, schema: TSchema, value: unknown]> = [
   ['a: is required', Type.Object({ a: Type.Integer() }), {}],
