@@ -4,7 +4,7 @@ import { codeBlocks, readDocument, tableRows } from './support/markdown.ts'
 import { onEachEngine } from './support/service.ts'
 import { shop } from './support/shop.ts'
 
-const { catalogue, ServiceError, refusalOf, isBug, isTrouble, isTemporary, withDetails, withReason, pointer, ...refusals } = errors
+const { catalogue, ServiceError, refusalOf, isBug, isTrouble, isTemporary, withDetails, withReason, withRetryAfter, isUnauthenticated, pointer, ...refusals } = errors
 const document = readDocument('docs/errors.md')
 /** In cells a bar is written \|. */
 const documented = tableRows(document.replaceAll('\\|', '¦'), 'code', 'status', 'when', 'do').map(([code = '', status, when, advice]) => ({ code: code.replaceAll('`', ''), status: Number(status), when, advice }))
@@ -43,6 +43,7 @@ t.test('every error has its code and status, and only bugs have a stack', async 
     t.equal(isBug(error), error.statusCode === 500)
     t.equal(isTrouble(error), error.statusCode >= 500 || error.code === 'BROKEN_DEFINITION')
     t.equal(isTemporary(error), error.statusCode === 503)
+    t.equal(isUnauthenticated(error), error.statusCode === 401)
   }
 })
 
@@ -56,6 +57,7 @@ t.test('the body of an error has details, possibly empty, and never the reason',
   t.equal(refusal.reason, 'ER_SECRET')
   t.strictSame(refusalOf(refusal), { success: false, data: {}, error: { code: 'TABLE_NOT_FOUND', message: 'Table "a" does not exist in database "b"', details: [] } })
   t.notOk(Object.hasOwn(withReason(errors.deadlock(), undefined), 'reason'))
+  t.same([0, 1, 1000, 1001].map((milliseconds) => withRetryAfter(errors.deadlock(), milliseconds).retryAfter), [1, 1, 1, 2], 'a retry takes at least a second')
   const detail = { path: pointer('data', 'a/b~c', 0), message: 'why' }
   t.equal(detail.path, '/data/a~1b~0c/0', 'a JSON Pointer (RFC 6901)')
   t.strictSame(refusalOf(withDetails(errors.invalidBody('no'), detail)).error.details, [detail])
