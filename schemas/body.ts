@@ -101,6 +101,9 @@ export const SelectBodySchema = Type.Object({
 
 const Changes = Type.Record(Type.String(), Type.Unknown(), { minProperties: 1, description: 'Columns to change: column to value, or to a form such as {"$inc": 1}.' })
 
+/** A row of a list. Its names are looked up in the table; a pattern for them would take a third of the time to check a list. */
+const Row = Type.Unsafe<Record<string, unknown>>(Type.Object({}, { additionalProperties: true, description: 'Column to value.' }))
+
 const OnConflictSchema = Type.Object({
   key: Type.Array(Type.String(), { minItems: 1, maxItems: MAX_COLUMNS, uniqueItems: true, description: 'The columns of one unique key, in any order.' }),
   set: Type.Optional(Type.Union([
@@ -111,7 +114,7 @@ const OnConflictSchema = Type.Object({
 
 export const InsertBodySchema = Type.Object({
   verb: Type.Literal('insert'),
-  data: Type.Union([Data, Type.Array(Data, { minItems: 1, maxItems: MAX_ROWS })], { description: `A row, or a list of 1 to ${MAX_ROWS} rows, which may have different columns: all of them are inserted or none.` }),
+  data: Type.Union([Data, Type.Array(Row, { minItems: 1, maxItems: MAX_ROWS })], { description: `A row, or a list of 1 to ${MAX_ROWS} rows, which may have different columns: all of them are inserted or none.` }),
   onConflict: Type.Optional(OnConflictSchema),
   returning: Returning,
   dryRun: DryRun

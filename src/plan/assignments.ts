@@ -1,6 +1,6 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import { columnNotWritable, invalidValue, notNullViolation } from '../errors.ts'
-import { COLUMN, type Parameter } from '../types/column-type.ts'
+import { COLUMN, ValueRefused, type Parameter } from '../types/column-type.ts'
 import { isObject } from './filters/column-filter.ts'
 import { at, getColumn, readValue, readWith, type Path } from './columns.ts'
 import type { Assignment } from './plan.ts'
@@ -52,6 +52,18 @@ function planAssignment (table: Table, name: string, given: unknown, { path: par
 /** Plans the value of a column, or a form such as `{"$inc": 5}`. @throws INVALID_VALUE, NOT_NULL_VIOLATION */
 export function planValue (column: Column, given: unknown, path: Path, forms: boolean): Assignment {
   return isObject(given) && looksLikeForm(given) ? planForm(column, given, path, forms) : toAssignment(column, given, path)
+}
+
+/** Reads a value of a list, which may have many. `row`: the path of its row. @throws INVALID_VALUE, NOT_NULL_VIOLATION */
+export function readCell (column: Column, given: unknown, row: Path): Parameter {
+  const { name, type } = column
+  if (typeof given === 'object') return planValue(column, given, [...row, name], false).parameter
+  try {
+    const parameter = type.read(given)
+    return type.stored === undefined ? parameter : type.stored(parameter)
+  } catch (error) {
+    throw error instanceof ValueRefused ? at([...row, name], invalidValue(name, error.message)) : error
+  }
 }
 
 function toAssignment (column: Column, given: unknown, path: Path): Assignment {

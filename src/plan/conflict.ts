@@ -25,4 +25,7 @@ function planSet (set: OnConflict['set'], table: Table): Conflict['set'] {
   return { kind: 'assignments', assignments: planAssignments(set, table, { path: ['onConflict', 'set'], forms: true }) }
 }
 
-const isWhole = (_key: Key, _table: Table): boolean => true
+/** Whether the key compares whole values of its columns and nothing else: not the beginnings of texts, and no expression. */
+function isWhole ({ name }: Key, { indexes }: Table): boolean {
+  return indexes.find((index) => index.name === name)?.parts.every(({ column, prefix }) => column !== null && !prefix) ?? true
+}

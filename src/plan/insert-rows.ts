@@ -4,7 +4,7 @@ import type { Column, Table } from '../catalog/catalog.ts'
 import { missingColumn } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Parameter } from '../types/column-type.ts'
-import { planValue, getWritableColumn } from './assignments.ts'
+import { getWritableColumn, readCell } from './assignments.ts'
 import { at, type Path } from './columns.ts'
 import { planConflict } from './conflict.ts'
 import { sortByKey } from './key-order.ts'
@@ -39,15 +39,16 @@ class RowPlanner {
 
   plan (data: Data, index: number, path: Path): PlannedRow {
     const columns = this.#columnsOf(data, path)
-    const parameters: Parameter[] = []
-    for (const column of columns) parameters.push(planValue(column, data[column.name], [...path, column.name], false).parameter)
+    const values = Object.values(data)
+    const parameters = new Array<Parameter>(values.length)
+    for (let place = 0; place < values.length; place++) parameters[place] = readCell(columns[place] as Column, values[place], path)
     return { index, columns, parameters }
   }
 
+  /** In the order of the row. */
   #columnsOf (data: Data, path: Path): readonly Column[] {
     const names = Object.keys(data)
-    const last = this.#last
-    if (last?.length === names.length && names.every((name, place) => name === last[place]?.name)) return last
+    if (this.#last !== undefined && areNames(this.#last, names)) return this.#last
     this.#last = getOrCreate(this.#known, JSON.stringify(names), () => {
       const columns = names.map((name) => getWritableColumn(this.#table, name, [...path, name], 'insert'))
       requireColumns(data, this.#table, path)
@@ -55,6 +56,12 @@ class RowPlanner {
     })
     return this.#last
   }
+}
+
+function areNames (columns: readonly Column[], names: readonly string[]): boolean {
+  if (columns.length !== names.length) return false
+  for (let place = 0; place < names.length; place++) if ((columns[place] as Column).name !== names[place]) return false
+  return true
 }
 
 /**

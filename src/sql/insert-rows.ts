@@ -8,7 +8,7 @@ import type { PlannedRow } from '../plan/plan.ts'
 import { DEFAULT, type Cell } from '../types/column-type.ts'
 import { builderFor, type TableBuilder } from './aliases.ts'
 import type { RowBatch } from './row-batches.ts'
-import { assignmentsKey, conditionKey } from './shape.ts'
+import { addParameters, assignmentsKey, conditionKey } from './shape.ts'
 import type { StatementCounts } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 import { buildRows } from './upsert.ts'
@@ -20,6 +20,8 @@ export function compileRows (batch: RowBatch, engine: Engine, counts: StatementC
   const { mark, statements } = builderFor(engine, batch.table)
   const parameters = cellsOf(batch)
   const key = keyOf(batch, engine, { mark, parameters })
+  // SQLite's statement compares what it writes with what is stored (upsert.ts)
+  if (engine === 'sqlite') for (const assignment of batch.conflict?.assignments ?? []) addParameters(assignment, parameters)
   const kept = statements.get(key)
   counts[kept === undefined ? 'built' : 'kept']++
   const compiled = kept ?? describe(batch, engine)

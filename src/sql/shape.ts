@@ -90,7 +90,7 @@ export function assignmentsKey (assignments: readonly Assignment[], { mark, para
 }
 
 /** A form has its parameter at each place of its SQL. */
-function addParameters ({ parameter, form }: Assignment, parameters: Cell[]): void {
+export function addParameters ({ parameter, form }: Assignment, parameters: Cell[]): void {
   if (form === undefined) parameters.push(parameter)
   else for (const part of form.sql) if (part === GIVEN) parameters.push(parameter)
 }

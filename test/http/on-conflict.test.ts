@@ -1,0 +1,177 @@
+/** `onConflict` of an insert (docs/writes.md). */
+import t from 'tap'
+import { hashToken } from '../../src/access/tokens.ts'
+import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
+import { isRefusal } from '../support/refusals.ts'
+
+const schema: Schema = (engine) => {
+  const id = engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'
+  return [
+    `create table items (id ${id}, sku varchar(20) not null unique, code varchar(20) null unique, price decimal(10,2) not null default 7, n int null default 3, note varchar(10) null, check (n < 100))`,
+    "insert into items (sku, code, price) values ('A', 'a1', 1), ('B', 'b1', 2)",
+    'create table pairs (a int not null, b int not null, v int null, primary key (b, a))',
+    'insert into pairs values (1, 2, 3)',
+    'create table words (word varchar(20) not null primary key, v int null)',
+    "insert into words values ('one', 1)"
+  ]
+}
+
+const items = 'select sku, code, price, n from items order by id'
+const shown = (rows: any[]): unknown[] => rows.map(({ sku, code, price, n }) => [sku, code, Number(price), n])
+
+await onEachEngine(t, 'rows that exist in the named key are updated, the others inserted, and each is counted', { schema }, async (t, { post, sql }) => {
+  const upsert = async (data: unknown, onConflict: object) => (await post('items', { verb: 'insert', data, onConflict })).json.data
+  t.same(await upsert([{ sku: 'A', price: '5.00' }, { sku: 'C' }], { key: ['sku'], set: ['price'] }), { inserted: 1, updated: 1, unchanged: 0, id: null })
+  t.same(await upsert([{ sku: 'A', price: '5.00' }, { sku: 'B', price: '6.00' }, { sku: 'D', price: '8.00' }], { key: ['sku'] }), { inserted: 1, updated: 1, unchanged: 1, id: null })
+  t.same(shown(await sql(items)), [['A', 'a1', 5, 3], ['B', 'b1', 6, 3], ['C', null, 7, 3], ['D', null, 8, 3]])
+  t.same(await upsert([{ sku: 'A', price: 1, n: 1 }, { sku: 'E', n: 1 }], { key: ['sku'], set: [] }), { inserted: 1, updated: 0, unchanged: 1, id: null }, 'an empty set')
+  t.same(await upsert([{ sku: 'A', n: 1 }, { sku: 'E', n: 5 }], { key: ['sku'], set: { n: { $inc: 2 }, price: '1.00', note: 'x' } }), { inserted: 0, updated: 2, unchanged: 0, id: null }, 'an object')
+  t.same(shown(await sql(items)), [['A', 'a1', 1, 5], ['B', 'b1', 6, 3], ['C', null, 7, 3], ['D', null, 8, 3], ['E', null, 1, 3]])
+  t.same(await upsert([{ sku: 'B', n: null }, { sku: 'C' }], { key: ['sku'], set: ['n', 'price'] }), { inserted: 0, updated: 1, unchanged: 1, id: null }, 'a listed column that a row leaves out gets its default')
+  t.same(shown(await sql("select * from items where sku in ('B', 'C') order by id")), [['B', 'b1', 7, null], ['C', null, 7, 3]])
+})
+
+await onEachEngine(t, 'without "set" each row writes the columns that it has', { schema }, async (t, { post, sql }) => {
+  const data = [{ sku: 'B', n: 8 }, { price: '4.00', sku: 'A' }, { sku: 'A', note: 'x' }, { sku: 'F', n: 1 }]
+  t.same((await post('items', { verb: 'insert', data, onConflict: { key: ['sku'] } })).json.data, { inserted: 1, updated: 3, unchanged: 0, id: null })
+  t.same(shown(await sql(items)), [['A', 'a1', 4, 3], ['B', 'b1', 2, 8], ['F', null, 7, 1]])
+})
+
+await onEachEngine(t, 'a key that is in the list twice is written twice, in the order of the list', { schema }, async (t, { post, sql }) => {
+  const upsert = async (data: object[]) => (await post('items', { verb: 'insert', data, onConflict: { key: ['sku'] } })).json.data
+  t.same(await upsert([{ sku: 'T', n: 1 }, { sku: 'B', n: 9 }, { sku: 'T', n: 2 }, { sku: 'T', n: 2 }]), { inserted: 1, updated: 2, unchanged: 1, id: null })
+  t.same(shown(await sql("select * from items where sku in ('B', 'T') order by sku")), [['B', 'b1', 2, 9], ['T', null, 7, 2]])
+})
+
+await onEachEngine(t, 'one row has the id of the row that was inserted or updated', { schema }, async (t, { post, sql }) => {
+  const upsert = async (table: string, data: object, onConflict: object) => (await post(table, { verb: 'insert', data, onConflict })).json.data
+  const sku = { key: ['sku'] }
+  const { id } = await upsert('items', { sku: 'C', n: 1 }, sku)
+  t.equal(id, Number((await sql("select id from items where sku = 'C'"))[0].id))
+  t.same(await upsert('items', { sku: 'C', n: 2 }, sku), { inserted: 0, updated: 1, unchanged: 0, id })
+  t.same(await upsert('items', { sku: 'C', n: 2 }, sku), { inserted: 0, updated: 0, unchanged: 1, id })
+  t.same(await upsert('items', { sku: 'C', n: 5 }, { ...sku, set: [] }), { inserted: 0, updated: 0, unchanged: 1, id })
+  t.same(await upsert('items', { id: 50, sku: 'C' }, { ...sku, set: [] }), { inserted: 0, updated: 0, unchanged: 1, id }, 'not the one that was sent')
+  t.same(await upsert('items', { id: 50, sku: 'C' }, sku), { inserted: 0, updated: 1, unchanged: 0, id: 50 }, 'unless it is written')
+  t.same(await upsert('items', { sku: 'C' }, { ...sku, set: { id: 60 } }), { inserted: 0, updated: 1, unchanged: 0, id: 60 })
+  t.same(await upsert('items', { id: 60, sku: 'C2' }, { key: ['id'] }), { inserted: 0, updated: 1, unchanged: 0, id: 60 })
+  t.same(await upsert('items', { sku: 'C3' }, { key: ['id'] }), { inserted: 1, updated: 0, unchanged: 0, id: 61 }, 'a row without a value for the key is new')
+  t.same(await upsert('pairs', { a: 1, b: 2, v: 4 }, { key: ['a', 'b'] }), { inserted: 0, updated: 1, unchanged: 0, id: null })
+  t.same(await upsert('words', { word: 'two', v: 4 }, { key: ['word'] }), { inserted: 1, updated: 0, unchanged: 0, id: 'two' })
+  t.same(await upsert('words', { word: 'two', v: 5 }, { key: ['word'] }), { inserted: 0, updated: 1, unchanged: 0, id: 'two' })
+  t.same(await upsert('words', { word: 'two' }, { key: ['word'], set: { word: 'three' } }), { inserted: 0, updated: 1, unchanged: 0, id: 'three' })
+  t.same(await upsert('words', { word: 'TWO', v: 1 }, { key: ['word'] }), { inserted: 1, updated: 0, unchanged: 0, id: 'TWO' })
+})
+
+await onEachEngine(t, 'where the collation considers two keys equal, the id is the one that is stored', { schema: { sqlite: ['create table words (word varchar(20) not null primary key collate nocase, v int null)', "insert into words values ('one', 1)"], mysql: ['create table words (word varchar(20) not null primary key, v int null)', "insert into words values ('one', 1)"] } }, async (t, { post }) => {
+  const upsert = async (data: object, onConflict: object) => (await post('words', { verb: 'insert', data, onConflict })).json.data
+  t.same(await upsert({ word: 'ONE', v: 2 }, { key: ['word'] }), { inserted: 0, updated: 1, unchanged: 0, id: 'one' })
+  t.same(await upsert({ word: 'ONE', v: 2 }, { key: ['word'], set: ['word'] }), { inserted: 0, updated: 1, unchanged: 0, id: 'ONE' })
+  t.same(await upsert({ word: 'one', v: 3 }, { key: ['word'], set: ['v'] }), { inserted: 0, updated: 1, unchanged: 0, id: 'ONE' })
+})
+
+await onEachEngine(t, 'a row that collides in another key alone is refused, and nothing is changed', { schema }, async (t, { post, sql }) => {
+  const before = shown(await sql(items))
+  const cases: Array<[data: object | object[], set: unknown, path: string]> = [
+    [{ sku: 'X', code: 'a1' }, undefined, '/data/code'],
+    [{ sku: 'X', code: 'a1' }, [], '/data/code'],
+    [[{ sku: 'A', n: 9 }, { sku: 'X', code: 'a1' }, { sku: 'Y' }], ['n'], '/data/1/code'],
+    [[{ sku: 'A', n: 9 }, { sku: 'Y' }, { sku: 'X', code: 'b1' }], {}, '/data/2/code'],
+    [[{ sku: 'W', code: 'new' }, { sku: 'X', code: 'new' }], undefined, '/data/1/code'],
+    [[...Array.from({ length: 50 }, (_, index) => ({ sku: `s${String(index).padStart(2, '0')}` })), { sku: 'X', code: 'b1' }], undefined, '/data/50/code'],
+    [{ sku: 'A', code: 'b1' }, undefined, '/data/code'],
+    [[{ sku: 'Z' }, { sku: 'A' }], { code: 'b1' }, '/data/1/code']
+  ]
+  for (const [data, set, path] of cases) {
+    const answer = await post('items', { verb: 'insert', data, onConflict: { key: ['sku'], ...set !== undefined && { set: JSON.stringify(set) === '{}' ? { n: 9 } : set } } })
+    isRefusal(t, answer, { status: 409, code: 'UNIQUE_VIOLATION', why: JSON.stringify([data, set]).slice(0, 100) })
+    t.equal(answer.json.error.details[0]?.path, path)
+    t.same(shown(await sql(items)), before)
+  }
+})
+
+await onEachEngine(t, 'a row that collides in the named key is updated, whatever else it collides with', { schema }, async (t, { post, sql }) => {
+  const upsert = async (data: unknown, onConflict: object) => (await post('items', { verb: 'insert', data, onConflict })).json.data
+  t.same(await upsert({ sku: 'A', code: 'b1', n: 9 }, { key: ['sku'], set: ['n'] }), { inserted: 0, updated: 1, unchanged: 0, id: 1 })
+  t.same(await upsert({ sku: 'A', code: 'b1', n: 8 }, { key: ['code'], set: ['n'] }), { inserted: 0, updated: 1, unchanged: 0, id: 2 })
+  t.same(await upsert({ id: 2, sku: 'A', code: 'b1', n: 7 }, { key: ['sku'], set: ['n'] }), { inserted: 0, updated: 1, unchanged: 0, id: 1 })
+  t.same(await upsert({ id: 2, sku: 'A', code: 'b1', n: 7 }, { key: ['sku'], set: [] }), { inserted: 0, updated: 0, unchanged: 1, id: 1 })
+  t.same(await upsert({ id: 2, sku: 'A', code: 'b1', n: 1 }, { key: ['sku'], set: { n: { $inc: 1 } } }), { inserted: 0, updated: 1, unchanged: 0, id: 1 })
+  t.same(shown(await sql(items)), [['A', 'a1', 1, 8], ['B', 'b1', 2, 8]])
+  const list = [{ sku: 'N1', code: 'n1' }, { id: 2, sku: 'A', code: 'b1', n: 20 }, { sku: 'N2', code: 'n2' }, { sku: 'B', code: 'a1', n: 30 }]
+  t.same(await upsert(list, { key: ['sku'], set: ['n'] }), { inserted: 2, updated: 2, unchanged: 0, id: null })
+  t.same(shown(await sql(items)).slice(0, 2), [['A', 'a1', 1, 20], ['B', 'b1', 2, 30]])
+})
+
+await onEachEngine(t, 'NULL in a key is equal to nothing', { schema }, async (t, { post }) => {
+  const upsert = async (data: unknown) => (await post('items', { verb: 'insert', data, onConflict: { key: ['code'] } })).json
+  t.match(await upsert([{ sku: 'C', code: null }, { sku: 'D', code: null }, { sku: 'E' }]), { data: { inserted: 3, updated: 0, unchanged: 0 } })
+  t.match(await upsert({ sku: 'C', code: null }), { error: { code: 'UNIQUE_VIOLATION' } }, 'both rows have NULL, and collide in another key')
+})
+
+await onEachEngine(t, 'errors of the database in an upsert name the row', { schema }, async (t, { post, sql }) => {
+  const before = shown(await sql(items))
+  const upsert = (data: unknown, set?: unknown) => post('items', { verb: 'insert', data, onConflict: { key: ['sku'], ...set !== undefined && { set } } })
+  for (const data of [[{ sku: 'C' }, { sku: 'A', n: 100 }], [{ sku: 'C' }, { sku: 'D', n: 100 }]]) {
+    const answer = await upsert(data)
+    isRefusal(t, answer, { status: 422, code: 'CHECK_VIOLATION', why: 'a check' })
+    t.match(answer.json.error.details, [{ path: /^\/data\/1(\/n)?$/ }])
+  }
+  const overflow = await upsert([{ sku: 'C' }, { sku: 'A' }], { n: { $inc: 2_147_483_647 } })
+  t.match(overflow.json.error, { code: /VALUE_OUT_OF_RANGE|CHECK_VIOLATION/, details: [{ path: /^\/data\/1/ }] })
+  t.same(shown(await sql(items)), before)
+})
+
+await onEachEngine(t, '"key" must be exactly one unique key, and "set" columns that can be written', { schema: odd }, async (t, { post }) => {
+  const upsert = async (onConflict: unknown, data: unknown = { a: 1, b: 1 }) => (await post('odd', JSON.stringify({ verb: 'insert', data, onConflict }).replace('"RAW"', '1e400'))).json
+  for (const key of [['a', 'b'], ['b', 'a'], ['c']]) t.match(await upsert({ key, set: [] }, { a: 1, b: 1, c: 'x' }), { success: true }, key.join())
+  const bad: Array<[onConflict: unknown, code: string, path: string]> = [
+    [{ key: ['a'] }, 'INVALID_BODY', '/onConflict/key'],
+    [{ key: ['a', 'b', 'c'] }, 'INVALID_BODY', '/onConflict/key'],
+    [{ key: ['nope'] }, 'INVALID_BODY', '/onConflict/key'],
+    [{ key: ['t'] }, 'INVALID_BODY', '/onConflict/key'],
+    [{ key: ['e'] }, 'INVALID_BODY', '/onConflict/key'],
+    [{ key: ['__proto__'] }, 'INVALID_BODY', '/onConflict/key'],
+    [{ key: [] }, 'INVALID_BODY', '/onConflict/key'],
+    [{ key: ['a', 'a'] }, 'INVALID_BODY', '/onConflict/key'],
+    [{ key: 'c' }, 'INVALID_BODY', '/onConflict/key'],
+    [{ key: [1] }, 'INVALID_BODY', '/onConflict/key/0'],
+    [{}, 'INVALID_BODY', '/onConflict/key'],
+    [null, 'INVALID_BODY', '/onConflict'],
+    [[], 'INVALID_BODY', '/onConflict'],
+    ['RAW', 'INVALID_BODY', '/onConflict'],
+    [{ key: ['c'], nope: 1 }, 'INVALID_BODY', '/onConflict/nope'],
+    [{ key: ['c'], set: 'a' }, 'INVALID_BODY', '/onConflict/set'],
+    [{ key: ['c'], set: 'RAW' }, 'INVALID_BODY', '/onConflict/set'],
+    [{ key: ['c'], set: null }, 'INVALID_BODY', '/onConflict/set'],
+    [{ key: ['c'], set: {} }, 'INVALID_BODY', '/onConflict/set'],
+    [{ key: ['c'], set: ['a', 'a'] }, 'INVALID_BODY', '/onConflict/set'],
+    [{ key: ['c'], set: ['a', 'nope'] }, 'COLUMN_NOT_FOUND', '/onConflict/set/1'],
+    [{ key: ['c'], set: ['g'] }, 'COLUMN_NOT_WRITABLE', '/onConflict/set/0'],
+    [{ key: ['c'], set: { nope: 1 } }, 'COLUMN_NOT_FOUND', '/onConflict/set/nope'],
+    [{ key: ['c'], set: { g: 1 } }, 'COLUMN_NOT_WRITABLE', '/onConflict/set/g'],
+    [{ key: ['c'], set: { a: 'x' } }, 'INVALID_VALUE', '/onConflict/set/a'],
+    [{ key: ['c'], set: { c: { $inc: 1 } } }, 'INVALID_VALUE', '/onConflict/set/c'],
+    [{ key: ['c'], set: { b: null } }, 'NOT_NULL_VIOLATION', '/onConflict/set/b'],
+    [{ key: ['c'], set: ['id'] }, 'MISSING_COLUMN', '/data/id']
+  ]
+  for (const [onConflict, code, path] of bad) t.match(await upsert(onConflict), { error: { code, details: [{ path }] } }, JSON.stringify(onConflict))
+})
+
+/** Keys with a prefix or an expression are not keys of their columns. */
+function odd (engine: EngineName): string[] {
+  if (engine === 'sqlite') return ['create table odd (id integer primary key, a int not null, b int not null, c varchar(20) null unique, t text null, e varchar(20) null, g int generated always as (a + b), unique (b, a))', 'create unique index odd_e on odd (e, lower(c))', 'create unique index odd_t on odd (t) where a > 5']
+  const expression = engine === 'mysql' ? ', unique key odd_e (e, (lower(c)))' : ''
+  return [`create table odd (id int not null auto_increment primary key, a int not null, b int not null, c varchar(20) null unique, t text null, e varchar(20) null, g int generated always as (a + b) virtual, unique key (b, a), unique key (t(10))${expression})`]
+}
+
+const INSERTS = 'a-token-that-may-only-insert-0123456789'
+
+await onEachEngine(t, 'an upsert that may change rows needs the permission update', { schema, tokens: [{ name: 'inserts', sha256: hashToken(INSERTS), permissions: ['insert'] }] }, async (t, { post }) => {
+  const upsert = (data: unknown, onConflict: object) => post('items', { verb: 'insert', data, onConflict }, { token: INSERTS })
+  for (const [data, onConflict] of [[{ sku: 'A', n: 1 }, { key: ['sku'] }], [[{ sku: 'A' }, { sku: 'A', n: 1 }], { key: ['sku'] }], [{ sku: 'A' }, { key: ['sku'], set: ['sku'] }], [{ sku: 'A' }, { key: ['sku'], set: { n: 1 } }]] as const) {
+    isRefusal(t, await upsert(data, onConflict), { status: 403, code: 'PERMISSION_DENIED', why: JSON.stringify(onConflict) })
+  }
+  t.match((await upsert({ sku: 'A', n: 1 }, { key: ['sku'], set: [] })).json.data, { unchanged: 1 })
+  t.match((await upsert({ sku: 'A' }, { key: ['sku'] })).json.data, { unchanged: 1 }, 'only the key')
+})
