@@ -1,10 +1,12 @@
 /** The workloads and their operations, the same for all contenders because of a seed. */
-import { STATUSES, type NewOrder } from './database/orders.ts'
+import { STATUSES, type NewOrder, type SavedOrder } from './database/orders.ts'
 
 export type Operation =
   | { readonly kind: 'key', readonly id: number }
   | { readonly kind: 'list', readonly after: number, readonly limit: number }
   | { readonly kind: 'insert', readonly order: NewOrder }
+  | { readonly kind: 'insertList', readonly orders: readonly NewOrder[] }
+  | { readonly kind: 'upsertList', readonly orders: readonly SavedOrder[] }
   | { readonly kind: 'update', readonly id: number, readonly status: string, readonly quantity: number }
 
 export interface Workload {
@@ -17,17 +19,32 @@ export const TABLE_SIZE = 100_000
 
 /** The number of prepared requests, which are sent in rotation. */
 const REQUESTS = 2000
+/** The same for requests with a list, which are longer. */
+const LISTS = 200
+/** Rows of a list. */
+const ROWS = 100
 
 export const WORKLOADS: readonly Workload[] = [
   byKey(TABLE_SIZE),
   { name: '100 rows', operations: make(REQUESTS, (random) => ({ kind: 'list', after: random(TABLE_SIZE - 100), limit: 100 })) },
   { name: '1000 rows', operations: make(REQUESTS, (random) => ({ kind: 'list', after: random(TABLE_SIZE - 1000), limit: 1000 })) },
   { name: 'insert', operations: make(REQUESTS, (random) => ({ kind: 'insert', order: newOrder(random(TABLE_SIZE)) })) },
-  { name: 'update by key', operations: updates() }
+  { name: 'update by key', operations: updates() },
+  { name: 'insert of 100 rows', operations: make(LISTS, (random) => ({ kind: 'insertList', orders: listOf((index) => newOrder(random(TABLE_SIZE) + index)) })) },
+  { name: 'upsert of 100 rows', operations: make(LISTS, (random) => ({ kind: 'upsertList', orders: listOf((index) => savedOrder(index, random)) })) }
 ]
 
 export function byKey (tableSize: number): Workload {
   return { name: 'row by key', operations: make(REQUESTS, (random) => ({ kind: 'key', id: random(tableSize) + 1 })) }
+}
+
+function listOf<T> (one: (index: number) => T): T[] {
+  return Array.from({ length: ROWS }, (_, index) => one(index))
+}
+
+/** Every other row exists already. */
+function savedOrder (index: number, random: (below: number) => number): SavedOrder {
+  return { ...index % 2 === 0 && { id: random(TABLE_SIZE) + 1 }, ...newOrder(random(TABLE_SIZE)) }
 }
 
 /** Each row occurs twice with different values, because an update that changes nothing costs less. */

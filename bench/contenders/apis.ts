@@ -31,6 +31,8 @@ export function rowQueryApi (database: string, token = TOKEN): Api {
         case 'key': return post('orders', { verb: 'select', filters: { id: operation.id } })
         case 'list': return post('orders', { verb: 'select', filters: { id: { $gt: operation.after } }, orderBy: 'id', limit: operation.limit })
         case 'insert': return post('new_orders', { verb: 'insert', data: operation.order })
+        case 'insertList': return post('new_orders', { verb: 'insert', data: operation.orders })
+        case 'upsertList': return post('saved_orders', { verb: 'insert', data: operation.orders, onConflict: { key: ['id'], set: ['quantity', 'status', 'total'] } })
         case 'update': return post('orders', { verb: 'update', data: { status: operation.status, quantity: operation.quantity }, filters: { id: operation.id } })
       }
     },
@@ -46,6 +48,8 @@ export const routesApi: Api = {
     switch (kind) {
       case 'key': return { method: 'POST', path: '/orders/by-key', body }
       case 'insert': return { method: 'POST', path: '/orders/insert', body: (operation as { order: object }).order }
+      case 'insertList':
+      case 'upsertList': return { method: 'POST', path: `/orders/${kind === 'insertList' ? 'insert' : 'upsert'}-list`, body: (operation as { orders: object }).orders }
       case 'list':
       case 'update': return { method: 'POST', path: `/orders/${kind}`, body }
     }
@@ -64,6 +68,8 @@ export const platformaticApi: Api = {
         const { ordered_at: orderedAt, ...rest } = operation.order
         return { method: 'POST', path: '/newOrders/?fields=id', body: { ...rest, orderedAt } }
       }
+      case 'insertList':
+      case 'upsertList': throw new Error(`not measured: ${operation.kind}`)
     }
   },
   rowsOf: (answer) => [answer as Record<string, unknown>].flat().map((row) => Object.fromEntries(COLUMNS.map((name) => [name, row[camelCase(name)]])))

@@ -3,6 +3,7 @@ import { builtFile } from '../build.ts'
 import type { TurnResult } from '../load/loop.ts'
 import type { Contender } from './contender.ts'
 import type { BareQuestion } from './programs/bare.ts'
+import type { PlainOperation } from './programs/statements.ts'
 import { spawnProgram } from './spawn.ts'
 
 const BARE = builtFile('bench/contenders/programs/bare.ts')
@@ -19,7 +20,7 @@ export function bareContender (name: string, method: 'query' | 'execute'): Conte
       return {
         pid: program.pid,
         startSeconds: (performance.now() - begin) / 1000,
-        run: async (operation) => [await question<Record<string, unknown> | []>({ kind: 'run', operation })].flat(),
+        run: async (operation) => [await question<Record<string, unknown> | []>({ kind: 'run', operation: operation as PlainOperation })].flat(),
         turn: ({ workload, connections, ...turn }) => question<TurnResult>({ kind: 'turn', workload: workload.name, connections, turn: { ...turn, pid: program.pid } }),
         refusals: async () => [],
         stop: () => program.stop()

@@ -1,7 +1,7 @@
 /** Checks, before the measurement, that a contender works correctly. */
 import { deepStrictEqual } from 'node:assert/strict'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import { normalizeOrder } from '../database/orders.ts'
+import { normalizeOrder, type NewOrder, type SavedOrder } from '../database/orders.ts'
 import type { Operation, Workload } from '../workloads.ts'
 import type { Contender, Running } from './contender.ts'
 
@@ -22,7 +22,7 @@ export async function checkContender ({ withoutRows }: Contender, running: Runni
 }
 
 async function compare (operation: Operation, rows: Array<Record<string, unknown>>, database: Connection): Promise<{ actual: unknown, expected: unknown }> {
-  const read = async (sql: string, values: number[] = []): Promise<unknown[]> =>
+  const read = async (sql: string, values: Array<number | number[]> = []): Promise<unknown[]> =>
     (await database.query<RowDataPacket[]>(sql, values))[0].map(normalizeOrder)
   switch (operation.kind) {
     case 'key': return { actual: rows.map(normalizeOrder), expected: await read('select * from orders where id = ?', [operation.id]) }
@@ -32,9 +32,23 @@ async function compare (operation: Operation, rows: Array<Record<string, unknown
       const [stored] = await read('select * from orders where id = ?', [id]) as object[]
       return { actual: stored, expected: { ...stored, status, quantity } }
     }
+    case 'insertList': {
+      const stored = (await read('select * from (select * from new_orders order by id desc limit ?) n order by id', [operation.orders.length])) as object[]
+      return { actual: stored, expected: stored.map((row, index) => ({ ...row, ...storedAs(operation.orders[index] as NewOrder) })) }
+    }
+    case 'upsertList': {
+      const known = operation.orders.filter(({ id }) => id !== undefined)
+      const stored = (await read('select * from saved_orders where id in (?)', [known.map(({ id }) => id as number)])) as Array<{ id: number }>
+      // the last one decides if an id occurs twice
+      return { actual: stored, expected: stored.map((row) => ({ ...row, ...pick(known.findLast(({ id }) => id === row.id) as SavedOrder) })) }
+    }
     case 'insert': {
       const [stored] = await read('select * from new_orders order by id desc limit 1') as object[]
-      return { actual: stored, expected: { ...stored, ...operation.order, ordered_at: operation.order.ordered_at + 'Z' } }
+      return { actual: stored, expected: { ...stored, ...storedAs(operation.order) } }
     }
   }
 }
+
+const storedAs = (order: NewOrder) => ({ ...order, ordered_at: order.ordered_at + 'Z' })
+/** The columns that an upsert writes to a row that exists. */
+const pick = ({ quantity, status, total }: SavedOrder) => ({ quantity, status, total: Number(total).toFixed(2) })

@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { builtFile } from '../build.ts'
 import { platformaticApi, routesApi, TOKEN, type Api } from './apis.ts'
+import { WORKLOADS } from '../workloads.ts'
 import { bareContender } from './bare-contender.ts'
 import type { Contender } from './contender.ts'
 import { httpContender } from './http-contender.ts'
@@ -19,15 +20,18 @@ export const MAIN: readonly string[] = [SERVICE, ...HAND_WRITTEN]
 
 const BENCH_PACKAGES = fileURLToPath(new URL('../package.json', import.meta.url))
 
+/** Lists are measured with the main contenders alone. */
+const withoutLists = WORKLOADS.map(({ name }) => name).filter((name) => !name.endsWith('of 100 rows'))
+
 export const CONTENDERS: readonly Contender[] = [
   serviceContender(DATABASE),
   fastifyContender(HAND_WRITTEN[0], 'hand-written', { METHOD: 'execute' }),
   fastifyContender(HAND_WRITTEN[1], 'hand-written', { METHOD: 'query' }),
-  fastifyContender('Kysely route', 'kysely'),
-  fastifyContender('Platformatic DB', 'platformatic', { PACKAGES: BENCH_PACKAGES }, platformaticApi),
+  { ...fastifyContender('Kysely route', 'kysely'), workloads: withoutLists },
+  { ...fastifyContender('Platformatic DB', 'platformatic', { PACKAGES: BENCH_PACKAGES }, platformaticApi), workloads: withoutLists },
   { ...fastifyContender('empty route', 'empty'), workloads: ['row by key'], withoutRows: true },
-  bareContender(BARE[0], 'query'),
-  bareContender(BARE[1], 'execute')
+  { ...bareContender(BARE[0], 'query'), workloads: withoutLists },
+  { ...bareContender(BARE[1], 'execute'), workloads: withoutLists }
 ]
 
 function fastifyContender (name: string, program: string, env: Record<string, string> = {}, api: Api = routesApi): Contender {

@@ -11,6 +11,11 @@ export interface NewOrder {
   readonly details: object
 }
 
+/** A new order, or one that exists if it has an id. */
+export interface SavedOrder extends NewOrder {
+  readonly id?: number
+}
+
 export interface Order extends NewOrder {
   readonly id: number
   /** In UTC. */

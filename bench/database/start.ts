@@ -37,12 +37,12 @@ export async function startDatabase (): Promise<BenchDatabase> {
   }
 }
 
-/** Creates the database of all contenders: rows to read and change, and an empty table for inserts. Returns its URL. */
+/** Creates the database of all contenders: rows to read and change, an empty table for inserts, and one for upserts. Returns its URL. */
 export async function createShop (database: BenchDatabase, name: string): Promise<string> {
   const url = await createDatabase(database, name)
   await database.connection.query(`use ${name}`)
-  for (const table of ['orders', 'new_orders']) await database.connection.query(createOrders(table))
-  await database.connection.query(fillOrders('orders', 1, TABLE_SIZE))
+  for (const table of ['orders', 'new_orders', 'saved_orders']) await database.connection.query(createOrders(table))
+  for (const table of ['orders', 'saved_orders']) await database.connection.query(fillOrders(table, 1, TABLE_SIZE))
   return url
 }
 

@@ -1,9 +1,9 @@
-/** The routes that a developer would write for the five workloads: fixed SQL, mysql2, and JSON.stringify by Fastify. */
+/** The routes that a developer would write for the workloads: fixed SQL, mysql2, and JSON.stringify by Fastify. */
 import mysql, { type ResultSetHeader, type RowDataPacket } from 'mysql2/promise'
-import type { NewOrder } from '../../database/orders.ts'
+import type { NewOrder, SavedOrder } from '../../database/orders.ts'
 import { createApp, listen } from './app.ts'
-import { insertBody, keyBody, listBody, updateBody } from './schemas.ts'
-import { parametersOf, poolOptions, statements } from './statements.ts'
+import { insertBody, insertListBody, keyBody, listBody, updateBody, upsertListBody } from './schemas.ts'
+import { listStatements, parametersOf, poolOptions, statements, valuesOf } from './statements.ts'
 
 const pool = mysql.createPool(poolOptions())
 const prepared = process.env['METHOD'] === 'execute'
@@ -27,6 +27,16 @@ app.post<{ Body: NewOrder }>('/orders/insert', { schema: { body: insertBody } },
 app.post<{ Body: { id: number, status: string, quantity: number } }>('/orders/update', { schema: { body: updateBody } }, async ({ body }) => {
   const [{ affectedRows }] = await run<ResultSetHeader>(statements.update, [body.status, body.quantity, body.id])
   return { success: true, data: { updated: affectedRows } }
+})
+
+app.post<{ Body: NewOrder[] }>('/orders/insert-list', { schema: { body: insertListBody } }, async ({ body }) => {
+  const [{ affectedRows, insertId }] = await pool.query<ResultSetHeader>(listStatements.insert, [body.map(valuesOf)])
+  return { success: true, data: { inserted: affectedRows, id: insertId } }
+})
+
+app.post<{ Body: SavedOrder[] }>('/orders/upsert-list', { schema: { body: upsertListBody } }, async ({ body }) => {
+  const [{ affectedRows }] = await pool.query<ResultSetHeader>(listStatements.upsert, [body.map((order) => [order.id ?? null, ...valuesOf(order)])])
+  return { success: true, data: { affected: affectedRows } }
 })
 
 function run<T extends RowDataPacket[] | ResultSetHeader> (sql: string, values: Array<string | number>) {

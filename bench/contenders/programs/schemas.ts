@@ -18,6 +18,12 @@ export const insertBody = object({
   details: { type: 'object' }
 })
 
+const item = { type: 'object', properties: insertBody.properties, required: insertBody.required, additionalProperties: false }
+
+export const insertListBody = { type: 'array', items: item, minItems: 1, maxItems: 1000 }
+
+export const upsertListBody = { ...insertListBody, items: { ...item, properties: { id, ...insertBody.properties } } }
+
 export const updateBody = object({ id, quantity, status })
 
 function object (properties: Record<string, object>) {

@@ -1,7 +1,10 @@
 /** The SQL of the hand-written routes, and their driver settings. */
 import type { PoolOptions } from 'mysql2'
-import { COLUMNS } from '../../database/orders.ts'
+import { COLUMNS, type NewOrder } from '../../database/orders.ts'
 import type { Operation } from '../../workloads.ts'
+
+/** The operations that are one statement with a fixed number of parameters. */
+export type PlainOperation = Exclude<Operation, { kind: 'insertList' | 'upsertList' }>
 
 /**
  * The defaults of mysql2, except that dates stay text, because Date objects double the cost of lists.
@@ -20,14 +23,22 @@ export const statements = {
   update: 'update orders set status = ?, quantity = ? where id = ?'
 }
 
-export function parametersOf (operation: Operation): Array<string | number> {
+/** Lists are always sent by `query`, which expands them. */
+export const listStatements = {
+  insert: 'insert into new_orders (quantity, status, total, customer, ordered_at, details) values ?',
+  upsert: `insert into saved_orders (id, quantity, status, total, customer, ordered_at, details) values ?
+    on duplicate key update quantity = values(quantity), status = values(status), total = values(total)`
+}
+
+export function valuesOf ({ quantity, status, total, customer, ordered_at: orderedAt, details }: NewOrder): Array<string | number> {
+  return [quantity, status, total, customer, orderedAt, JSON.stringify(details)]
+}
+
+export function parametersOf (operation: PlainOperation): Array<string | number> {
   switch (operation.kind) {
     case 'key': return [operation.id]
     case 'list': return [operation.after, operation.limit]
     case 'update': return [operation.status, operation.quantity, operation.id]
-    case 'insert': {
-      const { quantity, status, total, customer, ordered_at: orderedAt, details } = operation.order
-      return [quantity, status, total, customer, orderedAt, JSON.stringify(details)]
-    }
+    case 'insert': return valuesOf(operation.order)
   }
 }
