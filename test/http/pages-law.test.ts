@@ -3,7 +3,7 @@ import t from 'tap'
 import { createRandom, pick, randomTable, type Random, type RandomTable } from '../support/random-tables.ts'
 import { onEachEngine, type EngineName, type Service } from '../support/service.ts'
 
-const TABLES = 24
+const TABLES = 16
 const ROWS = 18
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
 t.comment(`TEST_SEED=${seed}`)
