@@ -1,5 +1,6 @@
 /** `after` and `next` over HTTP: which rows a page has, what a position is, and what is refused. */
 import t from 'tap'
+import { hashToken } from '../../src/access/tokens.ts'
 import { onEachEngine, type Answer, type EngineName, type Service } from '../support/service.ts'
 
 type Body = Record<string, unknown>
@@ -152,4 +153,59 @@ await onEachEngine(t, 'without the new fields statements and answers are what th
   const [statement, ...others] = statements()
   t.same(others, [])
   t.match(statement, /^select [`"]id[`"] as [`"]v0[`"] from [`"]events[`"] order by [`"]events[`"]\.[`"]kind[`"] desc, [`"]events[`"]\.[`"]id[`"] asc limit (\?|2)$/)
+})
+
+await onEachEngine(t, 'the limit of an answer counts its rows and its position, and not the row that follows', {
+  schema: (engine) => [
+    `create table notes (id int not null primary key, short varchar(2000) not null, note ${engine === 'sqlite' ? 'text' : 'mediumtext'} not null)`,
+    ...[[1, 'a', 300], [2, 'b', 1500], [3, 'c', 700], [4, 'd', 200]].map(([id, letter, length]) => `insert into notes values (${id}, '${letter}', ${engine === 'sqlite' ? `'${String(letter).repeat(Number(length))}'` : `repeat('${letter}', ${length})`})`)
+  ],
+  database: { resultLimit: 1000 }
+}, async (t, { post }) => {
+  const page = async (body: Body) => await post('notes', { verb: 'select', limit: 1, ...body })
+  t.match((await page({ columns: ['note'], after: null })).json.data, { count: 1, next: { id: 1 } }, 'the next row would be too large')
+  t.match((await page({ columns: ['note'], after: { id: 1 } })).json.error, { code: 'RESULT_TOO_LARGE' })
+  t.match((await page({ columns: ['id'], after: { id: 2 } })).json.data, { rows: [{ id: 3 }], next: { id: 3 } })
+  t.match((await page({ columns: ['id'], orderBy: 'note', after: null })).json.data, { rows: [{ id: 1 }], next: { note: 'a'.repeat(300), id: 1 } }, 'columns that are not shown')
+  t.match((await page({ columns: ['id', 'note'], orderBy: 'note DESC', filters: { id: [1, 3] }, after: null })).json.error, { code: 'RESULT_TOO_LARGE' }, 'a row and a position of 700 bytes each')
+  t.match((await page({ columns: ['id', 'note'], orderBy: 'note DESC', filters: { id: 3 }, after: null })).json.data, { count: 1, next: null })
+})
+
+await onEachEngine(t, 'count and page are of one snapshot', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql, statements }) => {
+  statements()
+  await post('events', { verb: 'select', columns: ['id'], total: true, filters: { kind: 'a' } })
+  t.match(statements().filter((statement) => !/^select `kind`/.test(statement)), [/^start transaction with consistent snapshot, read only/i, /^select count\(\*\)/, /^select `id`/, /^(commit|rollback)$/i])
+  t.same(await sql('select count(*) as n from events'), [{ n: 5 }])
+})
+
+await onEachEngine(t, 'an ENUM is ordered by its members, also those that the catalog does not show exactly', {
+  schema: () => ["create table labelled (id int not null primary key, label enum('z', '😀', 'a', 'M') null)", "insert into labelled values (1, 'a'), (2, '😀'), (3, 'z'), (4, null), (5, 'M'), (6, '😀')"],
+  only: ['mariadb', 'mysql']
+}, async (t, service) => {
+  for (const limit of [1, 2, 4]) {
+    t.same((await readPages(service, 'labelled', { orderBy: 'label', limit })).map(({ id }) => id), [4, 3, 2, 6, 1, 5])
+    t.same((await readPages(service, 'labelled', { orderBy: 'label DESC', limit })).map(({ id }) => id), [5, 1, 6, 2, 3, 4])
+  }
+})
+
+await onEachEngine(t, 'a SET can be in the order with offset', {
+  schema: () => ["create table labelled (id int not null, labels set('b', 'a') not null, primary key (labels, id))", "insert into labelled values (1, 'a'), (2, 'b'), (3, '')"],
+  only: ['mariadb', 'mysql']
+}, async (t, { post }) => {
+  t.match((await post('labelled', { verb: 'select', after: null })).json.error, { code: 'INVALID_ORDER_BY', message: /"labels"/ })
+  t.same((await post('labelled', { verb: 'select', columns: ['id'], offset: 1, limit: 1 })).json.data, { rows: [{ id: 2 }], count: 1, next: 2 })
+})
+
+await onEachEngine(t, 'a key with a column that the token does not see is not used, and rules hold for pages and totals', {
+  schema: () => [
+    'create table parts (id int not null primary key, tenant int not null, code varchar(10) not null, secret int not null, unique (code))',
+    "insert into parts values (1, 1, 'c', 7), (2, 2, 'b', 8), (3, 1, 'a', 9), (4, 1, 'd', 9)"
+  ],
+  tokens: [{ name: 'narrow', sha256: hashToken('narrow-token-0123456789-0123456789'), permissions: ['select'], databases: { shop: { parts: { columns: { select: ['code', 'secret'] }, rows: { tenant: 1 } } } } }]
+}, async (t, { post }) => {
+  const select = async (body: Body) => (await post('parts', { verb: 'select', ...body }, { token: 'narrow-token-0123456789-0123456789' })).json
+  t.same((await select({ limit: 1, after: null, total: true })).data, { rows: [{ code: 'a', secret: 9 }], count: 1, next: { code: 'a' }, total: 3 })
+  t.same((await select({ limit: 1, after: { code: 'a' }, total: 2, columns: ['secret'] })).data, { rows: [{ secret: 7 }], count: 1, next: { code: 'c' }, total: 2 })
+  t.match((await select({ after: { id: 1 } })).error, { code: 'INVALID_BODY' })
+  t.same((await select({ limit: 2, offset: 1, orderBy: 'secret DESC' })).data, { rows: [{ code: 'a', secret: 9 }, { code: 'c', secret: 7 }], count: 2, next: null })
 })
