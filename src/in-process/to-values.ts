@@ -7,7 +7,10 @@ import type { RawNumber } from '../request/exact-json.ts'
 /** Type of integers that a double cannot represent exactly. `JSON.stringify`, and therefore `reply.send`, does not accept bigints. */
 export type Bigints = 'bigint' | 'string'
 
-interface Data { rows?: Array<Record<string, unknown>> }
+type Values = Record<string, unknown>
+
+/** `next`: a position, which has values of columns, or an offset. */
+interface Data { rows?: Values[], next?: Values | number | null }
 
 /**
  * Converts the numbers of a response. Integers that a double cannot represent become bigints or strings of digits if the column is
@@ -15,10 +18,11 @@ interface Data { rows?: Array<Record<string, unknown>> }
  */
 export function toValues (data: Data, columns: ReadonlyMap<string, Column>, bigints: Bigints): unknown {
   const convert = createConverter(bigints === 'string' ? (digits) => digits : BigInt)
-  for (const row of data.rows ?? []) {
+  const { rows = [], next = null } = data
+  for (const row of typeof next === 'object' && next !== null ? [...rows, next] : rows) {
     for (const [name, value] of Object.entries(row)) convert(row, name, value, isExact(columns.get(name)))
   }
-  for (const [name, value] of Object.entries(data)) if (name !== 'rows') convert(data, name, value, true)
+  for (const [name, value] of Object.entries(data)) if (name !== 'rows' && name !== 'next') convert(data, name, value, true)
   return data
 }
 

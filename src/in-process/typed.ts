@@ -76,6 +76,16 @@ export type OrderTerm<T> = { [K in Name<T>]: { readonly [Column in K]: Direction
 
 interface Select<T, C extends Name<T>> { verb: 'select', filters?: Filters<T>, columns?: readonly C[], limit?: number, orderBy?: string | ReadonlyArray<OrderTerm<T>>, groupBy?: never, aggregates?: never }
 
+/** A position in an order: a value for each of its columns. */
+export type Position<T> = { readonly [K in keyof T]?: ValueOf<T[K]> | null }
+
+/** The fields for reading page by page; `undefined` for one that the request does not have. */
+interface Paging<A, O, S> { after?: A, offset?: O, total?: S }
+/** What `after` or `offset` add to a result. */
+type NextOf<T, A, O, N extends Bigints> = [A] extends [undefined] ? [O] extends [undefined] ? unknown : { next: number | null } : { next: LargeIn<Partial<Row<T>>, N> | null }
+/** What `total` adds to a result. */
+type TotalOf<S> = [S] extends [undefined] ? unknown : { total: number }
+
 /** The columns that have a sum. */
 type Summable<T> = { [K in Name<T>]: [SumOf<T[K]>] extends [never] ? never : K }[Name<T>]
 
@@ -129,8 +139,8 @@ interface Reading {
 
 /** Runs a request in process. @throws ServiceError: the errors that HTTP would return, in the same order */
 export interface Execute<All extends AnyDatabases> {
-  <D extends Name<All>, T extends Name<All[D]>, const C extends Name<All[D][T]> = Name<All[D][T]>, N extends Bigints = 'bigint'>(request: Request<D, T, Select<All[D][T], C>, N> & Reading): Promise<{ rows: Array<LargeIn<Pick<Row<All[D][T]>, C>, N>>, count: number }>
-  <D extends Name<All>, T extends Name<All[D]>, const G extends Name<All[D][T]> = never, const A extends Aggregates<All[D][T]> = {}, N extends Bigints = 'bigint'>(request: Request<D, T, SelectGroups<All[D][T], G, A>, N> & Reading): Promise<{ rows: Array<LargeIn<GroupRow<All[D][T], G, A>, N>>, count: number }>
+  <D extends Name<All>, T extends Name<All[D]>, const C extends Name<All[D][T]> = Name<All[D][T]>, N extends Bigints = 'bigint', A extends Position<All[D][T]> | null | undefined = undefined, O extends number | undefined = undefined, S extends true | number | undefined = undefined>(request: Request<D, T, Select<All[D][T], C> & Paging<A, O, S>, N> & Reading): Promise<{ rows: Array<LargeIn<Pick<Row<All[D][T]>, C>, N>>, count: number } & NextOf<All[D][T], A, O, N> & TotalOf<S>>
+  <D extends Name<All>, T extends Name<All[D]>, const G extends Name<All[D][T]> = never, const A extends Aggregates<All[D][T]> = {}, N extends Bigints = 'bigint', O extends number | undefined = undefined>(request: Request<D, T, SelectGroups<All[D][T], G, A> & { offset?: O }, N> & Reading): Promise<{ rows: Array<LargeIn<GroupRow<All[D][T], G, A>, N>>, count: number } & NextOf<All[D][T], undefined, O, N>>
   <D extends Name<All>, T extends Name<All[D]>, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'insert', data: Insert<All[D][T]> }, N>): Promise<{ inserted: number, id: Large<number | bigint | string | null, N> }>
   <D extends Name<All>, T extends Name<All[D]>>(request: Request<D, T, { verb: 'update', data: Update<All[D][T]>, filters: Filters<All[D][T]> }>): Promise<{ updated: number }>
   <D extends Name<All>, T extends Name<All[D]>>(request: Request<D, T, { verb: 'delete', filters: Filters<All[D][T]> }>): Promise<{ deleted: number }>

@@ -27,9 +27,9 @@ const toOrderBy = (order: readonly Term[]): string => order.map(({ name, directi
 
 /** Rows as JSON texts, so that no digit is lost. */
 function splitAnswer (text: string): { rows: string[], next: string } {
-  const parsed = JSON.parse(text, (_key, value: unknown, { source }: { source?: string }) => typeof value === 'number' ? JSON.rawJSON(source as string) : value)
+  const parsed = JSON.parse(text, (_key, value: unknown, { source }: { source?: string }) => typeof value === 'number' ? JSON.rawJSON(source as string) : value) as { success: boolean, data: { rows: unknown[], next?: unknown } }
   if (parsed.success !== true) throw new Error(text)
-  return { rows: parsed.data.rows.map((row: unknown) => JSON.stringify(row)), next: JSON.stringify(parsed.data.next ?? null) }
+  return { rows: parsed.data.rows.map((row) => JSON.stringify(row)), next: JSON.stringify(parsed.data.next ?? null) }
 }
 
 interface Reading { readonly table: string, readonly orderBy: string, readonly limit: number, readonly extra?: string }
