@@ -68,8 +68,13 @@ function withPoint (value: bigint, scale: number): string {
 function average ({ scale: columnScale, padded }: Fraction): Aggregate {
   const scale = columnScale + MORE_DIGITS
   const bounds = { precision: WHOLE_DIGITS + scale, scale, unsigned: false }
-  const type = createType({ schema: decimalSchema(bounds), read: (value) => Number(readDecimal(value, bounds)), write: (value) => writeDecimal(String(value), { scale, padded }) })
+  const type = createType({ schema: decimalSchema(bounds), read: (value) => Number(readDecimal(value, bounds)), write: (value) => writeDecimal(digitsOf(value as number), { scale, padded }) })
   return { type, sql: sqlOf`round(avg(${COLUMN}), ${String(scale)})` }
+}
+
+/** All digits of a large whole number: JavaScript would round them. */
+function digitsOf (value: number): string {
+  return Number.isInteger(value) ? String(BigInt(value)) : String(value)
 }
 
 /** Writes a number as a decimal. Infinity is a text, as in a column. */

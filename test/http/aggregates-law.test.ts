@@ -1,0 +1,173 @@
+/** Random selects of groups return what a model in memory computes from the rows. */
+import fc, { type Arbitrary } from 'fast-check'
+import t from 'tap'
+import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
+
+const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
+t.comment(`TEST_SEED=${seed}`)
+const RUNS = 60
+const REQUESTS = 12
+
+/** A value as JavaScript compares it: integers and decimals as whole numbers of their last digit. */
+type Value = bigint | number | string | null
+type Row = Readonly<Record<string, Value>>
+
+/** How the values of a column or an aggregate are compared and written in JSON. */
+interface Kind { readonly write: (value: Exclude<Value, null>) => unknown, readonly others: Arbitrary<Exclude<Value, null>> }
+
+const small = fc.integer({ min: -3, max: 3 })
+const whole: Kind = { write: (value) => JSON.rawJSON(String(value)), others: small.map(BigInt) }
+const decimal = (scale: number): Kind => ({ write: (value) => withPoint(value as bigint, scale), others: fc.integer({ min: -500, max: 500 }).map(BigInt) })
+const double: Kind = { write: (value) => value, others: fc.integer({ min: -40, max: 40 }).map((eighths) => eighths / 8) }
+const plain = (others: Arbitrary<string>): Kind => ({ write: (value) => value, others })
+
+function withPoint (value: bigint, scale: number): string {
+  const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0')
+  return (value < 0n ? '-' : '') + (scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`)
+}
+
+const words = fc.constantFrom('', 'a', 'A', 'ab', 'é', '😀', "'", '%')
+const days = fc.constantFrom('1999-12-31', '2026-01-01', '2026-11-22')
+const columns: Readonly<Record<string, Kind>> = { id: whole, g: whole, n: whole, price: decimal(2), ratio: double, word: plain(words), day: plain(days) }
+/** SQLite has doubles for averages, and no sums of more than 64 bits. */
+const integers = (engine: EngineName): Arbitrary<bigint> => engine === 'sqlite' ? small.map(BigInt) : fc.oneof(small.map(BigInt), fc.constantFrom(4611686018427387904n, -4611686018427387904n))
+const valuesOf = (engine: EngineName): Record<string, Arbitrary<Value>> => ({
+  g: fc.option(fc.integer({ min: 0, max: 2 }).map(BigInt), { freq: 4 }),
+  n: fc.option(integers(engine), { freq: 4 }),
+  price: fc.option(fc.integer({ min: -300, max: 300 }).map(BigInt), { freq: 4 }),
+  ratio: fc.option(fc.integer({ min: -20, max: 20 }).map((eighths) => eighths / 8), { freq: 4 }),
+  word: fc.option(words, { freq: 4 }),
+  day: fc.option(days, { freq: 4 })
+})
+const names = ['g', 'n', 'price', 'ratio', 'word', 'day']
+
+const COLLATIONS = { sqlite: '', mysql: 'collate utf8mb4_0900_bin', mariadb: 'collate utf8mb4_nopad_bin' }
+const schema: Schema = (engine) => [`create table facts (id int not null primary key, g int null, n bigint null, price decimal(10,2) null, ratio double null, word varchar(10) ${COLLATIONS[engine]} null, day date null)`]
+
+/** An aggregate as it is sent, and what it computes. */
+interface Call { readonly call: string, readonly column: string }
+
+const calls: Arbitrary<Call> = fc.oneof(
+  fc.constantFrom({ call: '$count', column: '*' }),
+  fc.tuple(fc.constantFrom('$count', '$countDistinct', '$min', '$max'), fc.constantFrom(...names)).map(([call, column]) => ({ call, column })),
+  fc.tuple(fc.constantFrom('$sum', '$avg'), fc.constantFrom('g', 'n', 'price', 'ratio')).map(([call, column]) => ({ call, column }))
+)
+
+const SCALES: Readonly<Record<string, number>> = { g: 0, n: 0, price: 2 }
+
+function kindOf ({ call, column }: Call): Kind {
+  if (call === '$count' || call === '$countDistinct') return whole
+  if (column === 'ratio' || call === '$min' || call === '$max') return columns[column] as Kind
+  return decimal((SCALES[column] as number) + (call === '$avg' ? 4 : 0))
+}
+
+function compute ({ call, column }: Call, rows: readonly Row[]): Value {
+  if (column === '*') return BigInt(rows.length)
+  const given = rows.flatMap((row) => row[column] === null ? [] : [row[column] as Exclude<Value, null>])
+  if (call === '$count') return BigInt(given.length)
+  if (call === '$countDistinct') return BigInt(new Set(given).size)
+  if (given.length === 0) return null
+  if (call === '$min' || call === '$max') return given.reduce((best, value) => (compare(value, best) < 0) === (call === '$min') ? value : best)
+  if (column === 'ratio') return (given as number[]).reduce((sum, value) => sum + value, 0) / (call === '$avg' ? given.length : 1)
+  const sum = (given as bigint[]).reduce((total, value) => total + value, 0n)
+  return call === '$sum' ? sum : rounded(sum * 10_000n, BigInt(given.length))
+}
+
+/** Rounds half away from zero. */
+function rounded (dividend: bigint, divisor: bigint): bigint {
+  const [sign, absolute] = dividend < 0n ? [-1n, -dividend] : [1n, dividend]
+  return sign * ((2n * absolute + divisor) / (2n * divisor))
+}
+
+/** NULL is lowest, texts are in the order of their code points. */
+function compare (a: Value, b: Value): number {
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null)
+  if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string))
+  return a < (b as number) ? -1 : Number(a > (b as number))
+}
+
+type Test = (value: Exclude<Value, null>) => boolean
+interface Having { readonly json: unknown, readonly holds: (value: Value) => boolean | null }
+
+/** A filter on a value of the result; most of them compare it with a value that occurs. */
+function havingOn ({ write, others }: Kind, occurring: readonly Value[]): Arbitrary<Having> {
+  const present = occurring.filter((value) => value !== null)
+  const operand = present.length === 0 ? others : fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...present) }, { weight: 1, arbitrary: others })
+  const known = (test: Test) => (value: Value): boolean | null => value === null ? null : test(value)
+  return fc.oneof(
+    operand.map((other): Having => ({ json: write(other), holds: known((value) => compare(value, other) === 0) })),
+    fc.tuple(fc.constantFrom('$eq', '$ne', '$gt', '$gte', '$lt', '$lte'), operand).map(([name, other]): Having => ({
+      json: { [name]: write(other) },
+      holds: known((value) => {
+        const sign = compare(value, other)
+        return { $eq: sign === 0, $ne: sign !== 0, $gt: sign > 0, $gte: sign >= 0, $lt: sign < 0, $lte: sign <= 0 }[name] as boolean
+      })
+    })),
+    operand.map((other): Having => ({ json: { $is: write(other) }, holds: (value) => value !== null && compare(value, other) === 0 })),
+    fc.array(operand, { minLength: 1, maxLength: 3 }).map((list): Having => ({ json: { $nin: list.map(write) }, holds: known((value) => list.every((other) => compare(value, other) !== 0)) })),
+    fc.array(operand, { minLength: 1, maxLength: 3 }).map((list): Having => ({ json: [...list.map(write), null], holds: (value) => value === null || list.some((other) => compare(value, other) === 0) })),
+    fc.tuple(operand, operand).map(([low, high]): Having => ({ json: { $between: [write(low), write(high)] }, holds: known((value) => compare(value, low) >= 0 && compare(value, high) <= 0) })),
+    fc.boolean().map((isNull): Having => ({ json: { $null: isNull }, holds: (value) => (value === null) === isNull }))
+  )
+}
+
+interface Request { readonly body: Record<string, unknown>, readonly expected: readonly object[], readonly from: number, readonly limit: number }
+
+/** A request, with the groups that the model finds in their order. */
+function requestOn (rows: readonly Row[]): Arbitrary<Request> {
+  const by = fc.uniqueArray(fc.constantFrom('g', 'word', 'day', 'n', 'price', 'ratio'), { maxLength: 2 })
+  const aggregates = fc.dictionary(fc.constantFrom('a', 'b', 'id', 'v1', 'price2'), calls, { maxKeys: 3 })
+  return fc.tuple(by, aggregates, fc.option(fc.integer({ min: -1, max: 2 }))).filter(([groupBy, each]) => groupBy.length + Object.keys(each).length > 0).chain(([groupBy, each, least]) => {
+    const selected = rows.filter(({ g }) => least === null || (g !== null && (g as bigint) >= least))
+    const groups = Map.groupBy(selected, (row) => JSON.stringify(groupBy.map((name) => row[name] === null ? null : String(row[name]))))
+    const all = groupBy.length === 0 ? [selected] : [...groups.values()]
+    const kinds: Record<string, Kind> = { ...Object.fromEntries(groupBy.map((name) => [name, columns[name] as Kind])), ...Object.fromEntries(Object.entries(each).map(([name, call]) => [name, kindOf(call)])) }
+    const result = all.map((group): Row => ({ ...Object.fromEntries(groupBy.map((name) => [name, group[0]?.[name] ?? null])), ...Object.fromEntries(Object.entries(each).map(([name, call]) => [name, compute(call, group)])) }))
+    const listed = Object.keys(kinds)
+    const having = fc.option(fc.constantFrom(...listed).chain((name) => havingOn(kinds[name] as Kind, result.map((row) => row[name] as Value)).map((test) => ({ name, ...test }))), { freq: 3 })
+    return fc.tuple(having, fc.boolean(), fc.shuffledSubarray(listed, { minLength: 1 }), fc.boolean(), fc.option(fc.integer({ min: 0, max: 4 })), fc.integer({ min: 1, max: 30 })).map(([test, isNegated, order, descending, offset, limit]): Request => {
+      const holds = (row: Row): boolean => {
+        if (test === null) return true
+        const truth = test.holds(row[test.name] as Value)
+        return truth !== null && truth !== isNegated
+      }
+      const complete = [...order, ...groupBy.filter((name) => !order.includes(name))]
+      const sorted = result.filter(holds).sort((a, b) => complete.reduce((sign, name) => sign || compare(a[name] as Value, b[name] as Value), 0) * (descending ? -1 : 1))
+      const condition = test === null ? undefined : { [test.name]: test.json }
+      const body = {
+        verb: 'select',
+        ...(groupBy.length > 0 && { groupBy }),
+        ...(Object.keys(each).length > 0 && { aggregates: Object.fromEntries(Object.entries(each).map(([name, { call, column }]) => [name, { [call]: column }])) }),
+        ...(least !== null && { filters: { g: { $gte: least } } }),
+        ...(condition !== undefined && { having: isNegated ? { $not: condition } : condition }),
+        orderBy: complete.map((name) => ({ [name]: descending ? 'DESC' : 'asc' })),
+        limit,
+        ...(offset !== null && { offset })
+      }
+      const shown = sorted.map((row) => Object.fromEntries(listed.map((name) => [name, row[name] === null ? null : kinds[name]?.write(row[name] as Exclude<Value, null>)])))
+      return { body, expected: shown, from: offset ?? 0, limit }
+    })
+  })
+}
+
+await onEachEngine(t, 'groups, aggregates, having, order and pages are those of the model', { schema }, async (t, { post, sql, engine }) => {
+  let sent = 0
+  const table = fc.array(fc.record(valuesOf(engine)), { maxLength: 24 }).map((rows): Row[] => rows.map((row, index) => ({ id: BigInt(index), ...row })))
+  const scenario = table.chain((rows) => fc.tuple(fc.constant(rows), fc.array(requestOn(rows), { minLength: 1, maxLength: REQUESTS, size: 'max' })))
+  await fc.assert(fc.asyncProperty(scenario, async ([rows, requests]) => {
+    await sql('delete from facts')
+    for (const row of rows) {
+      const cells = Object.entries(row).map(([name, value]) => value === null ? 'null' : name === 'price' ? withPoint(value as bigint, 2) : typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value))
+      await sql(`insert into facts (${Object.keys(row).join()}) values (${cells.join()})`)
+    }
+    for (const { body, expected, from, limit } of requests) {
+      sent++
+      const page = expected.slice(from, from + limit)
+      const next = body['offset'] === undefined ? '' : `,"next":${expected.length > from + limit ? from + limit : null}`
+      const { text } = await post('facts', JSON.stringify(body))
+      const wanted = `{"success":true,"data":{"rows":${JSON.stringify(page)},"count":${page.length}${next}}}`
+      if (text !== wanted) throw new Error(`${JSON.stringify(body)}\n${text}\n${wanted}`)
+    }
+  }), { seed, numRuns: RUNS })
+  t.ok(sent > RUNS, `${sent} requests`)
+})
