@@ -76,7 +76,7 @@ for (const engine of servers) {
       statementTimeout: 5000,
       onPlainReader: (reason) => { reasons.push(reason) }
     })
-    const walk = async (body: object): Promise<unknown> => {
+    const runPlan = async (body: object): Promise<unknown> => {
       const dialect = openDialect()
       const table = createCatalog(await dialect.introspect(), 0).tables.get('items')
       const plan = createPlan(body as never, table as never, LIMITS)
@@ -93,16 +93,16 @@ for (const engine of servers) {
       { verb: 'update', data: { name: null }, filters: { id: 2 } }
     ]
     const expected = []
-    for (const body of bodies) expected.push(await walk(body))
+    for (const body of bodies) expected.push(await runPlan(body))
     t.match(expected[0], { answer: '{"success":true,"data":{"rows":[{"id":1,"name":"Ada"},{"id":2,"name":null},{"id":3,"name":"Zoë \\"x\\""}],"count":3}}' })
     t.same(reasons, [], 'with this mysql2 nothing is said')
     for (const [name, create, reason] of cases) {
       const sample = create()
       withQueries(t, () => sample)
-      for (const [index, body] of bodies.entries()) t.same(await walk(body), expected[index], `${name}: ${JSON.stringify(body)}`)
+      for (const [index, body] of bodies.entries()) t.same(await runPlan(body), expected[index], `${name}: ${JSON.stringify(body)}`)
       t.same(reasons.splice(0), name === 'without methods' && engine !== servers[0] ? [] : [reason], `${name}: said once in a process`)
     }
-    t.match(await walk({ verb: 'insert', data: { name: 'new' } }), { changed: 1, insertId: '4' })
+    t.match(await runPlan({ verb: 'insert', data: { name: 'new' } }), { changed: 1, insertId: '4' })
   })
 
   t.test(`the log says that rows are read with the slow reader (${engine.name})`, async (t) => {
