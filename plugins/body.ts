@@ -4,15 +4,25 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { BodySchema } from '../schemas/body.ts'
 import { OperationsBodySchema } from '../schemas/operations.ts'
+import { hashBody } from '../src/idempotency/key.ts'
 import { compileBodySchema, parseBody } from '../src/request/check-body.ts'
 import { createOperationsCheck } from '../src/request/check-operations.ts'
 import { invalidJson, ServiceError, unsupportedMediaType } from '../src/errors.ts'
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** SHA-256 of the bytes of the body, if the request has an idempotency key. */
+    rowQueryBodyHash: string
+  }
+}
+
 export default fp(async function body (app: FastifyInstance) {
+  app.decorateRequest('rowQueryBodyHash', '')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request: FastifyRequest, bytes: Buffer, done) => {
+    if (request.headers['idempotency-key'] !== undefined) request.rowQueryBodyHash = hashBody(bytes)
     const parsed = parse(request, bytes)
     if (parsed instanceof ServiceError) done(parsed)
     else done(null, parsed)

@@ -41,7 +41,7 @@ export function sendError (error: FastifyError, request: FastifyRequest, reply: 
   if (record != null) record.refusal = refusal
   if (isBug(refusal)) request.log.error({ requestId: shownId(request), err: error }, 'unexpected error')
   else if (isTrouble(refusal) && record?.isLogged !== true) request.log.warn({ requestId: shownId(request), code: refusal.code, reason: refusal.reason }, 'refused')
-  if (isTemporary(refusal)) reply.header('retry-after', String(refusal.retryAfter ?? RETRY_AFTER))
+  if (isTemporary(refusal) || refusal.retryAfter !== undefined) reply.header('retry-after', String(refusal.retryAfter ?? RETRY_AFTER))
   return reply.code(refusal.statusCode).type('application/json; charset=utf-8').send(JSON.stringify(refusalOf(refusal)))
 }
 

@@ -22,6 +22,7 @@ export const DatabaseSchema = Type.Object({
   statementTimeout: Type.Optional(Milliseconds(10_000, 'time limit for a statement')),
   resultLimit: Type.Optional(Type.Integer({ minimum: 1000, maximum: 1_073_741_824, default: 50_331_648, description: 'maximum size of an answer, in bytes' })),
   refreshInterval: Type.Optional(Milliseconds(60_000, 'interval at which the catalog is read again')),
+  keyLifetime: Type.Optional(Type.Integer({ minimum: 1000, maximum: 2_592_000_000, default: 86_400_000, description: 'how long the answer to a request with an idempotency key is kept, in milliseconds' })),
   setup: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { default: [], description: 'SQL statements that create and fill the tables of sqlite::memory:' }))
 }, closed)
 

@@ -5,14 +5,16 @@ import { toUnresolved } from './databases/broken-definitions.ts'
 import type { Table } from './catalog/catalog.ts'
 import { SchemaMoved, type ReadOptions } from './dialects/dialect.ts'
 import { brokenDefinition, databaseUnavailable, withReason } from './errors.ts'
+import { answerIn } from './execute/answer.ts'
 import { createSink, executePlan } from './execute/execute.ts'
+import { runWithKey, type Keyed } from './idempotency/run-with-key.ts'
 import { createPlan } from './plan/create-plan.ts'
 import type { PlanLimits } from './plan/filters/scope.ts'
 import type { Plan } from './plan/plan.ts'
 import { respond } from './response/summary.ts'
 import type { RequestRecord } from './telemetry/record.ts'
 
-export interface PipelineRequest extends ReadOptions {
+export interface PipelineRequest extends ReadOptions, Keyed {
   readonly access: Access
   readonly body: Body
   readonly limits: PlanLimits
@@ -37,6 +39,7 @@ export async function runPipeline (request: PipelineRequest, before?: Table): Pr
   const plan = createPlan(body, table, limits)
   request.onPlan?.(plan)
   record?.planned()
+  if (request.key !== undefined) return await runKeyed(request, plan, before)
   const sink = createSink(plan, database.resultLimit)
   try {
     const result = await executePlan({ plan, database, sink, record }, request)
@@ -49,6 +52,30 @@ export async function runPipeline (request: PipelineRequest, before?: Table): Pr
     return await runAgain({ request, plan, moved: error })
   } finally {
     sink?.drop()
+  }
+}
+
+/** Runs a write with an idempotency key. It is rolled back where the tables have changed, and runs once more. */
+async function runKeyed (request: PipelineRequest, plan: Plan, before: Table | undefined): Promise<string | Buffer> {
+  const { access: { grant, database, tableName }, record, client } = request
+  const { table } = plan
+  let rows = 0
+  try {
+    record?.compiled()
+    const answer = await runWithKey({ ...request, grant, database, path: tableName, tables: [table], client, isolation: 'repeatableRead' }, async (tx) => {
+      record?.attempted(tx.attempt)
+      const answered = await answerIn(tx, { plan, database, limit: database.resultLimit })
+      rows = answered.rows
+      return answered.answer
+    })
+    record?.executed({ rows, changed: 0 })
+    return answer
+  } catch (error) {
+    if (!(error instanceof SchemaMoved)) throw error
+    if (before !== undefined) throw toUnresolved(database.broken, { reason: error.reason, before, table })
+    if (database.broken.has(table, error.reason)) throw withReason(brokenDefinition(), error.reason)
+    await database.refresh()
+    return await runPipeline(request, table)
   }
 }
 

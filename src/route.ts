@@ -7,8 +7,9 @@ import { getAccess, getDatabase, getGrant, type Access } from './access/authoriz
 import { readConsistency } from './request/consistency.ts'
 import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound } from './errors.ts'
+import { readKey } from './idempotency/key.ts'
 import { shownInHost } from './openapi/interface-document.ts'
-import { runOperations } from './operations/run-operations.ts'
+import { isReadOnly, runOperations } from './operations/run-operations.ts'
 import type { PlanLimits } from './plan/filters/scope.ts'
 import { countUnsent } from './response/budget.ts'
 import { runPipeline } from './pipeline.ts'
@@ -31,6 +32,12 @@ declare module 'fastify' {
   }
 }
 
+const KEY = 'idempotency-key'
+const REPLAYED = 'idempotency-replayed'
+
+/** @throws INVALID_IDEMPOTENCY_KEY, INVALID_BODY */
+const keyOf = ({ headers, rowQueryBodyHash: bodyHash }: FastifyRequest, body: object) => readKey({ header: headers[KEY], bodyHash, dryRun: (body as { dryRun?: boolean }).dryRun === true })
+
 export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }: RouteOptions): void {
   const url = '/:database/:table'
   app.decorateRequest('rowQueryAccess')
@@ -52,7 +59,9 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }
     const { body, headers, rowQueryAccess: access, rowQueryRecord: record } = request
     const consistency = readConsistency(body.verb, CONSISTENCY, headers['row-query-consistency'])
     reply.type('application/json; charset=utf-8')
-    return runPipeline({ access, body, limits, consistency, client: reply.raw, record })
+    const options = { access, body, limits, consistency, client: reply.raw, record }
+    const key = headers[KEY] === undefined || body.verb === 'select' ? undefined : keyOf(request, body)
+    return runPipeline(key === undefined ? options : { ...options, key, onReplay: () => reply.header(REPLAYED, 'true') })
   })
 
   const checkDatabase: onRequestHookHandler = (request, _reply, done) => {
@@ -63,10 +72,11 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }
   app.post('/:database', { schema: { body: OperationsBodySchema, hide: true }, bodyLimit, onRequest: checkDatabase }, (request, reply) => {
     const { headers, rowQueryDatabase: database, rowQueryRecord: record } = request
     const body = request.body as OperationsBody
-    const verb = body.operations.every(({ verb }) => verb === 'select') ? 'select' : 'update'
-    const consistency = readConsistency(verb, CONSISTENCY, headers['row-query-consistency'])
+    const isRead = isReadOnly(body)
+    const consistency = readConsistency(isRead ? 'select' : 'update', CONSISTENCY, headers['row-query-consistency'])
+    const key = isRead ? undefined : keyOf(request, body)
     reply.type('application/json; charset=utf-8')
-    return runOperations({ grant: getGrant(request), database, body, limits, consistency, client: reply.raw, record })
+    return runOperations({ grant: getGrant(request), database, body, limits, consistency, client: reply.raw, record, key, onReplay: () => reply.header(REPLAYED, 'true') })
   })
 
   const refuseMethod = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {

@@ -20,7 +20,7 @@ t.test('docs/errors.md says which requests may be retried', async (t) => {
   const known = Array.from(document.matchAll(/^- \*\*(.+)\*\*:/gm), ([, advice]) => advice)
   t.same([...new Set(documented.map(({ advice }) => advice))].toSorted(), known.toSorted())
   const advised = (advice: string): number[] => [...new Set(documented.filter((row) => row.advice === advice).map(({ status }) => status))]
-  t.same(advised('again'), [408, 429, 503], 'those with Retry-After')
+  t.same(advised('again'), [408, 409, 429, 503], 'those with Retry-After')
   t.same(advised('once more'), [504])
   t.same(advised('look'), [502])
 })

@@ -158,9 +158,12 @@ export function mayFillColumns (table: Pick<Table, 'engine' | 'triggers'>): bool
   return table.engine !== 'sqlite' && mayFire(table, 'insert', 'before')
 }
 
+/** The table of the service itself (src/idempotency/keys-table.ts), which no request can name. */
+export const KEYS_TABLE = 'row_query_keys'
+
 /** Freezes the facts and derives the lookups. Tables without columns are left out: they are views that the database cannot open. */
 export function createCatalog (tables: readonly TableFacts[], loadedAt: number): Catalog {
-  const usable = tables.filter(({ columns }) => columns.length > 0)
+  const usable = tables.filter(({ name, columns }) => columns.length > 0 && name.toLowerCase() !== KEYS_TABLE)
   return Object.freeze({ tables: new Map(usable.map((facts) => [facts.name, createTable(facts)])), loadedAt })
 }
 

@@ -13,6 +13,8 @@ const HELP = `row-query: reads and changes rows of MySQL, MariaDB and SQLite tab
                   print the OpenAPI document of the interface or of a database, as a token or role sees it
   row-query types [shop] [--config row-query.json] [--token reports | --role clerk]
                   print TypeScript interfaces for the tables of a database, as a token or role sees them
+  row-query keys [shop] [--config row-query.json]
+                  print the statement that creates the table for idempotency keys
 
 Environment variables: DATABASE_URL, API_TOKEN, API_TOKEN_PERMISSIONS, API_TOKENS_FILE, ROW_QUERY_CONFIG, HOST, PORT,
 LOG_LEVEL, PATH_PREFIX, HTTPS_CERT and HTTPS_KEY. Without a database, serve opens an embedded demo database.
@@ -26,6 +28,7 @@ const commands = new Map<string, () => Promise<Command>>([
   ['token', async () => (await import('./token.ts')).token],
   ['check', async () => (await import('./check.ts')).check],
   ['openapi', async () => (await import('./openapi.ts')).openapi],
+  ['keys', async () => (await import('./keys.ts')).keys],
   ['types', async () => (await import('./types.ts')).types]
 ])
 

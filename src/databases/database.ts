@@ -3,6 +3,8 @@ import { BrokenDefinitions } from './broken-definitions.ts'
 import { createCatalog } from '../catalog/catalog.ts'
 import { createCatalogStore } from '../catalog/store.ts'
 import type { Dialect } from '../dialects/dialect.ts'
+import { createKeyCleanUp, type KeyCleanUp } from '../idempotency/clean-up.ts'
+import { KeysInUse } from '../idempotency/run-once.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
 
 /** A configured database: its name in paths, its dialect and its catalog. */
@@ -12,6 +14,9 @@ export interface Database {
   readonly statements: StatementCounts
   /** Bytes that an answer may have. */
   readonly resultLimit: number
+  /** The idempotency keys that requests of this process use now, and the clean-up of old ones. */
+  readonly keysInUse: KeysInUse
+  readonly keyCleanUp: KeyCleanUp
   /** Tables with a broken trigger, view or routine. */
   readonly broken: BrokenDefinitions
   /** A promise only until the catalog has been read. @throws DATABASE_UNAVAILABLE until the catalog has been read */
@@ -29,10 +34,16 @@ export interface DatabaseSettings {
   resultLimit: number
   /** Milliseconds between background refreshes of the catalog. */
   refreshInterval: number
+  /** Milliseconds that the answer to a request with an idempotency key is kept. */
+  keyLifetime?: number | undefined
   onRefreshError: (error: unknown, database: string) => void
 }
 
-export function createDatabase ({ name, dialect, resultLimit, refreshInterval, onRefreshError }: DatabaseSettings): Database {
+/** In milliseconds. */
+const DAY = 86_400_000
+
+export function createDatabase ({ name, dialect, resultLimit, refreshInterval, keyLifetime = DAY, onRefreshError }: DatabaseSettings): Database {
+  const keyCleanUp = createKeyCleanUp(dialect, { lifetime: keyLifetime, onError: (error) => onRefreshError(error, name) })
   const store = createCatalogStore({
     load: async () => createCatalog(await dialect.introspect(), Date.now()),
     interval: refreshInterval,
@@ -44,11 +55,14 @@ export function createDatabase ({ name, dialect, resultLimit, refreshInterval, o
     statements: { kept: 0, built: 0 },
     resultLimit,
     broken: new BrokenDefinitions(),
+    keysInUse: new KeysInUse(),
+    keyCleanUp,
     getCatalog: store.current,
     latestCatalog: store.latest,
     refresh: store.refresh,
     async close () {
       store.stop()
+      keyCleanUp.stop()
       await dialect.close()
     }
   }

@@ -25,6 +25,7 @@ export interface DatabaseConfig {
   readonly statementTimeout: number
   readonly resultLimit: number
   readonly refreshInterval: number
+  readonly keyLifetime: number
   /** SQL statements that create and fill the tables of `sqlite::memory:`. */
   readonly setup: readonly string[]
 }
@@ -40,8 +41,8 @@ export async function openDatabases (configs: readonly DatabaseConfig[], log: Fa
   }
   const onPlainReader = (reason: string): void => { log.warn({ reason }, 'rows are read more slowly: the fast reader does not work with the installed version of mysql2') }
   const dialects = await openDialects(configs, onPlainReader)
-  const databases = await Promise.all(configs.map(async ({ name, resultLimit, refreshInterval }, index): Promise<[string, Database]> => {
-    const database = createDatabase({ name, resultLimit, refreshInterval, onRefreshError, dialect: dialects[index] as Dialect })
+  const databases = await Promise.all(configs.map(async ({ name, resultLimit, refreshInterval, keyLifetime }, index): Promise<[string, Database]> => {
+    const database = createDatabase({ name, resultLimit, refreshInterval, keyLifetime, onRefreshError, dialect: dialects[index] as Dialect })
     await atMost(START_TIME, database.refresh().catch((error: unknown) => onRefreshError(error, name)))
     return [name, database]
   }))

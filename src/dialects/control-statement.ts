@@ -4,9 +4,9 @@ import type { Statement } from '../sql/statement.ts'
 
 const NONE: readonly Column[] = []
 
-/** What errors are described by: no trigger, and no table whose changes stay. */
-const NO_TABLE: Table = Object.freeze({
-  name: '',
+/** A table without triggers, as errors are described by. */
+export const controlTable = (name: string): Table => Object.freeze({
+  name,
   kind: 'table',
   comment: '',
   engine: '',
@@ -22,5 +22,7 @@ const NO_TABLE: Table = Object.freeze({
   checks: [],
   identity: undefined
 })
+
+const NO_TABLE = controlTable('')
 
 export const controlStatement = (verb: Statement['verb'], sql: string): Statement => ({ verb, table: NO_TABLE, sql, pieces: [sql], columns: NONE, assigned: NONE, confirmation: undefined, parameters: [] })

@@ -65,11 +65,14 @@ export interface Executor {
  * the statement is undone and the next one may run; after any other error the transaction is over and `run` throws that error again.
  */
 export interface Transaction extends Executor {
+  /** `timeLimit`: milliseconds that this statement may run, less than the whole. */
+  run (statement: Statement, sink?: RowSink, timeLimit?: number): Promise<Outcome>
   /** 1, or more where the transaction runs again. */
   readonly attempt: number
 }
 
-export type Isolation = 'repeatableRead' | 'serializable'
+/** `readCommitted` is for the service's own statements. */
+export type Isolation = 'repeatableRead' | 'serializable' | 'readCommitted'
 
 export interface TransactionOptions extends ReadOptions {
   /** Only selects run. They see one snapshot at REPEATABLE READ, whatever `isolation` is, and may run on a replica. */

@@ -27,15 +27,16 @@ export interface OperationsToPlan {
   readonly database: Database
   readonly operations: readonly Operation[]
   readonly limits: PlanLimits
+  readonly dryRun: boolean
 }
 
 /**
  * Refuses in the order in which a single request is refused, stage by stage over all operations. @throws PERMISSION_DENIED,
  * TABLE_NOT_FOUND, the errors of planning; `details` name the operation
  */
-export async function planOperations ({ grant, database, operations, limits }: OperationsToPlan): Promise<readonly PlannedOperation[]> {
+export async function planOperations ({ grant, database, operations, limits, dryRun }: OperationsToPlan): Promise<readonly PlannedOperation[]> {
   // waits for the first catalog, before it is said of any table that it does not exist
-  const found = await settle(operations, (operation) => authorizeOperation(grant, database, operation))
+  const found = await settle(operations, (operation) => authorizeOperation({ grant, database, dryRun }, operation))
   const tables = valuesOf(found, ['PERMISSION_DENIED'])
   const counted = { conditions: 0, values: 0 }
   const planned = await settle(operations, (operation, index) => planOperation({ operation, index, table: tables[index] as Table, limits: { ...limits, counted } }))
@@ -43,13 +44,13 @@ export async function planOperations ({ grant, database, operations, limits }: O
   return valuesOf(planned, undefined, ['PERMISSION_DENIED'])
 }
 
-function authorizeOperation (grant: Grant, database: Database, { table, lock, ...body }: Operation): Table | Promise<Table> {
+function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan, 'grant' | 'database' | 'dryRun'>, { table, lock, ...body }: Operation): Table | Promise<Table> {
   const permissions = permissionsOn(grant, database.name, table)
   // a table that the grant does not see is refused like one that does not exist
   if (permissions.size === 0) throw at('/table', tableNotFound(table, database.name))
   const access: Access = { grant, database, tableName: table, permissions }
   if (lock === true && !permissions.has('update')) throw at('/lock', permissionDenied('"lock" needs the permission update'))
-  return authorize(access, body as Body)
+  return authorize(access, (dryRun && body.verb !== 'select' ? { ...body, dryRun } : body) as Body)
 }
 
 interface OperationToPlan { readonly operation: Operation, readonly index: number, readonly table: Table, readonly limits: PlanLimits }

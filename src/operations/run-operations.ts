@@ -6,22 +6,25 @@ import { toUnresolved } from '../databases/broken-definitions.ts'
 import type { Database } from '../databases/database.ts'
 import { SchemaMoved, type ReadOptions, type Transaction } from '../dialects/dialect.ts'
 import { brokenDefinition, ServiceError, withReason } from '../errors.ts'
-import { createSink, runIn } from '../execute/execute.ts'
+import { answerIn } from '../execute/answer.ts'
+import { runWithKey, type Keyed } from '../idempotency/run-with-key.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
 import { inOperation } from '../request/check-operations.ts'
 import { respondToOperations } from '../response/operations.ts'
-import { respond } from '../response/summary.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { planOperations, type PlannedOperation } from './plan-operations.ts'
 import { Results } from './results.ts'
 
-export interface OperationsRequest extends ReadOptions {
+export interface OperationsRequest extends ReadOptions, Keyed {
   readonly grant: Grant
   readonly database: Database
   readonly body: OperationsBody
   readonly limits: PlanLimits
   readonly record?: RequestRecord | null | undefined
 }
+
+/** Whether the operations run in a snapshot. A lock needs a transaction that writes. */
+export const isReadOnly = ({ operations }: OperationsBody): boolean => operations.every(({ verb, lock }) => verb === 'select' && lock !== true)
 
 /** The operation whose table is not as the catalog has it. */
 interface Moved { readonly index: number, readonly table: Table, readonly error: SchemaMoved }
@@ -31,9 +34,9 @@ interface Moved { readonly index: number, readonly table: Table, readonly error:
  * request runs once more. @throws ServiceError
  */
 export async function runOperations (request: OperationsRequest, before?: Moved): Promise<string | Buffer> {
-  const { database, body: { operations }, record } = request
+  const { database, body: { operations, dryRun = false }, record } = request
   record?.beginOperations(operations.length)
-  const planned = await planOperations({ ...request, operations })
+  const planned = await planOperations({ ...request, operations, dryRun })
   record?.planned()
   const run = new OperationsRun(request, planned)
   try {
@@ -51,6 +54,8 @@ export async function runOperations (request: OperationsRequest, before?: Moved)
 class OperationsRun {
   readonly #request: OperationsRequest
   readonly #planned: readonly PlannedOperation[]
+  /** Rows that were read or changed. */
+  #rows = 0
   moved: Moved | undefined
 
   constructor (request: OperationsRequest, planned: readonly PlannedOperation[]) {
@@ -59,41 +64,36 @@ class OperationsRun {
   }
 
   async execute (): Promise<string | Buffer> {
-    const { database, body: { isolation = 'repeatableRead', dryRun = false }, client, consistency, record } = this.#request
-    const readOnly = this.#planned.every(({ plan }) => plan.verb === 'select' && plan.lock === undefined)
+    const { grant, database, body, body: { isolation = 'repeatableRead', dryRun = false }, client, consistency, record, key } = this.#request
     record?.compiled()
-    const { answer, rows } = await database.dialect.transaction((tx) => this.#runAll(tx, dryRun), { readOnly, isolation, dryRun, client, consistency })
-    record?.executed({ rows, changed: 0 })
+    const run = (tx: Transaction): Promise<string | Buffer> => this.#runAll(tx, dryRun)
+    const answer = key === undefined
+      ? await database.dialect.transaction(run, { readOnly: isReadOnly(body), isolation, dryRun, client, consistency })
+      : await runWithKey({ ...this.#request, path: undefined, grant, tables: this.#planned.map(({ table }) => table), client, isolation }, run)
+    record?.executed({ rows: this.#rows, changed: 0 })
     return answer
   }
 
   /** May run several times: after a deadlock. */
-  async #runAll (tx: Transaction, dryRun: boolean): Promise<{ answer: string | Buffer, rows: number }> {
+  async #runAll (tx: Transaction, dryRun: boolean): Promise<string | Buffer> {
     const { database, record } = this.#request
     record?.attempted(tx.attempt)
     const results = new Results(database.resultLimit)
-    let rows = 0
+    this.#rows = 0
     try {
-      for (const [index, operation] of this.#planned.entries()) rows += await this.#run(tx, index, operation, results)
-      return { answer: respondToOperations(results.answers, dryRun), rows }
+      for (const [index, operation] of this.#planned.entries()) await this.#run(tx, index, operation, results)
+      return respondToOperations(results.answers, dryRun)
     } finally {
       results.drop()
     }
   }
 
-  /** Returns the number of rows that were read or changed. */
-  async #run (tx: Transaction, index: number, operation: PlannedOperation, results: Results): Promise<number> {
+  async #run (tx: Transaction, index: number, operation: PlannedOperation, results: Results): Promise<void> {
     const { database } = this.#request
     try {
-      const plan = planNow(operation, results)
-      const sink = createSink(plan, results.room)
-      try {
-        const result = await runIn(tx, { plan, database, sink })
-        results.add(respond(plan, result, sink))
-        return result.rows + result.changed
-      } finally {
-        sink?.drop()
-      }
+      const { answer, rows } = await answerIn(tx, { plan: planNow(operation, results), database, limit: results.room })
+      results.add(answer)
+      this.#rows += rows
     } catch (error) {
       if (error instanceof SchemaMoved) this.moved = { index, table: operation.table, error }
       throw error instanceof ServiceError && error.statusCode < 500 ? inOperation(index, error) : error

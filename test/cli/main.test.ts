@@ -13,7 +13,7 @@ for (const args of [[], ['help'], ['--help'], ['-h'], ['serve', '--help'], ['tok
 }
 
 const refused: Array<{ args: string[], line: RegExp }> = [
-  { args: ['start'], line: /^row-query: "start" is not a command; the commands are serve, token, check, openapi, types\n$/ },
+  { args: ['start'], line: /^row-query: "start" is not a command; the commands are serve, token, check, openapi, keys, types\n$/ },
   { args: ['constructor'], line: /^row-query: "constructor" is not a command/ },
   { args: ['serve', '--prot', '80'], line: /^row-query: Unknown option '--prot'[^\n]*\n$/ },
   { args: ['serve', '--port'], line: /^row-query: Option '--port <value>' argument missing\n$/ },

@@ -12,10 +12,13 @@ export const COMMIT = controlStatement('update', 'commit')
 const SNAPSHOT = [controlStatement('select', 'start transaction with consistent snapshot, read only')]
 const REPEATABLE_READ = [controlStatement('select', 'start transaction')]
 /** The first one holds for the next transaction alone. */
-const SERIALIZABLE = [controlStatement('select', 'set transaction isolation level serializable'), ...REPEATABLE_READ]
+const BEGIN: Readonly<Record<Isolation, readonly Statement[]>> = {
+  repeatableRead: REPEATABLE_READ,
+  serializable: [controlStatement('select', 'set transaction isolation level serializable'), ...REPEATABLE_READ],
+  readCommitted: [controlStatement('select', 'set transaction isolation level read committed'), ...REPEATABLE_READ]
+}
 
 /** They change nothing and may be sent again. */
 export function beginStatements ({ readOnly, isolation }: { readonly readOnly: boolean, readonly isolation: Isolation }): readonly Statement[] {
-  if (readOnly) return SNAPSHOT
-  return isolation === 'serializable' ? SERIALIZABLE : REPEATABLE_READ
+  return readOnly ? SNAPSHOT : BEGIN[isolation]
 }

@@ -36,6 +36,13 @@ export function runTransaction<T> (run: Run<TransactionRequest<T>>): Promise<T> 
   return new TransactionRun(run).runAll()
 }
 
+interface Command {
+  readonly attempt: number
+  readonly statement: Statement
+  readonly sink: RowSink | undefined
+  readonly timeLimit: number | undefined
+}
+
 class TransactionRun<T> implements Stoppable, SessionOwner {
   readonly #run: Run<TransactionRequest<T>>
   readonly #session: Session
@@ -98,7 +105,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     const { request: { use, dryRun = false, readOnly, isolation } } = this.#run
     await this.#begin(beginStatements({ readOnly, isolation }))
     const attempt = this.#attempt
-    const transaction: Transaction = { attempt, run: (statement, sink) => this.#queue.run(() => this.#execute(attempt, statement, sink)) }
+    const transaction: Transaction = { attempt, run: (statement, sink, timeLimit) => this.#queue.run(() => this.#execute({ attempt, statement, sink, timeLimit })) }
     let result: T
     try {
       result = await Promise.race([use(transaction), this.#end.promise])
@@ -119,11 +126,12 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     return result
   }
 
-  async #execute (attempt: number, statement: Statement, sink: RowSink | undefined): Promise<Outcome> {
+  async #execute ({ attempt, statement, sink, timeLimit }: Command): Promise<Outcome> {
     if (attempt <= this.#closed) throw new Error('The transaction has ended')
     this.#failure ??= this.#stopped
     if (this.#failure !== undefined) throw refusalOf(this.#failure)
     const { request: { readOnly, client }, options } = this.#run
+    const timer = timeLimit === undefined ? undefined : setTimeout(() => this.#current?.stop(), timeLimit)
     try {
       if (this.#isChanged) await this.#restoreVariables()
       const request = { statement, sink, client, transaction: readOnly ? 'read' as const : 'write' as const }
@@ -136,6 +144,8 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
       const failure = readOnly || this.#session.open ? error : refusalOf(error)
       if (!keepsTransaction(failure)) this.#failure ??= failure
       throw refusalOf(failure)
+    } finally {
+      clearTimeout(timer)
     }
   }
 

@@ -1,0 +1,69 @@
+/** The header `Idempotency-Key`: which requests may carry one, and what makes two requests the same. */
+import { hash } from 'node:crypto'
+import type { Grant } from '../access/grant.ts'
+import type { Table } from '../catalog/catalog.ts'
+import { at } from '../plan/columns.ts'
+import { invalidBody, invalidIdempotencyKey, notSupported, withDetails } from '../errors.ts'
+
+/** A key as a request has brought it. */
+export interface RequestKey {
+  readonly text: string
+  /** SHA-256 of the bytes of the body. */
+  readonly body: string
+}
+
+/** A key with what is stored of it: hashes of 32 bytes. */
+export interface Claim {
+  /** Of the key and of who sent it. */
+  readonly key: Buffer
+  /** Of the request. */
+  readonly request: Buffer
+}
+
+/** Visible ASCII characters. */
+const FORM = /^[\x21-\x7e]{1,255}$/
+
+export interface KeyOptions {
+  readonly header: unknown
+  readonly bodyHash: string
+  readonly dryRun: boolean
+}
+
+/** @throws INVALID_IDEMPOTENCY_KEY; INVALID_BODY with a dry run */
+export function readKey ({ header, bodyHash, dryRun }: KeyOptions): RequestKey | undefined {
+  if (header === undefined) return undefined
+  if (typeof header !== 'string' || !FORM.test(header)) throw invalidIdempotencyKey()
+  if (dryRun) throw at(['dryRun'], invalidBody('"dryRun" is not allowed with the header Idempotency-Key'))
+  return { text: header, body: bodyHash }
+}
+
+export const hashBody = (bytes: Buffer): string => hash('sha256', bytes)
+
+export interface ClaimOptions {
+  readonly key: RequestKey
+  readonly grant: Grant
+  readonly database: string
+  /** The table of the path; undefined for several operations. */
+  readonly path: string | undefined
+  /** The tables that the request uses, as the grant sees them. */
+  readonly tables: readonly Table[]
+}
+
+/** @throws NOT_SUPPORTED for a JWT without a subject */
+export function createClaim ({ key, grant, database, path, tables }: ClaimOptions): Claim {
+  const { owner } = grant
+  if (owner === undefined) throw withDetails(notSupported(), { path: '', message: 'A JWT without "sub" cannot use Idempotency-Key' })
+  return {
+    key: digest([owner, key.text]),
+    request: digest([database, path ?? null, key.body, tables.map(describe)])
+  }
+}
+
+const digest = (parts: unknown): Buffer => hash('sha256', JSON.stringify(parts, (_key, value: unknown) => typeof value === 'bigint' ? `${value}n` : value), 'buffer')
+
+/** What a grant allows in a table: the columns that it sees and may write, and its rules with their values. */
+function describe ({ name, columns, view }: Table): unknown {
+  if (view === undefined) return name
+  const { writable, rules } = view
+  return [name, [...columns.keys()], [...writable.insert.keys()], [...writable.update.keys()], rules.map(({ column, tests }) => [column.name, tests])]
+}

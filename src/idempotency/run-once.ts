@@ -1,0 +1,137 @@
+/**
+ * Runs a request with a key once. In one transaction: insert the key, do the work, store the answer, commit. A second request with the key
+ * waits for the first one: in this process for its end, without a connection; in another one for the lock on the row.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SchemaMoved, type Dialect, type Transaction, type TransactionOptions } from '../dialects/dialect.ts'
+import { idempotencyInProgress, idempotencyKeyReused, notSupported, outcomeUnknown, overloaded, resultTooLarge, withDetails, withRetryAfter, type ServiceError } from '../errors.ts'
+import type { Claim } from './key.ts'
+import { insertClaim, selectAnswer, updateAnswer } from './keys-table.ts'
+import { StoredAnswer } from './stored-answer.ts'
+
+/** How long a request waits for another one with its key, in milliseconds. */
+const PATIENCE = 2000
+/** Requests that may wait, for all keys of a database. */
+const MAX_WAITING = 1000
+/** Bytes of an answer that is kept. */
+const MAX_ANSWER = 2 ** 20
+
+export interface Once {
+  readonly answer: string | Buffer
+  /** Whether an earlier request has done the work. */
+  readonly isReplayed: boolean
+}
+
+interface Done { readonly request: Buffer, readonly answer: string | Buffer }
+
+/** The keys that requests of this process use now, for one database. */
+export class KeysInUse {
+  readonly #running = new Map<string, PromiseWithResolvers<Done | undefined>>()
+  #waiting = 0
+
+  /**
+   * Waits until no other request of this process uses the key. Returns the answer of the one that was waited for, if it has one; else the
+   * key is in use until `end`. @throws IDEMPOTENCY_IN_PROGRESS, OVERLOADED, IDEMPOTENCY_KEY_REUSED
+   */
+  async begin ({ key, request }: Claim): Promise<Once | undefined> {
+    const name = key.toString('latin1')
+    const end = performance.now() + PATIENCE
+    for (let running = this.#running.get(name); running !== undefined; running = this.#running.get(name)) {
+      if (this.#waiting >= MAX_WAITING) throw overloaded()
+      this.#waiting++
+      const timer = new AbortController()
+      try {
+        const done = await Promise.race([running.promise, sleep(end - performance.now(), 'late' as const, { signal: timer.signal })])
+        if (done === 'late') throw inProgress()
+        if (done !== undefined) return replay(done, request)
+      } finally {
+        this.#waiting--
+        timer.abort()
+      }
+    }
+    this.#running.set(name, Promise.withResolvers())
+    return undefined
+  }
+
+  end ({ key, request }: Claim, once: Once | undefined): void {
+    const name = key.toString('latin1')
+    this.#running.get(name)?.resolve(once && { request, answer: once.answer })
+    this.#running.delete(name)
+  }
+}
+
+const inProgress = (): ServiceError => withRetryAfter(idempotencyInProgress(), 1000)
+
+/** @throws IDEMPOTENCY_KEY_REUSED */
+function replay ({ request, answer }: Done, asked: Buffer): Once {
+  if (!request.equals(asked)) throw idempotencyKeyReused()
+  return { answer, isReplayed: true }
+}
+
+export interface OnceOptions {
+  readonly dialect: Dialect
+  readonly keysInUse: KeysInUse
+  readonly claim: Claim
+  readonly transaction: Omit<TransactionOptions, 'readOnly' | 'dryRun'>
+}
+
+/** @throws NOT_SUPPORTED without the table; IDEMPOTENCY_IN_PROGRESS, IDEMPOTENCY_KEY_REUSED, RESULT_TOO_LARGE; what `work` throws */
+export async function runOnce (options: OnceOptions, work: (tx: Transaction) => Promise<string | Buffer>): Promise<Once> {
+  const { keysInUse, claim } = options
+  const waited = await keysInUse.begin(claim)
+  if (waited !== undefined) return waited
+  let once: Once | undefined
+  try {
+    once = await runInTransaction(options, work)
+    return once
+  } finally {
+    keysInUse.end(claim, once)
+  }
+}
+
+async function runInTransaction ({ dialect, claim, transaction }: OnceOptions, work: (tx: Transaction) => Promise<string | Buffer>): Promise<Once> {
+  try {
+    return await dialect.transaction(async (tx) => {
+      const found = await claimKey(tx, dialect, claim)
+      if (found !== undefined) return replay(found, claim.request)
+      const answer = await work(tx)
+      if (answer.length > MAX_ANSWER) throw resultTooLarge(`an answer with an Idempotency-Key may have ${MAX_ANSWER} bytes`)
+      await tx.run(updateAnswer(Buffer.from(answer), claim.key))
+      return { answer, isReplayed: false }
+    }, { ...transaction, readOnly: false })
+  } catch (error) {
+    if ((error as ServiceError).code !== outcomeUnknown().code) throw error
+    // the connection was lost during COMMIT: the table says what happened
+    const found = await dialect.transaction((tx) => findAnswer(tx, dialect, claim), { ...transaction, client: undefined, readOnly: false }).catch(() => undefined)
+    if (found === undefined) throw error
+    return replay(found, claim.request)
+  }
+}
+
+/** Takes the key, or returns what is stored under it. */
+async function claimKey (tx: Transaction, dialect: Dialect, claim: Claim): Promise<Done | undefined> {
+  try {
+    await tx.run(insertClaim(claim.key, claim.request), undefined, PATIENCE)
+    return undefined
+  } catch (error) {
+    if ((error as ServiceError).code !== 'UNIQUE_VIOLATION') throw toClaimError(error)
+  }
+  const found = await findAnswer(tx, dialect, claim)
+  // deleted a moment ago
+  return found ?? await claimKey(tx, dialect, claim)
+}
+
+async function findAnswer (tx: Transaction, { engine }: Dialect, { key }: Claim): Promise<Done | undefined> {
+  const stored = new StoredAnswer()
+  await tx.run(selectAnswer[engine](key), stored)
+  return stored.count === 0 ? undefined : { request: stored.request, answer: stored.answer }
+}
+
+/** Nothing but a lock lets an insert of one row wait. */
+const LATE = new Set(['QUERY_TIMEOUT', 'LOCK_TIMEOUT'])
+
+function toClaimError (error: unknown): unknown {
+  if (error instanceof SchemaMoved) return withDetails(notSupported(), { path: '', message: 'The database has no table for idempotency keys; row-query keys prints the statement that creates it' })
+  const { code, reason } = error as ServiceError
+  return LATE.has(code) && reason !== 'CLIENT_GONE' ? inProgress() : error
+}

@@ -1,0 +1,36 @@
+import type { Grant } from '../access/grant.ts'
+import type { Table } from '../catalog/catalog.ts'
+import type { Database } from '../databases/database.ts'
+import type { Client, Isolation, Transaction } from '../dialects/dialect.ts'
+import { notSupported } from '../errors.ts'
+import { createClaim, type RequestKey } from './key.ts'
+import { runOnce } from './run-once.ts'
+
+/** What a request with an idempotency key has besides. */
+export interface Keyed {
+  readonly key?: RequestKey | undefined
+  /** Called where the answer is that to an earlier request. */
+  readonly onReplay?: () => void
+}
+
+export interface KeyedRequest extends Keyed {
+  readonly grant: Grant
+  readonly database: Database
+  /** The table of the path; undefined for several operations. */
+  readonly path: string | undefined
+  /** The tables that are used, as the grant sees them. */
+  readonly tables: readonly Table[]
+  readonly client: Client | undefined
+  readonly isolation: Isolation
+}
+
+/** Runs `work` in a transaction, or returns the answer to an earlier request with the same key. @throws as runOnce; NOT_SUPPORTED for a table without transactions */
+export async function runWithKey (request: KeyedRequest, work: (tx: Transaction) => Promise<string | Buffer>): Promise<string | Buffer> {
+  const { key, grant, database, path, tables, client, isolation } = request
+  if (tables.some(({ transactional }) => !transactional)) throw notSupported()
+  const claim = createClaim({ key: key as RequestKey, grant, database: database.name, path, tables })
+  const { answer, isReplayed } = await runOnce({ dialect: database.dialect, keysInUse: database.keysInUse, claim, transaction: { client, isolation } }, work)
+  database.keyCleanUp.noteUse()
+  if (isReplayed) request.onReplay?.()
+  return answer
+}
