@@ -12,6 +12,8 @@ export interface Column {
   readonly nullable: boolean
   /** Computed by the database from other columns: never written. */
   readonly generated: boolean
+  /** Set to the current time by an update that does not write it. */
+  readonly onUpdate?: true
   /** Numbered by the database where no value is given. */
   readonly autoIncrement: boolean
   /** Whether an insert may leave it out. */

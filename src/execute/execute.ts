@@ -14,6 +14,7 @@ import { runInsert } from './insert.ts'
 import { executeRows, insertsRows } from './insert-rows.ts'
 import { checkReferences } from './references.ts'
 import { runStatement } from './run-statement.ts'
+import { runWritten } from './written.ts'
 
 /** What running a plan takes besides a session. */
 export interface Execution {
@@ -66,8 +67,14 @@ export async function runIn (tx: Executor, execution: Execution): Promise<Result
   return result
 }
 
-async function runOne (tx: Executor, { plan, database, sink, record }: Execution): Promise<Result> {
-  record?.compiled()
+async function runOne (tx: Executor, execution: Execution): Promise<Result> {
+  execution.record?.compiled()
+  const { plan } = execution
+  const isLookedUp = plan.verb !== 'select' && plan.written !== undefined
+  return isLookedUp ? await runWritten(tx, execution, () => runPlan(tx, execution)) : await runPlan(tx, execution)
+}
+
+async function runPlan (tx: Executor, { plan, database, sink }: Execution): Promise<Result> {
   switch (plan.verb) {
     case 'select': return await runSelect(tx, plan, database, sink as AnswerSink)
     case 'insert': return await runInsert(tx, { plan, database, sink })

@@ -33,7 +33,7 @@ export async function runInsert (tx: Executor, { plan, database, sink }: InsertE
  * Whether there is a row with the key that the insert gives. If it succeeds all the same, a BEFORE INSERT trigger has changed the key, and the row
  * with this key is another one.
  */
-async function isTaken (tx: Executor, database: Database, { table, assignments }: InsertPlan, key: readonly Column[]): Promise<boolean> {
+export async function isTaken (tx: Executor, database: Database, { table, assignments }: InsertPlan, key: readonly Column[]): Promise<boolean> {
   const given = key.map((column) => assignments.find((assignment) => assignment.column === column)?.parameter ?? null)
   if (given.includes(null)) return false
   const list = new KeyList(key)
@@ -44,7 +44,7 @@ async function isTaken (tx: Executor, database: Database, { table, assignments }
 const keyChanged = (): ServiceError => withDetails(notSupported(), { path: '/returning', message: 'a trigger has changed the key of the row, or left it out' })
 
 /** The value of a column of the key in the new row. @throws NOT_SUPPORTED if a trigger of SQLite has changed it, or has left out the row */
-function keyValue ({ table, assignments }: InsertPlan, column: Column, { insertId }: Outcome): Value {
+export function keyValue ({ table, assignments }: InsertPlan, column: Column, { insertId }: Outcome): Value {
   const given = assignments.find((assignment) => assignment.column === column)?.parameter ?? null
   // a BEFORE INSERT trigger may number the row in another way
   if (given !== null && !(column.autoIncrement && mayFillColumns(table))) return given

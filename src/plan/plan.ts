@@ -53,6 +53,15 @@ interface Common {
   readonly inTransaction?: true
   /** Rows that the foreign keys of the written rows refer to, where a grant has rules for their table. Looked up after the write. */
   readonly references?: readonly Reference[]
+  /** The rules of a grant, if only the written rows show whether they satisfy them. Looked up after the write. */
+  readonly written?: Written
+}
+
+/** How written rows are found again. */
+export interface Written {
+  readonly rules: Condition
+  /** The unique key of the rows of an update or of an insert of one row; undefined for several rows. */
+  readonly key: readonly Column[] | undefined
 }
 
 /** A foreign key, and the rows of the other table that must exist. */

@@ -7,6 +7,7 @@ import { combine } from './filters/constants.ts'
 import type { Assignment, Condition, Plan, PlannedRow, Reference, RowsPlan } from './plan.ts'
 import { planReferences, type WrittenRow } from './references.ts'
 import { onlyValueOf, planRules, satisfies } from './rule.ts'
+import { withWritten } from './written.ts'
 
 /**
  * Adds the rules to the condition of the plan, and checks that the rows that it writes satisfy them. `view` is that of the plan's table.
@@ -19,15 +20,15 @@ export function applyRules (plan: Plan, view: View): Plan {
     case 'delete': return Object.freeze({ ...plan, condition: within(rules, plan.condition) })
     case 'update': {
       checkUpdate(rules, plan.assignments)
-      return Object.freeze({ ...plan, condition: within(rules, plan.condition), ...referring(planReferences('update', [plan], view)) })
+      return Object.freeze(withWritten({ ...plan, condition: within(rules, plan.condition), ...referring(planReferences('update', [plan], view)) }, rules))
     }
     case 'insert': {
       if (plan.rows !== undefined) {
         const rows = completeRows(plan.rows, rules)
-        return Object.freeze({ ...plan, rows, ...referring(rowReferences(rows, view)) })
+        return Object.freeze(withWritten({ ...plan, rows, ...referring(rowReferences(rows, view)) }, rules))
       }
       const assignments = completeRow(rules, plan.assignments)
-      return Object.freeze({ ...plan, assignments, ...referring(planReferences('insert', [{ assignments }], view)) })
+      return Object.freeze(withWritten({ ...plan, assignments, ...referring(planReferences('insert', [{ assignments }], view)) }, rules))
     }
   }
 }
@@ -43,7 +44,7 @@ function referring (references: readonly Reference[]): Pick<Plan, 'references' |
 function checkUpdate (rules: readonly Rule[], assignments: readonly Assignment[]): void {
   for (const rule of rules) {
     const written = assignments.find(({ column }) => column === rule.column)
-    if (written !== undefined && (written.form !== undefined || !satisfies(rule, written.parameter))) throw refuse()
+    if (written !== undefined && (written.form !== undefined || !satisfies(rule, written.parameter))) throw rowRefused()
   }
 }
 
@@ -54,7 +55,7 @@ function completeRow (rules: readonly Rule[], assignments: readonly Assignment[]
     if (rule.column.generated) continue
     const written = assignments.find(({ column }) => column === rule.column)
     const parameter = written === undefined ? onlyValueOf(rule) : written.parameter
-    if (parameter === undefined || !satisfies(rule, parameter)) throw refuse()
+    if (parameter === undefined || !satisfies(rule, parameter)) throw rowRefused()
     if (written === undefined) completed.push({ column: rule.column, parameter })
   }
   return completed
@@ -85,4 +86,4 @@ function toWritten ({ index, columns, parameters }: PlannedRow): WrittenRow {
 }
 
 /** The message does not name the column: the grant may not see it. */
-const refuse = () => permissionDenied('The row would not satisfy the rules of the grant')
+export const rowRefused = () => permissionDenied('The row would not satisfy the rules of the grant')

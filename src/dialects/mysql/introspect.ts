@@ -136,6 +136,7 @@ function toColumn (row: Row, { jsonChecks, isMariadb, lastTimestamp, typeOf }: S
     declaration: json ? 'json' : declaration,
     nullable: nullable === 'YES',
     generated,
+    ...(/on update/i.test(extra) && { onUpdate: true }),
     autoIncrement,
     optional: nullable === 'YES' || generated || autoIncrement || defaultText !== null,
     defaultText: isMariadb ? constantIn(defaultText) : isExpression(extra) ? null : defaultText,

@@ -1,0 +1,109 @@
+/** Looks up written rows under the rules of a grant, where the database computes some of their values. */
+import { MAX_LIMIT } from '../../schemas/body.ts'
+import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
+import { keepsTransaction, type Executor } from '../dialects/dialect.ts'
+import { notSupported, resultTooLarge, type ServiceError } from '../errors.ts'
+import { combine } from '../plan/filters/constants.ts'
+import { findInsertKey } from '../plan/insert-key.ts'
+import type { Assignment, Condition, Conflict, InsertPlan, UpdatePlan, Written } from '../plan/plan.ts'
+import { keyAfter } from '../plan/row-keys.ts'
+import { rowRefused } from '../plan/rules.ts'
+import { CountSink } from '../response/count-sink.ts'
+import type { Value } from '../types/column-type.ts'
+import type { Result } from '../response/result.ts'
+import type { Execution } from './execute.ts'
+import { isTaken, keyValue } from './insert.ts'
+import { atRow, insertsRows, type RowsRun } from './insert-rows.ts'
+import { conditionOf } from './key-condition.ts'
+import { KeyList } from './key-list.ts'
+import { hasKey } from './read-rows.ts'
+import { runStatement } from './run-statement.ts'
+
+type Run = () => Promise<Result>
+
+/** A plan whose rows are looked up after the write. */
+interface WrittenPlan<P> { readonly plan: P & { readonly written: Written }, readonly database: Execution['database'] }
+
+/** Runs a write by `run`. @throws PERMISSION_DENIED if a row does not satisfy the rules, RESULT_TOO_LARGE, NOT_SUPPORTED: each must undo the transaction */
+export async function runWritten (tx: Executor, { plan, database }: Execution, run: Run): Promise<Result> {
+  if (plan.verb === 'update') return await runUpdate(tx, { plan: plan as WrittenPlan<UpdatePlan>['plan'], database }, run)
+  if (!insertsRows(plan)) return await runRow(tx, { plan: plan as WrittenPlan<InsertPlan>['plan'], database }, run)
+  const rowsPlan = { plan: plan as WrittenPlan<RowsRun['plan']>['plan'], database }
+  return plan.rows.conflict === undefined ? await runList(tx, rowsPlan) : await runUpserts(tx, rowsPlan, { conflict: plan.rows.conflict, run })
+}
+
+/** The rows are locked before, and found again by their keys. */
+async function runUpdate (tx: Executor, { plan, database }: WrittenPlan<UpdatePlan>, run: Run): Promise<Result> {
+  const { table, condition, assignments, written } = plan
+  const key = written.key as readonly Column[]
+  const list = new KeyList(key)
+  await runStatement(tx, database, { verb: 'select', table, columns: key, condition, order: [], limit: MAX_LIMIT + 1, lock: 'update' }, list)
+  if (list.count > MAX_LIMIT) throw resultTooLarge(`the filters match more than ${MAX_LIMIT} rows, which is the most that can be checked after the write`)
+  const result = await run()
+  await requireRows(tx, { plan, database }, list.keys.map((values) => hasKey(key, keyAfter(key, values, assignments))))
+  return result
+}
+
+async function runRow (tx: Executor, { plan, database }: WrittenPlan<InsertPlan>, run: Run): Promise<Result> {
+  const key = plan.written.key as readonly Column[]
+  const wasTaken = mayFillColumns(plan.table) && await isTaken(tx, database, plan, key)
+  const result = await run()
+  if (wasTaken) throw notSupported()
+  const values = key.map((column): Value => {
+    try {
+      return keyValue(plan, column, result)
+    } catch {
+      throw notSupported() // a trigger has changed the key
+    }
+  })
+  await requireRows(tx, { plan, database }, [hasKey(key, values)])
+  return result
+}
+
+/** One by one, as triggers may number the rows in any way. */
+async function runList (tx: Executor, { plan, database }: WrittenPlan<RowsRun['plan']>): Promise<Result> {
+  const { table, rows: { rows, isList }, written: { rules } } = plan
+  if (plan.returning !== undefined) throw notSupported()
+  let first: Result | undefined
+  for (const { index, columns, parameters } of rows) {
+    const assignments = columns.map((column, place): Assignment => ({ column, parameter: parameters[place] ?? null }))
+    const single: WrittenPlan<InsertPlan>['plan'] = { verb: 'insert', table, assignments, written: { rules, key: getInsertKey(table, assignments) } }
+    const result = await runRow(tx, { plan: single, database }, () => runStatement(tx, database, single)).catch((error: unknown) => { throw isList && keepsTransaction(error) ? atRow(error as ServiceError, index) : error })
+    first ??= result
+  }
+  return { rows: 0, changed: rows.length, insertId: first?.insertId, counts: { inserted: rows.length, updated: 0, unchanged: 0, insertId: first?.insertId } }
+}
+
+function getInsertKey (table: Table, assignments: readonly Assignment[]): readonly Column[] {
+  const key = findInsertKey(table, assignments)
+  if (key === undefined) throw notSupported()
+  return key
+}
+
+/** The rows are found by the key of the conflict, which all of them have to give. */
+async function runUpserts (tx: Executor, { plan, database }: WrittenPlan<RowsRun['plan']>, { conflict: { key, set }, run }: { conflict: Conflict, run: Run }): Promise<Result> {
+  const conditions = new Map(plan.rows.rows.map((row) => {
+    const condition = conditionOf(key, row)
+    if (condition === undefined) throw notSupported()
+    return [JSON.stringify(key.map((column) => String(row.parameters[row.columns.indexOf(column)]))), condition]
+  }))
+  if (changesKey(key, set)) throw notSupported()
+  const result = await run()
+  for (const condition of conditions.values()) await requireRows(tx, { plan, database }, [condition])
+  return result
+}
+
+const changesKey = (key: readonly Column[], set: Conflict['set']): boolean => set.kind === 'assignments' && set.assignments.some(({ column }) => key.includes(column))
+
+/** Conditions in one count. */
+const STEP = 100
+
+/** Each condition selects one row, which must satisfy the rules. */
+async function requireRows (tx: Executor, { plan: { table, written: { rules } }, database }: WrittenPlan<InsertPlan | UpdatePlan>, conditions: readonly Condition[]): Promise<void> {
+  for (let from = 0; from < conditions.length; from += STEP) {
+    const step = conditions.slice(from, from + STEP)
+    const sink = new CountSink()
+    await runStatement(tx, database, { verb: 'count', table, condition: combine('and', [combine('or', step), rules]), limit: undefined }, sink)
+    if (Number(sink.digits) !== step.length) throw rowRefused()
+  }
+}
