@@ -1,6 +1,6 @@
 /**
- * A row of MySQL's text protocol as JSON, from bytes to bytes. It runs for every cell of every answer, so it is one function:
- * where the bytes go stays in local variables, and room is made once for a row.
+ * Writes rows of MySQL's text protocol as JSON, from bytes to bytes. It runs for every value of every answer, so it is one function that
+ * keeps its position in local variables and reserves memory once for a row.
  */
 import type { Column } from '../catalog/catalog.ts'
 import { unreadableValue } from '../errors.ts'
@@ -14,27 +14,27 @@ export interface CellLayout {
   readonly key: Buffer
   /** The same as text. */
   readonly keyText: string
-  /** The short way from its bytes to JSON; by the type's own `write` where there is none. */
+  /** How its bytes become JSON directly; undefined if the `write` of its type is needed. */
   readonly form: WireFormat | undefined
   readonly column: Column
 }
 
 export interface RowLayout {
   readonly cells: readonly CellLayout[]
-  /** Bytes that a row has besides those of its values, at most. */
+  /** Maximum size of a row without its values, in bytes. */
   readonly overhead: number
 }
 
 const [QUOTE, BACKSLASH, CLOSE, FIRST_PRINTABLE, T, Z] = [0x22, 0x5c, 0x7d, 0x20, 0x54, 0x5a] as const
-/** Where the space between day and time stands: `2026-11-20 10:15:00`. */
+/** Position of the space between day and time: `2026-11-20 10:15:00`. */
 const BETWEEN_DAY_AND_TIME = 10
 const NULL = Buffer.from('null')
-/** Texts longer than this are copied and escaped by the platform, which is faster on them than a loop. */
+/** Longer texts are copied and escaped by functions of the platform, which are faster than a loop for them. */
 const LONG = 512
-/** Bytes of a text that are escaped at a time. */
+/** Size of the pieces in which a text is escaped, in bytes. */
 const PIECE = 65_536
 
-/** The first byte of a cell is its length, or says where that stands (MySQL manual, "Protocol::LengthEncodedInteger"). */
+/** The first byte of a value is its length, or the size of the length (MySQL manual, "Protocol::LengthEncodedInteger"). */
 export const NULL_CELL = 0xfb
 export const TWO_BYTES = 0xfc
 export const THREE_BYTES = 0xfd
@@ -44,11 +44,11 @@ export function createRowLayout (columns: readonly Column[]): RowLayout {
     const keyText = `${index === 0 ? '{' : ','}${JSON.stringify(column.name)}:`
     return { key: Buffer.from(keyText), keyText, form: column.type.wireFormat, column }
   })
-  // a comma before the row and a brace behind it; around each value two quotes and a Z, or null
+  // a comma before the row and a brace after it; around each value two quotes and a Z, or null
   return { cells, overhead: cells.reduce((sum, { key }) => sum + key.length + NULL.length, 2) }
 }
 
-/** Writes the row that stands in `bytes` from `offset` to `end`. @throws UNREADABLE_VALUE */
+/** Writes the row in `bytes` from `offset` to `end`. @throws UNREADABLE_VALUE */
 export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes: Buffer, offset: number, end: number): void {
   output.reserve(Math.min(overhead + end - offset, overhead + LONG * cells.length + Math.max(0, output.limit - output.length)))
   let target = output.bytes
@@ -90,7 +90,7 @@ export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes:
   output.length = to
 }
 
-/** A text in pieces: written at once, one of control characters would be six times as long before anybody could measure it. */
+/** Writes a text in pieces: a text of control characters becomes six times as long, and the limit is checked between the pieces. */
 function writeEscaped (output: Output, bytes: Buffer, start: number, end: number): void {
   if (end - start <= PIECE) return output.text(JSON.stringify(bytes.toString('utf8', start, end)))
   output.text('"')
@@ -103,10 +103,10 @@ function writeEscaped (output: Output, bytes: Buffer, start: number, end: number
   output.text('"')
 }
 
-/** Of UTF-8, every byte but the first of a character. */
+/** Whether the byte of UTF-8 is not the first one of a character. */
 const isWithinCharacter = (byte: number): boolean => (byte & 0xc0) === 0x80
 
-/** A value by its type's own way. @throws UNREADABLE_VALUE */
+/** Writes a value with its type. @throws UNREADABLE_VALUE */
 export function writeValue ({ name, type }: Column, value: DriverValue): string {
   try {
     return type.write(value)

@@ -1,4 +1,4 @@
-/** A fixed number of queries on information_schema for a whole database, whatever the number of its tables. */
+/** Reads the tables of a database with a fixed number of queries on information_schema. */
 import type { Check, Column, ForeignKey, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
 import { getOrCreate } from '../../get-or-create.ts'
 import type { ColumnType } from '../../types/column-type.ts'
@@ -9,7 +9,7 @@ import type { Ask, Row } from './connection/session.ts'
 import { loadIndexes, toKeys } from './indexes.ts'
 import { LAST_SECOND_OF_64_BITS } from '../../types/temporal.ts'
 
-/** The version, and whether MariaDB takes TIMESTAMPs beyond 2038: null or 0 where it does not. */
+/** The version, and whether MariaDB supports TIMESTAMPs beyond 2038: null or 0 if not. */
 const SERVER = "select version(), unix_timestamp('2106-02-07 06:28:15')"
 const TABLES = `select TABLE_NAME, TABLE_TYPE, TABLE_COMMENT, ENGINE from information_schema.TABLES
   where TABLE_SCHEMA = database() and TABLE_TYPE in ('BASE TABLE', 'SYSTEM VERSIONED', 'VIEW') order by TABLE_NAME`
@@ -20,15 +20,15 @@ const FOREIGN_KEYS = `select TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCE
   from information_schema.KEY_COLUMN_USAGE where TABLE_SCHEMA = database() and REFERENCED_TABLE_SCHEMA = database()
   order by TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION`
 const ENGINES_WITHOUT_TRANSACTIONS = "select ENGINE from information_schema.ENGINES where TRANSACTIONS = 'NO'"
-/** Only those of tables whose triggers the account may see. */
+/** Contains only the triggers that the account may see. */
 const TRIGGERS = `select EVENT_OBJECT_TABLE, ACTION_TIMING, EVENT_MANIPULATION from information_schema.TRIGGERS
   where EVENT_OBJECT_SCHEMA = database() and TRIGGER_SCHEMA = database() order by EVENT_OBJECT_TABLE, TRIGGER_NAME`
 /**
- * What the account itself was granted that shows it triggers: on all databases, on this one by each pattern that
- * matches its name, and on single tables. Grants by a role are not seen.
+ * The privileges of the account that may show it triggers: on all databases, on this one by each pattern that matches its name, and on
+ * single tables. Privileges of roles are not included.
  *
- * TRIGGER shows them. In MariaDB since MDEV-37474 (2026) the right to write does too, and there the column DEFINER may be
- * null. With MySQL's partial revokes a grant on all databases does not count: this database may be excepted from it.
+ * TRIGGER shows triggers. In MariaDB since MDEV-37474 (2026) the privileges to write do too; these versions have a nullable column
+ * DEFINER. With MySQL's partial revokes a privilege on all databases does not count, because this database may be excluded.
  */
 const privilegesQuery = (isMariadb: boolean): string => {
   const host = "substring_index(current_user(), '@', -1)"
@@ -40,7 +40,7 @@ const privilegesQuery = (isMariadb: boolean): string => {
     union all select 'definer', null, IS_NULLABLE from information_schema.COLUMNS
       where TABLE_SCHEMA = 'information_schema' and TABLE_NAME = 'TRIGGERS' and COLUMN_NAME = 'DEFINER'`
 }
-/** MariaDB has the names of checks for each table, MySQL for the whole database. */
+/** In MariaDB the name of a check is unique in its table, in MySQL in the database. */
 const checksQuery = (isMariadb: boolean): string => isMariadb
   ? 'select TABLE_NAME, CONSTRAINT_NAME, CHECK_CLAUSE from information_schema.CHECK_CONSTRAINTS where CONSTRAINT_SCHEMA = database() order by TABLE_NAME, CONSTRAINT_NAME'
   : `select t.TABLE_NAME, c.CONSTRAINT_NAME, c.CHECK_CLAUSE from information_schema.CHECK_CONSTRAINTS c join information_schema.TABLE_CONSTRAINTS t
@@ -88,7 +88,7 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
 const toNumber = (digits: string | null | undefined): number | null => digits === null || digits === undefined ? null : Number(digits)
 const groupByTable = (rows: Row[]): Map<string, Row[]> => Map.groupBy(rows, ([table]) => table as string)
 
-/** Tells whether the account sees the triggers of a table. Of several patterns for a database the server applies one: all of them must show them. */
+/** Returns whether the account sees the triggers of a table. The server applies one of several matching patterns, so all of them must suffice. */
 function readPrivileges (rows: Row[]): (table: string) => boolean {
   const at = (level: string): Row[] => rows.filter((row) => row[0] === level)
   const sufficient = new Set(at('definer').some(([, , nullable]) => nullable === 'YES') ? ['TRIGGER', 'INSERT', 'UPDATE', 'DELETE'] : ['TRIGGER'])
@@ -101,7 +101,7 @@ function readPrivileges (rows: Row[]): (table: string) => boolean {
 
 const EVENTS: readonly TriggerEvent[] = ['insert', 'update', 'delete']
 
-/** Triggers that are listed are shown by a privilege, whoever granted it. MariaDB 12 has triggers for several events at once. */
+/** Listed triggers are visible, by whichever privilege. A trigger of MariaDB 12 can have several events. */
 function toTriggers (rows: Row[], visible: boolean): Triggers {
   const list = rows.flatMap((row): Trigger[] => {
     const [, timing, manipulation] = (row as string[]).map((text) => text.toLowerCase()) as [string, TriggerTiming, string]
@@ -110,7 +110,7 @@ function toTriggers (rows: Row[], visible: boolean): Triggers {
   return { known: visible || list.length > 0, list }
 }
 
-/** What a column's row does not tell. `jsonChecks`: MariaDB's JSON is a LONGTEXT with such a check; MySQL has a type. */
+/** Facts besides the row of a column. `jsonChecks`: checks that make a LONGTEXT of MariaDB a JSON column; MySQL has a type. */
 interface Surroundings {
   readonly jsonChecks: ReadonlySet<string>
   readonly isMariadb: boolean
@@ -118,7 +118,7 @@ interface Surroundings {
   readonly typeOf: (facts: TypeFacts) => ColumnType
 }
 
-/** Columns of the same facts have the same type: a database of thousands of columns has dozens of types. */
+/** Columns with the same facts share a type object: thousands of columns have dozens of types. */
 function createTypes (): Surroundings['typeOf'] {
   const types = new Map<string, ColumnType>()
   return (facts) => getOrCreate(types, JSON.stringify(facts), () => mysqlType(facts))
@@ -144,16 +144,16 @@ function toColumn (row: Row, { jsonChecks, isMariadb, lastTimestamp, typeOf }: S
   }
 }
 
-/** MySQL gives a constant as it is and marks what is an expression. */
+/** MySQL returns a constant as it is and marks expressions. */
 const isExpression = (extra: string): boolean => /default_generated/i.test(extra)
 
-/** MariaDB gives the SQL of a default: `'it''s'`, `5`, `NULL`, `current_timestamp()`. */
+/** MariaDB returns the SQL of a default: `'it''s'`, `5`, `NULL`, `current_timestamp()`. */
 function constantIn (sql: string | null): string | null {
   if (sql?.startsWith("'")) return parseMembers(sql)[0] as string
   return sql !== null && /^-?\d/.test(sql) ? sql : null
 }
 
-/** Its columns are the identifiers in its text that are columns of the table. MariaDB names a CHECK of a column after the column. */
+/** Its columns are the identifiers in its text that are columns of the table. In MariaDB a CHECK of a column has the name of the column. */
 function toCheck ([, name, clause]: Row, columns: string[]): Check {
   const named = new Set(Array.from((clause as string).matchAll(/`((?:[^`]|``)+)`/g), ([, identifier]) => (identifier as string).replaceAll('``', '`').toLowerCase()))
   return { name: name as string, columns: columns.filter((column) => named.has(column.toLowerCase())) }

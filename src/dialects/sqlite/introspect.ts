@@ -1,16 +1,16 @@
 import type { Check, Column, ForeignKey, Index, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
 import { sqliteType } from '../../types/sqlite.ts'
 
-/** Tables and views of the file; SQLite's own (`sqlite_sequence`) are none of the user's. */
+/** Tables and views of the file, without those of SQLite itself (`sqlite_sequence`). */
 const TABLES = 'select name, type, sql from sqlite_schema where type in (\'table\', \'view\') and substr(name, 1, 7) <> \'sqlite_\' order by name'
 const COLUMNS = 'select name, type, "notnull", dflt_value, pk, hidden from pragma_table_xinfo(?) order by cid'
-/** The index that was defined first comes last in SQLite's list. */
+/** SQLite lists the indexes in reverse order of their definition. */
 const UNIQUE_KEYS = `select t.name as "table", i.name as "key", i.origin, c.name as "column"
   from (${TABLES}) t, pragma_index_list(t.name) i, pragma_index_info(i.name) c
   where t.type = 'table' and i."unique" = 1 and i.partial = 0 order by t.name, i.seq desc, c.seqno`
 const FOREIGN_KEYS = `select t.name as "table", f.id, f."table" as referenced, f."from", f."to"
   from (${TABLES}) t, pragma_foreign_key_list(t.name) f where t.type = 'table' order by t.name, f.id, f.seq`
-/** A trigger names its table in any case. */
+/** A trigger may name its table in another letter case. */
 const TRIGGERS = `select t.name as "table", s.sql from (${TABLES}) t, sqlite_schema s
   where s.type = 'trigger' and s.tbl_name = t.name collate nocase order by s.name`
 
@@ -53,10 +53,10 @@ export async function introspectSqlite (ask: Ask): Promise<TableFacts[]> {
   })
 }
 
-/** SQLite's code for what is wrong with a statement itself. */
+/** SQLite's code for an invalid statement. */
 const SQLITE_ERROR = 1
 
-/** None for a view that SQLite cannot open, because what it is made of is gone. */
+/** Returns no columns for a view that SQLite cannot open, because a table of it was dropped. */
 async function columnsOf (ask: Ask, table: string): Promise<ColumnRow[]> {
   try {
     return await ask(COLUMNS, table) as ColumnRow[]
@@ -67,14 +67,14 @@ async function columnsOf (ask: Ask, table: string): Promise<ColumnRow[]> {
 }
 
 /**
- * INTEGER PRIMARY KEY is the row's number, given by SQLite (https://www.sqlite.org/lang_createtable.html#rowid): the one
- * primary key that has no index.
+ * Whether the column is the rowid (https://www.sqlite.org/lang_createtable.html#rowid): an INTEGER PRIMARY KEY, the only primary key
+ * without an index.
  */
 function isRowid (column: ColumnRow, primaryKey: readonly string[], keys: readonly UniqueRow[]): boolean {
   return column.pk === 1 && primaryKey.length === 1 && !keys.some(({ origin }) => origin === 'pk')
 }
 
-/** `decimal(10, 2)`: whatever the text, its beginning is a name. */
+/** `decimal(10, 2)`. Every text matches, because it begins with a name. */
 const DECLARATION = /^([^(]*)(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?/
 
 function toColumn (row: ColumnRow, rowid: boolean): Column {
@@ -94,7 +94,7 @@ function toColumn (row: ColumnRow, rowid: boolean): Column {
   }
 }
 
-/** The constant in the SQL of a default: `'it''s'`, `-5`; null where it is an expression. */
+/** The constant in the SQL of a default: `'it''s'`, `-5`; null for an expression. */
 function constantIn (sql: string | null): string | null {
   const [, text, number = null] = /^(?:'((?:[^']|'')*)'|([-+]?\d+(?:\.\d+)?))$/.exec(sql ?? '') ?? []
   return text === undefined ? number : text.replaceAll("''", "'")
@@ -102,12 +102,12 @@ function constantIn (sql: string | null): string | null {
 
 const GAP = String.raw`(?:\s|--[^\n]*\n|/\*[^]*?\*/)`
 const NAME = String.raw`(?:"(?:[^"]|"")*"|\[[^\]]*\]|\`(?:[^\`]|\`\`)*\`|'(?:[^']|'')*'|[\w$\u0080-\uffff]+(?![\w$\u0080-\uffff]))`
-/** SQLite keeps the text of a trigger from its name on, after a CREATE TRIGGER of its own. BEFORE may be left out. */
+/** SQLite stores a trigger as its own CREATE TRIGGER and the original text from the name on. BEFORE is optional. */
 const TRIGGER = new RegExp(`^create trigger ${GAP}*${NAME}${GAP}*(?:(before|after|instead)${GAP}+(?:of${GAP}+)?)?(insert|update|delete)\\b`, 'i')
 
 const NAMED_CHECK = new RegExp(`\\bconstraint${GAP}*(${NAME})${GAP}*check\\b`, 'gi')
 
-/** The CHECKs that have a name: SQLite tells of one that failed by its name, or by its expression. Their columns are not looked for. */
+/** The named CHECKs: the error for a failed check has its name, or its expression. Their columns are not determined. */
 function toChecks (sql: string): Check[] {
   return Array.from(sql.matchAll(NAMED_CHECK), ([, name]) => ({ name: unquote(name as string), columns: [] }))
 }
@@ -124,7 +124,7 @@ function toTriggers (rows: TriggerRow[]): Triggers {
     const [, timing = 'before', event] = TRIGGER.exec(sql)?.map((text) => text?.toLowerCase()) as [string, TriggerTiming | undefined, TriggerEvent] | undefined ?? []
     return event === undefined ? [] : [{ timing, event }]
   })
-  // a text that SQLite takes and this pattern does not may be of any event
+  // a text that this pattern does not match may be of any event
   return { known: list.length === rows.length, list }
 }
 
@@ -144,7 +144,7 @@ function toIndexes (rows: UniqueRow[]): Index[] {
   ))
 }
 
-/** SQLite's foreign keys have no names. One that names no columns refers to the primary key. */
+/** Foreign keys of SQLite have no names. Without referenced columns they reference the primary key. */
 function toForeignKeys (table: string, rows: ForeignRow[], primaryKeys: ReadonlyMap<string, readonly string[]>): ForeignKey[] {
   return [...Map.groupBy(rows, (row) => row.id)].map(([id, parts]) => {
     const { referenced } = parts[0] as ForeignRow

@@ -1,12 +1,12 @@
 /**
- * `sqlite::memory:`, a database that lasts as long as the service. It is a private file in the folder for temporary files:
- * a database in the memory of a process would be lost when one of its statements runs out of time.
+ * `sqlite::memory:`, a database that exists as long as the service. It is a private temporary file: a database in the memory of a process
+ * would be lost when a statement exceeds its time limit and the process is killed.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What stands in the place of a path. */
+/** Used in place of a path. */
 export const MEMORY = ':memory:'
 
 export interface MemoryFile {
@@ -23,7 +23,7 @@ const removeFolder = (folder: string): void => {
 
 process.on('exit', () => folders.forEach(removeFolder))
 
-/** An empty file that only this account may read. */
+/** Creates an empty file that only this account can read. */
 export function createMemoryFile (): MemoryFile {
   const folder = mkdtempSync(join(tmpdir(), 'row-query-memory-'))
   folders.add(folder)

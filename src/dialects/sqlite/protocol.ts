@@ -1,4 +1,4 @@
-/** The messages between the service and the process that has a SQLite file open. Each order has one reply, and there is one order at a time. */
+/** The messages between the service and the process that has a SQLite file open. There is one order at a time, and each has one reply. */
 import type { DriverValue } from '../../types/column-type.ts'
 
 /** Runs a statement that gives no rows. After an error nothing is left of the transaction that it begins. */
@@ -6,7 +6,7 @@ export interface RunOrder {
   readonly kind: 'run'
   readonly sql: string
   readonly parameters: readonly unknown[]
-  /** Whether a transaction is begun before. */
+  /** Whether to begin a transaction first. */
   readonly begin?: boolean
   /** Runs the statement for each row: the parameters are those of the rows, then those that are the same for each row. All rows or none are written. */
   readonly rows?: RowsOrder | undefined
@@ -31,9 +31,9 @@ export interface ReadOrder {
   readonly kind: 'read'
   readonly sql: string
   readonly parameters: readonly unknown[]
-  /** Bytes of texts and blobs that its rows may have. */
+  /** Maximum size of the texts and blobs of its rows, in bytes. */
   readonly limit: number
-  /** Whether rows are objects, and whole numbers JavaScript numbers. */
+  /** Whether rows are objects, and integers JavaScript numbers. */
   readonly named?: boolean
 }
 
@@ -43,10 +43,10 @@ export interface ScriptOrder {
   readonly sql: string
 }
 
-/** `more` asks for the next rows of the select, `end` ends it before its last row. */
+/** `more` requests the next rows of the select, `end` ends it early. */
 export type Order = RunOrder | TransactionOrder | ReadOrder | ScriptOrder | { readonly kind: 'more' } | { readonly kind: 'end' }
 
-/** Values in the order of the columns; an object in their place where the order says `named`. */
+/** Values in the order of the columns; an object if the order has `named`. */
 export type Row = ReadonlyArray<DriverValue | null>
 
 export interface Reply {

@@ -1,4 +1,4 @@
-/** What is dangerous about the account and the way to it, and what would be enough. */
+/** Finds risks of the account and of its connection, and the privileges that are sufficient. */
 import { isIPv4 } from 'node:net'
 import type { Risks } from '../../dialect.ts'
 import { escapePattern, findGrantRisks, rolesIn } from './grants.ts'
@@ -15,7 +15,7 @@ export async function findAccountRisks (ask: Ask, { hosts, user, password, datab
   return { risks, enough: grants.length > 0 ? await statementsFor(ask, database) : [] }
 }
 
-/** With what the roles may do that the account has, in use or not: it could turn each on. */
+/** Includes the privileges of the account's roles, active or not, because it can activate each of them. */
 async function readGrants (ask: Ask): Promise<string[]> {
   const lines = await listGrants(ask, '')
   const { mysql, mariadb } = rolesIn(lines)
@@ -23,7 +23,7 @@ async function readGrants (ask: Ask): Promise<string[]> {
   return mariadb.length > 0 ? await readRoles(ask, lines, mariadb) : lines
 }
 
-/** MariaDB tells of one role at a time, and of one that is in use only. The session keeps the role that it had. */
+/** MariaDB shows the privileges of the active role only. Afterwards the session has its previous role. */
 async function readRoles (ask: Ask, lines: readonly string[], roles: readonly string[]): Promise<string[]> {
   const [[current]] = await ask('select current_role()') as [[string | null]]
   const all = [...lines]

@@ -1,18 +1,18 @@
-/** What SHOW GRANTS says, and what of it is more than the service needs. */
+/** Parses SHOW GRANTS and finds privileges that the service does not need. */
 
-/** One line of it: privileges, and where they hold. */
+/** One line of SHOW GRANTS. */
 export interface Granted {
   readonly privileges: readonly string[]
-  /** `*` for every database; a pattern as GRANT takes it, without its quotes. */
+  /** `*` for every database; otherwise a pattern of GRANT, without quotes. */
   readonly database: string
   readonly mayGrant: boolean
 }
 
 const NEEDED = ['SELECT', 'INSERT', 'UPDATE', 'DELETE']
-/** What everybody may do, and what tells of tables and nothing more. */
+/** Privileges that all accounts have, or that only show definitions. */
 const HARMLESS = ['USAGE', 'SHOW VIEW', 'SHOW DATABASES']
 
-/** Privileges on the whole server by which somebody gets at more than tables. */
+/** Privileges on the whole server that give access to more than tables. */
 const DANGERS = new Map([
   ['ALL PRIVILEGES', 'everything, on the whole server'],
   ['SUPER', 'changes the settings of the server and ends the sessions of others'],
@@ -28,7 +28,7 @@ const LINE = new RegExp(`^GRANT (.+) ON (?:TABLE |FUNCTION |PROCEDURE |PACKAGE |
 const MYSQL_ROLES = new RegExp(`^GRANT (${NAME}@${NAME}(?:, ?${NAME}@${NAME})*) TO `)
 const MARIADB_ROLE = new RegExp(`^GRANT (${NAME}) TO `)
 
-/** The privileges of a line; undefined for one that grants a role, or something else than a privilege on data. */
+/** Returns undefined for a line that grants a role, or anything except privileges on data. */
 export function parseGrant (line: string): Granted | undefined {
   const [, list = '', database = '', rest = ''] = LINE.exec(line) ?? []
   if (list === '') return undefined
@@ -36,7 +36,7 @@ export function parseGrant (line: string): Granted | undefined {
   return { privileges, database: unquote(database), mayGrant: /WITH GRANT OPTION/.test(rest) }
 }
 
-/** The roles that the lines of each server grant, as text of SQL. */
+/** The roles that the lines grant, as SQL. */
 export function rolesIn (lines: readonly string[]): { mysql: string[], mariadb: string[] } {
   const found = (form: RegExp): string[] => lines.flatMap((line) => form.exec(line)?.[1] ?? [])
   return { mysql: found(MYSQL_ROLES), mariadb: found(MARIADB_ROLE) }
@@ -44,11 +44,11 @@ export function rolesIn (lines: readonly string[]): { mysql: string[], mariadb: 
 
 const unquote = (name: string): string => name === '*' ? name : name.slice(1, -1).replaceAll('``', '`')
 
-/** In a database's name that GRANT takes, _ and % stand for other characters unless they are escaped. */
+/** In the database name of GRANT, _ and % are wildcards unless they are escaped. */
 export const escapePattern = (name: string): string => name.replace(/[_%]/g, '\\$&')
 const unescapePattern = (pattern: string): string => pattern.replace(/\\([_%])/g, '$1')
 
-/** What is dangerous about them or more than is needed, a line each. `configured`: databases that the service has. */
+/** Describes each dangerous or unneeded privilege in one line. `configured`: the databases of the service. */
 export function findGrantRisks (lines: readonly string[], configured: readonly string[]): string[] {
   const risks = lines.flatMap((line) => {
     const granted = parseGrant(line)

@@ -1,7 +1,7 @@
 /**
- * The column definitions that come before the rows of each result, held against the columns that the plan was made for: the catalog may be a
- * minute old, and a text that is read as a number would leave its cell as JSON. One statement gets the same bytes each time, so they are
- * parsed only where they differ from the last ones that were found to be as expected.
+ * Compares the column definitions of each result with the columns of the plan. The catalog may be a minute old, and a text that is written
+ * like a number could inject JSON into the answer. The definitions of a statement are usually the same bytes, so they are parsed only if they
+ * differ from the last expected ones.
  */
 import type { Column, Table, TableFacts } from '../../../catalog/catalog.ts'
 import { unknownType } from '../../../types/text.ts'
@@ -9,30 +9,30 @@ import { valueClass, type ColumnDefinition } from '../../../types/value-classes.
 
 /** The definitions of one statement. */
 export interface Definitions {
-  /** What the values are to be written as. */
+  /** The columns with the types as which values are written. */
   readonly columns: readonly Column[]
-  /** Whether the definition that stands in `bytes` from `from` to `end`, of the column at `index`, is as expected. */
+  /** Whether the definition in `bytes` from `from` to `end`, of the column at `index`, is as expected. */
   isExpectedIn (index: number, bytes: Buffer, from: number, end: number): boolean
-  /** The same of a definition that was parsed. */
+  /** The same for a parsed definition. */
   isExpected (index: number, definition: ColumnDefinition): boolean
 }
 
-/** Of a definition the fields of a fixed length, at its end: character set, length, type, flags, decimals and two bytes of nothing. */
+/** Length of the fixed fields at the end of a definition: character set, length, type, flags, decimals and two unused bytes. */
 const FIXED = 12
-/** The strings before them: catalog, schema, table, its own name, the column's name, its own. */
+/** Number of strings before them: catalog, schema, table alias, table, column alias, column. */
 const STRINGS = 6
 
 export interface DefinitionsOptions {
   readonly table: Table
   readonly columns: readonly Column[]
-  /** Classes of values that may come for a column. */
+  /** Classes of values that the server may send for a column. */
   readonly expected: (column: Column) => ReadonlySet<string> | undefined
   readonly differences: KnownDifferences
 }
 
 export function createDefinitions ({ table, columns: planned, expected, differences }: DefinitionsOptions): Definitions {
   let columns = planned
-  /** Of each column the length of its definition, and the fixed fields of it. */
+  /** The length and the fixed fields of each column's definition. */
   const lengths = new Uint32Array(planned.length)
   const fixed = new Uint8Array(planned.length * FIXED)
 
@@ -68,7 +68,7 @@ export function createDefinitions ({ table, columns: planned, expected, differen
   }
 }
 
-/** What the packet of a definition says. MariaDB puts what it knows besides before the length of the fixed fields. */
+/** Parses the packet of a definition. MariaDB has additional metadata before the length of the fixed fields. */
 export function readDefinition (bytes: Buffer, from: number, end: number): ColumnDefinition {
   const at = end - FIXED
   const extra = new Map<number, string>()
@@ -93,7 +93,7 @@ export function readDefinition (bytes: Buffer, from: number, end: number): Colum
 }
 
 const TWO_BYTES = 0xfc
-/** How many bytes the length of a string takes. None of these strings has 64 KB. */
+/** Size of a string's length in bytes. None of these strings has 64 KB. */
 const sizeOfLength = (bytes: Buffer, at: number): number => bytes[at] === TWO_BYTES ? 3 : 1
 
 function endOfString (bytes: Buffer, at: number): number {
@@ -101,15 +101,15 @@ function endOfString (bytes: Buffer, at: number): number {
 }
 
 /**
- * Differences between information_schema and what the server sends that reading the catalog again has not settled. Such a column is
- * shown as a text, as one whose type is not known.
+ * Differences between information_schema and the results of the server that remain after the catalog was read again. Such a column is
+ * treated like one of an unknown type: its values are texts.
  */
 export interface Differences {
-  /** Whether it is one, for a column that is sent as values of that class. If not, the catalog is to be read again. */
+  /** Whether the difference is known for a column that the server sends as values of this class. If not, the catalog must be read again. */
   isKnown (table: Table, column: Column, sent: string): boolean
-  /** For results of replicas: one that is late may send what its table was before, which must not count as settled. */
+  /** For results of replicas: a late one may send the previous type of a column, which must not be recorded as a difference. */
   readonly ofReplicas: KnownDifferences
-  /** Compares those that were met before `since` with a catalog that was read from then on. */
+  /** Compares the differences found before `since` with a catalog that was read later. */
   review (tables: readonly TableFacts[], since: number): void
 }
 
@@ -117,7 +117,7 @@ export type KnownDifferences = Pick<Differences, 'isKnown'>
 
 interface Difference { readonly table: string, readonly column: string, readonly declaration: string, readonly metAt: number, isKnown: boolean }
 
-/** More are forgotten together. */
+/** At this number, all are removed. */
 const MAX_DIFFERENCES = 1000
 
 export function createDifferences (): Differences {
