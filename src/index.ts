@@ -9,5 +9,5 @@ export type { Authenticate, HostGrant } from './access/host-grant.ts'
 export { ServiceError } from './errors.ts'
 export type { GrantOptions, TableGrantOptions } from './access/grant.ts'
 export { createToken, hashToken } from './access/tokens.ts'
-export type { Column, Filters, Insert, Row, Update } from './in-process/typed.ts'
+export type { Column, Filters, Insert, Position, Row, Update } from './in-process/typed.ts'
 export default rowQuery

@@ -157,6 +157,18 @@ await onEachEngine(t, 'integers beyond 2^53 can be strings, which reply.send acc
   t.same(await call({ verb: 'insert', data: { id: 7 } }), { inserted: 1, id: 7 }, 'up to there they are numbers')
 })
 
+await onEachEngine(t, 'a position keeps its large integers and doubles, and can be sent back', { schema: big }, async (t, service) => {
+  const call = callOf(service)
+  for (const [id, ratio] of [[9007199254740993n, 1e22], [9007199254740995n, 1e22], [5n, 0.1]] as const) await call({ table: 'big', body: { verb: 'insert', data: { id, ratio } } })
+  const body = { verb: 'select', columns: ['amount'], orderBy: 'ratio DESC', limit: 1 }
+  const first = await call({ table: 'big', body: { ...body, after: null } })
+  t.same(first, { rows: [{ amount: null }], count: 1, next: { ratio: 1e22, id: 9007199254740995n } })
+  t.same(await call({ table: 'big', body: { ...body, after: first.next, total: true } }), { rows: [{ amount: null }], count: 1, next: { ratio: 1e22, id: 9007199254740993n }, total: 3 })
+  t.same((await call({ table: 'big', body: { ...body, after: first.next }, bigints: 'string' })).next, { ratio: 1e22, id: '9007199254740993' })
+  t.same((await call({ table: 'big', body: { ...body, after: { ratio: 1e22, id: '9007199254740993' } } })).next, null)
+  t.same((await call({ table: 'big', body: { ...body, offset: 0, limit: 2 } })).next, 2)
+})
+
 t.test('a successful write is not reported as TABLE_NOT_FOUND if the catalog is reloaded right after it', async (t) => {
   const { columnList, ...table } = orders.sqlite
   let tables = [{ ...table, columns: columnList }]

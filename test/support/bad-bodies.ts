@@ -91,7 +91,7 @@ const badVerbs = refusedWith(400, 'INVALID_BODY', [
 ])
 
 const strayFields = refusedWith(400, 'INVALID_BODY', [
-  ...each(['where', 'table', 'offset', 'Limit', 'order_by', '', ' ', 'toString', 'hasOwnProperty', 'constructor', '$and', 'lim\0it'],
+  ...each(['where', 'table', 'skip', 'Limit', 'order_by', '', ' ', 'toString', 'hasOwnProperty', 'constructor', '$and', 'lim\0it'],
     (field, shown): Row => [`the field ${shown}`, { verb: 'select', [field]: 1 }, `/${field}`]),
   ['the field "__proto__"', '{"verb":"select","__proto__":{"limit":1}}', '/__proto__'],
   ['the field "a/b"', { verb: 'select', 'a/b': 1 }, '/a~1b'],
@@ -120,7 +120,12 @@ const badFields = refusedWith(400, 'INVALID_BODY', [
   ['a column that no double holds', '{"verb":"select","columns":[12345678901234567890]}', '/columns/0'],
   ...each(['10', '', '1; drop table customers', null, true, [1], {}, 1.5, 0.1, -2.5], (limit, shown): Row => [`the limit ${shown}`, { verb: 'select', limit }, '/limit']),
   ...each([null, 1, true, ['id'], { id: 'DESC' }, [['id', 'DESC']]], (orderBy, shown): Row => [`the order ${shown}`, { verb: 'select', orderBy }, '/orderBy']),
-  ['an order that no double holds', '{"verb":"select","orderBy":1e400}', '/orderBy']
+  ['an order that no double holds', '{"verb":"select","orderBy":1e400}', '/orderBy'],
+  ...each([1, 'x', true, [], ['id']], (after, shown): Row => [`the position ${shown}`, { verb: 'select', after }, '/after']),
+  ...each([null, '1', true, [], {}, -1, 0.5], (offset, shown): Row => [`the offset ${shown}`, { verb: 'select', offset }, '/offset']),
+  ['an offset and a position', { verb: 'select', offset: 1, after: null }, '/offset'],
+  ...each([null, 'all', false, [], {}, 0, -1, 1.5], (total, shown): Row => [`the total ${shown}`, { verb: 'select', total }, '/total']),
+  ['a total that no double holds', '{"verb":"select","total":1e400}', '/total']
 ])
 
 const outOfRange = refusedWith(400, 'LIMIT_OUT_OF_RANGE',

@@ -1,5 +1,5 @@
 /** An app that asks for rows without HTTP, typed by the interfaces that `row-query types` writes. */
-import { createRowQuery, ServiceError, type GrantOptions, type Row } from 'fastify-row-query'
+import { createRowQuery, ServiceError, type GrantOptions, type Position, type Row } from 'fastify-row-query'
 import type { DB } from './shop.ts'
 
 const rows = createRowQuery<{ shop: DB }>({ databases: { shop: { url: 'mysql://user:password@127.0.0.1:3306/shop' } } })
@@ -22,6 +22,27 @@ export async function use (): Promise<void> {
   // @ts-expect-error: it may be a bigint
   const plain: string | number | undefined = (await rows.execute({ ...orders, body: { verb: 'select', columns: ['id'] } })).rows[0]?.id
   console.log(first, id, updated + deleted + locked.deleted, text, made, plain)
+}
+
+export async function pages (): Promise<void> {
+  let after: Position<DB['orders']> | null = null
+  do {
+    const page: { rows: Array<Row<DB['orders']>>, next: Position<DB['orders']> | null } = await rows.execute({ ...orders, body: { verb: 'select', orderBy: 'id DESC', after } })
+    after = page.next
+  } while (after !== null)
+  const { next, total } = await rows.execute({ ...orders, body: { verb: 'select', columns: ['note'], after: { id: 5 }, total: true }, bigints: 'string' })
+  const id: number | string | undefined = next?.id
+  const offset: number | null = (await rows.execute({ ...orders, body: { verb: 'select', offset: 10, total: 500 } })).next
+  const distinct: number | null = (await rows.execute({ ...orders, body: { verb: 'select', groupBy: ['note'], offset: 10 } })).next
+  console.log(id, total + 1, offset, distinct)
+  // @ts-expect-error: without after and offset there is no next
+  console.log((await rows.execute({ ...orders, body: { verb: 'select', total: 5 } })).next)
+  // @ts-expect-error: nor a total without total
+  console.log((await rows.execute({ ...orders, body: { verb: 'select', after: null } })).total)
+  // @ts-expect-error: a position of another type
+  await rows.execute({ ...orders, body: { verb: 'select', after: { id: 'x' } } })
+  // @ts-expect-error: a misspelt field
+  await rows.execute({ ...orders, body: { verb: 'select', ofset: 1 } })
 }
 
 export async function groups (): Promise<void> {
