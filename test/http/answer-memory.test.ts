@@ -1,4 +1,4 @@
-/** What answers take of the memory of the process: all of them together, those of one connection, and those that are too large. */
+/** The memory of answers: of all together, of one connection, and of answers that are too large. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -13,7 +13,7 @@ import { until } from '../support/until.ts'
 import { listen, readAnswers, request } from '../support/wire.ts'
 
 const MEGABYTE = 1_048_576
-/** Answers of 24 MB: more than the system takes of what nobody reads. */
+/** Answers of 24 MB: more than the system buffers for a client that does not read. */
 const ROWS = 48
 const wide = { mysql: ['create table wide (id int primary key, text longtext)', 'create table few (id int primary key)'], sqlite: ['create table wide (id integer primary key, text text)', 'create table few (id integer primary key)'] }
 const fill = (rows = ROWS): string => `insert into wide with recursive n (id) as (select 1 union all select id + 1 from n where id < ${rows}) select id, `
@@ -26,16 +26,16 @@ await onEachEngine(t, 'selects are refused while other answers fill the memory f
   const unread = await wire.open()
   unread.on('error', () => {})
   unread.write(ask())
-  // of two answers that are being made at once either may be refused: the first one is complete when its first bytes arrive
+  // one of two concurrent answers may be refused, so the first one must be complete: then its first bytes arrive
   await once(unread, 'readable')
   t.match(unread.read(12)?.toString(), 'HTTP/1.1 200')
   const refused = await service.post('wide', { verb: 'select' })
   t.match(refused, { status: 503, headers: { 'retry-after': '1' }, json: { error: { code: 'OVERLOADED' } } })
   t.match(await service.post('few', { verb: 'select' }), { status: 200 }, 'small ones are answered')
-  t.match(await service.post('wide', { verb: 'select', limit: 1 }), { status: 200 }, 'and one of half a megabyte')
+  t.match(await service.post('wide', { verb: 'select', limit: 1 }), { status: 200 }, 'and so is one of half a megabyte')
   unread.destroy()
   await until('it is answered', async () => (await service.post('wide', { verb: 'select' })).status === 200)
-  for (let each = 0; each < 4; each++) t.match(await service.post('wide', { verb: 'select' }), { status: 200 }, 'and what was taken is given back')
+  for (let each = 0; each < 4; each++) t.match(await service.post('wide', { verb: 'select' }), { status: 200 }, 'and the memory is released')
 })
 
 await onEachEngine(t, 'an answer that is larger than the whole memory is too large', { schema: wide, options: { limits: { answerMemory: 4 * MEGABYTE } } }, async (t, service) => {
@@ -76,7 +76,7 @@ await onEachEngine(t, 'a client that receives its answer too slowly is disconnec
   while (!socket.closed && performance.now() - since < 20_000) {
     socket.read(1000)
     await sleep(100)
-    // what the system has in its buffers is read before the end is seen
+    // the buffers of the system are read before the end of the connection is noticed
     if (performance.now() - since > 5000) socket.resume()
   }
   t.ok(socket.closed, `after ${performance.now() - since} ms`)
@@ -90,7 +90,7 @@ await onEachEngine(t, 'a value is measured before it is written', { schema: cell
   const blob = (size: number): string => service.engine === 'sqlite' ? `zeroblob(${size})` : `repeat(x'00', ${size})`
   await service.sql(`insert into wide values (1, ${repeat('char(1)', 200_000)}, null), (2, ${repeat("'a'", 400_000)}, null), (3, null, ${blob(400_000)}), (4, null, ${blob(250_000)}), (5, ${repeat("'x€😀\"'", 20_000)}, null)`)
   for (const id of [1, 2, 3, 4]) t.match(await service.post('wide', { verb: 'select', filters: { id } }), { status: 422, json: { error: { code: 'RESULT_TOO_LARGE' } } }, `row ${id}`)
-  t.equal((await service.post('wide', { verb: 'select', filters: { id: 5 } })).json.data.rows[0].text, 'x€😀"'.repeat(20_000), 'and a text that is written in pieces is whole')
+  t.equal((await service.post('wide', { verb: 'select', filters: { id: 5 } })).json.data.rows[0].text, 'x€😀"'.repeat(20_000), 'a text that is written in pieces is complete')
 })
 
 t.test('the memory of the process stays within its own use and the memory for answers', { skip: process.platform === 'linux' ? false : 'needs /proc' }, async (t) => {

@@ -118,7 +118,7 @@ await onEachEngine(t, 'a request with wrong headers, path or length is refused a
     isRefusal(t, answer ?? { status: 0, headers: {}, text: '', json: null }, { status, code, why })
     t.same([more, service.statements(), await dump(service.sql, everything)], [[], [], before], `${why}: nothing was asked of the database and no row changed`)
   }
-  t.same(service.log.filter((line) => JSON.parse(line).level >= 40), [], 'a mistake of a client is no event of the service')
+  t.same(service.log.filter((line) => JSON.parse(line).level >= 40), [], 'errors of clients are not logged as errors of the service')
 })
 
 await onEachEngine(t, 'a request with unusual headers or an unusual path is answered like any other', { schema: shop }, async (t, service) => {

@@ -32,7 +32,7 @@ await onEachEngine(t, 'when a client disconnects, its statement is killed in the
     await isRunning(service, start)
     socket.resetAndDestroy()
     await until('the statement has ended', async () => (await running(service)).length === 0)
-    await until('the log tells why', () => log.some((line) => line.includes('"reason":"CLIENT_GONE"')))
+    await until('the reason is logged', () => log.some((line) => line.includes('"reason":"CLIENT_GONE"')))
     log.splice(0)
   }
   await sql('rollback')

@@ -1,4 +1,4 @@
-/** What pages of other origins may do, and what every answer says of itself. */
+/** CORS, and the headers that every answer has. */
 import t from 'tap'
 import type { InjectOptions } from 'fastify'
 import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
@@ -19,7 +19,7 @@ async function ask ({ server: { app } }: Service, { method = 'POST', url = '/api
   return { status: response.statusCode, headers: response.headers, json: type === undefined ? undefined : response.json() }
 }
 
-/** The question of a browser before a request: it has no token. */
+/** The preflight request of a browser, which has no token. */
 const asking = (origin: string) => ({ method: 'OPTIONS' as const, token: null, headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization,content-type' } })
 const corsHeaders = (headers: object): string[] => Object.keys(headers).filter((name) => name.startsWith('access-control-'))
 
@@ -56,10 +56,10 @@ await onEachEngine(t, 'other origins, and requests without one, get no CORS head
     t.match(question, { status: 401, json: { error: { code: 'UNAUTHENTICATED' } } })
     const { status, headers } = await ask(service, { headers: { origin } })
     t.same([status, corsHeaders(headers), corsHeaders(question.headers)], [200, [], []], origin)
-    t.match(headers['vary'], /origin/i, 'so that no cache gives the answer of one origin to another')
+    t.match(headers['vary'], /origin/i, 'so that caches keep the answers of origins apart')
   }
   t.same(corsHeaders((await ask(service, {})).headers), [])
-  t.match(await ask(service, { method: 'OPTIONS', headers: { origin: ORIGIN } }), { status: 405, headers: { allow: 'POST' } }, 'a request with that method is no question')
+  t.match(await ask(service, { method: 'OPTIONS', headers: { origin: ORIGIN } }), { status: 405, headers: { allow: 'POST' } }, 'OPTIONS without the preflight headers is an ordinary request')
   t.match(await ask(service, { method: 'OPTIONS', url: '/api/nowhere' }), { status: 404, json: { error: { code: 'NOT_FOUND' } } })
 })
 

@@ -1,4 +1,4 @@
-/** TLS to the database: what the server's certificate must be, and what is said to one that has none. */
+/** TLS to the database: requirements on the certificate of the server, and servers without TLS. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createTestDatabase, engines, type Engine } from '../servers/engines.ts'
@@ -12,7 +12,7 @@ const otherAuthority = await createCertificate()
 const folder = t.testdir({ 'ca.pem': right.cert, 'other-name.pem': otherName.cert })
 const [ca, otherNameCa] = ['ca.pem', 'other-name.pem'].map((name) => encodeURIComponent(join(folder, name))) as [string, string]
 
-/** What a request is answered where the server has that certificate and the URL those parameters. */
+/** Sends a request, with this certificate of the server and these parameters of the URL. */
 async function ask (t: Test, engine: Engine, parameters: string, certificate: TestCertificate | undefined, host = 'localhost') {
   const database = await createTestDatabase(engine, ['create table orders (id int not null primary key)'])
   const proxy = await createTlsProxy(database.url, certificate)

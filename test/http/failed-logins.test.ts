@@ -1,4 +1,4 @@
-/** Whoever sends many wrong tokens is not listened to for a while. */
+/** Addresses that send many invalid tokens are blocked temporarily. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import fastifyRateLimit from '@fastify/rate-limit'
@@ -12,7 +12,7 @@ import { listen } from '../support/wire.ts'
 
 interface From { address?: string, authorization?: string, forwarded?: string, path?: string }
 
-/** A request from an address, as a socket or a proxy tells it. */
+/** Sends a request from an address, as reported by the socket or a proxy. */
 async function ask ({ server: { app } }: Pick<Service, 'server'>, { address = '192.0.2.1', authorization, forwarded, path = '/api/shop/customers' }: From) {
   const response = await app.inject({
     method: 'POST',
@@ -43,10 +43,10 @@ await onEachEngine(t, 'thirty invalid tokens in a minute block an address, even 
     t.match(answer.headers, { 'ratelimit-limit': '30', 'ratelimit-remaining': '0', 'ratelimit-reset': /^\d+$/, 'retry-after': /^([1-9]|[1-5]\d|60)$/ })
     t.notOk('www-authenticate' in answer.headers)
   }
-  t.match(await ask(service, { address: '192.0.2.2', authorization: right }), { status: 200 }, 'another address is not')
-  t.match(await ask(service, {}), { status: 401 }, 'and who sends no token is told to')
+  t.match(await ask(service, { address: '192.0.2.2', authorization: right }), { status: 200 }, 'another address is not blocked')
+  t.match(await ask(service, {}), { status: 401 }, 'a request without a token gets 401')
   const warnings = service.log.map((line) => JSON.parse(line)).filter(({ level }) => level === 40)
-  t.match(warnings, [{ address: '192.0.2.1', seconds: Number, msg: /^too many failed logins/ }], 'the log says so once')
+  t.match(warnings, [{ address: '192.0.2.1', seconds: Number, msg: /^too many failed logins/ }], 'the block is logged once')
   t.notMatch(service.log.join(''), /wrong|test-token/)
 })
 
@@ -74,7 +74,7 @@ await onEachEngine(t, 'an address is unblocked at the end of the window', { ...f
   await sleep(320)
   t.match(await ask(service, { authorization: right }), { status: 200 })
   t.same(await fail(service, 2), [401])
-  t.same(await fail(service, 1), [429], 'and counted anew')
+  t.same(await fail(service, 1), [429], 'and the count starts again')
 })
 
 const networks: Array<[one: string, other: string, same: boolean]> = [
@@ -94,9 +94,9 @@ for (const [one, other, same] of networks) {
 
 await onEachEngine(t, 'behind a trusted proxy, the forwarded addresses count', { ...few, server: { trustProxy: ['10.0.0.0/8'] } }, async (t, service) => {
   t.same(await fail(service, 3, { address: '10.0.0.1', forwarded: '203.0.113.1, 192.0.2.7' }), [401])
-  t.match(await ask(service, { address: '10.0.0.1', authorization: right, forwarded: '198.51.100.1, 192.0.2.7' }), { status: 429 }, 'what the client wrote there itself is no address')
+  t.match(await ask(service, { address: '10.0.0.1', authorization: right, forwarded: '198.51.100.1, 192.0.2.7' }), { status: 429 }, 'addresses that the client added to the header are ignored')
   t.match(await ask(service, { address: '10.0.0.1', authorization: right, forwarded: '192.0.2.8' }), { status: 200 })
-  t.match(await ask(service, { address: '192.0.2.9', authorization: right, forwarded: '192.0.2.7' }), { status: 200 }, 'another host is no proxy')
+  t.match(await ask(service, { address: '192.0.2.9', authorization: right, forwarded: '192.0.2.7' }), { status: 200 }, 'the header of an untrusted host is ignored')
 })
 
 await onEachEngine(t, 'without a trusted proxy, forwarded addresses are ignored', few, async (t, service) => {

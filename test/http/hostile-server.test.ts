@@ -1,4 +1,4 @@
-/** Servers whose settings would change what statements mean, and what the service makes of them. */
+/** Servers with settings that would change the meaning of statements. */
 import { createConnection } from 'mysql2/promise'
 import t, { type Test } from 'tap'
 import { ownShop, sqlOn, type Shop, type Sql } from '../faults/service.ts'
@@ -17,7 +17,7 @@ const TABLES = [
   'create table elsewhere.notes (id int primary key, name varchar(200), s varchar(200))'
 ]
 
-/** Every character set that cannot be one byte for one of ours: letters beyond ASCII, quotes, backslashes and halves of characters before them. */
+/** Texts that depend on the character set: letters beyond ASCII, quotes and backslashes, also after incomplete characters. */
 const TEXTS = ['ħ', '😀', "it's", 'a "b" \\ c', "ħ\\'", "中'", "é'--", '表\\', 'ソ', '縗\\', "\u0127 or 1 = 1 -- '", 'æøå ß ñ', '\u{10ffff}', "😀''\\\\"]
 
 const ATTACKS = [
@@ -87,7 +87,7 @@ for (const { name: kind } of await engines()) {
     for (const init of kind === 'mysql' ? [...INIT, 'SET NAMES gb18030'] : INIT) {
       await t.test(`init_connect: ${init}`, async (t) => {
         await hostile(t as Test, [`init_connect = "${init}"`])
-        await textsHold(t as Test, shop, sql, 'texts are stored, found and returned as they are, and none becomes SQL')
+        await textsHold(t as Test, shop, sql, 'texts are stored, found and returned unchanged, and none becomes SQL')
       })
     }
 
@@ -96,12 +96,12 @@ for (const { name: kind } of await engines()) {
       const { post, log } = await start(t as Test, [...HOSTILE, ...HOSTILE_ON[kind]])
       const body = `${'x'.repeat(1100)}`
       await post('parents', { verb: 'insert', data: { code: 'a' } })
-      t.same((await post('parents', { verb: 'select', filters: { id: null } })).json.data.rows, [], 'null does not mean the row inserted last')
+      t.same((await post('parents', { verb: 'select', filters: { id: null } })).json.data.rows, [], 'null does not match the last inserted row')
       for (const [index, end] of ['c', 'a', 'b'].entries()) {
         const { status } = await post('children', { verb: 'insert', data: { id: index + 1, parent_id: 1, amount: 1, seen: '2026-07-01T12:00:00Z', body: body + end } })
         t.equal(status, 200)
       }
-      t.match(await sql('set time_zone = "+00:00"').then(() => sql('select count(*) as n from children')), [{ n: 3 }], 'what was inserted was committed')
+      t.match(await sql('set time_zone = "+00:00"').then(() => sql('select count(*) as n from children')), [{ n: 3 }], 'the inserts were committed')
       t.same(await sql("select id from children where seen <> convert_tz('2026-07-01 12:00:00', '+00:00', @@session.time_zone)"), [], 'times are in UTC')
       const { json } = await post('children', { verb: 'select', orderBy: 'body' })
       t.same(json.data.rows.map(({ id, amount, seen, body }: any) => [id, amount, seen, body.length]), [2, 3, 1].map((id) => [id, 1, '2026-07-01T12:00:00Z', 1101]), 'every row and column comes, texts in their order')
@@ -110,14 +110,14 @@ for (const { name: kind } of await engines()) {
       const orphan = await post('children', { verb: 'insert', data: { id: 5, parent_id: 99, amount: 1 } })
       t.match([orphan.status, orphan.json.error.code], [409, 'FOREIGN_KEY_VIOLATION'])
       const twice = await post('parents', { verb: 'insert', data: { code: 'a' } })
-      t.match([twice.status, twice.json.error.code, twice.json.error.details], [409, 'UNIQUE_VIOLATION', [{ message: /parents_code/ }]], 'the constraint is found in the text of the error')
+      t.match([twice.status, twice.json.error.code, twice.json.error.details], [409, 'UNIQUE_VIOLATION', [{ message: /parents_code/ }]], 'the constraint is parsed from the message of the error')
       const update = await post('children', { verb: 'update', data: { amount: 2 }, filters: { amount: 1 } })
       t.equal(update.json.data?.updated, 3, 'by a column without an index')
       const label = await post('labels', { verb: 'select', filters: { label: 'Label 1' } })
-      t.same(label.json.data?.rows, [{ id: 1, label: 'Label 1' }], 'a column of a view that is an expression is compared')
+      t.same(label.json.data?.rows, [{ id: 1, label: 'Label 1' }], 'an expression of a view can be compared')
       if (kind === 'mariadb') {
         await post('versioned', { verb: 'insert', data: { id: 1, n: 1 } })
-        t.same((await post('versioned', { verb: 'select' })).json.data.rows, [{ id: 1, n: 1 }], 'the rows of now')
+        t.same((await post('versioned', { verb: 'select' })).json.data.rows, [{ id: 1, n: 1 }], 'the current rows')
       }
       t.same(log.filter((line) => JSON.parse(line).level > 30), [])
     })
@@ -143,7 +143,7 @@ for (const { name: kind } of await engines()) {
         const { post, log } = await start(t as Test, [`init_connect = '${init}'`])
         const { status, json } = await post('notes', { verb: 'select' })
         t.match([status, json.error.code], [503, 'DATABASE_UNAVAILABLE'])
-        t.ok(log.some((line) => reason.test(JSON.parse(line).reason)), 'and the log says why')
+        t.ok(log.some((line) => reason.test(JSON.parse(line).reason)), 'and the reason is logged')
       })
     }
 
@@ -151,7 +151,7 @@ for (const { name: kind } of await engines()) {
       await t.test('a server that ignores the character set of the client', async (t) => {
         await shop.server.end()
         await shop.server.start(['--skip-character-set-client-handshake', '--character-set-server=gbk'])
-        await textsHold(t as Test, shop, sql, 'texts hold')
+        await textsHold(t as Test, shop, sql, 'texts are unchanged')
       })
     }
   })

@@ -1,4 +1,4 @@
-/** TLS of our own. */
+/** TLS in the server. */
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { request, type RequestOptions } from 'node:https'
@@ -29,7 +29,7 @@ async function listen ({ server: { app } }: Service): Promise<number> {
   return (app.server.address() as AddressInfo).port
 }
 
-/** A request with a connection of its own. */
+/** Sends a request on a new connection. */
 async function select (port: number, { path = '/api/shop/customers', ...options }: RequestOptions): Promise<{ status: number | undefined, json: any }> {
   const sent = request({ host: '127.0.0.1', port, path, method: 'POST', agent: false, headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }, ...options })
   sent.end('{"verb":"select","limit":1}')
@@ -37,7 +37,7 @@ async function select (port: number, { path = '/api/shop/customers', ...options 
   return { status: response.statusCode, json: JSON.parse(await text(response)) }
 }
 
-/** How a handshake goes. */
+/** Returns the result of a handshake. */
 async function shake (port: number, options: ConnectionOptions): Promise<string | null> {
   const socket = connect({ host: '127.0.0.1', port, ca: one.cert, ...options })
   try {
@@ -61,7 +61,7 @@ await onEachEngine(t, 'a new certificate in the files is used after a reload; an
   t.teardown(() => install(one))
   const port = await listen(service)
   install(other)
-  t.match(await select(port, { ca: one.cert }), { status: 200 }, 'not by itself')
+  t.match(await select(port, { ca: one.cert }), { status: 200 }, 'the new certificate is not used before the reload')
   service.server.reloadCertificate()
   t.match(await select(port, { ca: other.cert }), { status: 200 })
   await t.rejects(select(port, { ca: one.cert }))
@@ -90,7 +90,7 @@ await onEachEngine(t, 'connections without TLS, or with a handshake that is too 
     const answers = await readAnswers(socket).catch(() => ['an alert'])
     t.notMatch(JSON.stringify(answers), 'success')
   }
-  t.match(await select(port, { ca: one.cert }), { status: 200 }, 'and the others are served')
+  t.match(await select(port, { ca: one.cert }), { status: 200 }, 'and other clients are served')
   t.same(service.log.filter((line) => JSON.parse(line).level >= 40), [])
 })
 

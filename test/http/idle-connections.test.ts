@@ -1,4 +1,4 @@
-/** Connections between two requests: how long they are kept, and what a client is told of it. */
+/** How long idle connections stay open, and the Keep-Alive header. */
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import type { AddressInfo, Socket } from 'node:net'
@@ -17,7 +17,7 @@ const http = { ...HTTP_DEFAULTS, keepAliveTimeout: KEPT }
 const quick = { schema: shop, only: ['sqlite' as const], server: { http } }
 const kept = request({ without: ['Connection'] })
 
-/** Asks once, and tells how long the connection then stays, in milliseconds. */
+/** Sends a request and returns how long the connection stays open afterwards, in milliseconds. */
 async function askAndWait (t: Test, socket: Socket): Promise<number> {
   const ended = readAnswers(socket)
   socket.write(kept)

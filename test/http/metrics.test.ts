@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 
 const options = { metrics: true }
 const select = { verb: 'select', columns: ['id'] }
-/** Ours, without Node's. */
+/** The metrics of the service, without those of Node. */
 const read = async ({ server }: Pick<Service, 'server'>): Promise<Sample[]> =>
   parseMetrics(await server.rows.registry.metrics()).filter(({ name }) => name.startsWith('row_query_'))
 
@@ -30,8 +30,8 @@ await onEachEngine(t, 'requests are counted by verb, database, status and code, 
   t.equal(count({ database, verb: '', status: '401', code: 'UNAUTHENTICATED' }), 1)
 
   t.equal(valueOf(samples, 'row_query_request_duration_seconds_count', { database, verb: 'select' }), 4)
-  t.equal(valueOf(samples, 'row_query_database_duration_seconds_count', { database, verb: 'select' }), 3, 'what was refused never came there')
-  t.equal(valueOf(samples, 'row_query_database_duration_seconds_count', { database, verb: 'insert' }), 1, 'what the database refused did')
+  t.equal(valueOf(samples, 'row_query_database_duration_seconds_count', { database, verb: 'select' }), 3, 'without refused requests')
+  t.equal(valueOf(samples, 'row_query_database_duration_seconds_count', { database, verb: 'insert' }), 1, 'with those that the database refused')
   const total = valueOf(samples, 'row_query_request_duration_seconds_sum', { database, verb: 'select' }) as number
   const inDatabase = valueOf(samples, 'row_query_database_duration_seconds_sum', { database, verb: 'select' }) as number
   t.ok(total > inDatabase && inDatabase > 0 && total < 60, `in seconds: ${total}, of them ${inDatabase}`)
@@ -91,7 +91,7 @@ await onEachEngine(t, 'connections are counted as open, idle and in use, with th
   for (const answer of answers) t.equal((await answer).status, 200)
   const after = await pool()
   t.match(after, { open: 2, idle: 2, inUse: 0, waiting: 0 })
-  t.equal((after.waits as number) - (waits as number), 4, 'the one that found a connection did not wait')
+  t.equal((after.waits as number) - (waits as number), 4, 'without the request that found an idle connection')
   t.ok((after.seconds as number) >= 3 * 0.05 && (after.seconds as number) < 60, `${after.seconds}`)
   await proxy?.close()
   await until('refused', async () => (await post('orders', select)).status !== 200)

@@ -1,4 +1,4 @@
-/** Database connections that no request needs are given back to the server. */
+/** Idle database connections are closed. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { onEachEngine, startService, type Service } from '../support/service.ts'
@@ -9,13 +9,13 @@ const only = ['mariadb', 'mysql'] as const
 const TIMEOUT = 600
 const select = { verb: 'select', columns: ['id'] }
 
-/** Connections of the service, as the server sees them. */
+/** The number of connections of the service, from the list of the server. */
 async function connections ({ sql }: Pick<Service, 'sql'>): Promise<number> {
   const [{ count }] = await sql('select count(*) as count from information_schema.processlist where DB = database() and ID <> connection_id()') as [{ count: number }]
   return count
 }
 
-/** Requests that all run at the same time: each needs a connection. */
+/** Concurrent requests, each of which needs a connection. */
 async function together ({ sql }: Pick<Service, 'sql'>, requests: ReadonlyArray<() => Promise<{ status: number }>>, open: () => Promise<boolean>): Promise<number[]> {
   await sql('lock tables customers write')
   const answers = requests.map((request) => request())
@@ -33,12 +33,12 @@ await onEachEngine(t, 'a process with many databases has no open connections wit
   const requests = names.flatMap((database) => [1, 2, 3, 4].map(() => () => post('customers', select, { database })))
   const statuses = await together(service, requests, async () => await connections(service) === 48)
   t.same(new Set(statuses), new Set([200]))
-  t.equal(await connections(service), 48, 'they are kept for a while')
+  t.equal(await connections(service), 48, 'they stay open for a while')
   const begin = Date.now()
   await until('all of them are closed', async () => await connections(service) === 0)
   t.comment(`48 connections were closed after ${Date.now() - begin} ms`)
   t.match(await server.rows.registry.metrics(), /row_query_pool_open\{database="database-3",pool="primary"\} 0/)
-  t.equal((await post('customers', select, { database: 'database-3' })).status, 200, 'and opened again when needed')
+  t.equal((await post('customers', select, { database: 'database-3' })).status, 200, 'and a new one is opened when needed')
 })
 
 await onEachEngine(t, 'pool.minimum connections are kept open', { schema: shop, only, database: { pool: { size: 5, idleTimeout: TIMEOUT, minimum: 2 } } }, async (t, service) => {
@@ -58,7 +58,7 @@ await onEachEngine(t, 'a used connection stays open while idle ones are closed',
     t.equal((await post('customers', select)).status, 200)
   }
   t.equal(await connections(service), 1)
-  t.equal(proxy?.connections, made, 'it is the same one')
+  t.equal(proxy?.connections, made, 'the same connection is used')
 })
 
 await onEachEngine(t, 'reading the catalog does not keep a connection open', { schema: shop, only, database: { refreshInterval: TIMEOUT * 2, pool: { idleTimeout: TIMEOUT } } }, async (t, service) => {

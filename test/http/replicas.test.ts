@@ -25,7 +25,7 @@ for (const engine of await engines()) {
       return status === 200 ? json.data.rows[0].name : json.error.code
     }
     const sources = async (): Promise<unknown[]> => [...new Set([await source(), await source(), await source(), await source()])].sort()
-    /** Until it has been noticed. */
+    /** Retries until the change is noticed. */
     const close = async (proxy: Proxy): Promise<void> => {
       await proxy.close()
       await sleep(50)
@@ -44,7 +44,7 @@ for (const engine of await engines()) {
       await close(first)
       t.same(await sources(), ['two'])
       await close(second)
-      t.same(await sources(), ['primary!'], 'the database itself answers where no replica does')
+      t.same(await sources(), ['primary!'], 'the primary answers if no replica does')
       await reopen(1)
       await until('the first is used', async () => await source() === 'one')
       await reopen(2)

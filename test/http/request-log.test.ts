@@ -6,7 +6,7 @@ import { shop } from '../support/shop.ts'
 
 const select = { verb: 'select', columns: ['id'], filters: { status: 'new' } }
 
-/** The lines since the last call, without what pino adds. */
+/** The lines since the last call, without the fields of pino. */
 function read (log: string[]): Array<Record<string, unknown>> {
   return log.splice(0).map((line) => {
     const { time, pid, hostname, ...rest } = JSON.parse(line)

@@ -1,9 +1,9 @@
-/** Triggers, and functions that views call, may change the variables of a session: the next statement must not run in it as it is then. */
+/** Triggers and functions of views may change session variables, which must be reset before the next statement. */
 import t, { type Test } from 'tap'
 import { startService, onEachEngine, type EngineName, type Service } from '../support/service.ts'
 import { createUser } from '../support/users.ts'
 
-/** What a trigger sets, and how `session_state` shows it when it was not set back. */
+/** A variable that a trigger sets, and the row of `session_state` if it is not reset. */
 const CHANGES = [
   "set time_zone = '+05:00'",
   'set sql_select_limit = 1',
@@ -40,7 +40,7 @@ const schema = (engine: EngineName): string[] => [
 ]
 const ONE = { only: ['mysql', 'mariadb'] as const, schema, database: { pool: { size: 1 } } }
 
-/** What another statement on the same connection finds, and that a time and a text go through it unharmed. */
+/** Checks the session with another statement on the same connection, and that a time and a text stay unchanged. */
 async function isAsBefore (t: Test, { post, sql }: Pick<Service, 'post' | 'sql'>, name: string, id: number): Promise<void> {
   const row = { id, at: '2026-07-01T12:00:00Z', note: "ħ ' 中' \\" }
   t.equal((await post('times', { verb: 'insert', data: row })).status, 200, name)
@@ -81,7 +81,7 @@ onEachEngine(t, 'a session variable that a function of a view sets is reset', ON
   }
 })
 
-/** How often the service has set its session since the last call. */
+/** The number of session resets since the last call. */
 const settings = ({ proxy }: Pick<Service, 'proxy'>): number => proxy?.statements.splice(0).filter((sql) => /^set session (?!transaction)/.test(sql)).length ?? 0
 
 onEachEngine(t, 'statements that cannot run a trigger do not reset the session', ONE, async (t, service) => {
@@ -96,7 +96,7 @@ onEachEngine(t, 'statements that cannot run a trigger do not reset the session',
   t.equal(settings(service), 0)
   await post('changes_0', { verb: 'insert', data: { n: 1 } })
   await post('plain', { verb: 'select' })
-  t.equal(settings(service), 1, 'one that a trigger has changed is set again')
+  t.equal(settings(service), 1, 'a session that a trigger changed is reset')
   await post('changes_0', { verb: 'select' })
   t.equal(settings(service), 0, 'no trigger fires for a select')
 })

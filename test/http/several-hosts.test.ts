@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 
 const items = ['create table items (id int not null primary key, name varchar(20) null)', "insert into items values (1, 'one')"]
 const select = { verb: 'select' }
-/** Until it has been noticed. */
+/** Retries until the failure is noticed. */
 const close = async (proxy: Proxy) => {
   await proxy.close()
   await sleep(50)
@@ -42,7 +42,7 @@ for (const engine of await engines()) {
       t.equal((await post('items', insert(3))).status, 200, 'the third')
       proxies[0] = await createProxy(database.url, Number(new URL(first.url).port))
       t.equal((await post('items', insert(4))).status, 200)
-      t.equal(proxies[0].connections, 0, 'the one in use is kept while it works')
+      t.equal(proxies[0].connections, 0, 'the current host stays in use while it works')
       await close(third)
       t.equal((await post('items', insert(5))).status, 200, 'the first again')
       await close(proxies[0])
@@ -56,7 +56,7 @@ for (const engine of await engines()) {
       for (const errno of [1290, 1836, 1047]) {
         const { post } = await startService(t, url)
         await post('items', select)
-        // the other hosts are the same server here: it refuses once, for AUTO_INCREMENT goes on where a statement is undone
+        // all hosts are the same server here, which refuses once: AUTO_INCREMENT continues after a rolled back statement
         await database.query('create table refusals (n int not null auto_increment primary key)')
         await database.query(`create trigger refuse before insert on items for each row begin
           insert into refusals values (); if last_insert_id() = 1 then signal sqlstate 'HY000' set mysql_errno = ${errno}; end if; end`)
@@ -73,10 +73,10 @@ for (const engine of await engines()) {
       await database.query("create trigger refuse before insert on items for each row signal sqlstate 'HY000' set mysql_errno = 1290")
       const before = count().reduce((sum, each) => sum + each)
       for (let each = 0; each < 20; each++) isRefusal(t, await post('items', insert(20)), { status: 503, code: 'DATABASE_UNAVAILABLE', why: 'read-only' })
-      t.equal((await post('items', select)).status, 200, 'reading goes on')
-      t.ok(count().reduce((sum, each) => sum + each) - before < 20, 'not every write goes round them all')
+      t.equal((await post('items', select)).status, 200, 'selects succeed')
+      t.ok(count().reduce((sum, each) => sum + each) - before < 20, 'not every write tries all hosts')
       await database.query('drop trigger refuse')
-      await until('writing goes on', async () => (await post('items', insert(20))).status === 200)
+      await until('writes succeed again', async () => (await post('items', insert(20))).status === 200)
     })
   })
 }

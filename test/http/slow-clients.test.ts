@@ -1,4 +1,4 @@
-/** Clients that take their time: each connection has a bound, and what can be answered is answered. */
+/** Slow clients: the time limits of a connection. */
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,7 +17,7 @@ const quick = { schema: shop, only: ['sqlite' as const], server }
 const connectionsOf = ({ server: { app } }: Service): Promise<number> => promisify(app.server.getConnections.bind(app.server))()
 const noTrouble = (t: Test, { log }: Service): void => { t.same(log.filter((line) => JSON.parse(line).level >= 40), [], 'a slow client is no event of the service') }
 
-/** Writes a byte now and then until the other end has had enough. */
+/** Writes a byte at an interval until the other end closes the connection. */
 async function trickle (socket: Socket, bytes: Buffer): Promise<void> {
   for (const byte of bytes) {
     if (socket.closed || !socket.writable) return
@@ -60,7 +60,7 @@ await onEachEngine(t, 'a request without a token is refused before its body arri
   socket.write(request({ without: ['Connection', 'Authorization', 'Content-Length'], with: ['Content-Length: 1000'], body: '' }))
   const [answer, ...more] = await answers
   t.match(answer, { status: 401, json: { error: { code: 'UNAUTHENTICATED' } } })
-  t.same(more, [], 'a second answer would be taken for that of the next request')
+  t.same(more, [], 'a second answer would be taken for the answer to the next request')
 })
 
 await onEachEngine(t, 'a used connection may be idle for longer than a request may take', quick, async (t, service) => {
@@ -91,7 +91,7 @@ await onEachEngine(t, 'connections beyond the limit are closed, and the others a
   const answers = readAnswers(last)
   last.write(request())
   t.match(await answers, [{ status: 200 }])
-  t.match(await wire.send(request()), [{ status: 200 }], 'and there is room again')
+  t.match(await wire.send(request()), [{ status: 200 }], 'and further connections are accepted')
   for (const socket of open) socket.destroy()
 })
 
@@ -102,7 +102,7 @@ await onEachEngine(t, 'the connection of a client that does not read its answer 
   const socket = await (await listen(service)).open()
   socket.on('error', () => {})
   socket.write(request({ start: 'POST /api/shop/wide HTTP/1.1', without: ['Connection'], body: '{"verb":"select"}' }))
-  // it takes in as much as it has room for, and no more
+  // the client buffers only a part of the answer
   await once(socket, 'readable')
   await until('no connection is left', async () => await connectionsOf(service) === 0)
   t.pass()

@@ -1,4 +1,4 @@
-/** `sqlite::memory:`, as tests of an app use it. */
+/** `sqlite::memory:`, for tests of an app. */
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { promisify } from 'node:util'
@@ -14,7 +14,7 @@ const setup = [
 ]
 const grant: GrantOptions = { permissions: ['select', 'insert', 'update', 'delete'] }
 
-/** Temporary files are made in a folder of the test's own. */
+/** Creates temporary files in a folder of the test. */
 async function start (t: Test, database: Partial<RowQueryOptions['databases'][string]> = { setup }) {
   const { TMPDIR } = process.env
   const folder = process.env['TMPDIR'] = t.testdir()
@@ -50,7 +50,7 @@ t.test('without "setup" it is empty, and each one is a separate database', async
 t.test('rows survive a statement that was killed', async (t) => {
   const { execute } = await start(t, { setup, statementTimeout: 300 })
   await execute({ verb: 'insert', data: { name: 'two' } })
-  // compared with half a million characters at as many places
+  // compares half a million characters at half a million positions
   const slow = { verb: 'select', filters: { $or: Array.from({ length: 50 }, (_, index) => ({ body: { $like: `%${'a'.repeat(900)}${index}` } })) } }
   await t.rejects(execute(slow), { code: 'QUERY_TIMEOUT' })
   t.match(await execute({ verb: 'select', columns: ['name'], orderBy: 'id' }), { rows: [{ name: 'one' }, { name: 'two' }] })

@@ -1,4 +1,4 @@
-/** SQLite runs in a process of its own: what it does for long blocks nobody else, and is ended. */
+/** SQLite runs in a child process: long statements do not block the service and can be killed. */
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -15,7 +15,7 @@ const schema: Schema = {
     ...Array.from({ length: 30 }, () => "insert into texts (body) values (replace(hex(zeroblob(250000)), '00', 'aa'))"),
     'create table parents (id integer primary key)',
     'create table children (id integer primary key, parent int not null references parents deferrable initially deferred)',
-    // the second row that an update changes is never done
+    // the trigger of the second changed row does not end
     `create trigger endless after update on children when new.id = 2 begin
       insert into parents with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n; end`,
     'create view numbers (a, b, c, d, e) as with recursive n (i) as (select 10001 union all select i + 1 from n where i < 12000) select i, i, i, i, i from n',
@@ -23,14 +23,14 @@ const schema: Schema = {
     'insert into children values (1, 1), (2, 1)'
   ]
 }
-/** SQLite compares it with 500,000 characters at each of 500,000 places. */
+/** SQLite compares it with 500,000 characters at each of 500,000 positions. */
 const SLOW = '%' + 'a'.repeat(950) + 'b'
 const slow = { verb: 'select', columns: ['id'], filters: { body: { $like: SLOW } } }
 const quick = { verb: 'select', columns: ['id'], filters: { id: 1 } }
 const LIMIT = 1000
 const options: ServiceOptions = { schema, only: ['sqlite'], database: { statementTimeout: LIMIT } }
 
-/** Changes what the service asks of a session from now on. */
+/** Changes the orders that the service sends to a session from now on. */
 function change (t: Test, ask: (session: Session, send: () => ReturnType<Session['ask']>, order: Parameters<Session['ask']>[0]) => ReturnType<Session['ask']>): void {
   const original = Session.prototype.ask
   Session.prototype.ask = function (order) {
@@ -59,7 +59,7 @@ await onEachEngine(t, 'a write that takes too long is killed and changes nothing
   t.same((await sql('select parent from children')).map(({ parent }) => parent), [1, 1])
   isRefusal(t, await post('texts', { verb: 'delete', filters: { body: { $nlike: SLOW } } }), { status: 504, code: 'QUERY_TIMEOUT', why: 'a pattern that takes minutes' })
   t.match(await sql('select count(*) as count from texts'), [{ count: 30 }])
-  t.same((await post('children', { ...all, filters: { id: 1 } })).json.data, { updated: 1 }, 'its lock is gone')
+  t.same((await post('children', { ...all, filters: { id: 1 } })).json.data, { updated: 1 }, 'its lock is released')
   t.match(await sql('pragma integrity_check'), [{ integrity_check: 'ok' }])
 })
 
@@ -111,7 +111,7 @@ await onEachEngine(t, 'when a client disconnects, its running statement is kille
   second.resetAndDestroy()
   await once(second, 'close')
   first.resetAndDestroy()
-  await until('the log tells why', () => log.filter((line) => line.includes('"reason":"CLIENT_GONE"')).length === 2)
+  await until('the reason is logged', () => log.filter((line) => line.includes('"reason":"CLIENT_GONE"')).length === 2)
   t.equal((await post('texts', quick)).status, 200)
   t.notMatch(statements().join(), 'delete')
   t.match(await sql('select count(*) as count from texts'), [{ count: 30 }])

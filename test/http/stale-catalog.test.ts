@@ -1,4 +1,4 @@
-/** Columns that have become other types since the catalog was read. The catalog of these services is not read again by itself meanwhile. */
+/** Columns whose type has changed since the catalog was read. These services do not read it again in the background. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { onEachEngine, type EngineName } from '../support/service.ts'
@@ -40,18 +40,18 @@ await onEachEngine(t, 'a write once compared a number with a former number colum
 })
 
 await onEachEngine(t, 'before a write, the columns it compares are confirmed at most once a second', { schema: () => numbers, only }, async (t, { post, proxy }) => {
-  /** What was sent since the last call: this asks for more than a test of a request does. */
+  /** The statements since the last call, including confirmations. */
   const statements = (): string[] => proxy?.statements.splice(0) ?? []
   const update = (id: number) => post('things', { verb: 'update', data: { m: id }, filters: { id } })
   statements()
   t.same((await update(1)).json.data, { updated: 0 })
   t.same(statements().map((sql) => sql.replaceAll('`', '')), ['select id as v0 from things limit 0', "update things set m = 1 where id = '1'"])
   await update(2)
-  t.equal(statements().length, 1, 'it is known for a second')
+  t.equal(statements().length, 1, 'the confirmation is valid for a second')
   await post('things', { verb: 'select', filters: { n: 1 } })
-  t.equal(statements().length, 1, 'a select shows what its columns are')
+  t.equal(statements().length, 1, 'the result of a select shows the types of its columns')
   await post('things', { verb: 'select', columns: ['id'], filters: { n: 1 } })
-  t.equal(statements().length, 2, 'if it selects them')
+  t.equal(statements().length, 2, 'but not of other columns')
   await post('things', { verb: 'insert', data: { id: 3 } })
   t.equal(statements().length, 1, 'an insert compares nothing')
   await sleep(1000)
@@ -61,7 +61,7 @@ await onEachEngine(t, 'before a write, the columns it compares are confirmed at 
 
 await onEachEngine(t, 'within that second an integer is not equal to a text either', { schema: () => numbers, only }, async (t, { post, sql }) => {
   const bodies = [{ verb: 'delete', filters: { n: 0 } }, { verb: 'delete', filters: { n: [0, 5] } }, { verb: 'update', data: { m: 9 }, filters: { n: 0 } }, { verb: 'select', columns: ['id'], filters: { n: [0] } }]
-  for (const body of bodies) t.equal((await post('things', body)).status, 200, 'the column is known for a second')
+  for (const body of bodies) t.equal((await post('things', body)).status, 200, 'the confirmation is valid for a second')
   for (const statement of becomesText) await sql(statement)
   const answers = []
   for (const body of bodies) answers.push((await post('things', body)).status)
@@ -71,7 +71,7 @@ await onEachEngine(t, 'within that second an integer is not equal to a text eith
 await onEachEngine(t, 'within that second the numbers of TINYINT(4) and YEAR were once equal to a text', { schema: () => ['create table small (id int not null primary key, small tinyint(4) null, year year null)'], only }, async (t, { post, sql }) => {
   for (const column of ['small', 'year']) {
     const bodies = [{ [column]: 0 }, { [column]: [0, 0] }].map((filters) => ({ verb: 'delete', filters }))
-    for (const body of bodies) t.equal((await post('small', body)).status, 200, 'the column is known for a second')
+    for (const body of bodies) t.equal((await post('small', body)).status, 200, 'the confirmation is valid for a second')
     await sql(`alter table small modify ${column} varchar(20) null`)
     await sql(`insert into small (id, ${column}) values (1, 'abc')`)
     for (const body of bodies) await post('small', body)

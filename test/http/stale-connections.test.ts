@@ -14,7 +14,7 @@ const rename = (name: string) => ({ verb: 'update', data: { name }, filters: { i
 const nameOf = async ({ sql }: Service) => (await sql('select name from customers where id = 1'))[0].name
 /** Several idle connections. */
 const warm = async ({ post }: Service) => { await Promise.all(Array.from({ length: 5 }, () => post('customers', select))) }
-/** Longer than an idle connection is trusted. */
+/** Longer than an idle connection is used without a check. */
 const TRUST = 1100
 
 await onEachEngine(t, 'a select on a silently lost connection is retried once, on a new one', { schema: shop, only }, async (t, service) => {
@@ -37,7 +37,7 @@ await onEachEngine(t, 'a write on a connection that was silently lost a moment a
   const insert = { verb: 'insert', data: { name: 'New', email: 'new@example.com' } }
   isRefusal(t, await post('customers', insert), { status: 502, code: 'OUTCOME_UNKNOWN', why: 'the server may have received it' })
   t.equal(statements().length, 1)
-  t.equal((await post('customers', insert)).status, 200, 'the other connections of that time are not used either')
+  t.equal((await post('customers', insert)).status, 200, 'the other idle connections are not used either')
   t.match(await sql("select count(*) as count from customers where name = 'New'"), [{ count: 1 }])
 })
 
@@ -61,7 +61,7 @@ await onEachEngine(t, 'a connection that was idle for a while is checked first, 
   const before = proxy.connections
   await sleep(TRUST)
   t.equal((await post('customers', rename('One'))).status, 200)
-  t.equal(proxy.connections, before, 'one that is there is kept')
+  t.equal(proxy.connections, before, 'a working connection is kept')
   await sleep(TRUST)
   proxy.forget()
   statements()

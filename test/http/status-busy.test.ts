@@ -14,12 +14,12 @@ const schema: Schema = {
     'create table heavy (id int not null primary key, n int not null)',
     `insert into heavy values ${Array.from({ length: 500 }, (_, id) => `(${id}, 0)`).join()}`,
     'create view slow as select id, sleep(5) as slept from customers',
-    // the server's own setting is that of every test that runs beside this one
+    // the global setting would affect tests that run at the same time
     'create trigger impatient before insert on orders for each row set session innodb_lock_wait_timeout = 1'
   ]
 }
 
-/** A transaction past the service that holds a customer; it ends with the test at the latest. */
+/** A transaction that locks a customer without the service; it ends with the test at the latest. */
 async function hold ({ sql }: Pick<Service, 'sql'>, id: number): Promise<void> {
   await sql('begin')
   await sql('update customers set note = ? where id = ?', ['held', id])
@@ -40,10 +40,10 @@ await onEachEngine(t, '503 DEADLOCK for the transaction that the database rolls 
   const refusal = await answer
   isRefusal(t, refusal, { status: 503, code: 'DEADLOCK', why: 'the victim' })
   t.equal(refusal.headers['retry-after'], '1')
-  t.equal(statements().filter((statement) => statement.startsWith('update')).length, 1, 'the service does not try again by itself')
+  t.equal(statements().filter((statement) => statement.startsWith('update')).length, 1, 'the service does not retry')
   await sql('commit')
   t.equal(await names(service), 'Ada,Grace,Linus,Zoë', 'nothing was changed')
-  t.same((await post('customers', rename([1, 2]))).json.data, { updated: 2 }, 'and a client may try again')
+  t.same((await post('customers', rename([1, 2]))).json.data, { updated: 2 }, 'and the client may retry')
 })
 
 await onEachEngine(t, '503 LOCK_TIMEOUT for a row that stays locked', { schema }, async (t, service) => {
@@ -55,7 +55,7 @@ await onEachEngine(t, '503 LOCK_TIMEOUT for a row that stays locked', { schema }
   t.equal(answer.headers['retry-after'], '1')
   await sql('rollback')
   t.match(await sql('select count(*) as count from orders'), [{ count: 2 }], 'nothing was changed')
-  t.equal((await post('orders', { verb: 'insert', data: { customer_id: 1 } })).status, 200, 'and a client may try again')
+  t.equal((await post('orders', { verb: 'insert', data: { customer_id: 1 } })).status, 200, 'and the client may retry')
 })
 
 await onEachEngine(t, '503 OVERLOADED immediately if too many requests wait', { schema, only: servers, database: { pool: { size: 1, queue: 1, wait: 10_000 } } }, async (t, service) => {
@@ -67,16 +67,16 @@ await onEachEngine(t, '503 OVERLOADED immediately if too many requests wait', { 
   for (let each = 0; each < 6; each++) answers.push(post('customers', { verb: 'select', columns: ['id'], limit: 1 }))
   let refused = 0
   for (const answer of answers) answer.then(({ status }) => { if (status === 503) refused++ }, () => {})
-  await until('all but the one that may wait are refused while the row is locked', () => refused === 5)
+  await until('all but one are refused while the row is locked', () => refused === 5)
   t.same(service.statements(), [])
   await sql('rollback')
   const results = await Promise.all(answers)
-  t.equal(results[0]?.status, 200, 'what ran goes on')
+  t.equal(results[0]?.status, 200, 'the running request continues')
   for (const answer of results.filter(({ status }) => status !== 200)) {
     isRefusal(t, answer, { status: 503, code: 'OVERLOADED', why: 'one too many' })
     t.equal(answer.headers['retry-after'], '1')
   }
-  t.equal(results.filter(({ status }) => status === 200).length, 2, 'what waited is answered')
+  t.equal(results.filter(({ status }) => status === 200).length, 2, 'the waiting request is answered')
 })
 
 await onEachEngine(t, '503 OVERLOADED for a request that waits too long for a connection', { schema, only: servers, database: { pool: { size: 1, queue: 5, wait: 200 } } }, async (t, service) => {
@@ -88,8 +88,8 @@ await onEachEngine(t, '503 OVERLOADED for a request that waits too long for a co
   t.equal(answer.headers['retry-after'], '1')
   await service.sql('rollback')
   t.equal((await first).status, 200)
-  t.equal(await names(service), 'One,Grace,Linus,Zoë', 'what was refused changed nothing')
-  t.equal((await service.post('customers', rename(2, 'Two'))).status, 200, 'the connection that came too late was given back')
+  t.equal(await names(service), 'One,Grace,Linus,Zoë', 'the refused request changed nothing')
+  t.equal((await service.post('customers', rename(2, 'Two'))).status, 200, 'the connection that was opened too late is used')
 })
 
 await onEachEngine(t, '504 QUERY_TIMEOUT ends the statement in the database and keeps the connection', { schema, only: servers, database: { statementTimeout: 300, pool: { size: 1 } } }, async (t, service) => {
@@ -104,14 +104,14 @@ await onEachEngine(t, '504 QUERY_TIMEOUT ends the statement in the database and 
     const answer = await post(table, body)
     isRefusal(t, answer, { status: 504, code: 'QUERY_TIMEOUT', why: body.verb })
     t.equal(answer.headers['retry-after'], undefined)
-    // the server forgets a statement a moment after its answer; the row stays locked much longer
+    // the server removes a statement from its list shortly after its answer; the row stays locked much longer
     await until('the statement was ended', async () => (await running(service)).length === 0)
   }
   await sql('rollback')
 
   t.equal(await names(service), 'Ada,Grace,Linus,Zoë', 'nothing was changed')
   t.same((await post('customers', rename(1))).json.data, { updated: 1 })
-  // a connection that a statement was killed on takes its leave a moment later
+  // the connection that sent KILL closes a moment later
   await until('there is one connection', async () => (await connections()).length === 1)
   t.same(await connections(), before, 'the connection is the same')
 })

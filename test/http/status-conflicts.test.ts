@@ -109,7 +109,7 @@ await onEachEngine(t, 'a reference to a missing row is distinguished from a row 
     { why: 'an update of every row found', table: 'orders', body: { verb: 'update', data: { customer_id: 99 }, filters: { id: [1, 2] } }, code, details: [customer] },
     { why: 'one key of two, the other null', table: 'staff', body: { verb: 'insert', data: { id: 3, boss: null, deputy: 99 } }, code, details: [deputy] },
     { why: 'one key of two, the other left out', table: 'staff', body: { verb: 'update', data: { boss: 99 }, filters: { id: 2 } }, code, details: [boss] },
-    // SQLite does not say which of the keys that were written it was
+    // SQLite does not report which foreign key was violated
     { why: 'one key of two, the other right', table: 'order_items', body: { verb: 'insert', data: { order_id: 99, line: 1, product_sku: 'MUG-1', price: 1 } }, code, details: lite ? [product, order] : [order] },
     { why: 'a delete of a row that others refer to', body: { verb: 'delete', filters: { id: 1 } }, code, details: [referenced] },
     { why: 'a change of what others refer to', body: { verb: 'update', data: { id: 77 }, filters: { id: 1 } }, code, details: [referenced] },

@@ -1,4 +1,4 @@
-/** Statements that the service has given up and that do not end: what their requests are told, and that they take the place of no others. */
+/** Statements that continue after the service has given them up: the answers to their requests, and the limit on their number. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { parseMetrics, valueOf } from '../support/metrics.ts'
@@ -28,12 +28,12 @@ async function use ({ server }: Pick<Service, 'server'>): Promise<Record<string,
 
 function isTimeout (t: Test, answer: Answer): void {
   isRefusal(t, answer, { status: 504, code: 'QUERY_TIMEOUT', why: 'a select' })
-  t.equal(answer.headers['retry-after'], undefined, 'it would take as long again')
+  t.equal(answer.headers['retry-after'], undefined, 'a retry would take as long')
 }
 
 function isUnknown (t: Test, answer: Answer): void {
   isRefusal(t, answer, { status: 502, code: 'OUTCOME_UNKNOWN', why: 'a write' })
-  t.equal(answer.headers['retry-after'], undefined, 'it must not be sent again without a look')
+  t.equal(answer.headers['retry-after'], undefined, 'it must not be retried without a check')
 }
 
 await onEachEngine(t, 'selects that cannot be killed are 504, and their connections are not reused until they end', settings, async (t, service) => {
@@ -47,11 +47,11 @@ await onEachEngine(t, 'selects that cannot be killed are 504, and their connecti
   t.match(await use(service), { open: 2, inUse: 2, ending: 2 })
   const late = await Promise.all([post('slow', { verb: 'select' }), post('customers', update)])
   for (const answer of late) isRefusal(t, answer, { status: 503, code: 'OVERLOADED', why: 'no connection is free' })
-  t.equal((await running(service)).length, 2, 'the database has no more to do than before')
-  t.same(statements(), [], 'nothing was sent, or sent again')
+  t.equal((await running(service)).length, 2, 'the load of the database has not grown')
+  t.same(statements(), [], 'no statement was sent')
   await until('they have ended', async () => (await use(service))['ending'] === 0)
   t.equal((await running(service)).length, 0)
-  t.equal((await post('customers', select)).status, 200, 'on a connection of before, since there are no new ones')
+  t.equal((await post('customers', select)).status, 200, 'on an existing connection, because new ones are impossible')
   t.match(await use(service), { open: 2, ending: 0 })
 })
 
@@ -66,7 +66,7 @@ await onEachEngine(t, 'a write that cannot be killed is 502, and its connection 
   t.match(await use(service), { open: 1, inUse: 1, ending: 1 })
   await sql('rollback')
   await until('it has ended', async () => (await use(service))['ending'] === 0)
-  t.equal(await nameOf(service), 'New', 'it was made after all')
+  t.equal(await nameOf(service), 'New', 'it was executed after all')
   t.equal(statements().filter((statement) => statement.startsWith('update')).length, 1)
   t.equal((await post('customers', select)).status, 200)
 })
@@ -81,7 +81,7 @@ await onEachEngine(t, 'a write that cannot be killed after its client disconnect
   await isRunning(service, 'update `customers`')
   proxy.full = true
   socket.resetAndDestroy()
-  await until('the log tells of it', () => log.some((line) => line.includes('"OUTCOME_UNKNOWN"') && line.includes('"CLIENT_GONE"')))
+  await until('it is logged', () => log.some((line) => line.includes('"OUTCOME_UNKNOWN"') && line.includes('"CLIENT_GONE"')))
   await sql('rollback')
   await until('it has ended', async () => (await use(service))['ending'] === 0)
 })
@@ -94,9 +94,9 @@ await onEachEngine(t, 'a request whose statement continues after KILL is answere
   t.ok(Date.now() - begin < 7500, `answered after ${Date.now() - begin} ms`)
   t.match(await use(service), { inUse: 1, ending: 1 })
   t.equal((await running(service)).length, 1)
-  t.equal((await post('customers', select)).status, 200, 'others are answered on the other connection')
+  t.equal((await post('customers', select)).status, 200, 'other requests use the other connection')
   await until('it has ended', async () => (await use(service))['ending'] === 0)
-  // the session is set again first: a function that the view calls may have changed it
+  // the session is reset first, because a function of the view may have changed it
   await until('its connection is free', async () => (await use(service))['inUse'] === 0)
 })
 
@@ -109,7 +109,7 @@ await onEachEngine(t, 'KILL is repeated until it succeeds', settings, async (t, 
   proxy.full = true
   isUnknown(t, await answer)
   proxy.full = false
-  await until('it has ended, though the row is locked still', async () => (await running(service)).length === 0)
+  await until('it has ended, although the row is still locked', async () => (await running(service)).length === 0)
   await until('its connection is free', async () => (await use(service))['ending'] === 0)
   await sql('rollback')
   t.equal(await nameOf(service), 'Ada')
@@ -128,7 +128,7 @@ await onEachEngine(t, 'a select that loses its connection while it is being kill
     proxy.cut()
     if (body.verb === 'select') isTimeout(t, await answer)
     else isUnknown(t, await answer)
-    t.match(await use(service), { ending: 1 }, 'it runs still')
+    t.match(await use(service), { ending: 1 }, 'it is still running')
     proxy.full = proxy.killsNothing = false
     await until('it has ended', async () => (await use(service))['ending'] === 0)
     t.same(await running(service), [])

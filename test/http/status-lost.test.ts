@@ -13,7 +13,7 @@ const select = { verb: 'select', columns: ['id'] }
 const update = { verb: 'update', data: { name: 'New' }, filters: { id: 1 } }
 const writes = [update, { verb: 'delete', filters: { id: 4 } }, { verb: 'insert', data: { email: 'new@example.com', name: 'New' } }]
 
-/** The id of the connection that runs a statement that begins so, once there is one; `before` is one that is ending. */
+/** Waits for a statement with this beginning and returns the id of its connection; `before`: a connection to ignore. */
 async function runner ({ sql }: Service, start: string, before = 0): Promise<number> {
   let found: Array<{ id: number }> = []
   await until(`"${start}" runs`, async () => {
@@ -56,7 +56,7 @@ await onEachEngine(t, 'a select that loses its connection is retried once by the
     t.equal(refusal.headers['retry-after'], '1')
     t.equal(statements().filter((statement) => statement.includes('`slow`')).length, 2)
     await until('the statement has ended', async () => (await running(service)).length === 0)
-    t.equal((await post('customers', select)).status, 200, 'the next one gets a connection of its own')
+    t.equal((await post('customers', select)).status, 200, 'the next request gets a new connection')
   }
 })
 
@@ -72,10 +72,10 @@ await onEachEngine(t, '502 OUTCOME_UNKNOWN for a write that loses its connection
     else await sql(`kill ${id}`)
     const refusal = await answer
     isRefusal(t, refusal, { status: 502, code: 'OUTCOME_UNKNOWN', why: how })
-    t.equal(refusal.headers['retry-after'], undefined, 'it must not be sent again without a look')
+    t.equal(refusal.headers['retry-after'], undefined, 'it must not be retried without a check')
     t.equal(statements().filter((statement) => statement.startsWith('update')).length, 1, how)
     await sql('rollback')
-    // one that waited for the lock may still be made: unknown is the word
+    // a write that waited for the lock may still be executed, so the outcome is unknown
     await until('the statement has ended', async () => (await running(service)).length === 0)
     t.equal((await post('customers', select)).status, 200)
   }
@@ -108,6 +108,6 @@ await onEachEngine(t, 'a network that drops all packets does not block a request
   proxy.silent = false
   await sql('rollback')
   const begin = Date.now()
-  t.equal((await post('customers', select)).status, 200, 'and when it is back, so is the service')
+  t.equal((await post('customers', select)).status, 200, 'and the service recovers with the server')
   t.ok(Date.now() - begin < 8000, 'soon')
 })

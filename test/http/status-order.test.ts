@@ -19,7 +19,7 @@ const text = { 'content-type': 'text/plain' }
 const large = `{"verb":"truncate"${' '.repeat(400)}`
 const update = { verb: 'update', data: { customer_id: 99 }, filters: { id: 1 } }
 
-/** Each request has every error of the requests after it, and one more: the one that it is rejected for. */
+/** Each request has all errors of the later requests, and the error that it is rejected for. */
 const steps: Step[] = [
   [401, 'UNAUTHENTICATED', 'gone', large, { token: 'nobody', headers: text }],
   [404, 'DATABASE_NOT_FOUND', 'gone', large, { token: 'nowhere', headers: text }],

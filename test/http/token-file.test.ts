@@ -1,4 +1,4 @@
-/** Tokens that are given and taken while the service runs. */
+/** Tokens that are added and removed while the service runs. */
 import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -18,7 +18,7 @@ function replace (content: unknown): void {
   renameSync(`${path}.new`, path)
 }
 
-/** What the tokens of the file, and the one of the configuration, are answered. */
+/** The statuses of requests with the tokens of the file and the token of the configuration. */
 async function statusesOf ({ post }: Service): Promise<Record<string, number>> {
   const tokens = { first: 'first', second: 'second', fixed: TOKEN }
   return Object.fromEntries(await Promise.all(Object.entries(tokens).map(async ([name, token]) => [name, (await post('customers', { verb: 'select' }, { token })).status] as const)))
@@ -33,7 +33,7 @@ const errors = ({ log }: Service): any[] => log.map((line) => JSON.parse(line)).
 
 replace([first])
 
-/** Tokens that are not there yet are tried again and again. */
+/** Retries until the statuses are as expected, because the file is read at an interval. */
 const options = { tokensFile: path, failedLogins: { max: 0 } }
 
 await onEachEngine(t, 'a token that is removed from the file stops working, and one that is added works', { schema: shop, only: ['sqlite'], options }, async (t, service) => {
@@ -61,18 +61,18 @@ await onEachEngine(t, 'if the file is invalid, the previous tokens stay in use a
   ]
   for (const [index, [change, mistake]] of faults.entries()) {
     change()
-    await until('it is told', () => errors(service).length > index)
+    await until('it is logged', () => errors(service).length > index)
     t.match(errors(service)[index], { msg: 'the token file cannot be used; the previous tokens stay in use', errors: [mistake] })
     t.same(await statusesOf(service), { first: 200, second: 401, fixed: 200 })
   }
   replace([second])
   await comes(t, service, 'the file is in order again', { first: 401, second: 200, fixed: 200 })
-  t.equal(errors(service).length, faults.length, 'each fault is told once, however often the file is read')
+  t.equal(errors(service).length, faults.length, 'each fault is logged once, however often the file is read')
   t.notMatch(service.log.join(''), new RegExp(`${first.sha256}|${second.sha256}`))
 })
 
 await onEachEngine(t, 'the file is read again when its symbolic link points to another file', { schema: shop, only: ['sqlite'], options }, async (t, service) => {
-  // as Kubernetes does with a secret: tokens.json -> ..data/tokens.json, ..data -> a folder for each version
+  // like a secret in Kubernetes: tokens.json -> ..data/tokens.json, ..data -> a folder for each version
   for (const [name, entry] of [['one', first], ['two', second]] as const) {
     mkdirSync(join(folder, name))
     writeFileSync(join(folder, name, 'tokens.json'), JSON.stringify([entry]))
@@ -113,6 +113,6 @@ t.test('the program reads the file of API_TOKENS_FILE, and again on SIGHUP', asy
   await server.printed(/catalog reloaded/)
   t.same([await ask(old.token), await ask(young.token)], [401, 200])
   const { stdout, stderr } = await server.stop()
-  t.equal(stderr, '', 'and does not say that there is no token')
+  t.equal(stderr, '', 'without the notice that there is no token')
   t.notMatch(stdout, new RegExp([old, young].flatMap(({ token, entry }) => [token, entry.sha256]).join('|')))
 })
