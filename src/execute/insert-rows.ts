@@ -19,6 +19,8 @@ export interface RowsRun {
   readonly plan: InsertPlan & { readonly rows: RowsPlan }
   readonly database: Database
   readonly record?: RequestRecord | null | undefined
+  /** Called with each batch of rows that one statement has written. */
+  readonly onBatch?: ((batch: RowBatch, counts: RowCounts) => void) | undefined
 }
 
 type Run = Executor['run']
@@ -66,8 +68,10 @@ async function requireAllWithin (rowsRun: RowsRun, run: Run): Promise<void> {
 
 const resultOf = (counts: RowCounts): Outcome & RowsResult => ({ rows: 0, changed: counts.inserted + counts.updated, insertId: counts.insertId, counts })
 
-async function runBatch ({ database }: RowsRun, batch: RowBatch, run: Run): Promise<RowCounts> {
-  return countsOf(batch, await run(compileRows(batch, database.dialect.engine, database.statements)))
+async function runBatch ({ database, onBatch }: RowsRun, batch: RowBatch, run: Run): Promise<RowCounts> {
+  const counts = countsOf(batch, await run(compileRows(batch, database.dialect.engine, database.statements)))
+  onBatch?.(batch, counts)
+  return counts
 }
 
 async function runBatches (rowsRun: RowsRun, batches: readonly RowBatch[], run: Run): Promise<RowCounts> {
@@ -92,11 +96,13 @@ async function runDivided (rowsRun: RowsRun, batch: RowBatch, run: Run): Promise
 }
 
 /** The only row of a batch was refused. */
-async function runSingle ({ plan: { rows }, database }: RowsRun, batch: RowBatch, refusal: ServiceError, run: Run): Promise<RowCounts> {
+async function runSingle ({ plan: { rows }, database, onBatch }: RowsRun, batch: RowBatch, refusal: ServiceError, run: Run): Promise<RowCounts> {
   const row = batch.rows[0] as PlannedRow
   try {
     if (batch.conflict === undefined || refusal.code !== 'UNIQUE_VIOLATION' || database.dialect.engine === 'sqlite') throw refusal
-    return await resolveRow({ batch: { ...batch, conflict: batch.conflict }, database, run })
+    const counts = await resolveRow({ batch: { ...batch, conflict: batch.conflict }, database, run })
+    onBatch?.(batch, counts)
+    return counts
   } catch (error) {
     throw isOfRow(error) ? atRow(error, placeOf(row, rows)) : error
   }

@@ -10,7 +10,7 @@ import type { Value } from '../types/column-type.ts'
 import { runStatement } from './run-statement.ts'
 
 /** Keys in one select. Its text is the same for each full one, and the order of its rows takes so many comparisons for each row at most. */
-const STEP = 100
+export const STEP = 100
 
 export interface RowsToRead {
   readonly table: Table

@@ -1,6 +1,6 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import { notSupported, withDetails } from '../errors.ts'
-import type { Assignment, InsertPlan } from './plan.ts'
+import type { Assignment, Conflict, InsertPlan, PlannedRow } from './plan.ts'
 import { rowKeysOf } from './row-keys.ts'
 
 /** The key by which an inserted row is found; undefined if the values of none are known. */
@@ -9,14 +9,29 @@ export function findInsertKey (table: Table, assignments: readonly Assignment[])
   return rowKeysOf(table).find((columns) => columns.every((column) => given.has(column) || column.autoIncrement))
 }
 
-/** Adds the key by which an insert reads the row that it returns. @throws NOT_SUPPORTED if the values of no unique key are known */
+/** Adds the key by which an insert reads the rows that it returns. @throws NOT_SUPPORTED if the values of no unique key are known */
 export function withInsertKey (plan: InsertPlan): InsertPlan {
-  return Object.freeze({ ...plan, key: getInsertKey(plan) })
+  const { table, assignments, rows } = plan
+  const key = rows === undefined ? findInsertKey(table, assignments) : rows.conflict === undefined ? findListKey(table, rows.rows) : findConflictKey(rows.conflict, rows.rows)
+  if (key !== undefined) return Object.freeze({ ...plan, key })
+  const message = rows?.conflict === undefined
+    ? `table "${table.name}" has no unique key whose values are known: send the values of one, or leave out "returning"`
+    : `rows of "${table.name}" cannot be found again: every row needs values of the key, and "set" must not change it`
+  throw withDetails(notSupported(), { path: '/returning', message })
 }
 
-function getInsertKey ({ table, assignments }: InsertPlan): readonly Column[] {
-  const key = findInsertKey(table, assignments)
-  if (key !== undefined) return key
-  const message = `table "${table.name}" has no unique key whose values are known: send the values of one, or leave out "returning"`
-  throw withDetails(notSupported(), { path: '/returning', message })
+/** A row gets a number from the database where it has no value for the column. */
+function findListKey (table: Table, rows: readonly PlannedRow[]): readonly Column[] | undefined {
+  return rowKeysOf(table).find((key) => key.every((column) => column.autoIncrement || rows.every((row) => givenValue(row, column) !== null)))
+}
+
+/** Only the named key is that of a row that exists as well. */
+function findConflictKey ({ key, set }: Conflict, rows: readonly PlannedRow[]): readonly Column[] | undefined {
+  const isKept = set.kind !== 'assignments' || set.assignments.every(({ column }) => !key.includes(column))
+  return isKept && key.every((column) => column.autoIncrement || rows.every((row) => givenValue(row, column) !== null)) ? key : undefined
+}
+
+/** The value that the request gives a column; null if it gives none. */
+export function givenValue ({ columns, parameters }: PlannedRow, column: Column) {
+  return parameters[columns.indexOf(column)] ?? null
 }

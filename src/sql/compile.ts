@@ -1,4 +1,4 @@
-import { statementTable, type Column } from '../catalog/catalog.ts'
+import { statementTable, type Column, type Table } from '../catalog/catalog.ts'
 import type { Condition, CountPlan, Plan } from '../plan/plan.ts'
 import { integerType } from '../types/integer.ts'
 import { builderFor, type BuiltStatement } from './aliases.ts'
@@ -44,6 +44,13 @@ const NONE: readonly Column[] = []
 const COUNT: readonly Column[] = [{
   name: 'count', type: integerType(64, false), declaration: 'bigint', nullable: false, generated: true, autoIncrement: false, optional: true, defaultText: null, comment: ''
 }]
+
+const STEP = 'select @@auto_increment_increment as v0'
+
+/** Selects the distance between the numbers of AUTO_INCREMENT in a session of MySQL or MariaDB. */
+export function compileStep (table: Table): Statement {
+  return { verb: 'select', table: statementTable(table), sql: STEP, pieces: [STEP], parameters: [], columns: COUNT, assigned: NONE, confirmation: undefined }
+}
 
 /** What a dialect needs to know of a statement besides its text. */
 function describe (plan: Plan | CountPlan, engine: Engine, { sql, pieces }: BuiltStatement): CompiledStatement {

@@ -1,0 +1,92 @@
+/** Runs an insert of rows, or an upsert, that returns them. */
+import { mayFillColumns, mayFire, type Column } from '../catalog/catalog.ts'
+import type { Database } from '../databases/database.ts'
+import type { Executor, Outcome } from '../dialects/dialect.ts'
+import { givenValue } from '../plan/insert-key.ts'
+import type { PlannedRow } from '../plan/plan.ts'
+import { CountSink } from '../response/count-sink.ts'
+import type { RowCounts, RowsResult } from '../response/result.ts'
+import type { AnswerSink } from '../response/sink.ts'
+import { compileStep } from '../sql/compile.ts'
+import type { RowBatch } from '../sql/row-batches.ts'
+import type { Value } from '../types/column-type.ts'
+import { areTaken, keyChanged, numberOf } from './inserted-keys.ts'
+import { runRows, type RowsRun } from './insert-rows.ts'
+import { readRows } from './read-rows.ts'
+import { addCounts } from './row-counts.ts'
+
+/** A plan that has the columns to return and the key of the rows. */
+export type ReturningPlan = RowsRun['plan'] & { readonly returning: readonly Column[], readonly key: readonly Column[] }
+
+export interface RowsReturning {
+  readonly plan: ReturningPlan
+  readonly database: Database
+  readonly sink: AnswerSink
+}
+
+/** @throws NOT_SUPPORTED if a trigger has changed the key of a row; ServiceError */
+export async function insertReturning (tx: Executor, { plan, database, sink }: RowsReturning): Promise<Outcome & RowsResult> {
+  const { table, rows, returning, key } = plan
+  const numbered = key.find(({ autoIncrement }) => autoIncrement)
+  const given = rows.rows.flatMap((row) => numbered === undefined || givenValue(row, numbered) !== null ? [valuesOf(key, row)] : [])
+  const wasTaken = rows.conflict === undefined && mayFillColumns(table) && await areTaken(tx, database, { table, key, keys: given })
+  const numbers = new Numbers()
+  let result: Outcome & RowsResult | undefined
+  let counts: RowCounts | undefined
+  for (const part of numbered === undefined ? [rows.rows] : divide(plan, numbered)) {
+    result = await runRows({ plan: { ...plan, rows: { ...rows, rows: part } }, database, onBatch: (batch, { insertId }) => numbers.note(batch, insertId) }, (statement, sink) => tx.run(statement, sink))
+    counts = addCounts(counts, result.counts as RowCounts)
+  }
+  if (wasTaken) throw keyChanged()
+  const step = numbers.needStep ? await readStep(tx, plan, database) : 1n
+  const keys = rows.rows.toSorted((a, b) => a.index - b.index).map((row) => key.map((column) => givenValue(row, column) ?? numbers.valueOf(row, column, step)))
+  await readRows(tx, database, sink, { table, columns: returning, key, keys })
+  const { inserted, updated, insertId } = counts as RowCounts
+  return { ...result as Outcome & RowsResult, rows: sink.count, changed: inserted + updated, insertId, counts: counts as RowCounts }
+}
+
+const valuesOf = (key: readonly Column[], row: PlannedRow): Value[] => key.map((column) => givenValue(row, column) as Value)
+
+/**
+ * Divides the rows so that the number of each one is known. Rows that one statement numbers have consecutive numbers, unless some of them have
+ * a number already, exist, or are numbered by a trigger; a trigger of SQLite may insert rows in between.
+ */
+function divide ({ table, rows: { rows, conflict } }: ReturningPlan, numbered: Column): ReadonlyArray<readonly PlannedRow[]> {
+  const single = conflict !== undefined || mayFillColumns(table) || (table.engine === 'sqlite' && mayFire(table, 'insert'))
+  const parts: PlannedRow[][] = []
+  let wasGiven: boolean | undefined
+  for (const row of rows) {
+    const isGiven = givenValue(row, numbered) !== null
+    if (isGiven === wasGiven && (isGiven || !single)) parts.at(-1)?.push(row)
+    else parts.push([row])
+    wasGiven = isGiven
+  }
+  return parts
+}
+
+/** The numbers that the database gave to rows. */
+class Numbers {
+  readonly #places = new Map<PlannedRow, { readonly first: string | undefined, readonly offset: number }>()
+  /** Whether a statement has given several numbers. */
+  needStep = false
+
+  note ({ rows }: RowBatch, first: string | undefined): void {
+    this.needStep ||= rows.length > 1
+    for (const [offset, row] of rows.entries()) this.#places.set(row, { first, offset })
+  }
+
+  /** @throws NOT_SUPPORTED if a trigger of SQLite has changed the key of the row */
+  valueOf (row: PlannedRow, column: Column, step: bigint): Value {
+    const { first, offset } = this.#places.get(row) ?? { first: undefined, offset: 0 }
+    if (first === undefined) throw keyChanged()
+    return numberOf(column, String(BigInt(first) + BigInt(offset) * step))
+  }
+}
+
+/** The distance of the numbers that a session gives to rows: not 1 in clusters where several servers are written to. */
+async function readStep (tx: Executor, { table, key }: ReturningPlan, { dialect }: Database): Promise<bigint> {
+  if (dialect.engine === 'sqlite' || key.every(({ autoIncrement }) => !autoIncrement)) return 1n
+  const sink = new CountSink()
+  await tx.run(compileStep(table), sink)
+  return BigInt(sink.digits)
+}
