@@ -81,6 +81,11 @@ t.test('only the child process loads node:sqlite', async (t) => {
   t.same(loading.map(({ path }) => path).filter((path) => !path.startsWith('src/demo/')), ['src/dialects/sqlite/connection.ts', 'src/dialects/sqlite/process.ts'])
 })
 
+t.test('jose is loaded only if JWTs are configured', async (t) => {
+  t.same(sources.filter(({ text }) => /^import (?!type )[^(\n]*'jose'/m.test(text)).map(({ path }) => path), [])
+  t.same(sources.filter(({ text }) => text.includes("await import('jose')")).map(({ path }) => path), ['src/access/jwt.ts'])
+})
+
 t.test('only src/app.ts and src/server import plugins', async (t) => {
   t.same(importing(outside('src/app.ts', 'src/server', 'plugins'), (name) => name.startsWith('plugins/')), [])
 })

@@ -24,7 +24,7 @@ interface Requirement {
 
 const rsa: Requirement = {
   text: 'an RSA key of at least 2048 bits',
-  fits: ({ asymmetricKeyType: type, asymmetricKeyDetails: details }) => type === 'rsa' && (details?.modulusLength ?? 0) >= 2048
+  fits: ({ asymmetricKeyType: type, asymmetricKeyDetails: details }) => type === 'rsa' && details?.modulusLength as number >= 2048
 }
 const ed25519: Requirement = { text: 'an Ed25519 key', fits: ({ asymmetricKeyType: type }) => type === 'ed25519' }
 const ec = (curve: string, name: string): Requirement => ({ text: `an EC key on the curve ${name}`, fits: ({ asymmetricKeyDetails: details }) => details?.namedCurve === curve })

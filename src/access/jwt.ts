@@ -122,10 +122,16 @@ async function verifyBySources (verify: Verify, sources: readonly Source[], toke
     try {
       return await verifyBySource(verify, source, token)
     } catch (error) {
-      if (!isTemporary(refusal)) refusal = error instanceof ServiceError ? error : notValid((error as { code?: string }).code ?? 'unusable key')
+      if (!isTemporary(refusal)) refusal = toRefusal(error as Error)
     }
   }
   throw refusal
+}
+
+/** Errors of jose have a code; those of keys that cannot be imported have only a name. */
+function toRefusal (error: Error & { code?: unknown }): ServiceError {
+  if (error instanceof ServiceError) return error
+  return notValid(typeof error.code === 'string' ? error.code : error.name)
 }
 
 async function verifyBySource (verify: Verify, source: Source, token: string): Promise<VerifiedBy> {

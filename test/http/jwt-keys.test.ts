@@ -1,6 +1,7 @@
 /** The keys that JWTs are verified with: when they are downloaded, when they end, and what happens where they cannot be had. */
 import { mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import type { JwtOptions } from '../../schemas/jwt.ts'
 import { createPair, jwtSetting, serveKeys, sign, type KeyServer } from '../support/issuer.ts'
@@ -107,6 +108,7 @@ const failures: Array<[why: string, reason: RegExp, answer: KeyServer['answer']]
   ['null', /^not a JSON Web Key Set$/, (_request, response) => response.end('null')],
   ['a list', /^not a JSON Web Key Set$/, (_request, response) => response.end('[]')],
   ['keys that are no list', /^not a JSON Web Key Set$/, (_request, response) => response.end('{"keys":{}}')],
+  ['compressed zeros', /^larger than 1048576 bytes$/, (_request, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(Buffer.alloc(50_000_000)))],
   ['a set of more than a megabyte', /^larger than 1048576 bytes$/, (_request, response) => response.end(`{"keys":[${' '.repeat(2 ** 20)}]}`)]
 ]
 

@@ -5,6 +5,7 @@ import { base64url, exportSPKI } from 'jose'
 import t from 'tap'
 import type { JwtOptions, SignatureAlgorithm } from '../../schemas/jwt.ts'
 import { hashToken } from '../../src/access/tokens.ts'
+import { get } from '../support/documents.ts'
 import { AUDIENCE, createPair, ISSUER, jwtSetting, serveKeys, sign, signText, type SignOptions } from '../support/issuer.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
@@ -234,6 +235,15 @@ await onEachEngine(t, 'a rate limit counts each subject of each issuer; JWTs wit
   t.equal(await statusOf(pair, { sub: 'user-2' }), 200)
   t.equal(await statusOf(second, { iss: 'https://other.example.com', aud: 'cells', group: 'reader' }), 200, 'the same subject of another issuer')
   t.same([await statusOf(pair, { sub: undefined }), await statusOf(pair, { sub: '' })], [200, 429])
+})
+
+await onEachEngine(t, 'documents show what the role of a JWT sees', { ...ok, options: { ...ok.options } }, async (t, { server }) => {
+  const token = await sign(pair, { role: 'writer' })
+  const paths = async (path: string): Promise<string[]> => Object.keys((await get(server, path, { token })).json.paths)
+  t.same(await paths('/shop/openapi.json'), ['/shop/settings'])
+  t.equal((await get(server, '/openapi.json', { token: await sign(pair, { exp: seconds(-100) }) })).status, 401)
+  t.equal((await get(server, '/shop/openapi.json', { token: await sign(pair, { role: 'nothing' }) })).status, 404)
+  t.equal((await get(server, '/shop/openapi.json', { token: await sign(pair, { role: 'unknown' }) })).status, 403)
 })
 
 await onEachEngine(t, 'the reason is in the request log, and not in the answer', { ...ok, server: { logLevel: 'debug' }, options: { ...ok.options, requestLog: true } }, async (t, { post, log }: Service) => {
