@@ -4,6 +4,8 @@ import { STATUSES, type NewOrder, type SavedOrder } from './database/orders.ts'
 export type Operation =
   | { readonly kind: 'key', readonly id: number }
   | { readonly kind: 'list', readonly after: number, readonly limit: number }
+  /** Groups of the rows from `after` on, `rows` of them. */
+  | { readonly kind: 'groups', readonly after: number, readonly rows: number }
   | { readonly kind: 'insert', readonly order: NewOrder }
   | { readonly kind: 'insertList', readonly orders: readonly NewOrder[] }
   | { readonly kind: 'upsertList', readonly orders: readonly SavedOrder[] }
@@ -24,10 +26,14 @@ const LISTS = 200
 /** Rows of a list. */
 const ROWS = 100
 
+/** Rows that are grouped: one percent of the table. */
+const GROUPED = TABLE_SIZE / 100
+
 export const WORKLOADS: readonly Workload[] = [
   byKey(TABLE_SIZE),
   { name: '100 rows', operations: make(REQUESTS, (random) => ({ kind: 'list', after: random(TABLE_SIZE - 100), limit: 100 })) },
   { name: '1000 rows', operations: make(REQUESTS, (random) => ({ kind: 'list', after: random(TABLE_SIZE - 1000), limit: 1000 })) },
+  { name: 'groups of 1000 rows', operations: make(REQUESTS, (random) => ({ kind: 'groups', after: random(TABLE_SIZE - GROUPED), rows: GROUPED })) },
   { name: 'insert', operations: make(REQUESTS, (random) => ({ kind: 'insert', order: newOrder(random(TABLE_SIZE)) })) },
   { name: 'update by key', operations: updates() },
   { name: 'insert of 100 rows', operations: make(LISTS, (random) => ({ kind: 'insertList', orders: listOf((index) => newOrder(random(TABLE_SIZE) + index)) })) },

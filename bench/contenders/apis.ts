@@ -30,6 +30,13 @@ export function rowQueryApi (database: string, token = TOKEN): Api {
       switch (operation.kind) {
         case 'key': return post('orders', { verb: 'select', filters: { id: operation.id } })
         case 'list': return post('orders', { verb: 'select', filters: { id: { $gt: operation.after } }, orderBy: 'id', limit: operation.limit })
+        case 'groups': return post('orders', {
+          verb: 'select',
+          filters: { id: { $gt: operation.after, $lte: operation.after + operation.rows } },
+          groupBy: ['status'],
+          aggregates: { orders: { $count: '*' }, total: { $sum: 'total' }, quantity: { $avg: 'quantity' }, latest: { $max: 'ordered_at' } },
+          orderBy: 'status'
+        })
         case 'insert': return post('new_orders', { verb: 'insert', data: operation.order })
         case 'insertList': return post('new_orders', { verb: 'insert', data: operation.orders })
         case 'upsertList': return post('saved_orders', { verb: 'insert', data: operation.orders, onConflict: { key: ['id'], set: ['quantity', 'status', 'total'] } })
@@ -51,6 +58,7 @@ export const routesApi: Api = {
       case 'insertList':
       case 'upsertList': return { method: 'POST', path: `/orders/${kind === 'insertList' ? 'insert' : 'upsert'}-list`, body: (operation as { orders: object }).orders }
       case 'list':
+      case 'groups':
       case 'update': return { method: 'POST', path: `/orders/${kind}`, body }
     }
   },
@@ -68,6 +76,7 @@ export const platformaticApi: Api = {
         const { ordered_at: orderedAt, ...rest } = operation.order
         return { method: 'POST', path: '/newOrders/?fields=id', body: { ...rest, orderedAt } }
       }
+      case 'groups':
       case 'insertList':
       case 'upsertList': throw new Error(`not measured: ${operation.kind}`)
     }

@@ -1,8 +1,9 @@
 /** Checks, before the measurement, that a contender works correctly. */
 import { deepStrictEqual } from 'node:assert/strict'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import { normalizeOrder, type NewOrder, type SavedOrder } from '../database/orders.ts'
+import { normalizeGroup, normalizeOrder, type NewOrder, type SavedOrder } from '../database/orders.ts'
 import type { Operation, Workload } from '../workloads.ts'
+import { parametersOf, statements } from './programs/statements.ts'
 import type { Contender, Running } from './contender.ts'
 
 /** The number of operations of a workload that are checked. */
@@ -27,6 +28,10 @@ async function compare (operation: Operation, rows: Array<Record<string, unknown
   switch (operation.kind) {
     case 'key': return { actual: rows.map(normalizeOrder), expected: await read('select * from orders where id = ?', [operation.id]) }
     case 'list': return { actual: rows.map(normalizeOrder), expected: await read('select * from orders where id > ? order by id limit ?', [operation.after, operation.limit]) }
+    case 'groups': {
+      const [groups] = await database.query<RowDataPacket[]>(statements.groups, parametersOf(operation))
+      return { actual: rows.map(normalizeGroup), expected: groups.map(normalizeGroup) }
+    }
     case 'update': {
       const { id, status, quantity } = operation
       const [stored] = await read('select * from orders where id = ?', [id]) as object[]

@@ -20,8 +20,8 @@ export const MAIN: readonly string[] = [SERVICE, ...HAND_WRITTEN]
 
 const BENCH_PACKAGES = fileURLToPath(new URL('../package.json', import.meta.url))
 
-/** Lists are measured with the main contenders alone. */
-const withoutLists = WORKLOADS.map(({ name }) => name).filter((name) => !name.endsWith('of 100 rows'))
+/** Lists and groups are measured with the main contenders alone. */
+const withoutLists = WORKLOADS.map(({ name }) => name).filter((name) => !/ of \d+ rows$/.test(name))
 
 export const CONTENDERS: readonly Contender[] = [
   serviceContender(DATABASE),

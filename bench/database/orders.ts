@@ -69,6 +69,11 @@ export function normalizeOrder (row: Readonly<Record<string, unknown>>): Order {
   }
 }
 
+/** Normalizes a row of the workload with groups. */
+export function normalizeGroup ({ status, orders, total, quantity, latest }: Readonly<Record<string, unknown>>) {
+  return { status: String(status), orders: Number(orders), total: Number(total).toFixed(2), quantity: Number(quantity), latest: toInstant(latest) }
+}
+
 function toInstant (value: unknown): string {
   const text = value instanceof Date ? value.toISOString() : String(value).replace(' ', 'T')
   return new Date(/Z|[+-]\d\d:\d\d$/.test(text) ? text : text + 'Z').toISOString()

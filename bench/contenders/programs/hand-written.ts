@@ -2,7 +2,7 @@
 import mysql, { type ResultSetHeader, type RowDataPacket } from 'mysql2/promise'
 import type { NewOrder, SavedOrder } from '../../database/orders.ts'
 import { createApp, listen } from './app.ts'
-import { insertBody, insertListBody, keyBody, listBody, updateBody, upsertListBody } from './schemas.ts'
+import { groupsBody, insertBody, insertListBody, keyBody, listBody, updateBody, upsertListBody } from './schemas.ts'
 import { listStatements, parametersOf, poolOptions, statements, valuesOf } from './statements.ts'
 
 const pool = mysql.createPool(poolOptions())
@@ -16,6 +16,11 @@ app.post<{ Body: { id: number } }>('/orders/by-key', { schema: { body: keyBody }
 
 app.post<{ Body: { after: number, limit: number } }>('/orders/list', { schema: { body: listBody } }, async ({ body }) => {
   const [rows] = await run<RowDataPacket[]>(statements.list, [body.after, body.limit])
+  return { success: true, data: { rows, count: rows.length } }
+})
+
+app.post<{ Body: { after: number, rows: number } }>('/orders/groups', { schema: { body: groupsBody } }, async ({ body }) => {
+  const [rows] = await run<RowDataPacket[]>(statements.groups, [body.after, body.after + body.rows])
   return { success: true, data: { rows, count: rows.length } }
 })
 
