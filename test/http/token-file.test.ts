@@ -33,7 +33,7 @@ const errors = ({ log }: Service): any[] => log.map((line) => JSON.parse(line)).
 
 replace([first])
 
-/** Retries until the statuses are as expected, because the file is read at an interval. */
+/** Without the block for invalid tokens, because the tests retry tokens that are not in the file yet. */
 const options = { tokensFile: path, failedLogins: { max: 0 } }
 
 await onEachEngine(t, 'a token that is removed from the file stops working, and one that is added works', { schema: shop, only: ['sqlite'], options }, async (t, service) => {
