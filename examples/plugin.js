@@ -1,4 +1,4 @@
-// The plugin in an app of one's own: two databases, each under a prefix and with tokens of its own.
+// An app with the plugin: two databases, each with its own prefix and tokens.
 import Fastify from 'fastify'
 import rowQuery, { createToken, hashToken } from 'fastify-row-query'
 

@@ -29,7 +29,7 @@ const moved: Refuse = (statement, error) => {
   return new SchemaMoved(missing === undefined ? nameOf(error) : `${nameOf(error)} (${missing})`, firesTrigger(statement) && missing?.endsWith(`.${statement.table.name}`) !== true)
 }
 
-/** What an account that does not see other accounts is told of a view whose definer does not exist (others: 1449). */
+/** The error for a view whose definer does not exist, for accounts that cannot see other accounts (others get 1449). */
 const denied: Refuse = (plan, error) => plan.table.kind === 'view' || firesTrigger(plan) ? moved(plan, error) : databaseUnavailable()
 
 /** A server behind this one (FEDERATED, Spider) is lost: the outcome of a write is unknown, as if the connection to this one were lost. */
@@ -93,7 +93,7 @@ const byClass = new Map<string, Refuse>([
   ['XA', () => deadlock()]
 ])
 
-/** SIGNAL may set any number; its class for exceptions of users tells that no number of the server is meant. */
+/** SIGNAL may set any number; its class for exceptions of users shows that it is not a number of the server. */
 const SIGNAL = 1644
 const isSignal = ({ sqlState = '' }: MysqlError): boolean => sqlState.startsWith('45')
 const numberOf = (error: MysqlError): number => isSignal(error) ? SIGNAL : error.errno ?? 0

@@ -58,7 +58,7 @@ const byPrimaryCode = new Map<number, Refuse>([
 
 /** Syntax is ours: a text of a trigger or view that cannot be parsed makes the whole file unreadable. */
 const OWN_SYNTAX = /^(?:near "|unrecognized token|incomplete input)/
-/** What is missing, which the catalog will show for the table itself. The name is told if it looks like one. */
+/** What is missing, which the catalog will show for the table itself. The name is reported if it looks like one. */
 const MISSING = /^(no such (?:table|column|function|view|module|collation sequence)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but/
 
 /** What an error of SQLite's means for the client. */
@@ -100,7 +100,7 @@ function uniqueKeyIn (message: string, { table: { name: table, uniqueKeys } }: S
   return uniqueKeys.find(({ name, columns }) => message.endsWith(`: ${columns.map((column) => `${table}.${column}`).join(', ')}`) || message.endsWith(`: index '${name}'`))
 }
 
-/** `CHECK constraint failed: name`, of whatever table; one without a name is told by its expression. */
+/** `CHECK constraint failed: name`, of whatever table; one without a name is reported by its expression. */
 function checkIn (message: string, statement: Statement): Check | undefined {
   return firesTrigger(statement) ? undefined : statement.table.checks.find(({ name }) => message.endsWith(`: ${name}`))
 }
