@@ -17,6 +17,8 @@ import telemetry from '../plugins/telemetry.ts'
 import { resolveSettings, type AppOptions } from './config/settings.ts'
 import type { Database } from './databases/database.ts'
 import { execute, type ExecuteRequest } from './in-process/execute.ts'
+import { createWriteHook } from './in-process/on-write.ts'
+import { runInProcess, type InProcessTransaction, type InProcessTransactionOptions } from './in-process/transaction.ts'
 import { openDatabases } from './databases/open.ts'
 import { createDocuments } from './openapi/documents.ts'
 import { waitForAnswerBefore } from './request/pipelining.ts'
@@ -43,6 +45,11 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
   refresh (): Promise<void>
   /** Executes a request without HTTP. The app must be ready. @throws ServiceError with the code of the HTTP answer */
   readonly execute: Execute<Databases>
+  /**
+   * Runs a function whose requests happen in one transaction: commits when it resolves, rolls back when it throws. The function may run again,
+   * after a deadlock or where the tables have changed. @throws ServiceError; what the function throws
+   */
+  transaction<T> (database: string, use: (tx: InProcessTransaction) => Promise<T>, options?: InProcessTransactionOptions): Promise<T>
   /** Whether all databases are available. The result is cached for one second; resolves within one second and never rejects. */
   isReady (): Promise<boolean>
   /** The Prometheus metrics; empty unless the option `metrics` is set. */
@@ -71,7 +78,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
     isRegistered = true
     await app.register(notFoundAnswers)
     setAnswerBudget(settings.answerMemory)
-    databases = await openDatabases(settings.databases, app.log)
+    databases = await openDatabases(settings.databases, { log: app.log, onWrite: settings.onWrite && createWriteHook(settings.onWrite, settings.limits) })
     if (settings.tokenFile !== undefined) tokenWatch = watchTokens({ file: settings.tokenFile.file, log: app.log, onChange: tokens.replace })
     if (settings.jwt.length > 0) jwt = await createJwtVerifier({ issuers: settings.jwt, roles: settings.roles, log: app.log })
     app.addHook('preClose', async () => readiness.end())
@@ -110,6 +117,10 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
       if (databases.size === 0) throw new Error('execute() requires that the plugin is registered and the app is ready')
       return await execute({ databases, limits: settings.limits }, request)
     }) as Execute<Databases>,
+    transaction: async (database, use, transactionOptions = {}) => {
+      if (databases.size === 0) throw new Error('transaction() requires that the plugin is registered and the app is ready')
+      return await runInProcess({ databases, limits: settings.limits }, database, { ...transactionOptions, use })
+    },
     refresh: async () => { await Promise.all([tokenWatch?.refresh(), ...Array.from(databases.values(), (database) => database.refresh())]) }
   }
 }

@@ -8,6 +8,8 @@ export type { AppOptions as RowQueryOptions } from './config/settings.ts'
 export type { Authenticate, HostGrant } from './access/host-grant.ts'
 export { ServiceError } from './errors.ts'
 export type { GrantOptions, TableGrantOptions } from './access/grant.ts'
+export type { OnWrite, WriteEvent } from './in-process/on-write.ts'
+export type { InProcessTransaction, InProcessTransactionOptions } from './in-process/transaction.ts'
 export { createToken, hashToken } from './access/tokens.ts'
 export type { Column, Filters, Insert, Position, Row, Update } from './in-process/typed.ts'
 export default rowQuery

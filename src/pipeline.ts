@@ -3,7 +3,7 @@ import type { Body } from '../schemas/body.ts'
 import { authorize, type Access } from './access/authorize.ts'
 import { toUnresolved } from './databases/broken-definitions.ts'
 import type { Table } from './catalog/catalog.ts'
-import { SchemaMoved, type ReadOptions } from './dialects/dialect.ts'
+import { SchemaMoved, type ReadOptions, type Transaction } from './dialects/dialect.ts'
 import { brokenDefinition, databaseUnavailable, withReason } from './errors.ts'
 import { answerIn } from './execute/answer.ts'
 import { createSink, executePlan } from './execute/execute.ts'
@@ -39,7 +39,7 @@ export async function runPipeline (request: PipelineRequest, before?: Table): Pr
   const plan = createPlan(body, table, limits)
   request.onPlan?.(plan)
   record?.planned()
-  if (request.key !== undefined) return await runKeyed(request, plan, before)
+  if (request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')) return await runAndAnswer(request, plan, before)
   const sink = createSink(plan, database.resultLimit)
   try {
     const result = await executePlan({ plan, database, sink, record }, request)
@@ -55,19 +55,24 @@ export async function runPipeline (request: PipelineRequest, before?: Table): Pr
   }
 }
 
-/** Runs a write with an idempotency key. It is rolled back where the tables have changed, and runs once more. */
-async function runKeyed (request: PipelineRequest, plan: Plan, before: Table | undefined): Promise<string | Buffer> {
-  const { access: { grant, database, tableName }, record, client } = request
+/** Runs a write with an idempotency key or a hook in a transaction. It is rolled back where the tables have changed, and runs once more. */
+async function runAndAnswer (request: PipelineRequest, plan: Plan, before: Table | undefined): Promise<string | Buffer> {
+  const { access: { grant, database, tableName }, body, record, client, key } = request
   const { table } = plan
+  const dryRun = plan.verb !== 'select' && plan.dryRun === true
+  const isolation = 'repeatableRead'
   let rows = 0
+  const work = async (tx: Transaction): Promise<string | Buffer> => {
+    record?.attempted(tx.attempt)
+    const answered = await answerIn(tx, { plan, database, limit: database.resultLimit, written: { grant, body, dryRun } })
+    rows = answered.rows
+    return answered.answer
+  }
   try {
     record?.compiled()
-    const answer = await runWithKey({ ...request, grant, database, path: tableName, tables: [table], client, isolation: 'repeatableRead' }, async (tx) => {
-      record?.attempted(tx.attempt)
-      const answered = await answerIn(tx, { plan, database, limit: database.resultLimit })
-      rows = answered.rows
-      return answered.answer
-    })
+    const answer = key === undefined
+      ? await database.dialect.transaction(work, { readOnly: false, isolation, dryRun, client })
+      : await runWithKey({ ...request, grant, database, path: tableName, tables: [table], client, isolation }, work)
     record?.executed({ rows, changed: 0 })
     return answer
   } catch (error) {

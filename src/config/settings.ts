@@ -5,6 +5,7 @@ import { readJwtIssuers, type JwtIssuer } from '../access/jwt-settings.ts'
 import type { Grant } from '../access/grant.ts'
 import type { Authenticate } from '../access/host-grant.ts'
 import { readRoles } from '../access/roles.ts'
+import type { OnWrite } from '../in-process/on-write.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
 import type { StoredToken } from '../access/tokens.ts'
 import { parseDatabaseUrl, parseReplicaUrl } from './database-url.ts'
@@ -18,6 +19,8 @@ import { createTokenFile, readTokenFile, type TokenFile } from '../access/token-
 export type AppOptions = RowQueryOptions & {
   /** Authenticates the requests that have no valid token. */
   readonly authenticate?: Authenticate | undefined
+  /** Called in the transaction of each write, before COMMIT. */
+  readonly onWrite?: OnWrite | undefined
 }
 
 type CompleteOptions = WithDefaults<RowQueryOptions, 'tokensFile' | 'rateLimit' | 'cors' | 'jwt' | 'roles'> & { rateLimit?: WithDefaults<NonNullable<RowQueryOptions['rateLimit']>> }
@@ -31,6 +34,7 @@ export interface Settings extends Readonly<Pick<CompleteOptions, Unchanged>> {
   readonly jwt: readonly JwtIssuer[]
   readonly roles: ReadonlyMap<string, Grant>
   readonly authenticate: Authenticate | undefined
+  readonly onWrite: OnWrite | undefined
   readonly limits: PlanLimits
   /** Maximum size of all answers that are being built or sent, in bytes. */
   readonly answerMemory: number
@@ -38,9 +42,10 @@ export interface Settings extends Readonly<Pick<CompleteOptions, Unchanged>> {
 
 /** Does not change `options`. @throws ConfigError with all errors */
 export function resolveSettings (given: unknown): Settings {
-  const { authenticate, ...options } = { ...given as AppOptions }
+  const { authenticate, onWrite, ...options } = { ...given as AppOptions }
   const errors = findConfigErrors(OptionsSchema, typeof given === 'object' && given !== null ? options : given)
   if (authenticate !== undefined && typeof authenticate !== 'function') errors.push('authenticate: must be a function')
+  if (onWrite !== undefined && typeof onWrite !== 'function') errors.push('onWrite: must be a function')
   if (errors.length > 0) throw new ConfigError(errors)
   const { databases, tokens, tokensFile, jwt = [], roles = {}, limits, ...unchanged } = withDefaults<CompleteOptions>(OptionsSchema, options)
   const settings: Settings = {
@@ -51,6 +56,7 @@ export function resolveSettings (given: unknown): Settings {
     jwt: readJwtIssuers(errors, jwt),
     roles: readRoles(errors, roles, databases),
     authenticate,
+    onWrite,
     limits: { depth: limits.filterDepth, conditions: limits.filterConditions, values: limits.filterValues, pattern: limits.filterPattern, offset: limits.offset, ...limits.changed !== undefined && { changed: limits.changed } },
     answerMemory: limits.answerMemory
   }

@@ -3,6 +3,7 @@ import { BrokenDefinitions } from './broken-definitions.ts'
 import { createCatalog } from '../catalog/catalog.ts'
 import { createCatalogStore } from '../catalog/store.ts'
 import type { Dialect } from '../dialects/dialect.ts'
+import type { WriteHook } from '../execute/write-hook.ts'
 import { createKeyCleanUp, type KeyCleanUp } from '../idempotency/clean-up.ts'
 import { KeysInUse } from '../idempotency/run-once.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
@@ -17,6 +18,8 @@ export interface Database {
   /** The idempotency keys that requests of this process use now, and the clean-up of old ones. */
   readonly keysInUse: KeysInUse
   readonly keyCleanUp: KeyCleanUp
+  /** Called in the transaction of each write, if there is one. */
+  readonly onWrite: WriteHook | undefined
   /** Tables with a broken trigger, view or routine. */
   readonly broken: BrokenDefinitions
   /** A promise only until the catalog has been read. @throws DATABASE_UNAVAILABLE until the catalog has been read */
@@ -36,14 +39,16 @@ export interface DatabaseSettings {
   refreshInterval: number
   /** Milliseconds that the answer to a request with an idempotency key is kept. */
   keyLifetime?: number | undefined
+  onWrite?: WriteHook | undefined
   onRefreshError: (error: unknown, database: string) => void
+  onCleanUpError?: (error: unknown, database: string) => void
 }
 
 /** In milliseconds. */
 const DAY = 86_400_000
 
-export function createDatabase ({ name, dialect, resultLimit, refreshInterval, keyLifetime = DAY, onRefreshError }: DatabaseSettings): Database {
-  const keyCleanUp = createKeyCleanUp(dialect, { lifetime: keyLifetime, onError: (error) => onRefreshError(error, name) })
+export function createDatabase ({ name, dialect, resultLimit, refreshInterval, keyLifetime = DAY, onWrite, onRefreshError, onCleanUpError = () => {} }: DatabaseSettings): Database {
+  const keyCleanUp = createKeyCleanUp(dialect, { lifetime: keyLifetime, onError: (error) => onCleanUpError(error, name) })
   const store = createCatalogStore({
     load: async () => createCatalog(await dialect.introspect(), Date.now()),
     interval: refreshInterval,
@@ -57,6 +62,7 @@ export function createDatabase ({ name, dialect, resultLimit, refreshInterval, k
     broken: new BrokenDefinitions(),
     keysInUse: new KeysInUse(),
     keyCleanUp,
+    onWrite,
     getCatalog: store.current,
     latestCatalog: store.latest,
     refresh: store.refresh,

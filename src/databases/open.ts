@@ -9,6 +9,7 @@ import type { PoolLimits } from '../dialects/mysql/pool/pool.ts'
 import { openSqlite } from '../dialects/sqlite/dialect.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
 import { ServiceError } from '../errors.ts'
+import type { WriteHook } from '../execute/write-hook.ts'
 
 /** The address of a database, parsed from its URL. */
 export type Address =
@@ -30,19 +31,25 @@ export interface DatabaseConfig {
   readonly setup: readonly string[]
 }
 
+export interface OpenOptions {
+  readonly log: FastifyBaseLogger
+  readonly onWrite?: WriteHook | undefined
+}
+
 /**
  * Opens every configured database and reads its catalog. The service starts even if a server does not answer yet: requests to it
  * are refused with 503 until it does. @throws ConfigError where a SQLite file cannot be opened
  */
-export async function openDatabases (configs: readonly DatabaseConfig[], log: FastifyBaseLogger): Promise<ReadonlyMap<string, Database>> {
+export async function openDatabases (configs: readonly DatabaseConfig[], { log, onWrite }: OpenOptions): Promise<ReadonlyMap<string, Database>> {
   const onRefreshError = (error: unknown, database: string): void => {
     const { code, reason } = error instanceof ServiceError ? error : { code: 'INTERNAL', reason: (error as Error).name }
     log.warn({ database, code, reason }, 'the catalog could not be read')
   }
+  const onCleanUpError = (error: unknown, database: string): void => { log.warn({ database, code: (error as ServiceError).code }, 'old idempotency keys could not be deleted') }
   const onPlainReader = (reason: string): void => { log.warn({ reason }, 'rows are read more slowly: the fast reader does not work with the installed version of mysql2') }
   const dialects = await openDialects(configs, onPlainReader)
   const databases = await Promise.all(configs.map(async ({ name, resultLimit, refreshInterval, keyLifetime }, index): Promise<[string, Database]> => {
-    const database = createDatabase({ name, resultLimit, refreshInterval, keyLifetime, onRefreshError, dialect: dialects[index] as Dialect })
+    const database = createDatabase({ name, resultLimit, refreshInterval, keyLifetime, onRefreshError, onCleanUpError, onWrite, dialect: dialects[index] as Dialect })
     await atMost(START_TIME, database.refresh().catch((error: unknown) => onRefreshError(error, name)))
     return [name, database]
   }))

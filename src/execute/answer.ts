@@ -1,9 +1,10 @@
 import type { Database } from '../databases/database.ts'
-import type { Executor } from '../dialects/dialect.ts'
+import type { Transaction } from '../dialects/dialect.ts'
 import type { Plan } from '../plan/plan.ts'
 import { respond } from '../response/summary.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { createSink, runIn } from './execute.ts'
+import type { PendingWrite } from './write-hook.ts'
 
 export interface PlanToAnswer {
   readonly plan: Plan
@@ -11,6 +12,8 @@ export interface PlanToAnswer {
   /** Bytes that the answer may have. */
   readonly limit: number
   readonly record?: RequestRecord | null | undefined
+  /** What the hook for writes is told; it is not called if left out. */
+  readonly written?: Pick<PendingWrite, 'grant' | 'body' | 'dryRun'>
 }
 
 export interface Answered {
@@ -19,12 +22,14 @@ export interface Answered {
   readonly rows: number
 }
 
-/** Runs a plan in a transaction and writes its answer. @throws as runIn */
-export async function answerIn (tx: Executor, { plan, database, limit, record }: PlanToAnswer): Promise<Answered> {
+/** Runs a plan in a transaction, writes its answer and calls the hook for writes. @throws as runIn; what the hook throws */
+export async function answerIn (tx: Transaction, { plan, database, limit, record, written }: PlanToAnswer): Promise<Answered> {
   const sink = createSink(plan, limit)
   try {
     const result = await runIn(tx, { plan, database, sink, record })
-    return { answer: respond(plan, result, sink), rows: result.rows + result.changed }
+    const answer = respond(plan, result, sink)
+    if (written !== undefined && plan.verb !== 'select') await database.onWrite?.({ tx, plan, database, answer, ...written })
+    return { answer, rows: result.rows + result.changed }
   } finally {
     sink?.drop()
   }

@@ -8,7 +8,7 @@ import { readConsistency } from '../request/consistency.ts'
 import type { Database } from '../databases/database.ts'
 import { unauthenticated } from '../errors.ts'
 import { parseExactJson } from '../request/exact-json.ts'
-import { createGrant, type GrantOptions } from '../access/grant.ts'
+import { createGrant, type Grant, type GrantOptions } from '../access/grant.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
 import { resultColumns, type Plan } from '../plan/plan.ts'
 import { toJson, toValues, type Bigints } from './to-values.ts'
@@ -34,18 +34,29 @@ const grants = TypeCompiler.Compile(GrantSchema)
 
 const findBodyError = compileBodySchema(BodySchema)
 
-/** Returns `data` of the response. @throws ServiceError */
-export async function execute ({ databases, limits }: InProcess, { database, table: tableName, body: given, grant: granted, bigints = 'bigint', consistency: asked }: ExecuteRequest): Promise<unknown> {
+/** @throws UNAUTHENTICATED */
+export function readGrant (granted: GrantOptions): Grant {
   if (!grants.Check(granted)) throw unauthenticated('The grant must have "permissions" and may have "databases", as in the configuration of a token')
-  const grant = createGrant('in process', granted as GrantOptions)
-  const access = getAccess(databases, grant, { database, table: tableName })
-  const body = parseBody(toJson(given)) // the same conversion as over HTTP, which also copies the body
+  return createGrant('in process', granted)
+}
+
+/** The same conversion as over HTTP, which also copies the body. @throws INVALID_JSON, INVALID_BODY */
+export function readBody (given: unknown): Body {
+  const body = parseBody(toJson(given))
   const error = findBodyError(body)
   if (error !== undefined) throw error
-  const { verb } = body as Body
+  return body as Body
+}
+
+/** Returns `data` of the response. @throws ServiceError */
+export async function execute ({ databases, limits }: InProcess, { database, table: tableName, body: given, grant: granted, bigints = 'bigint', consistency: asked }: ExecuteRequest): Promise<unknown> {
+  const grant = readGrant(granted)
+  const access = getAccess(databases, grant, { database, table: tableName })
+  const body = readBody(given)
+  const { verb } = body
   const consistency = readConsistency(verb, '"consistency"', asked)
   let plan: Plan | undefined
-  const text = await runPipeline({ access, body: body as Body, limits, consistency, onPlan: (made) => { plan = made } })
+  const text = await runPipeline({ access, body, limits, consistency, onPlan: (made) => { plan = made } })
   const { data } = parseExactJson(String(text)) as { data: object }
   return toValues(data, resultColumns(plan as Plan), bigints)
 }

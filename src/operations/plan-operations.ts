@@ -15,6 +15,8 @@ import { inOperation } from '../request/check-operations.ts'
 
 export interface PlannedOperation {
   readonly table: Table
+  /** With its references. */
+  readonly body: Body
   /** Made without the values of its references. */
   readonly plan: Plan
   readonly references: readonly ResultReference[]
@@ -67,7 +69,7 @@ function planOperation ({ operation, index, table, limits }: OperationToPlan): P
   // it could not be undone
   if (plan.verb !== 'select' && !table.transactional) throw notSupported()
   const { counted: _counted, ...uncounted } = limits
-  return { table, plan, references, replan: () => planWith(uncounted) }
+  return { table, body, plan, references, replan: () => planWith(uncounted) }
 }
 
 type Settled<T> = { readonly value: T } | { readonly error: ServiceError }

@@ -81,17 +81,18 @@ class OperationsRun {
     const results = new Results(database.resultLimit)
     this.#rows = 0
     try {
-      for (const [index, operation] of this.#planned.entries()) await this.#run(tx, index, operation, results)
+      for (const index of this.#planned.keys()) await this.#run(tx, index, results)
       return respondToOperations(results.answers, dryRun)
     } finally {
       results.drop()
     }
   }
 
-  async #run (tx: Transaction, index: number, operation: PlannedOperation, results: Results): Promise<void> {
-    const { database } = this.#request
+  async #run (tx: Transaction, index: number, results: Results): Promise<void> {
+    const { grant, database, body: { dryRun = false } } = this.#request
+    const operation = this.#planned[index] as PlannedOperation
     try {
-      const { answer, rows } = await answerIn(tx, { plan: planNow(operation, results), database, limit: results.room })
+      const { answer, rows } = await answerIn(tx, { plan: planNow(operation, results), database, limit: results.room, written: { grant, body: operation.body, dryRun } })
       results.add(answer)
       this.#rows += rows
     } catch (error) {

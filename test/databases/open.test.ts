@@ -16,7 +16,7 @@ async function withMysql (t: Test, introspect: () => Promise<TableFacts[]>) {
     '../../src/dialects/mysql/dialect.ts': { createMysqlDialect: () => ({ introspect, close: async () => { closed.push(1) } }) }
   })
   const { log } = Fastify({ logger: { stream: { write: (line: string) => { lines.push(line) } } } })
-  const open = (urls: Record<string, string>) => module.openDatabases(resolveSettings({ databases: Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, { url }])) }).databases, log)
+  const open = (urls: Record<string, string>) => module.openDatabases(resolveSettings({ databases: Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, { url }])) }).databases, { log })
   return { open, closed, lines }
 }
 

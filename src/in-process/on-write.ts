@@ -1,0 +1,68 @@
+/** The hook of a host app for writes. */
+import type { Verb } from '../../schemas/grant.ts'
+import type { Claims } from '../access/rules.ts'
+import { SchemaMoved } from '../dialects/dialect.ts'
+import { ServiceError, withReason, writeRefused } from '../errors.ts'
+import type { WriteHook } from '../execute/write-hook.ts'
+import type { PlanLimits } from '../plan/filters/scope.ts'
+import { resultColumns } from '../plan/plan.ts'
+import { ResultReference } from '../plan/result-reference.ts'
+import { parseExactJson } from '../request/exact-json.ts'
+import { createTransactionExecute, type TransactionExecute } from './execute-in.ts'
+import { toValues } from './to-values.ts'
+
+/** A write that has run and is not committed. */
+export interface WriteEvent {
+  readonly grant: { readonly name: string, readonly claims: Claims }
+  readonly database: string
+  readonly table: string
+  readonly verb: Exclude<Verb, 'select'>
+  /** As the client sent them; integers beyond 2^53 are bigints. */
+  readonly data: unknown
+  readonly filters: unknown
+  /** `data` of the response. */
+  readonly result: any
+  /** 1, or more where the transaction runs again after a deadlock. */
+  readonly attempt: number
+  readonly dryRun: boolean
+  /** Runs requests in the same transaction. They do not call the hook. */
+  readonly tx: { readonly execute: TransactionExecute }
+}
+
+/** Whatever it throws refuses the write: a ServiceError as it is, anything else as WRITE_REFUSED. */
+export type OnWrite = (write: WriteEvent) => unknown
+
+/** Converts the function of a host app. */
+export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHook {
+  return async ({ tx, grant, database, plan, body, answer, dryRun }) => {
+    let moved: SchemaMoved | undefined
+    const { data: result } = parseExactJson(String(answer)) as { data: object }
+    const { data, filters } = plainValue(body) as { data?: unknown, filters?: unknown }
+    try {
+      await onWrite({
+        grant: { name: grant.name, claims: grant.claims },
+        database: database.name,
+        table: plan.table.name,
+        verb: plan.verb as WriteEvent['verb'],
+        data,
+        filters,
+        result: toValues(result, resultColumns(plan), 'bigint'),
+        attempt: tx.attempt,
+        dryRun,
+        tx: { execute: createTransactionExecute({ tx, database, limits, dryRun, isHooked: false, onMoved: () => { moved = new SchemaMoved('hook', true) } }) }
+      })
+    } catch (error) {
+      if (moved !== undefined || error instanceof ServiceError) throw moved ?? error
+      throw withReason(writeRefused(), error instanceof Error ? error.name : typeof error)
+    }
+  }
+}
+
+/** A copy without numbers as text and references. */
+function plainValue (value: unknown): unknown {
+  if (value instanceof ResultReference) return plainValue(value.value)
+  if (typeof value !== 'object' || value === null) return value
+  if (JSON.isRawJSON(value)) return /^-?\d+$/.test(value.rawJSON) && !Number.isSafeInteger(Number(value.rawJSON)) ? BigInt(value.rawJSON) : Number(value.rawJSON)
+  if (Array.isArray(value)) return value.map(plainValue)
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plainValue(each)]))
+}

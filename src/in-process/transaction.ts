@@ -1,0 +1,41 @@
+/** Transactions of the host app. */
+import { ISOLATIONS } from '../../schemas/operations.ts'
+import type { Isolation } from '../dialects/dialect.ts'
+import { databaseNotFound, invalidBody } from '../errors.ts'
+import type { InProcess } from './execute.ts'
+import { createTransactionExecute, type TransactionExecute } from './execute-in.ts'
+
+export interface InProcessTransaction {
+  /** 1, or more where the function runs again after a deadlock. */
+  readonly attempt: number
+  /** Runs a request in the transaction, and returns `data` of the response. @throws ServiceError */
+  readonly execute: TransactionExecute
+}
+
+export interface InProcessTransactionOptions {
+  readonly isolation?: Exclude<Isolation, 'readCommitted'>
+  /** Rolls back at the end. */
+  readonly dryRun?: boolean
+}
+
+/**
+ * Runs `use` in a transaction: commits when it resolves, rolls back when it throws. `use` may run again, after a deadlock or where the tables
+ * have changed, so it must have no other effects than those of its requests. @throws ServiceError; what `use` throws
+ */
+export async function runInProcess<T> ({ databases, limits }: InProcess, name: string, { use, isolation = 'repeatableRead', dryRun = false }: InProcessTransactionOptions & { use: (tx: InProcessTransaction) => Promise<T> }): Promise<T> {
+  const database = databases.get(name)
+  if (database === undefined) throw databaseNotFound(name)
+  if (!ISOLATIONS.includes(isolation)) throw invalidBody(`"isolation" must be one of ${ISOLATIONS.join(', ')}`)
+  let moved = 0
+  const run = (): Promise<T> => database.dialect.transaction(async (tx) => await use({
+    attempt: tx.attempt + moved,
+    execute: createTransactionExecute({ tx, database, limits, dryRun, isHooked: true, onMoved: () => { moved++ } })
+  }), { readOnly: false, isolation, dryRun })
+  try {
+    return await run()
+  } catch (error) {
+    if (moved === 0) throw error
+    await database.refresh()
+    return await run()
+  }
+}

@@ -1,0 +1,122 @@
+/** Transactions of a host app, and its hook for writes. */
+import t from 'tap'
+import type { RowQueryOptions } from '../../schemas/options.ts'
+import { CREATE } from '../../src/idempotency/keys-table.ts'
+import { ServiceError, type GrantOptions, type OnWrite, type WriteEvent } from '../../src/index.ts'
+import { errorPacket, type Proxy } from '../support/recorder.ts'
+import { isRefusal } from '../support/refusals.ts'
+import { onEachEngine, type Service } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+
+const grant: GrantOptions = { permissions: ['select', 'insert', 'update', 'delete'] }
+const orders = async ({ sql }: Pick<Service, 'sql'>): Promise<number> => Number((await sql('select count(*) as count from orders'))[0].count)
+const insert = { verb: 'insert', data: { customer_id: 1, note: 'new' } }
+
+await onEachEngine(t, 'a transaction commits what its function did', { schema: shop }, async (t, service) => {
+  const { server: { rows } } = service
+  const id = await rows.transaction('shop', async (tx) => {
+    const { id } = await tx.execute({ table: 'orders', body: insert, grant })
+    await tx.execute({ table: 'order_items', body: { verb: 'insert', data: { order_id: id, line: 1, product_sku: 'MUG-1', price: '7.50' } }, grant })
+    t.match(await tx.execute({ table: 'orders', body: { verb: 'select', filters: { id } }, grant }), { rows: [{ id, note: 'new' }], count: 1 })
+    return id
+  }, { isolation: 'serializable' })
+  t.equal(id, 3)
+  t.equal(await orders(service), 3)
+})
+
+await onEachEngine(t, 'a transaction undoes everything if its function throws', { schema: shop }, async (t, service) => {
+  const { server: { rows } } = service
+  const reason = new Error('the card was declined')
+  await t.rejects(rows.transaction('shop', async (tx) => {
+    await tx.execute({ table: 'orders', body: insert, grant })
+    throw reason
+  }), reason)
+  await t.rejects(rows.transaction('shop', async (tx) => {
+    await tx.execute({ table: 'orders', body: insert, grant })
+    await tx.execute({ table: 'orders', body: { verb: 'insert', data: { customer_id: 99 } }, grant })
+  }), { code: 'FOREIGN_KEY_VIOLATION' })
+  await rows.transaction('shop', async (tx) => { await tx.execute({ table: 'orders', body: insert, grant }) }, { dryRun: true })
+  t.equal(await orders(service), 2)
+  await rows.transaction('shop', async (tx) => {
+    await tx.execute({ table: 'orders', body: { verb: 'insert', data: { customer_id: 99 } }, grant }).catch(() => {})
+    await tx.execute({ table: 'orders', body: insert, grant })
+  })
+  t.equal(await orders(service), 3, 'a refusal that it catches undoes one request')
+  await t.rejects(rows.transaction('nothing', async () => {}), { code: 'DATABASE_NOT_FOUND' })
+  await t.rejects(rows.transaction('shop', async () => {}, { isolation: 'chaos' as 'serializable' }), { code: 'INVALID_BODY' })
+  await t.rejects(rows.transaction('shop', async (tx) => { await tx.execute({ table: 'orders', body: insert, grant: { permissions: ['select'] } }) }), { code: 'PERMISSION_DENIED' })
+})
+
+await onEachEngine(t, 'a transaction runs again after a deadlock, and where the tables have changed', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, service) => {
+  const { server: { rows }, proxy, sql } = service as Service & { proxy: Proxy }
+  let failures = 1
+  proxy.onStatement = (statement) => statement.startsWith('insert') && failures-- > 0 ? errorPacket(1213, '40001') : undefined
+  const attempts: number[] = []
+  await rows.transaction('shop', async (tx) => {
+    attempts.push(tx.attempt)
+    await tx.execute({ table: 'orders', body: insert, grant })
+  })
+  t.same(attempts.splice(0), [1, 2])
+  await sql('alter table orders change note remark varchar(50)')
+  await t.rejects(rows.transaction('shop', async (tx) => {
+    attempts.push(tx.attempt)
+    await tx.execute({ table: 'orders', body: insert, grant })
+  }), { code: 'COLUMN_NOT_FOUND' })
+  t.same(attempts, [1, 2])
+})
+
+/** An audit table in five lines. */
+const audit: OnWrite = async ({ grant, table, verb, data, result, tx }) => {
+  await tx.execute({ table: 'audit', body: { verb: 'insert', data: { who: grant.name, what: `${verb} ${table}`, data: JSON.stringify(data ?? null), result: JSON.stringify(result) } }, grant: { permissions: ['insert'] } })
+}
+const columns = 'who varchar(50), what varchar(50), data text, result text'
+const audited = {
+  sqlite: [...shop.sqlite, `create table audit (id integer primary key autoincrement, ${columns})`, ...CREATE.sqlite.split(';').slice(0, 1)],
+  mysql: [...shop.mysql, `create table audit (id int not null auto_increment primary key, ${columns})`, CREATE.mysql]
+}
+const withHook = (onWrite: OnWrite) => ({ schema: audited, options: { onWrite } as Partial<RowQueryOptions> })
+
+await onEachEngine(t, 'the hook for writes writes in the same transaction', withHook(audit), async (t, service) => {
+  const { post, operate, sql, statements } = service
+  const lines = async () => (await sql('select who, what, data, result from audit order by id')).map((row) => ({ ...row }))
+  t.match((await post('orders', insert)).json.data, { inserted: 1, id: 3 })
+  t.match((await post('customers', { verb: 'update', data: { status: 'old' }, filters: { id: 1 } })).json.data, { updated: 1 })
+  isRefusal(t, await post('orders', { verb: 'insert', data: { customer_id: 99 } }), { status: 409, code: 'FOREIGN_KEY_VIOLATION', why: 'refused' })
+  await operate([{ table: 'orders', ...insert }, { table: 'orders', verb: 'delete', filters: { id: { $ref: '/0/id' } } }])
+  t.equal((await operate([{ table: 'orders', ...insert }, { table: 'orders', verb: 'delete', filters: { id: 1 } }])).status, 409)
+  await post('orders', insert, { headers: { 'idempotency-key': 'a' } })
+  await post('orders', insert, { headers: { 'idempotency-key': 'a' } })
+  await post('orders', { ...insert, dryRun: true })
+  const noted = await lines()
+  t.same(noted.map(({ what }) => what), ['insert orders', 'update customers', 'insert orders', 'delete orders', 'insert orders'])
+  t.match(noted[0], { who: 'everything', data: '{"customer_id":1,"note":"new"}', result: '{"inserted":1,"id":3}' })
+  statements()
+  await post('orders', { verb: 'select' })
+  t.same(statements().filter((sql) => /begin|start|commit/.test(sql)), [], 'a select is as it was')
+})
+
+await onEachEngine(t, 'the hook for writes may refuse them', withHook(({ table, verb, data, filters, result, attempt, dryRun, database }) => {
+  const { note } = (data ?? {}) as { note?: string }
+  if (note === 'told') throw new Error(JSON.stringify({ table, verb, filters, result, attempt, dryRun, database }))
+  if (note === 'busy') throw Object.assign(Object.create(ServiceError.prototype), { name: 'FastifyError', code: 'RATE_LIMITED', statusCode: 429, message: 'Later' })
+}), async (t, service) => {
+  const { post, operate, log } = service
+  const refused = await post('orders', { verb: 'insert', data: { customer_id: 1, note: 'told' } })
+  isRefusal(t, refused, { status: 422, code: 'WRITE_REFUSED', why: 'by the app' })
+  t.notMatch(log.join(), /attempt/)
+  isRefusal(t, await operate([{ table: 'orders', ...insert }, { table: 'orders', verb: 'update', data: { note: 'told' }, filters: { id: 1 } }]), { status: 422, code: 'WRITE_REFUSED', why: 'the second' })
+  isRefusal(t, await post('orders', { verb: 'insert', data: { customer_id: 1, note: 'busy' } }), { status: 429, code: 'RATE_LIMITED', why: 'its own' })
+  t.equal(await orders(service), 2)
+  t.equal((await post('orders', insert)).status, 200)
+})
+
+let events: WriteEvent[] = []
+await onEachEngine(t, 'the hook is told everything', withHook((event) => { events.push(event) }), async (t, { post, server: { rows } }) => {
+  events = []
+  await post('customers', '{"verb": "update", "data": {"credit": 1.50}, "filters": {"id": 9223372036854775807}}')
+  t.match(events, [{ database: 'shop', table: 'customers', verb: 'update', filters: { id: 9223372036854775807n }, result: { updated: 0 }, attempt: 1, dryRun: false, grant: { name: 'everything' } }])
+  await rows.transaction('shop', async (tx) => { await tx.execute({ table: 'orders', body: insert, grant }) }, { dryRun: true })
+  t.match(events[1], { table: 'orders', dryRun: true, result: { inserted: 1, id: 3 }, grant: { name: 'in process' } })
+  await rows.execute({ database: 'shop', table: 'orders', body: { verb: 'insert', data: { customer_id: 1 } }, grant })
+  t.equal(events.length, 3)
+})
