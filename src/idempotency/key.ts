@@ -1,7 +1,7 @@
 /** The header `Idempotency-Key`: which requests may carry one, and what makes two requests the same. */
 import { hash } from 'node:crypto'
 import type { Grant } from '../access/grant.ts'
-import type { Table } from '../catalog/catalog.ts'
+import type { Rule, Table } from '../catalog/catalog.ts'
 import { at } from '../plan/columns.ts'
 import { invalidBody, invalidIdempotencyKey, notSupported, withDetails } from '../errors.ts'
 
@@ -64,6 +64,17 @@ const digest = (parts: unknown): Buffer => hash('sha256', JSON.stringify(parts, 
 /** What a grant allows in a table: the columns that it sees and may write, and its rules with their values. */
 function describe ({ name, columns, view }: Table): unknown {
   if (view === undefined) return name
-  const { writable, rules } = view
-  return [name, [...columns.keys()], [...writable.insert.keys()], [...writable.update.keys()], rules.map(({ column, tests }) => [column.name, tests])]
+  const { writable, rules, parents } = view
+  const values = (each: readonly Rule[] = []): unknown => each.map(({ column, tests }) => [column.name, tests])
+  const referred = parents.map(({ key, rules: rulesOf }) => [key.name, tryRules(rulesOf, values)])
+  return [name, [...columns.keys()], [...writable.insert.keys()], [...writable.update.keys()], values(rules), referred]
+}
+
+/** A table may be used without the claims that are needed for one that it refers to. */
+function tryRules (rulesOf: () => readonly Rule[] | undefined, values: (rules: readonly Rule[] | undefined) => unknown): unknown {
+  try {
+    return values(rulesOf())
+  } catch {
+    return null
+  }
 }

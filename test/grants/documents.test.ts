@@ -51,13 +51,13 @@ await onEachEngine(t, 'row-query types and row-query openapi show what a token s
   const run = async (...args: string[]) => await runRowQuery(t, [...args, '--config', config])
   const { stdout } = await run('types', 'shop', '--token', 'clerk')
   t.match(stdout, `export interface Customers {
-  id: Column<Int64, never, never>
+  id: Column<Int64, never, never, string>
 }
 
 export interface Orders {
-  id: Column<Int64, never, never>
+  id: Column<Int64, never, never, string>
   status: Column<string, string | undefined, string>
-  total: Column<Int64 | null, Int64 | null, never>
+  total: Column<Int64 | null, Int64 | null, never, string>
   secret: Column<never, string | null | undefined, never>
 }
 `)
