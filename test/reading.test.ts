@@ -3,6 +3,14 @@ import t from 'tap'
 import { codeBlocks, readDocument } from './support/markdown.ts'
 import { serveRowQuery } from './support/row-query.ts'
 
+t.test('the example of aggregates in docs/reading.md has the answer that it shows', async (t) => {
+  const token = 'reading-test-token-0123456789-0123456789'
+  const server = await serveRowQuery(t, { cwd: t.testdir(), env: { API_TOKEN: token } })
+  const [body, answer] = codeBlocks(readDocument('docs/reading.md')).filter(({ kind }) => kind === 'json').map(({ text }) => text) as [string, string]
+  const response = await fetch(`${server.address}/api/demo/orders`, { method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, body })
+  t.equal(await response.text(), JSON.stringify(JSON.parse(answer)))
+})
+
 type ReadAll = (table: string, body: object) => AsyncGenerator<{ id: number, ordered_at: string }>
 
 t.test('the loop of docs/reading.md reads every row once', async (t) => {
