@@ -54,16 +54,22 @@ export function planValue (column: Column, given: unknown, path: Path, forms: bo
   return isObject(given) && looksLikeForm(given) ? planForm(column, given, path, forms) : toAssignment(column, given, path)
 }
 
-/** Reads a value of a list, which may have many. `row`: the path of its row. @throws INVALID_VALUE, NOT_NULL_VIOLATION */
-export function readCell (column: Column, given: unknown, row: Path): Parameter {
-  const { name, type } = column
-  if (typeof given === 'object') return planValue(column, given, [...row, name], false).parameter
+/** Reads a row of a list, in the order of `columns`. @throws INVALID_VALUE, NOT_NULL_VIOLATION */
+export function readRow (columns: readonly Column[], values: readonly unknown[], path: Path): Parameter[] {
+  const parameters = new Array<Parameter>(values.length)
+  let place = 0
   try {
-    const parameter = type.read(given)
-    return type.stored === undefined ? parameter : type.stored(parameter)
+    for (; place < values.length; place++) {
+      const { name, type } = columns[place] as Column
+      const given = values[place]
+      if (typeof given === 'object') parameters[place] = planValue(columns[place] as Column, given, [...path, name], false).parameter
+      else parameters[place] = type.stored === undefined ? type.read(given) : type.stored(type.read(given))
+    }
   } catch (error) {
-    throw error instanceof ValueRefused ? at([...row, name], invalidValue(name, error.message)) : error
+    const { name } = columns[place] as Column
+    throw error instanceof ValueRefused ? at([...path, name], invalidValue(name, error.message)) : error
   }
+  return parameters
 }
 
 function toAssignment (column: Column, given: unknown, path: Path): Assignment {

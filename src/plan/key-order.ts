@@ -3,11 +3,12 @@
  * server ends one of them; in the same order one waits for the other.
  */
 import type { Column } from '../catalog/catalog.ts'
+import { getOrCreate } from '../get-or-create.ts'
 import type { Parameter } from '../types/column-type.ts'
 import type { PlannedRow } from './plan.ts'
 
 /** What a value is sorted by. Undefined if values that look different may be equal in the database. */
-type SortValue = bigint | number | string | undefined
+type SortValue = number | string | undefined
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/
 const NUMBER = /^-?\d+(\.\d+)?$/
@@ -17,19 +18,25 @@ const NUMBER = /^-?\d+(\.\d+)?$/
  * is stored; if that cannot be known, as with texts beyond ASCII, all rows keep their order.
  */
 export function sortByKey (rows: readonly PlannedRow[], key: readonly Column[]): readonly PlannedRow[] {
-  const sorted: Array<{ readonly row: PlannedRow, readonly values: readonly SortValue[] }> = []
+  if (rows.length === 1) return rows
+  const known = new Map<readonly Column[], readonly number[]>()
+  const sorted: Keyed[] = []
   for (const row of rows) {
-    const values = key.map((column) => sortValueOf(row.parameters[row.columns.indexOf(column)]))
+    const places = getOrCreate(known, row.columns, () => key.map((column) => row.columns.indexOf(column)))
+    const values: SortValue[] = []
+    for (const place of places) values.push(sortValueOf(row.parameters[place]))
     if (values.includes(undefined)) return rows
-    sorted.push({ row, values })
+    sorted.push({ row, values: values as Keyed['values'] })
   }
-  return sorted.sort((a, b) => compare(a.values, b.values)).map(({ row }) => row)
+  return sorted.sort(compare).map(({ row }) => row)
 }
+
+interface Keyed { readonly row: PlannedRow, readonly values: ReadonlyArray<NonNullable<SortValue>> }
 
 /** Equal for values that any column may consider equal. A key that the row does not give is not sorted. */
 function sortValueOf (parameter: Parameter | undefined): SortValue {
   if (parameter === null || parameter === undefined) return ''
-  if (typeof parameter === 'bigint') return parameter
+  if (typeof parameter === 'bigint') return Number(parameter)
   if (typeof parameter === 'number') return Math.fround(parameter)
   if (typeof parameter !== 'string') return parameter.toString('hex').replace(/(00)+$/, '')
   const text = parameter.trimEnd()
@@ -42,9 +49,9 @@ function fold (text: string): string {
   return text.toLowerCase().replace(/[jy]/g, 'i').replace(/[vw]/g, 'u').replace(/([cdglnstz])\1([szi])/g, '$1$2$1$2')
 }
 
-function compare (a: readonly SortValue[], b: readonly SortValue[]): number {
-  for (const [index, value] of a.entries()) {
-    const order = compareValues(value as NonNullable<SortValue>, b[index] as NonNullable<SortValue>)
+function compare ({ values }: Keyed, { values: others }: Keyed): number {
+  for (let index = 0; index < values.length; index++) {
+    const order = compareValues(values[index] as NonNullable<SortValue>, others[index] as NonNullable<SortValue>)
     if (order !== 0) return order
   }
   return 0
@@ -52,7 +59,7 @@ function compare (a: readonly SortValue[], b: readonly SortValue[]): number {
 
 /** Numbers come before texts. */
 function compareValues (a: NonNullable<SortValue>, b: NonNullable<SortValue>): number {
-  const [isText, isOtherText] = [typeof a === 'string', typeof b === 'string']
-  if (isText !== isOtherText) return isText ? 1 : -1
+  const isText = typeof a === 'string'
+  if (isText !== (typeof b === 'string')) return isText ? 1 : -1
   return a < b ? -1 : a > b ? 1 : 0
 }

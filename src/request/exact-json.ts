@@ -93,11 +93,9 @@ function countKeys (parsed: unknown): number {
       for (const item of value) if (typeof item === 'object') open.push(item)
       continue
     }
-    for (const key of Object.keys(value)) {
-      keys++
-      const item = (value as Record<string, unknown>)[key]
-      if (typeof item === 'object') open.push(item)
-    }
+    const items = Object.values(value)
+    keys += items.length
+    for (const item of items) if (typeof item === 'object') open.push(item)
   }
   return keys
 }

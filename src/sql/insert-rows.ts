@@ -4,7 +4,7 @@
  * a column out.
  */
 import { statementTable, type Column } from '../catalog/catalog.ts'
-import type { PlannedRow } from '../plan/plan.ts'
+import { getOrCreate } from '../get-or-create.ts'
 import { DEFAULT, type Cell } from '../types/column-type.ts'
 import { builderFor, type TableBuilder } from './aliases.ts'
 import type { RowBatch } from './row-batches.ts'
@@ -37,18 +37,19 @@ function describe (batch: RowBatch, engine: Engine): CompiledStatement {
 /** The values of all rows. */
 function cellsOf ({ columns, rows }: RowBatch): Cell[] {
   const cells: Cell[] = []
-  for (const row of rows) {
-    if (row.columns === columns) cells.push(...row.parameters)
-    else for (const column of columns) cells.push(cellOf(column, row))
+  const known = new Map<readonly Column[], readonly number[]>()
+  for (const { columns: given, parameters } of rows) {
+    const places = getOrCreate(known, given, () => columns.map((column) => given.indexOf(column)))
+    for (let index = 0; index < places.length; index++) {
+      const place = places[index] as number
+      cells.push(place < 0 ? fallbackOf(columns[index] as Column) : parameters[place] as Cell)
+    }
   }
   return cells
 }
 
 /** In sessions with NO_AUTO_VALUE_ON_ZERO, DEFAULT would store 0 in an AUTO_INCREMENT column. */
-function cellOf (column: Column, { columns, parameters }: PlannedRow): Cell {
-  const index = columns.indexOf(column)
-  return index >= 0 ? parameters[index] as Cell : column.autoIncrement ? null : DEFAULT
-}
+const fallbackOf = ({ autoIncrement }: Column): Cell => autoIncrement ? null : DEFAULT
 
 /** Adds the parameters of what is written to existing rows. */
 function keyOf ({ columns, conflict }: RowBatch, engine: Engine, { mark, parameters }: { readonly mark: TableBuilder['mark'], readonly parameters: Cell[] }): string {

@@ -65,14 +65,21 @@ export function decimalSchema ({ precision, scale, unsigned }: DecimalBounds) {
  * compares a DECIMAL with a string as doubles (MySQL manual, "Type Conversion in Expression Evaluation").
  */
 export function decimalType (bounds: DecimalBounds): ColumnType {
+  const canonical = canonicalForm(bounds)
   return createType({
     schema: decimalSchema(bounds),
-    read: (value) => readDecimal(value, bounds),
+    read: (value) => typeof value === 'string' && canonical.test(value) ? value : readDecimal(value, bounds),
     write: (value) => `"${withoutZerofill(textOf(value))}"`,
     wireFormat: bounds.zerofill === true ? undefined : 'quoted',
     order: (one, other) => naturalOrder(unscaled(one), unscaled(other)),
     compared: ['cast(', ` as decimal(${bounds.precision},${bounds.scale}))`]
   })
+}
+
+/** The form in which a select returns most values, which needs no conversion. */
+function canonicalForm ({ precision, scale }: DecimalBounds): RegExp {
+  const whole = precision > scale ? `(?:0|[1-9]\\d{0,${precision - scale - 1}})` : '0'
+  return new RegExp(`^${whole}${scale > 0 ? `\\.\\d{${scale}}` : ''}$`)
 }
 
 /** All parameters of a column have the same number of digits after the point. */

@@ -42,18 +42,19 @@ function writeChecked (value: DriverValue): string {
 
 /** @throws ValueRefused if the database would change the value */
 function check (value: unknown, depth: number, checkNumber: (text: string) => void): void {
-  if (typeof value === 'string' && !value.isWellFormed()) throw new ValueRefused('contains a lone surrogate, which is not valid Unicode')
+  if (typeof value === 'string') return requireWellFormed(value)
   if (typeof value !== 'object' || value === null) return
   if (JSON.isRawJSON(value)) return checkNumber(value.rawJSON)
   if (depth >= MAX_DEPTH) throw new ValueRefused(`is nested deeper than ${MAX_DEPTH} levels`)
-  if (Array.isArray(value)) {
-    for (const item of value) check(item, depth + 1, checkNumber)
-    return
+  if (!Array.isArray(value)) for (const key of Object.keys(value)) requireWellFormed(key)
+  for (const item of Array.isArray(value) ? value : Object.values(value)) {
+    if (typeof item === 'string') requireWellFormed(item)
+    else if (typeof item === 'object') check(item, depth + 1, checkNumber)
   }
-  for (const key of Object.keys(value)) {
-    check(key, depth, checkNumber)
-    check((value as Record<string, unknown>)[key], depth + 1, checkNumber)
-  }
+}
+
+function requireWellFormed (text: string): void {
+  if (!text.isWellFormed()) throw new ValueRefused('contains a lone surrogate, which is not valid Unicode')
 }
 
 const signed = integerBounds(64, false)

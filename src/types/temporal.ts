@@ -70,6 +70,9 @@ const signedDigits = (time: Value): number => Number(String(time).replace(/[:.]/
 
 /** DATETIME: a date and time without an offset. */
 export function datetimeType (precision: Precision): ColumnType {
+  const { scale, padded } = precision
+  /** Of a value with all its digits, as a select returns it from MySQL. */
+  const length = padded ? 19 + (scale > 0 ? scale + 1 : 0) : NaN
   return createType({
     schema: Type.String({
       title: 'DateTime',
@@ -78,6 +81,7 @@ export function datetimeType (precision: Precision): ColumnType {
       examples: ['2026-11-20T10:15:00']
     }),
     read: (value) => {
+      if (typeof value === 'string' && value.length === length && DATETIME.test(value) && isDay(value.slice(0, 10))) return `${value.slice(0, 10)} ${value.slice(11)}`
       const match = typeof value === 'string' ? DATETIME.exec(value) : null
       if (match === null || !isDay(match[1] as string)) throw expected('a date and time without an offset, such as 2026-11-20T10:15:00.123')
       return `${match[1]} ${match[2]}${fractionOf(match[3], precision)}`
