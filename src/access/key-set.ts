@@ -13,7 +13,7 @@ export interface SigningKey {
 }
 
 export interface KeySet {
-  /** Returns undefined for an unknown `kid`. @throws KEYS_UNAVAILABLE if the keys cannot be downloaded */
+  /** Returns undefined for an unknown `kid`. @throws KEYS_UNAVAILABLE if it may be unknown because the last download failed */
   find (kid: string): Promise<SigningKey | undefined>
   /** Downloads the keys, unless the last download began less than 30 seconds ago. Never rejects. */
   refresh (): Promise<void>
@@ -43,7 +43,8 @@ interface StoredKey extends SigningKey {
 export function createKeySet ({ url, setting, log, createSelector }: KeySetOptions): KeySet {
   let keys: ReadonlyMap<string, StoredKey> = new Map()
   let startedAt = -Infinity
-  let hasFailed = false
+  /** Whether the last download failed; also before the first one. */
+  let hasFailed = true
   let running: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   const stopped = new AbortController()
@@ -96,7 +97,7 @@ export function createKeySet ({ url, setting, log, createSelector }: KeySetOptio
       if (known !== undefined) return known
       await refresh()
       const found = keys.get(kid)
-      if (found === undefined && (hasFailed || keys.size === 0)) throw withRetryAfter(keysUnavailable(), untilAllowed())
+      if (found === undefined && hasFailed) throw withRetryAfter(keysUnavailable(), untilAllowed())
       return found
     },
     refresh,

@@ -146,13 +146,23 @@ await onEachEngine(t, 'without keys the answer is 503, not 401, and no failed lo
   t.match(await post('customers', select, { token: 'a.b.c' }), { status: 401 }, 'what is no JWT is refused')
 })
 
-await onEachEngine(t, 'a set without usable keys is as good as none', { schema: shop, only }, async (t, service) => {
+await onEachEngine(t, 'keys that cannot verify a signature are ignored', { schema: shop, only }, async (t, service) => {
   const unusable = [{ ...first.jwk, kid: undefined }, { ...first.jwk, use: 'enc' }, { ...first.jwk, kty: 'oct', k: 'AAAA' }, { ...first.jwk, d: 'AAAA' }, null, 'first', 7]
   const { server, ask } = await start(t as Test, service, (server) => { server.keys = unusable as typeof server.keys })
-  t.match(await ask(await sign(first)), { status: 503 })
+  t.match(await ask(await sign(first)), { status: 401 })
   server.keys = [...unusable, first.jwk] as typeof server.keys
   pass(31)
   t.match(await ask(await sign(first)), { status: 200 })
+})
+
+await onEachEngine(t, 'an empty set ends all tokens', { schema: shop, only }, async (t, service) => {
+  const { server, ask } = await start(t as Test, service)
+  const token = await sign(first, lasting)
+  t.match(await ask(token), { status: 200 })
+  server.keys = []
+  pass(31)
+  await ask(await sign(second))
+  isRefusal(t as Test, await ask(token), { status: 401, code: 'UNAUTHENTICATED', why: 'the issuer has no keys' })
 })
 
 await onEachEngine(t, 'keys that do not fit the token are refused', { schema: shop, only }, async (t, service) => {
