@@ -1,23 +1,20 @@
+import type { Body } from '../../schemas/body.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { BrokenDefinitions } from './broken-definitions.ts'
 import { createCatalog } from '../catalog/catalog.ts'
 import { createCatalogStore } from '../catalog/store.ts'
-import type { Dialect } from '../dialects/dialect.ts'
-import type { WriteHook } from '../execute/write-hook.ts'
-import { createKeyCleanUp, type KeyCleanUp } from '../idempotency/clean-up.ts'
+import type { Dialect, Transaction } from '../dialects/dialect.ts'
+import { createKeyCleanUp } from '../idempotency/clean-up.ts'
 import { KeysInUse } from '../idempotency/run-once.ts'
+import type { KeyedDatabase } from '../idempotency/run-with-key.ts'
+import type { Plan } from '../plan/plan.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
 
 /** A configured database: its name in paths, its dialect and its catalog. */
-export interface Database {
-  readonly name: string
-  readonly dialect: Dialect
+export interface Database extends KeyedDatabase {
   readonly statements: StatementCounts
   /** Bytes that an answer may have. */
   readonly resultLimit: number
-  /** The idempotency keys that requests of this process use now, and the clean-up of old ones. */
-  readonly keysInUse: KeysInUse
-  readonly keyCleanUp: KeyCleanUp
   /** Called in the transaction of each write, if there is one. */
   readonly onWrite: WriteHook | undefined
   /** Tables with a broken trigger, view or routine. */
@@ -30,6 +27,21 @@ export interface Database {
   refresh (): Promise<Catalog>
   close (): Promise<void>
 }
+
+/** A write that has run and is not committed. */
+export interface PendingWrite {
+  readonly tx: Transaction
+  readonly grant: { readonly name: string, readonly claims: Readonly<Record<string, unknown>> }
+  readonly database: Database
+  readonly plan: Plan
+  readonly body: Body
+  /** The answer that the client will get. */
+  readonly answer: string | Buffer
+  readonly dryRun: boolean
+}
+
+/** Called in the transaction of each write, before COMMIT. An error that it throws undoes the write. */
+export type WriteHook = (write: PendingWrite) => Promise<void>
 
 export interface DatabaseSettings {
   name: string

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { FastifyBaseLogger } from 'fastify'
 import { ConfigError } from '../config-errors.ts'
-import { createDatabase, type Database } from './database.ts'
+import { createDatabase, type Database, type WriteHook } from './database.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { createMysqlDialect } from '../dialects/mysql/dialect.ts'
 import type { MysqlAddress } from '../dialects/mysql/options.ts'
@@ -9,7 +9,6 @@ import type { PoolLimits } from '../dialects/mysql/pool/pool.ts'
 import { openSqlite } from '../dialects/sqlite/dialect.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
 import { ServiceError } from '../errors.ts'
-import type { WriteHook } from '../execute/write-hook.ts'
 
 /** The address of a database, parsed from its URL. */
 export type Address =

@@ -1,10 +1,9 @@
-import type { Database } from '../databases/database.ts'
+import type { Database, PendingWrite } from '../databases/database.ts'
 import type { Transaction } from '../dialects/dialect.ts'
 import type { Plan } from '../plan/plan.ts'
 import { respond } from '../response/summary.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { createSink, runIn } from './execute.ts'
-import type { PendingWrite } from './write-hook.ts'
 
 export interface PlanToAnswer {
   readonly plan: Plan

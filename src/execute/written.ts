@@ -1,17 +1,17 @@
 /** Looks up written rows under the rules of a grant, where the database computes some of their values. */
 import { MAX_LIMIT } from '../../schemas/body.ts'
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
+import type { Database } from '../databases/database.ts'
 import { keepsTransaction, type Executor } from '../dialects/dialect.ts'
 import { notSupported, resultTooLarge, type ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
 import { findInsertKey } from '../plan/insert-key.ts'
-import type { Assignment, Condition, Conflict, InsertPlan, UpdatePlan, Written } from '../plan/plan.ts'
+import type { Assignment, Condition, Conflict, InsertPlan, Plan, UpdatePlan, Written } from '../plan/plan.ts'
 import { keyAfter } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/rules.ts'
 import { CountSink } from '../response/count-sink.ts'
 import type { Value } from '../types/column-type.ts'
 import type { Result } from '../response/result.ts'
-import type { Execution } from './execute.ts'
 import { isTaken, keyValue } from './insert.ts'
 import { atRow, insertsRows, type RowsRun } from './insert-rows.ts'
 import { conditionOf } from './key-condition.ts'
@@ -22,10 +22,10 @@ import { runStatement } from './run-statement.ts'
 type Run = () => Promise<Result>
 
 /** A plan whose rows are looked up after the write. */
-interface WrittenPlan<P> { readonly plan: P & { readonly written: Written }, readonly database: Execution['database'] }
+interface WrittenPlan<P> { readonly plan: P & { readonly written: Written }, readonly database: Database }
 
 /** Runs a write by `run`. @throws PERMISSION_DENIED if a row does not satisfy the rules, RESULT_TOO_LARGE, NOT_SUPPORTED: each must undo the transaction */
-export async function runWritten (tx: Executor, { plan, database }: Execution, run: Run): Promise<Result> {
+export async function runWritten (tx: Executor, { plan, database }: { readonly plan: Plan, readonly database: Database }, run: Run): Promise<Result> {
   if (plan.verb === 'update') return await runUpdate(tx, { plan: plan as WrittenPlan<UpdatePlan>['plan'], database }, run)
   if (!insertsRows(plan)) return await runRow(tx, { plan: plan as WrittenPlan<InsertPlan>['plan'], database }, run)
   const rowsPlan = { plan: plan as WrittenPlan<RowsRun['plan']>['plan'], database }

@@ -1,6 +1,5 @@
 /** The header `Idempotency-Key`: which requests may carry one, and what makes two requests the same. */
 import { hash } from 'node:crypto'
-import type { Grant } from '../access/grant.ts'
 import type { Rule, Table } from '../catalog/catalog.ts'
 import { at } from '../plan/columns.ts'
 import { invalidBody, invalidIdempotencyKey, notSupported, withDetails } from '../errors.ts'
@@ -39,9 +38,12 @@ export function readKey ({ header, bodyHash, dryRun }: KeyOptions): RequestKey |
 
 export const hashBody = (bytes: Buffer): string => hash('sha256', bytes)
 
+/** The caller who sends keys. Other callers may use the same ones. `owner`: undefined for a JWT without a subject. */
+export interface KeyOwner { readonly owner: string | undefined }
+
 export interface ClaimOptions {
   readonly key: RequestKey
-  readonly grant: Grant
+  readonly grant: KeyOwner
   readonly database: string
   /** The table of the path; undefined for several operations. */
   readonly path: string | undefined

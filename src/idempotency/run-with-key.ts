@@ -1,10 +1,18 @@
-import type { Grant } from '../access/grant.ts'
 import type { Table } from '../catalog/catalog.ts'
-import type { Database } from '../databases/database.ts'
-import type { Client, Isolation, Transaction } from '../dialects/dialect.ts'
+import type { Client, Dialect, Isolation, Transaction } from '../dialects/dialect.ts'
 import { notSupported } from '../errors.ts'
-import { createClaim, type RequestKey } from './key.ts'
-import { runOnce } from './run-once.ts'
+import type { KeyCleanUp } from './clean-up.ts'
+import { createClaim, type KeyOwner, type RequestKey } from './key.ts'
+import { runOnce, type KeysInUse } from './run-once.ts'
+
+/** A database with its idempotency keys. */
+export interface KeyedDatabase {
+  readonly name: string
+  readonly dialect: Dialect
+  /** The keys that requests of this process use now, and the clean-up of old ones. */
+  readonly keysInUse: KeysInUse
+  readonly keyCleanUp: KeyCleanUp
+}
 
 /** What a request with an idempotency key has besides. */
 export interface Keyed {
@@ -14,8 +22,8 @@ export interface Keyed {
 }
 
 export interface KeyedRequest extends Keyed {
-  readonly grant: Grant
-  readonly database: Database
+  readonly grant: KeyOwner
+  readonly database: KeyedDatabase
   /** The table of the path; undefined for several operations. */
   readonly path: string | undefined
   /** The tables that are used, as the grant sees them. */

@@ -1,9 +1,9 @@
 /** The hook of a host app for writes. */
 import type { Verb } from '../../schemas/grant.ts'
 import type { Claims } from '../access/rules.ts'
+import type { WriteHook } from '../databases/database.ts'
 import { SchemaMoved } from '../dialects/dialect.ts'
 import { ServiceError, withReason, writeRefused } from '../errors.ts'
-import type { WriteHook } from '../execute/write-hook.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
 import { resultColumns } from '../plan/plan.ts'
 import { ResultReference } from '../plan/result-reference.ts'
