@@ -30,8 +30,8 @@ await onEachEngine(t, 'each operation is under its own rules', { schema, tokens 
   const select = { table: 'customers', verb: 'select', filters: { id: 1 } }
   t.same(await send([foreign, { ...foreign, filters: { id: 99 } }]), [{ updated: 0 }, { updated: 0 }])
   t.match(await send([{ table: 'orders', verb: 'select', filters: { id: { $in: [4, 7] } }, lock: true }]), [{ count: 0 }])
-  for (const customer_id of [3, 99]) {
-    t.same(await send([insert, { ...insert, data: { status: 'new', customer_id } }]), [409, 'FOREIGN_KEY_VIOLATION', ['/operations/1/data/customer_id']])
+  for (const customer of [3, 99]) {
+    t.same(await send([insert, { ...insert, data: { status: 'new', customer_id: customer } }]), [409, 'FOREIGN_KEY_VIOLATION', ['/operations/1/data/customer_id']])
   }
   t.same(await send([{ ...select, filters: { id: 3 } }, { ...insert, data: { status: 'new', customer_id: { $ref: '/0/rows/0/id' } } }]), [400, 'INVALID_VALUE', ['/operations/1/data/customer_id']])
   t.same(await send([select, { ...insert, data: { status: { $ref: '/0/rows/0/name' } } }]), [403, 'PERMISSION_DENIED', ['/operations/1']], 'a value that breaks a rule when it is known')

@@ -1,0 +1,195 @@
+/**
+ * Two tenants with random rules send random bodies to one table. A model in memory says what each of them sees and changes: exactly its own.
+ * The grants change with each run, and the statements that are kept for one tenant are used by the other.
+ */
+import fc from 'fast-check'
+import type { FastifyRequest } from 'fastify'
+import t from 'tap'
+import type { HostGrant } from '../../src/access/host-grant.ts'
+import { onEachEngine, type EngineName, type Schema, type Service } from '../support/service.ts'
+
+/** Bodies on each engine: together 5,000. */
+const RUNS = Number(process.env['TENANT_RUNS'] ?? 42)
+const BODIES = 40
+
+interface Row { id: number, tenant: string, n: number, s: string, h: string }
+type Name = keyof Row
+const NAMES: readonly Name[] = ['id', 'tenant', 'n', 's', 'h']
+
+const text = (engine: EngineName, length: number): string => engine === 'sqlite' ? `varchar(${length}) collate nocase` : `varchar(${length})`
+const schema: Schema = (engine) => [
+  `create table items (${engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id int auto_increment primary key'}, tenant ${text(engine, 10)} not null,
+    n int not null default 0, s ${text(engine, 10)} not null default 'a', h ${text(engine, 10)} not null default 'h')${engine === 'sqlite' ? '' : ' collate utf8mb4_general_ci'}`
+]
+
+const texts = fc.constantFrom('a', 'A', 'b', 'á')
+const numbers = fc.integer({ min: 0, max: 4 })
+const ids = fc.integer({ min: 1, max: 12 })
+const valueOf: Record<Name, fc.Arbitrary<unknown>> = { id: ids, tenant: fc.constantFrom('t1', 'T1', 't2'), n: numbers, s: texts, h: texts }
+const columns = (least: readonly Name[]) => fc.subarray([...NAMES]).map((some) => NAMES.filter((name) => least.includes(name) || some.includes(name)))
+
+/** A rule, and whether a value satisfies it. */
+const rule = fc.oneof(
+  fc.record({ column: fc.constant<Name>('n'), rule: fc.record({ $gte: fc.integer({ min: 0, max: 2 }), $lte: fc.integer({ min: 2, max: 4 }) }) }),
+  fc.record({ column: fc.constant<Name>('n'), rule: numbers }),
+  fc.record({ column: fc.constant<Name>('s'), rule: fc.uniqueArray(texts, { minLength: 1 }) }),
+  fc.record({ column: fc.constant<Name>('h'), rule: fc.constant({ $null: false }) })
+)
+const grantOf = (tenant: string) => fc.record({
+  tenant: fc.constant(tenant), rules: fc.uniqueArray(rule, { maxLength: 2, selector: ({ column }) => column }), select: columns(['id']), insert: columns([]), update: columns(['n'])
+})
+type TestGrant = typeof grantOf extends (tenant: string) => fc.Arbitrary<infer G> ? G : never
+
+const plainFilter: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
+  fc.record({ id: ids }), fc.record({ id: fc.record({ $in: fc.array(ids, { maxLength: 4 }) }) }), fc.record({ n: fc.record({ $gte: numbers }) }), fc.record({ s: texts }),
+  fc.record({ tenant: valueOf.tenant }), fc.record({ h: texts })
+)
+const filters: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
+  plainFilter, plainFilter, fc.record({ $not: plainFilter }), fc.record({ $or: fc.array(plainFilter, { minLength: 2, maxLength: 3 }) }), fc.tuple(plainFilter, plainFilter).map((pair) => ({ $and: pair }))
+)
+const data = (names: readonly Name[]) => fc.record(Object.fromEntries(names.map((name) => [name, valueOf[name]])), { requiredKeys: [] })
+const OTHERS: readonly Name[] = ['n', 's', 'n', 's', 'tenant', 'h']
+const body = fc.oneof(
+  fc.record({ verb: fc.constant('select'), filters }),
+  fc.record({ verb: fc.constant('select'), filters, aggregates: fc.constant({ c: { $count: '*' }, m: { $max: 'id' } }) }),
+  fc.record({ verb: fc.constant('insert'), data: data(OTHERS) }),
+  fc.record({ verb: fc.constant('insert'), data: fc.array(data(['n', 's']), { minLength: 1, maxLength: 3 }) }),
+  fc.record({ verb: fc.constant('insert'), data: fc.tuple(ids, data(OTHERS)).map(([id, rest]) => ({ id, ...rest })), onConflict: fc.constant({ key: ['id'] }) }),
+  fc.record({ verb: fc.constant('update'), filters, data: data(OTHERS).filter((each) => Object.keys(each).length > 0) }),
+  fc.record({ verb: fc.constant('delete'), filters })
+)
+
+/** The collations ignore case and, on MySQL, accents; a rule compares bytes. */
+const fold = (engine: EngineName, value: unknown): unknown => typeof value !== 'string' ? value : engine === 'sqlite' ? value.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) : value.toLowerCase().replaceAll('á', 'a')
+
+class Model {
+  rows: Row[] = []
+  readonly #engine: EngineName
+
+  constructor (engine: EngineName) { this.#engine = engine }
+
+  static satisfies ({ tenant, rules }: TestGrant, row: Row): boolean {
+    return row.tenant === tenant && rules.every(({ column, rule }) => {
+      const value = row[column]
+      if (Array.isArray(rule)) return (rule as unknown[]).includes(value)
+      if (typeof rule !== 'object') return value === rule
+      return !('$gte' in rule) || (Number(value) >= rule.$gte && Number(value) <= rule.$lte)
+    })
+  }
+
+  matches (filter: any, row: Row): boolean {
+    return Object.entries<any>(filter).every(([key, value]) => {
+      if (key === '$not') return !this.matches(value, row)
+      if (key === '$or') return value.some((each: unknown) => this.matches(each, row))
+      if (key === '$and') return value.every((each: unknown) => this.matches(each, row))
+      const stored = row[key as Name]
+      if (value?.$in !== undefined) return value.$in.includes(stored)
+      if (value?.$gte !== undefined) return stored >= value.$gte
+      return fold(this.#engine, stored) === fold(this.#engine, value)
+    })
+  }
+
+  /** The rows that the grant sees and the filters match. */
+  find (grant: TestGrant, filter: unknown): Row[] {
+    return this.rows.filter((row) => Model.satisfies(grant, row) && this.matches(filter, row))
+  }
+
+  /** The status of data that is written, 200 if it can be. */
+  static check (grant: TestGrant, verb: 'insert' | 'update', data: object): number {
+    return Object.keys(data).every((name) => grant[verb].includes(name as Name)) ? 200 : 400
+  }
+
+  /** The row that an insert stores; undefined if it breaks a rule. */
+  static complete (grant: TestGrant, data: Partial<Row>): Row | undefined {
+    const filled: Partial<Row> = Object.fromEntries(grant.rules.flatMap(({ column, rule }): Array<[Name, unknown]> => {
+      if (Array.isArray(rule)) return rule.length === 1 ? [[column, rule[0]]] : []
+      return typeof rule === 'object' ? [] : [[column, rule]]
+    }))
+    if (grant.rules.some(({ column }) => !(column in data) && !(column in filled))) return undefined
+    const row: Row = { id: 0, n: 0, s: 'a', h: 'h', tenant: grant.tenant, ...filled, ...data }
+    return Model.satisfies(grant, row) ? row : undefined
+  }
+}
+
+const namesIn = (filter: any): string[] => Object.entries<any>(filter).flatMap(([key, value]) => key === '$not' ? namesIn(value) : key.startsWith('$') ? value.flatMap(namesIn) : [key])
+
+/** The expected answer: its status, and its data if that is known. Changes the model. `told`: what the service has answered, for ids. */
+function expected (model: Model, grant: TestGrant, sent: any, told: any): [status: number, data?: unknown] {
+  const { verb, filters: filter, data: given, onConflict, aggregates } = sent
+  if (filter !== undefined && !namesIn(filter).every((name) => grant.select.includes(name as Name))) return [400]
+  if (verb === 'select') {
+    const found = model.find(grant, filter)
+    if (aggregates !== undefined) return [200, { rows: [{ c: found.length, m: found.length === 0 ? null : Math.max(...found.map(({ id }) => id)) }], count: 1 }]
+    return [200, { rows: found.sort((a, b) => a.id - b.id).map((row) => Object.fromEntries(grant.select.map((name) => [name, row[name]]))), count: found.length }]
+  }
+  if (verb === 'delete' || verb === 'update') {
+    // A filter that folds to a constant: $not of an empty list is true.
+    if (filter.$not?.id?.$in?.length === 0) return [400]
+    const found = model.find(grant, filter)
+    if (verb === 'delete') {
+      model.rows = model.rows.filter((row) => !found.includes(row))
+      return [200, { deleted: found.length }]
+    }
+    if (Model.check(grant, 'update', given) !== 200) return [400]
+    const changed = found.filter((row) => Object.entries(given).some(([name, value]) => row[name as Name] !== value))
+    // Written values are tested whatever rows there are.
+    const template = { id: 0, tenant: grant.tenant, n: NaN, s: '', h: '' }
+    for (const { column, rule } of grant.rules) if (!(column in given)) Object.assign(template, { [column]: Array.isArray(rule) ? rule[0] : typeof rule === 'object' ? ('$gte' in rule ? rule.$gte : 'x') : rule })
+    if (!Model.satisfies(grant, { ...template, ...given })) return [403]
+    for (const row of changed) Object.assign(row, given)
+    return [200, { updated: changed.length }]
+  }
+  const list: Array<Partial<Row>> = [given].flat()
+  if (list.some((each) => Model.check(grant, 'insert', each) !== 200)) return [400]
+  const { id: _id, ...others } = list[0] as Partial<Row>
+  if (onConflict !== undefined && Model.check(grant, 'update', others) !== 200) return [400]
+  const rows = list.map((each) => Model.complete(grant, each))
+  if (rows.includes(undefined)) return [403]
+  if (onConflict === undefined) {
+    for (const [index, row] of (rows as Row[]).entries()) model.rows.push({ ...row, id: told.id + index })
+    return [200]
+  }
+  const [row] = rows as [Row]
+  const existing = model.rows.find(({ id }) => id === row.id)
+  if (existing === undefined) model.rows.push(row)
+  else if (!Model.satisfies(grant, existing)) return [409]
+  else Object.assign(existing, others)
+  return [200]
+}
+
+const grants = new Map<string, TestGrant>()
+
+/** The grant of a tenant in this run. */
+function authenticate (request: FastifyRequest): HostGrant {
+  const { tenant, rules, select, insert, update } = grants.get(String(request.headers['x-tenant'])) as TestGrant
+  const rows = { tenant: { $claim: '/tenant' }, ...Object.fromEntries(rules.map(({ column, rule }) => [column, rule])) }
+  return { name: tenant, permissions: ['select', 'insert', 'update', 'delete'], databases: { shop: { items: { columns: { select, insert, update }, rows: rows as any } } }, claims: { tenant } }
+}
+
+async function play ({ post, sql, engine }: Service, one: TestGrant, two: TestGrant, bodies: ReadonlyArray<readonly [string, any]>): Promise<void> {
+  await sql('delete from items')
+  const model = new Model(engine)
+  model.rows = Array.from({ length: 9 }, (_, index): Row => ({ id: index + 1, tenant: ['t1', 't2', 'T1'][index % 3] as string, n: index % 5, s: ['a', 'A', 'b', 'á'][index % 4] as string, h: 'h' }))
+  for (const { id, tenant, n, s, h } of model.rows) await sql('insert into items (id, tenant, n, s, h) values (?, ?, ?, ?, ?)', [id, tenant, n, s, h])
+  await sql("insert into items (id, tenant) values (1000, 't3')")
+  await sql('delete from items where id = 1000')
+  grants.set('t1', one)
+  grants.set('t2', two)
+  for (const [tenant, sent] of bodies) {
+    const complete = sent.verb === 'select' && sent.aggregates === undefined ? { ...sent, orderBy: 'id' } : sent
+    const { status, json } = await post('items', complete, { token: null, headers: { 'x-tenant': tenant } })
+    const [wanted, data] = expected(model, grants.get(tenant) as TestGrant, sent, json.data)
+    const why = JSON.stringify({ engine, grant: grants.get(tenant), sent, answer: json })
+    if (status !== wanted) throw new Error(`${status} in place of ${wanted}: ${why}`)
+    if (data !== undefined && JSON.stringify(json.data) !== JSON.stringify(data)) throw new Error(`not ${JSON.stringify(data)}: ${why}`)
+  }
+  const stored = (await sql('select id, tenant, n, s, h from items order by id')).map((row) => ({ ...row, id: Number(row.id), n: Number(row.n) }))
+  const wanted = model.rows.map(({ id, tenant, n, s, h }) => ({ id, tenant, n, s, h })).sort((a, b) => a.id - b.id)
+  if (JSON.stringify(stored) !== JSON.stringify(wanted)) throw new Error(`${engine}: ${JSON.stringify(stored)} in place of ${JSON.stringify(wanted)}`)
+}
+
+await onEachEngine(t, 'each tenant sees and changes exactly its own rows', { schema, options: { authenticate } as object }, async (t, service) => {
+  const scenario = fc.tuple(grantOf('t1'), grantOf('t2'), fc.array(fc.tuple(fc.constantFrom('t1', 't2'), body), { minLength: BODIES, maxLength: BODIES }))
+  await fc.assert(fc.asyncProperty(scenario, ([one, two, bodies]) => play(service, one, two, bodies)), { numRuns: RUNS, endOnFailure: true })
+  t.pass(`${RUNS * BODIES} bodies`)
+})
