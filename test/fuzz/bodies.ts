@@ -2,7 +2,8 @@
 import fc, { type Arbitrary } from 'fast-check'
 import type { Column } from '../../src/catalog/catalog.ts'
 import type { JsonTexts } from '../support/values.ts'
-import { list, pairs, text, type Json } from './json.ts'
+import { groupsOf } from './groups.ts'
+import { list, pairs, text, type Json, type Pairs } from './json.ts'
 import { inData, type FuzzTable } from './tables.ts'
 
 const patterns: JsonTexts = fc.oneof(
@@ -69,6 +70,7 @@ export function bodiesOf (table: FuzzTable): Arbitrary<Json> {
   const dryRun = fc.constantFrom('true', 'false')
   return fc.oneof(
     { weight: 4, arbitrary: fields('select', [['expect', expect, 9], ['filters', filters, 8], ['columns', fc.shuffledSubarray(names, { minLength: 1 }).map((chosen) => list(...chosen.map(text))), 2], ['limit', fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 1000 })).map(String), 2], ['orderBy', order, 2]]) },
+    { weight: 2, arbitrary: fc.tuple(fields('select', [['filters', filters, 3], ['limit', fc.integer({ min: 1, max: 30 }).map(String), 2]]), groupsOf(table, conditions)).map(([body, groups]) => pairs(...(body as Pairs).pairs, ...groups)) },
     { weight: 2, arbitrary: fields('insert', [['data', data(0)], ['returning', returning, 4], ['dryRun', dryRun, 9]]) },
     { weight: 2, arbitrary: fields('update', [['data', data(1)], ['filters', filters], ['returning', returning, 4], ['expect', expect, 5], ['dryRun', dryRun, 9]]) },
     { weight: 1, arbitrary: fields('delete', [['filters', filters], ['returning', returning, 4], ['expect', expect, 5], ['dryRun', dryRun, 5]]) }

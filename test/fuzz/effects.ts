@@ -1,6 +1,7 @@
 /** Compares the reported effect of a request with the table, and with the model if it can predict the effect. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Answer } from '../support/service.ts'
+import { findGroupFault, isGrouped, type GroupsBody } from './groups.ts'
 import { read } from './json.ts'
 import { isKnown, predict, saysNothing, valueOf, type Row } from './model.ts'
 import type { FuzzTable } from './tables.ts'
@@ -11,7 +12,7 @@ export type Rows = ReadonlyMap<string, Row>
 /** A request that succeeded. */
 export interface Effect {
   readonly table: FuzzTable
-  readonly body: { verb: string, filters?: unknown, data?: Row, columns?: string[], limit?: unknown, orderBy?: string, expect?: unknown, returning?: '*' | string[], dryRun?: boolean }
+  readonly body: GroupsBody & { verb: string, filters?: unknown, data?: Row, columns?: string[], limit?: unknown, orderBy?: string, expect?: unknown, returning?: '*' | string[], dryRun?: boolean }
   readonly answer: Answer
   /** Rows before and after the request. */
   readonly before: Rows
@@ -54,6 +55,12 @@ function matchedBy ({ table, body: { filters = {} }, before, selected }: Effect)
 const list = (ids: Iterable<string>): string => `[${[...ids].sort((a, b) => Number(a) - Number(b)).join()}]`
 
 function checkSelect (effect: Effect): void {
+  if (isGrouped(effect.body)) {
+    const { table, body, answer, before } = effect
+    const { ids, certain } = matchedBy(effect)
+    const fault = findGroupFault(table, body, read(answer.text).data.rows, certain ? Array.from(ids, (id) => before.get(id) as Row) : undefined)
+    return must(fault === undefined, () => fault as string)
+  }
   const { table, body: { columns = table.catalog.columnList.map(({ name }) => name), limit, orderBy }, answer, before } = effect
   const { ids, certain } = matchedBy(effect)
   const { rows, count } = read(answer.text).data as { rows: Row[], count: unknown }

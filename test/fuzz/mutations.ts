@@ -21,7 +21,7 @@ const junk: Arbitrary<Json> = fc.oneof(
 )
 /** Texts that are not JSON. */
 const noJson: Arbitrary<Json> = fc.constantFrom('NaN', '-Infinity', 'undefined', '01', '+1', '.5', '1.', '0x1', "'a'", '"\\x41"', '"\t"', '/* */ 1', '1,', '', 'nul')
-const keys = fc.constantFrom('nope', 'ID', 'id ', 'Verb', '', '__proto__', 'constructor', 'toString', '$and', '$or', '$not', '$in', '$gt', '$like', '$null', '$where', '$', 'id', 'n', 'word', 'filters', 'data', 'verb', 'limit', 'columns', 'orderBy', 'twice', 'a/b~c', '\ud800', 'x'.repeat(3000), 'id`', "id' --")
+const keys = fc.constantFrom('nope', 'ID', 'id ', 'Verb', '', '__proto__', 'constructor', 'toString', '$and', '$or', '$not', '$in', '$gt', '$like', '$null', '$where', '$', 'id', 'n', 'word', 'filters', 'data', 'verb', 'limit', 'columns', 'orderBy', 'groupBy', 'aggregates', 'having', 'offset', '$sum', '$max', 'twice', 'a/b~c', '\ud800', 'x'.repeat(3000), 'id`', "id' --")
 
 type Change = (json: Json, where: number) => Json
 const atPlace = (change: (place: ReturnType<typeof placesOf>[number], places: ReturnType<typeof placesOf>) => Json): Change => (json, where) => {
