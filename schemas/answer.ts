@@ -36,22 +36,29 @@ export const groupsAnswer = (value: TSchema) => Type.Object({
   })
 }, { description: 'The answer to a select with groupBy or aggregates.' })
 
+/** What any write may have in its answer. */
+const written = {
+  rows: Type.Optional(Type.Array(Type.Record(Type.String(), Type.Unknown()), { description: 'The written rows, for a request with `returning`.' })),
+  dryRun: Type.Optional(Type.Boolean({ enum: [true], description: 'Nothing was changed, for a request with `dryRun`.' }))
+}
+
 export const InsertAnswerSchema = Type.Object({
   success: Always(true),
   data: Type.Object({
     inserted: Count('Rows added.'),
-    id: Type.Unknown({ description: 'The number that the database gave the row, else the value of its primary key, else null.' })
+    id: Type.Unknown({ description: 'The number that the database gave the row, else the value of its primary key, else null.' }),
+    ...written
   })
 }, { description: 'The answer to an insert.' })
 
 export const UpdateAnswerSchema = Type.Object({
   success: Always(true),
-  data: Type.Object({ updated: Count('Rows changed; one that had the values already is none.') })
+  data: Type.Object({ updated: Count('Rows changed; one that had the values already is none.'), ...written })
 }, { description: 'The answer to an update.' })
 
 export const DeleteAnswerSchema = Type.Object({
   success: Always(true),
-  data: Type.Object({ deleted: Count('Rows removed.') })
+  data: Type.Object({ deleted: Count('Rows removed.'), ...written })
 }, { description: 'The answer to a delete.' })
 
 export const ANSWERS = { select: SelectAnswerSchema, insert: InsertAnswerSchema, update: UpdateAnswerSchema, delete: DeleteAnswerSchema } as const

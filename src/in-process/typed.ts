@@ -35,6 +35,26 @@ export type Insert<T> = { [K in Needed<T>]: InsertOf<T[K]> } & { [K in Possible<
 /** Data of an update. */
 export type Update<T> = { [K in Changeable<T>]?: UpdateOf<T[K]> }
 
+/** What computes a new value: a number of the stored one, the present time, or a JSON Merge Patch. Texts and times have the same type here. */
+type FormOf<C> =
+  | ([SumOf<C>] extends [never] ? never : { $inc: number | bigint | string })
+  | (string extends SelectOf<C> ? { $now: true } : never)
+  | (object extends SelectOf<C> ? { $merge: object } : never)
+
+/** Data of an update, with forms. */
+type Changes<T> = { [K in Changeable<T>]?: UpdateOf<T[K]> | FormOf<T[K]> }
+
+/** A number of rows, or its bounds. */
+export type Expect = number | { $eq?: number, $gt?: number, $gte?: number, $lt?: number, $lte?: number }
+
+/** The fields of every write; `undefined` for one that the request does not have. */
+interface Writing<R, X> { returning?: R, dryRun?: X }
+type Returning<T> = ReadonlyArray<Name<T>> | '*' | undefined
+/** What `returning` adds to a result. */
+type RowsOf<T, R, N extends Bigints> = [R] extends [undefined] ? unknown : { rows: Array<LargeIn<R extends ReadonlyArray<infer C extends keyof T> ? Pick<Row<T>, C> : Row<T>, N>> }
+/** What `dryRun` adds to a result. */
+type DryOf<X> = [X] extends [undefined] ? unknown : { dryRun?: true }
+
 type ValueOf<C> = Exclude<SelectOf<C> | InsertOf<C> | UpdateOf<C>, null | undefined>
 
 export interface Operators<V> {
@@ -74,7 +94,7 @@ type Direction = 'ASC' | 'DESC' | 'asc' | 'desc'
 /** One column with its direction. */
 export type OrderTerm<T> = { [K in Name<T>]: { readonly [Column in K]: Direction } }[Name<T>]
 
-interface Select<T, C extends Name<T>> { verb: 'select', filters?: Filters<T>, columns?: readonly C[], limit?: number, orderBy?: string | ReadonlyArray<OrderTerm<T>>, groupBy?: never, aggregates?: never }
+interface Select<T, C extends Name<T>> { verb: 'select', filters?: Filters<T>, expect?: Expect, columns?: readonly C[], limit?: number, orderBy?: string | ReadonlyArray<OrderTerm<T>>, groupBy?: never, aggregates?: never }
 
 /** A position in an order: a value for each of its columns. */
 export type Position<T> = { readonly [K in keyof T]?: ValueOf<T[K]> | null }
@@ -141,7 +161,7 @@ interface Reading {
 export interface Execute<All extends AnyDatabases> {
   <D extends Name<All>, T extends Name<All[D]>, const C extends Name<All[D][T]> = Name<All[D][T]>, N extends Bigints = 'bigint', A extends Position<All[D][T]> | null | undefined = undefined, O extends number | undefined = undefined, S extends true | number | undefined = undefined>(request: Request<D, T, Select<All[D][T], C> & Paging<A, O, S>, N> & Reading): Promise<{ rows: Array<LargeIn<Pick<Row<All[D][T]>, C>, N>>, count: number } & NextOf<All[D][T], A, O, N> & TotalOf<S>>
   <D extends Name<All>, T extends Name<All[D]>, const G extends Name<All[D][T]> = never, const A extends Aggregates<All[D][T]> = {}, N extends Bigints = 'bigint', O extends number | undefined = undefined>(request: Request<D, T, SelectGroups<All[D][T], G, A> & { offset?: O }, N> & Reading): Promise<{ rows: Array<LargeIn<GroupRow<All[D][T], G, A>, N>>, count: number } & NextOf<All[D][T], undefined, O, N>>
-  <D extends Name<All>, T extends Name<All[D]>, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'insert', data: Insert<All[D][T]> }, N>): Promise<{ inserted: number, id: Large<number | bigint | string | null, N> }>
-  <D extends Name<All>, T extends Name<All[D]>>(request: Request<D, T, { verb: 'update', data: Update<All[D][T]>, filters: Filters<All[D][T]> }>): Promise<{ updated: number }>
-  <D extends Name<All>, T extends Name<All[D]>>(request: Request<D, T, { verb: 'delete', filters: Filters<All[D][T]> }>): Promise<{ deleted: number }>
+  <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'insert', data: Insert<All[D][T]> } & Writing<R, X>, N>): Promise<{ inserted: number, id: Large<number | bigint | string | null, N> } & RowsOf<All[D][T], R, N> & DryOf<X>>
+  <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'update', data: Changes<All[D][T]>, filters: Filters<All[D][T]>, expect?: Expect } & Writing<R, X>, N>): Promise<{ updated: number } & RowsOf<All[D][T], R, N> & DryOf<X>>
+  <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'delete', filters: Filters<All[D][T]>, expect?: Expect } & Writing<R, X>, N>): Promise<{ deleted: number } & RowsOf<All[D][T], R, N> & DryOf<X>>
 }

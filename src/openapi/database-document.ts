@@ -1,6 +1,5 @@
 /** The document of one database: one path for each table, with the schemas of its columns. */
 import { setImmediate } from 'node:timers/promises'
-import { ANSWERS } from '../../schemas/answer.ts'
 import { createDocumentWriter, type DocumentText } from './document-text.ts'
 import { refusalSchema, responseReferences, sharedResponses } from './error-responses.ts'
 import { createFilterSchemas, nameOfFilter } from './filter-schemas.ts'
@@ -11,13 +10,14 @@ import { requestExamples } from './request-examples.ts'
 import { plainText, refTo, type Schema } from './schema.ts'
 import { ENDINGS, tableSchemas, type Subject } from './table-schemas.ts'
 import type { VisibleTable } from './visible.ts'
+import { formNames, formSchemas } from './write-schemas.ts'
 
 /** Tables that are described before the event loop handles other requests. */
 const SLICE = 20
 
 const REFUSAL = 'ErrorResponse'
 /** Schema names that no table may use. */
-const SHARED = [REFUSAL, 'UpdateResponse', 'DeleteResponse', ...Object.keys(GROUPS)]
+const SHARED = [REFUSAL, ...Object.keys(GROUPS)]
 
 export interface DatabaseDocument {
   /** Name of the database in paths. */
@@ -28,7 +28,7 @@ export interface DatabaseDocument {
 }
 
 export async function createDatabaseDocument ({ database, tables, prefix }: DatabaseDocument): Promise<DocumentText> {
-  const names = createNames([...SHARED, ...filterNames(tables)])
+  const names = createNames([...SHARED, ...filterNames(tables), ...formNames(tables.map(({ table }) => table))])
   const filters = createFilterSchemas()
   const subjects = nameTables(tables, names)
   const slices = Array.from({ length: Math.ceil(subjects.length / SLICE) }, (_, index) => subjects.slice(index * SLICE, (index + 1) * SLICE))
@@ -94,8 +94,7 @@ function sharedSchemas (subjects: readonly Subject[]): Record<string, Schema> {
   const verbs = new Set(subjects.flatMap((subject) => subject.verbs))
   return {
     ...(verbs.has('select') && GROUPS),
-    ...(verbs.has('update') && { UpdateResponse: ANSWERS.update }),
-    ...(verbs.has('delete') && { DeleteResponse: ANSWERS.delete }),
+    ...formSchemas(subjects),
     ...(subjects.length > 0 && { [REFUSAL]: refusalSchema })
   }
 }

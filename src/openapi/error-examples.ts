@@ -28,6 +28,7 @@ const examples: readonly ServiceError[] = [
   withDetails(errors.uniqueViolation(), { path: pointer('data', 'email'), message: 'unique key "email" on "email"' }),
   withDetails(errors.foreignKeyViolation(), { path: pointer('data', 'customer_id'), message: 'foreign key "orders_customer" on "customer_id"' }),
   errors.idempotencyInProgress(),
+  at(['expect'], errors.expectationFailed('there are 0 rows')),
   errors.bodyTooLarge(),
   errors.unsupportedMediaType(),
   errors.notNullViolation(),

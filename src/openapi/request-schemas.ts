@@ -8,14 +8,15 @@ import { groupFields } from './group-schemas.ts'
 import { pascalCase } from './names.ts'
 import { anyOf, closedObject, orNull, plainText, refTo, type Schema, type Schemas } from './schema.ts'
 import { bare, shownSchema } from './value-schema.ts'
+import { expectSchema, isUsable, returningSchema } from './write-schemas.ts'
 
 export function requestName (name: string, verb: Verb): string {
   return `${name}${pascalCase(verb)}Request`
 }
 
-/** Name of a response schema; all tables share those of update and delete. */
+/** Name of a response schema. */
 export function answerName (name: string, verb: Verb): string {
-  return `${verb === 'select' || verb === 'insert' ? name : ''}${pascalCase(verb)}Response`
+  return `${name}${pascalCase(verb)}Response`
 }
 
 /** The unions of requests and of responses, as named schemas: client generators need not invent names. `more`: names of other responses. */
@@ -28,16 +29,17 @@ export function unions (name: string, verbs: readonly Verb[], more: readonly str
 }
 
 /** The request schema of the interface with the columns of this table. */
-export function requestSchema (name: string, verb: Verb, table: Table): Schema {
+export function requestSchema ({ name, table, verbs }: { readonly name: string, readonly table: Table, readonly verbs: readonly Verb[] }, verb: Verb): Schema {
   const { properties, required } = BODIES[verb]
   const own: Record<string, Schema> = {
     verb: { type: 'string', enum: [verb] },
     data: refTo(`${name}${pascalCase(verb)}`),
     filters: refTo(`${name}Filters`),
     ...('columns' in properties && { columns: { ...bare(properties.columns), items: refTo(`${name}Column`), description: properties.columns.description } }),
-    ...('groupBy' in properties && groupFields(name, properties))
+    ...('groupBy' in properties && groupFields(name, properties)),
+    ...('returning' in properties && { returning: returningSchema(name, properties.returning) })
   }
-  const fields = Object.entries(properties).map(([field, schema]): [string, Schema] => [field, own[field] ?? inDocument(field, schema)])
+  const fields = Object.entries(properties).filter(([field]) => isUsable(field, verb, verbs)).map(([field, schema]): [string, Schema] => [field, own[field] ?? inDocument(field, schema)])
   return closedObject(verb === 'select' ? fields.flatMap(([field, schema]) => field === 'after' ? afterField(name, table, schema) : [[field, schema]]) : fields, { required })
 }
 
@@ -59,6 +61,7 @@ export function positionSchema (columns: readonly Column[]): Schema {
 
 /** The schema of a field of the interface as documents have it. */
 export function inDocument (field: string, schema: Schema): Schema {
+  if (field === 'expect') return expectSchema(schema)
   return field === 'total' ? { anyOf: [{ type: 'boolean', enum: [true] }, { type: 'integer', format: 'int64', minimum: 1 }], description: schema['description'] } : withoutDefault(schema)
 }
 
@@ -77,13 +80,19 @@ export function selectAnswer (name: string, table: Table): Schema {
 /** `type: null` alone would make OpenAPI Generator refer to a type that does not exist. */
 const NO_ID = orNull({ type: 'integer', description: 'Always null: no single column identifies a row.' })
 
-/** The response to an insert: `id` has the schema of the column that identifies a row, or is null. */
-export function insertAnswer ({ identity, engine, triggers: { list } }: Table): Schema {
-  const { data, ...rest } = ANSWERS.insert.properties
+/** The response to a write. It has rows only for who may select. `own`: the schemas of other properties. */
+export function writeAnswer ({ name, verbs }: { readonly name: string, readonly verbs: readonly Verb[] }, verb: Exclude<Verb, 'select'>, own: Schemas = {}): Schema {
+  const { data, ...rest } = ANSWERS[verb].properties
+  const { rows, ...properties } = data.properties as typeof data.properties & { readonly rows: Schema }
+  const returned = verbs.includes('select') ? { rows: { type: 'array', items: refTo(`${name}Row`), description: rows['description'] } } : {}
+  return { ...ANSWERS[verb], properties: { ...rest, data: { ...data, properties: { ...properties, ...returned, ...own } } } }
+}
+
+/** The `id` of the response to an insert: it has the schema of the column that identifies a row, or is null. */
+export function insertedId ({ identity, engine, triggers: { list } }: Table): Schema {
   // a trigger of SQLite can skip the row or change its id (src/response/summary.ts)
   const isKnown = identity?.autoIncrement === true && (engine !== 'sqlite' || list.every(({ event }) => event !== 'insert'))
-  const id = identity === undefined ? NO_ID : idSchema(identity, isKnown)
-  return { ...ANSWERS.insert, properties: { ...rest, data: { ...data, properties: { ...data.properties, id } } } }
+  return identity === undefined ? NO_ID : idSchema(identity, isKnown)
 }
 
 function idSchema (identity: Column, isKnown: boolean): Schema {

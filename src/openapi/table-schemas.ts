@@ -4,10 +4,11 @@ import type { Verb } from '../../schemas/grant.ts'
 import type { FilterSchemas } from './filter-schemas.ts'
 import { aggregateSchema, GROUPS_RESPONSE } from './group-schemas.ts'
 import { joinWords, type Names } from './names.ts'
-import { hasPositions, insertAnswer, positionName, positionSchema, requestName, requestSchema, selectAnswer, unions } from './request-schemas.ts'
+import { hasPositions, insertedId, positionName, positionSchema, requestName, requestSchema, selectAnswer, unions, writeAnswer } from './request-schemas.ts'
 import { closedObject, plainText, refTo, type Schema, type Schemas } from './schema.ts'
 import { findDefault, shownSchema, takenSchema } from './value-schema.ts'
 import { writableColumns } from './visible.ts'
+import { changeSchema } from './write-schemas.ts'
 
 /** A table in a document. */
 export interface Subject {
@@ -21,7 +22,7 @@ export interface Subject {
 
 /** The endings of schema names. A table reserves all of them, whatever verbs the document has. */
 export const ENDINGS = [
-  'Row', 'Position', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse', 'Aggregate'
+  'Row', 'Position', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse', 'UpdateResponse', 'DeleteResponse', 'Aggregate'
 ]
 
 export function tableSchemas (subject: Subject, filters: FilterSchemas, names: Names): Schemas {
@@ -38,11 +39,15 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
   }
   if (verbs.includes('insert')) {
     schemas[`${name}Insert`] = insertSchema(table)
-    schemas[`${name}InsertResponse`] = insertAnswer(table)
+    schemas[`${name}InsertResponse`] = writeAnswer(subject, 'insert', { id: insertedId(table) })
   }
-  if (verbs.includes('update')) schemas[`${name}Update`] = updateSchema(table)
+  if (verbs.includes('update')) {
+    schemas[`${name}Update`] = updateSchema(table)
+    schemas[`${name}UpdateResponse`] = writeAnswer(subject, 'update')
+  }
+  if (verbs.includes('delete')) schemas[`${name}DeleteResponse`] = writeAnswer(subject, 'delete')
   if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Filters`] = filtersSchema(name, columns, filters, names)
-  for (const verb of verbs) schemas[requestName(name, verb)] = requestSchema(name, verb, table)
+  for (const verb of verbs) schemas[requestName(name, verb)] = requestSchema(subject, verb)
   return { ...schemas, ...unions(name, verbs, verbs.includes('select') ? [GROUPS_RESPONSE] : []) }
 }
 
@@ -78,7 +83,7 @@ function insertSchema (table: Table): Schema {
 }
 
 function updateSchema (table: Table): Schema {
-  return closedObject(writableColumns(table, 'update').map((column) => [column.name, takenSchema(column)]), { minProperties: 1 })
+  return closedObject(writableColumns(table, 'update').map((column) => [column.name, changeSchema(column)]), { minProperties: 1 })
 }
 
 /** Whether an insert may omit the column. A known trigger may fill it in; triggers that the account cannot see are ignored. */

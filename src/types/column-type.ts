@@ -33,7 +33,7 @@ export type FormSql = ReadonlyArray<string | typeof COLUMN | typeof GIVEN>
 export interface UpdateForm {
   /** The key of the object: `$inc`. */
   readonly name: string
-  /** JSON Schema of the operand. */
+  /** JSON Schema of the operand, with the name of the form in `title`: columns of the same kind share it. */
   readonly schema: TSchema
   /** Converts the operand to a parameter; null for a form whose SQL has no place for one. @throws ValueRefused */
   readonly read: (operand: unknown) => Parameter

@@ -1,7 +1,7 @@
 /** The forms of an update (`{"$inc": 5}`). The SQL of a form depends on the engine: mysql.ts and sqlite.ts have it. */
 import { Type } from '@sinclair/typebox'
 import { COLUMN, expected, type FormSql, type GIVEN, type UpdateForm, type Value } from './column-type.ts'
-import { decimalSchema, readDecimal } from './decimal.ts'
+import { readDecimal } from './decimal.ts'
 import { doubleType, type FixedPoint } from './float.ts'
 import { integerBounds, readInteger } from './integer.ts'
 
@@ -19,25 +19,25 @@ const INT64 = integerBounds(64, false)
 
 /** `$inc` of an integer column. The operand has 64 bits, whatever the column has. */
 export function incrementInteger (sql: FormSql): UpdateForm {
-  return { name: '$inc', schema: Type.Integer({ format: 'int64' }), read: (operand): Value => readInteger(operand, INT64), sql }
+  return { name: '$inc', schema: Type.Integer({ title: 'IncrementInteger', format: 'int64' }), read: (operand): Value => readInteger(operand, INT64), sql }
 }
 
 /** `$inc` of a DECIMAL column. The operand has no more digits than the column. */
 export function incrementDecimal (bounds: { precision: number, scale: number }, sql: FormSql, toParameter: (text: string) => Value = (text) => text): UpdateForm {
   const signed = { ...bounds, unsigned: false }
-  return { name: '$inc', schema: decimalSchema(signed), read: (operand) => toParameter(readDecimal(operand, signed)), sql }
+  return { name: '$inc', schema: Type.Union([Type.String({ format: 'decimal' }), Type.Number()], { title: 'IncrementDecimal' }), read: (operand) => toParameter(readDecimal(operand, signed)), sql }
 }
 
 /** `$inc` of a FLOAT or DOUBLE column. `fixed`: the digits of FLOAT(M,D), to which the server would round. */
 export function incrementDouble (sql: FormSql, fixed?: FixedPoint): UpdateForm {
-  return { name: '$inc', schema: Type.Number({ format: 'double' }), read: doubleType({ unsigned: false, fixed }).read, sql }
+  return { name: '$inc', schema: Type.Number({ title: 'IncrementNumber', format: 'double' }), read: doubleType({ unsigned: false, fixed }).read, sql }
 }
 
 /** `$now`: the time of the statement, in UTC, by the clock of the database. */
 export function nowForm (sql: FormSql): UpdateForm {
   return {
     name: '$now',
-    schema: Type.Boolean({ enum: [true] }),
+    schema: Type.Boolean({ title: 'SetToNow', enum: [true] }),
     read: (operand) => {
       if (operand !== true) throw expected('true')
       return null
@@ -50,7 +50,7 @@ export function nowForm (sql: FormSql): UpdateForm {
 export function mergeForm (read: (value: unknown) => Value, sql: FormSql): UpdateForm {
   return {
     name: '$merge',
-    schema: Type.Object({}, { additionalProperties: true, description: 'A JSON Merge Patch (RFC 7396): null removes a member.' }),
+    schema: Type.Object({}, { title: 'MergePatch', additionalProperties: true, description: 'A JSON Merge Patch (RFC 7396): null removes a member.' }),
     read: (operand) => {
       if (typeof operand !== 'object' || operand === null || Array.isArray(operand) || JSON.isRawJSON(operand)) throw expected('an object')
       return read(operand)

@@ -90,6 +90,33 @@ export async function groups (): Promise<void> {
   console.log(count, sum)
 }
 
+export async function writes (): Promise<void> {
+  const customers = { ...orders, table: 'customers' } as const
+  const { rows: [made] } = await rows.execute({ ...orders, body: { verb: 'insert', data: { customer_id: 1 }, returning: ['id', 'note'] } })
+  const note: string | null | undefined = made?.note
+  const { rows: [raised], updated, dryRun } = await rows.execute({ ...customers, body: { verb: 'update', data: { credit: { $inc: '0.50' }, created_at: { $now: true } }, filters: { id: 1 }, returning: '*', expect: { $gte: 1 }, dryRun: true }, bigints: 'string' })
+  const credit: string | undefined = raised?.credit
+  const isDry: true | undefined = dryRun
+  const { rows: [gone], deleted } = await rows.execute({ ...orders, body: { verb: 'delete', filters: { id: 1 }, returning: ['id'], expect: 1 } })
+  const { count } = await rows.execute({ ...orders, body: { verb: 'select', filters: { id: 1 }, expect: { $lte: 1 } } })
+  await rows.execute({ ...orders, table: 'products', grant, body: { verb: 'update', data: { tags: { $merge: { a: null } } }, filters: { sku: 'a' } } })
+  console.log(note, credit, isDry, gone?.id, updated + deleted + count)
+  // @ts-expect-error: without returning there are no rows
+  console.log((await rows.execute({ ...orders, body: { verb: 'delete', filters: { id: 1 } } })).rows)
+  // @ts-expect-error: a column that was not asked for
+  console.log(made?.customer_id)
+  // @ts-expect-error: a misspelt column to return
+  await rows.execute({ ...orders, body: { verb: 'delete', filters: { id: 1 }, returning: ['idd'] } })
+  // @ts-expect-error: a text cannot be incremented
+  await rows.execute({ ...customers, body: { verb: 'update', data: { name: { $inc: 1 } }, filters: { id: 1 } } })
+  // @ts-expect-error: an insert has no forms
+  await rows.execute({ ...customers, body: { verb: 'insert', data: { email: 'a', name: 'b', credit: { $inc: 1 } } } })
+  // @ts-expect-error: an insert expects nothing
+  await rows.execute({ ...orders, body: { verb: 'insert', data: { customer_id: 1 }, expect: 1 } })
+  // @ts-expect-error: a misspelt bound
+  await rows.execute({ ...orders, body: { verb: 'delete', filters: { id: 1 }, expect: { $ge: 1 } } })
+}
+
 /** None of these compiles. */
 export async function mistakes (): Promise<void> {
   // @ts-expect-error: a misspelt database

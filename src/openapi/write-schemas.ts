@@ -1,0 +1,48 @@
+/** The schemas of what writes accept besides values: forms such as `{"$inc": 5}`, `returning`, `expect`. */
+import type { Verb } from '../../schemas/grant.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
+import type { UpdateForm } from '../types/column-type.ts'
+import { anyOf, closedObject, membersOf, refTo, type Schema, type Schemas } from './schema.ts'
+import { bare, takenSchema } from './value-schema.ts'
+import { writableColumns } from './visible.ts'
+
+const titleOf = ({ schema }: UpdateForm): string => schema.title as string
+
+/** The forms of a column that its values do not include already: every JSON value is one of a JSON column. */
+const ownForms = ({ type }: Column): readonly UpdateForm[] => type.holdsJson === true ? [] : type.forms ?? []
+
+/** The schema of what an update accepts for a column. */
+export function changeSchema (column: Column): Schema {
+  const taken = takenSchema(column)
+  const forms = ownForms(column)
+  if (forms.length === 0) return taken
+  const { description, 'x-sql-type': declaration, ...value } = taken
+  return { ...anyOf([...membersOf(value), ...forms.map((form) => refTo(titleOf(form)))]), ...description !== undefined && { description }, 'x-sql-type': declaration }
+}
+
+/** The forms that the updates of these tables accept, by the names of their schemas. */
+export function formSchemas (subjects: ReadonlyArray<{ readonly table: Table, readonly verbs: readonly Verb[] }>): Schemas {
+  const forms = subjects.flatMap(({ table, verbs }) => verbs.includes('update') ? writableColumns(table, 'update').flatMap(ownForms) : [])
+  return Object.fromEntries(forms.map((form) => [titleOf(form), closedObject([[form.name, bare(form.schema)]], { required: [form.name], description: `Computes the new value from the stored one: ${form.name}.` })]))
+}
+
+/** Names that forms may have in a document. */
+export function formNames (tables: readonly Table[]): string[] {
+  return tables.flatMap(({ columnList }) => columnList.flatMap(ownForms).map(titleOf))
+}
+
+/** Fields that tell of rows: they are not in the document of who may not select. `dryRun` of an insert tells of none. */
+const TELLING: Readonly<Record<Verb, readonly string[]>> = { select: [], insert: ['returning'], update: ['returning', 'expect', 'dryRun'], delete: ['returning', 'expect', 'dryRun'] }
+
+export const isUsable = (field: string, verb: Verb, verbs: readonly Verb[]): boolean => verbs.includes('select') || !TELLING[verb].includes(field)
+
+/** `returning`, with the columns of a table. `name`: the prefix of the table's schema names. */
+export function returningSchema (name: string, { description }: Schema): Schema {
+  return { anyOf: [{ type: 'array', items: refTo(`${name}Column`), minItems: 1, uniqueItems: true }, { type: 'string', enum: ['*'] }], description }
+}
+
+const COUNT: Schema = { type: 'integer', format: 'int64', minimum: 0 }
+
+export function expectSchema ({ description }: Schema): Schema {
+  return { anyOf: [COUNT, closedObject(['$eq', '$gt', '$gte', '$lt', '$lte'].map((name) => [name, COUNT]), { minProperties: 1 })], description }
+}
