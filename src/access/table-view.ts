@@ -1,5 +1,6 @@
 /** Derives the table that a grant sees from the table of the catalog. A hidden column is in no field that the planner reads. */
 import type { Catalog, Column, ForeignKey, Parent, Rule, Table, View } from '../catalog/catalog.ts'
+import { findIgnoringCase } from '../catalog/ignoring-case.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { findTableGrant, type ColumnGrant, type Grant, type TableGrant } from './grant.ts'
 import { bindRules, findBrokenRule, resolveRules, RuleBroken, type ConfiguredRule } from './rules.ts'
@@ -30,8 +31,8 @@ function createView (grant: Grant, tables: ReadonlyMap<string, TableGrant>, cata
   const rules = tryBind(configured, grant, base)
   if (rules === undefined) return undefined
   const parents = base.foreignKeys.flatMap((key): Parent[] => {
-    const table = catalog.tables.get(key.referencedTable)
-    const theirs = tables.get(key.referencedTable)?.rules ?? []
+    const table = findIgnoringCase(catalog.tables, key.referencedTable)
+    const theirs = (table && tables.get(table.name)?.rules) ?? []
     return table === undefined || theirs.length === 0 ? [] : [{ key, table, rules: () => tryBind(theirs, grant, table) }]
   })
   const shape = columns === undefined && rules.length === 0 && parents.length === 0 ? base : getShape(catalog, base, columns, configured)

@@ -1,5 +1,6 @@
 /** Foreign keys to tables for which a grant has rules: the rows that a write refers to must satisfy them. */
-import type { Column, Parent, Rule, View } from '../catalog/catalog.ts'
+import type { Column, Parent, Rule, Table, View } from '../catalog/catalog.ts'
+import { findIgnoringCase } from '../catalog/ignoring-case.ts'
 import { permissionDenied } from '../errors.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
 import { combine } from './filters/constants.ts'
@@ -25,8 +26,8 @@ interface Found { readonly values: readonly Value[], readonly index: number | un
 
 function planReference (verb: 'insert' | 'update', rows: readonly WrittenRow[], parent: Parent, { base, rules }: View): Reference[] {
   const { key, table } = parent
-  const columns = key.columns.map((name) => base.columns.get(name) as Column)
-  const referenced = key.referencedColumns.map((name) => table.columns.get(name) as Column)
+  const columns = key.columns.map((name) => getNamed(base, name))
+  const referenced = key.referencedColumns.map((name) => getNamed(table, name))
   const own = new Set(table === base ? rows.map((row) => textOf(valuesOf(row, referenced))) : [])
   const found = new Map<string, Found>()
   for (const row of rows) {
@@ -36,6 +37,12 @@ function planReference (verb: 'insert' | 'update', rows: readonly WrittenRow[], 
     if (!found.has(text)) found.set(text, { values: values as Value[], index: row.index, isOwn: own.has(text) })
   }
   return found.size === 0 ? [] : [{ key, table, columns: referenced, ...planLookups(parent, referenced, [...found.values()]) }]
+}
+
+function getNamed ({ columns }: Table, name: string): Column {
+  const column = findIgnoringCase(columns, name)
+  if (column === undefined) throw unknownReference()
+  return column
 }
 
 function planLookups (parent: Parent, referenced: readonly Column[], found: readonly Found[]): Pick<Reference, 'lookups' | 'all'> {
