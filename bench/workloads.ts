@@ -6,10 +6,14 @@ export type Operation =
   | { readonly kind: 'list', readonly after: number, readonly limit: number }
   /** Groups of the rows from `after` on, `rows` of them. */
   | { readonly kind: 'groups', readonly after: number, readonly rows: number }
+  | { readonly kind: 'page', readonly after: Position, readonly limit: number }
   | { readonly kind: 'insert', readonly order: NewOrder }
   | { readonly kind: 'insertList', readonly orders: readonly NewOrder[] }
   | { readonly kind: 'upsertList', readonly orders: readonly SavedOrder[] }
   | { readonly kind: 'update', readonly id: number, readonly status: string, readonly quantity: number }
+
+/** Where a page by time begins: behind this row, which need not exist. */
+export interface Position { readonly ordered_at: string, readonly id: number }
 
 export interface Workload {
   readonly name: string
@@ -36,12 +40,19 @@ export const WORKLOADS: readonly Workload[] = [
   { name: 'groups of 1000 rows', operations: make(REQUESTS, (random) => ({ kind: 'groups', after: random(TABLE_SIZE - GROUPED), rows: GROUPED })) },
   { name: 'insert', operations: make(REQUESTS, (random) => ({ kind: 'insert', order: newOrder(random(TABLE_SIZE)) })) },
   { name: 'update by key', operations: updates() },
+  { name: 'page of 100 rows', operations: make(REQUESTS, (random) => ({ kind: 'page', after: middle(random), limit: ROWS })) },
   { name: 'insert of 100 rows', operations: make(LISTS, (random) => ({ kind: 'insertList', orders: listOf((index) => newOrder(random(TABLE_SIZE) + index)) })) },
   { name: 'upsert of 100 rows', operations: make(LISTS, (random) => ({ kind: 'upsertList', orders: listOf((index) => savedOrder(index, random)) })) }
 ]
 
 export function byKey (tableSize: number): Workload {
   return { name: 'row by key', operations: make(REQUESTS, (random) => ({ kind: 'key', id: random(tableSize) + 1 })) }
+}
+
+/** In the middle half of the orders, which come once in 61 seconds. */
+function middle (random: (below: number) => number): Position {
+  const number = TABLE_SIZE / 4 + random(TABLE_SIZE / 2)
+  return { ordered_at: new Date(Date.UTC(2026, 0, 1) + number * 61_137).toISOString().slice(0, -1), id: number }
 }
 
 function listOf<T> (one: (index: number) => T): T[] {

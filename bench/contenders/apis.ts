@@ -37,6 +37,7 @@ export function rowQueryApi (database: string, token = TOKEN): Api {
           aggregates: { orders: { $count: '*' }, total: { $sum: 'total' }, quantity: { $avg: 'quantity' }, latest: { $max: 'ordered_at' } },
           orderBy: 'status'
         })
+        case 'page': return post('orders', { verb: 'select', orderBy: 'ordered_at', limit: operation.limit, after: operation.after })
         case 'insert': return post('new_orders', { verb: 'insert', data: operation.order })
         case 'insertList': return post('new_orders', { verb: 'insert', data: operation.orders })
         case 'upsertList': return post('saved_orders', { verb: 'insert', data: operation.orders, onConflict: { key: ['id'], set: ['quantity', 'status', 'total'] } })
@@ -58,6 +59,7 @@ export const routesApi: Api = {
       case 'insertList':
       case 'upsertList': return { method: 'POST', path: `/orders/${kind === 'insertList' ? 'insert' : 'upsert'}-list`, body: (operation as { orders: object }).orders }
       case 'list':
+      case 'page':
       case 'groups':
       case 'update': return { method: 'POST', path: `/orders/${kind}`, body }
     }
@@ -76,6 +78,7 @@ export const platformaticApi: Api = {
         const { ordered_at: orderedAt, ...rest } = operation.order
         return { method: 'POST', path: '/newOrders/?fields=id', body: { ...rest, orderedAt } }
       }
+      case 'page':
       case 'groups':
       case 'insertList':
       case 'upsertList': throw new Error(`not measured: ${operation.kind}`)

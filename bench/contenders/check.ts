@@ -23,7 +23,7 @@ export async function checkContender ({ withoutRows }: Contender, running: Runni
 }
 
 async function compare (operation: Operation, rows: Array<Record<string, unknown>>, database: Connection): Promise<{ actual: unknown, expected: unknown }> {
-  const read = async (sql: string, values: Array<number | number[]> = []): Promise<unknown[]> =>
+  const read = async (sql: string, values: Array<number | number[] | string> = []): Promise<unknown[]> =>
     (await database.query<RowDataPacket[]>(sql, values))[0].map(normalizeOrder)
   switch (operation.kind) {
     case 'key': return { actual: rows.map(normalizeOrder), expected: await read('select * from orders where id = ?', [operation.id]) }
@@ -31,6 +31,11 @@ async function compare (operation: Operation, rows: Array<Record<string, unknown
     case 'groups': {
       const [groups] = await database.query<RowDataPacket[]>(statements.groups, parametersOf(operation))
       return { actual: rows.map(normalizeGroup), expected: groups.map(normalizeGroup) }
+    }
+    case 'page': {
+      const { after: { ordered_at: orderedAt, id }, limit } = operation
+      const sql = 'select * from orders where ordered_at > ? or (ordered_at = ? and id > ?) order by ordered_at, id limit ?'
+      return { actual: rows.map(normalizeOrder), expected: await read(sql, [orderedAt, orderedAt, id, limit]) }
     }
     case 'update': {
       const { id, status, quantity } = operation

@@ -1,8 +1,9 @@
 /** The routes that a developer would write for the workloads: fixed SQL, mysql2, and JSON.stringify by Fastify. */
 import mysql, { type ResultSetHeader, type RowDataPacket } from 'mysql2/promise'
 import type { NewOrder, SavedOrder } from '../../database/orders.ts'
+import type { Position } from '../../workloads.ts'
 import { createApp, listen } from './app.ts'
-import { groupsBody, insertBody, insertListBody, keyBody, listBody, updateBody, upsertListBody } from './schemas.ts'
+import { groupsBody, insertBody, insertListBody, keyBody, listBody, pageBody, updateBody, upsertListBody } from './schemas.ts'
 import { listStatements, parametersOf, poolOptions, statements, valuesOf } from './statements.ts'
 
 const pool = mysql.createPool(poolOptions())
@@ -22,6 +23,13 @@ app.post<{ Body: { after: number, limit: number } }>('/orders/list', { schema: {
 app.post<{ Body: { after: number, rows: number } }>('/orders/groups', { schema: { body: groupsBody } }, async ({ body }) => {
   const [rows] = await run<RowDataPacket[]>(statements.groups, [body.after, body.after + body.rows])
   return { success: true, data: { rows, count: rows.length } }
+})
+
+app.post<{ Body: { after: Position, limit: number } }>('/orders/page', { schema: { body: pageBody } }, async ({ body: { after, limit } }) => {
+  const [found] = await run<RowDataPacket[]>(statements.page, parametersOf({ kind: 'page', after, limit }))
+  const rows = found.slice(0, limit)
+  const last = found.length > limit ? rows.at(-1) : undefined
+  return { success: true, data: { rows, count: rows.length, next: last === undefined ? null : { ordered_at: last['ordered_at'], id: last['id'] } } }
 })
 
 app.post<{ Body: NewOrder }>('/orders/insert', { schema: { body: insertBody } }, async ({ body }) => {

@@ -11,12 +11,16 @@ export const listBody = object({ after: { type: 'integer', minimum: 0 }, limit: 
 
 export const groupsBody = object({ after: { type: 'integer', minimum: 0 }, rows: { type: 'integer', minimum: 1 } })
 
+const orderedAt = { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?$' } as const
+
+export const pageBody = object({ after: object({ ordered_at: orderedAt, id }), limit: { type: 'integer', minimum: 1, maximum: 1000 } })
+
 export const insertBody = object({
   quantity,
   status,
   total: { type: 'string', pattern: '^-?\\d{1,8}(\\.\\d{1,2})?$' },
   customer: { type: 'string', maxLength: 100 },
-  ordered_at: { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?$' },
+  ordered_at: orderedAt,
   details: { type: 'object' }
 })
 

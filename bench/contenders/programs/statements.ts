@@ -19,6 +19,7 @@ const columns = COLUMNS.join(', ')
 export const statements = {
   key: `select ${columns} from orders where id = ?`,
   list: `select ${columns} from orders where id > ? order by id limit ?`,
+  page: `select ${columns} from orders where ordered_at > ? or (ordered_at = ? and id > ?) order by ordered_at, id limit ?`,
   groups: `select status, count(*) as orders, sum(total) as total, avg(quantity) as quantity, max(ordered_at) as latest
     from orders where id > ? and id <= ? group by status order by status`,
   insert: 'insert into new_orders (quantity, status, total, customer, ordered_at, details) values (?, ?, ?, ?, ?, ?)',
@@ -40,6 +41,7 @@ export function parametersOf (operation: PlainOperation): Array<string | number>
   switch (operation.kind) {
     case 'key': return [operation.id]
     case 'list': return [operation.after, operation.limit]
+    case 'page': return [operation.after.ordered_at, operation.after.ordered_at, operation.after.id, operation.limit + 1]
     case 'groups': return [operation.after, operation.after + operation.rows]
     case 'update': return [operation.status, operation.quantity, operation.id]
     case 'insert': return valuesOf(operation.order)
