@@ -35,7 +35,7 @@ export const insertsRows = (plan: Plan): plan is RowsRun['plan'] => plan.verb ==
 export async function executeRows (rowsRun: RowsRun, run: Run, transact: () => Promise<Outcome & RowsResult>): Promise<Outcome & RowsResult> {
   const { plan, database: { dialect }, record } = rowsRun
   const [batch, ...others] = toBatches(plan.rows, plan.table, dialect.engine) as [RowBatch, ...RowBatch[]]
-  if (others.length > 0 || mustReadId(plan, dialect.engine) || guardOf(rowsRun) !== undefined) return await transact()
+  if (others.length > 0 || batch.isSeparate === true || mustReadId(plan, dialect.engine) || guardOf(rowsRun) !== undefined) return await transact()
   record?.compiled()
   try {
     return resultOf(await runBatch(rowsRun, batch, run))
@@ -81,6 +81,7 @@ async function runBatches (rowsRun: RowsRun, batches: readonly RowBatch[], run: 
 }
 
 async function runDivided (rowsRun: RowsRun, batch: RowBatch, run: Run): Promise<RowCounts> {
+  if (batch.isSeparate === true) return await runSingle(rowsRun, batch, run)
   try {
     return await runBatch(rowsRun, batch, run)
   } catch (error) {
@@ -88,18 +89,19 @@ async function runDivided (rowsRun: RowsRun, batch: RowBatch, run: Run): Promise
     const { plan } = rowsRun
     const { rows } = batch
     if (error.row !== undefined) throw atRow(error, placeOf(rows[error.row] as PlannedRow, plan.rows))
-    if (rows.length === 1) return await runSingle(rowsRun, batch, error, run)
+    if (rows.length === 1) return await runSingle(rowsRun, batch, run, error)
     const middle = Math.ceil(rows.length / 2)
     const halves = [rows.slice(0, middle), rows.slice(middle)]
     return await runBatches(rowsRun, halves.flatMap((half) => toBatches({ ...plan.rows, rows: half }, plan.table, rowsRun.database.dialect.engine)), run)
   }
 }
 
-/** The only row of a batch was refused. */
-async function runSingle ({ plan: { rows }, database, onBatch }: RowsRun, batch: RowBatch, refusal: ServiceError, run: Run): Promise<RowCounts> {
+/** Writes the only row of a batch by its key. `refusal`: why the statement of the batch was refused. */
+async function runSingle ({ plan: { rows }, database, onBatch }: RowsRun, batch: RowBatch, run: Run, refusal?: ServiceError): Promise<RowCounts> {
   const row = batch.rows[0] as PlannedRow
   try {
-    if (batch.conflict === undefined || refusal.code !== 'UNIQUE_VIOLATION' || database.dialect.engine === 'sqlite') throw refusal
+    if (batch.conflict === undefined) throw refusal
+    if (refusal !== undefined && (refusal.code !== 'UNIQUE_VIOLATION' || database.dialect.engine === 'sqlite')) throw refusal
     const counts = await resolveRow({ batch: { ...batch, conflict: batch.conflict }, database, run })
     onBatch?.(batch, counts)
     return counts

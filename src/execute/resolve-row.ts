@@ -1,6 +1,6 @@
 /**
- * Writes a row of an upsert that collides in another key than the named one. The server may have met that key first although the row collides
- * in the named key as well: then the row with the named key is updated. If there is none, the row is inserted, which fails.
+ * Writes a row of an upsert by its key: updates the row that exists, or inserts it. That is necessary for a row that collides in another key
+ * than the named one: the server may have met that key first although the row collides in the named key as well. If it does not, the insert fails.
  */
 import type { Column } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'

@@ -6,7 +6,7 @@ import { getOrCreate } from '../get-or-create.ts'
 import { getWritableColumn, readRow } from './assignments.ts'
 import { at, type Path } from './columns.ts'
 import { planConflict } from './conflict.ts'
-import { sortByKey } from './key-order.ts'
+import { isAnyOrder, sortByKey } from './key-order.ts'
 import type { Conflict, PlannedRow, RowsPlan } from './plan.ts'
 import { requireColumns } from './required-columns.ts'
 import { onlyValueOf } from './rule.ts'
@@ -18,7 +18,7 @@ export function planRows ({ data, onConflict }: InsertBody, table: Table): RowsP
   const conflict = onConflict === undefined ? undefined : planConflict(onConflict, table)
   const planner = new RowPlanner(table, conflict)
   const rows = Array.isArray(data) ? data.map((row, index) => planner.plan(row, index, ['data', index])) : [planner.plan(data, 0, ['data'])]
-  return { isList: Array.isArray(data), rows: conflict === undefined ? rows : sortByKey(rows, conflict.key), conflict }
+  return { isList: Array.isArray(data), rows: conflict === undefined || !isAnyOrder(rows, conflict, table) ? rows : sortByKey(rows, conflict.key), conflict }
 }
 
 /** Lists of columns that are compared with a row before it is looked up by a text. */

@@ -2,16 +2,31 @@
  * The order in which the rows of an upsert are written. Two requests that write the same rows in different orders block each other until the
  * server ends one of them; in the same order one waits for the other.
  */
-import type { Column } from '../catalog/catalog.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Parameter } from '../types/column-type.ts'
-import type { PlannedRow } from './plan.ts'
+import type { Conflict, PlannedRow } from './plan.ts'
 
 /** What a value is sorted by. Undefined if values that look different may be equal in the database. */
 type SortValue = number | string | undefined
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/
 const NUMBER = /^-?\d+(\.\d+)?$/
+
+/**
+ * Whether the order of the rows makes no difference: none of them refers to another one, and none gives up a value of another unique key, which
+ * the next one may take.
+ */
+export function isAnyOrder (rows: readonly PlannedRow[], { key, set }: Conflict, { name, foreignKeys, uniqueKeys, view }: Table): boolean {
+  if ((view?.base.foreignKeys ?? foreignKeys).some(({ referencedTable }) => referencedTable === name)) return false
+  const others = new Set((view?.base.uniqueKeys ?? uniqueKeys).flatMap(({ columns }) => columns))
+  const isOther = (column: Column): boolean => others.has(column.name) && !key.includes(column)
+  switch (set.kind) {
+    case 'given': return !Array.from(new Set(rows.map(({ columns }) => columns))).flat().some(isOther)
+    case 'columns': return !set.columns.some((column) => others.has(column.name))
+    case 'assignments': return !set.assignments.some(({ column }) => others.has(column.name))
+  }
+}
 
 /**
  * Sorts rows by the values of the key. Rows whose keys the database may consider equal keep their order, because the last of them decides what

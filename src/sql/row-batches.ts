@@ -1,6 +1,6 @@
 /** Divides the rows of an insert among statements. */
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
-import type { Assignment, Condition, PlannedRow, RowsPlan } from '../plan/plan.ts'
+import type { Assignment, Condition, Conflict, PlannedRow, RowsPlan } from '../plan/plan.ts'
 import type { Engine } from './statement.ts'
 
 /** Rows that one statement inserts. */
@@ -10,6 +10,8 @@ export interface RowBatch {
   readonly columns: readonly Column[]
   readonly rows: readonly PlannedRow[]
   readonly conflict?: BatchConflict
+  /** Set for a single row that has to be updated by its key, and inserted if it does not exist. */
+  readonly isSeparate?: boolean
 }
 
 /** What happens to a row that exists. It stays as it is where nothing is written or assigned. */
@@ -40,13 +42,16 @@ export function toBatches (plan: RowsPlan, table: Table, engine: Engine): RowBat
       table,
       columns: [...others].length === 0 ? columns : [...columns, ...others],
       rows: group,
+      isSeparate: engine === 'mysql' && group.length === 1 && isMiscounted(group[0] as PlannedRow, conflict),
       conflict: { key, written, assignments: set.kind === 'assignments' ? set.assignments : [], identity, within }
     }
   })
 }
 
 function groupsOf (plan: RowsPlan, table: Table, engine: Engine): ReadonlyArray<readonly PlannedRow[]> {
-  const groups = needsOneShape(plan, table, engine) ? groupByColumns(plan.rows) : [plan.rows]
+  const { conflict } = plan
+  const shaped = needsOneShape(plan, table, engine) ? groupByColumns(plan.rows) : [plan.rows]
+  const groups = conflict === undefined || engine !== 'mysql' ? shaped : shaped.flatMap((group) => separate(group, (row) => isMiscounted(row, conflict)))
   if (reportsFirstId(plan, table, engine)) return groups
   const [first, ...others] = groups as [readonly PlannedRow[], ...Array<readonly PlannedRow[]>]
   return [first.slice(0, 1), first.slice(1), ...others].filter(({ length }) => length > 0)
@@ -64,6 +69,30 @@ function needsOneShape ({ rows, conflict }: RowsPlan, table: Table, engine: Engi
 /** MySQL reports the first number that it has given to a row, which is that of the first row unless a trigger has numbered that one. */
 function reportsFirstId ({ rows, conflict }: RowsPlan, table: Table, engine: Engine): boolean {
   return engine !== 'mysql' || conflict !== undefined || rows.length === 1 || table.identity?.autoIncrement !== true || !mayFillColumns(table)
+}
+
+/**
+ * Whether the servers may count the row as inserted although it exists: they do so where NULL is written over NULL in a column whose default is
+ * another value, because the bytes of the two differ.
+ */
+function isMiscounted ({ columns, parameters }: PlannedRow, { key, set }: Conflict): boolean {
+  const differs = ({ nullable, defaultText }: Column): boolean => nullable && defaultText !== null
+  if (set.kind === 'assignments') return set.assignments.some(({ column, parameter, form }) => differs(column) && (form !== undefined || parameter === null))
+  return columns.some((column, index) => parameters[index] === null && differs(column) && (set.kind === 'given' ? !key.includes(column) : set.columns.includes(column)))
+}
+
+/** Divides a group so that each row for which `isAlone` is true is alone. */
+function separate (rows: readonly PlannedRow[], isAlone: (row: PlannedRow) => boolean): ReadonlyArray<readonly PlannedRow[]> {
+  if (!rows.some(isAlone)) return [rows]
+  const groups: PlannedRow[][] = []
+  let wasAlone = true
+  for (const row of rows) {
+    const alone = isAlone(row)
+    if (alone || wasAlone) groups.push([row])
+    else groups.at(-1)?.push(row)
+    wasAlone = alone
+  }
+  return groups
 }
 
 /** Groups of consecutive rows that share their columns (PlannedRow). */

@@ -1,0 +1,137 @@
+/** Random lists with random conflicts against a model in memory: counts, rows and ids agree, one request after the other and from several clients at once. */
+import fc, { type Arbitrary } from 'fast-check'
+import t from 'tap'
+import { onEachEngine, type EngineName, type Service } from '../support/service.ts'
+
+interface Row { sku: string, code: string | null, n: number | null, price: string, note: string | null }
+type Given = Partial<Row> & { sku: string }
+interface Upsert { readonly data: Given[], readonly set: undefined | Array<keyof Row> | { n: { $inc: number } } | { note: string | null } }
+
+const DEFAULTS: Omit<Row, 'sku'> = { code: null, n: 3, price: '7.00', note: null }
+
+const schema = (engine: EngineName): string[] => [
+  `create table items (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'}, sku varchar(20) not null unique, code varchar(20) null unique,
+    n int null default 3, price decimal(10,2) not null default 7, note varchar(10) null)${engine === 'sqlite' ? '' : ' collate utf8mb4_bin'}`
+]
+
+/** The table in memory, by sku. */
+class Model {
+  rows = new Map<string, Row & { id: number }>()
+
+  /** Returns the counts, or the position of the row that collides in another key. */
+  upsert ({ data, set }: Upsert): { inserted: number, updated: number, unchanged: number } | { refused: number } {
+    const before = new Map(Array.from(this.rows, ([sku, row]) => [sku, { ...row }]))
+    const counts = { inserted: 0, updated: 0, unchanged: 0 }
+    for (const [index, given] of data.entries()) {
+      const known = this.rows.get(given.sku)
+      const row = known === undefined ? { ...DEFAULTS, ...given, id: NaN } : { ...known, ...written(known, given, set) }
+      const taken = row.code !== null && [...this.rows.values()].some(({ sku, code }) => code === row.code && sku !== row.sku)
+      if (taken) {
+        this.rows = before
+        return { refused: index }
+      }
+      this.rows.set(row.sku, row)
+      counts[known === undefined ? 'inserted' : JSON.stringify(known) === JSON.stringify(row) ? 'unchanged' : 'updated']++
+    }
+    return counts
+  }
+}
+
+/** What an upsert writes to a row that exists. */
+function written (known: Row, given: Given, set: Upsert['set']): Partial<Row> {
+  if (set === undefined) return given
+  if (Array.isArray(set)) return Object.fromEntries(set.map((name) => [name, name in given ? given[name] : DEFAULTS[name as 'n']]))
+  return 'n' in set ? { n: known.n === null ? null : known.n + set.n.$inc } : set
+}
+
+const skus = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'B', '10', '9', 'ä', 'z z')
+const given: Arbitrary<Given> = fc.record({
+  sku: skus,
+  code: fc.option(fc.constantFrom('x', 'y', 'z', 'u', 'v', 'w'), { freq: 2 }),
+  n: fc.option(fc.integer({ min: -5, max: 5 })),
+  price: fc.constantFrom('1.00', '2.50'),
+  note: fc.option(fc.constantFrom('', "it's", '😀', '\\'))
+}, { requiredKeys: ['sku'] })
+const upsert: Arbitrary<Upsert> = fc.record({
+  data: fc.array(given, { minLength: 1, maxLength: 12 }),
+  set: fc.oneof(
+    fc.constant(undefined), fc.subarray<keyof Row>(['code', 'n', 'price', 'note']), fc.integer({ min: -3, max: 3 }).map(($inc) => ({ n: { $inc } })),
+    fc.option(fc.constantFrom('p', 'q')).map((note) => ({ note }))
+  )
+})
+
+const shown = (rows: Iterable<Row>): unknown[] => Array.from(rows, ({ sku, code, n, price, note }) => [sku, code, n, price, note].join('|')).sort()
+
+const read = async ({ post }: Service): Promise<Array<Row & { id: number }>> => (await post('items', { verb: 'select', limit: 1000 })).json.data.rows
+
+const send = ({ post }: Service, { data, set }: Upsert) => post('items', { verb: 'insert', data, onConflict: { key: ['sku'], ...set !== undefined && { set } } })
+
+await onEachEngine(t, 'lists with conflicts do what a model in memory does', { schema }, async (t, service) => {
+  const property = fc.asyncProperty(fc.array(upsert, { minLength: 1, maxLength: 8 }), async (requests) => {
+    await service.sql('delete from items')
+    const model = new Model()
+    for (const request of requests) {
+      const before = shown(model.rows.values())
+      const expected = model.upsert(request)
+      const { status, json } = await send(service, request)
+      if ('refused' in expected) {
+        if (status !== 409 || json.error.code !== 'UNIQUE_VIOLATION' || !/^\/data\/\d+\/code$/.test(json.error.details[0]?.path)) throw new Error(`not refused: ${JSON.stringify(json)}`)
+      } else if (status !== 200 || JSON.stringify(json.data) !== JSON.stringify({ ...expected, id: null })) throw new Error(`${JSON.stringify(json)} instead of ${JSON.stringify(expected)}`)
+      const now = shown(await read(service))
+      if (JSON.stringify(now) !== JSON.stringify('refused' in expected ? before : shown(model.rows.values()))) throw new Error(`the rows are ${JSON.stringify(now)}`)
+    }
+  })
+  await fc.assert(property, { numRuns: 60, endOnFailure: true })
+  t.pass()
+})
+
+await onEachEngine(t, 'one row has the id of its row, whatever it collides with', { schema }, async (t, service) => {
+  const property = fc.asyncProperty(fc.array(fc.tuple(given, upsert), { minLength: 1, maxLength: 10 }), async (requests) => {
+    await service.sql('delete from items')
+    for (const [data, { set }] of requests) {
+      const { status, json } = await service.post('items', { verb: 'insert', data, onConflict: { key: ['sku'], ...set !== undefined && { set } } })
+      if (status === 409) continue
+      const rows = await read(service)
+      if (json.data?.id !== rows.find(({ sku }) => sku === data.sku)?.id) throw new Error(`${JSON.stringify(json)}: ${JSON.stringify(rows)}`)
+    }
+  })
+  await fc.assert(property, { numRuns: 30, endOnFailure: true })
+  t.pass()
+})
+
+await onEachEngine(t, 'plain lists from eight clients at once have consecutive ids in their order', { schema }, async (t, service) => {
+  const lists = Array.from({ length: 40 }, (_, list) => Array.from({ length: 1 + list % 9 }, (_, row) => ({ sku: `${list}-${row}`, ...row % 2 === 0 && { n: row } })))
+  const ids = new Map<number, number>()
+  await atOnce(8, lists, async (data, list) => { ids.set(list, (await service.post('items', { verb: 'insert', data })).json.data.id) })
+  for (const { id, sku } of await read(service)) {
+    const [list, row] = sku.split('-').map(Number) as [number, number]
+    t.equal(id, ids.get(list) as number + row, sku)
+  }
+})
+
+await onEachEngine(t, 'upserts of the same rows from eight clients at once all succeed, and their counts agree with the rows', { schema }, async (t, service) => {
+  const lists = Array.from({ length: 160 }, (_, list) => Array.from({ length: 20 }, (_, row) => ({ sku: `s${(list * 7 + row * 13) % 40}`, n: list })))
+  const sums = { inserted: 0, updated: 0, unchanged: 0 }
+  const refused: unknown[] = []
+  await atOnce(8, lists, async (data, list) => {
+    const rows = list % 3 === 0 ? data.toReversed() : data
+    const { status, json } = await service.post('items', { verb: 'insert', data: rows, onConflict: { key: ['sku'], set: list % 2 === 0 ? { n: { $inc: 1 } } : [] } })
+    if (status !== 200) return refused.push(json)
+    if (json.data.inserted + json.data.updated + json.data.unchanged !== 20) refused.push(json)
+    for (const name of ['inserted', 'updated', 'unchanged'] as const) sums[name] += json.data[name]
+  })
+  t.same(refused, [])
+  const rows = await read(service)
+  t.equal(sums.inserted, rows.length)
+  t.equal(sums.inserted + sums.updated + sums.unchanged, 160 * 20)
+  // each update adds 1 to the number that the row was inserted with
+  t.ok(rows.reduce((sum, { n }) => sum + (n as number), 0) >= sums.updated)
+})
+
+/** Runs `work` for each item, so many at a time. */
+async function atOnce<T> (clients: number, items: readonly T[], work: (item: T, index: number) => Promise<unknown>): Promise<void> {
+  let next = 0
+  await Promise.all(Array.from({ length: clients }, async () => {
+    while (next < items.length) await work(items[next] as T, next++)
+  }))
+}

@@ -1,0 +1,89 @@
+import t from 'tap'
+import type { InsertPlan, RowsPlan } from '../../src/plan/plan.ts'
+import { createPlan } from '../../src/plan/create-plan.ts'
+import { writeStatement } from '../../src/dialects/mysql/literal.ts'
+import { compileRows } from '../../src/sql/insert-rows.ts'
+import { toBatches } from '../../src/sql/row-batches.ts'
+import type { Engine, Statement } from '../../src/sql/statement.ts'
+import type { Body } from '../../schemas/body.ts'
+import type { Table, Triggers } from '../../src/catalog/catalog.ts'
+import { LIMITS } from '../support/sql.ts'
+import { mysqlColumn, sqliteColumn, tableOf } from '../support/tables.ts'
+
+const createTable = (engine: Engine, name = 'items', odd = 'n', triggers?: Triggers): Table => {
+  const column = engine === 'mysql' ? mysqlColumn : sqliteColumn
+  return tableOf({
+    name,
+    columns: [column('id', 'bigint', { nullable: false, autoIncrement: true }), column('sku', 'varchar(20)', { nullable: false, optional: false }), column(odd, 'int', { defaultText: '3' }), column('price', 'decimal(10,2)')],
+    primaryKey: ['id'],
+    uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }, { name: 'sku', columns: ['sku'] }],
+    ...triggers && { triggers }
+  })
+}
+
+function compile (engine: Engine, data: object | object[], onConflict?: object, table = createTable(engine)): Statement[] {
+  const { rows } = createPlan({ verb: 'insert', data, onConflict } as unknown as Body, table, LIMITS) as InsertPlan & { rows: RowsPlan }
+  return toBatches(rows, table, engine).map((batch) => compileRows(batch, engine, { kept: 0, built: 0 }))
+}
+
+const written = (...parameters: Parameters<typeof compile>): string[] => compile(...parameters).map(writeStatement)
+
+t.test('MySQL gets all rows in one statement, with DEFAULT where a row leaves a column out, and NULL for AUTO_INCREMENT', async (t) => {
+  t.same(written('mysql', [{ sku: "it's", n: 1 }, { price: '2', sku: 'b' }, { id: 7, sku: 'c', n: null }]), [
+    "insert into `items` (`sku`, `n`, `price`, `id`) values ('it\\'s', 1, default, null), ('b', default, '2.00', null), ('c', null, default, 7)"
+  ])
+  const optional = tableOf({ columns: [mysqlColumn('n', 'int')] })
+  t.same(written('mysql', [{}, {}, {}], undefined, optional), ['insert into `items` () values (), (), ()'])
+})
+
+t.test('the statement of a shape is the same whatever the number of rows', async (t) => {
+  const table = createTable('mysql')
+  const [one, two] = [1, 2].map((count) => compile('mysql', Array.from({ length: count }, () => ({ sku: 'a' })), { key: ['sku'] }, table)[0] as Statement)
+  t.equal(one?.pieces, two?.pieces)
+  t.same([one?.rows, two?.rows], [1, 2])
+})
+
+t.test('SQLite runs one statement for each row, and a probe before it where rows may exist', async (t) => {
+  const [statement, ...others] = compile('sqlite', [{ sku: 'a', n: 1 }, { sku: 'b', n: 2 }], { key: ['sku'] })
+  t.same(others, [])
+  t.match(statement, {
+    sql: 'insert or abort into "items" ("sku", "n") values (?, ?) on conflict ("sku") do update set "n" = "excluded"."n" where "items"."n" is not "excluded"."n" collate binary',
+    probe: 'insert or abort into "items" ("sku", "n") values (?, ?) on conflict ("sku") do nothing',
+    parameters: ['a', 1n, 'b', 2n],
+    rows: 2
+  })
+  t.equal(compile('sqlite', [{ sku: 'a' }, { sku: 'b', n: 1 }]).length, 2, 'it has no DEFAULT for a value')
+  t.equal(compile('sqlite', [{}, {}], undefined, tableOf({ columns: [sqliteColumn('n', 'int')] }))[0]?.sql, 'insert into "items" default values')
+})
+
+t.test('an upsert on MySQL fails in its first assignment unless the named key is equal', async (t) => {
+  const guard = 'if(`items`.`sku` = /*!80019 `given`.`sku` */ /*M!100700 values(`sku`) */, `items`.`sku`, (select `items`.`sku` from (select 1 union all select 2) as two))'
+  t.same(written('mysql', [{ sku: 'a', price: 1 }, { sku: 'b', price: 2 }], { key: ['sku'] }), [
+    `insert into \`items\` (\`sku\`, \`price\`) values ('a', '1.00'), ('b', '2.00') /*!80019 as \`given\` */ on duplicate key update \`sku\` = ${guard}, \`price\` = /*!80019 \`given\`.\`price\` */ /*M!100700 values(\`price\`) */`
+  ])
+  t.match(written('mysql', [{ sku: 'a' }], { key: ['sku'], set: [] })[0], `on duplicate key update \`sku\` = ${guard}`)
+  t.match(written('mysql', [{ sku: 'a' }], { key: ['sku'], set: { price: { $inc: 5 } } })[0], /, `price` = `items`\.`price` \+ /)
+  t.match(written('mysql', { sku: 'a' }, { key: ['sku'] })[0], 'on duplicate key update `id` = if(`items`.`sku` = ', 'one row reports its id')
+  t.match(written('mysql', { sku: 'a' }, { key: ['sku'] })[0], 'last_insert_id(`items`.`id`)')
+  t.match(written('mysql', [{ sku: 'a' }], { key: ['id'] })[0], '(`sku`, `id`) values (\'a\', null)', 'the columns of the key are named')
+  t.match(written('mysql', [{ sku: 'a' }], { key: ['sku'] }, createTable('mysql', 'Given'))[0], '/*!80019 as `given_row` */')
+})
+
+t.test('a name that would end a comment is not put into one', async (t) => {
+  const [sql] = written('mysql', [{ sku: 'a', 'n*/--': 1 }], { key: ['sku'] }, createTable('mysql', 'items', 'n*/--'))
+  t.equal(sql, 'insert into `items` (`sku`, `n*/--`) values (\'a\', 1) on duplicate key update `sku` = if(`items`.`sku` = values(`sku`), `items`.`sku`, (select `items`.`sku` from (select 1 union all select 2) as two)), `n*/--` = values(`n*/--`)')
+})
+
+t.test('rows get statements of their own only where it is necessary', async (t) => {
+  const count = (...parameters: Parameters<typeof compile>): number[] => compile(...parameters).map(({ rows }) => rows as number)
+  const [a, b, c] = [{ sku: 'a', n: 1 }, { sku: 'b', n: 2 }, { sku: 'c', price: 1 }]
+  t.same(count('mysql', [a, b, c]), [3])
+  t.same(count('mysql', [a, b, c], { key: ['sku'], set: ['n'] }), [3])
+  t.same(count('mysql', [a, b, c], { key: ['sku'] }), [2, 1], 'each row writes its own columns')
+  t.same(count('mysql', [c, a, { ...c, sku: 'd' }], { key: ['sku'] }), [1, 2], 'in the order of the key')
+  t.same(count('mysql', [a, { sku: 'b', n: null }, { sku: 'bb', n: null }, { sku: 'c', n: 1 }, { sku: 'd', n: 1 }], { key: ['sku'] }), [1, 1, 1, 2], 'NULL in a column with another default')
+  t.same(count('mysql', [a, { sku: 'b', n: null }], { key: ['sku'], set: ['price'] }), [2])
+  const before: Triggers = { known: true, list: [{ timing: 'before', event: 'insert' }] }
+  t.same(count('mysql', [a, b, c], undefined, createTable('mysql', 'items', 'n', before)), [1, 2], 'the id of the first row')
+  t.same(count('mysql', [a, { n: 1 }, { n: 2 }], undefined, createTable('mysql', 'items', 'n', before)), [1, 2], 'a required column that a trigger fills in')
+})
