@@ -37,7 +37,11 @@ const findBodyError = compileBodySchema(BodySchema)
 /** @throws UNAUTHENTICATED */
 export function readGrant (granted: GrantOptions): Grant {
   if (!grants.Check(granted)) throw unauthenticated('The grant must have "permissions" and may have "databases", as in the configuration of a token')
-  return createGrant('in process', granted)
+  try {
+    return createGrant('in process', granted)
+  } catch (error) {
+    throw unauthenticated(`The grant is not valid: ${(error as Error).message}`)
+  }
 }
 
 /** The same conversion as over HTTP, which also copies the body. @throws INVALID_JSON, INVALID_BODY */

@@ -63,3 +63,19 @@ await onEachEngine(t, 'a row that is written satisfies the rules', { schema: ten
   t.same((await sql('select tenant from orders where id >= 8 order by id')).map(({ tenant }) => tenant), ['acme', 'acme', 'acme'])
   t.same(await open({ verb: 'update', data: { total: 5, status: 'paid', tenant: 'acme' }, filters: { id: 8 } }), { updated: 1 })
 })
+
+await onEachEngine(t, 'a rule applies to the table as it is now', { schema: tenants, tokens }, async (t, { post, sql, server }) => {
+  const select = async (token: string) => {
+    const { status, json } = await post('orders', { verb: 'select', columns: ['id'] }, { token })
+    return status === 200 ? json.data.count : [status, json.error.code]
+  }
+  t.equal(await select('acme'), 3)
+  t.same(await select('broken'), [404, 'TABLE_NOT_FOUND'])
+  await sql('alter table orders add column nope int default 1')
+  await server.rows.refresh()
+  t.equal(await select('broken'), 7, 'the column has come')
+  await sql('alter table orders rename column tenant to owner')
+  t.same(await select('acme'), [404, 'TABLE_NOT_FOUND'], 'the column is gone, as the statement has shown')
+  t.match((await post('orders', { verb: 'update', data: { status: 'x' }, filters: { id: 1 } }, { token: 'acme' })).json, { error: { code: 'TABLE_NOT_FOUND' } })
+  t.equal(await select('broken'), 7)
+})

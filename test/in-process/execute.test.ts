@@ -79,7 +79,7 @@ const grants: Array<[why: string, grant: GrantOptions]> = [
 
 const noGrants = [
   undefined, null, 'everything', {}, { permissions: 'select' }, { permissions: ['read'] }, { permissions: ['select'], databases: null },
-  { permissions: ['select'], databases: ['shop'] }, { permissions: ['select'], database: { other: '*' } }
+  { permissions: ['select'], databases: ['shop'] }, { permissions: ['select'], databases: { shop: { customers: { rows: { id: 2 ** 60 } } } } }, { permissions: ['select'], database: { other: '*' } }
 ]
 
 await onEachEngine(t, 'errors have the order of HTTP', {
