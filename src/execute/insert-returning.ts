@@ -4,6 +4,7 @@ import type { Database } from '../databases/database.ts'
 import type { Executor, Outcome } from '../dialects/dialect.ts'
 import { givenValue } from '../plan/insert-key.ts'
 import type { PlannedRow } from '../plan/plan.ts'
+import { storedKey } from '../plan/row-keys.ts'
 import { CountSink } from '../response/count-sink.ts'
 import type { RowCounts, RowsResult } from '../response/result.ts'
 import type { AnswerSink } from '../response/sink.ts'
@@ -39,13 +40,19 @@ export async function insertReturning (tx: Executor, { plan, database, sink }: R
   }
   if (wasTaken) throw keyChanged()
   const step = numbers.needStep ? await readStep(tx, plan, database) : 1n
-  const keys = rows.rows.toSorted((a, b) => a.index - b.index).map((row) => key.map((column) => givenValue(row, column) ?? numbers.valueOf(row, column, step)))
+  const keys = rows.rows.toSorted((a, b) => a.index - b.index).map((row) => key.map((column) => storedValue(row, column) ?? numbers.valueOf(row, column, step)))
   await readRows(tx, database, sink, { table, columns: returning, key, keys })
   const { inserted, updated, insertId } = counts as RowCounts
   return { ...result as Outcome & RowsResult, rows: sink.count, changed: inserted + updated, insertId, counts: counts as RowCounts }
 }
 
 const valuesOf = (key: readonly Column[], row: PlannedRow): Value[] => key.map((column) => givenValue(row, column) as Value)
+
+/** The value that the request gives a column, as it is stored. */
+function storedValue (row: PlannedRow, column: Column): Value | null {
+  const given = givenValue(row, column)
+  return given === null ? null : storedKey(column, given)
+}
 
 /**
  * Divides the rows so that the number of each one is known. Rows that one statement numbers have consecutive numbers, unless some of them have

@@ -3,6 +3,7 @@ import { mayFillColumns, type Column } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor, Outcome } from '../dialects/dialect.ts'
 import type { InsertPlan } from '../plan/plan.ts'
+import { storedKey } from '../plan/row-keys.ts'
 import type { RowsResult } from '../response/result.ts'
 import type { AnswerSink } from '../response/sink.ts'
 import type { Value } from '../types/column-type.ts'
@@ -46,7 +47,7 @@ const givenTo = ({ assignments }: InsertPlan, column: Column): Value | null => a
 export function keyValue (plan: InsertPlan, column: Column, { insertId }: Outcome): Value {
   const given = givenTo(plan, column)
   // a BEFORE INSERT trigger may number the row in another way
-  if (given !== null && !(column.autoIncrement && mayFillColumns(plan.table))) return given
+  if (given !== null && !(column.autoIncrement && mayFillColumns(plan.table))) return storedKey(column, given)
   if (insertId === undefined) throw keyChanged()
   return numberOf(column, insertId)
 }

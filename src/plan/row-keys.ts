@@ -1,5 +1,6 @@
 /** The keys by which a write finds its rows again. */
 import type { Column, Table } from '../catalog/catalog.ts'
+import { parseExactJson } from '../request/exact-json.ts'
 import type { Value } from '../types/column-type.ts'
 import type { Assignment } from './plan.ts'
 
@@ -26,7 +27,7 @@ const mayBeNull = (key: readonly Column[]): boolean => key.some(({ nullable }) =
 export function findUpdateKey (table: Table, assignments: readonly Assignment[]): readonly Column[] | undefined {
   const keys = rowKeysOf(table)
   const assigned = new Map(assignments.map((assignment) => [assignment.column, assignment]))
-  const isUnchanged = (column: Column): boolean => !assigned.has(column) && !column.generated
+  const isUnchanged = (column: Column): boolean => !assigned.has(column) && !column.generated && column.onUpdate !== true
   const isKnown = (column: Column): boolean => {
     const { form, parameter } = assigned.get(column) ?? {}
     return form === undefined ? parameter !== null : isSum(column, parameter)
@@ -38,12 +39,21 @@ export function findUpdateKey (table: Table, assignments: readonly Assignment[])
 /** Whether the new value of a form can be computed exactly: `$inc` of an integer. */
 const isSum = ({ type }: Column, parameter: unknown): parameter is bigint => type.wholeNumbers === true && typeof parameter === 'bigint'
 
+/**
+ * The value by which a row is found that was given this parameter: as a select shows it, since CHAR loses trailing spaces, for example, and
+ * then not every collation finds the row.
+ */
+export function storedKey ({ type }: Column, parameter: Value): Value {
+  const shown = parseExactJson(type.echo(parameter))
+  return shown === null ? parameter : type.read(shown)
+}
+
 /** The values of a key after an update. `values`: before it, in the order of the key. */
 export function keyAfter (key: readonly Column[], values: readonly Value[], assignments: readonly Assignment[]): Value[] {
   return key.map((column, index) => {
     const before = values[index] as Value
     const { form, parameter } = assignments.find((assignment) => assignment.column === column) ?? {}
     if (parameter === undefined || parameter === null) return before
-    return form === undefined ? parameter : (before as bigint) + (parameter as bigint)
+    return form === undefined ? storedKey(column, parameter) : (before as bigint) + (parameter as bigint)
   })
 }

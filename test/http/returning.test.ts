@@ -39,7 +39,8 @@ await onEachEngine(t, 'a delete returns the rows as they were', { schema: shop }
   t.equal((await sql('select * from order_items')).length, 0)
 })
 
-const keys: Schema = {
+const keys: Schema = (engine) => engine === 'sqlite' ? keyTables.sqlite : keyTables.mysql.map((sql) => sql.replace('COLLATION', engine === 'mysql' ? 'utf8mb4_0900_ai_ci' : 'utf8mb4_unicode_nopad_ci'))
+const keyTables = {
   mysql: [
     'create table places (list int not null, place int not null, word varchar(10) null, primary key (list, place))',
     "insert into places values (1, 1, 'a'), (1, 2, 'b'), (2, 1, 'c')",
@@ -47,6 +48,9 @@ const keys: Schema = {
     "insert into codes values ('ACME', 'a@x', 1), ('Beta', null, 2)",
     'create table loose (a int null, b int null)',
     'insert into loose values (1, 1), (1, 1), (2, 2)',
+    'create table padded (k char(5) collate COLLATION not null primary key, n int null)',
+    'create table stampkey (id int not null primary key, n int null, at timestamp(6) not null default current_timestamp(6) on update current_timestamp(6), unique key (at))',
+    'insert into stampkey (id) values (1)',
     'create table maybe (email varchar(20) null unique, n int null)',
     "insert into maybe values ('a@x', 1), (null, 2)",
     'create table binaries (id binary(4) not null primary key, at datetime(3) null, word enum(\'x\', \'y\') null)',
@@ -78,6 +82,13 @@ await onEachEngine(t, 'an update that changes the key returns the rows under the
     rows: [{ id: 'AP8AAA==', at: '2026-01-02T03:04:05.678', word: 'y' }], updated: 1
   })
   t.equal((await sql('select * from codes')).length, 2)
+})
+
+await onEachEngine(t, 'rows are found by keys that are stored otherwise than they were given', { schema: keys, only: ['mariadb', 'mysql'] }, async (t, { post }) => {
+  t.same((await post('padded', { verb: 'insert', data: { k: 'a ' }, returning: '*' })).json.data, { rows: [{ k: 'a', n: null }], inserted: 1, id: 'a' })
+  t.same((await post('padded', { verb: 'insert', data: [{ k: 'c ', n: 1 }, { k: 'b  ', n: 2 }], returning: '*' })).json.data?.rows, [{ k: 'c', n: 1 }, { k: 'b', n: 2 }])
+  t.same((await post('padded', { verb: 'update', data: { k: 'd  ' }, filters: { k: 'a' }, returning: ['k'] })).json.data, { rows: [{ k: 'd' }], updated: 1 })
+  t.same((await post('stampkey', { verb: 'update', data: { id: { $inc: 1 } }, filters: { n: null }, returning: ['id'] })).json.data, { rows: [{ id: 2 }], updated: 1 }, 'not by a column that the update sets by itself')
 })
 
 await onEachEngine(t, 'an update of a table without a unique key is not supported, a delete is', { schema: keys }, async (t, { post, sql, statements }) => {
