@@ -48,7 +48,7 @@ t.test('every error has its code and status, and only bugs have a stack', async 
 })
 
 t.test('messages contain what the client sent unchanged, and no arguments without a placeholder', async (t) => {
-  t.equal(errors.columnNotFound('100%s %d %%', 'a%j').message, 'Column "100%s %d %%" does not exist in table "a%j"')
+  t.equal(errors.columnNotFound('100%s %d %%', 'table "a%j"').message, 'Column "100%s %d %%" does not exist in table "a%j"')
   t.equal((errors.deadlock as (reason: string) => errors.ServiceError)('secret').message, 'The statement was rolled back because of a deadlock; nothing was changed')
 })
 

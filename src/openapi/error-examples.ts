@@ -11,7 +11,7 @@ const examples: readonly ServiceError[] = [
   errors.invalidJson('it cannot be parsed'),
   at(['verb'], errors.invalidBody('"verb" must be one of select, insert, update, delete')),
   at(['filters'], errors.filtersRequired('delete')),
-  at(['columns', 1], errors.columnNotFound('colour', 'products')),
+  at(['columns', 1], errors.columnNotFound('colour', 'table "products"')),
   at(['data', 'price'], errors.invalidValue('price', 'can have at most 2 digits after the decimal point')),
   at(['orderBy'], errors.invalidOrderBy('contains a column twice')),
   at(['limit'], errors.limitOutOfRange(MAX_LIMIT)),

@@ -1,5 +1,5 @@
 import type { Column } from '../catalog/catalog.ts'
-import { columnNotFound, invalidValue, pointer, resultColumnNotFound, withDetails, type ServiceError } from '../errors.ts'
+import { columnNotFound, invalidValue, pointer, withDetails, type ServiceError } from '../errors.ts'
 import { ValueRefused, type Value } from '../types/column-type.ts'
 import { readReference, ResultReference } from './result-reference.ts'
 
@@ -17,7 +17,7 @@ export interface ColumnScope {
 /** Looks up a column by its exact name. @throws COLUMN_NOT_FOUND */
 export function getColumn ({ columns, name: table, isResult }: ColumnScope, name: string, path: Path): Column {
   const column = columns.get(name)
-  if (column === undefined) throw at(path, isResult === true ? resultColumnNotFound(name) : columnNotFound(name, table))
+  if (column === undefined) throw at(path, columnNotFound(name, isResult === true ? 'the result of "groupBy" and "aggregates"' : `table "${table}"`))
   return column
 }
 
