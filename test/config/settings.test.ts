@@ -23,6 +23,7 @@ t.test('a setting that is missing has the default of its schema', async (t) => {
     jwt: [],
     roles: new Map(),
     authenticate: undefined,
+    onWrite: undefined,
     bodyLimit: OptionsSchema.properties.bodyLimit.default,
     answerMemory: 67_108_864,
     limits: { depth: 32, conditions: 256, values: 10_000, pattern: 1000, offset: 100_000 },
@@ -54,12 +55,13 @@ t.test('a setting that is present is used', async (t) => {
     metrics: true
   }
   t.strictSame(resolveSettings(options), {
-    databases: [{ name: 'shop', address, replicas: [{ ...server, hosts: [{ host: 'copy', port: 3306 }, { host: 'db', port: 3306 }] }], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5, setup: [] }],
+    databases: [{ name: 'shop', address, replicas: [{ ...server, hosts: [{ host: 'copy', port: 3306 }, { host: 'db', port: 3306 }] }], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5, keyLifetime: DatabaseSchema.properties.keyLifetime.default, setup: [] }],
     tokens: [],
     tokenFile: undefined,
     jwt: [],
     roles: new Map(),
     authenticate: undefined,
+    onWrite: undefined,
     bodyLimit: 6,
     answerMemory: 15_000_000,
     limits: { depth: 7, conditions: 8, values: 9, pattern: 14, offset: 15, changed: 16 },

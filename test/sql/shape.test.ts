@@ -30,7 +30,8 @@ const createTable = (engine: Engine): Table => createCatalog([{
   triggers: { known: true, list: [] },
   columns: [column(engine, 'id', 'bigint'), column(engine, 'a?b', 'varchar'), column(engine, 'price', 'decimal'), column(engine, 'ratio', engine === 'mysql' ? 'float' : 'real'), column(engine, 'doc', 'json')],
   primaryKey: ['id'],
-  uniqueKeys: [], indexes: [],
+  uniqueKeys: [],
+  indexes: [],
   foreignKeys: [],
   checks: []
 }], 0).tables.get('what?') as Table
