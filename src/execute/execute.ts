@@ -54,9 +54,12 @@ function requireExpected ({ expect }: SelectPlan, outcome: Result, sink: AnswerS
 }
 
 function transact (execution: Execution, { client, consistency }: ReadOptions): Promise<Result> {
-  const { plan, database } = execution
+  const { plan, database, record } = execution
   const readOnly = plan.verb === 'select'
-  return database.dialect.transaction((tx) => runIn(tx, execution), { readOnly, isolation: 'repeatableRead', dryRun: readOnly ? undefined : plan.dryRun, client, consistency })
+  return database.dialect.transaction((tx) => {
+    record?.attempted(tx.attempt)
+    return runIn(tx, execution)
+  }, { readOnly, isolation: 'repeatableRead', dryRun: readOnly ? undefined : plan.dryRun, client, consistency })
 }
 
 /** Runs a plan in a transaction, which its caller commits or rolls back. Whatever is thrown must undo the transaction. */

@@ -18,7 +18,7 @@ export function createRequestLog (log: FastifyBaseLogger & { isLevelEnabled?: (l
 
 /** Returns the fields of a log line; empty fields are undefined. */
 export function lineOf (record: RequestRecord) {
-  const { requestId, verb, database, table, token, route, status, rows, refusal, total, inDatabase } = record
+  const { requestId, verb, database, table, token, route, status, rows, operations, retries, refusal, total, inDatabase } = record
   return {
     requestId,
     verb: verb || undefined,
@@ -30,6 +30,8 @@ export function lineOf (record: RequestRecord) {
     code: refusal?.code,
     reason: refusal?.reason,
     rows,
+    operations: operations || undefined,
+    retries: retries || undefined,
     ms: round(total),
     databaseMs: inDatabase === undefined ? undefined : round(inDatabase)
   }

@@ -1,4 +1,4 @@
-/** Prometheus metrics of requests: counts and durations by verb, database and result. */
+/** Prometheus metrics of requests: counts and durations by verb, database and result; operations and retries of transactions. */
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Collector } from './record.ts'
 
@@ -28,9 +28,23 @@ export function addRequestMetrics (registry: Registry): Collector {
     buckets: BUCKETS,
     registers
   })
+  const operationsTotal = new Counter({
+    name: 'row_query_operations_total',
+    help: 'Operations in requests with several of them, by database',
+    labelNames: ['database'],
+    registers
+  })
+  const retriesTotal = new Counter({
+    name: 'row_query_transaction_retries_total',
+    help: 'Further runs of transactions after deadlocks, by database',
+    labelNames: ['database'],
+    registers
+  })
   return {
     accepts: () => true,
-    collect ({ verb, database, status, refusal, total, inDatabase }) {
+    collect ({ verb, database, status, operations, retries, refusal, total, inDatabase }) {
+      if (operations > 0) operationsTotal.inc({ database }, operations)
+      if (retries > 0) retriesTotal.inc({ database }, retries)
       requests.inc({ verb, database, status, code: refusal?.code ?? '' })
       duration.observe({ verb, database }, total / 1000)
       if (inDatabase !== undefined) databaseDuration.observe({ verb, database }, inDatabase / 1000)

@@ -4,6 +4,7 @@ import { Counter, Registry } from 'prom-client'
 import { hashToken } from '../../src/access/tokens.ts'
 import { parseMetrics, valueOf, type Sample } from '../support/metrics.ts'
 import { onEachEngine, startService, TOKEN, type Service } from '../support/service.ts'
+import { errorPacket, type Proxy } from '../support/recorder.ts'
 import { shop } from '../support/shop.ts'
 import { until } from '../support/until.ts'
 
@@ -40,6 +41,18 @@ await onEachEngine(t, 'requests are counted by verb, database, status and code, 
   t.equal(valueOf(samples, 'row_query_statements_total', { database, source: 'kept' }), 2)
   t.equal(valueOf(samples, 'row_query_catalog_tables', { database }), 6)
   t.ok(valueOf(samples, 'row_query_catalog_age_seconds', { database }) as number < 60)
+})
+
+await onEachEngine(t, 'operations and retries are counted', { schema: shop, options: { ...options, requestLog: true }, only: ['mariadb', 'mysql'] }, async (t, service) => {
+  const { operate, proxy, log } = service as Service & { proxy: Proxy }
+  let failures = 2
+  proxy.onStatement = (sql) => sql.startsWith('update') && failures-- > 0 ? errorPacket(1213, '40001') : undefined
+  await operate([{ table: 'customers', verb: 'select' }, { table: 'customers', verb: 'update', data: { name: 'x' }, filters: { id: 1 } }])
+  const samples = await read(service)
+  t.equal(valueOf(samples, 'row_query_requests_total', { database: 'shop', verb: 'operations', status: '200', code: '' }), 1)
+  t.equal(valueOf(samples, 'row_query_operations_total', { database: 'shop' }), 2)
+  t.equal(valueOf(samples, 'row_query_transaction_retries_total', { database: 'shop' }), 2)
+  t.match(JSON.parse(log.find((line) => line.includes('"operations"')) as string), { verb: 'operations', operations: 2, retries: 2, rows: 5, status: 200, database: 'shop' })
 })
 
 await onEachEngine(t, 'the buckets of a histogram are cumulative', { schema: shop, options }, async (t, service) => {
