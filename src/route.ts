@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandle
 import { BodySchema } from '../schemas/body.ts'
 import { OperationsBodySchema, type OperationsBody } from '../schemas/operations.ts'
 import { getAccess, getDatabase, getGrant, type Access } from './access/authorize.ts'
+import { seesDatabase } from './access/grant.ts'
 import { readConsistency } from './request/consistency.ts'
 import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound } from './errors.ts'
@@ -84,6 +85,12 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }
     throw methodNotAllowed(request.method)
   }
   const others = app.supportedMethods.filter((method) => method !== 'POST')
-  // Without a prefix a path of one segment may be one of the host's.
-  for (const each of app.prefix === '' ? [url] : [url, '/:database']) app.route({ method: others, url: each, schema: { hide: true }, onRequest: refuseMethod, handler: refuseMethod })
+  app.route({ method: others, url, schema: { hide: true }, onRequest: refuseMethod, handler: refuseMethod })
+  // Another path of one segment may be a document that is disabled. Without a prefix it may be one of the host's.
+  const refuseOfDatabase = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { database } = request.params as { database: string }
+    if (!databases.has(database) || !seesDatabase(getGrant(request), database)) throw notFound()
+    await refuseMethod(request, reply)
+  }
+  if (app.prefix !== '') app.route({ method: others, url: '/:database', schema: { hide: true }, onRequest: refuseOfDatabase, handler: refuseOfDatabase })
 }

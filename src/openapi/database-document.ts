@@ -1,11 +1,13 @@
 /** The document of one database: one path for each table, with the schemas of its columns. */
 import { setImmediate } from 'node:timers/promises'
+import { VERBS, type Verb } from '../../schemas/grant.ts'
 import { createDocumentWriter, type DocumentText } from './document-text.ts'
 import { refusalSchema, responseReferences, sharedResponses } from './error-responses.ts'
 import { createFilterSchemas, nameOfFilter } from './filter-schemas.ts'
 import { GROUPS } from './group-schemas.ts'
 import { createNames, pascalCase, type Names } from './names.ts'
 import { createHead, createPathItem, securitySchemes } from './operation.ts'
+import { OPERATIONS_REQUEST, OPERATIONS_RESPONSE, OPERATION_NAMES, operationSchemas, operationsExamples, operationsText } from './operations-schemas.ts'
 import { requestExamples } from './request-examples.ts'
 import { plainText, refTo, type Schema } from './schema.ts'
 import { ENDINGS, tableSchemas, type Subject } from './table-schemas.ts'
@@ -17,7 +19,7 @@ const SLICE = 20
 
 const REFUSAL = 'ErrorResponse'
 /** Schema names that no table may use. */
-const SHARED = [REFUSAL, ...Object.keys(GROUPS)]
+const SHARED = [REFUSAL, ...Object.keys(GROUPS), ...OPERATION_NAMES]
 
 export interface DatabaseDocument {
   /** Name of the database in paths. */
@@ -35,6 +37,7 @@ export async function createDatabaseDocument ({ database, tables, prefix }: Data
   const document = createDocumentWriter()
   document.add({ ...createHead(`Row Query: ${database}`, prefix), tags: subjects.map(tagOf) })
   document.open('paths')
+  if (subjects.length > 0) document.add({ [`/${encodeSegment(database)}`]: operationsPath(database, subjects) })
   for (const slice of slices) {
     document.add(Object.fromEntries(slice.map((subject) => pathOf(subject, database))))
     await setImmediate()
@@ -81,6 +84,24 @@ function pathOf ({ table, verbs, name }: Subject, database: string): [path: stri
   })]
 }
 
+function operationsPath (database: string, subjects: readonly Subject[]): Schema {
+  const table = tablesByVerb(subjects).get('select')?.[0]
+  return createPathItem({
+    operationId: `run${pascalCase(database)}Operations`,
+    ...operationsText,
+    tags: subjects.slice(0, 1).map(({ table: { name } }) => name),
+    request: refTo(OPERATIONS_REQUEST),
+    answer: refTo(OPERATIONS_RESPONSE),
+    examples: table === undefined ? {} : operationsExamples(table),
+    refusals: responseReferences
+  })
+}
+
+function tablesByVerb (subjects: readonly Subject[]): ReadonlyMap<Verb, readonly string[]> {
+  const tables = new Map(VERBS.map((verb) => [verb, subjects.filter(({ verbs }) => verbs.includes(verb)).map(({ table: { name } }) => name)]))
+  return new Map([...tables].filter(([, names]) => names.length > 0))
+}
+
 /** Percent-encodes a path segment, including characters that have a meaning in OpenAPI path templates or in a router. */
 function encodeSegment (name: string): string {
   return encodeURIComponent(name).replace(/[()*]/g, (character) => '%' + character.charCodeAt(0).toString(16).toUpperCase())
@@ -95,6 +116,6 @@ function sharedSchemas (subjects: readonly Subject[]): Record<string, Schema> {
   return {
     ...(verbs.has('select') && GROUPS),
     ...formSchemas(subjects),
-    ...(subjects.length > 0 && { [REFUSAL]: refusalSchema })
+    ...(subjects.length > 0 && { ...operationSchemas(tablesByVerb(subjects)), [REFUSAL]: refusalSchema })
   }
 }

@@ -8,6 +8,7 @@ import { createDocumentWriter, type DocumentText } from './document-text.ts'
 import { errorResponses, refusalSchema } from './error-responses.ts'
 import { pascalCase } from './names.ts'
 import { createHead, createPathItem, routeResponse, securitySchemes } from './operation.ts'
+import { OPERATIONS_REQUEST, OPERATIONS_RESPONSE, operationSchemas, operationsExamples, operationsText } from './operations-schemas.ts'
 import { refTo, type Schema } from './schema.ts'
 import { answerName, inDocument, requestName, unions } from './request-schemas.ts'
 
@@ -79,14 +80,24 @@ export function createInterfaceDocument ({ verbs, databases, prefix }: Interface
     examples: Object.fromEntries(verbs.map((verb) => [verb, { summary: verb, value: { verb, ...examples[verb] } }])),
     refusals: errorResponses(refTo(REFUSAL))
   })
+  const operations = createPathItem({
+    operationId: 'runOperations',
+    ...operationsText,
+    tags: ['rows'],
+    parameters: { database: params.properties.database },
+    request: refTo(OPERATIONS_REQUEST),
+    answer: refTo(OPERATIONS_RESPONSE),
+    examples: operationsExamples('products'),
+    refusals: errorResponses(refTo(REFUSAL))
+  })
   const schemas = verbs.flatMap((verb): Array<[string, Schema]> => [[requestName(NAME, verb), requestOf(verb)], [answerName(NAME, verb), ANSWERS[verb]]])
   const document = createDocumentWriter()
   document.add({
     ...createHead('Row Query', prefix),
     tags: [{ name: 'rows', description: 'Rows of tables' }],
     'x-databases': databases,
-    paths: { '/{database}/{table}': item },
-    components: { securitySchemes, schemas: { ...Object.fromEntries(schemas), ...unions(NAME, verbs), [REFUSAL]: refusalSchema } }
+    paths: { '/{database}': operations, '/{database}/{table}': item },
+    components: { securitySchemes, schemas: { ...Object.fromEntries(schemas), ...operationSchemas(new Map(verbs.map((verb) => [verb, undefined]))), ...unions(NAME, verbs), [REFUSAL]: refusalSchema } }
   })
   return document.end()
 }

@@ -181,14 +181,16 @@ await onEachEngine(t, 'names are valid identifiers and unique', {
   }
 }, async (t, { server, post }) => {
   const { json } = await get(server, '/shop/openapi.json')
-  const operations = Object.values<any>(json.paths).map(({ post }) => post)
+  const { '/shop': all, ...paths } = json.paths
+  t.equal(all.post.operationId, 'runShopOperations')
+  const operations = Object.values<any>(paths).map(({ post }) => post)
   const ids = operations.map(({ operationId }) => operationId)
   t.equal(new Set(ids.map((id) => id.toLowerCase())).size, 11)
   t.same(ids.filter((id) => !/^query[A-Z][A-Za-z0-9]*$/.test(id)), [])
   for (const id of ['queryOrderItems', 'queryTable2024', 'queryHttpLogs', 'queryTable', 'queryABC', 'queryProto']) t.ok(ids.includes(id), id)
   const names = Object.keys(json.components.schemas)
   t.equal(new Set(names.map((name) => name.toLowerCase())).size, names.length)
-  for (const [path, { post: { tags: [table] } }] of Object.entries<any>(json.paths)) {
+  for (const [path, { post: { tags: [table] } }] of Object.entries<any>(paths)) {
     t.match(path, /^\/shop\/[\w.~%-]+$/)
     t.equal(decodeURIComponent(path.slice('/shop/'.length)), table)
     t.match(await post(table, { verb: 'select' }), { status: 200 })

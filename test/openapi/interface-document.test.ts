@@ -10,7 +10,7 @@ await onEachEngine(t, 'the interface has one path with a union of the verbs', { 
   const { json } = await get(server, '/openapi.json')
   t.match(json, { openapi: '3.1.0', servers: [{ url: '/api' }], security: [{ token: [] }], 'x-databases': ['shop'] })
   t.match(json.components.securitySchemes, { token: { type: 'http', scheme: 'bearer' } })
-  t.same(Object.keys(json.paths), ['/{database}/{table}'])
+  t.same(Object.keys(json.paths), ['/{database}', '/{database}/{table}'])
   const { post } = json.paths['/{database}/{table}']
   t.match(post.parameters, [{ in: 'path', name: 'database', required: true }, { in: 'path', name: 'table', required: true }])
   t.same(post.requestBody.content['application/json'].schema, { $ref: '#/components/schemas/RowsRequest' })

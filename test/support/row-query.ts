@@ -34,7 +34,7 @@ export interface Running {
   /** Waits until the standard output matches. */
   printed (pattern: RegExp): Promise<string>
   /** POST {address}{path} */
-  post (path: string, body: unknown, token?: string): Promise<Answer>
+  post (path: string, body: unknown, token?: string, headers?: Readonly<Record<string, string>>): Promise<Answer>
   /** Resolves when the process has ended. */
   readonly end: Promise<Ended>
   /** Sends a signal and waits for the end. */
@@ -56,7 +56,7 @@ export async function serveRowQuery (t: Test, { args = [], env = {}, ...start }:
     child,
     end,
     printed,
-    post: (path, body, token) => post(address + path, body, token),
+    post: (path, body, token, headers) => post(address + path, body, token, headers),
     stop: async (signal = 'SIGTERM') => {
       child.kill(signal)
       return await end
@@ -64,10 +64,10 @@ export async function serveRowQuery (t: Test, { args = [], env = {}, ...start }:
   }
 }
 
-export async function post (url: string, body: unknown, token?: string): Promise<Answer> {
+export async function post (url: string, body: unknown, token?: string, more: Readonly<Record<string, string>> = {}): Promise<Answer> {
   const response = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+    headers: { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }), ...more },
     body: JSON.stringify(body)
   })
   const text = await response.text()

@@ -1,0 +1,74 @@
+/**
+ * The schemas of several operations in one transaction: one for each verb, with the names of the tables. Values have no type there: each of
+ * them may be a reference, and a typed copy of every table would double the document.
+ */
+import { BODIES } from '../../schemas/body.ts'
+import { LOCK_FIELD, OperationsBodySchema, TABLE_FIELD } from '../../schemas/operations.ts'
+import type { Verb } from '../../schemas/grant.ts'
+import { pascalCase } from './names.ts'
+import { inDocument } from './request-schemas.ts'
+import { closedObject, refTo, type Schema, type Schemas } from './schema.ts'
+
+export const OPERATIONS_REQUEST = 'OperationsRequest'
+export const OPERATIONS_RESPONSE = 'OperationsResponse'
+const OPERATION = 'Operation'
+const nameOf = (verb: Verb): string => `${pascalCase(verb)}Operation`
+
+/** Names that no table may use. */
+export const OPERATION_NAMES: readonly string[] = [OPERATIONS_REQUEST, OPERATIONS_RESPONSE, OPERATION, ...(['select', 'insert', 'update', 'delete'] as const).map(nameOf)]
+
+/** The tables on which each verb is allowed; every name if undefined. */
+export type TablesByVerb = ReadonlyMap<Verb, readonly string[] | undefined>
+
+export function operationSchemas (tables: TablesByVerb): Schemas {
+  const verbs = [...tables.keys()]
+  const mapping = Object.fromEntries(verbs.map((verb) => [verb, refTo(nameOf(verb))['$ref']]))
+  const { operations, ...fields } = OperationsBodySchema.properties
+  return {
+    [OPERATIONS_REQUEST]: closedObject([
+      ['operations', { ...operations, items: refTo(OPERATION) }],
+      ['isolation', { type: 'string', enum: fields.isolation.anyOf.map((each) => each.const), description: fields.isolation.description }],
+      ['dryRun', fields.dryRun]
+    ], { required: ['operations'] }),
+    [OPERATIONS_RESPONSE]: {
+      type: 'object',
+      description: 'The answer to several operations.',
+      required: ['success', 'data'],
+      properties: {
+        success: { type: 'boolean', enum: [true] },
+        data: {
+          type: 'object',
+          required: ['results'],
+          properties: {
+            results: { type: 'array', items: { type: 'object', additionalProperties: true }, description: 'The data of the answer to each operation, in the same order.' },
+            dryRun: { type: 'boolean', enum: [true] }
+          }
+        }
+      }
+    },
+    [OPERATION]: { oneOf: verbs.map((verb) => refTo(nameOf(verb))), discriminator: { propertyName: 'verb', mapping } },
+    ...Object.fromEntries(verbs.map((verb) => [nameOf(verb), operationSchema(verb, tables)]))
+  }
+}
+
+function operationSchema (verb: Verb, tables: TablesByVerb): Schema {
+  const { properties, required } = BODIES[verb]
+  const names = tables.get(verb)
+  const fields = Object.entries(properties as Record<string, Schema>).filter(([field]) => field !== 'dryRun')
+  return closedObject([
+    ['table', { ...TABLE_FIELD, ...names !== undefined && { enum: names } }],
+    ...fields.map(([field, schema]): [string, Schema] => [field, field === 'verb' ? { type: 'string', enum: [verb] } : inDocument(field, schema)]),
+    ...verb === 'select' && tables.has('update') ? [['lock', LOCK_FIELD] as [string, Schema]] : []
+  ], { required: ['table', ...required as string[]], description: 'As a request to the table. {"$ref": "/0/id"} in place of a value takes it from an earlier result.' })
+}
+
+/** What the operation of a path says. */
+export const operationsText = {
+  summary: 'Runs several operations in one transaction',
+  description: 'All of them happen, or none. The header `Idempotency-Key` makes a request have one effect and one answer, however often it is sent.'
+}
+
+/** Two selects that can be sent as they are. */
+export function operationsExamples (table: string): Record<string, Schema> {
+  return { operations: { summary: 'two operations', value: { operations: [{ table, verb: 'select', limit: 1 }, { table, verb: 'select', limit: 1 }] } } }
+}
