@@ -43,7 +43,12 @@ function reportTable (grant: Grant, database: string, name: string, table: Table
     : VERBS.filter((verb) => permissions.has(verb)).map((verb) => verb === 'delete' ? verb : `${verb} ${list(columns[verb])}`).join('; ') || 'nothing'
   const unknown = [...new Set(columns === undefined ? [] : [...columns.select, ...columns.insert, ...columns.update])].filter((column) => !table.columns.has(column))
   return {
-    lines: [`${verbs} on ${name}${rules.length > 0 ? `, rows with ${rules.map(describeRule).join(' and ')}` : ''}`],
+    lines: [
+      `${verbs} on ${name}${rules.length > 0 ? `, rows with ${rules.map(describeRule).join(' and ')}` : ''}`,
+      ...(rules.length > 0 && !table.triggers.known && (permissions.has('insert') || permissions.has('update'))
+        ? [`writes to ${name} are checked by further statements, because the account lacks the privilege TRIGGER and does not see whether there are triggers`]
+        : [])
+    ],
     errors: permissions.has('insert') && table.kind === 'table' ? findInsertErrors(granted, table) : [],
     warnings: unknown.map((column) => `"${name}" has no column "${column}"`)
   }

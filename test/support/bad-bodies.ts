@@ -107,7 +107,7 @@ const badFields = refusedWith(400, 'INVALID_BODY', [
   ['an insert without data', { verb: 'insert' }, '/data'],
   ['an update without data', { verb: 'update', filters: { id: 1 } }, '/data'],
   ['an update of nothing', { verb: 'update', data: {}, filters: { id: 1 } }, '/data'],
-  ...each([null, 'name', 1, true, [], [{ email: 'a', name: 'b' }]], (data, shown): Row => [`insert with the data ${shown}`, { verb: 'insert', data }, '/data']),
+  ...each([null, 'name', 1, true, []], (data, shown): Row => [`insert with the data ${shown}`, { verb: 'insert', data }, '/data']),
   ...each([null, 'name', 1, true, []], (data, shown): Row => [`update with the data ${shown}`, { verb: 'update', data, filters: { id: 1 } }, '/data']),
   ['data that no double holds', '{"verb":"insert","data":1e400}', '/data'],
   ...each([null, 'id = 1', 1, true, [], [['id', 1]], [{ id: 1 }]], (filters, shown): Row => [`select with the filters ${shown}`, { verb: 'select', filters }, '/filters']),
