@@ -13,7 +13,7 @@ export function planPage ({ after, offset, total, expect }: SelectBody, plan: Se
   return {
     ...plan,
     ...expect !== undefined && { expect: planRange(expect) },
-    ...after !== undefined && planAfter(after, plan),
+    ...after !== undefined && planAfter(after, plan, limits),
     ...offset !== undefined && planOffset(offset, plan, limits),
     // count and page are of one snapshot
     ...total !== undefined && { total: { limit: total === true ? undefined : total as number }, inTransaction: true as const }
@@ -22,7 +22,7 @@ export function planPage ({ after, offset, total, expect }: SelectBody, plan: Se
 
 type Paged = Pick<SelectPlan, 'order'> & { readonly page: Page }
 
-function planAfter (after: Readonly<Record<string, unknown>> | null, { table, columns, order: asked }: SelectPlan): Paged {
+function planAfter (after: Readonly<Record<string, unknown>> | null, { table, columns, order: asked }: SelectPlan, limits: PlanLimits): Paged {
   const key = findKey(table)
   if (key === undefined) {
     const message = `table "${table.name}" has no primary key and no unique key of NOT NULL columns that the token sees: use "offset", or add such a key`
@@ -31,6 +31,8 @@ function planAfter (after: Readonly<Record<string, unknown>> | null, { table, co
   const order = completeOrder(asked, key)
   const unordered = order.find(({ column }) => column.type.structured)
   if (unordered !== undefined) throw at(['orderBy'], invalidOrderBy(`contains "${unordered.column.name}"; "after" is not possible with the type ${unordered.column.declaration}`))
+  // servers take seconds for hundreds of columns
+  if (order.length > limits.conditions) throw at(['orderBy'], invalidBody(`"orderBy" can have at most ${limits.conditions} columns together with "after"`))
   const hidden = order.map(({ column }) => column).filter((column) => !columns.includes(column))
   return { order, page: { by: 'position', after: planPosition(after, order), hidden } }
 }

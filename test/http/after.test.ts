@@ -1,7 +1,7 @@
 /** `after` and `next` over HTTP: which rows a page has, what a position is, and what is refused. */
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
-import { onEachEngine, type Answer, type EngineName, type Service } from '../support/service.ts'
+import { onEachEngine, TOKEN, type Answer, type EngineName, type Service } from '../support/service.ts'
 
 type Body = Record<string, unknown>
 
@@ -208,4 +208,26 @@ await onEachEngine(t, 'a key with a column that the token does not see is not us
   t.same((await select({ limit: 1, after: { code: 'a' }, total: 2, columns: ['secret'] })).data, { rows: [{ secret: 7 }], count: 1, next: { code: 'c' }, total: 2 })
   t.match((await select({ after: { id: 1 } })).error, { code: 'INVALID_BODY' })
   t.same((await select({ limit: 2, offset: 1, orderBy: 'secret DESC' })).data, { rows: [{ code: 'a', secret: 9 }, { code: 'c', secret: 7 }], count: 2, next: null })
+})
+
+await onEachEngine(t, 'an order with after has as many columns as there may be conditions', { schema, options: { limits: { filterConditions: 2 } } }, async (t, { post }) => {
+  t.equal((await post('events', { verb: 'select', orderBy: 'kind', after: null })).status, 200)
+  t.match((await post('events', { verb: 'select', orderBy: 'kind, note', after: null })).json.error, { code: 'INVALID_BODY', details: [{ path: '/orderBy' }] })
+  t.equal((await post('events', { verb: 'select', orderBy: 'kind, note', offset: 1 })).status, 200)
+})
+
+await onEachEngine(t, 'groups have pages by offset', { schema }, async (t, { post }) => {
+  const groups = async (body: Body) => (await post('events', { verb: 'select', groupBy: ['kind'], aggregates: { n: { $count: '*' } }, limit: 1, ...body })).json
+  t.same((await groups({ offset: 0 })).data, { rows: [{ kind: 'a', n: 3 }], count: 1, next: 1 })
+  t.same((await groups({ offset: 1 })).data, { rows: [{ kind: 'b', n: 2 }], count: 1, next: null })
+  t.same((await groups({ offset: 0, orderBy: 'n' })).data, { rows: [{ kind: 'b', n: 2 }], count: 1, next: 1 })
+  t.same((await post('events', { verb: 'select', groupBy: ['note', 'kind'], orderBy: 'kind DESC', offset: 1, limit: 2 })).json.data, { rows: [{ note: null, kind: 'b' }, { note: 'z', kind: 'a' }], count: 2, next: 3 })
+  t.match((await groups({ after: null })).error, { code: 'INVALID_BODY', details: [{ path: '/after' }] })
+  t.match((await groups({ offset: 100_001 })).error, { code: 'INVALID_BODY', details: [{ path: '/offset' }] })
+})
+
+await onEachEngine(t, 'pages and totals can be read in operations', { schema }, async (t, { server }) => {
+  const operations = [{ table: 'events', verb: 'select', columns: ['kind'], limit: 1, after: null, total: true }, { table: 'events', verb: 'select', columns: ['id'], offset: 4 }]
+  const { payload } = await server.app.inject({ method: 'POST', url: '/api/shop', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }, payload: { operations } })
+  t.same(JSON.parse(payload).data, { results: [{ rows: [{ kind: 'b' }], count: 1, next: { id: 1 }, total: 5 }, { rows: [{ id: 5 }], count: 1, next: null }] })
 })
