@@ -1,6 +1,7 @@
 /** Rows whose values the database computes are checked after the write. */
-import t from 'tap'
-import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
+import t, { type Test } from 'tap'
+import { createTestDatabase, engines } from '../servers/engines.ts'
+import { onEachEngine, startService, type EngineName, type Schema } from '../support/service.ts'
 import { tokenFor } from './support.ts'
 
 const id = (engine: EngineName): string => engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id bigint auto_increment primary key'
@@ -90,3 +91,28 @@ await onEachEngine(t, 'a column that an update sets to the time satisfies its ru
   await sql("insert into zones (id, zone) values (3001, 'eu'), (3002, 'eu')")
   t.same(await update('zones', { name: 'y' }, { id: { $gte: 1001 } }), [422, 'RESULT_TOO_LARGE'])
 })
+
+for (const engine of await engines()) {
+  t.test(`an account that does not see triggers can write under rules (${engine.name})`, async (t) => {
+    const database = await createTestDatabase(engine, ['create table items (id int auto_increment primary key, tenant varchar(10) not null, n int)', "insert into items values (1, 'acme', 1), (2, 'zeta', 2)"])
+    const account = `w_${database.name.slice(2)}`
+    await database.query(`create user '${account}'@'%' identified by 'hunter2'`)
+    await database.query(`grant select, insert, update, delete on ${database.name}.* to '${account}'@'%'`)
+    t.teardown(async () => {
+      await database.query(`drop user '${account}'@'%'`)
+      await database.drop()
+    })
+    const url = Object.assign(new URL(database.url), { username: account, password: 'hunter2' })
+    const { post } = await startService(t as Test, url.href, { tokens: [tokenFor('acme', { items: { columns: { select: ['id', 'n'] }, rows: { tenant: 'acme' } } })] })
+    const send = async (body: object) => {
+      const { status, json } = await post('items', body, { token: 'acme' })
+      return status === 200 ? json.data : [status, json.error.code]
+    }
+    t.same(await send({ verb: 'insert', data: { n: 3 } }), { inserted: 1, id: 3 })
+    t.same(await send({ verb: 'insert', data: [{ n: 4 }, { n: 5 }] }), { inserted: 2, id: 4 })
+    t.same(await send({ verb: 'insert', data: { id: 1, n: 6 }, onConflict: { key: ['id'] } }), { inserted: 0, updated: 1, unchanged: 0, id: 1 })
+    t.same(await send({ verb: 'insert', data: { id: 2, n: 6 }, onConflict: { key: ['id'] } }), [409, 'UNIQUE_VIOLATION'])
+    t.same(await send({ verb: 'update', data: { n: 7 }, filters: { id: { $gte: 0 } } }), { updated: 4 })
+    t.same((await database.query('select id, tenant, n from items order by id')).map((row: any) => Object.values(row)), [[1, 'acme', 7], [2, 'zeta', 2], [3, 'acme', 7], [4, 'acme', 7], [5, 'acme', 7]])
+  })
+}
