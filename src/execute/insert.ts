@@ -9,6 +9,7 @@ import type { AnswerSink } from '../response/sink.ts'
 import type { Value } from '../types/column-type.ts'
 import { insertReturning, type ReturningPlan } from './insert-returning.ts'
 import { insertsRows, runRows } from './insert-rows.ts'
+import { insertUnkeyed } from './insert-unkeyed.ts'
 import { areTaken, keyChanged, numberOf } from './inserted-keys.ts'
 import { readRows } from './read-rows.ts'
 import { runStatement } from './run-statement.ts'
@@ -27,7 +28,8 @@ export async function runInsert (tx: Executor, { plan, database, sink }: InsertE
     return await runRows({ plan, database }, (statement, rows) => tx.run(statement, rows))
   }
   if (sink === undefined) return await runStatement(tx, database, plan)
-  const { table, returning, key } = plan as InsertPlan & { readonly returning: readonly Column[], readonly key: readonly Column[] }
+  const { table, returning, key } = plan as InsertPlan & { readonly returning: readonly Column[] }
+  if (key === undefined) return await insertUnkeyed(tx, { plan: { ...plan, returning }, database, sink })
   const wasTaken = mayFillColumns(table) && await isTaken(tx, database, plan, key)
   const outcome = await runStatement(tx, database, plan)
   if (wasTaken) throw keyChanged()

@@ -9,12 +9,16 @@ export function findInsertKey (table: Table, assignments: readonly Assignment[])
   return rowKeysOf(table).find((columns) => columns.every((column) => given.has(column) || column.autoIncrement))
 }
 
-/** Adds the key by which an insert reads the rows that it returns. @throws NOT_SUPPORTED if the values of no unique key are known */
+/**
+ * Adds the key by which an insert reads the rows that it returns; none to a single row if the values of no unique key are known.
+ * @throws NOT_SUPPORTED for several rows and for an upsert then
+ */
 export function withInsertKey (plan: InsertPlan): InsertPlan {
   const { table, assignments, rows } = plan
   const key = rows === undefined ? findInsertKey(table, assignments) : rows.conflict === undefined ? findListKey(table, rows.rows) : findConflictKey(rows.conflict, rows.rows)
   if (key !== undefined) return Object.freeze({ ...plan, key })
-  const message = rows?.conflict === undefined
+  if (rows === undefined) return plan
+  const message = rows.conflict === undefined
     ? `table "${table.name}" has no unique key whose values are known: send the values of one, or leave out "returning"`
     : `rows of "${table.name}" cannot be found again: every row needs values of the key, and "set" must not change it`
   throw withDetails(notSupported(), { path: '/returning', message })

@@ -48,6 +48,7 @@ const keyTables = {
     "insert into codes values ('ACME', 'a@x', 1), ('Beta', null, 2)",
     'create table loose (a int null, b int null)',
     'insert into loose values (1, 1), (1, 1), (2, 2)',
+    'create table logged (at datetime null, word varchar(20) null, doc json null, n int not null default (floor(rand() * 1000000000)))',
     'create table padded (k char(5) collate COLLATION not null primary key, n int null)',
     'create table stampkey (id int not null primary key, n int null, at timestamp(6) not null default current_timestamp(6) on update current_timestamp(6), unique key (at))',
     'insert into stampkey (id) values (1)',
@@ -63,6 +64,7 @@ const keyTables = {
     "insert into codes values ('ACME', 'a@x', 1), ('Beta', null, 2)",
     'create table loose (a int null, b int null)',
     'insert into loose values (1, 1), (1, 1), (2, 2)',
+    'create table logged (at datetime null, word varchar(20) null, doc json null, n int not null default (abs(random() % 1000000000)))',
     'create table maybe (email varchar(20) null unique, n int null)',
     "insert into maybe values ('a@x', 1), (null, 2)",
     'create table binaries (id blob not null primary key, at datetime null, word text null)',
@@ -89,6 +91,22 @@ await onEachEngine(t, 'rows are found by keys that are stored otherwise than the
   t.same((await post('padded', { verb: 'insert', data: [{ k: 'c ', n: 1 }, { k: 'b  ', n: 2 }], returning: '*' })).json.data?.rows, [{ k: 'c', n: 1 }, { k: 'b', n: 2 }])
   t.same((await post('padded', { verb: 'update', data: { k: 'd  ' }, filters: { k: 'a' }, returning: ['k'] })).json.data, { rows: [{ k: 'd' }], updated: 1 })
   t.same((await post('stampkey', { verb: 'update', data: { id: { $inc: 1 } }, filters: { n: null }, returning: ['id'] })).json.data, { rows: [{ id: 2 }], updated: 1 }, 'not by a column that the update sets by itself')
+})
+
+await onEachEngine(t, 'without a known key the row is found by all its values, if it can be told from others', { schema: keys }, async (t, { post, sql }) => {
+  const insert = (table: string, data: object, returning: unknown = '*') => post(table, { verb: 'insert', data, returning })
+  t.same((await insert('loose', { a: 5 })).json.data, { rows: [{ a: 5, b: null }], inserted: 1, id: null })
+  t.same((await insert('loose', { a: 5 })).json.data.rows, [{ a: 5, b: null }], 'the other row looks the same')
+  t.same((await insert('loose', { b: 7 })).json.data.rows, [{ a: null, b: 7 }])
+  const logged = await insert('logged', { at: '2026-01-02 03:04:05', word: 'a ', doc: { x: [1] } })
+  t.match(logged.json.data.rows, [{ at: '2026-01-02T03:04:05', word: 'a ', doc: { x: [1] } }], logged.text)
+  t.equal(logged.json.data.rows[0].n, (await sql('select n from logged'))[0].n)
+  t.equal((await insert('logged', { at: '2026-01-02 03:04:05', word: 'A' })).status, 200, 'another case')
+  const refused = await insert('logged', { at: '2026-01-02 03:04:05', word: 'A' })
+  isRefusal(t, refused, { status: 422, code: 'NOT_SUPPORTED', why: 'a row with the same values has another number' })
+  t.equal(refused.json.error.details[0].path, '/returning')
+  t.equal((await sql('select * from logged')).length, 2, 'nothing was changed')
+  t.equal((await insert('logged', { at: '2026-01-02 03:04:05', word: 'A' }, ['word'])).status, 200, 'which this answer does not show')
 })
 
 await onEachEngine(t, 'an update of a table without a unique key is not supported, a delete is', { schema: keys }, async (t, { post, sql, statements }) => {
