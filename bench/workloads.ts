@@ -10,6 +10,8 @@ export type Operation =
   | { readonly kind: 'insert', readonly order: NewOrder }
   | { readonly kind: 'insertList', readonly orders: readonly NewOrder[] }
   | { readonly kind: 'upsertList', readonly orders: readonly SavedOrder[] }
+  /** An update, an insert and an insert of five rows, in one transaction. */
+  | { readonly kind: 'transaction', readonly id: number, readonly status: string, readonly order: NewOrder, readonly orders: readonly NewOrder[] }
   | { readonly kind: 'update', readonly id: number, readonly status: string, readonly quantity: number }
 
 /** Where a page by time begins: behind this row, which need not exist. */
@@ -42,7 +44,8 @@ export const WORKLOADS: readonly Workload[] = [
   { name: 'update by key', operations: updates() },
   { name: 'page of 100 rows', operations: make(REQUESTS, (random) => ({ kind: 'page', after: middle(random), limit: ROWS })) },
   { name: 'insert of 100 rows', operations: make(LISTS, (random) => ({ kind: 'insertList', orders: listOf((index) => newOrder(random(TABLE_SIZE) + index)) })) },
-  { name: 'upsert of 100 rows', operations: make(LISTS, (random) => ({ kind: 'upsertList', orders: listOf((index) => savedOrder(index, random)) })) }
+  { name: 'upsert of 100 rows', operations: make(LISTS, (random) => ({ kind: 'upsertList', orders: listOf((index) => savedOrder(index, random)) })) },
+  { name: 'transaction of 7 rows', operations: make(REQUESTS, transaction) }
 ]
 
 export function byKey (tableSize: number): Workload {
@@ -62,6 +65,11 @@ function listOf<T> (one: (index: number) => T): T[] {
 /** Every other row exists already. */
 function savedOrder (index: number, random: (below: number) => number): SavedOrder {
   return { ...index % 2 === 0 && { id: random(TABLE_SIZE) + 1 }, ...newOrder(random(TABLE_SIZE)) }
+}
+
+function transaction (random: (below: number) => number): Operation {
+  const orders = Array.from({ length: 5 }, () => newOrder(random(TABLE_SIZE)))
+  return { kind: 'transaction', id: random(TABLE_SIZE) + 1, status: STATUSES[random(STATUSES.length)] as string, order: newOrder(random(TABLE_SIZE)), orders }
 }
 
 /** Each row occurs twice with different values, because an update that changes nothing costs less. */

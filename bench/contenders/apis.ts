@@ -41,6 +41,17 @@ export function rowQueryApi (database: string, token = TOKEN): Api {
         case 'insert': return post('new_orders', { verb: 'insert', data: operation.order })
         case 'insertList': return post('new_orders', { verb: 'insert', data: operation.orders })
         case 'upsertList': return post('saved_orders', { verb: 'insert', data: operation.orders, onConflict: { key: ['id'], set: ['quantity', 'status', 'total'] } })
+        case 'transaction': return {
+          method: 'POST',
+          path: `/api/${database}`,
+          body: {
+            operations: [
+              { table: 'orders', verb: 'update', data: { status: operation.status }, filters: { id: operation.id } },
+              { table: 'new_orders', verb: 'insert', data: operation.order },
+              { table: 'new_orders', verb: 'insert', data: operation.orders }
+            ]
+          }
+        }
         case 'update': return post('orders', { verb: 'update', data: { status: operation.status, quantity: operation.quantity }, filters: { id: operation.id } })
       }
     },
@@ -61,6 +72,7 @@ export const routesApi: Api = {
       case 'list':
       case 'page':
       case 'groups':
+      case 'transaction':
       case 'update': return { method: 'POST', path: `/orders/${kind}`, body }
     }
   },
@@ -81,7 +93,8 @@ export const platformaticApi: Api = {
       case 'page':
       case 'groups':
       case 'insertList':
-      case 'upsertList': throw new Error(`not measured: ${operation.kind}`)
+      case 'upsertList':
+      case 'transaction': throw new Error(`not measured: ${operation.kind}`)
     }
   },
   rowsOf: (answer) => [answer as Record<string, unknown>].flat().map((row) => Object.fromEntries(COLUMNS.map((name) => [name, row[camelCase(name)]])))

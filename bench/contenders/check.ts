@@ -52,6 +52,13 @@ async function compare (operation: Operation, rows: Array<Record<string, unknown
       // the last one decides if an id occurs twice
       return { actual: stored, expected: stored.map((row) => ({ ...row, ...pick(known.findLast(({ id }) => id === row.id) as SavedOrder) })) }
     }
+    case 'transaction': {
+      const { id, status, order, orders } = operation
+      const [updated] = await read('select * from orders where id = ?', [id]) as object[]
+      const stored = await read('select * from (select * from new_orders order by id desc limit ?) n order by id', [orders.length + 1]) as object[]
+      const expected = stored.map((row, index) => ({ ...row, ...storedAs(index === 0 ? order : orders[index - 1] as NewOrder) }))
+      return { actual: [updated, ...stored], expected: [{ ...updated, status }, ...expected] }
+    }
     case 'insert': {
       const [stored] = await read('select * from new_orders order by id desc limit 1') as object[]
       return { actual: stored, expected: { ...stored, ...storedAs(operation.order) } }

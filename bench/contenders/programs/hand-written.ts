@@ -3,7 +3,7 @@ import mysql, { type ResultSetHeader, type RowDataPacket } from 'mysql2/promise'
 import type { NewOrder, SavedOrder } from '../../database/orders.ts'
 import type { Position } from '../../workloads.ts'
 import { createApp, listen } from './app.ts'
-import { groupsBody, insertBody, insertListBody, keyBody, listBody, pageBody, updateBody, upsertListBody } from './schemas.ts'
+import { groupsBody, insertBody, insertListBody, keyBody, listBody, pageBody, transactionBody, updateBody, upsertListBody } from './schemas.ts'
 import { listStatements, parametersOf, poolOptions, statements, valuesOf } from './statements.ts'
 
 const pool = mysql.createPool(poolOptions())
@@ -50,6 +50,24 @@ app.post<{ Body: NewOrder[] }>('/orders/insert-list', { schema: { body: insertLi
 app.post<{ Body: SavedOrder[] }>('/orders/upsert-list', { schema: { body: upsertListBody } }, async ({ body }) => {
   const [{ affectedRows }] = await pool.query<ResultSetHeader>(listStatements.upsert, [body.map((order) => [order.id ?? null, ...valuesOf(order)])])
   return { success: true, data: { affected: affectedRows } }
+})
+
+app.post<{ Body: { id: number, status: string, order: NewOrder, orders: NewOrder[] } }>('/orders/transaction', { schema: { body: transactionBody } }, async ({ body: { id, status, order, orders } }) => {
+  const connection = await pool.getConnection()
+  const one = <T extends ResultSetHeader>(sql: string, values: Array<string | number>) => prepared ? connection.execute<T>(sql, values) : connection.query<T>(sql, values)
+  try {
+    await connection.beginTransaction()
+    const [{ affectedRows: updated }] = await one(statements.updateStatus, [status, id])
+    const [{ insertId: first }] = await one(statements.insert, valuesOf(order))
+    const [{ affectedRows: inserted, insertId }] = await connection.query<ResultSetHeader>(listStatements.insert, [orders.map(valuesOf)])
+    await connection.commit()
+    return { success: true, data: { results: [{ updated }, { inserted: 1, id: first }, { inserted, id: insertId }] } }
+  } catch (error) {
+    await connection.rollback()
+    throw error
+  } finally {
+    connection.release()
+  }
 })
 
 function run<T extends RowDataPacket[] | ResultSetHeader> (sql: string, values: Array<string | number>) {

@@ -30,6 +30,8 @@ export const insertListBody = { type: 'array', items: item, minItems: 1, maxItem
 
 export const upsertListBody = { ...insertListBody, items: { ...item, properties: { id, ...insertBody.properties } } }
 
+export const transactionBody = object({ id, status, order: insertBody, orders: insertListBody })
+
 export const updateBody = object({ id, quantity, status })
 
 function object (properties: Record<string, object>) {

@@ -4,7 +4,7 @@ import { COLUMNS, type NewOrder } from '../../database/orders.ts'
 import type { Operation } from '../../workloads.ts'
 
 /** The operations that are one statement with a fixed number of parameters. */
-export type PlainOperation = Exclude<Operation, { kind: 'insertList' | 'upsertList' }>
+export type PlainOperation = Exclude<Operation, { kind: 'insertList' | 'upsertList' | 'transaction' }>
 
 /**
  * The defaults of mysql2, except that dates stay text, because Date objects double the cost of lists.
@@ -23,7 +23,8 @@ export const statements = {
   groups: `select status, count(*) as orders, sum(total) as total, avg(quantity) as quantity, max(ordered_at) as latest
     from orders where id > ? and id <= ? group by status order by status`,
   insert: 'insert into new_orders (quantity, status, total, customer, ordered_at, details) values (?, ?, ?, ?, ?, ?)',
-  update: 'update orders set status = ?, quantity = ? where id = ?'
+  update: 'update orders set status = ?, quantity = ? where id = ?',
+  updateStatus: 'update orders set status = ? where id = ?'
 }
 
 /** Lists are always sent by `query`, which expands them. */
