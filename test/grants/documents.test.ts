@@ -23,7 +23,7 @@ const jwt = [{ issuer: 'https://login.example.com', audience: 'rows', secret: 'x
 await onEachEngine(t, 'a document has the columns that the token sees or may write', { schema: tenants, tokens }, async (t, { server }) => {
   const clerk = await get(server, '/shop/openapi.json', { token: 'clerk' })
   const { components: { schemas }, paths } = clerk.json
-  t.same(Object.keys(paths).sort(), ['/shop/customers', '/shop/orders'])
+  t.same(Object.keys(paths).sort(), ['/shop', '/shop/customers', '/shop/orders'])
   t.same(Object.keys(schemas.OrdersRow.properties), ['id', 'status', 'total'])
   t.same(schemas.OrdersColumn.enum, ['id', 'status', 'total'])
   t.same([Object.keys(schemas.OrdersInsert.properties), schemas.OrdersInsert.required], [['status', 'total', 'secret'], ['total']])
@@ -35,7 +35,7 @@ await onEachEngine(t, 'a document has the columns that the token sees or may wri
   const twin = await get(server, '/shop/openapi.json', { token: 'twin' })
   t.equal(twin.headers['etag'], clerk.headers['etag'], 'the same document for a token that sees the same')
   const form = await get(server, '/shop/openapi.json', { token: 'form' })
-  t.same(Object.keys(form.json.paths), ['/shop/orders'], 'a table whose rules do not apply is not there')
+  t.same(Object.keys(form.json.paths).sort(), ['/shop', '/shop/orders'], 'a table whose rules do not apply is not there')
   t.same(Object.keys(form.json.components.schemas.OrdersInsert.properties), ['status'])
   t.notOk(form.json.components.schemas.OrdersRow)
   t.match(form.json.paths['/shop/orders'].post.requestBody.content['application/json'].examples, { insert: {} })
