@@ -16,6 +16,20 @@ const schema: Schema = {
   ]
 }
 
+await onEachEngine(t, 'a unique index of SQLite with another collation than its column does not identify rows', {
+  schema: () => [
+    'create table words (word text collate nocase not null, other text not null collate rtrim unique, n int not null)', 'create unique index exactly on words (word collate binary)', 'create unique index roughly on words (word)',
+    'create table plain (code text not null unique)', 'create unique index coarse on plain (code collate nocase)'
+  ],
+  only: ['sqlite']
+}, async (t, { url, post }) => {
+  const { tables } = await loadCatalog(url)
+  const columnsOf = (table: string) => tables.get(table)?.indexes.map(({ name, parts }) => [name, parts[0]?.column])
+  t.same(columnsOf('words'), [['sqlite_autoindex_words_1', 'other'], ['exactly', null], ['roughly', 'word']])
+  t.same(columnsOf('plain'), [['sqlite_autoindex_plain_1', 'code'], ['coarse', null]])
+  t.equal((await post('words', { verb: 'select', after: null })).status, 200)
+})
+
 const part = (column: string | null, rest = {}) => ({ column, descending: false, prefix: false, ...rest })
 
 await onEachEngine(t, 'indexes are known with their parts, the primary key first', { schema, only: ['mariadb', 'mysql'] }, async (t, { url }) => {

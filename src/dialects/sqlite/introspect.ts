@@ -1,13 +1,14 @@
 import type { Check, Column, ForeignKey, Index, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
 import { sqliteType } from '../../types/sqlite.ts'
+import { loadIndexes, type Ask, type UniqueRow } from './indexes.ts'
 
 /** Tables and views of the file, without those of SQLite itself (`sqlite_sequence`). */
 const TABLES = 'select name, type, sql from sqlite_schema where type in (\'table\', \'view\') and substr(name, 1, 7) <> \'sqlite_\' order by name'
 const COLUMNS = 'select name, type, "notnull", dflt_value, pk, hidden from pragma_table_xinfo(?) order by cid'
 /** SQLite lists the indexes in reverse order of their definition. */
-const UNIQUE_KEYS = `select t.name as "table", i.name as "key", i.origin, c.name as "column"
-  from (${TABLES}) t, pragma_index_list(t.name) i, pragma_index_info(i.name) c
-  where t.type = 'table' and i."unique" = 1 and i.partial = 0 order by t.name, i.seq desc, c.seqno`
+const UNIQUE_KEYS = `select t.name as "table", i.name as "key", i.origin, c.name as "column", c.coll as collation
+  from (${TABLES}) t, pragma_index_list(t.name) i, pragma_index_xinfo(i.name) c
+  where t.type = 'table' and i."unique" = 1 and i.partial = 0 and c.key = 1 order by t.name, i.seq desc, c.seqno`
 const FOREIGN_KEYS = `select t.name as "table", f.id, f."table" as referenced, f."from", f."to"
   from (${TABLES}) t, pragma_foreign_key_list(t.name) f where t.type = 'table' order by t.name, f.id, f.seq`
 /** A trigger may name its table in another letter case. */
@@ -16,25 +17,22 @@ const TRIGGERS = `select t.name as "table", s.sql from (${TABLES}) t, sqlite_sch
 
 interface TableRow { name: string, type: 'table' | 'view', sql: string }
 interface ColumnRow { name: string, type: string, notnull: number, dflt_value: string | null, pk: number, hidden: number }
-interface UniqueRow { table: string, key: string, origin: 'c' | 'u' | 'pk', column: string | null }
 interface ForeignRow { table: string, id: number, referenced: string, from: string, to: string | null }
 interface TriggerRow { table: string, sql: string }
-
-/** Runs a query; rows are objects, and whole numbers are JavaScript numbers. @throws SqliteError */
-export type Ask = (sql: string, ...parameters: string[]) => Promise<object[]>
 
 export async function introspectSqlite (ask: Ask): Promise<TableFacts[]> {
   const byTable = async <Row extends { table: string }>(sql: string): Promise<Map<string, Row[]>> => Map.groupBy(await ask(sql) as Row[], (row) => row.table)
   const uniques = await byTable<UniqueRow>(UNIQUE_KEYS)
   const foreigns = await byTable<ForeignRow>(FOREIGN_KEYS)
   const triggers = await byTable<TriggerRow>(TRIGGERS)
-  const tables: Array<TableRow & { columns: ColumnRow[], primaryKey: string[] }> = []
+  const tables: Array<TableRow & { columns: ColumnRow[], primaryKey: string[], indexes: Index[] }> = []
   for (const table of await ask(TABLES) as TableRow[]) {
     const columns = await columnsOf(ask, table.name)
-    tables.push({ ...table, columns, primaryKey: columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk).map(({ name }) => name) })
+    const indexes = await loadIndexes(ask, { ...table, columns }, uniques.get(table.name) ?? [])
+    tables.push({ ...table, columns, indexes, primaryKey: columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk).map(({ name }) => name) })
   }
   const primaryKeys = new Map(tables.map(({ name, primaryKey }) => [name.toLowerCase(), primaryKey]))
-  return tables.map(({ name, type, sql, columns, primaryKey }) => {
+  return tables.map(({ name, type, sql, columns, primaryKey, indexes }) => {
     const keys = uniques.get(name) ?? []
     return {
       name,
@@ -46,7 +44,7 @@ export async function introspectSqlite (ask: Ask): Promise<TableFacts[]> {
       columns: columns.map((column) => toColumn(column, isRowid(column, primaryKey, keys))),
       primaryKey,
       uniqueKeys: toKeys(keys, primaryKey),
-      indexes: toIndexes(keys),
+      indexes,
       foreignKeys: toForeignKeys(name, foreigns.get(name) ?? [], primaryKeys),
       checks: toChecks(sql)
     }
@@ -135,13 +133,6 @@ function toKeys (rows: UniqueRow[], primaryKey: readonly string[]): Key[] {
   const others = Map.groupBy(rows.filter(({ origin }) => origin !== 'pk'), (row) => row.key)
   const keys = [...others].map(([name, parts]): Key => ({ name, columns: parts.flatMap(({ column }) => column ?? []) }))
   return primaryKey.length === 0 ? keys : [{ name: 'PRIMARY', columns: primaryKey }, ...keys]
-}
-
-/** The unique indexes besides that of the primary key: SQLite chooses indexes itself, so the others are not needed. */
-function toIndexes (rows: UniqueRow[]): Index[] {
-  return [...Map.groupBy(rows.filter(({ origin }) => origin !== 'pk'), (row) => row.key)].map(([name, parts]) => (
-    { name, unique: true, ordered: true, parts: parts.map(({ column }) => ({ column, descending: false, prefix: false })) }
-  ))
 }
 
 /** Foreign keys of SQLite have no names. Without referenced columns they reference the primary key. */
