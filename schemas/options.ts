@@ -27,7 +27,7 @@ export const DatabaseSchema = Type.Object({
 }, closed)
 
 export const TokenSchema = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 100, description: 'name of the token in logs' }),
+  name: Type.String({ minLength: 1, maxLength: 100, description: 'unique name of the token, in logs and for idempotency keys' }),
   sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the token in lower-case hexadecimal digits' }),
   permissions: Type.Array(VerbSchema, {
     minItems: 1,

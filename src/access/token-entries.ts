@@ -16,16 +16,19 @@ export function readEntries (errors: string[], place: string, entries: readonly 
       return []
     }
   })
-  errors.push(...findRepeated(place, entries))
+  errors.push(...UNIQUE.flatMap((field) => findRepeated(place, field, entries)))
   return tokens
 }
 
-/** Two entries for one token are an error: only one of them could apply. */
-function findRepeated (place: string, entries: readonly TokenOptions[]): string[] {
-  const hashes = entries.map(({ sha256 }) => sha256)
-  return hashes.flatMap((sha256, index) => {
-    const first = hashes.indexOf(sha256)
-    return first < index ? [`${place}.${index}.sha256: is the same as that of ${place}.${first}`] : []
+/** Of two entries for one token only one could apply, and a name says whose an idempotency key is. */
+export const UNIQUE = ['sha256', 'name'] as const
+
+function findRepeated (place: string, field: typeof UNIQUE[number], entries: readonly TokenOptions[]): string[] {
+  const first = new Map<string, number>()
+  return entries.flatMap(({ [field]: value }, index) => {
+    const other = first.get(value)
+    if (other === undefined) first.set(value, index)
+    return other === undefined ? [] : [`${place}.${index}.${field}: is the same as that of ${place}.${other}`]
   })
 }
 

@@ -5,7 +5,7 @@ import { type RowQueryOptions, TokenSchema, type TokenOptions } from '../../sche
 import type { StoredToken } from './tokens.ts'
 import { ConfigError, findConfigErrors } from '../config-errors.ts'
 import { parseConfigJson } from '../config-json.ts'
-import { readEntries } from './token-entries.ts'
+import { readEntries, UNIQUE } from './token-entries.ts'
 
 /** A token file and the parser of its content. */
 export interface TokenFile {
@@ -19,7 +19,7 @@ const SETTING = 'tokensFile'
 
 /** `known`: the databases that entries may name, and the tokens that they must not repeat. */
 export function createTokenFile (path: string, known: Pick<RowQueryOptions, 'databases' | 'tokens'>): TokenFile {
-  const taken = new Set(known.tokens?.map(({ sha256 }) => sha256))
+  const taken = UNIQUE.map((field) => ({ field, values: new Set(known.tokens?.map((entry) => entry[field])) }))
   return {
     path,
     parse (text) {
@@ -27,7 +27,9 @@ export function createTokenFile (path: string, known: Pick<RowQueryOptions, 'dat
       const errors: string[] = []
       const tokens = readEntries(errors, SETTING, entries, known.databases)
       // Removing such a token from the file would not revoke it.
-      for (const [index, { sha256 }] of entries.entries()) if (taken.has(sha256)) errors.push(`${SETTING}.${index}.sha256: is already in "tokens"`)
+      for (const [index, entry] of entries.entries()) {
+        for (const { field, values } of taken) if (values.has(entry[field])) errors.push(`${SETTING}.${index}.${field}: is already in "tokens"`)
+      }
       if (errors.length > 0) throw new ConfigError(errors)
       return tokens
     }

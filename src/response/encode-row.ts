@@ -127,7 +127,7 @@ function copyPlainText (bytes: Buffer, start: number, end: number, target: Buffe
   target[to++] = QUOTE
   for (let each = start; each < end; each++) {
     const byte = target[to++] = bytes[each] as number
-    if (byte < FIRST_PRINTABLE || byte === QUOTE || byte === BACKSLASH) return false
+    if (byte <= QUOTE ? byte < FIRST_PRINTABLE || byte === QUOTE : byte === BACKSLASH) return false
   }
   target[to] = QUOTE
   return true

@@ -4,7 +4,7 @@
  * fills existing rows.
  */
 
-const [QUOTE, COMMA, MINUS, POINT, ZERO, COLON] = [0x22, 0x2c, 0x2d, 0x2e, 0x30, 0x3a] as const
+const [SPACE, EXCLAMATION, QUOTE, COMMA, MINUS, POINT, ZERO, COLON] = [0x20, 0x21, 0x22, 0x2c, 0x2d, 0x2e, 0x30, 0x3a] as const
 const [OPEN_LIST, BACKSLASH, CLOSE_LIST, SMALL_E, SMALL_U, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5c, 0x5d, 0x65, 0x75, 0x7b, 0x7d] as const
 /** Set in a small letter, clear in its capital. */
 const CASE = 0x20
@@ -12,8 +12,6 @@ const CASE = 0x20
 const [SIGNS, DIGITS, HEX] = ['+-', '0123456789', '0123456789abcdefABCDEF'].map(tableOf) as [Uint8Array, Uint8Array, Uint8Array]
 /** What may follow a backslash; `u` and four digits besides. */
 const ESCAPES = tableOf('"\\/bfnrt')
-/** Bytes of strings that stand for themselves. */
-const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) => Number(byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH))
 /** By their first byte. */
 const WORDS = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]))
 
@@ -54,8 +52,9 @@ export function copyJson (bytes: Uint8Array, start: number, end: number, target:
         for (;;) {
           if (at >= end) return false
           const each = target[at + shift] = bytes[at++] as number
-          if (PLAIN[each] === 1) continue
+          if (each > QUOTE && each !== BACKSLASH) continue
           if (each === QUOTE) break
+          if (each === SPACE || each === EXCLAMATION) continue
           const after = each === BACKSLASH ? endOfEscape(bytes, at, end) : NONE
           if (after > end) return false
           for (; at < after; at++) target[at + shift] = bytes[at] as number

@@ -11,7 +11,7 @@ const fixed = { name: 'fixed', sha256: 'f'.repeat(64), permissions: ['select' as
 const file = createTokenFile('tokens.json', { databases, tokens: [fixed] })
 
 t.test('a token file contains the same entries as the configuration', async (t) => {
-  t.match(file.parse(JSON.stringify([entry, { ...entry, sha256: 'b'.repeat(64), databases: { shop: ['orders'] }, expires: '2027-01-01' }])), [
+  t.match(file.parse(JSON.stringify([entry, { ...entry, name: 'b', sha256: 'b'.repeat(64), databases: { shop: ['orders'] }, expires: '2027-01-01' }])), [
     { sha256: entry.sha256, grant: { name: 'reader', databases: 'all' }, expiresAt: undefined },
     { sha256: 'b'.repeat(64), grant: { databases: new Map([['shop', { tables: new Map([['orders', {}]]) }]]) }, expiresAt: Date.UTC(2027, 0, 1) }
   ])
@@ -35,12 +35,14 @@ const refused: Array<{ because: string, text: string, errors: string[] }> = [
   },
   {
     because: 'entries that mean nothing here',
-    text: JSON.stringify([{ ...entry, databases: { shpo: '*' } }, { ...entry, sha256: 'b'.repeat(64), expires: 'soon' }, entry, fixed]),
+    text: JSON.stringify([{ ...entry, databases: { shpo: '*' } }, { ...entry, name: 'b', sha256: 'b'.repeat(64), expires: 'soon' }, entry, fixed]),
     errors: [
       'tokensFile.0.databases.shpo: is not a configured database; the databases are shop',
       'tokensFile.1.expires: must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z',
       'tokensFile.2.sha256: is the same as that of tokensFile.0',
-      'tokensFile.3.sha256: is already in "tokens"'
+      'tokensFile.2.name: is the same as that of tokensFile.0',
+      'tokensFile.3.sha256: is already in "tokens"',
+      'tokensFile.3.name: is already in "tokens"'
     ]
   }
 ]

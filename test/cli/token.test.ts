@@ -49,8 +49,8 @@ for (const { args, entry } of entries) {
 const fine = ['--name', 'me', '--permissions', 'select']
 
 const refused: Array<{ args: string[], lines: string[] }> = [
-  { args: [], lines: ['--name: is required (name of the token in logs)', '--permissions: is required (one or more of select, insert, update, delete)'] },
-  { args: ['--name', '', '--permissions', 'read,select'], lines: ['--name: must be a string of 1 to 100 characters (name of the token in logs)', '--permissions.0: must be "select" or "insert" or "update" or "delete"'] },
+  { args: [], lines: ['--name: is required (unique name of the token, in logs and for idempotency keys)', '--permissions: is required (one or more of select, insert, update, delete)'] },
+  { args: ['--name', '', '--permissions', 'read,select'], lines: ['--name: must be a string of 1 to 100 characters (unique name of the token, in logs and for idempotency keys)', '--permissions.0: must be "select" or "insert" or "update" or "delete"'] },
   { args: ['--name', 'me', '--permissions', 'select,select'], lines: ['--permissions: must be a list that is not empty, without duplicates (one or more of select, insert, update, delete)'] },
   { args: [...fine, '--table', 'orders'], lines: ['--table: requires exactly one --database'] },
   { args: [...fine, '--table', 'orders', '--database', 'a', '--database', 'b', '--expires', 'soon'], lines: ['--table: requires exactly one --database', '--expires: must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z'] }

@@ -80,16 +80,16 @@ t.test('a setting that is present is used', async (t) => {
 t.test('a token is valid for everything, for databases or for tables, with or without an expiry date', async (t) => {
   const tokens = [
     token,
-    { ...token, sha256: 'b'.repeat(64), databases: { shop: '*' as const, staff: ['people', 'rooms'] } },
-    { ...token, sha256: 'c'.repeat(64), expires: '2027-01-01' }
+    { ...token, name: 'b', sha256: 'b'.repeat(64), databases: { shop: '*' as const, staff: ['people', 'rooms'] } },
+    { ...token, name: 'c', sha256: 'c'.repeat(64), expires: '2027-01-01' }
   ]
   const settings = resolveSettings({ databases: { shop: { url }, staff: { url } }, tokens })
   const grant = { name: 'reader', owner: 'token reader', permissions: new Set(['select']), databases: 'all', claims: {}, views: new WeakMap() }
   const whole = { permissions: grant.permissions, columns: undefined, rules: [] }
   t.strictSame(settings.tokens, [
     { sha256: 'a'.repeat(64), grant, expiresAt: undefined },
-    { sha256: 'b'.repeat(64), grant: { ...grant, databases: new Map([['shop', { tables: 'all', isSeen: true, isNarrowed: false }], ['staff', { tables: new Map([['people', whole], ['rooms', whole]]), isSeen: true, isNarrowed: false }]]) }, expiresAt: undefined },
-    { sha256: 'c'.repeat(64), grant, expiresAt: Date.UTC(2027, 0, 1) }
+    { sha256: 'b'.repeat(64), grant: { ...grant, name: 'b', owner: 'token b', databases: new Map([['shop', { tables: 'all', isSeen: true, isNarrowed: false }], ['staff', { tables: new Map([['people', whole], ['rooms', whole]]), isSeen: true, isNarrowed: false }]]) }, expiresAt: undefined },
+    { sha256: 'c'.repeat(64), grant: { ...grant, name: 'c', owner: 'token c' }, expiresAt: Date.UTC(2027, 0, 1) }
   ])
 })
 
@@ -142,8 +142,8 @@ const refused: Array<{ because: string, options: unknown, errors: Array<string |
   },
   {
     because: 'tokens that cannot be used',
-    options: { databases: { shop: { url } }, tokens: [{ ...token, databases: { hsop: '*' } }, { ...token, sha256: 'b'.repeat(64), expires: 'soon' }, token] },
-    errors: ['tokens.0.databases.hsop: is not a configured database; the databases are shop', /^tokens\.1\.expires: must be a date or a time with an offset/, 'tokens.2.sha256: is the same as that of tokens.0']
+    options: { databases: { shop: { url } }, tokens: [{ ...token, databases: { hsop: '*' } }, { ...token, name: 'b', sha256: 'b'.repeat(64), expires: 'soon' }, token] },
+    errors: ['tokens.0.databases.hsop: is not a configured database; the databases are shop', /^tokens\.1\.expires: must be a date or a time with an offset/, 'tokens.2.sha256: is the same as that of tokens.0', 'tokens.2.name: is the same as that of tokens.0']
   },
   {
     because: 'grants that cannot be used',
