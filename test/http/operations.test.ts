@@ -225,3 +225,32 @@ await onEachEngine(t, 'a list of rows may refer to earlier results', { schema },
   t.match(json, { success: true, data: { results: [{ inserted: 2, updated: 0, unchanged: 0 }, { inserted: 1, id: 3 }, { inserted: 2 }] } })
   t.match(await sql('select line, product_sku from order_items where order_id = 3 order by line'), [{ line: 1, product_sku: 'A' }, { line: 2, product_sku: 'B' }])
 })
+
+await onEachEngine(t, 'what a write asks for besides holds in an operation', { schema, options: { limits: { changed: 3 } } }, async (t, service) => {
+  const { operate } = service
+  const all = { id: { $gte: 0 } }
+  isRefusal(t, await operate([insertOrder, { table: 'customers', verb: 'select', filters: all, expect: 5 }]), { status: 412, code: 'EXPECTATION_FAILED', why: 'four customers' })
+  isRefusal(t, await operate([insertOrder, { table: 'customers', verb: 'update', filters: { id: 1 }, data: { name: 'x' }, expect: 0 }]), { status: 412, code: 'EXPECTATION_FAILED', why: 'one customer' })
+  isRefusal(t, await operate([insertOrder, { table: 'customers', verb: 'update', filters: all, data: { name: 'x' } }]), { status: 422, code: 'RESULT_TOO_LARGE', why: 'more than three' })
+  t.same(await counts(service), [2, 2])
+  const { json } = await operate([
+    { table: 'orders', verb: 'insert', data: [{ customer_id: 1 }, { customer_id: 2 }], returning: ['id', 'customer_id'] },
+    { table: 'orders', verb: 'update', filters: { id: { $ref: '/0/rows/1/id' } }, data: { customer_id: { $ref: '/0/rows/0/customer_id' } }, returning: '*', expect: 1 },
+    { table: 'orders', verb: 'delete', filters: { id: { $in: [{ $ref: '/0/rows/0/id' }, { $ref: '/1/rows/0/id' }] } }, returning: ['id'] },
+    { table: 'customers', verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*' } }, orderBy: 'status' }
+  ])
+  const [{ rows: [first, second] }] = json.data.results
+  t.match(json.data.results, [
+    { inserted: 2, rows: [{ customer_id: 1 }, { customer_id: 2 }] },
+    { updated: 1, rows: [{ id: second.id, customer_id: 1 }] },
+    { deleted: 2, rows: [{ id: first.id }, { id: second.id }] },
+    { rows: [{ status: 'new', n: 2 }, { status: 'old', n: 2 }] }
+  ])
+})
+
+await onEachEngine(t, 'a dry run of a write needs the permission select', { schema, tokens: [{ name: 'writer', sha256: hashToken('writer-token-writer-token-writer-token'), permissions: ['update', 'delete', 'insert'] }] }, async (t, { operate }) => {
+  const token = 'writer-token-writer-token-writer-token'
+  const update = { table: 'customers', verb: 'update', filters: { id: 1 }, data: { name: 'x' } }
+  isRefusal(t, await operate({ operations: [update], dryRun: true }, { token }), { status: 403, code: 'PERMISSION_DENIED', why: 'it tells of rows' })
+  t.equal((await operate([update], { token })).status, 200)
+})
