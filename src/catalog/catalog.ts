@@ -20,6 +20,8 @@ export interface Column {
   readonly optional: boolean
   /** The text of the default, if it is a constant. */
   readonly defaultText: string | null
+  /** Set if the default is an expression, whose value only the database knows. */
+  readonly defaultComputed?: true
   readonly comment: string
 }
 

@@ -1,6 +1,8 @@
 import type { Column } from '../catalog/catalog.ts'
-import { notSupported } from '../errors.ts'
+import { notSupported, withDetails } from '../errors.ts'
+import { knownDefault } from '../plan/known-default.ts'
 import type { Condition, PlannedRow } from '../plan/plan.ts'
+import { storedKey } from '../plan/row-keys.ts'
 import type { Parameter } from '../types/column-type.ts'
 
 /**
@@ -11,10 +13,10 @@ export function conditionOf (key: readonly Column[], { columns, parameters }: Pi
   const conditions: Condition[] = []
   for (const column of key) {
     const index = columns.indexOf(column)
-    const parameter = index < 0 ? null : parameters[index] as Parameter
-    if (index < 0 && !column.autoIncrement) throw notSupported()
+    const parameter = index >= 0 ? parameters[index] as Parameter : column.autoIncrement ? null : knownDefault(column)
+    if (parameter === undefined) throw withDetails(notSupported(), { path: '/onConflict/key', message: `the database computes "${column.name}": send a value` })
     if (parameter === null) return undefined
-    conditions.push({ kind: 'compare', column, operator: '=', parameter })
+    conditions.push({ kind: 'compare', column, operator: '=', parameter: storedKey(column, parameter) })
   }
   return { kind: 'and', conditions }
 }

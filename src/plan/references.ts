@@ -4,6 +4,7 @@ import { findIgnoringCase } from '../catalog/ignoring-case.ts'
 import { permissionDenied } from '../errors.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
 import { combine } from './filters/constants.ts'
+import { knownDefault } from './known-default.ts'
 import type { Assignment, Condition, Lookup, Reference } from './plan.ts'
 import { onlyValueOf, planRules } from './rule.ts'
 
@@ -74,13 +75,10 @@ function insertedValues (row: WrittenRow, columns: readonly Column[]): Parameter
   return valuesOf(row, columns).map((value, place) => value === undefined ? defaultOf(columns[place] as Column) : value)
 }
 
-function defaultOf ({ type, defaultText }: Column): Parameter {
-  if (defaultText === null) return null
-  try {
-    return type.read(defaultText)
-  } catch {
-    throw unknownReference()
-  }
+function defaultOf (column: Column): Parameter {
+  const value = knownDefault(column)
+  if (value === undefined) throw unknownReference()
+  return value
 }
 
 /** Undefined if the key is not written. A column that is not written may have a value by a rule. */

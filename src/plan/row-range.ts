@@ -19,11 +19,13 @@ export function planRange (expect: Expect): RowRange {
   }
 }
 
+const rows = (count: number): string => count === 1 ? '1 row' : `${count} rows`
+
 const isGiven = (bound: number | undefined): bound is number => bound !== undefined
 
 /** EXPECTATION_FAILED if a number of rows is not in the range, else undefined. */
 export function findUnexpected ({ least, most }: RowRange, count: number): ServiceError | undefined {
   if (count >= least && count <= most) return undefined
   // beyond the upper bound rows are not counted to the end
-  return at(['expect'], expectationFailed(count > most ? `there are more than ${Math.max(most, 0)} rows` : `there are ${count} rows`))
+  return at(['expect'], expectationFailed(count > most ? `there are more than ${rows(Math.max(most, 0))}` : count === 1 ? 'there is 1 row' : `there are ${rows(count)}`))
 }

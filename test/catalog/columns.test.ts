@@ -65,7 +65,7 @@ const everywhere: Record<string, Expected> = {
   really_null: nothing,
   negative: { ...optional, defaultText: '-5' },
   day: { ...optional, defaultText: '2020-01-02', declaration: 'date' },
-  made: { ...optional, defaultText: null },
+  made: { ...optional, defaultText: null, defaultComputed: true },
   list: { ...optional, defaultText: null },
   doubled: { ...nothing, generated: true },
   kept: { ...nothing, generated: true }
@@ -90,6 +90,7 @@ const expectedOn = (engine: EngineName) => ({ ...everywhere, ...(engine === 'sql
 await onEachEngine(t, 'introspection finds the types, defaults and nullability of columns', { schema }, async (t, { url, engine }) => {
   const table = await loadTable(url, 'things')
   for (const [name, expected] of Object.entries(expectedOn(engine))) t.match({ ...table.columns.get(name) }, expected, name)
+  for (const name of ['plain', 'really_null', 'quoted', 'negative']) t.equal(table.columns.get(name)?.defaultComputed, undefined, name)
   t.same([...table.columns.keys()], columns[engine === 'sqlite' ? 'sqlite' : 'mysql'].map((column) => column.split(' ')[0]), 'in the order of the table')
   t.equal(table.comment, engine === 'sqlite' ? '' : "all kinds of 'things'")
   t.equal(table.kind, 'table')

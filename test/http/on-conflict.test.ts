@@ -107,6 +107,28 @@ await onEachEngine(t, 'NULL in a key is equal to nothing', { schema }, async (t,
   const upsert = async (data: unknown) => (await post('items', { verb: 'insert', data, onConflict: { key: ['code'] } })).json
   t.match(await upsert([{ sku: 'C', code: null }, { sku: 'D', code: null }, { sku: 'E' }]), { data: { inserted: 3, updated: 0, unchanged: 0 } })
   t.match(await upsert({ sku: 'C', code: null }), { error: { code: 'UNIQUE_VIOLATION' } }, 'both rows have NULL, and collide in another key')
+  t.match(await upsert({ sku: 'C' }), { error: { code: 'UNIQUE_VIOLATION', details: [{ path: '/data/sku' }] } }, 'a row without a value has NULL')
+  t.match(await upsert([{ sku: 'F' }, { sku: 'C' }]), { error: { code: 'UNIQUE_VIOLATION', details: [{ path: '/data/1/sku' }] } })
+})
+
+/** The servers meet the key on `name` first. */
+const defaults: Schema = (engine) => {
+  const id = engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'
+  const made = engine === 'sqlite' ? "('a' || 'b')" : "(concat('a', 'b'))"
+  return [
+    `create table tags (id ${id}, name varchar(20) not null unique, kind varchar(10) not null default 'x' unique, n int null default 5 unique, made varchar(40) null default ${made} unique, v int null)`,
+    "insert into tags (name, kind, n, made) values ('one', 'q', 1, 'm1'), ('two', 'x', 5, 'm2')"
+  ]
+}
+
+await onEachEngine(t, 'a row that leaves a column of the key out collides by its default', { schema: defaults }, async (t, { post, sql, engine }) => {
+  const upsert = async (data: unknown, key: string) => (await post('tags', { verb: 'insert', data, onConflict: { key: [key], set: ['v'] } })).json
+  t.match(await upsert({ name: 'one', n: 7, made: 'm3', v: 1 }, 'kind'), { data: { inserted: 0, updated: 1 } }, 'a text')
+  t.match(await upsert({ name: 'one', kind: 'z', made: 'm3', v: 2 }, 'n'), { data: { inserted: 0, updated: 1 } }, 'a number')
+  t.same((await sql('select name, v from tags order by id')).map(({ name, v }) => [name, v]), [['one', null], ['two', 2]])
+  t.match(await upsert({ name: 'three', kind: 'z', n: 9, v: 2 }, 'made'), { data: { inserted: 1, updated: 0 } }, 'an expression')
+  const answer = await upsert({ name: 'one', kind: 'y', n: 10, v: 3 }, 'made')
+  t.match(answer, engine === 'sqlite' ? { data: { updated: 1 } } : { error: { code: 'NOT_SUPPORTED', details: [{ path: '/onConflict/key' }] } }, 'an expression, and another key')
 })
 
 await onEachEngine(t, 'errors of the database in an upsert name the row', { schema }, async (t, { post, sql }) => {

@@ -139,9 +139,16 @@ function toColumn (row: Row, { jsonChecks, isMariadb, lastTimestamp, typeOf }: S
     ...(/on update/i.test(extra) && { onUpdate: true }),
     autoIncrement,
     optional: nullable === 'YES' || generated || autoIncrement || defaultText !== null,
-    defaultText: isMariadb ? constantIn(defaultText) : isExpression(extra) ? null : defaultText,
+    ...readDefault(defaultText, isMariadb, extra),
     comment
   }
+}
+
+/** Both return SQL NULL where there is no default, and MariaDB the text NULL where that is the default. */
+function readDefault (sql: string | null, isMariadb: boolean, extra: string): Pick<Column, 'defaultText' | 'defaultComputed'> {
+  const defaultText = isMariadb ? constantIn(sql) : isExpression(extra) ? null : sql
+  const isNull = sql === null || (isMariadb && sql.toLowerCase() === 'null')
+  return { defaultText, ...(defaultText === null && !isNull && { defaultComputed: true }) }
 }
 
 /** MySQL returns a constant as it is and marks expressions. */

@@ -87,9 +87,14 @@ function toColumn (row: ColumnRow, rowid: boolean): Column {
     generated,
     autoIncrement: rowid,
     optional: nullable || rowid || generated || row.dflt_value !== null,
-    defaultText: constantIn(row.dflt_value),
+    ...readDefault(row.dflt_value),
     comment: ''
   }
+}
+
+function readDefault (sql: string | null): Pick<Column, 'defaultText' | 'defaultComputed'> {
+  const defaultText = constantIn(sql)
+  return { defaultText, ...(defaultText === null && sql !== null && sql.toLowerCase() !== 'null' && { defaultComputed: true }) }
 }
 
 /** The constant in the SQL of a default: `'it''s'`, `-5`; null for an expression. */
