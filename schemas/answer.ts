@@ -46,7 +46,9 @@ export const InsertAnswerSchema = Type.Object({
   success: Always(true),
   data: Type.Object({
     inserted: Count('Rows added.'),
-    id: Type.Unknown({ description: 'The number that the database gave the row, else the value of its primary key, else null.' }),
+    updated: Type.Optional(Count('Rows that existed and were changed, for a request with `onConflict`.')),
+    unchanged: Type.Optional(Count('Rows that existed and were not changed, for a request with `onConflict`.')),
+    id: Type.Unknown({ description: 'The number that the database gave the row, else the value of its primary key, else null. For a list, that of the first row; null with `onConflict`.' }),
     ...written
   })
 }, { description: 'The answer to an insert.' })

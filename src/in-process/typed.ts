@@ -157,11 +157,20 @@ interface Reading {
   consistency?: Consistency
 }
 
+/** What an insert does with a row that exists in a unique key. */
+export interface OnConflict<T> {
+  readonly key: ReadonlyArray<Name<T>>
+  readonly set?: ReadonlyArray<Changeable<T>> | Changes<T>
+}
+
+/** What `onConflict` adds to a result. */
+type CountsOf<K> = [K] extends [undefined] ? unknown : { updated: number, unchanged: number }
+
 /** Runs a request in process. @throws ServiceError: the errors that HTTP would return, in the same order */
 export interface Execute<All extends AnyDatabases> {
   <D extends Name<All>, T extends Name<All[D]>, const C extends Name<All[D][T]> = Name<All[D][T]>, N extends Bigints = 'bigint', A extends Position<All[D][T]> | null | undefined = undefined, O extends number | undefined = undefined, S extends true | number | undefined = undefined>(request: Request<D, T, Select<All[D][T], C> & Paging<A, O, S>, N> & Reading): Promise<{ rows: Array<LargeIn<Pick<Row<All[D][T]>, C>, N>>, count: number } & NextOf<All[D][T], A, O, N> & TotalOf<S>>
   <D extends Name<All>, T extends Name<All[D]>, const G extends Name<All[D][T]> = never, const A extends Aggregates<All[D][T]> = {}, N extends Bigints = 'bigint', O extends number | undefined = undefined>(request: Request<D, T, SelectGroups<All[D][T], G, A> & { offset?: O }, N> & Reading): Promise<{ rows: Array<LargeIn<GroupRow<All[D][T], G, A>, N>>, count: number } & NextOf<All[D][T], undefined, O, N>>
-  <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'insert', data: Insert<All[D][T]> } & Writing<R, X>, N>): Promise<{ inserted: number, id: Large<number | bigint | string | null, N> } & RowsOf<All[D][T], R, N> & DryOf<X>>
+  <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint', const K extends OnConflict<All[D][T]> | undefined = undefined>(request: Request<D, T, { verb: 'insert', data: Insert<All[D][T]> | ReadonlyArray<Insert<All[D][T]>>, onConflict?: K } & Writing<R, X>, N>): Promise<{ inserted: number, id: Large<number | bigint | string | null, N> } & CountsOf<K> & RowsOf<All[D][T], R, N> & DryOf<X>>
   <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'update', data: Changes<All[D][T]>, filters: Filters<All[D][T]>, expect?: Expect } & Writing<R, X>, N>): Promise<{ updated: number } & RowsOf<All[D][T], R, N> & DryOf<X>>
   <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'delete', filters: Filters<All[D][T]>, expect?: Expect } & Writing<R, X>, N>): Promise<{ deleted: number } & RowsOf<All[D][T], R, N> & DryOf<X>>
 }

@@ -6,6 +6,7 @@ import type { Verb } from '../../schemas/grant.ts'
 import { findKey } from '../plan/page.ts'
 import { groupFields } from './group-schemas.ts'
 import { pascalCase } from './names.ts'
+import { hasConflicts, insertData, onConflictName } from './insert-schemas.ts'
 import { anyOf, closedObject, orNull, plainText, refTo, type Schema, type Schemas } from './schema.ts'
 import { bare, shownSchema } from './value-schema.ts'
 import { expectSchema, isUsable, returningSchema } from './write-schemas.ts'
@@ -33,13 +34,14 @@ export function requestSchema ({ name, table, verbs }: { readonly name: string, 
   const { properties, required } = BODIES[verb]
   const own: Record<string, Schema> = {
     verb: { type: 'string', enum: [verb] },
-    data: refTo(`${name}${pascalCase(verb)}`),
+    data: verb === 'insert' ? insertData(name, BODIES.insert.properties.data) : refTo(`${name}${pascalCase(verb)}`),
     filters: refTo(`${name}Filters`),
     ...('columns' in properties && { columns: { ...bare(properties.columns), items: refTo(`${name}Column`), description: properties.columns.description } }),
     ...('groupBy' in properties && groupFields(name, properties)),
+    ...('onConflict' in properties && { onConflict: refTo(onConflictName(name)) }),
     ...('returning' in properties && { returning: returningSchema(name, properties.returning) })
   }
-  const fields = Object.entries(properties).filter(([field]) => isUsable(field, verb, verbs)).map(([field, schema]): [string, Schema] => [field, own[field] ?? inDocument(field, schema)])
+  const fields = Object.entries(properties).filter(([field]) => isUsable(field, verb, verbs) && (field !== 'onConflict' || hasConflicts(table))).map(([field, schema]): [string, Schema] => [field, own[field] ?? inDocument(field, schema)])
   return closedObject(verb === 'select' ? fields.flatMap(([field, schema]) => field === 'after' ? afterField(name, table, schema) : [[field, schema]]) : fields, { required })
 }
 
@@ -88,15 +90,9 @@ export function writeAnswer ({ name, verbs }: { readonly name: string, readonly 
   return { ...ANSWERS[verb], properties: { ...rest, data: { ...data, properties: { ...properties, ...returned, ...own } } } }
 }
 
-/** The `id` of the response to an insert: it has the schema of the column that identifies a row, or is null. */
-export function insertedId ({ identity, engine, triggers: { list } }: Table): Schema {
-  // a trigger of SQLite can skip the row or change its id (src/response/summary.ts)
-  const isKnown = identity?.autoIncrement === true && (engine !== 'sqlite' || list.every(({ event }) => event !== 'insert'))
-  return identity === undefined ? NO_ID : idSchema(identity, isKnown)
-}
-
-function idSchema (identity: Column, isKnown: boolean): Schema {
+/** The `id` of the response to an insert: it has the schema of the column that identifies a row, or is null, as for a list with `onConflict`. */
+export function insertedId ({ identity }: Table): Schema {
+  if (identity === undefined) return NO_ID
   const { 'x-sql-type': declaration, description, ...schema } = shownSchema(identity)
-  const shown = isKnown ? schema : orNull(schema)
-  return { ...shown, description: plainText(`The value of "${identity.name}" in the new row.`) }
+  return { ...orNull(schema), description: plainText(`The value of "${identity.name}" in the new row.`) }
 }

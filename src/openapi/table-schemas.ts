@@ -4,6 +4,7 @@ import type { Verb } from '../../schemas/grant.ts'
 import type { FilterSchemas } from './filter-schemas.ts'
 import { aggregateSchema, GROUPS_RESPONSE } from './group-schemas.ts'
 import { joinWords, type Names } from './names.ts'
+import { hasConflicts, onConflictName, onConflictSchema } from './insert-schemas.ts'
 import { hasPositions, insertedId, positionName, positionSchema, requestName, requestSchema, selectAnswer, unions, writeAnswer } from './request-schemas.ts'
 import { closedObject, plainText, refTo, type Schema, type Schemas } from './schema.ts'
 import { findDefault, shownSchema, takenSchema } from './value-schema.ts'
@@ -22,7 +23,7 @@ export interface Subject {
 
 /** The endings of schema names. A table reserves all of them, whatever verbs the document has. */
 export const ENDINGS = [
-  'Row', 'Position', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse', 'UpdateResponse', 'DeleteResponse', 'Aggregate'
+  'Row', 'Position', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse', 'UpdateResponse', 'DeleteResponse', 'Aggregate', 'OnConflict'
 ]
 
 export function tableSchemas (subject: Subject, filters: FilterSchemas, names: Names): Schemas {
@@ -39,6 +40,7 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
   }
   if (verbs.includes('insert')) {
     schemas[`${name}Insert`] = insertSchema(table)
+    if (hasConflicts(table)) schemas[onConflictName(name)] = onConflictSchema(subject)
     schemas[`${name}InsertResponse`] = writeAnswer(subject, 'insert', { id: insertedId(table) })
   }
   if (verbs.includes('update')) {

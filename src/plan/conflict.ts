@@ -14,7 +14,7 @@ export function planConflict ({ key, set }: OnConflict, table: Table): Conflict 
 /** In the order of the table, so that the same key has one statement whatever the order in the request. */
 function planKey (names: readonly string[], table: Table): Column[] {
   const named = new Set(names)
-  const isKey = table.uniqueKeys.some((key) => key.columns.length === named.size && key.columns.every((name) => named.has(name)) && isWhole(key, table))
+  const isKey = keysOf(table).some(({ columns }) => columns.length === named.size && columns.every((name) => named.has(name)))
   if (!isKey) throw at(['onConflict', 'key'], invalidBody(`"key" must name the columns of one unique key; "${table.name}" has no unique key on exactly ${names.map((name) => `"${name}"`).join(', ')}`))
   return table.columnList.filter(({ name }) => named.has(name))
 }
@@ -24,6 +24,9 @@ function planSet (set: OnConflict['set'], table: Table): Conflict['set'] {
   if (Array.isArray(set)) return { kind: 'columns', columns: set.map((name, index) => getWritableColumn(table, name, ['onConflict', 'set', index], 'update')) }
   return { kind: 'assignments', assignments: planAssignments(set, table, { path: ['onConflict', 'set'], forms: true }) }
 }
+
+/** The unique keys that `onConflict` can name. */
+export const keysOf = (table: Table): Key[] => table.uniqueKeys.filter((key) => isWhole(key, table))
 
 /** Whether the key compares whole values of its columns and nothing else: not the beginnings of texts, and no expression. */
 function isWhole ({ name }: Key, { indexes }: Table): boolean {

@@ -168,9 +168,21 @@ await onEachEngine(t, 'foreign keys do not name tables that the token cannot see
 await onEachEngine(t, 'the id in the response to an insert has the type of its column', { schema: shop }, async (t, { server }) => {
   const { json: { components: { schemas } } } = await get(server, '/shop/openapi.json')
   const idOf = (name: string) => schemas[name].properties.data.properties.id
-  t.match(idOf('OrdersInsertResponse'), { type: 'integer', format: 'int64' })
+  t.match(idOf('OrdersInsertResponse'), { type: ['integer', 'null'], format: 'int64' }, 'it is null for a list with onConflict')
   t.match(idOf('ProductsInsertResponse'), { type: ['string', 'null'] }, 'a key that the client gives, or a default')
   t.match(idOf('OrderItemsInsertResponse'), { type: ['integer', 'null'], description: /^Always null/ }, 'a key of two columns')
+})
+
+await onEachEngine(t, 'an insert takes a list, and names the keys and columns of onConflict', { schema: shop, tokens: [tokenFor('inserts', ['insert'], { shop: ['customers'] })] }, async (t, { server }) => {
+  const { json: { components: { schemas } } } = await get(server, '/shop/openapi.json')
+  const row = { $ref: '#/components/schemas/CustomersInsert' }
+  t.match(schemas.CustomersInsertRequest.properties, { data: { anyOf: [row, { type: 'array', items: row, minItems: 1, maxItems: 1000 }] }, onConflict: { $ref: '#/components/schemas/CustomersOnConflict' } })
+  const { key, set } = schemas.CustomersOnConflict.properties
+  t.match(key, { items: { enum: ['id', 'email'] }, minItems: 1, uniqueItems: true, description: 'The columns of one unique key: "id"; or "email".' })
+  t.match(set.anyOf, [{ items: { enum: ['id', 'email', 'name', 'status', 'credit', 'note', 'created_at'] } }, { $ref: '#/components/schemas/CustomersUpdate' }])
+  t.match(schemas.CustomersInsertResponse.properties.data, { required: ['inserted', 'id'], properties: { updated: { type: 'integer' }, unchanged: { type: 'integer' } } })
+  const narrow = await get(server, '/shop/openapi.json', { token: 'inserts' })
+  t.match(narrow.json.components.schemas.CustomersOnConflict, { required: ['key', 'set'], properties: { set: { maxItems: 0 } } }, 'who may not update leaves rows as they are')
 })
 
 await onEachEngine(t, 'names are valid identifiers and unique', {

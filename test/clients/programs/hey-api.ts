@@ -5,7 +5,7 @@ import { client } from './client/client.gen.js'
 client.setConfig({ baseUrl: process.env['BASE'] as string, auth: process.env['TOKEN'] as string })
 
 const inserted = await queryOrders({ body: { verb: 'insert', data: { customer_id: 2, note: 'by a client' } } })
-if (inserted.error !== undefined || !('inserted' in inserted.data.data)) throw new Error('not inserted')
+if (inserted.error !== undefined || !('inserted' in inserted.data.data) || inserted.data.data.id === null) throw new Error('not inserted')
 const id: number = inserted.data.data.id
 
 const updated = await queryOrders({ body: { verb: 'update', data: { note: null }, filters: { id } } })
@@ -13,7 +13,7 @@ const updated = await queryOrders({ body: { verb: 'update', data: { note: null }
 const selected = await queryOrders({
   body: { verb: 'select', columns: ['id', 'note'], filters: { id: { $gte: id }, $or: [{ note: null }, { note: { $startsWith: 'by' } }] }, orderBy: 'id DESC', limit: 5 }
 })
-if (selected.error !== undefined || !('rows' in selected.data.data)) throw new Error('not selected')
+if (selected.error !== undefined || !('count' in selected.data.data)) throw new Error('not selected')
 const rows: OrdersRow[] = selected.data.data.rows
 // a row has the columns that were asked for: its type says of none that it must be there
 const note: string | null | undefined = rows[0]?.note

@@ -24,6 +24,22 @@ export async function use (): Promise<void> {
   console.log(first, id, updated + deleted + locked.deleted, text, made, plain)
 }
 
+export async function lists (): Promise<void> {
+  const list = await rows.execute({ ...orders, body: { verb: 'insert', data: [{ customer_id: 1 }, { customer_id: 2, note: 'x' }] } })
+  const upsert = await rows.execute({ ...orders, body: { verb: 'insert', data: [{ id: 1, customer_id: 1 }], onConflict: { key: ['id'], set: ['note'] } } })
+  const counts: number = upsert.inserted + upsert.updated + upsert.unchanged
+  const object = await rows.execute({ ...orders, body: { verb: 'insert', data: { id: 1n, customer_id: 1 }, onConflict: { key: ['id'], set: { customer_id: { $inc: 1 }, note: null } } } })
+  console.log(list.inserted, counts, object.updated)
+  // @ts-expect-error: a plain insert counts no updates
+  console.log(list.updated)
+  // @ts-expect-error: a required column is missing in a row
+  await rows.execute({ ...orders, body: { verb: 'insert', data: [{ customer_id: 1 }, { note: 'x' }] } })
+  // @ts-expect-error: a misspelt column of the key
+  await rows.execute({ ...orders, body: { verb: 'insert', data: [{ customer_id: 1 }], onConflict: { key: ['ids'] } } })
+  // @ts-expect-error: a misspelt column to set
+  await rows.execute({ ...orders, body: { verb: 'insert', data: [{ customer_id: 1 }], onConflict: { key: ['id'], set: ['nota'] } } })
+}
+
 export async function pages (): Promise<void> {
   let after: Position<DB['orders']> | null = null
   do {

@@ -5,7 +5,7 @@ import type { components, paths } from './shop.ts'
 const client = createClient<paths>({ baseUrl: process.env['BASE'] as string, headers: { authorization: `Bearer ${process.env['TOKEN']}` } })
 
 const inserted = await client.POST('/shop/orders', { body: { verb: 'insert', data: { customer_id: 2, note: 'by a client' } } })
-if (inserted.error !== undefined || !('inserted' in inserted.data.data)) throw new Error('not inserted')
+if (inserted.error !== undefined || !('inserted' in inserted.data.data) || inserted.data.data.id === null) throw new Error('not inserted')
 const id: number = inserted.data.data.id
 
 const updated = await client.POST('/shop/orders', { body: { verb: 'update', data: { note: null }, filters: { id } } })
@@ -13,7 +13,7 @@ const updated = await client.POST('/shop/orders', { body: { verb: 'update', data
 const selected = await client.POST('/shop/orders', {
   body: { verb: 'select', columns: ['id', 'note'], filters: { id: { $gte: id }, $or: [{ note: null }, { note: { $startsWith: 'by' } }] }, orderBy: 'id DESC', limit: 5 }
 })
-if (selected.error !== undefined || !('rows' in selected.data.data)) throw new Error('not selected')
+if (selected.error !== undefined || !('count' in selected.data.data)) throw new Error('not selected')
 const rows: Array<components['schemas']['OrdersRow']> = selected.data.data.rows
 // a row has the columns that were asked for: its type says of none that it must be there
 const note: string | null | undefined = rows[0]?.note

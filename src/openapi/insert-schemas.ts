@@ -1,0 +1,43 @@
+/** The schemas of what an insert accepts besides one row: a list, and `onConflict`. */
+import { MAX_ROWS } from '../../schemas/body.ts'
+import type { Verb } from '../../schemas/grant.ts'
+import type { Table } from '../catalog/catalog.ts'
+import { keysOf } from '../plan/conflict.ts'
+import { anyOf, closedObject, plainText, refTo, type Schema } from './schema.ts'
+import { writableColumns } from './visible.ts'
+
+interface Subject { readonly name: string, readonly table: Table, readonly verbs: readonly Verb[] }
+
+export const onConflictName = (name: string): string => `${name}OnConflict`
+
+/** `data` of an insert: a row or a list. */
+export function insertData (name: string, { description }: Schema): Schema {
+  const row = refTo(`${name}Insert`)
+  return { ...anyOf([row, { type: 'array', items: row, minItems: 1, maxItems: MAX_ROWS }]), description }
+}
+
+/** Without a unique key there are no conflicts. */
+export const hasConflicts = (table: Table): boolean => keysOf(table).length > 0
+
+/** Who may not update can only leave existing rows as they are. */
+export function onConflictSchema ({ name, table, verbs }: Subject): Schema {
+  const keys = keysOf(table)
+  const listed = keys.map(({ columns }) => columns.map((column) => `"${column}"`).join(', ')).join('; or ')
+  const columns = writableColumns(table, 'update').map((column) => column.name)
+  const nothing = { type: 'array', items: { type: 'string' }, maxItems: 0, description: 'Empty: existing rows stay as they are.' }
+  return closedObject([
+    ['key', {
+      type: 'array',
+      items: { type: 'string', enum: [...new Set(keys.flatMap((key) => key.columns))] },
+      minItems: 1,
+      uniqueItems: true,
+      description: plainText(`The columns of one unique key: ${listed}.`)
+    }],
+    ['set', verbs.includes('update') && columns.length > 0
+      ? {
+          ...anyOf([{ type: 'array', items: { type: 'string', enum: columns }, uniqueItems: true }, refTo(`${name}Update`)]),
+          description: 'What to change in a row that exists: columns, which get the value of the row in `data`, or values. If left out, every column that the row in `data` has, except those of the key. An empty list changes nothing.'
+        }
+      : nothing]
+  ], { required: verbs.includes('update') ? ['key'] : ['key', 'set'], description: 'Updates the rows that have the same values in a unique key, instead of refusing them.' })
+}
