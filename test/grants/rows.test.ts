@@ -10,6 +10,7 @@ const tokens = [
   tokenFor('acme', { orders: { columns, rows: claim }, customers: { rows: claim } }, { tenant: 'acme' }),
   tokenFor('zeta', { orders: { columns, rows: claim }, customers: { rows: claim } }, { tenant: 'zeta' }),
   tokenFor('open', { orders: { rows: { ...claim, status: ['new', 'paid'], total: { $gte: 5, $lt: 100 } } } }, { tenant: 'acme' }),
+  tokenFor('misfit', { orders: { rows: { total: 'many' } } }),
   tokenFor('broken', { orders: { rows: { nope: 1 } }, customers: {} })
 ]
 
@@ -37,6 +38,7 @@ await onEachEngine(t, 'a row outside of the rules is not there', { schema: tenan
   t.same(await acme({ verb: 'delete', filters: { id: { $gte: 0 } } }), { deleted: 3 })
   t.same((await sql(ORDERS)).map(({ id }) => Number(id)), [4, 5, 6, 7])
   t.same(await as('broken')({ verb: 'select' }), [404, 'TABLE_NOT_FOUND'], 'a rule on a column that is not there')
+  t.same(await as('misfit')({ verb: 'select' }), [404, 'TABLE_NOT_FOUND'], 'a constant that does not fit its column')
 })
 
 await onEachEngine(t, 'a row that is written satisfies the rules', { schema: tenants, tokens }, async (t, { post, sql }) => {

@@ -11,6 +11,9 @@ const schema: Schema = (engine) => [
   "insert into zones (id, name, zone) values (1, 'one', 'eu'), (2, 'two', 'us')",
   `create table notes (${id(engine)}, tenant varchar(10) not null, text varchar(20) unique)`,
   "insert into notes values (1, 'acme', 'one'), (2, 'zeta', 'two')",
+  'create table tags (code varchar(10) primary key, tenant varchar(10) not null)',
+  "insert into tags values ('a', 'acme')",
+  engine === 'sqlite' ? "create trigger tag after insert on tags begin update tags set code = code || '!', tenant = 'zeta' where code = new.code; end" : "create trigger tag before insert on tags for each row set new.code = concat(new.code, '!'), new.tenant = 'zeta'",
   ...engine === 'sqlite'
     ? [
         "create trigger give after insert on notes when new.text like 'give%' begin update notes set tenant = 'zeta' where id = new.id; end",
@@ -30,12 +33,13 @@ const tokens = [
   tokenFor('clerk', {
     zones: { rows: { region: 'EU' } },
     notes: { rows: { tenant: 'acme' } },
+    tags: { rows: { tenant: 'acme' } },
     logs: { rows: { changed: { $lt: '2010-01-01T00:00:00Z' } } },
     keyless: { rows: { region: 'EU' } }
   })
 ]
 
-await onEachEngine(t, 'a row with a value that the database computes satisfies the rules', { schema, tokens }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a row with a value that the database computes satisfies the rules', { schema, tokens }, async (t, { post, sql, engine }) => {
   const send = async (table: string, body: object) => {
     const { status, json } = await post(table, body, { token: 'clerk' })
     return status === 200 ? json.data : [status, json.error.code]
@@ -57,10 +61,13 @@ await onEachEngine(t, 'a row with a value that the database computes satisfies t
     ['notes', { verb: 'insert', data: { id: 7, text: 'give it' } }],
     ['notes', { verb: 'insert', data: { text: 'give it' }, onConflict: { key: ['text'] } }],
     ['notes', { verb: 'insert', data: { id: 1, text: 'give it' }, onConflict: { key: ['id'] } }],
-    ['notes', { verb: 'update', data: { text: 'give it' }, filters: { id: 1 } }]
+    ['notes', { verb: 'update', data: { text: 'give it' }, filters: { id: 1 } }],
+    ['tags', { verb: 'insert', data: { code: 'b' } }]
   ]
   for (const [table, body] of refused) t.same(await send(table, body), denied, JSON.stringify(body))
   t.same(await send('zones', { verb: 'update', data: { zone: 'us' }, filters: { id: 2 } }), { updated: 0 })
+  t.match(await send('tags', { verb: 'insert', data: { code: 'a' } }), engine === 'sqlite' ? [409, 'UNIQUE_VIOLATION'] : [422, 'NOT_SUPPORTED'], 'the key that the row should have is that of another row')
+  t.same((await sql('select code, tenant from tags')).map((row) => ({ ...row })), [{ code: 'a', tenant: 'acme' }])
   t.same({ zones: await sql('select * from zones order by id'), notes: await sql('select * from notes order by id') }, before, 'nothing was changed')
 
   t.match(await send('zones', { verb: 'insert', data: { zone: 'eu' } }), { inserted: 1, id: Number })
