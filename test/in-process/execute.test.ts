@@ -44,6 +44,14 @@ await onEachEngine(t, 'an aggregate is converted as its column, not as one of th
   t.same(await call({ table: 'numbers', body: { verb: 'select', groupBy: ['id'], orderBy: 'id DESC', limit: 1 } }), { rows: [{ id: 9223372036854775807n }], count: 1 })
 })
 
+await onEachEngine(t, 'writes return rows with integers as exact as those of a select', { schema: { sqlite: numbers('integer'), mysql: numbers('bigint') } }, async (t, service) => {
+  const call = callOf(service)
+  const body = { verb: 'update', data: { id: { $inc: -1n } }, filters: { total: 1 }, returning: ['id'], expect: 1, dryRun: true }
+  t.same(await call({ table: 'numbers', body }), { rows: [{ id: 9223372036854775806n }], updated: 1, dryRun: true })
+  t.same(await call({ table: 'numbers', body: { verb: 'delete', filters: { total: 1 }, returning: '*' }, bigints: 'string' }), { rows: [{ id: '9223372036854775807', total: 1 }], deleted: 1 })
+  t.match(await refusalOf(call({ table: 'numbers', body: { ...body, expect: 2 } })), { status: 412, error: { code: 'EXPECTATION_FAILED', details: [{ path: '/expect' }] } })
+})
+
 /** The value of a body that is text or bytes; undefined if JavaScript has no such value. */
 function asValue (sent: unknown): unknown {
   try {
