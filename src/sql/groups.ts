@@ -20,7 +20,10 @@ export function compileGroups (plan: SelectPlan, { by, aggregates, having }: Gro
   const selected = columns.map((each, index) => wrap(each.type.selected, expressions.get(each) as AliasableExpression<Parameter>).as(alias(index)))
   const operands: Operands = {
     // MySQL would compute an expression again. SQLite does not, and in HAVING it prefers any column of the table to an alias.
-    left: (each) => (engine === 'mysql' && !by.includes(each) ? sql.id(alias(columns.indexOf(each))) : expressions.get(each)) as AliasableExpression<Parameter>,
+    left: (each) => {
+      if (by.includes(each)) return wrap(each.type.grouped, column(each))
+      return engine === 'mysql' ? sql.id(alias(columns.indexOf(each))) : expressions.get(each) as AliasableExpression<Parameter>
+    },
     wrapping: ({ type }) => type.computed ?? type.compared
   }
   let query = builder.db.selectFrom('t').select(selected)

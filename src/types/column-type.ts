@@ -112,6 +112,8 @@ export interface ColumnType {
   readonly compared?: Wrapping
   /** SQL around the parameter in an equality with a column, if it differs from `compared`. */
   readonly equated?: Wrapping
+  /** SQL around a column of `groupBy` in `having`, if the bare column cannot be used. */
+  readonly grouped?: Wrapping
   /** SQL around the parameter in a comparison with an expression, if it differs from `compared`: the server knows the type of a column only. */
   readonly computed?: Wrapping
   /** SQL around the column in a condition; only for types for which no index can be used. */

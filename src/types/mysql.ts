@@ -17,7 +17,13 @@ import { charType, enumType, formType, setType, textType, unknownType } from './
 
 const UUID_TEXT = /^([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/i
 
-const UUID = formType({
+/**
+ * MariaDB 10.11 compares a column of these types in HAVING with the group before, if it sorts the rows to group them, as with COUNT(DISTINCT …). All
+ * values of a group are equal.
+ */
+const addressType = (form: Parameters<typeof formType>[0]): ColumnType => createType({ ...formType(form), grouped: ['min(', ')'] })
+
+const UUID = addressType({
   name: 'a UUID',
   format: 'uuid',
   title: 'Uuid',
@@ -25,8 +31,8 @@ const UUID = formType({
   isValid: (text) => UUID_TEXT.test(text),
   normal: (text) => text.toLowerCase().replace(UUID_TEXT, '$1-$2-$3-$4-$5')
 })
-const INET4 = formType({ name: 'an IPv4 address', format: 'ipv4', title: 'Ipv4', example: '192.0.2.1', isValid: isIPv4 })
-const INET6 = formType({ name: 'an IPv6 address', format: 'ipv6', title: 'Ipv6', example: '2001:db8::1', isValid: (text) => isIPv6(text) && !text.includes('%'), rewritten: true })
+const INET4 = addressType({ name: 'an IPv4 address', format: 'ipv4', title: 'Ipv4', example: '192.0.2.1', isValid: isIPv4 })
+const INET6 = addressType({ name: 'an IPv6 address', format: 'ipv6', title: 'Ipv6', example: '2001:db8::1', isValid: (text) => isIPv6(text) && !text.includes('%'), rewritten: true })
 
 const isUnsigned = (facts: TypeFacts): boolean => / unsigned/i.test(facts.declaration)
 const isZerofill = (facts: TypeFacts): boolean => / zerofill/i.test(facts.declaration)

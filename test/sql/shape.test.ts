@@ -6,6 +6,7 @@ import { createPlan } from '../../src/plan/create-plan.ts'
 import type { Engine } from '../../src/sql/statement.ts'
 import { buildStatement, compileStatement } from '../../src/sql/compile.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
+import { selectedColumns } from '../../src/sql/page.ts'
 import { sqliteType } from '../../src/types/sqlite.ts'
 
 const facts = { length: 20, bytes: null, scale: 2, charset: null, srid: null, json: false }
@@ -76,6 +77,7 @@ for (const engine of ['mysql', 'sqlite'] as const) {
       const fresh = buildStatement(plan, engine)
       for (const kept of [compileStatement(plan, engine), compileStatement(plan, engine)]) {
         if (kept.sql !== fresh.sql || kept.pieces.join('?') !== fresh.sql) throw new Error(`${kept.sql}\n${fresh.sql}`)
+        if (kept.verb === 'select' && plan.verb === 'select' && kept.columns.map(({ name }) => name).join() !== selectedColumns(plan).map(({ name }) => name).join()) throw new Error(`the columns of another select: ${kept.columns.map(({ name }) => name).join()}`)
         if (kept.pieces.length !== kept.parameters.length + 1) throw new Error('a piece for each parameter and one more')
         if (kept.parameters.length !== fresh.parameters.length || !kept.parameters.every((each, index) => Object.is(each, fresh.parameters[index]))) throw new Error(`${String(kept.parameters)}\n${String(fresh.parameters)}`)
       }
