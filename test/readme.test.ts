@@ -52,7 +52,7 @@ t.test('npm start serves the demo, and the requests return the shown answers', a
   const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"update"/)) as RegExpExecArray
   const sh = createShell(t, { TOKEN: token })
   const requests = blocks.flatMap(({ kind, text }, index) => kind === 'sh' && text.startsWith('curl') ? [{ text, answer: blocks[index + 1] }] : [])
-  t.equal(requests.length, 8)
+  t.equal(requests.length, 9)
   for (const { text, answer } of requests) {
     t.equal(answer?.kind, 'json')
     t.strictSame(JSON.parse(await sh(text.replace('http://127.0.0.1:3000', server.address))), JSON.parse(answer?.text as string), text)

@@ -38,8 +38,11 @@ export function findReferences<B extends object> (body: B, options: SearchOption
 
 const map = (fields: Fields, change: (value: unknown, key: string) => unknown): Fields => Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, change(value, key)]))
 
+/** Most rows have none and are not copied. */
+const hasReference = (row: Fields): boolean => Object.keys(row).some((name) => isReference(row[name]))
+
 function inRow (row: unknown, search: Search, path: Path): unknown {
-  return isObject(row) ? map(row, (value, name) => isReference(value) ? toReference(value, search, [...path, name]) : value) : row
+  return isObject(row) && hasReference(row) ? map(row, (value, name) => isReference(value) ? toReference(value, search, [...path, name]) : value) : row
 }
 
 function inFilters (filters: unknown, search: Search, path: Path, level: number): unknown {
