@@ -10,13 +10,14 @@ import type { Assignment, Condition, Conflict, InsertPlan, Plan, UpdatePlan, Wri
 import { keyAfter } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/rules.ts'
 import { CountSink } from '../response/count-sink.ts'
-import type { Value } from '../types/column-type.ts'
 import type { Result } from '../response/result.ts'
+import type { AnswerSink } from '../response/sink.ts'
+import type { Value } from '../types/column-type.ts'
 import { isTaken, keyValue } from './insert.ts'
 import { atRow, insertsRows, type RowsRun } from './insert-rows.ts'
 import { conditionOf } from './key-condition.ts'
 import { KeyList } from './key-list.ts'
-import { hasKey } from './read-rows.ts'
+import { hasKey, readRows } from './read-rows.ts'
 import { runStatement } from './run-statement.ts'
 
 type Run = () => Promise<Result>
@@ -24,12 +25,19 @@ type Run = () => Promise<Result>
 /** A plan whose rows are looked up after the write. */
 interface WrittenPlan<P> { readonly plan: P & { readonly written: Written }, readonly database: Database }
 
+export interface WrittenExecution {
+  readonly plan: Plan
+  readonly database: Database
+  /** For `returning`. */
+  readonly sink: AnswerSink | undefined
+}
+
 /** Runs a write by `run`. @throws PERMISSION_DENIED if a row does not satisfy the rules, RESULT_TOO_LARGE, NOT_SUPPORTED: each must undo the transaction */
-export async function runWritten (tx: Executor, { plan, database }: { readonly plan: Plan, readonly database: Database }, run: Run): Promise<Result> {
+export async function runWritten (tx: Executor, { plan, database, sink }: WrittenExecution, run: Run): Promise<Result> {
   if (plan.verb === 'update') return await runUpdate(tx, { plan: plan as WrittenPlan<UpdatePlan>['plan'], database }, run)
-  if (!insertsRows(plan)) return await runRow(tx, { plan: plan as WrittenPlan<InsertPlan>['plan'], database }, run)
+  if (!insertsRows(plan)) return (await runRow(tx, { plan: plan as WrittenPlan<InsertPlan>['plan'], database }, run)).result
   const rowsPlan = { plan: plan as WrittenPlan<RowsRun['plan']>['plan'], database }
-  return plan.rows.conflict === undefined ? await runList(tx, rowsPlan) : await runUpserts(tx, rowsPlan, { conflict: plan.rows.conflict, run })
+  return plan.rows.conflict === undefined ? await runList(tx, rowsPlan, sink) : await runUpserts(tx, rowsPlan, { conflict: plan.rows.conflict, run })
 }
 
 /** The rows are locked before, and found again by their keys. */
@@ -44,7 +52,10 @@ async function runUpdate (tx: Executor, { plan, database }: WrittenPlan<UpdatePl
   return result
 }
 
-async function runRow (tx: Executor, { plan, database }: WrittenPlan<InsertPlan>, run: Run): Promise<Result> {
+/** A row that was inserted, with the values of its key. */
+interface InsertedRow { readonly result: Result, readonly values: readonly Value[] }
+
+async function runRow (tx: Executor, { plan, database }: WrittenPlan<InsertPlan>, run: Run): Promise<InsertedRow> {
   const key = plan.written.key as readonly Column[]
   const wasTaken = mayFillColumns(plan.table) && await isTaken(tx, database, plan, key)
   const result = await run()
@@ -57,21 +68,26 @@ async function runRow (tx: Executor, { plan, database }: WrittenPlan<InsertPlan>
     }
   })
   await requireRows(tx, { plan, database }, [hasKey(key, values)])
-  return result
+  return { result, values }
 }
 
 /** One by one, as triggers may number the rows in any way. */
-async function runList (tx: Executor, { plan, database }: WrittenPlan<RowsRun['plan']>): Promise<Result> {
-  const { table, rows: { rows, isList }, written: { rules } } = plan
-  if (plan.returning !== undefined) throw notSupported()
-  let first: Result | undefined
+async function runList (tx: Executor, { plan, database }: WrittenPlan<RowsRun['plan']>, sink: AnswerSink | undefined): Promise<Result> {
+  const { table, rows: { rows, isList }, written: { rules }, returning } = plan
+  const inserted: InsertedRow[] = []
+  let last: readonly Column[] | undefined
   for (const { index, columns, parameters } of rows) {
     const assignments = columns.map((column, place): Assignment => ({ column, parameter: parameters[place] ?? null }))
-    const single: WrittenPlan<InsertPlan>['plan'] = { verb: 'insert', table, assignments, written: { rules, key: getInsertKey(table, assignments) } }
-    const result = await runRow(tx, { plan: single, database }, () => runStatement(tx, database, single)).catch((error: unknown) => { throw isList && keepsTransaction(error) ? atRow(error as ServiceError, index) : error })
-    first ??= result
+    const key = getInsertKey(table, assignments)
+    if (sink !== undefined && last?.some((column, place) => column !== key[place]) === true) throw notSupported()
+    last = key
+    const single: WrittenPlan<InsertPlan>['plan'] = { verb: 'insert', table, assignments, written: { rules, key } }
+    const row = await runRow(tx, { plan: single, database }, () => runStatement(tx, database, single)).catch((error: unknown) => { throw isList && keepsTransaction(error) ? atRow(error as ServiceError, index) : error })
+    inserted.push(row)
   }
-  return { rows: 0, changed: rows.length, insertId: first?.insertId, counts: { inserted: rows.length, updated: 0, unchanged: 0, insertId: first?.insertId } }
+  if (sink !== undefined && returning !== undefined) await readRows(tx, database, sink, { table, columns: returning, key: last as readonly Column[], keys: inserted.map(({ values }) => values) })
+  const insertId = inserted[0]?.result.insertId
+  return { rows: sink?.count ?? 0, changed: rows.length, insertId, counts: { inserted: rows.length, updated: 0, unchanged: 0, insertId } }
 }
 
 function getInsertKey (table: Table, assignments: readonly Assignment[]): readonly Column[] {

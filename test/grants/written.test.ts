@@ -53,6 +53,9 @@ await onEachEngine(t, 'a row with a value that the database computes satisfies t
     ['zones', { verb: 'insert', data: { id: 1, zone: 'us' }, onConflict: { key: ['id'] } }],
     ['zones', { verb: 'insert', data: { id: 9, zone: 'us' }, onConflict: { key: ['id'] } }],
     ['zones', { verb: 'insert', data: { zone: 'us' }, returning: ['id'] }],
+    ['zones', { verb: 'insert', data: [{ zone: 'eu' }, { zone: 'us' }], returning: ['id'] }],
+    ['zones', { verb: 'insert', data: { id: 1, zone: 'us' }, onConflict: { key: ['id'] }, returning: '*' }],
+    ['zones', { verb: 'insert', data: { zone: 'us' }, dryRun: true }],
     ['zones', { verb: 'update', data: { zone: 'us' }, filters: { id: 1 } }],
     ['zones', { verb: 'update', data: { zone: 'us' }, filters: { id: { $gte: 0 } }, returning: '*' }],
     ['zones', { verb: 'update', data: { zone: 'us', id: 8 }, filters: { id: 1 } }],
@@ -72,6 +75,8 @@ await onEachEngine(t, 'a row with a value that the database computes satisfies t
 
   t.match(await send('zones', { verb: 'insert', data: { zone: 'eu' } }), { inserted: 1, id: Number })
   t.match(await send('zones', { verb: 'insert', data: [{ zone: 'eu' }, { zone: 'Eu', name: 'x' }] }), { inserted: 2, id: Number })
+  t.match(await send('zones', { verb: 'insert', data: [{ zone: 'eu', name: 'l1' }, { zone: 'eU', name: 'l2' }], returning: ['name', 'region'] }), { inserted: 2, rows: [{ name: 'l1', region: 'EU' }, { name: 'l2', region: 'EU' }] })
+  t.match(await send('zones', { verb: 'delete', filters: { name: ['l1', 'l2'] } }), { deleted: 2 })
   t.match(await send('zones', { verb: 'insert', data: { id: 1, zone: 'EU' }, onConflict: { key: ['id'] } }), { inserted: 0, updated: 1 })
   t.match(await send('zones', { verb: 'insert', data: { id: 50, zone: 'eu', name: 'fifty' }, returning: ['id', 'region'] }), { inserted: 1, rows: [{ id: 50, region: 'EU' }] })
   t.same(await send('zones', { verb: 'update', data: { name: 'y' }, filters: { id: { $gte: 0 } } }), { updated: 5 })
