@@ -1,6 +1,6 @@
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
-import { notSupported, withDetails } from '../errors.ts'
+import { notSupported, resultTooLarge, withDetails } from '../errors.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import { copyCells } from '../response/cells.ts'
 import type { DriverValue, Value } from '../types/column-type.ts'
@@ -37,7 +37,7 @@ export class KeyList implements RowSink {
   }
 
   overflow (): void {
-    this.keys.length = 0
+    throw resultTooLarge(`the keys of the rows are larger than ${LIMIT} bytes`)
   }
 }
 

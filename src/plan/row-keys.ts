@@ -1,12 +1,12 @@
 /** The keys by which a write finds its rows again. */
-import type { Column, Table } from '../catalog/catalog.ts'
+import type { Column, Index, Table } from '../catalog/catalog.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import type { Value } from '../types/column-type.ts'
 import type { Assignment } from './plan.ts'
 
 /**
  * The unique keys of a table: the primary key, then those of NOT NULL columns, then others, with fewer columns first. A key with an
- * expression or with a column that cannot be compared is left out. They are those of the table itself: the answer does not show them.
+ * expression, with the beginning of a text or with a column that cannot be compared is left out. They are those of the table itself: the answer does not show them.
  */
 export function rowKeysOf (table: Table): ReadonlyArray<readonly Column[]> {
   const { columns, primaryKey, indexes } = table.view?.base ?? table
@@ -14,8 +14,11 @@ export function rowKeysOf (table: Table): ReadonlyArray<readonly Column[]> {
     const found = names.map((name) => name === null ? undefined : columns.get(name))
     return found.length > 0 && found.every((column) => column !== undefined && column.type.comparison !== 'none') ? [found as Column[]] : []
   }
-  const others = indexes.filter(({ unique }) => unique).flatMap(({ parts }) => toColumns(parts.map(({ column }) => column)))
-  return [...toColumns(primaryKey), ...others.toSorted((a, b) => Number(mayBeNull(a)) - Number(mayBeNull(b)) || a.length - b.length)]
+  // the values of a key with the beginning of a text may be of any length
+  const isWhole = ({ parts }: Index): boolean => parts.every(({ prefix }) => !prefix)
+  const others = indexes.filter((index) => index.unique && isWhole(index)).flatMap(({ parts }) => toColumns(parts.map(({ column }) => column)))
+  const primary = indexes.find(({ parts }) => parts.length === primaryKey.length && parts.every(({ column }, place) => column === primaryKey[place]))
+  return [...primary === undefined || isWhole(primary) ? toColumns(primaryKey) : [], ...others.toSorted((a, b) => Number(mayBeNull(a)) - Number(mayBeNull(b)) || a.length - b.length)]
 }
 
 const mayBeNull = (key: readonly Column[]): boolean => key.some(({ nullable }) => nullable)
