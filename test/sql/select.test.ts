@@ -1,5 +1,8 @@
 import t from 'tap'
-import { compilesTo } from '../support/sql.ts'
+import type { Column } from '../../src/catalog/catalog.ts'
+import { compileStatement } from '../../src/sql/compile.ts'
+import { compileBody, compilesTo } from '../support/sql.ts'
+import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 t.test('the columns of a select are in the requested order, with aliases', async (t) => {
   compilesTo(t, { verb: 'select', columns: ['name', 'id'] }, {
@@ -36,4 +39,21 @@ t.test('filters that match every row are omitted', async (t) => {
       sqlite: { sql: 'select "id" as "v0" from "orders" limit ?', parameters: [100] }
     })
   }
+})
+
+t.test('pages and counts', async (t) => {
+  const indexed = tableOf({
+    columns: [mysqlColumn('id', 'bigint', { nullable: false }), mysqlColumn('tenant', 'int', { nullable: false }), mysqlColumn('at', 'datetime')],
+    primaryKey: ['id'],
+    indexes: [{ name: 'c0', unique: false, ordered: true, parts: ['tenant', 'at', 'id'].map((column) => ({ column, descending: false, prefix: false })) }]
+  })
+  const page = compileBody('mysql', { verb: 'select', columns: ['tenant'], filters: { tenant: 7 }, orderBy: 'at DESC', after: { at: '2026-01-01T00:00:00', id: 5 }, limit: 10 }, indexed)
+  t.equal(page.sql, "select `tenant` as `v0`, `at` as `v1`, `id` as `v2` from `items` as `items` force index (`c0`) where `tenant` = '?' and " +
+    '((`at` < ? or `at` is null) or (`at` = ? and `id` < ?)) order by `items`.`at` desc, `items`.`id` desc limit ?')
+  t.strictSame(page.parameters, [7n, '2026-01-01 00:00:00', '2026-01-01 00:00:00', 5n, 11])
+  t.same(page.columns.map(({ name }) => name), ['tenant', 'at', 'id'])
+  const counted = (limit: number | undefined) => compileStatement({ verb: 'count', table: indexed, condition: { kind: 'compare', column: indexed.columnList[1] as Column, operator: '>', parameter: 7n }, limit }, 'mysql')
+  t.equal(counted(undefined).sql, 'select count(*) as `v0` from `items` where `tenant` > ?')
+  t.equal(counted(9).sql, 'select count(*) as `v0` from (select 1 as `v0` from `items` where `tenant` > ? limit ?) as `matching`')
+  t.same(counted(9).confirmation?.columns.map(({ name }) => name), ['tenant'])
 })

@@ -3,6 +3,7 @@ import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'
 import { createCatalog, type Column, type Table } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
+import type { CountPlan, Plan } from '../../src/plan/plan.ts'
 import type { Engine } from '../../src/sql/statement.ts'
 import { buildStatement, compileStatement } from '../../src/sql/compile.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
@@ -32,7 +33,7 @@ const createTable = (engine: Engine): Table => createCatalog([{
   columns: [column(engine, 'id', 'bigint'), column(engine, 'a?b', 'varchar'), column(engine, 'price', 'decimal'), column(engine, 'ratio', engine === 'mysql' ? 'float' : 'real'), column(engine, 'doc', 'json')],
   primaryKey: ['id'],
   uniqueKeys: [],
-  indexes: [],
+  indexes: [['PRIMARY', 'id'], ['by?price', 'price', 'id'], ['c1', 'a?b', 'price']].map(([name = '', ...parts]) => ({ name, unique: name === 'PRIMARY', ordered: true, parts: parts.map((each) => ({ column: each, descending: false, prefix: false })) })),
   foreignKeys: [],
   checks: []
 }], 0).tables.get('what?') as Table
@@ -61,7 +62,19 @@ const groups = fc.tuple(fc.uniqueArray(fc.constantFrom('id', 'a?b', 'ratio'), { 
   const having = fc.subarray(names).chain((chosen) => fc.record(Object.fromEntries(chosen.map((name) => [name, names.indexOf(name) < groupBy.length ? operation(name) : fc.constantFrom({ $null: true }, { $null: false }, { $in: [] })]))))
   return fc.record({ verb: fc.constant('select'), aggregates: fc.constant(aggregates), ...(groupBy.length > 0 && { groupBy: fc.constant(groupBy) }), filters, having, limit: fc.integer({ min: 1, max: 9 }), orderBy: fc.constantFrom(...names).map((name) => [{ [name]: 'DESC' }]) })
 })
+/** Pages by position; some of them have an index that is forced. */
+const positions = fc.constantFrom(['id'], ['price', 'id'], ['a?b', 'price', 'id'], ['ratio', 'a?b', 'id']).chain((order) => fc.record({
+  verb: fc.constant('select'),
+  filters: fc.oneof(filters, fc.constantFrom({ 'a?b': 'x' }, { id: 5 }, { price: { $gt: '1.00' } })),
+  columns: fc.shuffledSubarray(names, { minLength: 1 }),
+  orderBy: fc.tuple(...order.map((name) => fc.constantFrom('ASC', 'DESC').map((direction) => ({ [name]: direction })))),
+  limit: fc.integer({ min: 1, max: 9 }),
+  after: fc.option(fc.record(Object.fromEntries(order.map((name) => [name, name === 'id' ? valueOf(name) : fc.option(valueOf(name))]))))
+}, { requiredKeys: ['verb', 'orderBy', 'after'] }))
+const offsets = fc.record({ verb: fc.constant('select'), filters, offset: fc.nat(9), orderBy: fc.constantFrom('price', 'id DESC') }, { requiredKeys: ['verb', 'offset'] })
 const body = fc.oneof(
+  positions,
+  offsets,
   fc.record({ verb: fc.constant('select'), filters, columns: fc.shuffledSubarray(names, { minLength: 1 }), limit: fc.integer({ min: 1, max: 1000 }), orderBy: fc.constantFrom('id', 'price DESC, id', 'a?b') }, { requiredKeys: ['verb'] }),
   groups,
   fc.record({ verb: fc.constant('insert'), data }),
@@ -73,15 +86,25 @@ for (const engine of ['mysql', 'sqlite'] as const) {
   t.test(`a cached statement equals a freshly compiled one (${engine})`, async () => {
     const table = createTable(engine)
     fc.assert(fc.property(body as Arbitrary<any>, (request) => {
-      const plan = createPlan(request, table, limits)
-      const fresh = buildStatement(plan, engine)
-      for (const kept of [compileStatement(plan, engine), compileStatement(plan, engine)]) {
-        if (kept.sql !== fresh.sql || kept.pieces.join('?') !== fresh.sql) throw new Error(`${kept.sql}\n${fresh.sql}`)
-        if (kept.verb === 'select' && plan.verb === 'select' && kept.columns.map(({ name }) => name).join() !== selectedColumns(plan).map(({ name }) => name).join()) throw new Error(`the columns of another select: ${kept.columns.map(({ name }) => name).join()}`)
-        if (kept.pieces.length !== kept.parameters.length + 1) throw new Error('a piece for each parameter and one more')
-        if (kept.parameters.length !== fresh.parameters.length || !kept.parameters.every((each, index) => Object.is(each, fresh.parameters[index]))) throw new Error(`${String(kept.parameters)}\n${String(fresh.parameters)}`)
-      }
+      for (const plan of plansOf(createPlan(request, table, limits))) requireSame(plan, engine)
       return true
     }), { numRuns: 3000 })
   })
+}
+
+/** The plan, and for a select those that count its rows. */
+function plansOf (plan: Plan): Array<Plan | CountPlan> {
+  if (plan.verb !== 'select' || plan.groups !== undefined) return [plan]
+  const { table, condition } = plan
+  return [plan, ...[undefined, 5].map((limit): CountPlan => ({ verb: 'count', table, condition, limit }))]
+}
+
+function requireSame (plan: Plan | CountPlan, engine: Engine): void {
+  const fresh = buildStatement(plan, engine)
+  for (const kept of [compileStatement(plan, engine), compileStatement(plan, engine)]) {
+    if (kept.sql !== fresh.sql || kept.pieces.join('?') !== fresh.sql) throw new Error(`${kept.sql}\n${fresh.sql}`)
+    if (kept.verb === 'select' && plan.verb === 'select' && kept.columns.map(({ name }) => name).join() !== selectedColumns(plan).map(({ name }) => name).join()) throw new Error(`the columns of another select: ${kept.columns.map(({ name }) => name).join()}`)
+    if (kept.pieces.length !== kept.parameters.length + 1) throw new Error('a piece for each parameter and one more')
+    if (kept.parameters.length !== fresh.parameters.length || !kept.parameters.every((each, index) => Object.is(each, fresh.parameters[index]))) throw new Error(`${String(kept.parameters)}\n${String(fresh.parameters)}`)
+  }
 }

@@ -1,0 +1,66 @@
+/** The rows of a page as bytes of MySQL's text protocol, with cells of every length. */
+import t from 'tap'
+import { copyCells, skipCells } from '../../src/response/cells.ts'
+import { createSelectSink, PageSink } from '../../src/response/page-sink.ts'
+import { pageMembers } from '../../src/response/page-members.ts'
+import type { SelectBody } from '../../schemas/body.ts'
+import type { SelectPlan } from '../../src/plan/plan.ts'
+import { planSelect } from '../../src/plan/select.ts'
+import { LIMITS } from '../support/sql.ts'
+import { mysqlColumn, tableOf } from '../support/tables.ts'
+
+function cell (value: Buffer | null): Buffer {
+  if (value === null) return Buffer.from([0xfb])
+  const { length } = value
+  if (length < 0xfb) return Buffer.concat([Buffer.from([length]), value])
+  const head = Buffer.alloc(length < 0x10000 ? 3 : length < 0x1000000 ? 4 : 9)
+  head[0] = head.length === 3 ? 0xfc : head.length === 4 ? 0xfd : 0xfe
+  head.writeUIntLE(length, 1, head.length === 9 ? 6 : head.length - 1)
+  return Buffer.concat([head, value])
+}
+
+const rowOf = (...values: Array<string | null>): Buffer => Buffer.concat(values.map((value) => cell(value === null ? null : Buffer.from(value))))
+
+t.test('cells of every length are found and copied', async (t) => {
+  const values = [0, 1, 250, 251, 0xffff, 0x10000, 0xffffff, 0x1000000].map((length) => Buffer.alloc(length, 'x'))
+  const parts = [...values.map(cell), cell(null), cell(Buffer.from('end'))]
+  const row = Buffer.concat([Buffer.from('before'), ...parts])
+  let at = 'before'.length
+  for (const [index, part] of parts.entries()) {
+    t.equal(skipCells(row, 'before'.length, index), at)
+    at += part.length
+  }
+  const copies = copyCells(row, 'before'.length, row.length)
+  t.ok([...values, null, Buffer.from('end')].every((value, index) => value === null ? copies[index] === null : copies[index]?.equals(value) === true))
+  row.fill(0)
+  t.equal(copies.at(-1)?.toString(), 'end', 'the driver may use its bytes again')
+})
+
+const table = tableOf({ columns: [mysqlColumn('id', 'bigint', { nullable: false }), mysqlColumn('name', 'varchar(20)'), mysqlColumn('note', 'text')], primaryKey: ['id'] })
+
+function read (body: Omit<SelectBody, 'verb'>, rows: Buffer[], attempts = 1): string {
+  const plan: SelectPlan = planSelect({ verb: 'select', ...body }, table, LIMITS)
+  const sink = createSelectSink(plan, 10_000)
+  const columns = [...plan.columns, ...plan.page?.by === 'position' ? plan.page.hidden : []]
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    sink.begin(columns)
+    for (const row of rows) sink.textRow(row, 0, row.length)
+  }
+  return String(sink.finish(pageMembers(plan, {}, sink)))
+}
+
+t.test('the row behind a page is not in the answer, and columns of the position need not be', async (t) => {
+  const rows = [rowOf('first', '1', null), rowOf('second', '2', 'b'), rowOf('x'.repeat(9000), '3', 'c')]
+  const body = { columns: ['note'], orderBy: 'id, name', limit: 2, after: null }
+  const page = '{"success":true,"data":{"rows":[{"note":"first"},{"note":"second"}],"count":2,'
+  t.equal(read(body, rows), `${page}"next":{"id":2,"name":"b"}}}`)
+  t.equal(read(body, rows, 2), `${page}"next":{"id":2,"name":"b"}}}`, 'also where the statement runs again')
+  t.equal(read(body, rows.slice(0, 2)), `${page}"next":null}}`)
+  t.equal(read({ columns: ['note'], limit: 2, offset: 5 }, [rowOf('first'), rowOf('second'), rowOf('third')]), `${page}"next":7}}`)
+  t.equal(read({ columns: ['note', 'id', 'name'], orderBy: 'name', limit: 1, after: null }, [rowOf(null, '18446744073709551615', null), rowOf('', '0', 'a')]),
+    '{"success":true,"data":{"rows":[{"note":null,"id":18446744073709551615,"name":null}],"count":1,"next":{"name":null,"id":18446744073709551615}}}')
+})
+
+t.test('a select without paging has a plain sink', async (t) => {
+  t.notOk(createSelectSink(planSelect({ verb: 'select', total: 5 }, table, LIMITS), 1000) instanceof PageSink)
+})
