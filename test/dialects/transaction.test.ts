@@ -147,3 +147,16 @@ await onEachDialect(t, 'a client that disconnects ends it', { schema }, async (t
   t.same(await amounts(test), [10, 20])
   await t.rejects(dialect.transaction(async () => t.fail('not run'), { ...writing, client }), { code: 'QUERY_TIMEOUT', reason: 'CLIENT_GONE' })
 })
+
+await onEachDialect(t, 'a statement may have less time than the whole', { schema, only: ['mariadb', 'mysql'] }, async (t, test) => {
+  const { dialect, statement, sql } = test
+  await sql('begin')
+  await sql('select * from accounts where id = 1 for update')
+  const begin = Date.now()
+  await t.rejects(dialect.transaction((tx) => tx.run(statement('accounts', set(1, 5)), undefined, 200), writing), { code: 'QUERY_TIMEOUT' })
+  t.ok(Date.now() - begin < 3000)
+  await sql('rollback')
+  t.same(await amounts(test), [10, 20])
+  await dialect.transaction((tx) => tx.run(statement('accounts', set(1, 5)), undefined, 2000), writing)
+  t.same(await amounts(test), [5, 20])
+})
