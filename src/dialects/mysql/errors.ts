@@ -45,6 +45,8 @@ const ENGINE_CANNOT = [
 ]
 const LOCKED = [1205, 3572]
 const ENDED = [1028, 1317, 1969, 3024]
+/** The statement is too large. */
+const PACKET = 1153
 /** No row fits any more. */
 const FULL = 1114
 
@@ -58,7 +60,7 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [twoRows, [1242]],
   [raised, [1172, 1369, 1442, 1526, 1643, 1644, 1748, 1863]],
   [() => valueOutOfRange(), [
-    182, 1118, 1153, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1436, 1441, 1467, 1690, 3140, 3548, 3643, 3854, 4084
+    182, 1118, PACKET, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1436, 1441, 1467, 1690, 3140, 3548, 3643, 3854, 4084
   ]],
   [() => notSupported(), ENGINE_CANNOT],
   [() => deadlock(), [1020, 1180, 1213, 1297, 1613, 1614, 3058, 3101]],
@@ -142,7 +144,7 @@ function changedInPart ({ name }: Table): ServiceError {
 }
 
 /** Raised before the first row is changed, unless a trigger raises them. */
-const BEFORE_ROWS = new Set([...MISSING, ...DENIED, ...ENGINE_CANNOT, ...LOCKED])
+const BEFORE_ROWS = new Set([...MISSING, ...DENIED, ...ENGINE_CANNOT, ...LOCKED, PACKET])
 /** Refusals of an insert whose row was not stored. */
 const ROW_REFUSED = new Set(['UNIQUE_VIOLATION', 'FOREIGN_KEY_VIOLATION', 'NOT_NULL_VIOLATION', 'CHECK_VIOLATION', 'VALUE_OUT_OF_RANGE', 'MISSING_COLUMN'])
 

@@ -16,6 +16,8 @@ export interface Session {
   readonly epoch: number
   /** The identity of the server, as it states it: one address may lead to several servers. */
   readonly server: string
+  /** Bytes that a statement may have. The server ends the connection of a larger one, often before its error arrives. */
+  readonly maxPacket: number
   /** The statement that sets its variables, and the one that does while a transaction is open. */
   readonly settings: string
   readonly settingsInTransaction: string
@@ -55,7 +57,7 @@ const SAMPLE = 'ħ中\\'
  */
 const CONFIRMATION = `select concat_ws(' ', @@hostname, @@port, @@server_id), version(), database(),
   concat_ws(' ', @@character_set_client, @@character_set_connection, @@character_set_results), hex('${SAMPLE}\\'), '${SAMPLE}\\',
-  abs(timestampdiff(second, now(), sysdate())) < 60 limit 1`
+  abs(timestampdiff(second, now(), sysdate())) < 60, @@max_allowed_packet limit 1`
 
 /** A server's answer has a list of what was changed in the session (MySQL manual, "SERVER_SESSION_STATE_CHANGED"). */
 const SESSION_STATE_CHANGED = 0x4000
@@ -74,9 +76,9 @@ export async function openSession ({ address, host, epoch, statementTimeout }: S
     const settings = sessionStatement(statementTimeout)
     const header = await send(connection, settings)
     await send(connection, ISOLATION)
-    const server = await confirm(connection, address.database)
+    const { server, maxPacket } = await confirm(connection, address.database)
     const settingsInTransaction = transactionStatement(statementTimeout)
-    const session: Session = { connection, memory, address, host, epoch, server, settings, settingsInTransaction, reportsChanges: reportsChanges(header), open: true, idleSince: 0, usedAt: 0 }
+    const session: Session = { connection, memory, address, host, epoch, server, maxPacket, settings, settingsInTransaction, reportsChanges: reportsChanges(header), open: true, idleSince: 0, usedAt: 0 }
     connection.on('error', () => onLost(session))
     // mysql2 tells the statement that runs when the stream has closed, and not at all once the connection is destroyed
     connection.on('end', () => streamOf(connection).once('close', () => onLost(session)))
@@ -84,9 +86,9 @@ export async function openSession ({ address, host, epoch, statementTimeout }: S
   })
 }
 
-/** Returns the identity of the server, after it has confirmed the session. */
-async function confirm (connection: Connection, database: string): Promise<string> {
-  const [[server, version, used, characterSets, hex, text, clockRuns]] = await ask(connection, CONFIRMATION) as [[string, string, string, string, string, string, string]]
+/** Returns what the server says of itself, after it has confirmed the session. */
+async function confirm (connection: Connection, database: string): Promise<Pick<Session, 'server' | 'maxPacket'>> {
+  const [[server, version, used, characterSets, hex, text, clockRuns, packet]] = await ask(connection, CONFIRMATION) as [[string, string, string, string, string, string, string, string]]
   const old = versionProblem(version)
   if (old !== undefined) throw unusable(old)
   const isUtf8 = characterSets === 'utf8mb4 utf8mb4 utf8mb4' && hex === Buffer.from(SAMPLE).toString('hex').toUpperCase() && text === SAMPLE
@@ -94,7 +96,7 @@ async function confirm (connection: Connection, database: string): Promise<strin
   // the server may have been told to write names in lower case
   if (used.toLowerCase() !== database.toLowerCase()) throw unusable('OTHER_DATABASE: the session does not use the database of the URL')
   if (clockRuns !== '1') throw unusable('FROZEN_CLOCK: the session has a timestamp of its own')
-  return server
+  return { server, maxPacket: Number(packet) }
 }
 
 const unusable = (code: string): Error => Object.assign(new Error('the session cannot be used'), { code })

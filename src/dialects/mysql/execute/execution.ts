@@ -6,7 +6,7 @@ import type { TimeoutQueue } from '../../timeout-queue.ts'
 import type { KnownDifferences } from '../connection/definitions.ts'
 import type { FifoEntry } from '../../fifo.ts'
 import { isLost, type MysqlError } from '../errors.ts'
-import { killFailed, STOPPED, toFailure, type TransactionKind } from './failure.ts'
+import { killFailed, STOPPED, TOO_LARGE, toFailure, type TransactionKind } from './failure.ts'
 import { writeStatement } from '../literal.ts'
 import type { MysqlPool } from '../pool/pool.ts'
 import type { CommandDone, SendCommand } from '../connection/row-command.ts'
@@ -90,7 +90,9 @@ class Execution implements Stoppable {
 
   #send (): void {
     const { session, request: { statement, sink }, options: { send } } = this.#run
-    send(session.connection, { sql: writeStatement(statement), sink, definitions: this.#expectations.definitions, listener: this })
+    const sql = writeStatement(statement)
+    if (isTooLarge(sql, session)) return this.done(TOO_LARGE)
+    send(session.connection, { sql, sink, definitions: this.#expectations.definitions, listener: this })
   }
 
   /** Runs the confirmation, and then the statement where every column has the type that the catalog says. */
@@ -161,6 +163,9 @@ class Execution implements Stoppable {
     this.#reject(toFailure(error, { pool, session, statement, request, isStopped: this.#stop !== undefined }))
   }
 }
+
+/** A character has three bytes at most for each unit of its length. The command has one byte more. */
+const isTooLarge = (sql: string, { maxPacket }: Session): boolean => sql.length * 3 >= maxPacket && Buffer.byteLength(sql) + 1 >= maxPacket
 
 /**
  * Whether a trigger, or a function that a view calls, may have changed the variables of the session. The report of a server on a

@@ -25,6 +25,9 @@ const KILL_FAILED = 'KILL_FAILED'
 /** Stands for the answer that did not come: the server has not ended the statement in time. Its outcome is unknown, as if its connection were lost. */
 export const killFailed = (): MysqlError => Object.assign(new Error('the statement could not be ended'), { code: KILL_FAILED })
 
+/** Stands for the server's answer to a statement that it would not take: it is larger than max_allowed_packet. */
+export const TOO_LARGE: MysqlError = Object.assign(new Error('the statement is larger than the server allows'), { errno: 1153, sqlState: '08S01', code: 'ER_NET_PACKET_TOO_LARGE' })
+
 /** Stands for the answer of a statement that was stopped before it was sent. */
 export const STOPPED: MysqlError = Object.assign(new Error('stopped'), { errno: 1317, sqlState: '70100' })
 
