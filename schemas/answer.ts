@@ -32,7 +32,8 @@ export const groupsAnswer = (value: TSchema) => Type.Object({
   success: Always(true),
   data: Type.Object({
     rows: Type.Array(Type.Object({}, { additionalProperties: value, description: 'The columns of groupBy, then the aggregates, by their names.' })),
-    count: Count('Rows in this answer.')
+    count: Count('Rows in this answer.'),
+    next: Type.Optional(Type.Unsafe<number | null>({ type: ['integer', 'null'], description: 'The next offset, for a request with `offset`. Null if no row follows.' }))
   })
 }, { description: 'The answer to a select with groupBy or aggregates.' })
 

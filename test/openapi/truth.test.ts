@@ -46,6 +46,9 @@ async function holdForGroups (t: Test, document: any, post: (body: object) => Pr
     t.ok(check('EverySelectRequest', { verb: 'select', ...fault }), JSON.stringify(fault))
     t.match(await post({ verb: 'select', ...fault }), { status: 400 }, JSON.stringify(fault))
   }
+  const { text: page, json: { data: { next } } } = await post({ verb: 'select', groupBy: ['id'], offset: 1, limit: 2 })
+  t.same([next, check('GroupsResponse', JSON.parse(page))], [3, undefined])
+  t.ok(check('GroupsResponse', { success: true, data: { rows: [], count: 0, next: { id: 1 } } }), 'groups have no positions')
   for (const column of document.components.schemas.EveryColumn.enum) {
     const { status, json } = await post({ verb: 'select', groupBy: [column], aggregates: { n: { $count: '*' } } })
     if (status !== 200) t.equal(json.error.code, 'INVALID_VALUE', column)
