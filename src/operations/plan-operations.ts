@@ -46,13 +46,17 @@ export async function planOperations ({ grant, database, operations, limits, dry
   return valuesOf(planned, undefined, ['PERMISSION_DENIED'])
 }
 
-function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan, 'grant' | 'database' | 'dryRun'>, { table, lock, ...body }: Operation): Table | Promise<Table> {
+async function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan, 'grant' | 'database' | 'dryRun'>, { table, lock, ...body }: Operation): Promise<Table> {
   const permissions = permissionsOn(grant, database.name, table)
   // a table that the grant does not see is refused like one that does not exist
   if (permissions.size === 0) throw at('/table', tableNotFound(table, database.name))
   const access: Access = { grant, database, tableName: table, permissions }
   if (lock === true && !permissions.has('update')) throw at('/lock', permissionDenied('"lock" needs the permission update'))
-  return authorize(access, (dryRun && body.verb !== 'select' ? { ...body, dryRun } : body) as Body)
+  try {
+    return await authorize(access, (dryRun && body.verb !== 'select' ? { ...body, dryRun } : body) as Body)
+  } catch (error) {
+    throw (error as Partial<ServiceError>).code === 'TABLE_NOT_FOUND' ? at('/table', error as ServiceError) : error
+  }
 }
 
 interface OperationToPlan { readonly operation: Operation, readonly index: number, readonly table: Table, readonly limits: PlanLimits }

@@ -48,7 +48,7 @@ await onEachEngine(t, 'every error names its operation', { schema }, async (t, s
     [{ table: 'orders', verb: 'select', filters: { nothing: 1 } }, 400, 'COLUMN_NOT_FOUND', '/operations/1/filters/nothing'],
     [{ table: 'orders', verb: 'insert', data: { customer_id: 'x' } }, 400, 'INVALID_VALUE', '/operations/1/data/customer_id'],
     [{ table: 'orders', verb: 'insert', data: {} }, 400, 'MISSING_COLUMN', '/operations/1/data/customer_id'],
-    [{ table: 'nothing', verb: 'select' }, 404, 'TABLE_NOT_FOUND', '/operations/1'],
+    [{ table: 'nothing', verb: 'select' }, 404, 'TABLE_NOT_FOUND', '/operations/1/table'],
     [{ table: 'orders', verb: 'delete', filters: {} }, 400, 'FILTERS_REQUIRED', '/operations/1/filters'],
     [{ table: 'orders', verb: 'delete', filters: { id: { $nin: [] } } }, 400, 'FILTERS_REQUIRED', '/operations/1/filters'],
     [{ table: 'orders', verb: 'delete' }, 400, 'FILTERS_REQUIRED', '/operations/1/'],
@@ -172,7 +172,7 @@ await onEachEngine(t, 'each operation is under its own permissions, and refusals
     [[select('missing'), insertOrder], 403, 'PERMISSION_DENIED', '/operations/1'],
     [[select('customers'), insertOrder], 403, 'PERMISSION_DENIED', '/operations/1'],
     [[select('orders', { filters: { nothing: 1 } }), select('customers')], 404, 'TABLE_NOT_FOUND', '/operations/1'],
-    [[select('missing'), select('customers')], 404, 'TABLE_NOT_FOUND', '/operations/0'],
+    [[select('missing'), select('customers')], 404, 'TABLE_NOT_FOUND', '/operations/0/table'],
     [[select('customers'), select('missing')], 404, 'TABLE_NOT_FOUND', '/operations/0'],
     [[select('customers'), select('orders', { limit: 0 })], 400, 'LIMIT_OUT_OF_RANGE', '/operations/1'],
     [[select('orders', { lock: true })], 403, 'PERMISSION_DENIED', '/operations/0/lock']
