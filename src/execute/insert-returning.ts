@@ -3,7 +3,7 @@ import { mayFillColumns, mayFire, type Column } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor, Outcome } from '../dialects/dialect.ts'
 import { givenValue } from '../plan/insert-key.ts'
-import type { PlannedRow } from '../plan/plan.ts'
+import type { Conflict, PlannedRow } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { CountSink } from '../response/count-sink.ts'
 import type { RowCounts, RowsResult } from '../response/result.ts'
@@ -13,8 +13,11 @@ import type { RowBatch } from '../sql/row-batches.ts'
 import type { Value } from '../types/column-type.ts'
 import { areTaken, keyChanged, numberOf } from './inserted-keys.ts'
 import { runRows, type RowsRun } from './insert-rows.ts'
+import { conditionOf } from './key-condition.ts'
+import { KeyList } from './key-list.ts'
 import { readRows } from './read-rows.ts'
 import { addCounts } from './row-counts.ts'
+import { runStatement } from './run-statement.ts'
 
 /** A plan that has the columns to return and the key of the rows. */
 export type ReturningPlan = RowsRun['plan'] & { readonly returning: readonly Column[], readonly key: readonly Column[] }
@@ -34,13 +37,14 @@ export async function insertReturning (tx: Executor, { plan, database, sink }: R
   const numbers = new Numbers()
   let result: Outcome & RowsResult | undefined
   let counts: RowCounts | undefined
-  for (const part of numbered === undefined ? [rows.rows] : divide(plan, numbered)) {
+  for (const part of numbered === undefined ? [rows.rows] : rows.isNumbered === true ? rows.rows.map((row) => [row]) : divide(plan, numbered)) {
     result = await runRows({ plan: { ...plan, rows: { ...rows, rows: part } }, database, onBatch: (batch, { insertId }) => numbers.note(batch, insertId) }, (statement, sink) => tx.run(statement, sink))
     counts = addCounts(counts, result.counts as RowCounts)
+    if (rows.isNumbered === true && database.dialect.engine === 'sqlite' && result.counts?.inserted === 0) numbers.set(part[0] as PlannedRow, await readNumber(tx, plan, database, part[0] as PlannedRow))
   }
   if (wasTaken) throw keyChanged()
   const step = numbers.needStep ? await readStep(tx, plan, database) : 1n
-  const keys = rows.rows.toSorted((a, b) => a.index - b.index).map((row) => key.map((column) => storedValue(row, column) ?? numbers.valueOf(row, column, step)))
+  const keys = rows.rows.toSorted((a, b) => a.index - b.index).map((row) => key.map((column) => (rows.isNumbered === true ? null : storedValue(row, column)) ?? numbers.valueOf(row, column, step)))
   await readRows(tx, database, sink, { table, columns: returning, key, keys })
   const { inserted, updated, insertId } = counts as RowCounts
   return { ...result as Outcome & RowsResult, rows: sink.count, changed: inserted + updated, insertId, counts: counts as RowCounts }
@@ -82,12 +86,26 @@ class Numbers {
     for (const [offset, row] of rows.entries()) this.#places.set(row, { first, offset })
   }
 
+  set (row: PlannedRow, number: string): void {
+    this.#places.set(row, { first: number, offset: 0 })
+  }
+
   /** @throws NOT_SUPPORTED if a trigger of SQLite has changed the key of the row */
   valueOf (row: PlannedRow, column: Column, step: bigint): Value {
     const { first, offset } = this.#places.get(row) ?? { first: undefined, offset: 0 }
     if (first === undefined) throw keyChanged()
     return numberOf(column, String(BigInt(first) + BigInt(offset) * step))
   }
+}
+
+/** The number of a row that exists in the named key. */
+async function readNumber (tx: Executor, { table, rows: { conflict }, key }: ReturningPlan, database: Database, row: PlannedRow): Promise<string> {
+  const list = new KeyList(key)
+  const condition = conditionOf((conflict as Conflict).key, row)
+  if (condition !== undefined) await runStatement(tx, database, { verb: 'select', table, columns: key, condition, order: [], limit: 1 }, list)
+  const [number] = list.keys[0] ?? []
+  if (number === undefined) throw keyChanged()
+  return String(number)
 }
 
 /** The distance of the numbers that a session gives to rows: not 1 in clusters where several servers are written to. */

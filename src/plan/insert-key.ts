@@ -17,10 +17,12 @@ export function withInsertKey (plan: InsertPlan): InsertPlan {
   const { table, assignments, rows } = plan
   const key = rows === undefined ? findInsertKey(table, assignments) : rows.conflict === undefined ? findListKey(table, rows.rows) : findConflictKey(rows.conflict, rows.rows)
   if (key !== undefined) return Object.freeze({ ...plan, key })
+  const number = rows?.conflict === undefined ? undefined : findNumber(table, rows.conflict, rows.rows)
+  if (rows !== undefined && number !== undefined) return Object.freeze({ ...plan, rows: { ...rows, isNumbered: true as const }, key: [number] })
   if (rows === undefined) return plan
   const message = rows.conflict === undefined
     ? `table "${table.name}" has no unique key whose values are known: send the values of one, or leave out "returning"`
-    : `rows of "${table.name}" cannot be found again: every row needs values of the key, and "set" must not change it`
+    : `rows of "${table.name}" cannot be found again: every row needs values of the key, and "set" must not change it, unless the table has an AUTO_INCREMENT column that is not written`
   throw withDetails(notSupported(), { path: '/returning', message })
 }
 
@@ -33,6 +35,17 @@ function findListKey (table: Table, rows: readonly PlannedRow[]): readonly Colum
 function findConflictKey ({ key, set }: Conflict, rows: readonly PlannedRow[]): readonly Column[] | undefined {
   const isKept = set.kind !== 'assignments' || set.assignments.every(({ column }) => !key.includes(column))
   return isKept && key.every((column) => column.autoIncrement || rows.every((row) => givenValue(row, column) !== null)) ? key : undefined
+}
+
+/**
+ * The column whose number is reported for each row of an upsert, also for one that exists; undefined if the request writes it. SQLite reports that of
+ * a new row alone: rows that exist are found by the named key.
+ */
+function findNumber ({ identity, engine }: Table, { key, set }: Conflict, rows: readonly PlannedRow[]): Column | undefined {
+  const written = set.kind === 'columns' ? set.columns : set.kind === 'assignments' ? set.assignments.map(({ column }) => column) : rows.flatMap(({ columns }) => columns)
+  if (identity?.autoIncrement !== true || written.includes(identity)) return undefined
+  const isFound = engine !== 'sqlite' || (!key.some((column) => column.generated || column.defaultComputed === true) && (set.kind !== 'assignments' || !key.some((column) => written.includes(column))))
+  return isFound ? identity : undefined
 }
 
 /** The value that the request gives a column; null if it gives none. */

@@ -138,6 +138,8 @@ export interface RowsPlan {
   /** In the order in which they are written. */
   readonly rows: readonly PlannedRow[]
   readonly conflict: Conflict | undefined
+  /** Set for an upsert whose rows are written one by one, to know the number of each: it is the only key by which all of them are found. */
+  readonly isNumbered?: true
 }
 
 export interface PlannedRow {

@@ -35,7 +35,7 @@ export function toBatches (plan: RowsPlan, table: Table, engine: Engine): RowBat
     if (conflict === undefined) return { table, columns, rows: group }
     const { key, set, within } = conflict
     const written = set.kind === 'given' ? columns.filter((column) => !key.includes(column)) : set.kind === 'columns' ? set.columns : []
-    const identity = plan.isList || table.identity?.autoIncrement !== true ? undefined : table.identity
+    const identity = (plan.isList && plan.isNumbered !== true) || table.identity?.autoIncrement !== true ? undefined : table.identity
     // MySQL's statement can only refer to columns that it names
     const others = engine === 'mysql' ? new Set([...key, ...written].filter((column) => !columns.includes(column))) : []
     return {

@@ -74,6 +74,18 @@ await onEachEngine(t, 'an upsert returns the rows that were there and the new on
   t.match(byId.json.data.rows, [{ id: 5, sku: 'ACME', note: 'old' }, { sku: null, note: 'new' }], byId.text)
 })
 
+await onEachEngine(t, 'rows of an upsert that have no value in the named key, or get another one, are returned by their number', { schema }, async (t, { post, engine }) => {
+  const upsert = (data: unknown, set: unknown) => post('stock', { verb: 'insert', data, onConflict: { key: ['sku'], set }, returning: ['id', 'sku', 'note'] })
+  const { json, text } = await upsert([{ note: 'b' }, { sku: 'acme', note: 'a' }, { sku: null, note: 'c' }, { sku: 'new', note: 'd', id: 90 }, { sku: 'ACME', note: 'e' }], ['note'])
+  t.match(json.data, { inserted: 3, updated: 2, unchanged: 0 }, text)
+  t.match(json.data.rows, [{ sku: null, note: 'b' }, { id: 5, sku: 'ACME', note: 'e' }, { sku: null, note: 'c' }, { id: 90, sku: 'new', note: 'd' }, { id: 5, sku: 'ACME', note: 'e' }])
+  t.same((await upsert([{ sku: 'acme', id: 91 }, { note: 'f' }], [])).json.data.rows[0], { id: 5, sku: 'ACME', note: 'e' }, 'not the number that was sent')
+  t.match((await upsert({ note: 'g' }, undefined)).json.data, { rows: [{ sku: null, note: 'g' }], inserted: 1 })
+  const renamed = await upsert([{ sku: 'acme' }, { sku: 'other' }], { sku: 'emca' })
+  if (engine === 'sqlite') isRefusal(t, renamed, { status: 422, code: 'NOT_SUPPORTED', why: 'the row that existed has another key' })
+  else t.same(renamed.json.data.rows, [{ id: 5, sku: 'emca', note: 'e' }, { id: renamed.json.data.rows[1].id, sku: 'other', note: null }], renamed.text)
+})
+
 await onEachEngine(t, 'rows that cannot be found again are not supported, and nothing is changed', { schema }, async (t, { post, sql, statements, engine }) => {
   statements()
   const refuse = async (table: string, body: object) => {
@@ -82,8 +94,9 @@ await onEachEngine(t, 'rows that cannot be found again are not supported, and no
     t.equal(answer.json.error.details[0].path, '/returning')
   }
   await refuse('loose', { data: [{ a: 1 }] })
-  await refuse('stock', { data: [{ sku: 'n' }, { sku: null }], onConflict: { key: ['sku'], set: [] } })
-  await refuse('stock', { data: { sku: 'n' }, onConflict: { key: ['sku'], set: { sku: 'm' } } })
+  await refuse('stock', { data: { sku: 'n' }, onConflict: { key: ['sku'], set: { sku: 'm', id: 70 } } })
+  await refuse('stock', { data: [{ sku: 'n' }, { sku: null, id: 70 }], onConflict: { key: ['sku'] } })
+  await refuse('moved', { data: { code: 'x' }, onConflict: { key: ['code'], set: { code: 'm' } } })
   t.same(statements(), [])
   await refuse('moved', { data: [{ code: engine === 'sqlite' ? 'z' : 'x', n: 5 }, { code: 'y' }] })
   t.match(await sql('select * from moved'), [{ code: 'x', n: 1 }])
