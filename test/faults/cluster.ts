@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { ServerProcess } from '../servers/processes.ts'
 import { until } from '../support/until.ts'
+import { BANK_TABLES, keepsItsSum } from './bank.ts'
 import { insert, lost, reconcile, ROWS, startLoad } from './load.ts'
 import { BOUND, serve, shopOn, sqlOn, type Program } from './service.ts'
 
@@ -137,4 +138,24 @@ export async function conflictsAreDeadlocks (t: Test, cluster: Cluster, names: r
   const errors = logs.match(/\bER_[A-Z_]+\b/g) ?? []
   t.comment(JSON.stringify(Object.fromEntries([...new Set(errors)].map((name) => [name, errors.filter((other) => other === name).length]))))
   t.ok(errors.some((name) => names.includes(name)), `${names.join(' or ')} was met`)
+}
+
+/** How often a node is killed under a bank. By hand, more of them: TEST_BANK_KILLS. */
+const BANK_KILLS = Number(process.env['TEST_BANK_KILLS'] ?? 1)
+
+/** Money is moved by two services, each by a node of its own, while nodes in use are killed. */
+export async function keepsMoney (t: Test, cluster: Cluster): Promise<unknown> {
+  const [first] = cluster.nodes as [Node]
+  if (await timeToWrite(first) === undefined) return t.pass(STOPPED)
+  await shopOn(first.url, BANK_TABLES)
+  await keepsItsSum(t, {
+    programs: [await serve(t, { url: urlOf(cluster) }), await serve(t, { url: urlOf(cluster, 1) })],
+    sql: async (statement, values) => await sqlOn(first.url)(statement, values),
+    kills: BANK_KILLS,
+    async kill () {
+      const node = cluster.nodes[await nodeOf(cluster)] as Node
+      await node.end('SIGKILL')
+      await node.rejoin()
+    }
+  })
 }
