@@ -87,7 +87,7 @@ export function createInterfaceDocument ({ verbs, databases, prefix }: Interface
     parameters: { database: params.properties.database },
     request: refTo(OPERATIONS_REQUEST),
     answer: refTo(OPERATIONS_RESPONSE),
-    examples: operationsExamples('products'),
+    examples: verbs.includes('select') ? operationsExamples('products') : {},
     refusals: errorResponses(refTo(REFUSAL))
   })
   const schemas = verbs.flatMap((verb): Array<[string, Schema]> => [[requestName(NAME, verb), requestOf(verb)], [answerName(NAME, verb), ANSWERS[verb]]])
