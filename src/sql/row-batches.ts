@@ -32,7 +32,8 @@ export function toBatches (plan: RowsPlan, table: Table, engine: Engine): RowBat
   const groups = groupsOf(plan, table, engine)
   return groups.map((group): RowBatch => {
     const columns = unionOf(group)
-    if (conflict === undefined) return { table, columns, rows: group }
+    // SQLite allows no ON CONFLICT for a row of defaults alone
+    if (conflict === undefined || (columns.length === 0 && engine === 'sqlite')) return { table, columns, rows: group }
     const { key, set, within } = conflict
     const written = set.kind === 'given' ? columns.filter((column) => !key.includes(column)) : set.kind === 'columns' ? set.columns : []
     const identity = (plan.isList && plan.isNumbered !== true) || table.identity?.autoIncrement !== true ? undefined : table.identity

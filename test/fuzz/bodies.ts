@@ -68,10 +68,15 @@ export function bodiesOf (table: FuzzTable): Arbitrary<Json> {
   const expect = fc.oneof(bound, fc.uniqueArray(fc.tuple(fc.constantFrom('$eq', '$gt', '$gte', '$lt', '$lte'), bound), { minLength: 1, maxLength: 2, selector: ([name]) => name }).map((bounds) => pairs(...bounds)))
   const returning = fc.oneof(fc.constant(text('*')), fc.shuffledSubarray(names, { minLength: 1 }).map((chosen) => list(...chosen.map(text))))
   const dryRun = fc.constantFrom('true', 'false')
+  const rows = fc.array(data(0), { minLength: 1, maxLength: 4 }).map((items) => list(...items))
+  const set = fc.oneof(fc.shuffledSubarray(written.filter((name) => name !== 'id'), { maxLength: 4 }).map((chosen) => list(...chosen.map(text))), data(1))
+  const onConflict = fc.tuple(fc.constantFrom('id', 'code'), fc.option(set)).map(([key, chosen]) => pairs(['key', list(text(key))], ...chosen === null ? [] : [['set', chosen] as const]))
   return fc.oneof(
     { weight: 4, arbitrary: fields('select', [['expect', expect, 9], ['filters', filters, 8], ['columns', fc.shuffledSubarray(names, { minLength: 1 }).map((chosen) => list(...chosen.map(text))), 2], ['limit', fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 1000 })).map(String), 2], ['orderBy', order, 2]]) },
     { weight: 2, arbitrary: fc.tuple(fields('select', [['filters', filters, 3], ['limit', fc.integer({ min: 1, max: 30 }).map(String), 2]]), groupsOf(table, conditions)).map(([body, groups]) => pairs(...(body as Pairs).pairs, ...groups)) },
     { weight: 2, arbitrary: fields('insert', [['data', data(0)], ['returning', returning, 4], ['dryRun', dryRun, 9]]) },
+    { weight: 1, arbitrary: fields('insert', [['data', rows], ['returning', returning, 4], ['dryRun', dryRun, 9]]) },
+    { weight: 2, arbitrary: fields('insert', [['data', fc.oneof(rows, data(1))], ['onConflict', onConflict], ['returning', returning, 4], ['dryRun', dryRun, 9]]) },
     { weight: 2, arbitrary: fields('update', [['data', data(1)], ['filters', filters], ['returning', returning, 4], ['expect', expect, 5], ['dryRun', dryRun, 9]]) },
     { weight: 1, arbitrary: fields('delete', [['filters', filters], ['returning', returning, 4], ['expect', expect, 5], ['dryRun', dryRun, 5]]) }
   )

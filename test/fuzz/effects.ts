@@ -12,7 +12,7 @@ export type Rows = ReadonlyMap<string, Row>
 /** A request that succeeded. */
 export interface Effect {
   readonly table: FuzzTable
-  readonly body: GroupsBody & { verb: string, filters?: unknown, data?: Row, columns?: string[], limit?: unknown, orderBy?: string, expect?: unknown, returning?: '*' | string[], dryRun?: boolean }
+  readonly body: GroupsBody & { verb: string, filters?: unknown, data?: Row, columns?: string[], limit?: unknown, orderBy?: string, expect?: unknown, returning?: '*' | string[], dryRun?: boolean, onConflict?: unknown }
   readonly answer: Answer
   /** Rows before and after the request. */
   readonly before: Rows
@@ -92,7 +92,27 @@ function checkOrder ({ kinds }: FuzzTable, orderBy: string, columns: readonly st
 type Cell = ReturnType<typeof valueOf> | null
 const precedes = (a: Cell, b: Cell): boolean => a === null || (b !== null && a < b)
 
+/** Checks the counts of a list or an upsert, and that no other rows have changed. */
+function checkRows (effect: Effect, sent: readonly Row[]): void {
+  const { body: { onConflict }, answer, before, after, table } = effect
+  const { inserted, updated = '0', unchanged = '0', id, rows } = read(answer.text).data
+  const [added, changed, kept] = [inserted, updated, unchanged].map((count) => Number(textOf(count).replaceAll('"', ''))) as [number, number, number]
+  must(added + changed + kept === sent.length, () => `${textOf([inserted, updated, unchanged])} are not ${sent.length} rows`)
+  // an upsert may have given a row another id
+  must(after.size === before.size + added, () => `${after.size - before.size} rows more, inserted is ${added}`)
+  const touched = [...before].filter(([key, old]) => after.has(key) && !same(after.get(key), old)).length
+  must(touched <= changed, () => `${touched} rows changed, updated is ${changed}`)
+  must(rows === undefined || rows.length === sent.length, () => `${rows.length} rows are returned for ${sent.length}`)
+  if (onConflict !== undefined) return
+  const first = after.get(textOf(id))
+  must(first !== undefined && !before.has(textOf(id)), () => `the id ${textOf(id)} is not that of a new row`)
+  checkWritten(table, sent[0] as Row, first)
+  if (rows !== undefined && rows.every((row: Row) => row['id'] !== undefined)) rows.forEach((row: Row, index: number) => checkWritten(table, sent[index] as Row, after.get(textOf(row['id'])) as Row))
+}
+
 function checkInsert (effect: Effect): void {
+  const { body } = effect
+  if (Array.isArray(body.data) || body.onConflict !== undefined) return checkRows(effect, [body.data as unknown as Row | Row[]].flat())
   const { body: { data = {} }, answer, before, after, table } = effect
   const { inserted, id } = read(answer.text).data
   must(same(inserted, 1), () => 'inserted is not 1')

@@ -71,9 +71,10 @@ function pardons (body: any, table: FuzzTable): string[] {
     // a sum
     ...JSON.stringify(body.aggregates)?.match(/\$sum|\$avg/) ? ['VALUE_OUT_OF_RANGE'] : [],
     ...table.engine === 'sqlite' && JSON.stringify(body).includes('\\u0000') ? ['INVALID_VALUE'] : [],
-    ...data?.id === null || data?.level === null ? ['NOT_NULL_VIOLATION'] : [],
+    ...[data, body.onConflict?.set].flat().some((row) => row?.id === null || row?.level === null) ? ['NOT_NULL_VIOLATION'] : [],
     ...verb === 'update' || verb === 'delete' ? ['FILTERS_REQUIRED'] : [],
     ...verb === 'update' || verb === 'insert' ? ['UNIQUE_VIOLATION'] : [],
+    ...body.onConflict !== undefined && body.returning !== undefined ? ['NOT_SUPPORTED'] : [],
     ...body.expect !== undefined ? ['EXPECTATION_FAILED'] : []
   ]
 }

@@ -103,6 +103,12 @@ await onEachEngine(t, 'a row that collides in the named key is updated, whatever
   t.same(shown(await sql(items)).slice(0, 2), [['A', 'a1', 1, 20], ['B', 'b1', 2, 30]])
 })
 
+await onEachEngine(t, 'a row of defaults is inserted', { schema: (engine) => [`create table plain (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'}, n int null)`] }, async (t, { post }) => {
+  const upsert = async (data: unknown, set?: unknown) => (await post('plain', { verb: 'insert', data, onConflict: { key: ['id'], set } })).json.data
+  t.same(await upsert({}), { inserted: 1, updated: 0, unchanged: 0, id: 1 })
+  t.same(await upsert([{}, { id: 1, n: 5 }, {}], { n: 7 }), { inserted: 2, updated: 1, unchanged: 0, id: null })
+})
+
 await onEachEngine(t, 'NULL in a key is equal to nothing', { schema }, async (t, { post }) => {
   const upsert = async (data: unknown) => (await post('items', { verb: 'insert', data, onConflict: { key: ['code'] } })).json
   t.match(await upsert([{ sku: 'C', code: null }, { sku: 'D', code: null }, { sku: 'E' }]), { data: { inserted: 3, updated: 0, unchanged: 0 } })
