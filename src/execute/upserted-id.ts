@@ -1,11 +1,14 @@
 /** Finds the id of the row of an upsert where neither the request nor the answer of the statement has it. */
 import type { Database } from '../databases/database.ts'
 import type { Executor } from '../dialects/dialect.ts'
+import { givenValue } from '../plan/insert-key.ts'
+import { knownDefault } from '../plan/known-default.ts'
 import type { InsertPlan, PlannedRow, RowsPlan } from '../plan/plan.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import { AnswerSink } from '../response/sink.ts'
 import { compileStatement } from '../sql/compile.ts'
 import type { Engine } from '../sql/statement.ts'
+import type { Parameter } from '../types/column-type.ts'
 import { conditionOf } from './key-condition.ts'
 import type { RowCounts } from '../response/result.ts'
 
@@ -25,9 +28,14 @@ export async function readId ({ table, rows: { rows, conflict } }: InsertPlan & 
   const row = rows[0] as PlannedRow
   if (conflict === undefined || identity === undefined) return undefined
   const changes = inserted > 0 || conflict.set.kind !== 'assignments' ? [] : conflict.set.assignments
-  if (conflict.key.some((column) => !row.columns.includes(column) || changes.some((change) => change.column === column && change.form !== undefined))) return undefined
-  const parameters = row.columns.map((column, index) => (changes.find((change) => change.column === column) ?? { parameter: row.parameters[index] ?? null }).parameter)
-  const condition = conditionOf(conflict.key, { columns: row.columns, parameters })
+  const parameters: Parameter[] = []
+  for (const column of conflict.key) {
+    const change = changes.find((each) => each.column === column)
+    const parameter = change !== undefined ? change.parameter : row.columns.includes(column) ? givenValue(row, column) : knownDefault(column)
+    if (parameter === undefined || change?.form !== undefined) return undefined
+    parameters.push(parameter)
+  }
+  const condition = conditionOf(conflict.key, { columns: conflict.key, parameters })
   if (condition === undefined) return undefined
   const sink = new AnswerSink([identity], resultLimit)
   try {

@@ -129,8 +129,8 @@ const defaults: Schema = (engine) => {
 
 await onEachEngine(t, 'a row that leaves a column of the key out collides by its default', { schema: defaults }, async (t, { post, sql, engine }) => {
   const upsert = async (data: unknown, key: string) => (await post('tags', { verb: 'insert', data, onConflict: { key: [key], set: ['v'] } })).json
-  t.match(await upsert({ name: 'one', n: 7, made: 'm3', v: 1 }, 'kind'), { data: { inserted: 0, updated: 1 } }, 'a text')
-  t.match(await upsert({ name: 'one', kind: 'z', made: 'm3', v: 2 }, 'n'), { data: { inserted: 0, updated: 1 } }, 'a number')
+  t.match(await upsert({ name: 'one', n: 7, made: 'm3', v: 1 }, 'kind'), { data: { inserted: 0, updated: 1, id: 2 } }, 'a text')
+  t.match(await upsert({ name: 'one', kind: 'z', made: 'm3', v: 2 }, 'n'), { data: { inserted: 0, updated: 1, id: 2 } }, 'a number')
   t.same((await sql('select name, v from tags order by id')).map(({ name, v }) => [name, v]), [['one', null], ['two', 2]])
   t.match(await upsert({ name: 'three', kind: 'z', n: 9, v: 2 }, 'made'), { data: { inserted: 1, updated: 0 } }, 'an expression')
   const answer = await upsert({ name: 'one', kind: 'y', n: 10, v: 3 }, 'made')
