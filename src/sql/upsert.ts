@@ -71,7 +71,8 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBu
   const conditions = key.map((column): Expression<unknown> => sql`${stored(column)} = ${given(column)}`)
   if (within !== undefined) conditions.push(compileCondition(within, { ...builder, token: (column) => `t.${token(column)}` as ColumnToken }))
   const same = sql.join(conditions, sql` and `)
-  const value = identity === undefined ? stored(guarded) : sql`last_insert_id(${stored(guarded)})`
+  // only reports the number: as a value, a negative one would be out of range
+  const value = identity === undefined ? stored(guarded) : sql`if(last_insert_id(${stored(guarded)}) = 0, ${stored(guarded)}, ${stored(guarded)})`
   const guard = { column: sql.ref(token(guarded)), value: sql`if(${same}, ${value}, (select ${stored(guarded)} from (select 1 union all select 2) as two))` }
   return sql`${usesAlias ? sql` /*!80019 as ${sql.id(alias)} */` : sql``} on duplicate key update ${assign([guard, ...changesOf(conflict, builder, given)])}`
 }

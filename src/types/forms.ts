@@ -13,7 +13,7 @@ export function sqlOf (texts: TemplateStringsArray, ...places: ReadonlyArray<typ
 /** What the service itself assigns: a column keeps its value, gets its default, or keeps its value and is reported as the id of the row. */
 export const KEEP: Pick<UpdateForm, 'name' | 'sql'> = { name: '$keep', sql: [COLUMN] }
 export const TO_DEFAULT: Pick<UpdateForm, 'name' | 'sql'> = { name: '$default', sql: ['default'] }
-export const REPORT_ID: Pick<UpdateForm, 'name' | 'sql'> = { name: '$report', sql: ['last_insert_id(', COLUMN, ')'] }
+export const REPORT_ID: Pick<UpdateForm, 'name' | 'sql'> = { name: '$report', sql: ['if(last_insert_id(', COLUMN, ') = 0, ', COLUMN, ', ', COLUMN, ')'] }
 
 const INT64 = integerBounds(64, false)
 

@@ -63,6 +63,20 @@ await onEachEngine(t, 'one row has the id of the row that was inserted or update
   t.same(await upsert('words', { word: 'TWO', v: 1 }, { key: ['word'] }), { inserted: 1, updated: 0, unchanged: 0, id: 'TWO' })
 })
 
+await onEachEngine(t, 'the id may be any number of its column', {
+  schema: (engine) => ['signed', 'unsigned'].flatMap((name) => [
+    `create table ${name}_ids (id ${engine === 'sqlite' ? 'integer primary key' : `bigint ${name === 'unsigned' ? name : ''} not null auto_increment primary key`}, k int not null unique, c int null unique, v int null)`,
+    `insert into ${name}_ids values (${name === 'signed' || engine === 'sqlite' ? '-5' : '18446744073709551610'}, 1, 1, 1), (7, 2, 2, 2)`
+  ])
+}, async (t, { post, engine }) => {
+  for (const name of ['signed', 'unsigned']) {
+    const id = name === 'signed' || engine === 'sqlite' ? '-5' : '18446744073709551610'
+    for (const data of [{ k: 1, v: 2 }, { k: 1, v: 2 }, { k: 1, c: 2, v: 3 }]) {
+      t.match((await post(`${name}_ids`, { verb: 'insert', data, onConflict: { key: ['k'], set: ['v'] } })).text, `"id":${id}}`, `${name}: ${JSON.stringify(data)}`)
+    }
+  }
+})
+
 await onEachEngine(t, 'where the collation considers two keys equal, the id is the one that is stored', { schema: { sqlite: ['create table words (word varchar(20) not null primary key collate nocase, v int null)', "insert into words values ('one', 1)"], mysql: ['create table words (word varchar(20) not null primary key, v int null)', "insert into words values ('one', 1)"] } }, async (t, { post }) => {
   const upsert = async (data: object, onConflict: object) => (await post('words', { verb: 'insert', data, onConflict })).json.data
   t.same(await upsert({ word: 'ONE', v: 2 }, { key: ['word'] }), { inserted: 0, updated: 1, unchanged: 0, id: 'one' })
