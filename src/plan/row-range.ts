@@ -19,7 +19,7 @@ export function planRange (expect: Expect): RowRange {
   }
 }
 
-const rows = (count: number): string => count === 1 ? '1 row' : `${count} rows`
+const thereAre = (bound: string, count: number): string => count === 1 ? `there is ${bound}1 row` : `there are ${bound}${count} rows`
 
 const isGiven = (bound: number | undefined): bound is number => bound !== undefined
 
@@ -27,5 +27,5 @@ const isGiven = (bound: number | undefined): bound is number => bound !== undefi
 export function findUnexpected ({ least, most }: RowRange, count: number): ServiceError | undefined {
   if (count >= least && count <= most) return undefined
   // beyond the upper bound rows are not counted to the end
-  return at(['expect'], expectationFailed(count > most ? `there are more than ${rows(Math.max(most, 0))}` : count === 1 ? 'there is 1 row' : `there are ${rows(count)}`))
+  return at(['expect'], expectationFailed(count > most ? thereAre('more than ', Math.max(most, 0)) : thereAre('', count)))
 }
