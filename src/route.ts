@@ -66,7 +66,9 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }
   })
 
   const checkDatabase: onRequestHookHandler = (request, _reply, done) => {
-    request.rowQueryDatabase = getDatabase(databases, getGrant(request), (request.params as { database: string }).database)
+    const { database } = request.params as { database: string }
+    if (database === '') throw notFound()
+    request.rowQueryDatabase = getDatabase(databases, getGrant(request), database)
     done()
   }
 

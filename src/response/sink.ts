@@ -20,7 +20,9 @@ const STEP = 1_048_576
 /** Takes no memory before the first row. `drop` gives back what `finish` has not. */
 export class AnswerSink implements RowSink {
   readonly #output = new Output()
-  #layout: RowLayout
+  #columns: readonly Column[]
+  /** Created with the first row: `begin` is called with columns that are the same object for each select of one shape, those of a plan are not. */
+  #layout: RowLayout | undefined
   /** Bytes that the answer may have. */
   readonly #limit: number
   /** Bytes up to which no more of the budget has to be taken. */
@@ -36,14 +38,15 @@ export class AnswerSink implements RowSink {
 
   /** `limit`: bytes that the answer may have, if there is so much memory for answers. */
   constructor (columns: readonly Column[], limit: number) {
-    this.#layout = layoutOf(columns)
+    this.#columns = columns
     this.#limit = Math.min(limit, largestAnswer())
     this.#room = Math.min(this.#limit, SHORT_ANSWER)
     this.#output.limit = this.#limit
   }
 
   begin (columns: readonly Column[]): void {
-    this.#layout = layoutOf(columns)
+    this.#columns = columns
+    this.#layout = undefined
     this.#output.length = this.#keptLength
     this.count = this.#keptCount
   }
@@ -115,13 +118,14 @@ export class AnswerSink implements RowSink {
 
   textRow (bytes: Buffer, offset: number, end: number): void {
     this.#separate()
-    writeRow(this.#output, this.#layout, bytes, offset, end)
+    writeRow(this.#output, this.#layout ??= layoutOf(this.#columns), bytes, offset, end)
   }
 
   row (values: ReadonlyArray<DriverValue | null>): void {
     this.#separate()
     if (this.#isBeyond(values)) return
-    const cells = this.#layout.cells.map(({ keyText, column }, index) => {
+    const { cells: all } = this.#layout ??= layoutOf(this.#columns)
+    const cells = all.map(({ keyText, column }, index) => {
       const value = values[index] as DriverValue | null
       return keyText + (value === null ? 'null' : writeValue(column, value))
     })

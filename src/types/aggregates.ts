@@ -21,8 +21,10 @@ export const COUNT_ROWS: Aggregate = { type: COUNT, sql: ['count(*)'] }
 export const COUNT_VALUES: Aggregate = { type: COUNT, sql: sqlOf`count(${COLUMN})` }
 export const COUNT_DISTINCT: Aggregate = { type: COUNT, sql: sqlOf`count(distinct ${COLUMN})` }
 
-export const createMin = (type: ColumnType): Aggregate => ({ type, sql: sqlOf`min(${COLUMN})` })
-export const createMax = (type: ColumnType): Aggregate => ({ type, sql: sqlOf`max(${COLUMN})` })
+const MIN = sqlOf`min(${COLUMN})`
+const MAX = sqlOf`max(${COLUMN})`
+export const createMin = (type: ColumnType): Aggregate => ({ type, sql: MIN })
+export const createMax = (type: ColumnType): Aggregate => ({ type, sql: MAX })
 
 /** Digits of a DECIMAL, all of them and after the point (MySQL manual, "DECIMAL Data Type Characteristics"). */
 const MAX_PRECISION = 65

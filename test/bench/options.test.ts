@@ -10,7 +10,7 @@ t.test('everything takes part unless parts of names say otherwise', async (t) =>
   t.ok(CONTENDERS.every(({ name }) => isWanted(name, all?.contenders)))
   const some = readOptions(['--workloads', 'by key, insert', '--contenders', 'service,hand', '--rounds', '2', '--seconds', '0.5'])
   t.match(some, { rounds: 2, seconds: 0.5 })
-  t.same(WORKLOADS.filter(({ name }) => isWanted(name, some?.workloads)).map(({ name }) => name), ['row by key', 'insert', 'update by key'])
+  t.same(WORKLOADS.filter(({ name }) => isWanted(name, some?.workloads)).map(({ name }) => name), ['row by key', 'insert', 'update by key', 'insert of 100 rows'])
   t.same(CONTENDERS.filter(({ name }) => isWanted(name, some?.contenders)).map(({ name }) => name), [SERVICE, ...HAND_WRITTEN])
 })
 

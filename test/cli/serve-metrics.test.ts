@@ -40,7 +40,7 @@ t.test('an unavailable port for metrics is a configuration error', async (t) => 
     code: 2,
     stderr: `row-query: metrics.port: is in use by another program (127.0.0.1, port ${port})\n`
   })
-  t.match(await runRowQuery(t, ['serve'], { ...start(t, { metrics: { prot: 1 } }) }), { code: 2, stderr: /^row-query: metrics: must be true or false or an object/ })
+  t.match(await runRowQuery(t, ['serve'], { ...start(t, { metrics: { prot: 1 } }) }), { code: 2, stderr: /^row-query: metrics\.port: is required .*\nrow-query: metrics\.prot: is not a setting; the settings are host, port$/m })
 })
 
 t.test('the other commands accept a configuration with server settings', async (t) => {

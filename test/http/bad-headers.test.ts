@@ -81,9 +81,10 @@ const refused: Refused[] = [
   ...['%00', 'customers%00', '%20customers', 'customers%20', '%60customers%60', 'customers%3B', 'customers;x', 'shop.customers', '..%2f..%2fetc%2fpasswd', '..%5c..', 'customers%2forders', 'CUSTOMERS', '__proto__', 'constructor', 'customers%25']
     .map((name): Refused => [`the table ${name}`, path(`/api/shop/${name}`), 404, 'TABLE_NOT_FOUND']),
   ...['__proto__', 'constructor', 'toString', 'SHOP', 'shop%00', '..%2fshop', '%20shop', 'shop%2fcustomers'].map((name): Refused => [`the database ${name}`, path(`/api/${name}/customers`), 404, 'DATABASE_NOT_FOUND']),
-  ...['/', '/api', '/api/', '/api/shop', '/api/shop/customers/', '/api/shop/customers/1', '/API/shop/customers', '//api/shop/customers', '/api/../api/shop/customers', '/api/./shop/customers', '/shop/customers', '*', '/api?/shop/customers']
+  ...['/', '/api', '/api/', '/api/shop/customers/', '/api/shop/customers/1', '/API/shop/customers', '//api/shop/customers', '/api/../api/shop/customers', '/api/./shop/customers', '/shop/customers', '*', '/api?/shop/customers']
     .map((target): Refused => [`the path ${target}`, path(target), 404, 'NOT_FOUND']),
-  ['a body that is not JSON to a path of nothing', { ...path('/api/shop'), body: '{' }, 404, 'NOT_FOUND'],
+  ['a select to the path of operations', path('/api/shop'), 400, 'INVALID_BODY'],
+  ['a body that is not JSON to a path of nothing', { ...path('/api/shop/customers/1'), body: '{' }, 404, 'NOT_FOUND'],
   ['a body that is not JSON to a path outside the prefix', { ...path('/elsewhere'), body: '{' }, 404, 'NOT_FOUND'],
   ['a body beyond the limit to a path outside the prefix', { ...path('/elsewhere'), ...length('99999999'), body: '' }, 404, 'NOT_FOUND']
 ]
