@@ -29,8 +29,8 @@ await onEachEngine(t, 'the page needs no token, does not mention databases and a
 })
 
 await onEachEngine(t, 'the page is off by default', { schema: shop, only: ['sqlite'] }, async (t, { server }) => {
-  t.match(await get(server, '/docs'), { status: 405, json: { error: { code: 'METHOD_NOT_ALLOWED' } } }, 'the path is that of a database')
-  t.match(await get(server, '/docs/page.js'), { status: 405 }, 'and that of a table')
+  t.match(await get(server, '/docs'), { status: 404, json: { error: { code: 'NOT_FOUND' } } })
+  t.match(await get(server, '/docs/page.js'), { status: 405 }, 'the path is that of a table')
 })
 
 /** One browser for all tests, because it starts slowly. */

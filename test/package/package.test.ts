@@ -146,5 +146,5 @@ Fastify().register(rowQuery, { databases: { shop: { url: 'x', /*database*/ } }, 
   })
   const offered = (mark: string) => service.getCompletionsAtPosition(file, text.indexOf(mark), undefined)?.entries.map(({ name }) => name) ?? []
   t.same(['url', ...offered('/*database*/')].sort(), Object.keys(DatabaseSchema.properties).sort())
-  t.same(['databases', ...offered('/*options*/')].sort(), [...Object.keys(OptionsSchema.properties), 'authenticate', 'prefix', 'logLevel', 'logSerializers'].sort())
+  t.same(['databases', ...offered('/*options*/')].sort(), [...Object.keys(OptionsSchema.properties), 'authenticate', 'onWrite', 'prefix', 'logLevel', 'logSerializers'].sort())
 })
