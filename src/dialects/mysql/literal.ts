@@ -8,11 +8,12 @@ import type { Statement } from '../../sql/statement.ts'
 import type { Cell } from '../../types/column-type.ts'
 
 /** Returns the whole text of a statement. Its pieces contain no placeholders: the text was cut at each of them. */
-export function writeStatement ({ pieces, parameters, rows, assigned = [] }: Pick<Statement, 'pieces' | 'parameters' | 'rows'> & Partial<Statement>): string {
+export function writeStatement ({ pieces, parameters, rows, assigned }: Pick<Statement, 'pieces' | 'parameters' | 'rows'> & Partial<Statement>): string {
   let text = pieces[0] as string
-  let [index, piece] = [0, 1]
+  let index = 0
+  let piece = 1
   if (rows !== undefined) {
-    if (assigned.length === 0) return text + ', ()'.repeat(rows - 1)
+    if (assigned === undefined || assigned.length === 0) return text + ', ()'.repeat(rows - 1)
     // the text has one row, in brackets; the rows before the last one end differently
     for (let row = 1; row < rows; row++) {
       for (let cell = 0; cell < assigned.length; cell++) {
