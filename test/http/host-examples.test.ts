@@ -1,4 +1,4 @@
-/** The apps with their own authentication in the README, as they stand there. */
+/** The apps with their own authentication in the README and in docs/grants.md, as they stand there. */
 import { createSecretKey } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
@@ -14,8 +14,8 @@ const schema = (engine: string): string[] => [
 ]
 
 /** Runs the example with the database of the service; it listens to nothing. */
-async function start (t: Test, kind: string, { url }: Pick<Service, 'url'>): Promise<FastifyInstance> {
-  const text = codeBlocks(readDocument('README.md')).find((block) => block.kind === kind)?.text as string
+async function start (t: Test, kind: string, { url }: Pick<Service, 'url'>, document = 'README.md'): Promise<FastifyInstance> {
+  const text = codeBlocks(readDocument(document)).find((block) => block.kind === kind)?.text as string
   const path = `${t.testdir({})}/${kind.replace(' ', '-')}.mjs`
   const source = new URL('../../src/index.ts', import.meta.url).href
   writeFileSync(path, text.replace("'fastify-row-query'", `'${source}'`).replace("'mysql://user:password@127.0.0.1:3306/shop'", JSON.stringify(url))
@@ -60,4 +60,19 @@ await onEachEngine(t, 'the app with a session in the README works', { schema }, 
   const cookie = `${name}=${encodeURIComponent(value)}`
   t.match(await ask(app, { cookie }), { status: 200, json: { data: { rows: [{ id: 1 }], count: 1 } } })
   t.match(await ask(app, { cookie }, { verb: 'insert', data: {} }), { status: 403 })
+})
+
+await onEachEngine(t, 'the app with its own users in docs/grants.md works', { schema }, async (t, service) => {
+  process.env['KEY_OF_ADA'] = 'the-key-of-ada'
+  process.env['KEY_OF_ZOE'] = 'the-key-of-zoe'
+  const app = await start(t as Test, 'js users', service, 'docs/grants.md')
+  const [ada, zoe] = [{ 'x-api-key': 'the-key-of-ada' }, { 'x-api-key': 'the-key-of-zoe' }]
+  for (const headers of [{}, { 'x-api-key': '' }, { 'x-api-key': 'another' }]) t.match(await ask(app, headers), { status: 401, json: { error: { code: 'UNAUTHENTICATED' } } })
+  t.match(await ask(app, ada, { verb: 'select' }), { status: 200, json: { data: { rows: [{ id: 1, note: 'a', tenant: undefined }], count: 1 } } })
+  t.match(await ask(app, ada, { verb: 'insert', data: { note: 'b' } }), { status: 403 })
+  t.match(await ask(app, zoe, { verb: 'insert', data: { note: 'b' } }), { status: 200, json: { data: { inserted: 1, id: 3 } } })
+  t.match(await service.sql('select tenant from orders where id = 3'), [{ tenant: 'zeta' }], 'the tenant is filled in')
+  t.match(await ask(app, zoe, { verb: 'update', filters: { id: { $gte: 1 } }, data: { note: 'c' } }), { status: 200, json: { data: { updated: 2 } } })
+  t.match(await service.sql('select note from orders where id = 1'), [{ note: 'a' }], 'the row of the other tenant is as it was')
+  t.match(await ask(app, zoe, { verb: 'insert', data: { note: 'b', tenant: 'acme' } }), { status: 400, json: { error: { code: 'COLUMN_NOT_FOUND' } } })
 })
