@@ -57,10 +57,14 @@ async function openDatabase () {
   fill(tables, [])
   reference.replaceChildren()
   shown = await load(`/${encodeURIComponent(databases.value)}/openapi.json`)
-  fill(tables, Object.entries(shown.paths).map(([path, { post }]) => [path, post.tags[0]]))
+  // tables first: the path of the database takes operations on all of them, and Swagger UI needs long to render it
+  const entries = Object.entries(shown.paths).map(([path, { post }]) => [path, isTable(path) ? post.tags[0] : 'Several operations'])
+  fill(tables, entries.sort(([a], [b]) => isTable(b) - isTable(a)))
   if (tables.options.length === 0) throw new Error('There is no table that the token holds a permission on')
   await openTable()
 }
+
+const isTable = (path) => path.split('/').length > 2
 
 async function openTable () {
   // A new element: Swagger UI may still be rendering the previous table into the old one.
