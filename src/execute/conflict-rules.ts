@@ -7,9 +7,9 @@ import type { Executor } from '../dialects/dialect.ts'
 import { uniqueViolationOf } from '../dialects/violations.ts'
 import { combine } from '../plan/filters/constants.ts'
 import type { Condition, Conflict, InsertPlan, PlannedRow, RowsPlan } from '../plan/plan.ts'
-import { compileStatement } from '../sql/compile.ts'
 import { conditionOf } from './key-condition.ts'
 import { RowCounter } from './row-counter.ts'
+import { runStatement } from './run-statement.ts'
 
 /** An insert of rows and its database. */
 interface RowsInsert { readonly plan: InsertPlan & { readonly rows: RowsPlan }, readonly database: Database }
@@ -22,10 +22,10 @@ export function guardOf ({ plan: { rows: { conflict } }, database: { dialect } }
 }
 
 /** @throws UNIQUE_VIOLATION for a row that exists in the key and does not satisfy the rules */
-export async function requireWithin ({ guard: { key, within }, row }: { guard: Guarded, row: PlannedRow }, { plan: { table }, database: { dialect, statements } }: RowsInsert, run: Executor['run']): Promise<void> {
+export async function requireWithin ({ guard: { key, within }, row }: { guard: Guarded, row: PlannedRow }, { plan: { table }, database }: RowsInsert, run: Executor['run']): Promise<void> {
   const exists = async (condition: Condition): Promise<boolean> => {
     const sink = new RowCounter()
-    await run(compileStatement({ verb: 'select', table, columns: key, condition, order: [], limit: 1 }, dialect.engine, statements), sink)
+    await runStatement({ run }, database, { verb: 'select', table, columns: key, condition, order: [], limit: 1 }, sink)
     return sink.count > 0
   }
   const sameKey = conditionOf(key, row)

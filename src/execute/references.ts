@@ -3,9 +3,9 @@ import type { Database } from '../databases/database.ts'
 import type { Executor } from '../dialects/dialect.ts'
 import { noReferencedRow } from '../dialects/violations.ts'
 import type { Condition, Plan, Reference } from '../plan/plan.ts'
-import { compileStatement } from '../sql/compile.ts'
 import { atRow } from './insert-rows.ts'
 import { RowCounter } from './row-counter.ts'
+import { runStatement } from './run-statement.ts'
 
 /**
  * Runs after the write, so that its rows may refer to each other, and before COMMIT. A row that does not satisfy the rules is refused like
@@ -29,9 +29,8 @@ const refusalOf = ({ table }: Plan, { key }: Reference) => noReferencedRow(table
 interface Count { readonly reference: Reference, readonly condition: Condition, readonly limit: number }
 
 /** The rows are locked against changes until the end of the transaction. */
-async function countRows (tx: Executor, { database: { dialect, statements } }: { readonly database: Database }, { reference: { table, columns }, condition, limit }: Count): Promise<number> {
-  const statement = compileStatement({ verb: 'select', table, columns, condition, order: [], limit, lock: 'share' }, dialect.engine, statements)
+async function countRows (tx: Executor, { database }: { readonly database: Database }, { reference: { table, columns }, condition, limit }: Count): Promise<number> {
   const sink = new RowCounter()
-  await tx.run(statement, sink)
+  await runStatement(tx, database, { verb: 'select', table, columns, condition, order: [], limit, lock: 'share' }, sink)
   return sink.count
 }

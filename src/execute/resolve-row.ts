@@ -7,7 +7,6 @@ import type { Database } from '../databases/database.ts'
 import type { Executor } from '../dialects/dialect.ts'
 import { combine } from '../plan/filters/constants.ts'
 import type { Assignment, PlannedRow } from '../plan/plan.ts'
-import { compileStatement } from '../sql/compile.ts'
 import { compileRows } from '../sql/insert-rows.ts'
 import type { BatchConflict, RowBatch } from '../sql/row-batches.ts'
 import type { Parameter } from '../types/column-type.ts'
@@ -15,6 +14,7 @@ import { KEEP, REPORT_ID, TO_DEFAULT } from '../types/forms.ts'
 import { conditionOf } from './key-condition.ts'
 import type { RowCounts } from '../response/result.ts'
 import { countsOf } from './row-counts.ts'
+import { runStatement } from './run-statement.ts'
 
 interface Collision {
   /** Has one row. */
@@ -24,16 +24,16 @@ interface Collision {
 }
 
 /** @throws ServiceError */
-export async function resolveRow ({ batch, database: { dialect, statements }, run }: Collision): Promise<RowCounts> {
+export async function resolveRow ({ batch, database, run }: Collision): Promise<RowCounts> {
   const { table, conflict, rows } = batch
   const sameKey = conditionOf(conflict.key, rows[0] as PlannedRow)
   const condition = sameKey === undefined || conflict.within === undefined ? sameKey : combine('and', [sameKey, conflict.within])
   if (condition !== undefined) {
-    const update = await run(compileStatement({ verb: 'update', table, assignments: assignmentsOf(batch), condition }, dialect.engine, statements))
+    const update = await runStatement({ run }, database, { verb: 'update', table, assignments: assignmentsOf(batch), condition })
     if (update.matched !== 0) return { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId: update.insertId }
   }
   const { conflict: _, ...plain } = batch
-  return countsOf(plain, await run(compileRows(plain, dialect.engine, statements)))
+  return countsOf(plain, await run(compileRows(plain, database.dialect.engine, database.statements)))
 }
 
 /** What is written to the row that exists, if only to find out whether it does. */

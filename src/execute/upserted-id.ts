@@ -6,10 +6,10 @@ import { knownDefault } from '../plan/known-default.ts'
 import type { InsertPlan, PlannedRow, RowsPlan } from '../plan/plan.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import { AnswerSink } from '../response/sink.ts'
-import { compileStatement } from '../sql/compile.ts'
 import type { Engine } from '../sql/statement.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { conditionOf } from './key-condition.ts'
+import { runStatement } from './run-statement.ts'
 import type { RowCounts } from '../response/result.ts'
 
 /**
@@ -23,7 +23,7 @@ export function mustReadId ({ table, rows: { isList, conflict } }: InsertPlan & 
 }
 
 /** Returns the id as JSON; undefined where the row is not found or its key has been computed. @throws ServiceError */
-export async function readId ({ table, rows: { rows, conflict } }: InsertPlan & { readonly rows: RowsPlan }, { inserted }: RowCounts, { dialect, statements, resultLimit }: Database, run: Executor['run']): Promise<string | undefined> {
+export async function readId ({ table, rows: { rows, conflict } }: InsertPlan & { readonly rows: RowsPlan }, { inserted }: RowCounts, database: Database, run: Executor['run']): Promise<string | undefined> {
   const { identity } = table
   const row = rows[0] as PlannedRow
   if (conflict === undefined || identity === undefined) return undefined
@@ -37,10 +37,9 @@ export async function readId ({ table, rows: { rows, conflict } }: InsertPlan & 
   }
   const condition = conditionOf(conflict.key, { columns: conflict.key, parameters })
   if (condition === undefined) return undefined
-  const sink = new AnswerSink([identity], resultLimit)
+  const sink = new AnswerSink([identity], database.resultLimit)
   try {
-    await run(compileStatement({ verb: 'select', table, columns: [identity], condition, order: [], limit: 1 }, dialect.engine, statements), sink)
-    if (sink.refusal !== undefined) throw sink.refusal
+    await runStatement({ run }, database, { verb: 'select', table, columns: [identity], condition, order: [], limit: 1 }, sink)
     const { data } = parseExactJson(String(sink.finish())) as { data: { rows: Array<Record<string, unknown>> } }
     return JSON.stringify(data.rows[0]?.[identity.name])
   } finally {
