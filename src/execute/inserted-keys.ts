@@ -29,13 +29,4 @@ export async function areTaken (tx: Executor, database: Database, { table, key, 
   return list.count > 0
 }
 
-/** The number as the column has it: the database does not report whether it is signed. */
-export function numberOf ({ type }: Column, insertId: string): Value {
-  try {
-    return type.read(insertId)
-  } catch {
-    return BigInt.asIntN(64, BigInt(insertId))
-  }
-}
-
 export const keyChanged = (): ServiceError => withDetails(notSupported(), { path: '/returning', message: 'a trigger has changed the key of a row, or left it out' })

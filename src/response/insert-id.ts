@@ -2,7 +2,7 @@
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import type { Outcome } from '../dialects/dialect.ts'
 import type { PlannedRow, RowsPlan } from '../plan/plan.ts'
-import type { Parameter } from '../types/column-type.ts'
+import type { Parameter, Value } from '../types/column-type.ts'
 import type { RowCounts, RowsResult } from './result.ts'
 
 /**
@@ -14,7 +14,7 @@ export function idOfInserted (table: Table, given: Parameter | undefined, { inse
   // a trigger of SQLite may leave the row out, or change its key afterwards
   if (identity === undefined || changed === 0 || insertId === undefined) return 'null'
   // a BEFORE INSERT trigger may set the key: the database reports the value of an AUTO_INCREMENT column only
-  if (given === undefined || given === null || mayFillColumns(table)) return identity.autoIncrement ? numberOf(identity, insertId) : 'null'
+  if (given === undefined || given === null || mayFillColumns(table)) return identity.autoIncrement ? shownNumber(identity, insertId) : 'null'
   return identity.type.echo(given)
 }
 
@@ -30,7 +30,7 @@ export function idOfUpserted (table: Table, { rows, conflict }: RowsPlan, outcom
   const assigned = set?.kind === 'assignments' ? set.assignments.find(({ column }) => column === identity) : undefined
   if (assigned !== undefined) return assigned.form === undefined && assigned.parameter !== null ? identity.type.echo(assigned.parameter) : 'null'
   const isWritten = set?.kind === 'columns' ? set.columns.includes(identity) : set?.kind === 'given'
-  if (identity.autoIncrement && insertId !== undefined && !(isWritten && given !== undefined)) return numberOf(identity, insertId)
+  if (identity.autoIncrement && insertId !== undefined && !(isWritten && given !== undefined)) return shownNumber(identity, insertId)
   return given === undefined || given === null ? 'null' : identity.type.echo(given)
 }
 
@@ -42,12 +42,16 @@ export function findParameter ({ columns, parameters }: PlannedRow, column: Colu
 /** Numbers of so many digits are the same in every type. */
 const SHORT = 15
 
+/** The number as JSON. */
+function shownNumber (column: Column, insertId: string): string {
+  return insertId.length <= SHORT ? insertId : column.type.echo(numberOf(column, insertId))
+}
+
 /** The number as the column has it: the database does not report whether it is signed. */
-function numberOf ({ type }: Column, insertId: string): string {
-  if (insertId.length <= SHORT) return insertId
+export function numberOf ({ type }: Column, insertId: string): Value {
   try {
-    return type.echo(type.read(insertId))
+    return type.read(insertId)
   } catch {
-    return type.echo(BigInt.asIntN(64, BigInt(insertId)))
+    return BigInt.asIntN(64, BigInt(insertId))
   }
 }
