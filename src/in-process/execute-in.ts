@@ -7,10 +7,8 @@ import { databaseUnavailable } from '../errors.ts'
 import { answerIn } from '../execute/answer.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
 import { createPlan } from '../plan/create-plan.ts'
-import { resultColumns } from '../plan/plan.ts'
-import { parseExactJson } from '../request/exact-json.ts'
 import { readBody, readGrant, type ExecuteRequest } from './execute.ts'
-import { toValues } from './to-values.ts'
+import { readAnswer } from './to-values.ts'
 
 /** A request without its database, which is that of the transaction. */
 export type TransactionRequest = Omit<ExecuteRequest, 'database' | 'consistency'>
@@ -38,8 +36,7 @@ export function createTransactionExecute ({ tx, database, limits, dryRun, isHook
     const plan = createPlan(body, await authorize(access, body), limits)
     try {
       const { answer } = await answerIn(tx, { plan, database, limit: database.resultLimit, ...isHooked && { written: { grant, body, dryRun } } })
-      const { data } = parseExactJson(String(answer)) as { data: object }
-      return toValues(data, resultColumns(plan), bigints)
+      return readAnswer(answer, plan, bigints)
     } catch (error) {
       if (!(error instanceof SchemaMoved)) throw error
       onMoved?.()

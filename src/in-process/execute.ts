@@ -7,11 +7,10 @@ import { compileBodySchema, parseBody } from '../request/check-body.ts'
 import { readConsistency } from '../request/consistency.ts'
 import type { Database } from '../databases/database.ts'
 import { unauthenticated } from '../errors.ts'
-import { parseExactJson } from '../request/exact-json.ts'
 import { createGrant, type Grant, type GrantOptions } from '../access/grant.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
-import { resultColumns, type Plan } from '../plan/plan.ts'
-import { toJson, toValues, type Bigints } from './to-values.ts'
+import type { Plan } from '../plan/plan.ts'
+import { readAnswer, toJson, type Bigints } from './to-values.ts'
 import { runPipeline } from '../pipeline.ts'
 
 export interface InProcess {
@@ -61,6 +60,5 @@ export async function execute ({ databases, limits }: InProcess, { database, tab
   const consistency = readConsistency(verb, '"consistency"', asked)
   let plan: Plan | undefined
   const text = await runPipeline({ access, body, limits, consistency, onPlan: (made) => { plan = made } })
-  const { data } = parseExactJson(String(text)) as { data: object }
-  return toValues(data, resultColumns(plan as Plan), bigints)
+  return readAnswer(text, plan as Plan, bigints)
 }

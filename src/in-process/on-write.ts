@@ -5,11 +5,9 @@ import type { WriteHook } from '../databases/database.ts'
 import { SchemaMoved } from '../dialects/dialect.ts'
 import { ServiceError, withReason, writeRefused } from '../errors.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
-import { resultColumns } from '../plan/plan.ts'
 import { ResultReference } from '../plan/result-reference.ts'
-import { parseExactJson } from '../request/exact-json.ts'
 import { createTransactionExecute, type TransactionExecute } from './execute-in.ts'
-import { toValues } from './to-values.ts'
+import { readAnswer } from './to-values.ts'
 
 /** A write that has run and is not committed. */
 export interface WriteEvent {
@@ -36,7 +34,7 @@ export type OnWrite = (write: WriteEvent) => unknown
 export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHook {
   return async ({ tx, grant, database, plan, body, answer, dryRun }) => {
     let moved: SchemaMoved | undefined
-    const { data: result } = parseExactJson(String(answer)) as { data: object }
+    const result = readAnswer(answer, plan, 'bigint')
     const { data, filters } = plainValue(body) as { data?: unknown, filters?: unknown }
     try {
       await onWrite({
@@ -46,7 +44,7 @@ export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHoo
         verb: plan.verb as WriteEvent['verb'],
         data,
         filters,
-        result: toValues(result, resultColumns(plan), 'bigint'),
+        result,
         attempt: tx.attempt,
         dryRun,
         tx: { execute: createTransactionExecute({ tx, database, limits, dryRun, isHooked: false, onMoved: () => { moved = new SchemaMoved('hook', true) } }) }

@@ -2,7 +2,8 @@
 import { inspect } from 'node:util'
 import { invalidBody, invalidJson, ServiceError } from '../errors.ts'
 import type { Column } from '../catalog/catalog.ts'
-import type { RawNumber } from '../request/exact-json.ts'
+import { resultColumns, type Plan } from '../plan/plan.ts'
+import { parseExactJson, type RawNumber } from '../request/exact-json.ts'
 
 /** Type of integers that a double cannot represent exactly. `JSON.stringify`, and therefore `reply.send`, does not accept bigints. */
 export type Bigints = 'bigint' | 'string'
@@ -12,11 +13,17 @@ type Values = Record<string, unknown>
 /** `next`: a position, which has values of columns, or an offset. */
 interface Data { rows?: Values[], next?: Values | number | null }
 
+/** `data` of an answer to a plan. */
+export function readAnswer (answer: string | Buffer, plan: Plan, bigints: Bigints): unknown {
+  const { data } = parseExactJson(String(answer)) as { data: Data }
+  return toValues(data, resultColumns(plan), bigints)
+}
+
 /**
  * Converts the numbers of a response. Integers that a double cannot represent become bigints or strings of digits if the column is
  * an integer or JSON column; every other number becomes the nearest double, which is exact for FLOAT and DOUBLE.
  */
-export function toValues (data: Data, columns: ReadonlyMap<string, Column>, bigints: Bigints): unknown {
+function toValues (data: Data, columns: ReadonlyMap<string, Column>, bigints: Bigints): unknown {
   const convert = createConverter(bigints === 'string' ? (digits) => digits : BigInt)
   const { rows = [], next = null } = data
   for (const row of typeof next === 'object' && next !== null ? [...rows, next] : rows) {
