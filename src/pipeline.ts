@@ -39,9 +39,10 @@ export async function runPipeline (request: PipelineRequest, before?: Table): Pr
   const plan = createPlan(body, table, limits)
   request.onPlan?.(plan)
   record?.planned()
-  if (request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')) return await runAndAnswer(request, plan, before)
-  const sink = createSink(plan, database.resultLimit)
+  const inTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
+  const sink = inTransaction ? undefined : createSink(plan, database.resultLimit)
   try {
+    if (inTransaction) return await runAndAnswer(request, plan)
     const result = await executePlan({ plan, database, sink, record }, request)
     if (sink?.refusal !== undefined) throw sink.refusal
     record?.executed(result)
@@ -49,16 +50,15 @@ export async function runPipeline (request: PipelineRequest, before?: Table): Pr
   } catch (error) {
     if (!(error instanceof SchemaMoved)) throw error
     if (before !== undefined) throw toUnresolved(database.broken, { reason: error.reason, before, table })
-    return await runAgain({ request, plan, moved: error })
+    return await runAgain({ request, plan, moved: error, isUndone: inTransaction || plan.inTransaction === true })
   } finally {
     sink?.drop()
   }
 }
 
-/** Runs a write with an idempotency key or a hook in a transaction. It is rolled back where the tables have changed, and runs once more. */
-async function runAndAnswer (request: PipelineRequest, plan: Plan, before: Table | undefined): Promise<string | Buffer> {
+/** Runs a write with an idempotency key or a hook in a transaction, which is rolled back where the tables have changed. */
+async function runAndAnswer (request: PipelineRequest, plan: Plan): Promise<string | Buffer> {
   const { access: { grant, database, tableName }, body, record, client, key } = request
-  const { table } = plan
   const dryRun = plan.verb !== 'select' && plan.dryRun === true
   const isolation = 'repeatableRead'
   let rows = 0
@@ -68,33 +68,28 @@ async function runAndAnswer (request: PipelineRequest, plan: Plan, before: Table
     rows = answered.rows
     return answered.answer
   }
-  try {
-    record?.compiled()
-    const answer = key === undefined
-      ? await database.dialect.transaction(work, { readOnly: false, isolation, dryRun, client })
-      : await runWithKey({ ...request, grant, database, path: tableName, tables: [table], client, isolation }, work)
-    record?.executed({ rows, changed: 0 })
-    return answer
-  } catch (error) {
-    if (!(error instanceof SchemaMoved)) throw error
-    if (before !== undefined) throw toUnresolved(database.broken, { reason: error.reason, before, table })
-    if (database.broken.has(table, error.reason)) throw withReason(brokenDefinition(), error.reason)
-    await database.refresh()
-    return await runPipeline(request, table)
-  }
+  record?.compiled()
+  const answer = key === undefined
+    ? await database.dialect.transaction(work, { readOnly: false, isolation, dryRun, client })
+    : await runWithKey({ ...request, grant, database, path: tableName, tables: [plan.table], client, isolation }, work)
+  record?.executed({ rows, changed: 0 })
+  return answer
 }
+
+/** A request that is to run again. `isUndone`: whether a write was rolled back. */
+interface ToRunAgain { readonly request: PipelineRequest, readonly plan: Plan, readonly moved: SchemaMoved, readonly isUndone: boolean }
 
 /**
  * A column that was dropped is now refused by name. A plain write that is still possible is left to the client to send again, unless what is
  * missing does not belong to this table: then it fails each time.
  */
-async function runAgain ({ request, plan, moved }: { request: PipelineRequest, plan: Plan, moved: SchemaMoved }): Promise<string | Buffer> {
+async function runAgain ({ request, plan, moved, isUndone }: ToRunAgain): Promise<string | Buffer> {
   const { access, body, limits } = request
   const { database } = access
   const { table: before } = plan
   if (database.broken.has(before, moved.reason)) throw withReason(brokenDefinition(), moved.reason)
   await database.refresh()
-  if (plan.verb === 'select' || plan.inTransaction === true) return await runPipeline(request, before)
+  if (plan.verb === 'select' || isUndone) return await runPipeline(request, before)
   const table = await authorize(access, body)
   createPlan(body, table, limits)
   throw moved.isElsewhere ? toUnresolved(database.broken, { reason: moved.reason, before, table }) : databaseUnavailable()
