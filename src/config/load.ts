@@ -7,8 +7,10 @@ import { readApiToken } from './api-token.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
 import { ConfigError, findConfigErrors } from '../config-errors.ts'
 import { parseConfigJson } from '../config-json.ts'
+import { substitute } from './substitute.ts'
+import { findUnknownVariables, readVariable, VARIABLES, withoutServices, type Environment } from './variables.ts'
 
-export type Environment = Readonly<Record<string, string | undefined>>
+export type { Environment }
 
 export interface Flags { config?: string | undefined, host?: string | undefined, port?: string | undefined }
 
@@ -21,48 +23,57 @@ export interface Loaded {
 /** The path of the demo database, relative to the working directory. */
 export const DEMO_PATH = 'data/demo.db'
 
-/** The flags and variables that set a setting, in the order of precedence. */
-export const SOURCES: ReadonlyArray<readonly [setting: string, ...sources: string[]]> = [
-  ['host', '--host', 'HOST'],
-  ['port', '--port', 'PORT'],
-  ['prefix', 'PATH_PREFIX'],
-  ['logLevel', 'LOG_LEVEL'],
-  ['tokensFile', 'API_TOKENS_FILE'],
-  ['https.cert', 'HTTPS_CERT'],
-  ['https.key', 'HTTPS_KEY']
-]
+/** The flags of settings, by the names of their variables. */
+export const FLAGS: ReadonlyMap<string, string> = new Map([['ROW_QUERY_HOST', '--host'], ['ROW_QUERY_PORT', '--port']])
+
+/** Other names of variables, which many platforms use. A variable with the prefix takes precedence. */
+export const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['ROW_QUERY_HOST', 'HOST'],
+  ['ROW_QUERY_PORT', 'PORT'],
+  ['ROW_QUERY_PREFIX', 'PATH_PREFIX'],
+  ['ROW_QUERY_LOG_LEVEL', 'LOG_LEVEL'],
+  ['ROW_QUERY_TOKENS_FILE', 'API_TOKENS_FILE'],
+  ['ROW_QUERY_HTTPS_CERT', 'HTTPS_CERT'],
+  ['ROW_QUERY_HTTPS_KEY', 'HTTPS_KEY']
+])
 
 interface Draft {
-  readonly config: Record<string, unknown>
+  config: Record<string, unknown>
   readonly errors: string[]
-  /** The flag or variable that each setting comes from. */
+  /** The settings of the file in which a reference could not be replaced. */
+  broken: ReadonlyMap<string, string>
+  /** Names in errors of databases that are not in the file. */
   readonly names: Map<string, string>
 }
 
 /** Flags take precedence over the environment, which takes precedence over the file. @throws ConfigError */
-export function loadConfig (env: Environment, flags: Flags): Loaded {
+export function loadConfig (environment: Environment, flags: Flags): Loaded {
+  const env = withoutServices(environment)
   const given: Environment = { ...env, '--config': flags.config, '--host': flags.host, '--port': flags.port }
-  const draft: Draft = { config: {}, errors: [], names: new Map() }
-  readConfigFile(draft, given)
-  readSources(draft, given)
+  const draft: Draft = { config: {}, errors: findUnknownVariables(env, [...ALIASES.values()]), broken: new Map(), names: new Map() }
+  readConfigFile(draft, given, environment)
+  readVariables(draft, given, { ofDatabases: false })
   addDatabase(draft, env['DATABASE_URL'])
   addToken(draft, env)
   const demo = addDemo(draft)
-  const errors = [...draft.errors, ...findConfigErrors(ConfigSchema, draft.config, draft.names)]
+  readVariables(draft, given, { ofDatabases: true })
+  const invalid = findConfigErrors(ConfigSchema, draft.config, draft.names).filter((line) => !draft.broken.has(line.slice(0, line.indexOf(': '))))
+  const errors = [...draft.errors, ...draft.broken.values(), ...invalid]
   if (errors.length > 0) throw new ConfigError(errors)
   return { config: draft.config as Config, demo }
 }
 
-function readConfigFile ({ config, errors }: Draft, given: Environment): void {
+function readConfigFile (draft: Draft, given: Environment, environment: Environment): void {
   const source = ['--config', 'ROW_QUERY_CONFIG'].find((name) => given[name] !== undefined)
   if (source === undefined) return
   const path = given[source] as string
   try {
     const content = parseConfigJson(readConfig(path))
-    if (isObject(content)) Object.assign(config, content)
-    else errors.push(`${source}: ${path} does not contain a JSON object`)
+    if (!isObject(content)) throw new Error('does not contain a JSON object')
+    draft.broken = substitute(content, environment)
+    draft.config = content
   } catch (error) {
-    errors.push(`${source}: ${path} ${(error as Error).message}`)
+    draft.errors.push(`${source}: ${path} ${(error as Error).message}`)
   }
 }
 
@@ -74,24 +85,27 @@ function readConfig (path: string): string {
   }
 }
 
-function readSources ({ config, names }: Draft, given: Environment): void {
-  for (const [setting, ...sources] of SOURCES) {
-    const source = sources.find((name) => given[name] !== undefined)
-    if (source === undefined) continue
-    assign(config, setting.split('.'), setting === 'port' ? toPort(given[source] as string) : given[source])
-    names.set(setting, source)
+/** Sets the settings of the configuration, or with `ofDatabases` those of each database, that flags and variables name. */
+function readVariables ({ config, errors }: Draft, given: Environment, { ofDatabases }: { ofDatabases: boolean }): void {
+  const { databases } = config
+  const targets = ofDatabases ? isObject(databases) ? Object.values(databases).filter(isObject) : [] : [config]
+  for (const [name, variable] of VARIABLES) {
+    const source = [FLAGS.get(name), name, ALIASES.get(name)].find((each) => each !== undefined && given[each] !== undefined)
+    if (source === undefined || variable.ofDatabases !== ofDatabases) continue
+    const { value, errors: found } = readVariable(source, variable, given[source] as string)
+    errors.push(...found)
+    if (found.length === 0) for (const target of targets) assign(target, variable.path, value)
   }
 }
 
-/** Supports one level of nesting. Leaves invalid values of the file for the schema to reject. */
-function assign (config: Record<string, unknown>, [name = '', inner]: string[], value: unknown): void {
-  if (inner === undefined) config[name] = value
-  else if (isObject(config[name] ??= {})) config[name] = { ...config[name], [inner]: value }
-}
-
-/** Leaves text that is not a number for the schema to reject. */
-function toPort (text: string): unknown {
-  return /^\d+$/.test(text) ? Number(text) : text
+/** Creates objects where they are missing, also in place of `true`: with a port, `metrics` is an object. Other values stay, for the schema to check. */
+function assign (target: Record<string, unknown>, [key = '', ...rest]: readonly string[], value: unknown): void {
+  if (rest.length === 0) {
+    target[key] = value
+    return
+  }
+  if (target[key] === undefined || target[key] === true) target[key] = {}
+  if (isObject(target[key])) assign(target[key], rest, value)
 }
 
 /** Adds the database of DATABASE_URL, or replaces the URL of the database with the same name. */

@@ -3,9 +3,10 @@ import type { TSchema } from '@sinclair/typebox'
 import t from 'tap'
 import { ConfigSchema } from '../../schemas/options.ts'
 import { ServerSchema } from '../../schemas/server.ts'
-import { loadConfig, SOURCES } from '../../src/config/load.ts'
+import { ALIASES, FLAGS, loadConfig } from '../../src/config/load.ts'
 import { splitConfig } from '../../src/config/server-settings.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
+import { OTHER_VARIABLES, VARIABLES, type Variable } from '../../src/config/variables.ts'
 import { codeBlocks, readDocument, tableRows } from '../support/markdown.ts'
 
 const document = readDocument('docs/configuration.md')
@@ -48,15 +49,22 @@ t.test('the tables of settings match the schemas', async (t) => {
 
 t.test('the table of variables and flags matches the code', async (t) => {
   const rows = tableRows(document, 'variable', 'flag', 'meaning', 'default')
-  const known = ['API_TOKEN', 'API_TOKEN_PERMISSIONS', 'DATABASE_URL', 'ROW_QUERY_CONFIG', ...SOURCES.map((sources) => sources.at(-1))]
-  t.same(rows.map(([name]) => name).sort(), known.map(code).sort())
-  const flags = rows.filter(([, flag]) => flag !== '').map(([name, flag]) => [flag, name])
-  t.same(flags, [['--config', 'ROW_QUERY_CONFIG'], ...SOURCES.filter(([, , variable]) => variable !== undefined).map(([, flag, variable]) => [flag, variable])].map((pair) => pair.map(code)))
-  for (const [setting, ...sources] of SOURCES) {
-    const [, , , fallback] = rows.find(([name]) => name === code(sources.at(-1))) as string[]
-    const schema = setting.split('.').reduce((outer: TSchema, name) => outer['properties'][name], ConfigSchema)
-    t.equal(fallback, defaultOf(schema, false), setting)
+  const named = new Map([...FLAGS.keys(), ...ALIASES.keys()].map((name) => [ALIASES.get(name) ?? name, name]))
+  t.same(rows.map(([variable]) => variable).sort(), [...OTHER_VARIABLES, ...named.keys()].map(code).sort())
+  const flags = rows.filter(([, flag]) => flag !== '').map(([variable, flag]) => [flag, variable])
+  t.same(flags, [['--config', 'ROW_QUERY_CONFIG'], ...Array.from(FLAGS, ([name, flag]) => [flag, ALIASES.get(name) ?? name])].map((pair) => pair.map(code)))
+  for (const [variable, name] of named) {
+    const { path } = VARIABLES.get(name) as Variable
+    const [, , meaning, fallback] = rows.find(([each]) => each === code(variable)) as string[]
+    const schema = path.reduce((outer: TSchema, key) => outer['properties'][key], ConfigSchema)
+    t.match(meaning, `${code(path.join('.'))} below`)
+    t.equal(fallback, defaultOf(schema, false), variable)
   }
+})
+
+t.test('the table of the variables of settings matches the schemas', async (t) => {
+  const rows = tableRows(document, 'variable', 'setting')
+  t.same(rows, Array.from(VARIABLES, ([name, { path, ofDatabases }]) => [code(name), code([...ofDatabases ? ['databases.<name>'] : [], ...path].join('.'))]))
 })
 
 t.test('the example of a configuration file can be loaded', async (t) => {
