@@ -3,10 +3,8 @@ import type { FastifyBaseLogger } from 'fastify'
 import { ConfigError } from '../config-errors.ts'
 import { createDatabase, type Database, type WriteHook } from './database.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import { createMysqlDialect } from '../dialects/mysql/dialect.ts'
 import type { MysqlAddress } from '../dialects/mysql/options.ts'
 import type { PoolLimits } from '../dialects/mysql/pool/pool.ts'
-import { openSqlite } from '../dialects/sqlite/dialect.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
 import { ServiceError } from '../errors.ts'
 
@@ -80,11 +78,15 @@ async function openDialects (configs: readonly DatabaseConfig[], onPlainReader: 
 
 /** @throws ConfigError where a SQLite file cannot be opened; a MySQL server is connected to later */
 export async function openDialect ({ name, address, replicas, pool, statementTimeout, setup }: DatabaseConfig, onPlainReader?: (reason: string) => void): Promise<Dialect> {
-  if (address.engine === 'mysql') return createMysqlDialect({ address: address.address, replicas, pool, statementTimeout, onPlainReader })
+  if (address.engine === 'mysql') {
+    const { createMysqlDialect } = await import('../dialects/mysql/dialect.ts')
+    return createMysqlDialect({ address: address.address, replicas, pool, statementTimeout, onPlainReader })
+  }
   const { path } = address
   const refuse = (reason: string) => new ConfigError([`databases.${name}.${reason}`])
   // SQLite would create an empty file for a misspelt name.
   if (path !== MEMORY && !existsSync(path)) throw refuse(`url: ${path} does not exist`)
+  const { openSqlite } = await import('../dialects/sqlite/dialect.ts')
   return openSqlite({ path, setup, pool, statementTimeout }).catch(({ message }: Error) => {
     throw refuse(path === MEMORY ? `setup: ${message}` : `url: ${path} cannot be opened: ${message}`)
   })

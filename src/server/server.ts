@@ -2,10 +2,8 @@
 import * as fastify from 'fastify'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { METHODS, type IncomingMessage } from 'node:http'
-import { collectDefaultMetrics } from 'prom-client'
 import { sendError, toRefusal } from '../../plugins/errors.ts'
 import health from '../../plugins/health.ts'
-import metrics from '../../plugins/metrics.ts'
 import { requestId } from '../../plugins/request-id.ts'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import type { HttpsOptions } from '../../schemas/server.ts'
@@ -77,6 +75,7 @@ export async function createServer ({ options, prefix, logLevel, metricsApart = 
 
 /** Serves metrics on `app` for its tokens, or on a separate app without authentication, which is returned. */
 async function serveMetrics (app: FastifyInstance, { registry, tokens }: RowQuery, apart: boolean): Promise<FastifyInstance | undefined> {
+  const [{ collectDefaultMetrics }, { default: metrics }] = await Promise.all([import('prom-client'), import('../../plugins/metrics.ts')])
   collectDefaultMetrics({ register: registry })
   if (!apart) {
     await app.register(metrics, { registry, tokens })

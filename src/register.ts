@@ -1,0 +1,80 @@
+/** Registers the parts of the plugin, in the order in which they handle a request. Loaded when the plugin is registered, and not before. */
+import type { FastifyInstance } from 'fastify'
+import type { Registry } from 'prom-client'
+import answerHeaders from '../plugins/answer-headers.ts'
+import auth from '../plugins/auth.ts'
+import body from '../plugins/body.ts'
+import errors from '../plugins/errors.ts'
+import notFoundAnswers from '../plugins/not-found.ts'
+import openapi from '../plugins/openapi.ts'
+import requestId from '../plugins/request-id.ts'
+import telemetry from '../plugins/telemetry.ts'
+import { createJwtVerifier, type JwtVerifier } from './access/jwt.ts'
+import { watchTokens, type TokenWatch } from './access/token-watch.ts'
+import type { TokenStore } from './access/tokens.ts'
+import type { Settings } from './config/settings.ts'
+import type { Database } from './databases/database.ts'
+import { openDatabases } from './databases/open.ts'
+import type { Readiness } from './databases/readiness.ts'
+import { createWriteHook } from './in-process/on-write.ts'
+import { createDocuments } from './openapi/documents.ts'
+import { waitForAnswerBefore } from './request/pipelining.ts'
+import { setAnswerBudget } from './response/budget.ts'
+import { addRoute } from './route.ts'
+import { createCollectors } from './telemetry/collectors.ts'
+import { isTracingSetUp } from './telemetry/spans.ts'
+
+export { checkPrefix } from '../plugins/not-found.ts'
+export { execute } from './in-process/execute.ts'
+export { runInProcess } from './in-process/transaction.ts'
+
+export interface RegisterOptions {
+  readonly settings: Settings
+  readonly tokens: TokenStore
+  readonly readiness: Readiness
+  /** Called only with metrics. */
+  readonly registry: () => Registry
+}
+
+export interface Registered {
+  readonly databases: ReadonlyMap<string, Database>
+  /** Reads the catalog of each database and the token file again. */
+  refresh (): Promise<void>
+}
+
+/** What an option needs is loaded here if the option is on: a module that is missing stops the start and fails no request. */
+export async function registerParts (app: FastifyInstance, { settings, tokens, readiness, registry }: RegisterOptions): Promise<Registered> {
+  let tokenWatch: TokenWatch | undefined
+  let jwt: JwtVerifier | undefined
+  await app.register(notFoundAnswers)
+  setAnswerBudget(settings.answerMemory)
+  const databases = await openDatabases(settings.databases, { log: app.log, onWrite: settings.onWrite && createWriteHook(settings.onWrite, settings.limits) })
+  if (settings.tokenFile !== undefined) tokenWatch = watchTokens({ file: settings.tokenFile.file, log: app.log, onChange: tokens.replace })
+  if (settings.jwt.length > 0) jwt = await createJwtVerifier({ issuers: settings.jwt, roles: settings.roles, log: app.log })
+  app.addHook('preClose', async () => readiness.end())
+  app.addHook('onClose', async () => {
+    tokenWatch?.stop()
+    jwt?.stop()
+    await Promise.all(Array.from(databases.values(), (database) => database.close()))
+  })
+
+  app.setReplySerializer((payload) => payload as string) // answers are already text; the serializer of the host app must not apply
+  app.addHook('onRequest', waitForAnswerBefore)
+  await app.register(errors)
+  await app.register(requestId)
+  await app.register(answerHeaders)
+  if (settings.cors !== undefined) await app.register(import('../plugins/cors.ts'), settings.cors)
+  const { requestLog, serverTiming } = settings
+  const tracing = settings.tracing && isTracingSetUp()
+  const collectors = await createCollectors({ ...settings, tracing }, { databases, registry, log: app.log })
+  if (collectors.length > 0 || serverTiming) await app.register(telemetry, { databases, collectors, requestLog, tracing, serverTiming })
+  const documents = createDocuments({ databases, prefix: app.prefix })
+  if (settings.docs) await app.register(import('../plugins/docs-page.ts'))
+  if (settings.failedLogins.max > 0) await app.register(import('../plugins/failed-logins.ts'), settings.failedLogins)
+  await app.register(auth, { tokens, jwt, authenticate: settings.authenticate })
+  if (settings.rateLimit !== undefined) await app.register(import('../plugins/rate-limit.ts'), settings.rateLimit)
+  if (settings.openapi !== 'off') await app.register(openapi, { documents, databases, isPublic: settings.openapi === 'public' })
+  await app.register(body)
+  addRoute(app, { databases, limits: settings.limits, bodyLimit: settings.bodyLimit })
+  return { databases, refresh: async () => { await Promise.all([tokenWatch?.refresh(), ...Array.from(databases.values(), (database) => database.refresh())]) } }
+}

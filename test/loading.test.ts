@@ -1,0 +1,65 @@
+/** Which packages the program loads, and when: an import loads what checks the options, registering what the options need, a request nothing. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { ROOT } from './support/markdown.ts'
+import { TOKEN } from './support/service.ts'
+
+/** Prints the packages that are loaded by the import, by registering the plugin and by the first request. */
+const program = (options: string): string => `
+  import { registerHooks } from 'node:module'
+  const loaded = new Set()
+  registerHooks({ resolve (name, context, next) {
+    const found = next(name, context)
+    loaded.add(/node_modules\\/((@[^/]+\\/)?[^/]+)/.exec(found.url)?.[1] ?? '')
+    return found
+  } })
+  const take = () => { const packages = [...loaded].filter((name) => name !== ''); loaded.clear(); return packages.sort() }
+  const { rowQuery, hashToken } = await import('${ROOT}/src/index.ts')
+  const imported = take()
+  const { default: Fastify } = await import('fastify')
+  await Fastify().inject('/') // loads what only injected requests need
+  take()
+  const databases = { shop: { url: 'sqlite::memory:', setup: ['create table orders (id integer primary key)'] } }
+  const tokens = [{ name: 'test', sha256: hashToken('${TOKEN}'), permissions: ['select'] }]
+  const app = Fastify()
+  app.register(rowQuery, { databases, tokens, ...${options} })
+  await app.ready()
+  const registered = take()
+  const answer = await app.inject({ method: 'POST', url: '/shop/orders', headers: { authorization: 'Bearer ${TOKEN}' }, payload: { verb: 'select' } })
+  console.log(JSON.stringify({ imported, registered, status: answer.statusCode, requested: take() }))
+  await app.close()
+`
+
+interface Loaded { readonly imported: string[], readonly registered: string[], readonly requested: string[], readonly status: number }
+
+async function load (options = '{}'): Promise<Loaded> {
+  const { NODE_OPTIONS, ...env } = process.env
+  const { stdout } = await promisify(execFile)(process.execPath, ['--no-warnings', '--input-type=module', '-e', program(options)], { cwd: ROOT, env })
+  return JSON.parse(stdout)
+}
+
+/** What options turn on. */
+const OPTIONAL = ['@fastify/cors', '@fastify/helmet', '@fastify/rate-limit', '@fastify/swagger', '@fastify/swagger-ui', 'jose', 'mysql2', 'pino-pretty', 'prom-client']
+
+t.test('an import loads the schemas of the options, and no more', async (t) => {
+  const { imported, registered, requested, status } = await load('{ failedLogins: { max: 0 } }')
+  t.same(imported, ['@fastify/error', '@sinclair/typebox', 'fastify-plugin'])
+  t.ok(registered.includes('kysely'), 'what each request needs is loaded when the plugin is registered')
+  t.same(registered.filter((name) => OPTIONAL.includes(name)), [])
+  t.equal(status, 200)
+  t.same(requested, [], 'a request loads nothing')
+})
+
+t.test('each option loads its package when the plugin is registered, so that a package that is missing stops the start', async (t) => {
+  const lists: Array<[options: string, packages: string[]]> = [
+    ["{ docs: true, cors: { origins: ['*'] }, metrics: true, failedLogins: {} }", ['@fastify/cors', '@fastify/helmet', '@fastify/rate-limit', '@fastify/swagger', '@fastify/swagger-ui', 'prom-client']],
+    ["{ databases: { ...databases, other: { url: 'mysql://localhost:1/other' } }, failedLogins: { max: 0 }, jwt: [{ issuer: 'x', audience: 'x', algorithms: ['HS256'], secret: 'x'.repeat(32), role: '/role' }], roles: { clerk: { permissions: ['select'], databases: '*' } } }", ['jose', 'mysql2']]
+  ]
+  await Promise.all(lists.map(async ([options, packages]) => {
+    const { registered, requested, status } = await load(options)
+    t.same(registered.filter((name) => OPTIONAL.includes(name)), packages, options)
+    t.equal(status, 200)
+    t.same(requested, [], 'a request loads nothing')
+  }))
+})
