@@ -1,4 +1,4 @@
-/** docs/clients.md as a reader follows it: its commands are run, its programs compiled and started. */
+/** docs/clients.md as a reader follows it: its commands are run, its programs compiled and started. The requests in process of docs/plugin.md are compiled with them. */
 import t from 'tap'
 import { createShop } from '../../src/demo/shop.ts'
 import { get } from '../support/documents.ts'
@@ -10,7 +10,7 @@ import { startService, TOKEN } from '../support/service.ts'
 const document = readDocument('docs/clients.md')
 const blocks = codeBlocks(document)
 const commands = blocks.filter(({ kind }) => kind === 'sh').flatMap(({ text }) => text.trim().split('\n'))
-const programs = blocks.filter(({ kind }) => kind === 'ts').map(({ text }) => text)
+const programs = [...blocks.filter(({ kind }) => kind === 'ts'), ...codeBlocks(readDocument('docs/plugin.md')).filter(({ kind }) => kind === 'ts execute')].map(({ text }) => text)
 
 /** What a command gives its program, of which there must be one. */
 function argumentsOf (program: string): string[] {

@@ -1,4 +1,4 @@
-/** The apps with their own authentication in the README and in docs/grants.md, as they stand there. */
+/** The apps with their own authentication in docs/plugin.md and docs/grants.md, as they stand there. */
 import { createSecretKey } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
@@ -14,7 +14,7 @@ const schema = (engine: string): string[] => [
 ]
 
 /** Runs the example with the database of the service; it listens to nothing. */
-async function start (t: Test, kind: string, { url }: Pick<Service, 'url'>, document = 'README.md'): Promise<FastifyInstance> {
+async function start (t: Test, kind: string, { url }: Pick<Service, 'url'>, document = 'docs/plugin.md'): Promise<FastifyInstance> {
   const text = codeBlocks(readDocument(document)).find((block) => block.kind === kind)?.text as string
   const path = `${t.testdir({})}/${kind.replace(' ', '-')}.mjs`
   const source = new URL('../../src/index.ts', import.meta.url).href
@@ -34,7 +34,7 @@ async function ask (app: FastifyInstance, headers: Record<string, string>, body:
   return { status: response.statusCode, json: response.json() }
 }
 
-await onEachEngine(t, 'the app with @fastify/jwt in the README works', { schema }, async (t, service) => {
+await onEachEngine(t, 'the app with @fastify/jwt in docs/plugin.md works', { schema }, async (t, service) => {
   const app = await start(t as Test, 'js jwt', service)
   const bearer = async (claims: Record<string, unknown>, key = SECRET) => ({ authorization: `Bearer ${await sign({ alg: 'HS256', kid: 'any', privateKey: createSecretKey(key, 'utf8') }, claims)}` })
   const acme = await bearer({ sub: 'ada', tenant: 'acme' })
@@ -50,7 +50,7 @@ await onEachEngine(t, 'the app with @fastify/jwt in the README works', { schema 
   }
 })
 
-await onEachEngine(t, 'the app with a session in the README works', { schema }, async (t, service) => {
+await onEachEngine(t, 'the app with a session in docs/plugin.md works', { schema }, async (t, service) => {
   const app = await start(t as Test, 'js session', service)
   t.match(await ask(app, {}), { status: 401 })
   t.match(await ask(app, { cookie: 'sessionId=abc' }), { status: 401 })

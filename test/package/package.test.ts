@@ -73,15 +73,15 @@ t.test('it is a plugin of a TypeScript app, which compiles as it stands', async 
   t.match(await app.post('/api/shop/orders', select, 'reports'), selected)
 })
 
-t.test('the apps in the README compile and run', async (t) => {
+t.test('the apps in docs/plugin.md compile and run', async (t) => {
   for (const kind of ['js', 'ts']) {
-    const [block] = codeBlocks(readDocument('README.md')).filter((each) => each.kind === kind)
+    const [block] = codeBlocks(readDocument('docs/plugin.md')).filter((each) => each.kind === kind)
     const text = block?.text as string
-    writeFileSync(join(folder, `readme.${kind}`), text)
-    if (kind === 'ts') t.equal(await compile('readme.ts'), '', 'as it stands there')
-    const program = readFileSync(join(folder, 'readme.js'), 'utf8')
-    writeFileSync(join(folder, 'readme.js'), program.replace('mysql://user:password@127.0.0.1:3306/shop', 'sqlite:shop.db').replace('port: 3000', 'port: 0'))
-    const app = await serveRowQuery(t, { cwd: folder, command: [process.execPath, 'readme.js'], env: { API_TOKEN: TOKEN } })
+    writeFileSync(join(folder, `documented.${kind}`), text)
+    if (kind === 'ts') t.equal(await compile('documented.ts'), '', 'as it stands there')
+    const program = readFileSync(join(folder, 'documented.js'), 'utf8')
+    writeFileSync(join(folder, 'documented.js'), program.replace('mysql://user:password@127.0.0.1:3306/shop', 'sqlite:shop.db').replace('port: 3000', 'port: 0'))
+    const app = await serveRowQuery(t, { cwd: folder, command: [process.execPath, 'documented.js'], env: { API_TOKEN: TOKEN } })
     t.match(await app.post('/api/shop/orders', select, TOKEN), selected)
     t.match(await app.post('/api/shop/orders', { verb: 'delete', filters: { id: 1 } }, TOKEN), { status: 403 })
   }

@@ -1,8 +1,11 @@
 /** Reads the project's documents, to test their contents. */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** The documents for users and contributors, from the root of the project. */
+export const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'examples/README.md', 'plugins/README.md', 'bench/README.md', ...readdirSync(`${ROOT}docs`).filter((name) => name.endsWith('.md')).sort().map((name) => `docs/${name}`)]
 
 export interface CodeBlock {
   /** The info string: `sh`, `json config`. */
@@ -14,9 +17,9 @@ export function readDocument (path: string): string {
   return readFileSync(ROOT + path, 'utf8')
 }
 
-/** Returns the fenced code blocks of a document, including those in lists. */
+/** Returns the fenced code blocks of a document, including those in lists, without their indentation. */
 export function codeBlocks (document: string): CodeBlock[] {
-  return Array.from(document.matchAll(/^( *)```([^\n]*)\n([^]*?)^\1```$/gm), ([, , kind = '', text = '']) => ({ kind, text }))
+  return Array.from(document.matchAll(/^( *)```([^\n]*)\n([^]*?)^\1```$/gm), ([, indentation = '', kind = '', text = '']) => ({ kind, text: text.replaceAll(new RegExp(`^${indentation}`, 'gm'), '') }))
 }
 
 /** Returns the cells of the rows of all tables with these headings. */

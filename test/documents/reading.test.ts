@@ -1,7 +1,7 @@
 /** The program of docs/reading.md is run against the demo. */
 import t from 'tap'
-import { codeBlocks, readDocument } from './support/markdown.ts'
-import { serveRowQuery } from './support/row-query.ts'
+import { codeBlocks, readDocument } from '../support/markdown.ts'
+import { serveRowQuery } from '../support/row-query.ts'
 
 t.test('the example of aggregates in docs/reading.md has the answer that it shows', async (t) => {
   const token = 'reading-test-token-0123456789-0123456789'
