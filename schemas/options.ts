@@ -28,7 +28,7 @@ export const DatabaseSchema = Type.Object({
 
 export const TokenSchema = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 100, description: 'unique name of the token, in logs and for idempotency keys' }),
-  sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the token in lower-case hexadecimal digits' }),
+  sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'the SHA-256 of the token, as 64 lower-case hexadecimal digits' }),
   permissions: Type.Array(VerbSchema, {
     minItems: 1,
     uniqueItems: true,
@@ -62,7 +62,7 @@ export const FailedLoginsSchema = Type.Object({
 }, { ...closed, default: {} })
 
 export const CorsSchema = Type.Object({
-  origins: Type.Array(Type.String({ pattern: '^(\\*|https?://[^/\\s]+)$' }), {
+  origins: Type.Array(Type.String({ pattern: '^(\\*|https?://[^/\\s]+)$', description: 'an origin such as https://app.example.com, or "*"' }), {
     minItems: 1,
     description: 'origins that may send requests from a browser, such as https://app.example.com; "*" for all origins'
   })

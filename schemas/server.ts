@@ -45,7 +45,7 @@ export const ServerSchema = Type.Object({
   requestLog: Type.Optional(Type.Boolean({ default: true, description: 'whether each request is logged' })),
   metrics: Type.Optional(MetricsSchema),
   shutdown: Type.Optional(ShutdownSchema),
-  trustProxy: Type.Optional(Type.Array(Type.String({ pattern: '^(loopback|linklocal|uniquelocal|[0-9A-Fa-f:.]+(/[0-9]{1,3})?)$' }), {
+  trustProxy: Type.Optional(Type.Array(Type.String({ pattern: '^(loopback|linklocal|uniquelocal|[0-9A-Fa-f:.]+(/[0-9]{1,3})?)$', description: 'an IP address, a network such as 10.0.0.0/8, or loopback, linklocal or uniquelocal' }), {
     default: [],
     description: 'addresses or networks of proxies, such as 10.0.0.0/8 or loopback, whose X-Forwarded-For header is trusted'
   })),

@@ -45,6 +45,7 @@ function settingOf (path: string): string {
 
 function describe ({ type, schema }: Pick<ValueError, 'type' | 'schema'>): string {
   if (type === ValueErrorType.ObjectAdditionalProperties) return describeUnknown(schema)
+  if (type === ValueErrorType.StringPattern && schema.description !== undefined) return `must be ${schema.description}`
   const rule = type === ValueErrorType.ObjectRequiredProperty ? 'is required' : `must be ${formOf(schema)}`
   return schema.description === undefined ? rule : `${rule} (${schema.description})`
 }

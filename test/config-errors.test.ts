@@ -11,6 +11,8 @@ const described: Array<[mistake: string, schema: TSchema, value: unknown]> = [
   ['configuration: must be an integer of at least 1 (size)', Type.Integer({ minimum: 1, description: 'size' }), 1.5],
   ['configuration: must be true or false', Type.Boolean(), 'yes'],
   ['configuration: must be a string', Type.String(), 1],
+  ['configuration: must be three letters', Type.String({ pattern: '^[a-z]{3}$', description: 'three letters' }), 'a'],
+  ['configuration: must be a string (three letters)', Type.String({ pattern: '^[a-z]{3}$', description: 'three letters' }), 1],
   ['configuration: must be a string that is not empty', Type.String({ minLength: 1 }), ''],
   ['configuration: must be a string of 0 to 2 characters', Type.String({ maxLength: 2 }), 'abc'],
   ['configuration: must be a string of 1 to 2 characters', Type.String({ minLength: 1, maxLength: 2 }), 'abc'],

@@ -7,6 +7,8 @@ import { MEMORY } from '../dialects/sqlite/memory.ts'
 
 const MYSQL_PORT = 3306
 
+const UNREADABLE = 'is not a valid URL; special characters in the user name and the password must be percent-encoded, such as %40 for @ and %2F for /'
+
 /** @throws Error with a message that contains no part of the URL, because it may contain the password */
 export function parseDatabaseUrl (text: string): Address {
   if (text.startsWith('sqlite:')) {
@@ -27,7 +29,9 @@ export function parseReplicaUrl (text: string): MysqlAddress {
 
 function parseServers (text: string): MysqlAddress {
   const [first, ...others] = urlsOf(text)
-  if (first === undefined) throw new Error('is not a valid URL; special characters in the user name and the password must be percent-encoded, such as %40 for @')
+  if (first === undefined) throw new Error(UNREADABLE)
+  // after a / in the password, the URL goes on with a path that contains the @
+  if (first.pathname.includes('@')) throw new Error(UNREADABLE)
   const hosts = [first, ...others].map((url): Host => ({ host: url.hostname.replace(/^\[(.*)\]$/, '$1') || '127.0.0.1', port: Number(url.port || MYSQL_PORT) }))
   const ssl = parseTls(first, hosts)
   const database = decode(first.pathname.slice(1))

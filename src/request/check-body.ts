@@ -2,7 +2,7 @@
 import type { TObject } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
-import { MAX_AGGREGATES, MAX_LIMIT, type Body, type BodySchema } from '../../schemas/body.ts'
+import { BODIES, MAX_AGGREGATES, MAX_LIMIT, type Body, type BodySchema } from '../../schemas/body.ts'
 import { VERBS } from '../../schemas/grant.ts'
 import { filtersRequired, invalidBody, invalidJson, invalidOrderBy, limitOutOfRange, withDetails, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
@@ -82,13 +82,21 @@ function describe (schema: TObject, body: object, verb: string): ServiceError {
   const [first] = Errors(schema, [], body)
   const { path, type } = first as { path: string, type: ValueErrorType }
   const field = (path.split('/')[1] as string).replaceAll('~1', '/').replaceAll('~0', '~')
-  if (!Object.hasOwn(schema.properties, field)) return at(path, invalidBody(`"${field}" is not allowed with ${verb}`))
+  if (!Object.hasOwn(schema.properties, field)) return at(path, invalidBody(`"${field}" is not allowed with ${verb}; ${describeOther(schema, field, verb)}`))
   if (!Object.hasOwn(body, field)) return at(path, field === 'filters' ? filtersRequired(verb) : invalidBody(`"${field}" is required to ${verb}`))
   if (field === 'limit' && (type === ValueErrorType.IntegerMinimum || type === ValueErrorType.IntegerMaximum)) return at(path, limitOutOfRange(MAX_LIMIT))
   if (field === 'orderBy' && isListOfTerms(body)) return at(path, invalidOrderBy('must be a list of objects with one column each, such as {"<column>": "DESC"}; the direction is ASC or DESC'))
   if (type === ValueErrorType.ObjectMinProperties && field === 'data') return at(path, invalidBody('"data" must not be empty'))
-  if (verb === 'insert') return findRowsError(body) ?? at(path, invalidBody(`"${field}" must be ${forms.get(field)}`))
-  return at(path, invalidBody(`"${field}" must be ${forms.get(field)}`))
+  const rowsError = verb === 'insert' ? findRowsError(body) : undefined
+  // serializers of some languages send null for members that are not set
+  const isUnset = (body as Readonly<Record<string, unknown>>)[field] === null && schema.required?.includes(field) !== true
+  return rowsError ?? at(path, invalidBody(`"${field}" must be ${forms.get(field)}${isUnset ? '; leave it out instead of sending null' : ''}`))
+}
+
+/** Says which verbs have a field that is not one of this verb. */
+function describeOther ({ properties }: TObject, field: string, verb: string): string {
+  const verbs = VERBS.filter((other) => Object.hasOwn(BODIES[other].properties, field))
+  return verbs.length > 0 ? `it is a field of ${verbs.join(', ')}` : `the fields of ${verb} are ${Object.keys(properties).join(', ')}`
 }
 
 /** Whether the value is a JSON object. Numbers that are kept as text are objects in JavaScript only. */

@@ -29,7 +29,7 @@ const refused: Array<{ because: string, text: string, errors: string[] }> = [
     because: 'entries that are none',
     text: JSON.stringify([{ ...entry, sha256: SECRET }, { name: 'x', sha256: 'b'.repeat(64) }]),
     errors: [
-      'tokensFile.0.sha256: must be a string (SHA-256 of the token in lower-case hexadecimal digits)',
+      'tokensFile.0.sha256: must be the SHA-256 of the token, as 64 lower-case hexadecimal digits',
       'tokensFile.1.permissions: is required (one or more of select, insert, update, delete)'
     ]
   },

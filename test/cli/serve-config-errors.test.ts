@@ -27,7 +27,7 @@ const refused: Refused[] = [
       /^prot: is not a setting; the settings are databases, tokens, .*port/,
       /^databases\.shop\.pol: is not a setting; the settings are url, .*pool/,
       'databases.shop.pool.size: must be an integer from 1 to 1000 (maximum number of connections)',
-      'tokens.0.sha256: must be a string (SHA-256 of the token in lower-case hexadecimal digits)',
+      'tokens.0.sha256: must be the SHA-256 of the token, as 64 lower-case hexadecimal digits',
       'tokens.0.permissions.0: must be "select" or "insert" or "update" or "delete"'
     ]
   },

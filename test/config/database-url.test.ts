@@ -15,6 +15,7 @@ const read: Array<[url: string, address: ReturnType<typeof parseDatabaseUrl>, na
   ['mysql:///shop', mysql({ hosts: [host('127.0.0.1')] }), 'shop'],
   ['mysql://[::1]:3307/shop', mysql({ hosts: [host('::1', 3307)] }), 'shop'],
   ['mysql://a%40b:%2F%3F%23%25%3A%C3%A9@db/my%20shop', mysql({ user: 'a@b', password: '/?#%:é', database: 'my shop' }), 'my shop'],
+  ['mysql://ann:a@b@db/sh%40op', mysql({ user: 'ann', password: 'a@b', database: 'sh@op' }), 'sh@op'],
   ['mysql://ann:a,b@one,two:3307,[::1]/shop', mysql({ hosts: [host('one'), host('two', 3307), host('::1')], user: 'ann', password: 'a,b' }), 'shop'],
   ['mysql://db/shop?ssl=true', mysql({ ssl: { rejectUnauthorized: true, verifyIdentity: true } }), 'shop'],
   ['mysql://db/shop?ssl=verify-ca', mysql({ ssl: { rejectUnauthorized: true, verifyIdentity: false } }), 'shop'],
@@ -36,7 +37,7 @@ const scheme = 'must begin with mysql://, mariadb:// or sqlite:'
 const name = 'must name one database after the host: mysql://host/name'
 const parameters = 'only allows the parameters ssl and ssl-ca; ? and # in a password must be written as %3F and %23'
 const addresses = 'ssl=true requires host names; use ssl=verify-ca with IP addresses'
-const unreadable = 'is not a valid URL; special characters in the user name and the password must be percent-encoded, such as %40 for @'
+const unreadable = 'is not a valid URL; special characters in the user name and the password must be percent-encoded, such as %40 for @ and %2F for /'
 
 const refused: Array<[url: string, message: string]> = [
   ['', scheme],
@@ -53,6 +54,9 @@ const refused: Array<[url: string, message: string]> = [
   ['mysql://ann:1?hunter2@db/shop', parameters],
   ['mysql://ann:hunter2#@db/shop', unreadable],
   ['mysql://ann:hunter2/@db/shop', unreadable],
+  ['mysql://ann:12/hunter2@db/shop', unreadable],
+  ['mysql://ann:12/hunter2@db', unreadable],
+  ['mysql://ann:hun@ter/2@db/shop', unreadable],
   ['mysql://db:port/shop', unreadable],
   ['mysql://db1,,db2/shop', unreadable],
   ['mysql://db1,db2:port/shop', unreadable],

@@ -123,7 +123,7 @@ const refused: Array<{ because: string, options: unknown, errors: Array<string |
   {
     because: 'origins that are none',
     options: { databases: { shop: { url } }, cors: { origins: ['app.example.com', 'https://app.example.com/', '*'] } },
-    errors: ['cors.origins.0: must be a string', 'cors.origins.1: must be a string']
+    errors: ['cors.origins.0: must be an origin such as https://app.example.com, or "*"', 'cors.origins.1: must be an origin such as https://app.example.com, or "*"']
   },
   {
     because: 'several URLs that cannot be read',

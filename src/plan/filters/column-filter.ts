@@ -23,6 +23,10 @@ export function planColumnFilter (column: Column, value: unknown, scope: FilterS
     return combine('and', Object.entries(value).map(([name, operand]) => planOperator(name, { column, value: operand, scope, path: [...path, name] })))
   }
   const operand = { column, value, scope, path }
+  if (isObject(value) && !column.type.structured) {
+    const name = Object.keys(value).find((key) => operators.has(`$${key}`))
+    if (name !== undefined) throw refuse(operand, `operators begin with $: write "$${name}" instead of "${name}"`)
+  }
   const isList = Array.isArray(value) && !column.type.structured
   // Probably a mistake of the client; a filter that matches no row has its own form.
   if (isList && value.length === 0) throw refuse(operand, 'the list is empty; use {"$in": []} to match no row')
