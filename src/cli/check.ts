@@ -7,6 +7,7 @@ import type { DatabaseConfig } from '../databases/open.ts'
 import type { Grant } from '../access/grant.ts'
 import { createShop } from '../demo/shop.ts'
 import type { Dialect } from '../dialects/dialect.ts'
+import { COMMANDS } from './commands.ts'
 import { reportGrant } from './grant-report.ts'
 import { openOnce, reasonOf } from './one-connection.ts'
 
@@ -15,7 +16,7 @@ import { openOnce, reasonOf } from './one-connection.ts'
  * role may do. Returns the exit code: 1 if a database does not answer, a grant has an error or, with `--strict`, there are warnings; otherwise 0.
  */
 export async function check (args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { config: { type: 'string' }, strict: { type: 'boolean', default: false } } })
+  const { values } = parseArgs({ args, options: COMMANDS.check.flags })
   const { config, demo } = loadConfig(process.env, values)
   const { options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)
@@ -29,7 +30,7 @@ export async function check (args: string[]): Promise<number> {
   for (const database of databases) {
     const { answers, errors, risks, text } = await describe(database, configured, grants)
     process.stdout.write(text)
-    if (!answers || errors > 0 || (values.strict && risks > 0)) failures++
+    if (!answers || errors > 0 || (values.strict === true && risks > 0)) failures++
   }
   return failures === 0 ? 0 : 1
 }

@@ -9,6 +9,7 @@ import { resolveSettings, type Settings } from '../config/settings.ts'
 import type { DatabaseConfig } from '../databases/open.ts'
 import { createShop } from '../demo/shop.ts'
 import { EVERYTHING } from '../openapi/visible.ts'
+import { COMMANDS } from './commands.ts'
 import { openOnce, reasonOf } from './one-connection.ts'
 
 interface Chosen {
@@ -21,9 +22,9 @@ interface Chosen {
   readonly grant: Grant
 }
 
-/** `[name] [--config path] [--token name | --role name]`. @throws ConfigError */
+/** The arguments of `openapi`, `types` and `keys`. @throws ConfigError */
 export function chooseDatabase (args: string[]): Chosen {
-  const { values, positionals } = parseArgs({ args, options: { config: { type: 'string' }, token: { type: 'string' }, role: { type: 'string' } }, allowPositionals: true })
+  const { values, positionals } = parseArgs({ args, options: COMMANDS.openapi.flags, allowPositionals: true })
   const { config, demo } = loadConfig(process.env, values)
   const { server: { prefix }, options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)

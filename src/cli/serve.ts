@@ -6,12 +6,13 @@ import { splitConfig } from '../config/server-settings.ts'
 import { createShop } from '../demo/shop.ts'
 import { createServer } from '../server/server.ts'
 import { demoBanner, NO_TOKEN_NOTICE } from './banner.ts'
+import { COMMANDS } from './commands.ts'
 import { tuneGarbageCollection } from './garbage.ts'
 import { closeOnSignal } from './shutdown.ts'
 
 /** `row-query serve`: starts the server. Returns when it listens. @throws ConfigError */
 export async function serve (args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { config: { type: 'string' }, host: { type: 'string' }, port: { type: 'string' } } })
+  const { values } = parseArgs({ args, options: COMMANDS.serve.flags })
   const { config, demo } = loadConfig(process.env, values)
   const { server: { host, port, metrics, shutdown, ...settings }, options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)

@@ -3,25 +3,17 @@ import { TokenSchema, type TokenOptions } from '../../schemas/options.ts'
 import { ConfigError, findConfigErrors } from '../config-errors.ts'
 import { parseExpiry } from '../access/token-entries.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
+import { COMMANDS } from './commands.ts'
 
 /** `row-query token`: creates a token and prints it with its entry for the configuration file, which contains only its hash. @throws ConfigError */
 export async function token (args: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      name: { type: 'string' },
-      permissions: { type: 'string' },
-      database: { type: 'string', multiple: true },
-      table: { type: 'string', multiple: true },
-      expires: { type: 'string' }
-    }
-  })
+  const { values } = parseArgs({ args, options: COMMANDS.token.flags })
   const { database = [], table, expires } = values
   const secret = createToken()
   const entry = {
     name: values.name,
     sha256: hashToken(secret),
-    permissions: values.permissions?.split(',').map((permission) => permission.trim()),
+    permissions: values.permissions?.flatMap((list) => list.split(',')).map((permission) => permission.trim()),
     ...(database.length > 0 && { databases: Object.fromEntries(database.map((name) => [name, table ?? '*'])) }),
     ...(expires !== undefined && { expires })
   }
@@ -35,7 +27,7 @@ function check (entry: TokenOptions, databases: string[], tables: string[] | und
   if (tables !== undefined && databases.length !== 1) errors.push('--table: requires exactly one --database')
   if (entry.expires !== undefined) {
     try {
-      parseExpiry(entry.expires)
+      if (parseExpiry(entry.expires) <= Date.now()) errors.push('--expires: is in the past')
     } catch (error) {
       errors.push(`--${(error as Error).message}`)
     }

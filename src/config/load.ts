@@ -50,15 +50,15 @@ interface Draft {
 export function loadConfig (environment: Environment, flags: Flags): Loaded {
   const env = withoutServices(environment)
   const given: Environment = { ...env, '--config': flags.config, '--host': flags.host, '--port': flags.port }
-  const draft: Draft = { config: {}, errors: findUnknownVariables(env, [...ALIASES.values()]), broken: new Map(), names: new Map() }
+  const draft: Draft = { config: {}, errors: [], broken: new Map(), names: new Map() }
   readConfigFile(draft, given, environment)
-  readVariables(draft, given, { ofDatabases: false })
+  const invalid = [...findUnknownVariables(env, [...ALIASES.values()]), ...readVariables(draft, given, { ofDatabases: false })]
   addDatabase(draft, env['DATABASE_URL'])
   addToken(draft, env)
   const demo = addDemo(draft)
-  readVariables(draft, given, { ofDatabases: true })
-  const invalid = findConfigErrors(ConfigSchema, draft.config, draft.names).filter((line) => !draft.broken.has(line.slice(0, line.indexOf(': '))))
-  const errors = [...draft.errors, ...draft.broken.values(), ...invalid]
+  invalid.push(...readVariables(draft, given, { ofDatabases: true }))
+  const ofFile = findConfigErrors(ConfigSchema, draft.config, draft.names).filter((line) => !draft.broken.has(line.slice(0, line.indexOf(': '))))
+  const errors = [...draft.errors, ...invalid, ...draft.broken.values(), ...ofFile]
   if (errors.length > 0) throw new ConfigError(errors)
   return { config: draft.config as Config, demo }
 }
@@ -85,8 +85,9 @@ function readConfig (path: string): string {
   }
 }
 
-/** Sets the settings of the configuration, or with `ofDatabases` those of each database, that flags and variables name. */
-function readVariables ({ config, errors }: Draft, given: Environment, { ofDatabases }: { ofDatabases: boolean }): void {
+/** Sets the settings of the configuration, or with `ofDatabases` those of each database, that flags and variables name. Returns the errors of those. */
+function readVariables ({ config }: Draft, given: Environment, { ofDatabases }: { ofDatabases: boolean }): string[] {
+  const errors: string[] = []
   const { databases } = config
   const targets = ofDatabases ? isObject(databases) ? Object.values(databases).filter(isObject) : [] : [config]
   for (const [name, variable] of VARIABLES) {
@@ -96,6 +97,7 @@ function readVariables ({ config, errors }: Draft, given: Environment, { ofDatab
     errors.push(...found)
     if (found.length === 0) for (const target of targets) assign(target, variable.path, value)
   }
+  return errors
 }
 
 /** Creates objects where they are missing, also in place of `true`: with a port, `metrics` is an object. Other values stay, for the schema to check. */

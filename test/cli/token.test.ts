@@ -32,7 +32,7 @@ t.test('the entry that is printed, pasted into a configuration file, makes the t
 
 const entries: Array<{ args: string[], entry: object }> = [
   { args: ['--permissions', 'select'], entry: { permissions: ['select'] } },
-  { args: ['--permissions', 'select, delete'], entry: { permissions: ['select', 'delete'] } },
+  { args: ['--permissions', 'select, delete', '--permissions', 'insert'], entry: { permissions: ['select', 'delete', 'insert'] } },
   { args: ['--permissions', 'update', '--database', 'a', '--database', 'b'], entry: { permissions: ['update'], databases: { a: '*', b: '*' } } },
   { args: ['--permissions', 'update', '--database', 'a', '--table', 'x', '--table', 'y'], entry: { permissions: ['update'], databases: { a: ['x', 'y'] } } }
 ]
@@ -51,7 +51,8 @@ const fine = ['--name', 'me', '--permissions', 'select']
 const refused: Array<{ args: string[], lines: string[] }> = [
   { args: [], lines: ['--name: is required (unique name of the token, in logs and for idempotency keys)', '--permissions: is required (one or more of select, insert, update, delete)'] },
   { args: ['--name', '', '--permissions', 'read,select'], lines: ['--name: must be a string of 1 to 100 characters (unique name of the token, in logs and for idempotency keys)', '--permissions.0: must be "select" or "insert" or "update" or "delete"'] },
-  { args: ['--name', 'me', '--permissions', 'select,select'], lines: ['--permissions: must be a list that is not empty, without duplicates (one or more of select, insert, update, delete)'] },
+  { args: ['--name', 'me', '--permissions', 'select', '--permissions', 'select'], lines: ['--permissions: must be a list that is not empty, without duplicates (one or more of select, insert, update, delete)'] },
+  { args: [...fine, '--expires', '2026-01-01'], lines: ['--expires: is in the past'] },
   { args: [...fine, '--table', 'orders'], lines: ['--table: requires exactly one --database'] },
   { args: [...fine, '--table', 'orders', '--database', 'a', '--database', 'b', '--expires', 'soon'], lines: ['--table: requires exactly one --database', '--expires: must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z'] }
 ]

@@ -1,0 +1,85 @@
+/** The commands of `row-query`: their arguments and flags, for parsing them and for the help. */
+
+interface Flag {
+  readonly type: 'string' | 'boolean'
+  readonly multiple?: boolean
+  /** The placeholder of the value in the help. */
+  readonly value?: string
+  readonly description: string
+}
+
+interface Usage {
+  readonly summary: string
+  /** The positional argument, if there is one. */
+  readonly argument?: string
+  readonly flags: Readonly<Record<string, Flag>>
+  readonly more?: string
+}
+
+const config = { type: 'string', value: 'path', description: 'configuration file; default: ROW_QUERY_CONFIG' } as const
+const ofGrant = {
+  config,
+  token: { type: 'string', value: 'name', description: 'only what this token of the configuration sees' },
+  role: { type: 'string', value: 'name', description: 'only what this role of the configuration sees' }
+} as const
+
+export const COMMANDS = {
+  serve: {
+    summary: 'start the server; without a database, it opens an embedded demo database',
+    flags: {
+      config,
+      host: { type: 'string', value: 'address', description: 'address to listen on; default: HOST or 127.0.0.1' },
+      port: { type: 'string', value: 'number', description: 'port to listen on; default: PORT or 3000' }
+    },
+    more: `
+Environment variables: DATABASE_URL, API_TOKEN, API_TOKEN_PERMISSIONS, API_TOKENS_FILE, ROW_QUERY_CONFIG, HOST, PORT,
+LOG_LEVEL, PATH_PREFIX, HTTPS_CERT and HTTPS_KEY, and one for each other setting, such as ROW_QUERY_POOL_SIZE=20.
+docs/configuration.md lists them.
+`
+  },
+  token: {
+    summary: 'create a token and print it with its entry for the configuration',
+    flags: {
+      name: { type: 'string', value: 'name', description: 'unique name of the token; required' },
+      permissions: { type: 'string', multiple: true, value: 'list', description: 'select, insert, update or delete, separated by commas; required; may be repeated' },
+      database: { type: 'string', multiple: true, value: 'name', description: 'database for which the token is valid; may be repeated; default: all' },
+      table: { type: 'string', multiple: true, value: 'name', description: 'table of the database; may be repeated; default: all' },
+      expires: { type: 'string', value: 'time', description: 'such as 2027-01-01 or 2027-01-01T12:00:00Z; default: never' }
+    }
+  },
+  check: {
+    summary: 'print whether the databases answer, their tables, and what the account and the tokens may do',
+    flags: {
+      config,
+      strict: { type: 'boolean', description: 'exit with 1 if there are warnings' }
+    }
+  },
+  openapi: { summary: 'print the OpenAPI document of a database, or of the interface', argument: '[database]', flags: ofGrant },
+  types: { summary: 'print TypeScript interfaces for the tables of a database', argument: '[database]', flags: ofGrant },
+  keys: { summary: 'print the statement that creates the table for idempotency keys', argument: '[database]', flags: ofGrant }
+} as const satisfies Readonly<Record<string, Usage>>
+
+export type CommandName = keyof typeof COMMANDS
+
+/** The help of the program: the commands, and what each does. */
+export function describeProgram (): string {
+  const commands = Object.entries<Usage>(COMMANDS)
+  return `row-query: reads and changes rows of MySQL, MariaDB and SQLite tables through one HTTP endpoint
+
+${alignLines(commands.map(([name, { summary, argument }]) => [`row-query ${name}${argument === undefined ? '' : ` ${argument}`}`, summary]))}
+
+"row-query serve --help" lists the flags of serve; "row-query --version" prints the version.
+${COMMANDS.serve.more}`
+}
+
+/** The help of one command, with its flags. */
+export function describeCommand (name: CommandName): string {
+  const { summary, argument, flags, more = '' }: Usage = COMMANDS[name]
+  const lines = Object.entries(flags).map(([flag, { value, description }]) => [`--${flag}${value === undefined ? '' : ` <${value}>`}`, description] as const)
+  return `row-query ${name}${argument === undefined ? '' : ` ${argument}`} [flags]: ${summary}\n\n${alignLines(lines)}\n${more}`
+}
+
+function alignLines (lines: ReadonlyArray<readonly [term: string, description: string]>): string {
+  const width = Math.max(...lines.map(([term]) => term.length))
+  return lines.map(([term, description]) => `  ${term.padEnd(width)}  ${description}`).join('\n')
+}

@@ -1,0 +1,45 @@
+/** Runs a command of `row-query`. */
+import { createRequire } from 'node:module'
+import { ConfigError } from '../config-errors.ts'
+import { COMMANDS, describeCommand, describeProgram, type CommandName } from './commands.ts'
+import { silenceSqliteWarning } from './sqlite-warning.ts'
+
+type Command = (args: string[]) => Promise<number>
+
+/** Each command is loaded when it is used: creating a token does not need the server. */
+const commands: Readonly<Record<CommandName, () => Promise<Command>>> = {
+  serve: async () => (await import('./serve.ts')).serve,
+  token: async () => (await import('./token.ts')).token,
+  check: async () => (await import('./check.ts')).check,
+  openapi: async () => (await import('./openapi.ts')).openapi,
+  types: async () => (await import('./types.ts')).types,
+  keys: async () => (await import('./keys.ts')).keys
+}
+
+const isCommand = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name)
+
+async function run ([name = 'help', ...args]: string[]): Promise<number> {
+  const help = [name, ...args].some((argument) => argument === '--help' || argument === '-h')
+  if (isCommand(name) && !help) return await (await commands[name]())(args)
+  if (name === '--version' && !help) process.stdout.write(`${version()}\n`)
+  else if (help || name === 'help') process.stdout.write(helpFor(name === 'help' ? args[0] : name))
+  else throw new ConfigError([`"${name}" is not a command; the commands are ${Object.keys(COMMANDS).join(', ')}`])
+  return 0
+}
+
+const helpFor = (name = ''): string => isCommand(name) ? describeCommand(name) : describeProgram()
+
+/** The package refers to itself: the path of package.json differs for the sources and the compiled files. */
+const version = (): string => createRequire(import.meta.url)('fastify-row-query/package.json').version
+
+silenceSqliteWarning()
+// the reader of the output may close it early: `row-query openapi | head`
+process.stdout.on('error', () => { process.exitCode = 1 })
+try {
+  process.exitCode = await run(process.argv.slice(2))
+} catch (error) {
+  const { code, message } = error as { code?: string, message: string }
+  if (code !== 'ROW_QUERY_INVALID_CONFIG' && !code?.startsWith('ERR_PARSE_ARGS')) throw error
+  process.stderr.write(message.split('\n').map((line) => `row-query: ${line}\n`).join(''))
+  process.exitCode = 2
+}
