@@ -6,7 +6,8 @@ import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { createTag, isNotModified } from '../src/openapi/document-text.ts'
-import { CSS, HTML } from './docs-page/html.ts'
+import { CSS } from './docs-page/css.ts'
+import { createHtml } from './docs-page/html.ts'
 
 /** Allows scripts, styles and requests of this host only, and no framing. */
 const POLICY = {
@@ -22,13 +23,21 @@ const POLICY = {
 
 const NOT_MODIFIED = 304
 
+const SCRIPTS = ['page.js', 'columns.js', 'reference.js']
+
 type PageFile = readonly [path: string, type: string, content: Buffer]
 
-export default fp(async function docsPage (app: FastifyInstance) {
+export interface DocsPageOptions {
+  /** Whether the documents need no token. */
+  readonly isPublic: boolean
+}
+
+export default fp(async function docsPage (app: FastifyInstance, { isPublic }: DocsPageOptions) {
+  const scripts = SCRIPTS.map(async (name): Promise<PageFile> => [`/${name}`, 'text/javascript; charset=utf-8', await readFile(new URL(`docs-page/${name}`, import.meta.url))])
   const files: readonly PageFile[] = [
-    ['', 'text/html; charset=utf-8', Buffer.from(HTML)],
+    ['', 'text/html; charset=utf-8', Buffer.from(createHtml(isPublic))],
     ['/page.css', 'text/css; charset=utf-8', Buffer.from(CSS)],
-    ['/page.js', 'text/javascript; charset=utf-8', await readFile(new URL('docs-page/page.js', import.meta.url))]
+    ...await Promise.all(scripts)
   ]
   // A scope of its own limits the headers to the files of the page.
   await app.register(async (pages) => {

@@ -69,7 +69,7 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   const collectors = await createCollectors({ ...settings, tracing }, { databases, registry, log: app.log })
   if (collectors.length > 0 || serverTiming) await app.register(telemetry, { databases, collectors, requestLog, tracing, serverTiming })
   const documents = createDocuments({ databases, prefix: app.prefix })
-  if (settings.docs) await app.register(import('../plugins/docs-page.ts'))
+  if (settings.docs) await app.register(import('../plugins/docs-page.ts'), { isPublic: settings.openapi === 'public' })
   if (settings.failedLogins.max > 0) await app.register(import('../plugins/failed-logins.ts'), settings.failedLogins)
   await app.register(auth, { tokens, jwt, authenticate: settings.authenticate })
   if (settings.rateLimit !== undefined) await app.register(import('../plugins/rate-limit.ts'), settings.rateLimit)

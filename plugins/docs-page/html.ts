@@ -1,36 +1,59 @@
-/** The static page. It contains nothing about any database. Paths are relative to `{prefix}/docs`. */
-export const HTML = `<!doctype html>
+/**
+ * The static page. It contains nothing about any database. Paths are relative to `{prefix}/docs`. If the documents are public, the
+ * page opens them without a token.
+ */
+export const createHtml = (isPublic: boolean): string => `<!doctype html>
 <html lang="en">
 <head>
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
+  <meta name="color-scheme" content="light dark">
   <title>Row Query</title>
   <link rel="icon" href="data:,">
   <link rel="stylesheet" href="docs/swagger-ui/static/swagger-ui.css">
   <link rel="stylesheet" href="docs/page.css">
 </head>
-<body>
-  <form id="form" autocomplete="off">
+<body data-documents="${isPublic ? 'public' : 'private'}">
+  <header>
     <h1>Row Query</h1>
-    <label>Token <input id="token" type="password" size="50" spellcheck="false" autocomplete="off"></label>
-    <button>Open</button>
-    <label>Database <select id="database" disabled></select></label>
-    <label>Table <select id="table" disabled></select></label>
-  </form>
+    <div id="choice" hidden>
+      <label>Database <select id="database"></select></label>
+      <label>Table <select id="table"></select></label>
+    </div>
+    <form id="form" autocomplete="off">
+      <label>Token <input id="token" type="password" spellcheck="false" autocomplete="off"></label>
+      <button>Open</button>
+      <button id="forget" type="button" hidden>Forget</button>
+    </form>
+  </header>
   <p id="message" role="alert"></p>
-  <main id="reference"></main>
+  <main>
+    <section id="start">
+      <h2>Read and change rows from this page</h2>
+      <p>The page lists the tables that your token may use, with their columns, and sends requests to this service.</p>
+      <ol>
+        <li><b>Get a token.</b> The demo prints one when it starts. Otherwise ask the operator of this service, who makes one with
+          <pre><code>row-query token --name docs --permissions select</code></pre>
+          and adds the printed entry to the configuration.</li>
+        <li><b>Enter it at the top and press Open.</b> It is kept for this tab until the tab is closed, and is sent to this service only.
+          If the service knows you without a token, for example by a login, leave the field empty.</li>
+        <li><b>Choose a table, change the example and press Execute.</b> Writes change real rows.</li>
+      </ol>
+    </section>
+    <section id="columns" hidden></section>
+    <div id="reference"></div>
+    <section id="curl" hidden>
+      <div class="bar">
+        <h3>The same request with curl</h3>
+        <button id="copy" type="button">Copy</button>
+      </div>
+      <pre tabindex="0"><code id="command"></code></pre>
+      <p>Set the token first, in a way that keeps it out of the shell's history: <code>read -rs TOKEN</code></p>
+    </section>
+  </main>
+  <p id="status" role="status"></p>
   <script src="docs/swagger-ui/static/swagger-ui-bundle.js"></script>
   <script src="docs/page.js" type="module"></script>
 </body>
 </html>
-`
-
-export const CSS = `body { margin: 0; font-family: sans-serif; }
-form { position: sticky; top: 0; z-index: 1; display: flex; flex-wrap: wrap; gap: 1em; align-items: center; padding: 0.6em 1.5em; background: #20323f; color: #fff; }
-h1 { font-size: 1.1em; margin: 0; }
-input, select, button { font: inherit; padding: 0.2em 0.5em; }
-#message { margin: 1em 1.5em; color: #a00; }
-#message:empty { display: none; }
-.swagger-ui .info, .swagger-ui .scheme-container { display: none; }
-.swagger-ui .curl-command { display: none; } /* contains the token */
 `

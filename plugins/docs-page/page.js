@@ -1,114 +1,211 @@
 /**
- * The script of the page: loads the documents with the entered token and shows the selected table in Swagger UI. It shows one
- * table at a time because Swagger UI takes seconds to render forty. The token is kept in memory only.
+ * The script of the page: loads the documents with the entered token and shows the table that the fragment of the address names, as in
+ * `docs#/shop/orders`. The token is kept in `sessionStorage`: for one tab, until it is closed.
  */
-const { document, fetch, location, SwaggerUIBundle } = globalThis
+import { element, showColumns } from './columns.js'
+import { followColorScheme, keepNumbers, showReference } from './reference.js'
+
+const { document, fetch, location, history, navigator, getSelection, requestAnimationFrame, AbortController } = globalThis
 
 const byId = (id) => document.getElementById(id)
-const [form, token, databases, tables, message, reference] = ['form', 'token', 'database', 'table', 'message', 'reference'].map(byId)
+const [form, token, forget, choice, databases, tables, message, status] = ['form', 'token', 'forget', 'choice', 'database', 'table', 'message', 'status'].map(byId)
+const [start, columns, reference, curl, command, copy] = ['start', 'columns', 'reference', 'curl', 'command', 'copy'].map(byId)
 
 /** Prefix of the service. The page is at {base}/docs. */
 const base = location.pathname.replace(/\/docs$/, '')
+const STORED = `row-query token of ${base}`
 
-let shown
-
-/** Swagger UI formats responses with JSON.parse, which rounds integers beyond 2^53. This keeps numbers as they are written. */
-function keepNumbers () {
-  const { parse, rawJSON } = JSON
-  if (rawJSON === undefined) return // browsers before 2025
-  const keep = (_key, value, { source }) => typeof value === 'number' && String(value) !== source ? rawJSON(source) : value
-  JSON.parse = (text, reviver = keep) => parse(text, reviver)
-}
+/** The token that the documents were opened with. */
+let used = ''
+/** The document of the selected database, and its name. */
+let opened = { name: undefined, document: undefined }
+/** Ends the requests of an earlier action: the last action wins. */
+let running = new AbortController()
 
 keepNumbers()
+followColorScheme()
+const storage = findStorage()
 
 form.addEventListener('submit', (event) => {
   event.preventDefault()
-  attempt(openService)
+  attempt(() => openService(token.value))
 })
-databases.addEventListener('change', () => attempt(openDatabase))
-tables.addEventListener('change', () => attempt(openTable))
+forget.addEventListener('click', () => {
+  close()
+  storage?.removeItem(STORED)
+  token.value = ''
+  token.focus()
+})
+databases.addEventListener('change', () => go(`/${encodeURIComponent(databases.value)}/`))
+tables.addEventListener('change', () => go(tables.value))
+globalThis.addEventListener('hashchange', () => { if (!choice.hidden) attempt(openAddress) })
+copy.addEventListener('click', copyCommand)
+
+const stored = storage?.getItem(STORED) ?? ''
+if (stored !== '' || document.body.dataset.documents === 'public') {
+  token.value = stored
+  attempt(() => openService(token.value))
+} else {
+  token.focus()
+}
+
+/** Storage of this tab, unless the browser refuses it. */
+function findStorage () {
+  try {
+    return globalThis.sessionStorage
+  } catch {}
+}
 
 async function attempt (action) {
+  running.abort()
+  const { signal } = running = new AbortController()
   message.textContent = ''
+  status.textContent = ''
+  document.body.ariaBusy = 'true'
   try {
     await action()
   } catch (error) {
-    message.textContent = error.message
+    if (!signal.aborted) message.textContent = error.message
+  } finally {
+    if (!signal.aborted) document.body.ariaBusy = null
   }
 }
 
+/** GET {base}{path} with the token. Throws with the message of the service, or a reason why there is none. */
 async function load (path) {
-  const response = await fetch(base + path, { headers: token.value === '' ? {} : { authorization: `Bearer ${token.value}` } })
-  const body = await response.json()
-  if (!response.ok) throw new Error(body.error.message)
-  return body
+  const { signal } = running
+  const headers = used === '' ? {} : { authorization: `Bearer ${used}` }
+  const response = await fetch(base + path, { headers, signal }).catch(() => { throw new Error('The service cannot be reached') })
+  const body = await response.json().catch(() => ({}))
+  signal.throwIfAborted()
+  if (response.ok) return body
+  if (response.status === 401) {
+    close()
+    storage?.removeItem(STORED)
+  }
+  throw new Error(body.error?.message ?? `The service answered with status ${response.status}`)
 }
 
-async function openService () {
-  clear()
+async function openService (entered) {
+  close()
+  used = entered.trim().replace(/^bearer\s+/i, '')
+  if (/[^\x21-\x7e]/.test(used)) throw new Error('The token contains a space or a character that tokens do not have')
   const { 'x-databases': names } = await load('/openapi.json')
+  if (used !== '') storage?.setItem(STORED, used)
   fill(databases, names.map((name) => [name, name]))
   if (names.length === 0) throw new Error('The token holds no permission on any database')
-  await openDatabase()
+  forget.hidden = used === ''
+  choice.hidden = false
+  await openAddress()
 }
 
-async function openDatabase () {
-  fill(tables, [])
-  reference.replaceChildren()
-  shown = await load(`/${encodeURIComponent(databases.value)}/openapi.json`)
+function go (path) {
+  if (location.hash === `#${path}`) attempt(openAddress)
+  else location.hash = path // raises hashchange
+}
+
+/**
+ * Opens what the fragment of the address names: `#/shop/orders`; the first table of a database for `#/shop/`. What the token may not
+ * use is replaced by the first of its kind, and the message says so.
+ */
+async function openAddress () {
+  const { path, name, table } = readAddress()
+  clear()
+  const hasDatabase = select(databases, name, 'database')
+  if (opened.name !== databases.value) opened = { name: databases.value, document: await load(`/${encodeURIComponent(databases.value)}/openapi.json`) }
   // tables first: the path of the database takes operations on all of them, and Swagger UI needs long to render it
-  const entries = Object.entries(shown.paths).map(([path, { post }]) => [path, isTable(path) ? post.tags[0] : 'Several operations'])
+  const entries = Object.entries(opened.document.paths).map(([path, { post }]) => [path, isTable(path) ? post.tags[0] : 'Several operations'])
   fill(tables, entries.sort(([a], [b]) => isTable(b) - isTable(a)))
-  if (tables.options.length === 0) throw new Error('There is no table that the token holds a permission on')
-  await openTable()
+  if (entries.length === 0) throw new Error('There is no table that the token holds a permission on')
+  const isNamed = hasDatabase && path !== '' && !path.endsWith('/')
+  const hasTable = select(tables, isNamed ? path : '', 'table', table || path)
+  if (hasDatabase && hasTable) history.replaceState(null, '', `#${tables.value}`)
+  openTable(tables.value)
+}
+
+function readAddress () {
+  const path = location.hash.slice(1)
+  try {
+    const [, name = '', table = ''] = path.split('/').map((part) => decodeURIComponent(part))
+    return { path, name, table }
+  } catch { // a % that begins no character
+    return { path: '', name: '', table: '' }
+  }
+}
+
+/** Selects an entry of a list. If it is missing, selects the first one and returns false; an empty value means the first one. */
+function select (list, value, kind, shown = value) {
+  list.value = value
+  if (value !== '' && list.value === value) return true
+  list.selectedIndex = 0
+  if (value !== '') message.textContent = `There is no ${kind} "${shown}", or the token holds no permission on it. Another one is shown.`
+  return value === ''
 }
 
 const isTable = (path) => path.split('/').length > 2
 
-async function openTable () {
+function openTable (path) {
+  start.hidden = true
+  document.title = `${tables.selectedOptions[0].textContent} – Row Query`
+  columns.hidden = !isTable(path)
+  if (isTable(path)) showColumns(columns, opened.document, path)
   // A new element: Swagger UI may still be rendering the previous table into the old one.
-  const place = document.createElement('div')
+  const place = element('div')
+  const isCurrent = () => place.isConnected
   reference.replaceChildren(place)
-  const ui = SwaggerUIBundle({
-    spec: { ...onlyTable(shown, tables.value), servers: [{ url: base === '' ? '/' : base }] },
-    domNode: place,
-    docExpansion: 'full',
-    defaultModelsExpandDepth: 0,
-    deepLinking: false,
-    tryItOutEnabled: true,
-    validatorUrl: null,
-    onComplete: () => ui.preauthorizeApiKey('token', token.value)
+  showReference(place, {
+    document: opened.document,
+    path,
+    base,
+    token: used,
+    onBody: (body) => { if (isCurrent()) showCommand(path, body) },
+    onAnswer: (code) => {
+      if (!isCurrent()) return
+      status.textContent = code === undefined ? 'No answer' : `Answer: ${code}`
+      requestAnimationFrame(() => place.querySelector('.responses-wrapper')?.scrollIntoView({ block: 'nearest' }))
+    }
   })
 }
 
-/** Reduces the document to one path and the components that it refers to. */
-function onlyTable ({ paths, components, tags, ...rest }, path) {
-  const found = new Map()
-  collect(paths[path], components, found)
-  const parts = { securitySchemes: components.securitySchemes, schemas: {}, responses: {} }
-  for (const [kind, name, value] of found.values()) parts[kind][name] = value
-  return { ...rest, paths: { [path]: paths[path] }, components: parts }
+const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`
+
+function showCommand (path, body) {
+  command.textContent = [
+    `curl -X POST ${quote(location.origin + base + path)}`,
+    '-H "Authorization: Bearer $TOKEN"',
+    "-H 'Content-Type: application/json'",
+    `-d ${quote(body)}`
+  ].join(' \\\n  ')
+  curl.hidden = false
 }
 
-/** Collects the components that a value refers to, directly or indirectly. */
-function collect (value, components, found) {
-  if (typeof value !== 'object' || value === null) return
-  const [, kind, name] = /^#\/components\/(\w+)\/([\w.-]+)$/.exec(value.$ref) ?? []
-  if (kind !== undefined && !found.has(value.$ref)) {
-    found.set(value.$ref, [kind, name, components[kind][name]])
-    collect(components[kind][name], components, found)
+async function copyCommand () {
+  try {
+    await navigator.clipboard.writeText(command.textContent)
+    status.textContent = 'Copied'
+  } catch { // only pages of https and of this machine may write to the clipboard
+    getSelection().selectAllChildren(command)
+    status.textContent = 'Selected: copy it with the keyboard'
   }
-  for (const part of Object.values(value)) collect(part, components, found)
+}
+
+/** Shows the first screen. */
+function close () {
+  used = ''
+  opened = { name: undefined, document: undefined }
+  clear()
+  choice.hidden = true
+  forget.hidden = true
+  start.hidden = false
+  document.title = 'Row Query'
 }
 
 function clear () {
-  fill(databases, [])
-  fill(tables, [])
   reference.replaceChildren()
+  columns.hidden = true
+  curl.hidden = true
 }
 
 function fill (list, entries) {
-  list.replaceChildren(...entries.map(([value, text]) => Object.assign(document.createElement('option'), { value, textContent: text })))
-  list.disabled = entries.length === 0
+  list.replaceChildren(...entries.map(([value, text]) => element('option', { value }, text)))
 }

@@ -1,13 +1,15 @@
 /** The page at {prefix}/docs, in a browser. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { noBrowser, startBrowser } from '../support/browser.ts'
 import { get, tokenFor } from '../support/documents.ts'
 import { serveRowQuery } from '../support/row-query.ts'
 import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
-const FILES = ['/docs', '/docs/page.css', '/docs/page.js', '/docs/swagger-ui/static/swagger-ui.css', '/docs/swagger-ui/static/swagger-ui-bundle.js']
+const FILES = ['/docs', '/docs/page.css', '/docs/page.js', '/docs/columns.js', '/docs/reference.js', '/docs/swagger-ui/static/swagger-ui.css', '/docs/swagger-ui/static/swagger-ui-bundle.js']
 const options = { docs: true }
 const tokens = [tokenFor('writer', ['insert'], { shop: ['orders'] })]
 
@@ -39,8 +41,8 @@ const browser = noBrowser === false ? startBrowser(t as unknown as Test) : undef
 interface Visit { page: Page, address: string, faults: string[] }
 
 /** Opens the page. Errors in its console and requests to other hosts are faults. */
-async function visit (t: Test, address: string): Promise<Visit> {
-  const context = await (await browser as Browser).newContext({ viewport: { width: 1280, height: 1000 } })
+async function visit (t: Test, address: string, options: BrowserContextOptions = {}): Promise<Visit> {
+  const context = await (await browser as Browser).newContext({ viewport: { width: 1280, height: 1000 }, ...options })
   t.teardown(() => context.close())
   const page = await context.newPage()
   const faults: string[] = []
@@ -89,6 +91,95 @@ await onEachEngine(t, 'a user enters a token, selects a table and sends an examp
   t.equal(await page.getByRole('alert').filter({ hasText: 'token' }).innerText(), 'The token is not valid')
 })
 
+const ODD = ['constructor', '__proto__', 'a/b', "it's {1}", '🙂 <script>alert(1)</script>']
+const odd = ODD.map((name) => `create table "${name}" (id integer primary key, "constructor" int, "<b>bold</b>" text)`)
+const wide = `create table wide (${Array.from({ length: 500 }, (_, index) => `column_${index} int`).join(', ')})`
+
+const overflow = async (page: Page): Promise<number> => await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true })
+
+await onEachEngine(t, 'the page on a phone', { schema: () => [...shop.sqlite, ...odd, wide], only: ['sqlite'], options, tokens }, async (t, { server }: Service) => {
+  if (noBrowser !== false) return t.comment(noBrowser)
+  const address = await server.app.listen({ port: 0 })
+  const { page, faults } = await visit(t, address, { viewport: { width: 390, height: 844 }, colorScheme: 'dark' })
+  const stored = async (): Promise<unknown> => await page.evaluate('[Object.values(sessionStorage), localStorage.length]')
+
+  await t.test('says where a token comes from, and opens the table that the address names', async (t) => {
+    t.match(await page.locator('#start').innerText(), /row-query token[^]*press Open/)
+    t.equal(await overflow(page), 0)
+    await page.goto(`${address}/api/docs#/shop/customers`)
+    await open(page, ` Bearer ${TOKEN} \n`)
+    await heading(page, 'customers').waitFor()
+    t.equal(await page.locator('#start').isVisible(), false)
+    const email = page.getByRole('region', { name: 'Columns' }).locator('tr').filter({ hasText: 'email' }).first()
+    t.match(await email.innerText(), /varchar\(100\)[^]*required[^]*\$startsWith/i, 'columns and operators without a click')
+    t.equal(await page.locator('#message').innerText(), '')
+    t.equal(await overflow(page), 0)
+    t.equal(await page.evaluate('getComputedStyle(document.body).colorScheme'), 'dark')
+  })
+
+  await t.test('shows the answer without scrolling, and the request as a command that works', async (t) => {
+    await send(page, 'customers', 'select')
+    await page.waitForFunction('document.querySelector(".live-responses-table pre").getBoundingClientRect().top < innerHeight - 200')
+    t.equal(await overflow(page), 0)
+    await page.getByLabel('Table').selectOption("it's {1}")
+    await page.locator('textarea').fill('{"verb": "insert", "data": {"<b>bold</b>": "it\'s $HOME `id`"}, "returning": "*"}')
+    const command = await page.locator('#command').innerText()
+    t.notMatch(command, TOKEN)
+    const { stdout } = await promisify(execFile)('bash', ['-c', `${command} --silent`], { env: { ...process.env, TOKEN } })
+    t.match(JSON.parse(stdout), { data: { inserted: 1, rows: [{ '<b>bold</b>': "it's $HOME `id`" }] } })
+  })
+
+  await t.test('keeps the token for the tab alone', async (t) => {
+    await page.reload()
+    await heading(page, "it's {1}").waitFor()
+    t.same(await stored(), [[TOKEN], 0])
+    t.notMatch(page.url(), TOKEN)
+    const other = await page.context().newPage()
+    await other.goto(page.url())
+    t.equal(await other.locator('#start').isVisible(), true, 'another tab asks for a token')
+    await other.close()
+  })
+
+  await t.test('shows tables of any name, and the earlier one on going back', async (t) => {
+    for (const name of ODD) {
+      await page.getByLabel('Table').selectOption({ label: name })
+      await heading(page, name).waitFor()
+      await page.getByRole('button', { name: 'Execute' }).waitFor()
+      t.same(await page.locator('#columns tbody th').allInnerTexts(), ['id', 'constructor', '<b>bold</b>'])
+    }
+    await page.goBack()
+    await heading(page, ODD.at(-2) as string).waitFor()
+    await page.goto(`${address}/api/docs#/shop/wide`)
+    await heading(page, 'wide').waitFor()
+    t.equal(await page.locator('#columns tbody tr').count(), 500)
+    t.ok((await page.locator('#columns').boundingBox() as { height: number }).height < 500, 'many columns scroll in their own box')
+    t.equal(await overflow(page), 0)
+  })
+
+  await t.test('names what cannot be opened, and forgets the token', async (t) => {
+    await page.goto(`${address}/api/docs#/shop/nope`)
+    await page.getByRole('alert').filter({ hasText: 'There is no table "nope"' }).waitFor()
+    await page.goto(`${address}/api/docs#/nope/orders`)
+    await page.getByRole('alert').filter({ hasText: 'There is no database "nope"' }).waitFor()
+    await open(page, 'токен')
+    await page.getByRole('alert').filter({ hasText: 'a character that tokens do not have' }).waitFor()
+    await open(page, TOKEN)
+    await page.getByRole('button', { name: 'Forget' }).click()
+    t.equal(await page.locator('#start').isVisible(), true)
+    t.same(await stored(), [[], 0])
+    t.same(faults, [])
+
+    await page.evaluate('sessionStorage.setItem("row-query token of /api", "revoked")')
+    await page.reload()
+    await page.getByRole('alert').filter({ hasText: 'The token is not valid' }).waitFor()
+    t.same(await stored(), [[], 0], 'a token that is refused is not kept')
+    await server.app.close()
+    await open(page, TOKEN)
+    await page.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor()
+  })
+})
+
 const hostile = '<img src=http://example.com/a.png onerror=alert(1)> ![](http://example.com/b.png) [link](javascript:alert(1)) <b>not bold</b>'
 
 await onEachEngine(t, 'comments are shown as text, and tables with unusual names can be selected', {
@@ -118,9 +209,12 @@ t.test('the demo serves the page and prints its address', { skip: noBrowser }, a
   t.match(await send(page, 'orders', 'select'), /200[^]*"ordered_at"/)
   t.notMatch(await page.locator('body').innerText(), token, 'the token is shown nowhere')
   t.same(faults, [])
-  const picture = process.env['TEST_SCREENSHOT'] // for the README
-  if (picture !== undefined) {
-    await page.evaluate('document.querySelector(".execute-wrapper, .btn-group").scrollIntoView({ block: "center" })')
-    await page.screenshot({ path: picture })
+  const folder = process.env['TEST_SCREENSHOTS'] // for the documents: TEST_SCREENSHOTS=docs
+  if (folder === undefined) return
+  for (const [name, width, height, colorScheme] of [['', 1280, 1100, 'light'], ['-dark', 1280, 1100, 'dark'], ['-narrow', 390, 1100, 'light']] as const) {
+    await page.setViewportSize({ width, height })
+    await page.emulateMedia({ colorScheme })
+    await page.evaluate('scrollTo(0, 0)')
+    await page.screenshot({ path: `${folder}/docs-page${name}.png`, animations: 'disabled' })
   }
 })
