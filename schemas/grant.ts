@@ -37,15 +37,15 @@ const RuleSchema = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Typ
   description: 'a value, a list of values, {"$claim": "/tenant"}, or an object of $eq, $is, $in, $null, $gt, $gte, $lt and $lte'
 })
 
-const Columns = Type.Array(Type.String({ minLength: 1 }), { uniqueItems: true, maxItems: MAX_COLUMNS })
+const Columns = (description: string) => Type.Array(Type.String({ minLength: 1 }), { uniqueItems: true, maxItems: MAX_COLUMNS, description })
 
 /** What a grant says of one table. */
 export const TableGrantSchema = Type.Object({
   permissions: Type.Optional(Type.Array(VerbSchema, { uniqueItems: true, description: `some of the permissions of the entry (${VERBS.join(', ')}); default: all of them` })),
   columns: Type.Optional(Type.Object({
-    select: Type.Optional(Columns),
-    insert: Type.Optional(Columns),
-    update: Type.Optional(Columns)
+    select: Type.Optional(Columns('columns that are seen; default: none')),
+    insert: Type.Optional(Columns('columns that an insert may write; default: those of select')),
+    update: Type.Optional(Columns('columns that an update may write; default: those of select'))
   }, { ...closed, description: 'columns that are seen (select) and written (insert, update; default: those of select); default: all columns' })),
   rows: Type.Optional(Type.Record(Type.String(), RuleSchema, { description: 'rules by column: only rows that satisfy all of them exist, and only such rows can be written' }))
 }, closed)

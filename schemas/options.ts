@@ -13,7 +13,7 @@ export const PoolSchema = Type.Object({
   wait: Type.Optional(Milliseconds(5000, 'how long a request may wait for a connection')),
   idleTimeout: Type.Optional(Milliseconds(60_000, 'how long a connection may be idle before it is closed')),
   minimum: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 0, description: 'number of connections that are kept open when idle' }))
-}, { ...closed, default: {} })
+}, { ...closed, default: {}, description: 'the connections to each server of the database' })
 
 export const DatabaseSchema = Type.Object({
   url: Type.String({ minLength: 1, description: 'mysql://user:password@host:port/name (several hosts are separated by commas), mariadb://…, sqlite:path or sqlite::memory:' }),
@@ -49,24 +49,24 @@ export const LimitsSchema = Type.Object({
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 100_000, description: 'maximum number of rows that the field offset of a select may skip' })),
   changed: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'maximum number of rows that one update or delete may match; no limit by default' })),
   answerMemory: Type.Optional(Type.Integer({ minimum: 2_097_152, maximum: 1_099_511_627_776, default: 67_108_864, description: 'maximum size of all answers that are being built or sent, in bytes; further requests are refused with 503' }))
-}, { ...closed, default: {} })
+}, { ...closed, default: {}, description: 'limits of requests and answers' })
 
 export const RateLimitSchema = Type.Object({
   max: Type.Integer({ minimum: 1, description: 'maximum number of requests of a token in a window' }),
   window: Type.Optional(Milliseconds(60_000, 'length of the window'))
-}, closed)
+}, { ...closed, description: 'limits the requests of each token' })
 
 export const FailedLoginsSchema = Type.Object({
   max: Type.Optional(Type.Integer({ minimum: 0, default: 30, description: 'maximum number of requests with an invalid token from an address in a window; the address is then blocked until the window ends; 0 for no limit' })),
   window: Type.Optional(Milliseconds(60_000, 'length of the window'))
-}, { ...closed, default: {} })
+}, { ...closed, default: {}, description: 'blocks addresses that send too many invalid tokens' })
 
 export const CorsSchema = Type.Object({
   origins: Type.Array(Type.String({ pattern: '^(\\*|https?://[^/\\s]+)$', description: 'an origin such as https://app.example.com, or "*"' }), {
     minItems: 1,
     description: 'origins that may send requests from a browser, such as https://app.example.com; "*" for all origins'
   })
-}, closed)
+}, { ...closed, description: 'allows requests from pages of other origins' })
 
 export const OptionsSchema = Type.Object({
   databases: Type.Record(Name, DatabaseSchema, {

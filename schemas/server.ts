@@ -13,7 +13,7 @@ export const HttpSchema = Type.Object({
   answerRate: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_073_741_824, default: 65_536, description: 'minimum rate at which a client must receive its answer, in bytes per second' })),
   maxHeaderSize: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_048_576, default: 16_384, description: 'maximum size of the headers of a request, in bytes' })),
   maxConnections: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, default: 10_000, description: 'maximum number of connections; further ones are closed' }))
-}, { ...closed, default: {} })
+}, { ...closed, default: {}, description: 'limits of the connections of clients' })
 
 const LOOPBACK = '127.0.0.1'
 
@@ -25,7 +25,7 @@ const MetricsSchema = Type.Union([Type.Boolean(), Type.Object({
 export const ShutdownSchema = Type.Object({
   delay: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000, default: 0, description: 'how long /health/ready answers 503 before the port is closed, in milliseconds' })),
   timeout: Type.Optional(Milliseconds(10_000, 'time limit for running requests to finish'))
-}, { ...closed, default: {} })
+}, { ...closed, default: {}, description: 'how the server stops after SIGTERM or SIGINT' })
 
 export const HttpsSchema = Type.Object({
   cert: Type.String({ minLength: 1, description: 'path of the certificate chain in PEM format' }),
@@ -38,7 +38,7 @@ export const ServerSchema = Type.Object({
   host: Type.Optional(Type.String({ minLength: 1, default: LOOPBACK, description: 'address to listen on; 0.0.0.0 for all addresses of the machine' })),
   port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, default: 3000, description: 'port to listen on; 0 for any free port' })),
   prefix: Type.Optional(Type.String({ pattern: '^(/[A-Za-z0-9._~-]+)*$', default: '/api', description: 'a path such as /api, without a trailing slash' })),
-  logLevel: Type.Optional(Type.Union(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)), {
+  logLevel: Type.Optional(Type.Union((['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const).map((level) => Type.Literal(level)), {
     default: 'info',
     description: 'lowest level that is logged'
   })),

@@ -3,7 +3,7 @@ import { rowQuery } from './app.ts'
 
 export { createRowQuery, rowQuery } from './app.ts'
 export type { PluginOptions, RowQuery } from './app.ts'
-export type { DatabaseOptions, TokenOptions } from '../schemas/options.ts'
+export type { Config as RowQueryConfig, DatabaseOptions, TokenOptions } from '../schemas/options.ts'
 export type { AppOptions as RowQueryOptions } from './config/settings.ts'
 export type { Authenticate, HostGrant } from './access/host-grant.ts'
 export { ServiceError } from './errors.ts'

@@ -23,7 +23,9 @@ function rowsOf (name: string, schema: TSchema, required: boolean): string[][] {
     ...(record !== undefined ? [['<name>', record, false] as const] : []),
     ...(type === 'array' && items.type === 'object' ? [['<n>', items, false] as const] : [])
   ]
-  const own = description === undefined ? [] : [[code(name), defaultOf(schema, required), allowed(schema), description]]
+  // a group that is always there has no row, only its settings
+  const isGroup = typeof schema.default === 'object' && !Array.isArray(schema.default)
+  const own = description === undefined || isGroup ? [] : [[code(name), defaultOf(schema, required), allowed(schema), description]]
   return [...own, ...children.flatMap(([key, child, isNeeded]) => rowsOf(name === '' ? key : `${name}.${key}`, child, isNeeded))]
 }
 

@@ -3,7 +3,8 @@ import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import ts from 'typescript'
-import { DatabaseSchema, OptionsSchema } from '../../schemas/options.ts'
+import type { TSchema } from '@sinclair/typebox'
+import { ConfigSchema, DatabaseSchema, OptionsSchema } from '../../schemas/options.ts'
 import { createShop } from '../../src/demo/shop.ts'
 import { codeBlocks, readDocument, ROOT } from '../support/markdown.ts'
 import { call, install, installedIn, pack } from '../support/package.ts'
@@ -22,8 +23,7 @@ const bin = join(folder, 'node_modules/.bin/row-query')
 const select = { verb: 'select', columns: ['id'], filters: { id: 1 } }
 const selected = { status: 200, json: { success: true, data: { rows: [{ id: 1 }], count: 1 } } }
 
-for (const name of ['shop', 'archive']) createShop(join(folder, `${name}.db`))
-for (const name of ['plugin.js', 'typed-plugin.ts']) copyFileSync(join(ROOT, 'examples', name), join(folder, name))
+createShop(join(folder, 'shop.db'))
 
 t.test('the package contains the program, its types and its documents, and nothing else', async (t) => {
   for (const file of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'dist/src/index.js', 'dist/src/index.d.ts', 'dist/src/cli/main.js']) {
@@ -49,28 +49,22 @@ t.test('its program serves the demo', async (t) => {
   t.match(await server.stop(), { code: 0, stderr: '' })
 })
 
-t.test('it is a plugin of a JavaScript app, twice', async (t) => {
-  const app = await serveRowQuery(t, { cwd: folder, command: [process.execPath, 'plugin.js'], env: { PORT: '0', CLERK_TOKEN: 'clerk', AUDITOR_TOKEN: 'auditor' } })
-  t.match(await app.post('/shop/shop/orders', select, 'clerk'), selected)
-  t.match(await app.post('/archive/archive/orders', select, 'auditor'), selected)
-  t.match(await app.post('/archive/archive/orders', select, 'clerk'), { status: 401 })
-  t.match(await app.post('/archive/archive/customers', select, 'auditor'), { status: 404 })
-  t.match(await app.post('/archive/archive/orders', { verb: 'delete', filters: { id: 1 } }, 'auditor'), { status: 403 })
-  const own = await fetch(app.address)
-  t.same(await own.json(), { hello: 'world' })
-})
-
 /** Compiles as strictly as there is, against the types of the package alone; what the compiler says. */
-async function compile (program: string, place = folder): Promise<string> {
+async function compile (programs: string | readonly string[], place = folder): Promise<string> {
   const compilerOptions = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, target: 'es2022', module: 'nodenext', types: ['node'] }
-  writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [program] }))
+  writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [programs].flat() }))
   return await call(place, join(ROOT, 'node_modules/.bin/tsc')).catch((error: { stdout: string }) => error.stdout)
 }
 
-t.test('it is a plugin of a TypeScript app, which compiles as it stands', async (t) => {
-  t.equal(await compile('typed-plugin.ts'), '')
-  const app = await serveRowQuery(t, { cwd: folder, command: [process.execPath, 'typed-plugin.js'], env: { PORT: '0', TOKEN: 'reports' } })
-  t.match(await app.post('/api/shop/orders', select, 'reports'), selected)
+/** The examples that need no other package than this one and Fastify. test/examples.test.ts runs all of them in the clone. */
+const EXAMPLES = ['plugin.ts', 'audit.ts', 'transaction.ts', 'host-app.ts']
+
+t.test('the examples compile against the package, and their JavaScript runs', async (t) => {
+  for (const name of EXAMPLES) copyFileSync(join(ROOT, 'examples', name), join(folder, name))
+  t.equal(await compile(EXAMPLES), '')
+  const app = await serveRowQuery(t, { cwd: folder, command: [process.execPath, 'plugin.js'], env: { CLERK_TOKEN: 'clerk', AUDITOR_TOKEN: 'auditor' } })
+  t.match(await app.post('/shop/shop/orders', select, 'clerk'), selected)
+  t.match(await app.post('/archive/archive/orders', select, 'auditor'), selected)
 })
 
 t.test('the apps in docs/plugin.md compile and run', async (t) => {
@@ -91,11 +85,10 @@ t.test('an app with the oldest supported Fastify keeps its only copy, compiles a
   const folder = oldestFolder
   t.equal(JSON.parse(readFileSync(join(folder, 'node_modules/fastify/package.json'), 'utf8')).version, oldest)
   t.notOk(existsSync(join(folder, 'node_modules/fastify-row-query/node_modules/fastify')))
-  copyFileSync(join(ROOT, 'examples/typed-plugin.ts'), join(folder, 'typed-plugin.ts'))
-  createShop(join(folder, 'shop.db'))
-  t.equal(await compile('typed-plugin.ts', folder), '')
-  const app = await serveRowQuery(t, { cwd: folder, command: [process.execPath, 'typed-plugin.js'], env: { PORT: '0', TOKEN: 'reports' } })
-  t.match(await app.post('/api/shop/orders', select, 'reports'), selected)
+  copyFileSync(join(ROOT, 'examples/plugin.ts'), join(folder, 'plugin.ts'))
+  t.equal(await compile('plugin.ts', folder), '')
+  const app = await serveRowQuery(t, { cwd: folder, command: [process.execPath, 'plugin.js'], env: { CLERK_TOKEN: 'clerk' } })
+  t.match(await app.post('/shop/shop/orders', select, 'clerk'), selected)
   const server = await serveRowQuery(t, { command: [process.execPath, join(folder, 'node_modules/.bin/row-query'), 'serve'] })
   t.match(await server.stop(), { code: 0, stderr: '' })
 })
@@ -125,14 +118,10 @@ t.test('invalid options do not compile', async (t) => {
   t.equal(await compile('mistakes.ts'), '')
 })
 
-t.test('an editor knows its options', async (t) => {
-  const file = join(folder, 'editor.ts')
-  const text = `import Fastify from 'fastify'
-import rowQuery from 'fastify-row-query'
-Fastify().register(rowQuery, { databases: { shop: { url: 'x', /*database*/ } }, /*options*/ })`
-  writeFileSync(file, text)
+/** What an editor knows of a program in the folder. */
+function createEditor (file: string): ts.LanguageService {
   const settings: ts.CompilerOptions = { strict: true, module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022, types: ['node'] }
-  const service = ts.createLanguageService({
+  return ts.createLanguageService({
     getCompilationSettings: () => settings,
     getScriptFileNames: () => [file],
     getScriptVersion: () => '1',
@@ -144,7 +133,96 @@ Fastify().register(rowQuery, { databases: { shop: { url: 'x', /*database*/ } }, 
     directoryExists: ts.sys.directoryExists,
     getDirectories: ts.sys.getDirectories
   })
-  const offered = (mark: string) => service.getCompletionsAtPosition(file, text.indexOf(mark), undefined)?.entries.map(({ name }) => name) ?? []
+}
+
+/** The description and the default of each setting, by its path. */
+function describedBy (schema: TSchema, path = ''): Array<[path: string, text: string]> {
+  const { properties = {}, patternProperties = {}, items, anyOf = [] } = schema
+  const own = Object.entries<TSchema>(properties).map(([name, each]): [string, string] => {
+    const { description = '', default: fallback } = each
+    return [`${path}.${name}`, typeof fallback === 'object' || fallback === undefined ? description : `${description} @defaultValue ${JSON.stringify(fallback)}`]
+  })
+  return [
+    ...own,
+    ...Object.entries<TSchema>(properties).flatMap(([name, each]) => describedBy(each, `${path}.${name}`)),
+    ...[...Object.values<TSchema>(patternProperties), ...items === undefined ? [] : [items], ...anyOf].flatMap((each) => describedBy(each, path))
+  ]
+}
+
+/** The same of a type, from its comments. */
+function commentedIn (checker: ts.TypeChecker, type: ts.Type, path = ''): Array<[path: string, text: string]> {
+  if (type.isUnion()) return type.types.flatMap((each) => commentedIn(checker, each, path))
+  const inner = checker.getIndexTypeOfType(type, checker.isArrayType(type) ? ts.IndexKind.Number : ts.IndexKind.String)
+  if (inner !== undefined) return commentedIn(checker, inner, path)
+  const properties = (type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection)) === 0 ? [] : type.getProperties()
+  return properties.flatMap((property) => {
+    const tags = property.getJsDocTags().map(({ name, text }) => `@${name} ${ts.displayPartsToString(text)}`)
+    const own: [string, string] = [`${path}.${property.name}`, [ts.displayPartsToString(property.getDocumentationComment(checker)), ...tags].join(' ')]
+    return [own, ...commentedIn(checker, checker.getTypeOfSymbol(property), own[0])]
+  })
+}
+
+t.test('an editor knows its options, with their descriptions and defaults', async (t) => {
+  const file = join(folder, 'editor.ts')
+  const text = `import Fastify from 'fastify'
+import rowQuery, { type RowQueryConfig, type RowQueryOptions } from 'fastify-row-query'
+Fastify().register(rowQuery, { databases: { shop: { url: 'x', /*database*/ } }, /*options*/ })
+export type Plugin = RowQueryOptions
+export type File = RowQueryConfig`
+  writeFileSync(file, text)
+  const editor = createEditor(file)
+  const offered = (mark: string) => editor.getCompletionsAtPosition(file, text.indexOf(mark), undefined)?.entries.map(({ name }) => name) ?? []
   t.same(['url', ...offered('/*database*/')].sort(), Object.keys(DatabaseSchema.properties).sort())
   t.same(['databases', ...offered('/*options*/')].sort(), [...Object.keys(OptionsSchema.properties), 'authenticate', 'onWrite', 'prefix', 'logLevel', 'logSerializers'].sort())
+
+  const shown = (mark: string, name: string) => ts.displayPartsToString(editor.getCompletionEntryDetails(file, text.indexOf(mark), name, undefined, undefined, undefined, undefined)?.documentation)
+  t.equal(shown('/*options*/', 'bodyLimit'), OptionsSchema.properties.bodyLimit.description)
+  t.equal(shown('/*database*/', 'statementTimeout'), DatabaseSchema.properties.statementTimeout.description)
+  const functions = ['.authenticate', '.onWrite']
+  for (const name of functions) t.not(shown('/*options*/', name.slice(1)), '')
+
+  const program = editor.getProgram() as ts.Program
+  const checker = program.getTypeChecker()
+  const [plugin, config] = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file) as ts.SourceFile) as ts.Symbol).map((symbol) => checker.getDeclaredTypeOfSymbol(symbol))
+  for (const [type, schema] of [[plugin, OptionsSchema], [config, ConfigSchema]] as const) {
+    const described = new Map(describedBy(schema))
+    const commented = commentedIn(checker, type as ts.Type).filter(([path]) => !functions.includes(path))
+    t.same(new Map(commented.sort()), new Map([...described].sort()))
+    // the operators of rules are described together, with `rows`
+    t.same([...described].filter(([path, text]) => text === '' && !path.includes('.$')), [], 'each setting has a description')
+  }
+})
+
+t.test('the types of options are those of their schemas', async (t) => {
+  writeFileSync(join(folder, 'same.ts'), `
+    import type { Static } from '@sinclair/typebox'
+    import type * as options from './node_modules/fastify-row-query/dist/schemas/options.js'
+    import type * as jwt from './node_modules/fastify-row-query/dist/schemas/jwt.js'
+    import type * as role from './node_modules/fastify-row-query/dist/schemas/role.js'
+    import type * as server from './node_modules/fastify-row-query/dist/schemas/server.js'
+    type Same<A, B> = [A] extends [B] ? [B] extends [A] ? true : false : false
+    export const same: [
+      Same<options.RowQueryOptions, Static<typeof options.OptionsSchema>>, Same<options.Config, Static<typeof options.ConfigSchema>>,
+      Same<options.DatabaseOptions, Static<typeof options.DatabaseSchema>>, Same<options.TokenOptions, Static<typeof options.TokenSchema>>,
+      Same<jwt.JwtOptions, Static<typeof jwt.JwtSchema>>, Same<role.RolesOptions, Static<typeof role.RolesSchema>>,
+      Same<server.ServerConfig, Static<typeof server.ServerSchema>>, Same<server.HttpOptions, Static<typeof server.HttpSchema>>,
+      Same<server.HttpsOptions, Static<typeof server.HttpsSchema>>
+    ] = [true, true, true, true, true, true, true, true, true]
+    // @ts-expect-error: the test can fail
+    export const other: Same<options.RowQueryOptions, options.Config> = true
+  `)
+  t.equal(await compile('same.ts'), '')
+})
+
+t.test('CommonJS can require it', async (t) => {
+  writeFileSync(join(folder, 'required.cjs'), `
+    const Fastify = require('fastify')
+    const { createToken, default: plugin, hashToken, rowQuery } = require('fastify-row-query')
+    const token = createToken()
+    const app = Fastify()
+    app.register(rowQuery, { prefix: '/api', databases: { shop: { url: 'sqlite:shop.db' } }, tokens: [{ name: 'x', sha256: hashToken(token), permissions: ['select'] }] })
+    app.inject({ method: 'POST', url: '/api/shop/orders', headers: { authorization: 'Bearer ' + token }, payload: ${JSON.stringify(select)} })
+      .then((answer) => console.log(plugin === rowQuery, answer.payload)).then(() => app.close())
+  `)
+  t.equal(await call(folder, process.execPath, '--trace-warnings', 'required.cjs'), `true ${JSON.stringify(selected.json)}\n`)
 })

@@ -1,0 +1,11 @@
+/** Completes what the compiler has written into `dist`: files that it does not copy, and the descriptions of options. */
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { documentOptions } from './option-types.ts'
+
+const COPIED = ['plugins/docs-page/columns.js', 'plugins/docs-page/page.js', 'plugins/docs-page/reference.js', 'src/demo/seed.sql']
+
+const root = join(import.meta.dirname, '..')
+const dist = join(root, 'dist')
+for (const file of COPIED) copyFileSync(join(root, file), join(dist, file))
+await documentOptions(join(dist, 'schemas'), join(root, 'schemas'))
