@@ -46,16 +46,20 @@ export async function planOperations ({ grant, database, operations, limits, dry
   return valuesOf(planned, undefined, ['PERMISSION_DENIED'])
 }
 
-async function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan, 'grant' | 'database' | 'dryRun'>, { table, lock, ...body }: Operation): Promise<Table> {
+function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan, 'grant' | 'database' | 'dryRun'>, { table, lock, ...body }: Operation): Table | Promise<Table> {
   const permissions = permissionsOn(grant, database.name, table)
   // a table that the grant does not see is refused like one that does not exist
   if (permissions.size === 0) throw at('/table', tableNotFound(table, database.name))
   const access: Access = { grant, database, tableName: table, permissions }
   if (lock === true && !permissions.has('update')) throw at('/lock', permissionDenied('"lock" needs the permission update'))
-  try {
-    return await authorize(access, (dryRun && body.verb !== 'select' ? { ...body, dryRun } : body) as Body)
-  } catch (error) {
+  const refuse = (error: unknown): never => {
     throw (error as Partial<ServiceError>).code === 'TABLE_NOT_FOUND' ? at('/table', error as ServiceError) : error
+  }
+  try {
+    const found = authorize(access, (dryRun && body.verb !== 'select' ? { ...body, dryRun } : body) as Body)
+    return found instanceof Promise ? found.catch(refuse) : found
+  } catch (error) {
+    return refuse(error)
   }
 }
 
@@ -82,7 +86,8 @@ async function settle<T> (operations: readonly Operation[], work: (operation: Op
   const settled: Array<Settled<T>> = []
   for (const [index, operation] of operations.entries()) {
     try {
-      settled.push({ value: await work(operation, index) })
+      const value = work(operation, index)
+      settled.push({ value: value instanceof Promise ? await value : value })
     } catch (error) {
       settled.push({ error: error as ServiceError })
     }

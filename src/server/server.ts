@@ -12,6 +12,7 @@ import { answerBrokenRequest, answerConnect } from './client-error.ts'
 import { readCertificate, reloadCertificate } from './tls.ts'
 import { HTTP_DEFAULTS, type HttpSettings } from '../config/server-settings.ts'
 import { httpServerOptions, limitConnections } from './connections.ts'
+import { createRequestLogger } from './request-logger.ts'
 import { createDrain, type Drain } from './drain.ts'
 import { invalidRequest, notFound, type ServiceError } from '../errors.ts'
 
@@ -57,6 +58,7 @@ export async function createServer ({ options, prefix, logLevel, metricsApart = 
       level: logLevel,
       ...(logStream !== undefined && { stream: logStream })
     },
+    childLoggerFactory: createRequestLogger,
     genReqId: ({ headers }) => requestId(headers),
     ...WITHOUT_REQUEST_LOG,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },

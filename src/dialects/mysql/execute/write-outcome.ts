@@ -5,6 +5,8 @@ import type { Outcome } from '../../dialect.ts'
 /** The bit of the status that is set while a transaction is open (MySQL manual, "SERVER_STATUS_flags_enum"). */
 const IN_TRANSACTION = 1
 
+const NUMBERS = /\d+/g
+
 export class WriteOutcome implements Outcome {
   readonly rows = 0
   readonly changed: number
@@ -21,12 +23,12 @@ export class WriteOutcome implements Outcome {
 
   /** `Rows matched: 2  Changed: 1  Warnings: 0` */
   get matched (): number {
-    return this.#numbers[0] ?? this.changed
+    return this.#number(0) ?? this.changed
   }
 
   /** `Records: 3  Duplicates: 1  Warnings: 0` */
   get duplicates (): number | undefined {
-    return this.#numbers[1]
+    return this.#number(1)
   }
 
   get warnings (): number {
@@ -37,8 +39,9 @@ export class WriteOutcome implements Outcome {
     return (this.#header.serverStatus & IN_TRANSACTION) !== 0
   }
 
-  /** By position: the server translates the words. */
-  get #numbers (): number[] {
-    return Array.from(this.#header.info.matchAll(/\d+/g), ([digits]) => Number(digits))
+  /** The number in the text about the statement that has `place` numbers before it. By position: the server translates the words. */
+  #number (place: number): number | undefined {
+    const digits = this.#header.info.match(NUMBERS)?.[place]
+    return digits === undefined ? undefined : Number(digits)
   }
 }
