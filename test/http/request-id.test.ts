@@ -2,8 +2,8 @@ import t from 'tap'
 import { onEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
-/** A UUID (RFC 9562). */
-const OURS = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** A UUID (RFC 9562) and a number. */
+const OURS = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-[1-9]\d*$/
 
 await onEachEngine(t, 'every response has its own request id', { schema: shop }, async (t, { post, server }) => {
   const answers = [
