@@ -12,7 +12,8 @@ class LazyLogger implements FastifyBaseLogger {
   }
 
   get #logger (): FastifyBaseLogger {
-    return this.#created ??= this.#create()
+    this.#created ??= this.#create()
+    return this.#created
   }
 
   get level (): string { return this.#logger.level }
