@@ -42,6 +42,10 @@ export const ServerSchema = Type.Object({
     default: 'info',
     description: 'lowest level that is logged'
   })),
+  logFormat: Type.Optional(Type.Union(['auto', 'pretty', 'json'].map((format) => Type.Literal(format)), {
+    default: 'auto',
+    description: 'form of the log: pretty for people, json for programs, auto for pretty on a terminal and json elsewhere; json also leaves out the tables at the start'
+  })),
   requestLog: Type.Optional(Type.Boolean({ default: true, description: 'whether each request is logged' })),
   metrics: Type.Optional(MetricsSchema),
   shutdown: Type.Optional(ShutdownSchema),

@@ -5,6 +5,7 @@ import fp from 'fastify-plugin'
 import type { Registry } from 'prom-client'
 import { createTokenStore, type TokenStore } from './access/tokens.ts'
 import { resolveSettings, type AppOptions } from './config/settings.ts'
+import type { Database } from './databases/database.ts'
 import { createReadiness } from './databases/readiness.ts'
 import type { ExecuteRequest } from './in-process/execute.ts'
 import type { InProcessTransaction, InProcessTransactionOptions } from './in-process/transaction.ts'
@@ -32,6 +33,8 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
   transaction<T> (database: string, use: (tx: InProcessTransaction) => Promise<T>, options?: InProcessTransactionOptions): Promise<T>
   /** Whether all databases are available. The result is cached for one second; resolves within one second and never rejects. */
   isReady (): Promise<boolean>
+  /** The names of the tables and views of each database; undefined until its catalog has been read. */
+  tables (): ReadonlyMap<string, readonly string[] | undefined>
   /** The Prometheus metrics; empty unless the option `metrics` is set. */
   readonly registry: Registry
   /** Looks up the grant of a token, for other routes of the app that accept the same tokens. */
@@ -65,6 +68,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
   return {
     plugin,
     isReady: readiness.isReady,
+    tables: () => new Map(Array.from(parts?.databases ?? [], ([name, database]) => [name, tableNames(database)])),
     get registry () { return registry() },
     tokens,
     execute: (async (request: ExecuteRequest) => {
@@ -77,6 +81,11 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
     },
     refresh: async () => { await parts?.refresh() }
   }
+}
+
+function tableNames (database: Database): string[] | undefined {
+  const catalog = database.latestCatalog()
+  return catalog && [...catalog.tables.keys()]
 }
 
 /** The options of the plugin, and those of Fastify for all plugins. */

@@ -29,7 +29,8 @@ export const COMMANDS = {
     flags: {
       config,
       host: { type: 'string', value: 'address', description: 'address to listen on; default: HOST or 127.0.0.1' },
-      port: { type: 'string', value: 'number', description: 'port to listen on; default: PORT or 3000' }
+      port: { type: 'string', value: 'number', description: 'port to listen on; default: PORT or 3000' },
+      'log-format': { type: 'string', value: 'format', description: 'pretty, json or auto; default: pretty on a terminal, otherwise json' }
     },
     more: `
 Environment variables: DATABASE_URL, API_TOKEN, API_TOKEN_PERMISSIONS, API_TOKENS_FILE, ROW_QUERY_CONFIG, HOST, PORT,

@@ -1,12 +1,16 @@
 import { parseArgs } from 'node:util'
 import type { FastifyInstance } from 'fastify'
+import type { RowQueryOptions } from '../../schemas/options.ts'
+import type { Grant } from '../access/grant.ts'
 import { loadConfig } from '../config/load.ts'
 import { ConfigError } from '../config-errors.ts'
 import { splitConfig } from '../config/server-settings.ts'
+import { resolveSettings } from '../config/settings.ts'
 import { createShop } from '../demo/shop.ts'
 import { createServer } from '../server/server.ts'
 import { demoBanner, NO_TOKEN_NOTICE } from './banner.ts'
 import { COMMANDS } from './commands.ts'
+import { describeFirstContact } from './first-contact.ts'
 import { tuneGarbageCollection } from './garbage.ts'
 import { closeOnSignal } from './shutdown.ts'
 
@@ -30,9 +34,18 @@ export async function serve (args: string[]): Promise<number> {
   closeOnSignal(server, shutdown)
   const address = await listen(app, { host, port })
   if (metricsApp !== undefined && metrics !== undefined) app.log.info(`metrics at ${await listen(metricsApp, metrics, 'metrics.', app)}/metrics`)
-  if (demo !== undefined) process.stdout.write(demoBanner({ address, prefix: settings.prefix, docs: options.docs === true, ...demo }))
+  const shown = { address, prefix: settings.prefix, docs: options.docs === true }
+  if (demo !== undefined) process.stdout.write(demoBanner({ ...shown, ...demo }))
+  else if (settings.logFormat !== 'json') process.stdout.write(describeFirstContact({ ...shown, tables: rows.tables(), grants: grantsOf(options) }))
   if ((options.tokens ?? []).length === 0 && options.tokensFile === undefined && (options.jwt ?? []).length === 0) process.stderr.write(NO_TOKEN_NOTICE)
   return 0
+}
+
+/** The grants of tokens. The one of API_TOKEN is first: the variable that the example uses has it already. */
+function grantsOf (options: RowQueryOptions): Grant[] {
+  const { tokens, tokenFile } = resolveSettings(options)
+  const grants = [...tokens, ...tokenFile?.tokens ?? []].map(({ grant }) => grant)
+  return grants.sort((one, other) => Number(other.name === 'API_TOKEN') - Number(one.name === 'API_TOKEN'))
 }
 
 /** Maps the code of a system error to the setting that causes it, and the reason. */

@@ -12,7 +12,7 @@ import { findUnknownVariables, readVariable, VARIABLES, withoutServices, type En
 
 export type { Environment }
 
-export interface Flags { config?: string | undefined, host?: string | undefined, port?: string | undefined }
+export interface Flags { config?: string | undefined, host?: string | undefined, port?: string | undefined, 'log-format'?: string | undefined }
 
 export interface Loaded {
   readonly config: Config
@@ -24,7 +24,7 @@ export interface Loaded {
 export const DEMO_PATH = 'data/demo.db'
 
 /** The flags of settings, by the names of their variables. */
-export const FLAGS: ReadonlyMap<string, string> = new Map([['ROW_QUERY_HOST', '--host'], ['ROW_QUERY_PORT', '--port']])
+export const FLAGS: ReadonlyMap<string, string> = new Map([['ROW_QUERY_HOST', '--host'], ['ROW_QUERY_PORT', '--port'], ['ROW_QUERY_LOG_FORMAT', '--log-format']])
 
 /** Other names of variables, which many platforms use. A variable with the prefix takes precedence. */
 export const ALIASES: ReadonlyMap<string, string> = new Map([
@@ -49,7 +49,7 @@ interface Draft {
 /** Flags take precedence over the environment, which takes precedence over the file. @throws ConfigError */
 export function loadConfig (environment: Environment, flags: Flags): Loaded {
   const env = withoutServices(environment)
-  const given: Environment = { ...env, '--config': flags.config, '--host': flags.host, '--port': flags.port }
+  const given: Environment = { ...env, '--config': flags.config, '--host': flags.host, '--port': flags.port, '--log-format': flags['log-format'] }
   const draft: Draft = { config: {}, errors: [], broken: new Map(), names: new Map() }
   readConfigFile(draft, given, environment)
   const invalid = [...findUnknownVariables(env, [...ALIASES.values()]), ...readVariables(draft, given, { ofDatabases: false })]

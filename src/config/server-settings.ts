@@ -16,11 +16,11 @@ export interface ServerSettings extends Readonly<Omit<WithDefaults<ServerConfig,
 
 /** Splits a valid configuration into the settings of the server, with defaults, and the options of the plugin. @throws ConfigError */
 export function splitConfig (config: Config): { server: ServerSettings, options: RowQueryOptions } {
-  const { host, port, prefix, logLevel, metrics, shutdown, trustProxy, http, https, ...options } = { ...config, ...withDefaults<WithDefaults<ServerConfig, 'https'>>(ServerSchema, config) }
+  const { host, port, prefix, logLevel, logFormat, metrics, shutdown, trustProxy, http, https, ...options } = { ...config, ...withDefaults<WithDefaults<ServerConfig, 'https'>>(ServerSchema, config) }
   const errors = trustProxy.flatMap((proxy, index) => isNetwork(proxy) ? [] : [`trustProxy.${index}: must be an IP address, or a network such as 10.0.0.0/8`])
   if (http.headersTimeout >= http.requestTimeout) errors.push('http.headersTimeout: must be less than http.requestTimeout')
   if (errors.length > 0) throw new ConfigError(errors)
-  const server = { host, port, prefix, logLevel, metrics: typeof metrics === 'object' ? metrics : undefined, shutdown, trustProxy, http, https }
+  const server = { host, port, prefix, logLevel, logFormat, metrics: typeof metrics === 'object' ? metrics : undefined, shutdown, trustProxy, http, https }
   return { options: { ...options, metrics: metrics !== false }, server }
 }
 

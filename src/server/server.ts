@@ -14,16 +14,19 @@ import { HTTP_DEFAULTS, type HttpSettings } from '../config/server-settings.ts'
 import { httpServerOptions, limitConnections } from './connections.ts'
 import { createRequestLogger } from './request-logger.ts'
 import { createDrain, type Drain } from './drain.ts'
+import { openLogStream, type LogFormat, type LogStream } from './log-stream.ts'
 import { invalidRequest, notFound, type ServiceError } from '../errors.ts'
 
 export interface CreateServerOptions {
   readonly options: RowQueryOptions
   readonly prefix: string
   readonly logLevel: string
+  /** Default: json. */
+  readonly logFormat?: LogFormat
   /** Whether metrics are served by a separate app. */
   readonly metricsApart?: boolean
   /** Default: standard output. */
-  readonly logStream?: { write (line: string): void }
+  readonly logStream?: LogStream
   /** Proxies whose X-Forwarded-For header is trusted. */
   readonly trustProxy?: readonly string[]
   readonly http?: HttpSettings
@@ -48,15 +51,16 @@ const WITHOUT_REQUEST_LOG = 'LogController' in fastify ? { logController: new fa
 const MAX_PARAM_LENGTH = 1024
 
 /** @throws ConfigError */
-export async function createServer ({ options, prefix, logLevel, metricsApart = false, logStream, trustProxy = [], http = HTTP_DEFAULTS, https }: CreateServerOptions): Promise<Server> {
+export async function createServer ({ options, prefix, logLevel, logFormat = 'json', metricsApart = false, logStream, trustProxy = [], http = HTTP_DEFAULTS, https }: CreateServerOptions): Promise<Server> {
   const rows = createRowQuery(options)
+  const stream = logStream ?? await openLogStream(logFormat)
   const answerOutside = createOutsideHandler(options.requestLog === true)
   const app: FastifyInstance = Fastify({
     ...httpServerOptions(http, https && readCertificate(https)),
     ...(trustProxy.length > 0 && { trustProxy: [...trustProxy] }),
     logger: {
       level: logLevel,
-      ...(logStream !== undefined && { stream: logStream })
+      ...(stream !== undefined && { stream })
     },
     childLoggerFactory: createRequestLogger,
     genReqId: ({ headers }) => requestId(headers),

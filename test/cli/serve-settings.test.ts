@@ -6,6 +6,7 @@ import { hashToken } from '../../src/access/tokens.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { serveRowQuery } from '../support/row-query.ts'
 import { TOKEN } from '../support/service.ts'
+import { createShell } from '../support/shell.ts'
 
 const select = { verb: 'select' }
 const insert = { verb: 'insert', data: { name: 'Ada' } }
@@ -29,24 +30,29 @@ for (const engine of await engines()) {
     const server = await serveRowQuery(t, { env: { DATABASE_URL: database.url, API_TOKEN: TOKEN } })
     t.match(await server.post(`/api/${database.name}/people`, insert, TOKEN), { status: 200, json: { data: { inserted: 1, id: 1 } } })
     t.match(await server.post(`/api/${database.name}/people`, select, TOKEN), { json: { data: { rows: [{ id: 1, name: 'Ada' }], count: 1 } } })
+    const [line = ''] = /curl .*/.exec(await server.printed(/curl .*\n/)) as RegExpExecArray
+    t.match(JSON.parse(await createShell(t, { API_TOKEN: TOKEN })(line)), { data: { rows: [{ name: 'Ada' }] } }, 'the request that is printed works')
     const { stdout, stderr } = await server.stop()
     t.equal(stderr, '')
+    t.match(stdout, `\n  address  ${server.address}/api/${database.name}/{people}\n`)
     t.notMatch(stdout, TOKEN)
     t.notMatch(stdout, /root@|demo/)
   })
 }
 
-t.test('a SQLite file is served under its name', async (t) => {
+t.test('a SQLite file is served under its name; the log is readable with --log-format pretty', async (t) => {
   const cwd = folderWith(t, { databases: ['shop'] })
-  const server = await serveRowQuery(t, { cwd, env: { DATABASE_URL: 'sqlite:shop.db', API_TOKEN: TOKEN } })
+  const server = await serveRowQuery(t, { cwd, args: ['--log-format', 'pretty'], env: { DATABASE_URL: 'sqlite:shop.db', API_TOKEN: TOKEN, ROW_QUERY_LOG_FORMAT: 'json' } })
   t.match(await server.post('/api/shop/people', insert, TOKEN), { status: 200, json: { data: { inserted: 1 } } })
+  t.match(await server.printed(/request \{/), / INFO: request \{"requestId":"[^"]+","verb":"insert","database":"shop",/)
 })
 
-t.test('API_TOKEN has only the permissions of API_TOKEN_PERMISSIONS', async (t) => {
+t.test('API_TOKEN has only the permissions of API_TOKEN_PERMISSIONS; with logFormat json, only JSON is printed', async (t) => {
   const cwd = folderWith(t, { databases: ['shop'] })
-  const server = await serveRowQuery(t, { cwd, env: { DATABASE_URL: 'sqlite:shop.db', API_TOKEN: TOKEN, API_TOKEN_PERMISSIONS: 'select, update' } })
+  const server = await serveRowQuery(t, { cwd, env: { DATABASE_URL: 'sqlite:shop.db', API_TOKEN: TOKEN, API_TOKEN_PERMISSIONS: 'select, update', ROW_QUERY_LOG_FORMAT: 'json' } })
   t.match(await server.post('/api/shop/people', select, TOKEN), { status: 200 })
   t.match(await server.post('/api/shop/people', insert, TOKEN), { status: 403, json: { error: { code: 'PERMISSION_DENIED' } } })
+  t.same((await server.stop()).stdout.trimEnd().split('\n').map((line) => JSON.parse(line).msg), [`Server listening at ${server.address}`, 'request', 'request'])
 })
 
 const config = {

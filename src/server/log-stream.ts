@@ -1,0 +1,29 @@
+/** Readable log lines for people, in place of pino's JSON. */
+import type { WriteStream } from 'node:tty'
+import type { ServerConfig } from '../../schemas/server.ts'
+
+export type LogFormat = NonNullable<ServerConfig['logFormat']>
+
+export interface LogStream { write (line: string): void }
+
+/** What this module needs of standard output; a terminal has `isTTY` and colors. */
+export type Output = LogStream & Partial<Pick<WriteStream, 'isTTY' | 'hasColors'>>
+
+/**
+ * Returns undefined for JSON, which pino writes itself. Each line is written before the call returns: none is lost when the process exits.
+ * pino-pretty is loaded only for readable lines.
+ */
+export async function openLogStream (format: LogFormat, output: Output = process.stdout): Promise<LogStream | undefined> {
+  if (format === 'json' || (format === 'auto' && output.isTTY !== true)) return undefined
+  const { prettyFactory } = await import('pino-pretty')
+  const toText = prettyFactory({ colorize: output.hasColors?.() ?? false, singleLine: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l' })
+  return { write: (line) => { output.write(toText(withoutControls(line))) } }
+}
+
+/**
+ * Replaces control characters in a line of JSON, except those with an escape of their own, such as `\n`: names that clients send must not reach the
+ * terminal as commands. Pairs of backslashes are skipped.
+ */
+function withoutControls (line: string): string {
+  return line.replace(/(\\\\)|\\u00[01][\da-f]|[\u007f-\u009f]/gi, (_match, backslashes: string | undefined) => backslashes ?? '\ufffd')
+}
