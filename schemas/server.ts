@@ -42,7 +42,7 @@ export const ServerSchema = Type.Object({
     default: 'info',
     description: 'lowest level that is logged'
   })),
-  logFormat: Type.Optional(Type.Union(['auto', 'pretty', 'json'].map((format) => Type.Literal(format)), {
+  logFormat: Type.Optional(Type.Union((['auto', 'pretty', 'json'] as const).map((format) => Type.Literal(format)), {
     default: 'auto',
     description: 'form of the log: pretty for people, json for programs, auto for pretty on a terminal and json elsewhere; json also leaves out the tables at the start'
   })),
