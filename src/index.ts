@@ -11,5 +11,5 @@ export type { GrantOptions, TableGrantOptions } from './access/grant.ts'
 export type { OnWrite, WriteEvent } from './in-process/on-write.ts'
 export type { InProcessTransaction, InProcessTransactionOptions } from './in-process/transaction.ts'
 export { createToken, hashToken } from './access/tokens.ts'
-export type { Column, Filters, Insert, Position, Row, Update } from './in-process/typed.ts'
+export type { Column, Filters, Insert, Position, Row, Update } from './in-process/fields.ts'
 export default rowQuery

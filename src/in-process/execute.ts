@@ -10,7 +10,8 @@ import { unauthenticated } from '../errors.ts'
 import { createGrant, type Grant, type GrantOptions } from '../access/grant.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
 import type { Plan } from '../plan/plan.ts'
-import { readAnswer, toJson, type Bigints } from './to-values.ts'
+import type { Bigints } from './fields.ts'
+import { readAnswer, toJson } from './to-values.ts'
 import { runPipeline } from '../pipeline.ts'
 
 export interface InProcess {

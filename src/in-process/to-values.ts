@@ -3,10 +3,8 @@ import { inspect } from 'node:util'
 import { invalidBody, invalidJson, ServiceError } from '../errors.ts'
 import type { Column } from '../catalog/catalog.ts'
 import { resultColumns, type Plan } from '../plan/plan.ts'
+import type { Bigints } from './fields.ts'
 import { parseExactJson, type RawNumber } from '../request/exact-json.ts'
-
-/** Type of integers that a double cannot represent exactly. `JSON.stringify`, and therefore `reply.send`, does not accept bigints. */
-export type Bigints = 'bigint' | 'string'
 
 type Values = Record<string, unknown>
 

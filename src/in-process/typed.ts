@@ -1,146 +1,10 @@
-/** Types of bodies and responses, derived from the interfaces that `row-query types` writes. */
-import type { Consistency } from '../request/consistency.ts'
+/** The types of `execute`: the body, and the answer that belongs to it. */
 import type { GrantOptions } from '../access/grant.ts'
-import type { Bigints } from './to-values.ts'
-
-/**
- * The types of a column in select, insert and update, and of the sum of its values, if it has one. It has the structure of Kysely's
- * ColumnType, so that both are compatible.
- */
-export interface Column<Select, Insert, Update, Sum = never> {
-  readonly __select__: Select
-  readonly __insert__: Insert
-  readonly __update__: Update
-  readonly __sum__?: Sum
-}
-
-/** Database -> table -> column. The default, which accepts all names and values; they are checked at run time. */
-export type AnyDatabases = Record<string, any>
-
-type Name<T> = keyof T & string
-type SelectOf<C> = C extends Column<infer Select, any, any, any> ? Select : C
-type InsertOf<C> = C extends Column<any, infer Insert, any, any> ? Insert : C
-type SumOf<C> = C extends { readonly __sum__?: infer Sum } ? Exclude<Sum, undefined> : string | number
-type UpdateOf<C> = C extends Column<any, any, infer Update, any> ? Update : C
-
-/** A row with every column. */
-export type Row<T> = { [K in keyof T]: SelectOf<T[K]> }
-
-type Needed<T> = { [K in keyof T]: [InsertOf<T[K]>] extends [never] ? never : undefined extends InsertOf<T[K]> ? never : K }[keyof T]
-type Possible<T> = { [K in keyof T]: undefined extends InsertOf<T[K]> ? K : never }[keyof T]
-type Changeable<T> = { [K in keyof T]: [UpdateOf<T[K]>] extends [never] ? never : K }[keyof T]
-
-/** Data of an insert: columns without a default are required. */
-export type Insert<T> = { [K in Needed<T>]: InsertOf<T[K]> } & { [K in Possible<T>]?: Exclude<InsertOf<T[K]>, undefined> }
-/** Data of an update. */
-export type Update<T> = { [K in Changeable<T>]?: UpdateOf<T[K]> }
-
-/** What computes a new value: a number of the stored one, the present time, or a JSON Merge Patch. Texts and times have the same type here. */
-type FormOf<C> =
-  | ([SumOf<C>] extends [never] ? never : { $inc: number | bigint | string })
-  | (string extends SelectOf<C> ? { $now: true } : never)
-  | (object extends SelectOf<C> ? { $merge: object } : never)
-
-/** Data of an update, with forms. */
-type Changes<T> = { [K in Changeable<T>]?: UpdateOf<T[K]> | FormOf<T[K]> }
-
-/** A number of rows, or its bounds. */
-export type Expect = number | { $eq?: number, $gt?: number, $gte?: number, $lt?: number, $lte?: number }
-
-/** The fields of every write; `undefined` for one that the request does not have. */
-interface Writing<R, X> { returning?: R, dryRun?: X }
-type Returning<T> = ReadonlyArray<Name<T>> | '*' | undefined
-/** What `returning` adds to a result. */
-type RowsOf<T, R, N extends Bigints> = [R] extends [undefined] ? unknown : { rows: Array<LargeIn<R extends ReadonlyArray<infer C extends keyof T> ? Pick<Row<T>, C> : Row<T>, N>> }
-/** What `dryRun` adds to a result. */
-type DryOf<X> = [X] extends [undefined] ? unknown : { dryRun?: true }
-
-type ValueOf<C> = Exclude<SelectOf<C> | InsertOf<C> | UpdateOf<C>, null | undefined>
-
-export interface Operators<V> {
-  $eq?: V | null
-  /** As `$eq`, but compares texts byte by byte. */
-  $is?: V | null
-  $ne?: V | null
-  $in?: ReadonlyArray<V | null>
-  $nin?: ReadonlyArray<V | null>
-  $gt?: V
-  $gte?: V
-  $lt?: V
-  $lte?: V
-  $between?: readonly [V, V]
-  $like?: string
-  $nlike?: string
-  $startsWith?: string
-  $contains?: string
-  $null?: boolean
-}
-
-/** Columns with names that begin with `$` get another `$` in filters. */
-type Dollars<T> = { [K in Extract<keyof T, `$${string}`> as `$${K}`]?: ColumnFilter<T[K]> }
-
-type ColumnFilter<C> = ValueOf<C> | null | ReadonlyArray<ValueOf<C> | null> | Operators<ValueOf<C>>
-
-export type Filters<T> = { [K in keyof T]?: ColumnFilter<T[K]> } & {
-  $and?: ReadonlyArray<Filters<T>>
-  $or?: ReadonlyArray<Filters<T>>
-  $not?: Filters<T>
-  /** A row as a select returns it, or some of its columns. */
-  $is?: { readonly [K in keyof T]?: ValueOf<T[K]> | null }
-} & Dollars<T>
-
-type Direction = 'ASC' | 'DESC' | 'asc' | 'desc'
-
-/** One column with its direction. */
-export type OrderTerm<T> = { [K in Name<T>]: { readonly [Column in K]: Direction } }[Name<T>]
-
-interface Select<T, C extends Name<T>> { verb: 'select', filters?: Filters<T>, expect?: Expect, columns?: readonly C[], limit?: number, orderBy?: string | ReadonlyArray<OrderTerm<T>>, groupBy?: never, aggregates?: never }
-
-/** A position in an order: a value for each of its columns. */
-export type Position<T> = { readonly [K in keyof T]?: ValueOf<T[K]> | null }
-
-/** The fields for reading page by page; `undefined` for one that the request does not have. */
-interface Paging<A, O, S> { after?: A, offset?: O, total?: S }
-/** What `after` or `offset` add to a result. */
-type NextOf<T, A, O, N extends Bigints> = [A] extends [undefined] ? [O] extends [undefined] ? unknown : { next: number | null } : { next: LargeIn<Partial<Row<T>>, N> | null }
-/** What `total` adds to a result. */
-type TotalOf<S> = [S] extends [undefined] ? unknown : { total: number }
-
-/** The columns that have a sum. */
-type Summable<T> = { [K in Name<T>]: [SumOf<T[K]>] extends [never] ? never : K }[Name<T>]
-
-/** One function and its column. */
-export type Aggregate<T> =
-  | { readonly $count: Name<T> | '*' } | { readonly $countDistinct: Name<T> }
-  | { readonly $sum: Summable<T> } | { readonly $avg: Summable<T> }
-  | { readonly $min: Name<T> } | { readonly $max: Name<T> }
-
-/** The type of the value that an aggregate returns. Without rows there is no sum. */
-type AggregateOf<T, A> =
-  A extends { readonly $count: unknown } | { readonly $countDistinct: unknown } ? number
-    : A extends { readonly $sum: infer K extends keyof T } | { readonly $avg: infer K extends keyof T } ? SumOf<T[K]> | null
-      : A extends { readonly $min: infer K extends keyof T } | { readonly $max: infer K extends keyof T } ? SelectOf<T[K]> | null : never
-
-type Aggregates<T> = Readonly<Record<string, Aggregate<T>>>
-/** A row of groups. */
-export type GroupRow<T, G extends keyof T, A> = { [K in G]: SelectOf<T[K]> } & { [K in keyof A]: AggregateOf<T, A[K]> }
-/** What `having` and `orderBy` name. A sum that is a string may be compared with a number. */
-type GroupColumns<T, G extends keyof T, A> = Pick<T, G> & { [K in keyof A]: Column<AggregateOf<T, A[K]>, AggregateOf<T, A[K]> extends string | null ? number : never, never> }
-
-interface SelectGroups<T, G extends Name<T>, A extends Aggregates<T>> {
-  verb: 'select'
-  filters?: Filters<T>
-  groupBy?: readonly G[]
-  aggregates?: A
-  having?: Filters<GroupColumns<T, G, A>>
-  limit?: number
-  orderBy?: string | ReadonlyArray<OrderTerm<GroupColumns<T, G, A>>>
-}
-
-/** The type of a value with the given type of integers beyond 2^53. */
-type Large<V, N extends Bigints> = N extends 'string' ? V extends bigint ? string : V : V
-/** Large, for each column of a row. */
-type LargeIn<R, N extends Bigints> = N extends 'string' ? { [K in keyof R]: Large<R[K], N> } : R
+import type { Consistency } from '../request/consistency.ts'
+import type {
+  Aggregates, AnyDatabases, Bigints, DeleteFields, DeleteResult, GroupFields, GroupsResult, InsertFields, InsertResult, Name, OnConflict, Paging, Position, Returning,
+  SelectFields, SelectResult, UpdateFields, UpdateResult, Writing
+} from './fields.ts'
 
 interface Request<D extends string, T extends string, B, N extends Bigints = Bigints> {
   database: D
@@ -157,20 +21,11 @@ interface Reading {
   consistency?: Consistency
 }
 
-/** What an insert does with a row that exists in a unique key. */
-export interface OnConflict<T> {
-  readonly key: ReadonlyArray<Name<T>>
-  readonly set?: ReadonlyArray<Changeable<T>> | Changes<T>
-}
-
-/** What `onConflict` adds to a result. */
-type CountsOf<K> = [K] extends [undefined] ? unknown : { updated: number, unchanged: number }
-
 /** Runs a request in process. @throws ServiceError: the errors that HTTP would return, in the same order */
 export interface Execute<All extends AnyDatabases> {
-  <D extends Name<All>, T extends Name<All[D]>, const C extends Name<All[D][T]> = Name<All[D][T]>, N extends Bigints = 'bigint', A extends Position<All[D][T]> | null | undefined = undefined, O extends number | undefined = undefined, S extends true | number | undefined = undefined>(request: Request<D, T, Select<All[D][T], C> & Paging<A, O, S>, N> & Reading): Promise<{ rows: Array<LargeIn<Pick<Row<All[D][T]>, C>, N>>, count: number } & NextOf<All[D][T], A, O, N> & TotalOf<S>>
-  <D extends Name<All>, T extends Name<All[D]>, const G extends Name<All[D][T]> = never, const A extends Aggregates<All[D][T]> = {}, N extends Bigints = 'bigint', O extends number | undefined = undefined>(request: Request<D, T, SelectGroups<All[D][T], G, A> & { offset?: O }, N> & Reading): Promise<{ rows: Array<LargeIn<GroupRow<All[D][T], G, A>, N>>, count: number } & NextOf<All[D][T], undefined, O, N>>
-  <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint', const K extends OnConflict<All[D][T]> | undefined = undefined>(request: Request<D, T, { verb: 'insert', data: Insert<All[D][T]> | ReadonlyArray<Insert<All[D][T]>>, onConflict?: K } & Writing<R, X>, N>): Promise<{ inserted: number, id: Large<number | bigint | string | null, N> } & CountsOf<K> & RowsOf<All[D][T], R, N> & DryOf<X>>
-  <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'update', data: Changes<All[D][T]>, filters: Filters<All[D][T]>, expect?: Expect } & Writing<R, X>, N>): Promise<{ updated: number } & RowsOf<All[D][T], R, N> & DryOf<X>>
-  <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'delete', filters: Filters<All[D][T]>, expect?: Expect } & Writing<R, X>, N>): Promise<{ deleted: number } & RowsOf<All[D][T], R, N> & DryOf<X>>
+  <D extends Name<All>, T extends Name<All[D]>, const C extends Name<All[D][T]> = Name<All[D][T]>, N extends Bigints = 'bigint', A extends Position<All[D][T]> | null | undefined = undefined, O extends number | undefined = undefined, S extends true | number | undefined = undefined>(request: Request<D, T, { verb: 'select' } & SelectFields<All[D][T], C> & Paging<A, O, S>, N> & Reading): Promise<SelectResult<All[D][T], C, A, O, S, N>>
+  <D extends Name<All>, T extends Name<All[D]>, const G extends Name<All[D][T]> = never, const A extends Aggregates<All[D][T]> = {}, N extends Bigints = 'bigint', O extends number | undefined = undefined>(request: Request<D, T, { verb: 'select', offset?: O } & GroupFields<All[D][T], G, A>, N> & Reading): Promise<GroupsResult<All[D][T], G, A, O, N>>
+  <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint', const K extends OnConflict<All[D][T]> | undefined = undefined>(request: Request<D, T, { verb: 'insert' } & InsertFields<All[D][T], K> & Writing<R, X>, N>): Promise<InsertResult<All[D][T], K, R, X, N>>
+  <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'update' } & UpdateFields<All[D][T]> & Writing<R, X>, N>): Promise<UpdateResult<All[D][T], R, X, N>>
+  <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'delete' } & DeleteFields<All[D][T]> & Writing<R, X>, N>): Promise<DeleteResult<All[D][T], R, X, N>>
 }

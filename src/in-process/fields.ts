@@ -1,0 +1,177 @@
+/** Types of the fields and results of requests, derived from the interfaces that `row-query types` writes. Imports nothing, so that the client can use it anywhere. */
+
+/** Type of integers that a double cannot represent exactly. `JSON.stringify`, and therefore `reply.send`, does not accept bigints. */
+export type Bigints = 'bigint' | 'string'
+
+/**
+ * The types of a column in select, insert and update, and of the sum of its values, if it has one. It has the structure of Kysely's
+ * ColumnType, so that both are compatible.
+ */
+export interface Column<Select, Insert, Update, Sum = never> {
+  readonly __select__: Select
+  readonly __insert__: Insert
+  readonly __update__: Update
+  readonly __sum__?: Sum
+}
+
+/** Database -> table -> column. The default, which accepts all names and values; they are checked at run time. */
+export type AnyDatabases = Record<string, any>
+
+export type Name<T> = keyof T & string
+type SelectOf<C> = C extends Column<infer Select, any, any, any> ? Select : C
+type InsertOf<C> = C extends Column<any, infer Insert, any, any> ? Insert : C
+type SumOf<C> = C extends { readonly __sum__?: infer Sum } ? Exclude<Sum, undefined> : string | number
+type UpdateOf<C> = C extends Column<any, any, infer Update, any> ? Update : C
+
+/** A row with every column. */
+export type Row<T> = { [K in keyof T]: SelectOf<T[K]> }
+
+type Needed<T> = { [K in keyof T]: [InsertOf<T[K]>] extends [never] ? never : undefined extends InsertOf<T[K]> ? never : K }[keyof T]
+type Possible<T> = { [K in keyof T]: undefined extends InsertOf<T[K]> ? K : never }[keyof T]
+type Changeable<T> = { [K in keyof T]: [UpdateOf<T[K]>] extends [never] ? never : K }[keyof T]
+
+/** Data of an insert: columns without a default are required. */
+export type Insert<T> = { [K in Needed<T>]: InsertOf<T[K]> } & { [K in Possible<T>]?: Exclude<InsertOf<T[K]>, undefined> }
+/** Data of an update. */
+export type Update<T> = { [K in Changeable<T>]?: UpdateOf<T[K]> }
+
+/** What computes a new value: a number of the stored one, the present time, or a JSON Merge Patch. Texts and times have the same type here. */
+type FormOf<C> =
+  | ([SumOf<C>] extends [never] ? never : { $inc: number | bigint | string })
+  | (string extends SelectOf<C> ? { $now: true } : never)
+  | (object extends SelectOf<C> ? { $merge: object } : never)
+
+/** Data of an update, with forms. */
+type Changes<T> = { [K in Changeable<T>]?: UpdateOf<T[K]> | FormOf<T[K]> }
+
+/** A number of rows, or its bounds. */
+export type Expect = number | { $eq?: number, $gt?: number, $gte?: number, $lt?: number, $lte?: number }
+
+/** The fields of every write; `undefined` for one that the request does not have. */
+export interface Writing<R, X> { returning?: R, dryRun?: X }
+/** Columns to return. */
+export type Returning<T> = ReadonlyArray<Name<T>> | '*' | undefined
+/** What `returning` adds to a result. */
+type RowsOf<T, R, N extends Bigints> = [R] extends [undefined] ? unknown : { rows: Array<LargeIn<R extends ReadonlyArray<infer C extends keyof T> ? Pick<Row<T>, C> : Row<T>, N>> }
+/** What `dryRun` adds to a result. */
+type DryOf<X> = [X] extends [undefined] ? unknown : { dryRun?: true }
+
+type ValueOf<C> = Exclude<SelectOf<C> | InsertOf<C> | UpdateOf<C>, null | undefined>
+
+/** `X`: what an operand may be besides a value. */
+export interface Operators<V, X = never> {
+  $eq?: V | X | null
+  /** As `$eq`, but compares texts byte by byte. */
+  $is?: V | X | null
+  $ne?: V | X | null
+  $in?: ReadonlyArray<V | X | null>
+  $nin?: ReadonlyArray<V | X | null>
+  $gt?: V | X
+  $gte?: V | X
+  $lt?: V | X
+  $lte?: V | X
+  $between?: readonly [V | X, V | X]
+  $like?: string
+  $nlike?: string
+  $startsWith?: string
+  $contains?: string
+  $null?: boolean
+}
+
+/** Columns with names that begin with `$` get another `$` in filters. */
+type Dollars<T, X> = { [K in Extract<keyof T, `$${string}`> as `$${K}`]?: ColumnFilter<T[K], X> }
+
+type ColumnFilter<C, X> = ValueOf<C> | X | null | ReadonlyArray<ValueOf<C> | X | null> | Operators<ValueOf<C>, X>
+
+export type Filters<T, X = never> = { [K in keyof T]?: ColumnFilter<T[K], X> } & {
+  $and?: ReadonlyArray<Filters<T, X>>
+  $or?: ReadonlyArray<Filters<T, X>>
+  $not?: Filters<T, X>
+  /** A row as a select returns it, or some of its columns. */
+  $is?: { readonly [K in keyof T]?: ValueOf<T[K]> | null }
+} & Dollars<T, X>
+
+type Direction = 'ASC' | 'DESC' | 'asc' | 'desc'
+
+/** One column with its direction. */
+export type OrderTerm<T> = { [K in Name<T>]: { readonly [Column in K]: Direction } }[Name<T>]
+
+/** The fields of a select of rows, without those of Paging. */
+export interface SelectFields<T, C extends Name<T>, X = never> {
+  filters?: Filters<T, X>
+  expect?: Expect
+  columns?: readonly C[]
+  limit?: number
+  orderBy?: string | ReadonlyArray<OrderTerm<T>>
+  groupBy?: never
+  aggregates?: never
+}
+
+/** A position in an order: a value for each of its columns. */
+export type Position<T> = { readonly [K in keyof T]?: ValueOf<T[K]> | null }
+
+/** The fields for reading page by page; `undefined` for one that the request does not have. */
+export interface Paging<A, O, S> { after?: A, offset?: O, total?: S }
+/** What `after` or `offset` add to a result. */
+type NextOf<T, A, O, N extends Bigints> = [A] extends [undefined] ? [O] extends [undefined] ? unknown : { next: number | null } : { next: LargeIn<Partial<Row<T>>, N> | null }
+/** What `total` adds to a result. */
+type TotalOf<S> = [S] extends [undefined] ? unknown : { total: number }
+
+/** The columns that have a sum. */
+type Summable<T> = { [K in Name<T>]: [SumOf<T[K]>] extends [never] ? never : K }[Name<T>]
+
+/** One function and its column. */
+export type Aggregate<T> =
+  | { readonly $count: Name<T> | '*' } | { readonly $countDistinct: Name<T> }
+  | { readonly $sum: Summable<T> } | { readonly $avg: Summable<T> }
+  | { readonly $min: Name<T> } | { readonly $max: Name<T> }
+
+/** The type of the value that an aggregate returns. Without rows there is no sum. */
+type AggregateOf<T, A> =
+  A extends { readonly $count: unknown } | { readonly $countDistinct: unknown } ? number
+    : A extends { readonly $sum: infer K extends keyof T } | { readonly $avg: infer K extends keyof T } ? SumOf<T[K]> | null
+      : A extends { readonly $min: infer K extends keyof T } | { readonly $max: infer K extends keyof T } ? SelectOf<T[K]> | null : never
+
+/** Name to function. */
+export type Aggregates<T> = Readonly<Record<string, Aggregate<T>>>
+/** A row of groups. */
+export type GroupRow<T, G extends keyof T, A> = { [K in G]: SelectOf<T[K]> } & { [K in keyof A]: AggregateOf<T, A[K]> }
+/** What `having` and `orderBy` name. A sum that is a string may be compared with a number. */
+type GroupColumns<T, G extends keyof T, A> = Pick<T, G> & { [K in keyof A]: Column<AggregateOf<T, A[K]>, AggregateOf<T, A[K]> extends string | null ? number : never, never> }
+
+/** The fields of a select of groups. */
+export interface GroupFields<T, G extends Name<T>, A extends Aggregates<T>, X = never> {
+  filters?: Filters<T, X>
+  groupBy?: readonly G[]
+  aggregates?: A
+  having?: Filters<GroupColumns<T, G, A>, X>
+  limit?: number
+  orderBy?: string | ReadonlyArray<OrderTerm<GroupColumns<T, G, A>>>
+}
+
+/** The type of a value with the given type of integers beyond 2^53. */
+type Large<V, N extends Bigints> = N extends 'string' ? V extends bigint ? string : V : V
+/** Large, for each column of a row. */
+type LargeIn<R, N extends Bigints> = N extends 'string' ? { [K in keyof R]: Large<R[K], N> } : R
+
+/** What an insert does with a row that exists in a unique key. */
+export interface OnConflict<T> {
+  readonly key: ReadonlyArray<Name<T>>
+  readonly set?: ReadonlyArray<Changeable<T>> | Changes<T>
+}
+
+/** What `onConflict` adds to a result. */
+type CountsOf<K> = [K] extends [undefined] ? unknown : { updated: number, unchanged: number }
+
+/** The fields of an insert, without those of Writing. */
+export interface InsertFields<T, K> { data: Insert<T> | ReadonlyArray<Insert<T>>, onConflict?: K }
+/** The fields of an update, without those of Writing. */
+export interface UpdateFields<T> { data: Changes<T>, filters: Filters<T>, expect?: Expect }
+/** The fields of a delete, without those of Writing. */
+export interface DeleteFields<T> { filters: Filters<T>, expect?: Expect }
+
+export type SelectResult<T, C extends keyof T, A, O, S, N extends Bigints> = { rows: Array<LargeIn<Pick<Row<T>, C>, N>>, count: number } & NextOf<T, A, O, N> & TotalOf<S>
+export type GroupsResult<T, G extends keyof T, A, O, N extends Bigints> = { rows: Array<LargeIn<GroupRow<T, G, A>, N>>, count: number } & NextOf<T, undefined, O, N>
+export type InsertResult<T, K, R, X, N extends Bigints> = { inserted: number, id: Large<number | bigint | string | null, N> } & CountsOf<K> & RowsOf<T, R, N> & DryOf<X>
+export type UpdateResult<T, R, X, N extends Bigints> = { updated: number } & RowsOf<T, R, N> & DryOf<X>
+export type DeleteResult<T, R, X, N extends Bigints> = { deleted: number } & RowsOf<T, R, N> & DryOf<X>
