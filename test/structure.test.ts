@@ -90,6 +90,13 @@ t.test('only src/register.ts and src/server import plugins', async (t) => {
   t.same(importing(outside('src/register.ts', 'src/server', 'plugins'), (name) => name.startsWith('plugins/')), [])
 })
 
+t.test('src/client imports only types from the rest, and nothing of Node', async (t) => {
+  t.same(inside('src/client').flatMap(({ path, runtimeImports }) => runtimeImports.filter((name) => !name.startsWith('src/client/')).map((name) => `${path} imports ${name}`)), [])
+  t.same(importing(inside('src/client'), (name) => name.startsWith('node:')), [])
+  // what it imports types from is read by programs without the types of Node
+  t.same(sources.find(({ path }) => path === 'src/in-process/fields.ts')?.imports, [])
+})
+
 t.test('no file is called utils, helpers or common', async (t) => {
   t.same(sources.filter(({ path }) => /\b(utils?|helpers?|common|misc|shared)\b/i.test(path)).map(({ path }) => path), [])
 })

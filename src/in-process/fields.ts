@@ -42,7 +42,7 @@ type FormOf<C> =
   | (object extends SelectOf<C> ? { $merge: object } : never)
 
 /** Data of an update, with forms. */
-type Changes<T> = { [K in Changeable<T>]?: UpdateOf<T[K]> | FormOf<T[K]> }
+export type Changes<T> = { [K in Changeable<T>]?: UpdateOf<T[K]> | FormOf<T[K]> }
 
 /** A number of rows, or its bounds. */
 export type Expect = number | { $eq?: number, $gt?: number, $gte?: number, $lt?: number, $lte?: number }

@@ -1,0 +1,297 @@
+/** How the client sends requests: headers, repetitions, waiting, errors. The service behind it is a function, or a server that misbehaves. */
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { inspect } from 'node:util'
+import t, { type Test } from 'tap'
+import { createClient, RowQueryError, type ClientOptions } from '../../src/client/index.ts'
+
+const TOKEN = 'secret-token'
+const rows = { rows: [{ id: 1 }], count: 1 }
+
+const answer = (data: object, headers: Record<string, string> = {}) => () => new Response(JSON.stringify({ success: true, data }), { headers })
+const refusal = (status: number, code: string, headers: Record<string, string> = {}) => () =>
+  new Response(JSON.stringify({ success: false, data: {}, error: { code, message: `It is ${code}`, details: [{ path: '/filters/id', message: 'no' }] } }), { status, headers: { 'x-request-id': 'r1', ...headers } })
+const lost = () => { throw new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNRESET' }) }) }
+
+/** A client whose requests get these answers, the last one again and again. */
+function answering (answers: Array<() => Response | Promise<Response>>, options: Partial<ClientOptions> = {}) {
+  const sent: Array<{ url: string, init: RequestInit, headers: Record<string, string>, at: number }> = []
+  const { numbers, ...rest } = options
+  const client = createClient({
+    url: 'https://rows.example.com/api/',
+    token: TOKEN,
+    fetch: async (url, init) => {
+      sent.push({ url, init, headers: Object.fromEntries(init.headers as Headers), at: performance.now() })
+      return await (answers[Math.min(sent.length, answers.length) - 1] as () => Response)()
+    },
+    ...rest
+  })
+  return { client, db: client.database('shop'), sent }
+}
+
+/** The error that a promise rejects with. */
+async function errorOf (promise: Promise<unknown>): Promise<RowQueryError> {
+  return await promise.then(() => { throw new Error('resolved') }, (error: RowQueryError) => error)
+}
+
+async function listen (t: Test, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  t.teardown(() => { server.closeAllConnections(); server.close() })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+t.test('a request has its verb, path and headers', async (t) => {
+  const { client, sent } = answering([answer(rows)], { headers: { 'X-Tenant': 'a', 'Content-Type': 'text/plain' } })
+  await client.database('a/b').select('it\'s "<b>" ?#é', { filters: { id: 2n ** 63n } }, { consistency: 'primary', headers: { traceparent: '00' } })
+  // as untyped input may be
+  await client.database('a').select('b', { verb: 'delete' } as object)
+  t.match(sent[0], {
+    url: 'https://rows.example.com/api/a%2Fb/it\'s%20%22%3Cb%3E%22%20%3F%23%C3%A9',
+    init: { method: 'POST', redirect: 'manual', body: '{"filters":{"id":9223372036854775808},"verb":"select"}' }
+  })
+  t.strictSame(sent[0]?.headers, { 'x-tenant': 'a', traceparent: '00', 'content-type': 'application/json', authorization: `Bearer ${TOKEN}`, 'row-query-consistency': 'primary' })
+  t.equal(sent[1]?.init.body, '{"verb":"select"}', 'the verb is that of the method')
+})
+
+t.test('a name that is another path is refused before anything is sent', async (t) => {
+  const { client, sent } = answering([answer(rows)])
+  for (const [database, table] of [['..', 'x'], ['shop', '..'], ['shop', '.'], ['shop', '']] as const) {
+    t.match(await errorOf(client.database(database).select(table)), { code: 'INVALID_NAME', status: 0 })
+  }
+  await t.rejects(client.database('shop').select('\ud800'), URIError)
+  t.equal(sent.length, 0)
+})
+
+t.test('the token may be a function, which is called for each attempt', async (t) => {
+  let count = 0
+  const { db, sent } = answering([refusal(503, 'OVERLOADED'), answer(rows)], { token: async () => `token${++count}` })
+  await db.select('orders')
+  t.same(sent.map(({ headers }) => headers['authorization']), ['Bearer token1', 'Bearer token2'])
+  const without = answering([answer(rows)], { token: () => undefined })
+  await without.db.select('orders')
+  t.notOk('authorization' in (without.sent[0]?.headers as object))
+  const failing = answering([answer(rows)], { token: async () => { throw new Error('not signed in') } })
+  await t.rejects(failing.db.select('orders'), { message: 'not signed in' }, 'its error is that of the request')
+  t.equal(failing.sent.length, 0)
+})
+
+t.test('a token that cannot be sent is in no error', async (t) => {
+  for (const options of [{ token: 'sec\nret' }, { token: 'secret\u{1f600}' }, { headers: { 'x-key': 'sec\u0000ret' } }]) {
+    const { db, sent } = answering([answer(rows)], options)
+    const error = await errorOf(db.select('orders'))
+    t.match(error, { code: 'INVALID_HEADER', status: 0 })
+    t.notMatch(inspect(error, { depth: 9, showHidden: true }), /sec\s*\\?.?ret/)
+    t.equal(sent.length, 0)
+  }
+})
+
+t.test('an address that cannot be used is refused at once', async (t) => {
+  for (const url of ['https://user:secret@rows.example.com/api', 'https://rows.example.com/api?x=1', 'https://rows.example.com/api#x', '/api', '']) {
+    t.throws(() => createClient({ url }), TypeError)
+  }
+})
+
+t.test('an error has what the service says', async (t) => {
+  const { db } = answering([refusal(400, 'INVALID_VALUE')])
+  const error = await errorOf(db.select('orders'))
+  t.ok(error instanceof RowQueryError)
+  t.ok(error instanceof Error)
+  t.match(error, { name: 'RowQueryError', code: 'INVALID_VALUE', status: 400, message: 'It is INVALID_VALUE', details: [{ path: '/filters/id', message: 'no' }], requestId: 'r1', retryAfter: undefined })
+  t.notOk('cause' in error)
+})
+
+t.test('an answer that is not of the service is a clear error', async (t) => {
+  const texts = ['<html>proxy</html>', '{"success":true,"data":{"rows":[{"name":"Ada', '', 'null', '[]', '"x"', '{"success":true}', '{"success":true,"data":null}', '{"success":true,"data":1}', '{"error":{"code":404}}', '{"error":"secret"}', '{"success":false,"error":"Not found"}']
+  for (const text of texts) {
+    const { db, sent } = answering([() => new Response(text, { headers: { 'content-type': 'text/html', 'x-request-id': 'r2' } })])
+    const error = await errorOf(db.select('orders'))
+    t.match(error, { name: 'RowQueryError', code: 'UNEXPECTED_ANSWER', status: 200, message: 'The answer (status 200, text/html) is not one of the service', requestId: 'r2', details: [] }, text)
+    t.notMatch(inspect(error), /Ada|secret/, 'without the text, which can be that of rows')
+    t.equal(sent.length, 1)
+  }
+})
+
+t.test('reads are repeated while that may help, with growing pauses', async (t) => {
+  for (const failure of [refusal(502, 'X'), refusal(503, 'DATABASE_UNAVAILABLE'), refusal(429, 'RATE_LIMITED'), () => new Response('<html>', { status: 503 }), lost]) {
+    const { db, sent } = answering([failure, failure, answer(rows)])
+    t.strictSame(await db.select('orders'), rows)
+    t.equal(sent.length, 3)
+    t.ok((sent[2]?.at ?? 0) - (sent[0]?.at ?? 0) < 700, 'at most 200 and 400 ms')
+  }
+  const { db, sent } = answering([refusal(503, 'OVERLOADED')])
+  t.match(await errorOf(db.select('orders', {}, { retries: 1 })), { code: 'OVERLOADED', status: 503 })
+  t.equal(sent.length, 2)
+  for (const [status, code] of [[400, 'INVALID_BODY'], [401, 'UNAUTHENTICATED'], [404, 'TABLE_NOT_FOUND'], [500, 'INTERNAL'], [504, 'QUERY_TIMEOUT']] as const) {
+    const { db, sent } = answering([refusal(status, code)])
+    t.match(await errorOf(db.select('orders')), { code })
+    t.equal(sent.length, 1, `${status} is not repeated`)
+  }
+})
+
+t.test('writes are repeated only with a key, which stays the same', async (t) => {
+  const insert = { data: { id: 2n ** 60n } }
+  const plain = answering([refusal(503, 'OVERLOADED')])
+  t.match(await errorOf(plain.db.insert('orders', insert)), { code: 'OVERLOADED' })
+  t.equal(plain.sent.length, 1)
+  const losing = answering([lost])
+  t.match(await errorOf(losing.db.delete('orders', { filters: { id: 1 } })), { code: 'NO_ANSWER', status: 0, cause: { message: 'fetch failed' } })
+  t.equal(losing.sent.length, 1)
+  const { db, sent } = answering([refusal(502, 'OUTCOME_UNKNOWN'), lost, refusal(409, 'IDEMPOTENCY_IN_PROGRESS', { 'retry-after': '0' }), answer({ inserted: 1 })], { idempotencyKeys: true })
+  await db.insert('orders', insert)
+  t.equal(sent.length, 4)
+  t.equal(new Set(sent.map(({ headers }) => headers['idempotency-key'])).size, 1)
+  t.equal(new Set(sent.map(({ init }) => init.body)).size, 1, 'and the same body')
+  await db.insert('orders', insert)
+  t.not(sent[4]?.headers['idempotency-key'], sent[0]?.headers['idempotency-key'], 'another request has another one')
+  await db.update('orders', { data: { note: 'x' }, filters: { id: 1 } }, { idempotencyKey: 'own' })
+  await db.transaction([{ table: 'orders', verb: 'select' }, { table: 'orders', verb: 'delete', filters: { id: 1 } }], {}, { idempotencyKey: 'own' })
+  t.same(sent.slice(5).map(({ headers }) => headers['idempotency-key']), ['own', 'own'])
+  await db.select('orders')
+  await db.transaction([{ table: 'orders', verb: 'select' }])
+  await db.delete('orders', { filters: { id: 1 }, dryRun: true })
+  await db.transaction([{ table: 'orders', verb: 'delete', filters: { id: 1 } }], { dryRun: true })
+  t.same(sent.slice(7).map(({ headers }) => headers['idempotency-key']), [undefined, undefined, undefined, undefined], 'reads and dry runs have none')
+  t.same(JSON.parse(sent[10]?.init.body as string), { dryRun: true, operations: [{ table: 'orders', verb: 'delete', filters: { id: 1 } }] })
+  const dry = answering([refusal(503, 'OVERLOADED')], { idempotencyKeys: true })
+  await errorOf(dry.db.delete('orders', { filters: { id: 1 }, dryRun: true }))
+  t.equal(dry.sent.length, 1)
+  const reads = answering([refusal(503, 'OVERLOADED'), answer({ results: [] })])
+  await reads.db.transaction([{ table: 'orders', verb: 'select' }])
+  t.equal(reads.sent.length, 2)
+})
+
+t.test('Retry-After is obeyed, as seconds or a date, unless the time is over before', async (t) => {
+  const { db, sent } = answering([refusal(429, 'RATE_LIMITED', { 'retry-after': '1' }), answer(rows)])
+  await db.select('orders')
+  const pause = (sent[1]?.at ?? 0) - (sent[0]?.at ?? 0)
+  t.ok(pause >= 999 && pause < 1600, `${pause} ms`)
+  for (const value of ['100', new Date(Date.now() + 100_000).toUTCString(), '99999999999999999999']) {
+    const { db, sent } = answering([refusal(503, 'OVERLOADED', { 'retry-after': value })])
+    const error = await errorOf(db.select('orders'))
+    t.ok((error.retryAfter ?? 0) > 90, 'and the error says it')
+    t.equal(sent.length, 1)
+  }
+  for (const value of ['', 'soon', '-5', new Date(0).toUTCString()]) {
+    const { db } = answering([refusal(503, 'OVERLOADED', { 'retry-after': value }), answer(rows)])
+    t.strictSame(await db.select('orders'), rows, `"${value}" is no time to wait for`)
+  }
+})
+
+t.test('a signal ends a request at once: before it, in it, in its body, in a pause, in the function for the token', async (t) => {
+  const address = await listen(t as Test, (_request, response) => { response.writeHead(200, { 'content-type': 'application/json' }).write('{"success":') })
+  const never = async (): Promise<never> => await new Promise(() => {})
+  const waiting = [
+    answering([never]).db,
+    answering([refusal(503, 'OVERLOADED', { 'retry-after': '30' })]).db,
+    answering([answer(rows)], { token: never }).db,
+    createClient({ url: address }).database('shop')
+  ]
+  for (const db of waiting) {
+    const controller = new AbortController()
+    const reason = new Error('enough')
+    const started = performance.now()
+    const promise = db.select('orders', {}, { signal: controller.signal })
+    setTimeout(() => controller.abort(reason), 50)
+    t.equal(await errorOf(promise), reason)
+    t.ok(performance.now() - started < 1000)
+  }
+  const { db, sent } = answering([answer(rows)])
+  t.equal((await errorOf(db.select('orders', {}, { signal: AbortSignal.abort() }))).name, 'AbortError')
+  t.equal(sent.length, 0)
+})
+
+t.test('an aborted request is not sent again, and a request leaves nothing behind', async (t) => {
+  const controller = new AbortController()
+  const { signal } = controller
+  let listeners = 0
+  const { addEventListener, removeEventListener } = signal
+  signal.addEventListener = (...args: Parameters<typeof addEventListener>) => { listeners++; addEventListener.apply(signal, args) }
+  signal.removeEventListener = (...args: Parameters<typeof removeEventListener>) => { listeners--; removeEventListener.apply(signal, args) }
+  const { db, sent } = answering([async () => {
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    return lost()
+  }])
+  const promise = db.select('orders', {}, { signal })
+  setTimeout(() => controller.abort(), 10)
+  await errorOf(promise)
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  t.equal(sent.length, 1)
+  t.equal(listeners, 0)
+  const timers = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  for (const answers of [[answer(rows)], [refusal(503, 'OVERLOADED', { 'retry-after': '100' })]]) await answering(answers).db.select('orders').catch(() => {})
+  t.equal(process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length, timers)
+})
+
+t.test('timeout limits the request with all its repetitions', async (t) => {
+  const { db } = answering([async () => await new Promise(() => {})])
+  t.match(await errorOf(db.select('orders', {}, { timeout: 50 })), { code: 'TIMEOUT', status: 0, message: 'No answer within 50 ms' })
+  const failing = answering([refusal(503, 'OVERLOADED')], { timeout: 300, retries: 1000 })
+  const started = performance.now()
+  t.match(await errorOf(failing.db.select('orders')), { code: 'OVERLOADED' }, 'the last error says more')
+  t.ok(performance.now() - started < 400)
+  const unlimited = answering([answer(rows)], { timeout: Infinity })
+  t.strictSame(await unlimited.db.select('orders'), rows)
+})
+
+t.test('the token does not follow a redirect', async (t) => {
+  const seen: Array<string | undefined> = []
+  const other = await listen(t as Test, (request, response) => {
+    seen.push(request.headers.authorization)
+    response.end('{"success":true,"data":{}}')
+  })
+  for (const status of [301, 302, 303, 307, 308]) {
+    const address = await listen(t as Test, (_request, response) => { response.writeHead(status, { location: `${other}/api/shop/orders` }).end() })
+    const error = await errorOf(createClient({ url: address, token: TOKEN }).database('shop').select('orders'))
+    t.match(error, { code: 'UNEXPECTED_ANSWER', status })
+    t.notMatch(inspect(error, { depth: 9 }), TOKEN)
+  }
+  t.same(seen, [])
+})
+
+t.test('a connection that breaks is an error with its cause, and without the token', async (t) => {
+  let count = 0
+  const address = await listen(t as Test, (_request, response) => {
+    count++
+    if (count === 1) response.destroy()
+    else if (count === 2) response.writeHead(200, { 'content-length': '1000' }).write('{"success":true,"data":{"rows":[', () => response.destroy())
+    else response.end(JSON.stringify({ success: true, data: rows }))
+  })
+  const db = createClient({ url: address, token: TOKEN }).database('shop')
+  t.strictSame(await db.select('orders'), rows, 'reads are repeated')
+  t.equal(count, 3)
+  const error = await errorOf(createClient({ url: 'http://127.0.0.1:1', token: TOKEN, retries: 0 }).database('shop').select('orders'))
+  t.match(error, { code: 'NO_ANSWER', status: 0, cause: Error })
+  t.notMatch(inspect(error, { depth: 9, showHidden: true }), TOKEN)
+})
+
+t.test('pages go on until there is no next one, and end where the service does not', async (t) => {
+  const collect = async (answers: Array<() => Response>): Promise<unknown[]> => await Array.fromAsync(answering(answers).db.pages('orders', { orderBy: 'id', limit: 2 }))
+  const { db, sent } = answering([() => new Response('{"success":true,"data":{"rows":[{"id":1},{"id":2}],"count":2,"next":{"id":9007199254740993}}}'), answer({ rows: [{ id: 3 }], count: 1, next: null })])
+  t.same(await Array.fromAsync(db.pages('orders', { orderBy: 'id', limit: 2, after: { id: 0 } })), [{ id: 1 }, { id: 2 }, { id: 3 }])
+  t.same(sent.map(({ init }) => /"after":\{[^}]*\}/.exec(init.body as string)?.[0]), ['"after":{"id":0}', '"after":{"id":9007199254740993}'])
+  t.same(await collect([answer({ rows: [], count: 0, next: null })]), [])
+  for (const data of [{ rows: [{ id: 1 }], next: { id: 1 } }, { rows: [], next: { id: 1 } }, { rows: [{ id: 1 }] }, { next: null }, {}]) {
+    t.match(await errorOf(collect([answer(data)])), { code: 'UNEXPECTED_ANSWER' }, JSON.stringify(data))
+  }
+  const stopped = answering([answer({ rows: [{ id: 1 }, { id: 2 }], next: { id: 2 } })])
+  const pages = stopped.db.pages('orders')
+  t.same(await pages.next(), { value: { id: 1 }, done: false })
+  await pages.return()
+  t.equal(stopped.sent.length, 1, 'pages are asked for when they are needed')
+})
+
+t.test('columns called __proto__ are only columns', async (t) => {
+  const { db, sent } = answering([() => new Response('{"success":true,"data":{"rows":[{"__proto__":{"polluted":1},"constructor":12345678901234567890}],"count":1}}')])
+  const { rows: [row] } = await db.select('orders', JSON.parse('{"filters":{"__proto__":{"$eq":"x"}},"__proto__":1}'))
+  t.ok(Object.hasOwn(row as object, '__proto__'))
+  t.equal(row?.['constructor'], 12345678901234567890n)
+  t.equal(({} as { polluted?: unknown }).polluted, undefined)
+  t.equal(sent[0]?.init.body, '{"filters":{"__proto__":{"$eq":"x"}},"__proto__":1,"verb":"select"}')
+})
+
+t.test('an option decides what large integers become', async (t) => {
+  const fetch = async () => new Response('{"success":true,"data":{"rows":[{"id":9007199254740993,"small":1}],"count":1}}')
+  const { rows: [row] } = await createClient({ url: 'http://x/api', numbers: 'string', fetch }).database('shop').select('orders')
+  t.strictSame(row, { id: '9007199254740993', small: 1 })
+})
