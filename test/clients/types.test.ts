@@ -13,6 +13,7 @@ await onEachEngine(t, 'the interfaces of a database fit Kysely and type requests
   workshop.write('shop.ts', stdout)
   workshop.add('kysely.ts')
   workshop.add('in-process.ts')
+  workshop.add('client.ts')
   t.equal(await workshop.compile({ emit: false }), '', 'programs with them compile under strict, and every mistake in them is one')
   t.match(stdout, `  status: Column<${engine === 'sqlite' ? 'string, string' : "'new' | 'old', 'new' | 'old'"} | undefined, `)
   t.match(stdout, /^ {2}note: Column<string \| null, string \| null \| undefined, string \| null>$/m)

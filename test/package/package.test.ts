@@ -1,6 +1,7 @@
 /** The published package, installed without this repository. */
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { build } from 'esbuild'
 import t, { type Test } from 'tap'
 import ts from 'typescript'
 import type { TSchema } from '@sinclair/typebox'
@@ -79,6 +80,28 @@ t.test('the apps in docs/plugin.md compile and run', async (t) => {
     t.match(await app.post('/api/shop/orders', select, TOKEN), selected)
     t.match(await app.post('/api/shop/orders', { verb: 'delete', filters: { id: 1 } }, TOKEN), { status: 403 })
   }
+})
+
+t.test('its client is small, and compiles and runs without the types of Node', async (t) => {
+  const { outputFiles: [bundle], metafile } = await build({ stdin: { contents: "export * from 'fastify-row-query/client'", resolveDir: folder }, bundle: true, minify: true, format: 'esm', platform: 'neutral', write: false, metafile: true, absWorkingDir: folder })
+  t.ok((bundle?.contents.length ?? Infinity) < 4000)
+  t.same(Object.keys(metafile.inputs).filter((path) => !path.startsWith('node_modules/fastify-row-query/dist/src/client/') && path !== '<stdin>'), [])
+  const server = await serveRowQuery(t, { command: [process.execPath, bin, 'serve'] })
+  const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"update"/)) as RegExpExecArray
+  writeFileSync(join(folder, 'client.ts'), `
+    import { createClient, type Column } from 'fastify-row-query/client'
+    interface DB { orders: { id: Column<number, number | undefined, number> } }
+    const db = createClient<{ demo: DB }>({ url: '${server.address}/api', token: '${token}' }).database('demo')
+    const { rows: [row] } = await db.select('orders', { columns: ['id'], filters: { id: 1 } })
+    const id: number | undefined = row?.id
+    // @ts-expect-error: a misspelt column
+    db.select('orders', { columns: ['idd'] }).catch(({ code }) => { console.log(id, code) })
+  `)
+  // every declaration is checked, as in a browser's project
+  const compilerOptions = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false, target: 'es2024', lib: ['es2024', 'dom'], module: 'nodenext', types: [] }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['client.ts'] }))
+  t.equal(await call(folder, join(ROOT, 'node_modules/.bin/tsc')).catch((error: { stdout: string }) => error.stdout), '')
+  t.equal(await call(folder, process.execPath, 'client.js'), '1 COLUMN_NOT_FOUND\n')
 })
 
 t.test('an app with the oldest supported Fastify keeps its only copy, compiles and runs', async (t) => {

@@ -52,7 +52,7 @@ export function createWorkshop (t: Test): Workshop {
     remove: (file) => rmSync(join(folder, file)),
     async compile ({ emit } = { emit: true }) {
       const how = emit ? { outDir: 'out' } : { noEmit: true, rootDir: '/' }
-      const compilerOptions = { ...strict, ...how, noEmitOnError: true, rewriteRelativeImportExtensions: true, paths: { 'fastify-row-query': [join(ROOT, 'src/index.ts')] } }
+      const compilerOptions = { ...strict, ...how, noEmitOnError: true, rewriteRelativeImportExtensions: true, paths: { 'fastify-row-query': [join(ROOT, 'src/index.ts')], 'fastify-row-query/client': [join(ROOT, 'src/client/index.ts')] } }
       write('tsconfig.json', JSON.stringify({ compilerOptions, exclude: ['out', 'node_modules'] }))
       return await runProgram(folder, commandOf('@typescript/native', 'tsc'), []).catch((error: Error) => error.message)
     },
