@@ -55,6 +55,14 @@ docs/configuration.md lists them.
       strict: { type: 'boolean', description: 'exit with 1 if there are warnings' }
     }
   },
+  health: {
+    summary: 'ask the server with this configuration, on this machine, whether it is alive; exit with 1 if it is not',
+    flags: {
+      config,
+      host: { type: 'string', value: 'address', description: 'address of the server; default: HOST or 127.0.0.1' },
+      port: { type: 'string', value: 'number', description: 'port of the server; default: PORT or 3000' }
+    }
+  },
   openapi: { summary: 'print the OpenAPI document of a database, or of the interface', argument: '[database]', flags: ofGrant },
   types: { summary: 'print TypeScript interfaces for the tables of a database', argument: '[database]', flags: ofGrant },
   keys: { summary: 'print the statement that creates the table for idempotency keys', argument: '[database]', flags: ofGrant }

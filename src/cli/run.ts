@@ -11,6 +11,7 @@ const commands: Readonly<Record<CommandName, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serve,
   token: async () => (await import('./token.ts')).token,
   check: async () => (await import('./check.ts')).check,
+  health: async () => (await import('./health.ts')).health,
   openapi: async () => (await import('./openapi.ts')).openapi,
   types: async () => (await import('./types.ts')).types,
   keys: async () => (await import('./keys.ts')).keys

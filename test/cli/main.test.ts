@@ -54,7 +54,7 @@ t.test('the file of the program has the syntax of a script for Node 14, without 
 })
 
 const refused: Array<{ args: string[], line: RegExp }> = [
-  { args: ['start'], line: /^row-query: "start" is not a command; the commands are serve, token, check, openapi, types, keys\n$/ },
+  { args: ['start'], line: /^row-query: "start" is not a command; the commands are serve, token, check, health, openapi, types, keys\n$/ },
   { args: ['constructor'], line: /^row-query: "constructor" is not a command/ },
   { args: ['serve', '--prot', '80'], line: /^row-query: Unknown option '--prot'[^\n]*\n$/ },
   { args: ['serve', '--port'], line: /^row-query: Option '--port <value>' argument missing\n$/ },

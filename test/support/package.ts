@@ -27,7 +27,8 @@ export interface Packed {
   readonly files: string[]
 }
 
-function createFolder (t: Test): string {
+/** A folder that is removed at the end of the test. */
+export function createFolder (t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   return folder

@@ -1,0 +1,33 @@
+# The server row-query, as docs/container.md describes it: docker build -t row-query .
+
+FROM node:24-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:24-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY build build
+COPY plugins plugins
+COPY schemas schemas
+COPY src src
+RUN npm run build
+
+FROM node:24-slim
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
+WORKDIR /app
+COPY package.json ./
+COPY --from=dependencies /app/node_modules node_modules
+COPY --from=build /app/dist dist
+# The demo writes its database to data/ in the working directory. Nothing else writes a file.
+RUN mkdir -m 1777 -p /row-query/data
+WORKDIR /row-query
+USER node
+EXPOSE 3000
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --start-interval=1s CMD ["node", "/app/dist/src/cli/main.js", "health"]
+# The process has the id 1 and receives the signals: there is no shell and no npm above it.
+ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
+CMD ["serve"]
