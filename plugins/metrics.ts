@@ -7,7 +7,8 @@ import type { TokenStore } from '../src/access/tokens.ts'
 import auth from './auth.ts'
 
 export interface MetricsOptions {
-  readonly registry: Registry
+  /** Where the metrics come from: the registry of this process, or those of all workers. */
+  readonly registry: Pick<Registry, 'contentType' | 'metrics'>
   /** The accepted tokens; no token is required if omitted. */
   readonly tokens?: TokenStore
 }

@@ -37,6 +37,10 @@ export const HttpsSchema = Type.Object({
 export const ServerSchema = Type.Object({
   host: Type.Optional(Type.String({ minLength: 1, default: LOOPBACK, description: 'address to listen on; 0.0.0.0 for all addresses of the machine' })),
   port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, default: 3000, description: 'port to listen on; 0 for any free port' })),
+  workers: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1000 }), Type.Literal('auto')], {
+    default: 1,
+    description: 'number of processes that answer requests at one address; auto for one per available core'
+  })),
   prefix: Type.Optional(Type.String({ pattern: '^(/[A-Za-z0-9._~-]+)*$', default: '/api', description: 'a path such as /api, without a trailing slash' })),
   logLevel: Type.Optional(Type.Union((['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const).map((level) => Type.Literal(level)), {
     default: 'info',

@@ -1,5 +1,6 @@
 /** docs/operations.md names every metric and every field of the log as they are, and no other. */
 import t, { type Test } from 'tap'
+import { WorkerMetrics } from '../src/cli/workers/metrics.ts'
 import { catalogue } from '../src/errors.ts'
 import { createServer } from '../src/server/server.ts'
 import { RequestRecord } from '../src/telemetry/record.ts'
@@ -16,7 +17,11 @@ async function metrics (t: Test): Promise<Described[]> {
   const { app, rows } = await createServer({ options: { databases: { shop: { url: 'mysql://nobody@127.0.0.1:1/shop' } }, metrics: true }, prefix: '/api', logLevel: 'silent' })
   t.teardown(() => app.close())
   await app.ready()
-  return (rows.registry.getMetricsAsArray() as unknown as Described[]).filter(({ name }) => name.startsWith('row_query_'))
+  const ofWorkers = (await new WorkerMetrics().metrics()).matchAll(/^# TYPE (\S+) (\S+)$/gm)
+  return [
+    ...(rows.registry.getMetricsAsArray() as unknown as Described[]).filter(({ name }) => name.startsWith('row_query_')),
+    ...Array.from(ofWorkers, ([, name = '', type = '']): Described => ({ name, type, labelNames: [] }))
+  ]
 }
 
 t.test('the document lists exactly the metrics, with their types and labels', async (t) => {

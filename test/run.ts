@@ -31,7 +31,7 @@ async function serversFor (options: string[]): Promise<Server[]> {
 }
 
 /** Slow tests that rarely fail. Without `--all` they run only if they are named. */
-const SLOW = ['test/package/**', 'test/clients/**', 'test/openapi/lint.test.ts', 'test/http/page-cost.test.ts', 'test/cli/serve-restarts.test.ts']
+const SLOW = ['test/package/**', 'test/clients/**', 'test/openapi/lint.test.ts', 'test/http/page-cost.test.ts', 'test/cli/serve-restarts.test.ts', 'test/cli/serve-workers.test.ts']
 
 function skipSlow (): string[] {
   const isSelection = args.some((argument) => !argument.startsWith('--'))

@@ -2,16 +2,36 @@ import closeWithGrace from 'close-with-grace'
 import type { ServerSettings } from '../config/server-settings.ts'
 import type { Server } from '../server/server.ts'
 
+type Shutdown = ServerSettings['shutdown']
+
 /**
  * Shuts down gracefully on SIGTERM or SIGINT: the server reports that it is not ready, waits `delay` so that load balancers notice, closes the
  * port, waits up to `timeout` for running requests, closes the pools and exits with 0. It exits with 1 if requests are still running, or after
  * an uncaught error. If the server could not listen, the exit code stays as it is.
  */
-export function closeOnSignal ({ app, drain }: Server, { delay, timeout }: ServerSettings['shutdown']): void {
+export function closeOnSignal (server: Server, shutdown: Shutdown): void {
+  createShutdown(server, shutdown, [])
+}
+
+/** Signals that a terminal or a supervisor may send to every process of the service: the primary process decides what a worker does. */
+const GROUP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
+
+/** Ignores the signals of the group. Must be called when a worker starts. */
+export function leaveSignalsToPrimary (): void {
+  for (const signal of GROUP_SIGNALS) process.on(signal, () => {})
+}
+
+/** Returns a function that shuts a worker down in the same way, and does so after an uncaught error. */
+export function createWorkerShutdown (server: Server, shutdown: Shutdown): () => void {
+  return createShutdown(server, shutdown, GROUP_SIGNALS)
+}
+
+function createShutdown ({ app, drain }: Server, { delay, timeout }: Shutdown, ignored: typeof GROUP_SIGNALS | []): () => void {
   const onTimeout = (): void => app.log.error('shutdown timed out while requests were running')
-  closeWithGrace({ delay: delay + timeout, logger: false, skip: ['SIGHUP', 'beforeExit'], onTimeout }, async ({ err }) => {
+  const { close } = closeWithGrace({ delay: delay + timeout, logger: false, skip: ['SIGHUP', 'beforeExit', ...ignored], onTimeout }, async ({ err }) => {
     if (err !== undefined) app.log.fatal({ err }, 'shutting down after an uncaught error')
     await drain.start(err === undefined ? delay : 0)
     await app.close()
   })
+  return close
 }

@@ -32,6 +32,8 @@ type ServerSocket = Socket & { _httpMessage?: ServerResponse | null, _handle?: {
 export function limitConnections (app: FastifyInstance, { maxConnections, answerTimeout, answerRate, keepAliveTimeout }: HttpSettings): void {
   const { server } = app
   server.maxConnections = maxConnections
+  // for workers, whose primary process would offer a connection to the next one without end; the types do not have it
+  Object.assign(server, { dropMaxConnection: true })
   server.keepAliveTimeout = 0
   addKeepAliveHeader(app, keepAliveTimeout)
   const open = trackSockets(server, server instanceof TlsServer ? 'secureConnection' : 'connection')

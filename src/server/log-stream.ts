@@ -1,4 +1,5 @@
 /** Readable log lines for people, in place of pino's JSON. */
+import cluster from 'node:cluster'
 import type { WriteStream } from 'node:tty'
 import type { ServerConfig } from '../../schemas/server.ts'
 
@@ -16,7 +17,7 @@ export type Output = LogStream & Partial<Pick<WriteStream, 'isTTY' | 'hasColors'
 export async function openLogStream (format: LogFormat, output: Output = process.stdout): Promise<LogStream | undefined> {
   if (format === 'json' || (format === 'auto' && output.isTTY !== true)) return undefined
   const { prettyFactory } = await import('pino-pretty')
-  const toText = prettyFactory({ colorize: output.hasColors?.() ?? false, singleLine: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l' })
+  const toText = prettyFactory({ colorize: output.hasColors?.() ?? false, singleLine: true, ignore: cluster.isWorker ? 'hostname' : 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l' })
   return { write: (line) => { output.write(toText(withoutControls(line))) } }
 }
 

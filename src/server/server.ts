@@ -14,7 +14,8 @@ import { HTTP_DEFAULTS, type HttpSettings } from '../config/server-settings.ts'
 import { httpServerOptions, limitConnections } from './connections.ts'
 import { createRequestLogger } from './request-logger.ts'
 import { createDrain, type Drain } from './drain.ts'
-import { openLogStream, type LogFormat, type LogStream } from './log-stream.ts'
+import { loggerOptions } from './log.ts'
+import type { LogFormat, LogStream } from './log-stream.ts'
 import { invalidRequest, notFound, type ServiceError } from '../errors.ts'
 
 export interface CreateServerOptions {
@@ -25,6 +26,8 @@ export interface CreateServerOptions {
   readonly logFormat?: LogFormat
   /** Whether metrics are served by a separate app. */
   readonly metricsApart?: boolean
+  /** Returns the metrics of all workers, which `/metrics` then shows instead of those of this process. */
+  readonly allMetrics?: (() => Promise<string>) | undefined
   /** Default: standard output. */
   readonly logStream?: LogStream
   /** Proxies whose X-Forwarded-For header is trusted. */
@@ -51,17 +54,13 @@ const WITHOUT_REQUEST_LOG = 'LogController' in fastify ? { logController: new fa
 const MAX_PARAM_LENGTH = 1024
 
 /** @throws ConfigError */
-export async function createServer ({ options, prefix, logLevel, logFormat = 'json', metricsApart = false, logStream, trustProxy = [], http = HTTP_DEFAULTS, https }: CreateServerOptions): Promise<Server> {
+export async function createServer ({ options, prefix, logLevel, logFormat, metricsApart = false, allMetrics, logStream, trustProxy = [], http = HTTP_DEFAULTS, https }: CreateServerOptions): Promise<Server> {
   const rows = createRowQuery(options)
-  const stream = logStream ?? await openLogStream(logFormat)
   const answerOutside = createOutsideHandler(options.requestLog === true)
   const app: FastifyInstance = Fastify({
     ...httpServerOptions(http, https && readCertificate(https)),
     ...(trustProxy.length > 0 && { trustProxy: [...trustProxy] }),
-    logger: {
-      level: logLevel,
-      ...(stream !== undefined && { stream })
-    },
+    logger: await loggerOptions({ logLevel, logFormat, logStream }),
     childLoggerFactory: createRequestLogger,
     genReqId: ({ headers }) => requestId(headers),
     ...WITHOUT_REQUEST_LOG,
@@ -74,21 +73,22 @@ export async function createServer ({ options, prefix, logLevel, logFormat = 'js
   const drain = createDrain(app)
   limitConnections(app, http)
   await app.register(health, { isReady: async () => !drain.hasStarted && await rows.isReady() })
-  const metricsApp = options.metrics === true ? await serveMetrics(app, rows, metricsApart) : undefined
+  const metricsApp = options.metrics === true ? await serveMetrics(app, { ...rows, metricsApart, allMetrics }) : undefined
   await app.register(rows.plugin, { prefix })
   return { app, rows, drain, metricsApp, reloadCertificate: () => { if (https !== undefined) reloadCertificate(app.server, https, app.log) } }
 }
 
+interface ServeMetrics extends Pick<RowQuery, 'registry' | 'tokens'>, Pick<CreateServerOptions, 'metricsApart' | 'allMetrics'> {}
+
 /** Serves metrics on `app` for its tokens, or on a separate app without authentication, which is returned. */
-async function serveMetrics (app: FastifyInstance, { registry, tokens }: RowQuery, apart: boolean): Promise<FastifyInstance | undefined> {
-  const [{ collectDefaultMetrics }, { default: metrics }] = await Promise.all([import('prom-client'), import('../../plugins/metrics.ts')])
+async function serveMetrics (app: FastifyInstance, { registry, tokens, metricsApart, allMetrics }: ServeMetrics): Promise<FastifyInstance | undefined> {
+  const [{ collectDefaultMetrics }, { default: metrics }, { createMetricsApp }] = await Promise.all([import('prom-client'), import('../../plugins/metrics.ts'), import('./metrics-app.ts')])
   collectDefaultMetrics({ register: registry })
-  if (!apart) {
-    await app.register(metrics, { registry, tokens })
+  if (!metricsApart) {
+    await app.register(metrics, { registry: allMetrics === undefined ? registry : { contentType: registry.contentType, metrics: allMetrics }, tokens })
     return undefined
   }
-  const metricsApp = Fastify()
-  await metricsApp.register(metrics, { registry })
+  const metricsApp = await createMetricsApp(registry)
   app.addHook('onClose', async () => { await metricsApp.close() })
   return metricsApp
 }

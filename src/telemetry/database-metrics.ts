@@ -67,6 +67,7 @@ function addCatalogs (registry: Registry, databases: Databases): void {
     name,
     help,
     labelNames: ['database'],
+    aggregator: 'max', // of several workers
     registers: [registry],
     collect () {
       for (const [database, { latestCatalog }] of databases) {

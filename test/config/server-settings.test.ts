@@ -10,12 +10,12 @@ const errorsOf = (config: Partial<Config>): readonly string[] => (t.throws(() =>
 t.test('a configuration is split into the options of the plugin and the settings of the server with their defaults', async (t) => {
   t.strictSame(splitConfig({ databases, bodyLimit: 5 }), {
     options: { databases, bodyLimit: 5, requestLog: true, metrics: false },
-    server: { host: '127.0.0.1', port: 3000, prefix: '/api', logLevel: 'info', logFormat: 'auto', metrics: undefined, shutdown: { delay: 0, timeout: 10_000 }, trustProxy: [], http: HTTP_DEFAULTS, https: undefined }
+    server: { host: '127.0.0.1', port: 3000, workers: 1, prefix: '/api', logLevel: 'info', logFormat: 'auto', metrics: undefined, shutdown: { delay: 0, timeout: 10_000 }, trustProxy: [], http: HTTP_DEFAULTS, https: undefined }
   })
   t.strictSame(HTTP_DEFAULTS, Object.fromEntries(Object.entries(HttpSchema.properties).map(([name, { default: fallback }]) => [name, fallback])), 'the defaults are those of the schema')
   const given = { host: '::', port: 1, prefix: '/rows', logLevel: 'warn' as const, logFormat: 'json' as const, trustProxy: ['loopback'], https: { cert: 'a', key: 'b' } }
   t.strictSame(splitConfig({ databases, ...given, shutdown: { delay: 5 }, http: { maxConnections: 7 } }).server,
-    { ...given, metrics: undefined, shutdown: { delay: 5, timeout: 10_000 }, http: { ...HTTP_DEFAULTS, maxConnections: 7 } })
+    { ...given, workers: 1, metrics: undefined, shutdown: { delay: 5, timeout: 10_000 }, http: { ...HTTP_DEFAULTS, maxConnections: 7 } })
 })
 
 t.test('metrics are collected if they are served, and have an address of their own if they have a port', async (t) => {

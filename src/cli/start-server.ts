@@ -1,0 +1,38 @@
+/** The server in this process: it answers the requests alone, or as one of several workers. */
+import type { RowQueryOptions } from '../../schemas/options.ts'
+import type { ServerSettings } from '../config/server-settings.ts'
+import { createServer, type Server } from '../server/server.ts'
+import type { Tables } from './first-contact.ts'
+import { tuneGarbageCollection } from './garbage.ts'
+import { listen } from './listen.ts'
+import { closeOnSignal } from './shutdown.ts'
+
+export interface ServerConfiguration { readonly server: ServerSettings, readonly options: RowQueryOptions }
+
+export interface Started {
+  readonly address: string
+  /** For what is printed at the start. */
+  readonly tables: Tables
+}
+
+/** @throws ConfigError */
+export async function startServer ({ server: { host, port, metrics, shutdown, workers: _workers, ...settings }, options }: ServerConfiguration): Promise<Started> {
+  tuneGarbageCollection()
+
+  // without a handler, SIGHUP would end the process during the start
+  let reload = (): void => {}
+  process.on('SIGHUP', () => reload())
+  const server = await createServer({ options, ...settings, metricsApart: metrics !== undefined })
+  const { app, rows, metricsApp } = server
+  reload = () => reloadServer(server)
+  closeOnSignal(server, shutdown)
+  const address = await listen(app, { host, port })
+  if (metricsApp !== undefined && metrics !== undefined) app.log.info(`metrics at ${await listen(metricsApp, metrics, 'metrics.', app)}/metrics`)
+  return { address, tables: rows.tables() }
+}
+
+/** Reads the certificate, the catalogs and the token file again. */
+export function reloadServer ({ app, rows, reloadCertificate }: Server): void {
+  reloadCertificate()
+  rows.refresh().then(() => app.log.info('catalog reloaded'), () => app.log.warn('the catalog could not be read'))
+}

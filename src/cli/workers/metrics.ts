@@ -1,0 +1,77 @@
+import { Counter, Gauge, Registry } from 'prom-client'
+import { keepCounts, sumMetrics, type Snapshot } from '../../telemetry/sum.ts'
+
+/** How long a worker may take to send its metrics, in milliseconds. Then its previous ones are used. */
+const PATIENCE = 1000
+
+export interface MeasuredWorker {
+  /** Asks for the metrics; `noteSnapshot` gets the reply. */
+  measure (): void
+}
+
+/** The metrics of all workers, those that have ended included. */
+export class WorkerMetrics {
+  readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE
+  readonly #own = new Registry()
+  readonly #exits: Counter
+  readonly #snapshots = new Map<MeasuredWorker, Snapshot>()
+  readonly #awaited = new Map<MeasuredWorker, () => void>()
+  #ended: Promise<Snapshot> = Promise.resolve([])
+  #underWay: Promise<string> | undefined
+
+  constructor () {
+    const snapshots = this.#snapshots
+    this.#own.registerMetric(new Gauge({
+      name: 'row_query_workers',
+      help: 'Worker processes that answer requests',
+      registers: [],
+      collect () { this.set(snapshots.size) }
+    }))
+    this.#exits = new Counter({ name: 'row_query_worker_exits_total', help: 'Worker processes that ended although the service was not shutting down', registers: [this.#own] })
+  }
+
+  /** The worker answers requests from now on. */
+  add (worker: MeasuredWorker): void {
+    this.#snapshots.set(worker, [])
+  }
+
+  noteSnapshot (worker: MeasuredWorker, snapshot: Snapshot): void {
+    if (this.#snapshots.has(worker)) this.#snapshots.set(worker, snapshot)
+    this.#awaited.get(worker)?.()
+  }
+
+  /** The worker has ended. What it has counted since its last snapshot is lost. */
+  remove (worker: MeasuredWorker): void {
+    const last = this.#snapshots.get(worker)
+    this.#exits.inc()
+    this.#awaited.get(worker)?.()
+    if (!this.#snapshots.delete(worker) || last === undefined) return
+    this.#ended = this.#ended.then((ended) => keepCounts([ended, last]))
+  }
+
+  /** Returns the sum in the text format of Prometheus. Concurrent calls share one. */
+  metrics (): Promise<string> {
+    this.#underWay ??= this.#measure().finally(() => { this.#underWay = undefined })
+    return this.#underWay
+  }
+
+  async #measure (): Promise<string> {
+    await Promise.all(Array.from(this.#snapshots.keys(), (worker) => this.#ask(worker)))
+    // taken at the same time: each worker is in one of them
+    const [running, ended] = [[...this.#snapshots.values()], this.#ended]
+    return await sumMetrics([...running, await ended, await this.#own.getMetricsAsJSON()]).metrics()
+  }
+
+  #ask (worker: MeasuredWorker): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer)
+        this.#awaited.delete(worker)
+        resolve()
+      }
+      const timer = setTimeout(end, PATIENCE)
+      this.#awaited.set(worker, end)
+      worker.measure()
+    })
+  }
+}

@@ -1,0 +1,68 @@
+/** The program of a worker process: a server with the configuration that the primary process sends. Node ends it when the primary process is gone. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config } from '../../../schemas/options.ts'
+import { ConfigError } from '../../config-errors.ts'
+import { splitConfig } from '../../config/server-settings.ts'
+import { createServer, type Server } from '../../server/server.ts'
+import { tuneGarbageCollection } from '../garbage.ts'
+import { listen } from '../listen.ts'
+import { createWorkerShutdown, leaveSignalsToPrimary } from '../shutdown.ts'
+import { silenceSqliteWarning } from '../sqlite-warning.ts'
+import { reloadServer } from '../start-server.ts'
+import type { ToPrimary, ToWorker } from './messages.ts'
+
+/** How long a scrape waits for the metrics of all workers, in milliseconds. */
+const SCRAPE_TIME = 5000
+
+const tell = (message: ToPrimary, sent = (): void => {}): void => { process.send?.(message, sent) }
+
+let server: Server | undefined
+let shutDown = (): void => process.exit(0)
+let isShuttingDown = false
+let scrape: PromiseWithResolvers<string> | undefined
+
+async function start (config: Config): Promise<void> {
+  const { server: { host, port, metrics, shutdown, workers: _workers, ...settings }, options } = splitConfig(config)
+  tuneGarbageCollection()
+  const created = await createServer({ options, ...settings, metricsApart: metrics !== undefined, allMetrics })
+  shutDown = createWorkerShutdown(created, shutdown)
+  const address = await listen(created.app, { host, port, listenTextResolver: () => 'worker is ready' })
+  server = created
+  tell({ kind: 'listening', started: { address, tables: created.rows.tables() } })
+}
+
+function fail (error: Error): void {
+  if (isShuttingDown) return
+  const { errors } = error as Partial<ConfigError>
+  tell({ kind: 'failed', errors, message: error.message, stack: error.stack }, () => process.exit(error instanceof ConfigError ? 2 : 1))
+}
+
+/** Concurrent scrapes share one message. */
+function allMetrics (): Promise<string> {
+  if (scrape === undefined) {
+    scrape = Promise.withResolvers()
+    tell({ kind: 'scrape' })
+  }
+  return Promise.race([scrape.promise, sleep(SCRAPE_TIME, undefined, { ref: false }).then(() => { throw new Error('the primary process does not answer') })])
+}
+
+async function receive (message: ToWorker): Promise<void> {
+  switch (message.kind) {
+    case 'start': return await start(message.config).catch(fail)
+    case 'reload': return server && reloadServer(server)
+    case 'shutdown':
+      isShuttingDown = true
+      return shutDown()
+    case 'measure':
+      if (server !== undefined) tell({ kind: 'snapshot', snapshot: await server.rows.registry.getMetricsAsJSON() })
+      return
+    case 'metrics':
+      scrape?.resolve(message.text)
+      scrape = undefined
+  }
+}
+
+leaveSignalsToPrimary()
+silenceSqliteWarning()
+process.on('message', receive)
+tell({ kind: 'hello' })

@@ -1,0 +1,156 @@
+/** The worker processes, as their primary process sees them. */
+import cluster, { type Worker } from 'node:cluster'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Config } from '../../../schemas/options.ts'
+import { ConfigError } from '../../config-errors.ts'
+import type { Started } from '../start-server.ts'
+import { nextPause } from './back-off.ts'
+import type { ToPrimary, ToWorker } from './messages.ts'
+import { WorkerMetrics, type MeasuredWorker } from './metrics.ts'
+
+/** Has the extension of this file: TypeScript in the repository, JavaScript in the package. */
+const PROGRAM = fileURLToPath(new URL(`./worker${extname(fileURLToPath(import.meta.url))}`, import.meta.url))
+
+export interface WorkersOptions {
+  /** One for each worker, with its share of the limits. */
+  readonly configs: readonly Config[]
+  readonly log: FastifyBaseLogger
+  /** No worker is left, and the last one that was started failed with this error. */
+  readonly onLost: (error: Error) => void
+}
+
+/** A place for a worker. If the worker ends, another one gets its place and its share of the limits. */
+interface Place {
+  readonly config: Config
+  running: Running | undefined
+  /** The pause before the last start, in milliseconds; undefined after the first start. */
+  pause: number | undefined
+  timer: NodeJS.Timeout | undefined
+}
+
+interface Running extends MeasuredWorker {
+  readonly worker: Worker
+  readonly startedAt: number
+  isListening: boolean
+  /** Why it cannot start. */
+  failure: Error | undefined
+}
+
+export class Workers {
+  readonly metrics = new WorkerMetrics()
+  readonly #places: readonly Place[]
+  readonly #log: FastifyBaseLogger
+  readonly #onLost: (error: Error) => void
+  readonly #started = Promise.withResolvers<Started>()
+  readonly #stopped = Promise.withResolvers<void>()
+  #phase: 'starting' | 'running' | 'stopping' = 'starting'
+  #areClean = true
+
+  constructor ({ configs, log, onLost }: WorkersOptions) {
+    this.#places = configs.map((config): Place => ({ config, running: undefined, pause: undefined, timer: undefined }))
+    this.#log = log
+    this.#onLost = onLost
+  }
+
+  /** Resolves when all listen. @throws the error of the first one that cannot start */
+  start (): Promise<Started> {
+    cluster.setupPrimary({ exec: PROGRAM, args: [], serialization: 'advanced' })
+    for (const place of this.#places) this.#run(place)
+    return this.#started.promise
+  }
+
+  /** Makes each worker read its certificate, catalogs and token file again. */
+  reload (): void {
+    for (const { worker } of this.#running()) tell(worker, { kind: 'reload' })
+  }
+
+  /** Shuts all workers down gracefully. Resolves when they have ended, with whether all of them exited with 0. */
+  async stop (): Promise<boolean> {
+    this.#phase = 'stopping'
+    for (const { timer } of this.#places) clearTimeout(timer)
+    for (const { worker } of this.#running()) tell(worker, { kind: 'shutdown' })
+    this.#endIfNoneRuns()
+    await this.#stopped.promise
+    return this.#areClean
+  }
+
+  kill (): void {
+    this.#phase = 'stopping'
+    for (const { worker } of this.#running()) worker.process.kill('SIGKILL')
+  }
+
+  #running (): Running[] {
+    return this.#places.flatMap(({ running }) => running ?? [])
+  }
+
+  #run (place: Place): void {
+    const worker = cluster.fork()
+    const running: Running = { worker, startedAt: performance.now(), isListening: false, failure: undefined, measure: () => tell(worker, { kind: 'measure' }) }
+    place.running = running
+    worker.on('message', (message: ToPrimary) => this.#receive(place, running, message))
+    worker.once('exit', (code: number | null, signal: NodeJS.Signals | null) => this.#end(place, running, { code, signal }))
+    worker.on('error', (error) => {
+      if (worker.process.pid !== undefined) return
+      running.failure = error // it could not be started
+      this.#end(place, running, { code: null, signal: null })
+    })
+  }
+
+  #receive ({ config }: Place, running: Running, message: ToPrimary): void {
+    const { worker } = running
+    switch (message.kind) {
+      case 'hello':
+        tell(worker, this.#phase === 'stopping' ? { kind: 'shutdown' } : { kind: 'start', config })
+        break
+      case 'listening':
+        running.isListening = true
+        this.metrics.add(running)
+        this.#noteStart(message.started)
+        break
+      case 'failed':
+        running.failure = message.errors === undefined ? Object.assign(new Error(message.message), { stack: message.stack }) : new ConfigError(message.errors)
+        break
+      case 'snapshot':
+        this.metrics.noteSnapshot(running, message.snapshot)
+        break
+      case 'scrape':
+        this.metrics.metrics().then((text) => tell(worker, { kind: 'metrics', text }), (err: unknown) => this.#log.error({ err }, 'the metrics cannot be added up'))
+    }
+  }
+
+  #noteStart (started: Started): void {
+    if (this.#phase !== 'starting' || !this.#places.every(({ running }) => running?.isListening === true)) return
+    this.#phase = 'running'
+    this.#started.resolve(started)
+  }
+
+  #end (place: Place, running: Running, { code, signal }: { code: number | null, signal: NodeJS.Signals | null }): void {
+    place.running = undefined
+    if (this.#phase === 'stopping') {
+      if (code !== 0) this.#areClean = false
+      this.#endIfNoneRuns()
+      return
+    }
+    const { worker: { process: { pid } }, isListening, startedAt, failure = new Error(`a worker ended before it listened (${signal ?? `exit code ${code}`})`) } = running
+    if (this.#phase === 'starting') {
+      this.#started.reject(failure)
+      return
+    }
+    this.metrics.remove(running)
+    place.pause = nextPause(place.pause, performance.now() - startedAt)
+    this.#log.error({ worker: pid, code, signal, err: running.failure, ms: place.pause }, 'a worker ended; another one is started')
+    if (!isListening && !this.#running().some((each) => each.isListening)) this.#onLost(failure)
+    else place.timer = setTimeout(() => this.#run(place), place.pause)
+  }
+
+  #endIfNoneRuns (): void {
+    if (this.#running().length === 0) this.#stopped.resolve()
+  }
+}
+
+/** A worker that has just ended gets no message. */
+function tell (worker: Worker, message: ToWorker): void {
+  if (worker.isConnected()) worker.send(message, () => {})
+}
