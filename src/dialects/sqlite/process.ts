@@ -8,7 +8,8 @@ import type { Order, Reply } from './protocol.ts'
 /** Signals that a terminal or a supervisor sends to every process of the service: the service decides when this one ends. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-const reply = (message: Reply): void => { process.send?.(message) }
+/** The service may have been killed meanwhile: `disconnect` tells. */
+const reply = (message: Reply): void => { process.send?.(message, () => {}) }
 
 for (const signal of SIGNALS) process.on(signal, () => {})
 try {
