@@ -73,7 +73,7 @@ function readConfigFile (draft: Draft, given: Environment, environment: Environm
     draft.broken = substitute(content, environment)
     draft.config = content
   } catch (error) {
-    draft.errors.push(`${source}: ${path} ${(error as Error).message}`)
+    draft.errors.push(`${source}: ${path || '""'} ${(error as Error).message}`)
   }
 }
 

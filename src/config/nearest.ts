@@ -1,5 +1,5 @@
 /** Most insertions, deletions and replacements of characters between a misspelt name and the name that is meant. */
-const MAX_DISTANCE = 4
+const MAX_DISTANCE = 3
 
 /** Returns the name that is most similar to a misspelt one; undefined if none is similar. */
 export function findNearest (name: string, known: Iterable<string>): string | undefined {

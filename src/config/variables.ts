@@ -83,8 +83,9 @@ export function withoutServices (env: Environment): Environment {
 export function findUnknownVariables (env: Environment, aliases: readonly string[]): string[] {
   const known = new Set([...VARIABLES.keys(), ...OTHER_VARIABLES, ...aliases])
   const unknown = Object.keys(env).filter((name) => name.startsWith(PREFIX) && env[name] !== undefined && !known.has(name))
+  const byRest = new Map(Array.from(known, (name) => [name.replace(PREFIX, ''), name]))
   return unknown.map((name) => {
-    const nearest = findNearest(name, known) ?? findNearest(name.slice(PREFIX.length), known)
+    const nearest = byRest.get(findNearest(name.slice(PREFIX.length), byRest.keys()) ?? '')
     return `${printable(name)}: is not a variable of row-query${nearest === undefined ? '' : `; did you mean ${nearest}?`}`
   })
 }

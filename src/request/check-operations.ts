@@ -37,7 +37,7 @@ function findError (operation: unknown, findBodyError: FindBodyError): ServiceEr
   if (Object.hasOwn(body, 'dryRun')) return at(['dryRun'], invalidBody('"dryRun" is not allowed in an operation; it belongs beside "operations"'))
   const error = findBodyError(body)
   if (error !== undefined || lock === undefined) return error
-  if (body['verb'] !== 'select') return at(['lock'], invalidBody(`"lock" is not allowed with ${String(body['verb'])}`))
+  if (body['verb'] !== 'select') return at(['lock'], invalidBody(`"lock" is not allowed with ${String(body['verb'])}; it is a field of select`))
   return typeof lock === 'boolean' ? undefined : at(['lock'], invalidBody('"lock" must be true or false'))
 }
 

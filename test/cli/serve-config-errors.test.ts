@@ -8,6 +8,7 @@ import { runRowQuery, serveRowQuery } from '../support/row-query.ts'
 interface Refused { because: string, env?: Record<string, string>, args?: string[], file?: unknown, lines: Array<string | RegExp> }
 
 const SECRET = 'hunter2'
+const HOST = 'h'
 const shop = { url: 'mysql://root@127.0.0.1:1/shop' }
 
 const refused: Refused[] = [
@@ -33,8 +34,8 @@ const refused: Refused[] = [
   },
   {
     because: 'what only all of the file shows',
-    env: { ROW_QUERY_CONFIG: 'row-query.json' },
-    file: { databases: { shop: { url: `mysql://u:${SECRET}@h` } }, tokens: [{ name: 'x', sha256: 'a'.repeat(64), permissions: ['select'], databases: { shpo: '*' } }] },
+    env: { ROW_QUERY_CONFIG: 'row-query.json', PASSWORD: SECRET },
+    file: { databases: { shop: { url: `mysql://u:\${PASSWORD}@${HOST}` } }, tokens: [{ name: 'x', sha256: 'a'.repeat(64), permissions: ['select'], databases: { shpo: '*' } }] },
     lines: ['databases.shop.url: must name one database after the host: mysql://host/name', 'tokens.0.databases.shpo: is not a configured database; the databases are shop']
   }
 ]

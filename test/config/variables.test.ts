@@ -95,6 +95,8 @@ const unknown: Array<[name: string, hint: string]> = [
   ['ROW_QUERY_DATABASE_URL', '; did you mean DATABASE_URL?'],
   ['ROW_QUERY_PATH_PREFIX', '; did you mean PATH_PREFIX?'],
   ['ROW_QUERY_SOMETHING_ELSE', ''],
+  ['ROW_QUERY_URL', ''],
+  ['ROW_QUERY_TOKENS', ''],
   ['ROW_QUERY___PROTO__', ''],
   ['ROW_QUERY_', ''],
   [`ROW_QUERY_${'X'.repeat(100_000)}`, '']
