@@ -15,13 +15,14 @@ export async function serve (args: string[]): Promise<number> {
   const { config, demo } = loadConfig(process.env, values)
   const { server, options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)
+  const grants = grantsOf(options)
   // each loads only what it needs: the primary process of several workers has no databases
   const { address, tables } = server.workers > 1
     ? await (await import('./workers/primary.ts')).startWorkers(config, server)
     : await (await import('./start-server.ts')).startServer({ server, options })
   const shown = { address, prefix: server.prefix, docs: options.docs === true }
   if (demo !== undefined) process.stdout.write(demoBanner({ ...shown, ...demo }))
-  else if (server.logFormat !== 'json') process.stdout.write(describeFirstContact({ ...shown, tables, grants: grantsOf(options) }))
+  else if (server.logFormat !== 'json') process.stdout.write(describeFirstContact({ ...shown, tables, grants }))
   if ((options.tokens ?? []).length === 0 && options.tokensFile === undefined && (options.jwt ?? []).length === 0) process.stderr.write(NO_TOKEN_NOTICE)
   return 0
 }
