@@ -68,6 +68,30 @@ export const CorsSchema = Type.Object({
   })
 }, { ...closed, description: 'allows requests from pages of other origins' })
 
+const Url = Type.String({ pattern: '^https?://[^\\s]+$' })
+const describe = <T extends ReturnType<typeof Type.String>>(schema: T, description: string): T => ({ ...schema, description })
+
+export const OpenapiInfoSchema = Type.Object({
+  title: Type.Optional(Type.String({ minLength: 1, default: 'Row Query', description: 'title of the document of the interface; followed by the name of the database in the others' })),
+  description: Type.Optional(Type.String({ description: 'description of the documents, in Markdown; default: what requests and answers have in common' })),
+  version: Type.Optional(Type.String({ minLength: 1, default: '1.0.0', description: 'version of the described interface' })),
+  termsOfService: Type.Optional(describe(Url, 'URL of the terms of service')),
+  license: Type.Optional(Type.Object({
+    name: Type.String({ minLength: 1, description: 'name of the licence for those who use the interface' }),
+    identifier: Type.Optional(Type.String({ minLength: 1, description: 'SPDX identifier of the licence' })),
+    url: Type.Optional(describe(Url, 'URL of the licence; not together with identifier'))
+  }, closed)),
+  contact: Type.Optional(Type.Object({
+    name: Type.Optional(Type.String({ minLength: 1, description: 'whom to ask' })),
+    url: Type.Optional(describe(Url, 'URL of a page with contact information')),
+    email: Type.Optional(Type.String({ pattern: '^[^@\\s]+@[^@\\s]+$', description: 'email address' }))
+  }, closed)),
+  servers: Type.Optional(Type.Array(Type.Object({
+    url: Type.String({ minLength: 1, description: 'base URL of the service with its prefix, such as https://rows.example.com/api' }),
+    description: Type.Optional(Type.String({ description: 'what the address is for' }))
+  }, closed), { minItems: 1, description: 'addresses of the service; default: its prefix' }))
+}, { ...closed, description: 'title, licence, contact and servers of the OpenAPI documents' })
+
 export const OptionsSchema = Type.Object({
   databases: Type.Record(Name, DatabaseSchema, {
     additionalProperties: false,
@@ -87,6 +111,7 @@ export const OptionsSchema = Type.Object({
     default: 'token',
     description: 'access to the OpenAPI documents: token shows each token what it may do, public shows everything to everybody, off disables them'
   })),
+  openapiInfo: Type.Optional(OpenapiInfoSchema),
   docs: Type.Optional(Type.Boolean({ default: false, description: 'whether an HTML page shows the documents and sends requests' })),
   tracing: Type.Optional(Type.Boolean({ default: true, description: 'whether requests are traced if OpenTelemetry is set up' })),
   serverTiming: Type.Optional(Type.Boolean({ default: false, description: 'whether answers have a Server-Timing header' })),
@@ -98,6 +123,7 @@ export const OptionsSchema = Type.Object({
 export const ConfigSchema = Type.Composite([Type.Omit(OptionsSchema, Object.keys(ServerSchema.properties) as Array<'requestLog' | 'metrics'>), ServerSchema], closed)
 
 export type RowQueryOptions = Static<typeof OptionsSchema>
+export type OpenapiInfo = Static<typeof OpenapiInfoSchema>
 export type Config = Static<typeof ConfigSchema>
 export type DatabaseOptions = Static<typeof DatabaseSchema>
 export type TokenOptions = Static<typeof TokenSchema>

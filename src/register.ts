@@ -68,7 +68,7 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   const tracing = settings.tracing && isTracingSetUp()
   const collectors = await createCollectors({ ...settings, tracing }, { databases, registry, log: app.log })
   if (collectors.length > 0 || serverTiming) await app.register(telemetry, { databases, collectors, requestLog, tracing, serverTiming })
-  const documents = createDocuments({ databases, prefix: app.prefix })
+  const documents = createDocuments({ databases, settings: { prefix: app.prefix, limits: settings.limits, info: settings.openapiInfo } })
   if (settings.docs) await app.register(import('../plugins/docs-page.ts'), { isPublic: settings.openapi === 'public' })
   if (settings.failedLogins.max > 0) await app.register(import('../plugins/failed-logins.ts'), settings.failedLogins)
   await app.register(auth, { tokens, jwt, authenticate: settings.authenticate })

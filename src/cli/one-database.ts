@@ -8,6 +8,7 @@ import { splitConfig } from '../config/server-settings.ts'
 import { resolveSettings, type Settings } from '../config/settings.ts'
 import type { DatabaseConfig } from '../databases/open.ts'
 import { createShop } from '../demo/shop.ts'
+import type { DocumentSettings } from '../openapi/document-settings.ts'
 import { EVERYTHING } from '../openapi/visible.ts'
 import { COMMANDS } from './commands.ts'
 import { openOnce, reasonOf } from './one-connection.ts'
@@ -16,8 +17,8 @@ interface Chosen {
   readonly databases: readonly DatabaseConfig[]
   /** The database that was named, if any. */
   readonly database: DatabaseConfig | undefined
-  /** The path prefix of the service. */
-  readonly prefix: string
+  /** Of documents. */
+  readonly settings: DocumentSettings
   /** Of the token or role that was named, else one with all permissions. */
   readonly grant: Grant
 }
@@ -29,14 +30,14 @@ export function chooseDatabase (args: string[]): Chosen {
   const { server: { prefix }, options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)
   const settings = resolveSettings(options)
-  const { databases } = settings
+  const { databases, limits, openapiInfo: info } = settings
   const grant = findGrant(settings, values)
   const [name, ...others] = positionals
   const database = databases.find((each) => each.name === name)
   if (others.length > 0) throw new ConfigError([`only one database is allowed, not ${positionals.join(', ')}`])
   if (name !== undefined && database === undefined) throw new ConfigError([`"${name}" is not configured; the databases are ${namesOf(databases)}`])
   if (name !== undefined && !seesDatabase(grant, name)) throw new ConfigError([`"${grant.name}" has no permission on "${name}"`])
-  return { databases: databases.filter((each) => seesDatabase(grant, each.name)), database, prefix, grant }
+  return { databases: databases.filter((each) => seesDatabase(grant, each.name)), database, settings: { prefix, limits, info }, grant }
 }
 
 function findGrant ({ tokens, tokenFile, roles }: Settings, { token, role }: { token?: string | undefined, role?: string | undefined }): Grant {

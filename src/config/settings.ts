@@ -23,8 +23,8 @@ export type AppOptions = RowQueryOptions & {
   readonly onWrite?: OnWrite | undefined
 }
 
-type CompleteOptions = WithDefaults<RowQueryOptions, 'tokensFile' | 'rateLimit' | 'cors' | 'jwt' | 'roles'> & { rateLimit?: WithDefaults<NonNullable<RowQueryOptions['rateLimit']>> }
-type Unchanged = 'bodyLimit' | 'rateLimit' | 'failedLogins' | 'cors' | 'openapi' | 'docs' | 'tracing' | 'serverTiming' | 'requestLog' | 'metrics'
+type CompleteOptions = WithDefaults<RowQueryOptions, 'tokensFile' | 'rateLimit' | 'cors' | 'jwt' | 'roles' | 'openapiInfo'> & { rateLimit?: WithDefaults<NonNullable<RowQueryOptions['rateLimit']>> }
+type Unchanged = 'bodyLimit' | 'rateLimit' | 'failedLogins' | 'cors' | 'openapi' | 'openapiInfo' | 'docs' | 'tracing' | 'serverTiming' | 'requestLog' | 'metrics'
 
 export interface Settings extends Readonly<Pick<CompleteOptions, Unchanged>> {
   readonly databases: readonly DatabaseConfig[]
@@ -61,6 +61,7 @@ export function resolveSettings (given: unknown): Settings {
     answerMemory: limits.answerMemory
   }
   if (jwt.length > 0 && Object.keys(roles).length === 0) errors.push('roles: is required with jwt')
+  if (unchanged.openapiInfo?.license?.identifier !== undefined && unchanged.openapiInfo.license.url !== undefined) errors.push('openapiInfo.license: cannot have both identifier and url')
   if (unchanged.docs && unchanged.openapi === 'off') errors.push('docs: cannot be enabled, because openapi is "off"')
   if (errors.length > 0) throw new ConfigError(errors)
   return settings

@@ -1,6 +1,7 @@
 /** The document of one database: one path for each table, with the schemas of its columns. */
 import { setImmediate } from 'node:timers/promises'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
+import type { DocumentLimits, DocumentSettings } from './document-settings.ts'
 import { createDocumentWriter, type DocumentText } from './document-text.ts'
 import { refusalSchema, responseReferences, sharedResponses } from './error-responses.ts'
 import { createFilterSchemas, nameOfFilter } from './filter-schemas.ts'
@@ -25,22 +26,37 @@ export interface DatabaseDocument {
   /** Name of the database in paths. */
   readonly database: string
   readonly tables: readonly VisibleTable[]
-  /** Path prefix of the service. */
-  readonly prefix: string
+  readonly settings: DocumentSettings
 }
 
-export async function createDatabaseDocument ({ database, tables, prefix }: DatabaseDocument): Promise<DocumentText> {
+/** Lets other requests run after every few tables. */
+export async function createDatabaseDocument (options: DatabaseDocument): Promise<DocumentText> {
+  const writing = writeDocument(options)
+  for (let step = writing.next(); ; step = writing.next()) {
+    if (step.done === true) return step.value
+    await setImmediate()
+  }
+}
+
+/** For callers that cannot wait. */
+export function createDatabaseDocumentNow (options: DatabaseDocument): DocumentText {
+  const writing = writeDocument(options)
+  for (let step = writing.next(); ; step = writing.next()) if (step.done === true) return step.value
+}
+
+/** Yields after every few tables. */
+function * writeDocument ({ database, tables, settings }: DatabaseDocument): Generator<undefined, DocumentText> {
   const names = createNames([...SHARED, ...filterNames(tables), ...formNames(tables.map(({ table }) => table))])
-  const filters = createFilterSchemas()
-  const subjects = nameTables(tables, names)
+  const filters = createFilterSchemas(settings.limits)
+  const subjects = nameTables(tables, names, settings.limits)
   const slices = Array.from({ length: Math.ceil(subjects.length / SLICE) }, (_, index) => subjects.slice(index * SLICE, (index + 1) * SLICE))
   const document = createDocumentWriter()
-  document.add({ ...createHead(`Row Query: ${database}`, prefix), tags: subjects.map(tagOf) })
+  document.add({ ...createHead(database, settings), tags: subjects.map(tagOf) })
   document.open('paths')
   if (subjects.length > 0) document.add({ [`/${encodeSegment(database)}`]: operationsPath(database, subjects) })
   for (const slice of slices) {
     document.add(Object.fromEntries(slice.map((subject) => pathOf(subject, database))))
-    await setImmediate()
+    yield
   }
   document.close()
   document.open('components')
@@ -48,7 +64,7 @@ export async function createDatabaseDocument ({ database, tables, prefix }: Data
   document.open('schemas')
   for (const slice of slices) {
     for (const subject of slice) document.add(tableSchemas(subject, filters, names))
-    await setImmediate()
+    yield
   }
   document.add({ ...filters.schemas, ...sharedSchemas(subjects) })
   document.close()
@@ -58,14 +74,15 @@ export async function createDatabaseDocument ({ database, tables, prefix }: Data
 
 /** Names of the filter schemas that tables share. */
 function filterNames (tables: readonly VisibleTable[]): string[] {
-  return tables.flatMap(({ table }) => [...table.columns.values()].map(({ type }) => nameOfFilter(type) ?? ''))
+  return tables.flatMap(({ table }) => [...table.columns.values()].map((column) => nameOfFilter(column) ?? ''))
 }
 
-function nameTables (tables: readonly VisibleTable[], names: Names): Subject[] {
+function nameTables (tables: readonly VisibleTable[], names: Names, limits: DocumentLimits): Subject[] {
   const visible = new Map(tables.map(({ table }) => [table.name, table]))
   return tables.map(({ table, verbs }) => ({
     table,
     verbs,
+    limits,
     name: names.take(pascalCase(table.name), ENDINGS),
     isVisible: ({ referencedTable, referencedColumns }) => referencedColumns.every((column) => visible.get(referencedTable)?.columns.has(column) === true)
   }))

@@ -6,6 +6,7 @@ import { seesDatabase, type Grant } from '../access/grant.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { createDatabaseDocument } from './database-document.ts'
 import { createDocumentCache, type DocumentCache } from './document-cache.ts'
+import type { DocumentSettings } from './document-settings.ts'
 import type { DocumentText } from './document-text.ts'
 import { createInterfaceDocument } from './interface-document.ts'
 import { cacheKeyOf, visibleTables } from './visible.ts'
@@ -22,17 +23,17 @@ export interface Documents {
 
 export interface DocumentsOptions {
   readonly databases: ReadonlyMap<string, Database>
-  readonly prefix: string
+  readonly settings: DocumentSettings
 }
 
-export function createDocuments ({ databases, prefix }: DocumentsOptions): Documents {
+export function createDocuments ({ databases, settings }: DocumentsOptions): Documents {
   const interfaces = createDocumentCache(MAX_CACHED_BYTES)
   const byCatalog = new WeakMap<Catalog, DocumentCache>()
   return {
     ofInterface (grant) {
       const names = [...databases.keys()].filter((name) => seesDatabase(grant, name))
       const verbs = VERBS.filter((verb) => grant.permissions.has(verb))
-      return interfaces(JSON.stringify([verbs, names]), async () => createInterfaceDocument({ verbs, databases: names, prefix }))
+      return interfaces(JSON.stringify([verbs, names]), async () => createInterfaceDocument({ verbs, databases: names, settings }))
     },
     async ofDatabase (database, grant) {
       const catalog = await database.getCatalog()
@@ -40,7 +41,7 @@ export function createDocuments ({ databases, prefix }: DocumentsOptions): Docum
       return await cache(cacheKeyOf(catalog, grant, database.name), () => createDatabaseDocument({
         database: database.name,
         tables: visibleTables(catalog, grant, database.name),
-        prefix
+        settings
       }))
     }
   }

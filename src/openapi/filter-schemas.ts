@@ -1,31 +1,39 @@
-/** The schemas of column filters. Columns of the same kind of type share one schema. */
+/** The schemas of column filters. Columns with the same bounds share one schema. */
 import type { Column } from '../catalog/catalog.ts'
 import { operators } from '../plan/filters/operators.ts'
-import type { ColumnType, Comparison } from '../types/column-type.ts'
+import type { Comparison } from '../types/column-type.ts'
+import type { DocumentLimits } from './document-settings.ts'
 import { anyOf, closedObject, membersOf, orNull, refTo, type Schema } from './schema.ts'
+import { bare } from './value-schema.ts'
 
 const LEVELS: readonly Comparison[] = ['none', 'equality', 'order', 'text']
 
-const PATTERN: Schema = { type: 'string' }
+/** What operands depend on besides the operator. */
+interface Operands {
+  /** A value of the column. */
+  readonly value: Schema
+  /** The same, and null if the column may be NULL. */
+  readonly orNull: Schema
+  readonly pattern: Schema
+  /** Maximum length of a list. */
+  readonly maxItems: number
+}
 
 /** Operators with an operand that is not a plain value of the column -> the schema of the operand. */
-const operands = new Map<string, (value: Schema) => Schema>([
-  ['$eq', orNull],
-  ['$is', orNull],
-  ['$ne', orNull],
-  ['$in', listOf],
-  ['$nin', listOf],
-  ['$between', (value) => ({ type: 'array', items: value, minItems: 2, maxItems: 2 })],
-  ['$like', () => PATTERN],
-  ['$nlike', () => PATTERN],
-  ['$startsWith', () => PATTERN],
-  ['$contains', () => PATTERN],
+const operands = new Map<string, (operands: Operands) => Schema>([
+  ['$eq', ({ orNull }) => orNull],
+  ['$is', ({ orNull }) => orNull],
+  ['$ne', ({ orNull }) => orNull],
+  ['$in', ({ orNull: items, maxItems }) => ({ type: 'array', items, maxItems })],
+  // an empty list would say nothing
+  ['$nin', ({ orNull: items, maxItems }) => ({ type: 'array', items, minItems: 1, maxItems })],
+  ['$between', ({ value: items }) => ({ type: 'array', items, minItems: 2, maxItems: 2 })],
+  ['$like', ({ pattern }) => pattern],
+  ['$nlike', ({ pattern }) => pattern],
+  ['$startsWith', ({ pattern }) => pattern],
+  ['$contains', ({ pattern }) => pattern],
   ['$null', () => ({ type: 'boolean' })]
 ])
-
-function listOf (value: Schema): Schema {
-  return { type: 'array', items: orNull(value) }
-}
 
 /** Returns the schema name of a column that cannot share a schema: ENUM and SET columns have their own members. */
 export type OwnName = () => string
@@ -37,49 +45,44 @@ export interface FilterSchemas {
   readonly schemas: Readonly<Record<string, Schema>>
 }
 
-/** Name of the filter schema of a type; undefined if columns of the type do not share one. */
-export function nameOfFilter ({ schema: { title } }: ColumnType): string | undefined {
-  return title === undefined ? undefined : `${title}Filter`
+/** Name of the filter schema of a column; undefined if columns of its type do not share one. */
+export function nameOfFilter ({ nullable, type: { schema: { title }, holdsJson } }: Column): string | undefined {
+  return title === undefined ? undefined : `${nullable && holdsJson !== true ? 'Nullable' : ''}${title}Filter`
 }
 
-export function createFilterSchemas (): FilterSchemas {
+export function createFilterSchemas (limits: DocumentLimits): FilterSchemas {
   const schemas: Record<string, Schema> = {}
   return {
     schemas,
-    refTo ({ type }, ownName) {
-      const name = nameOfFilter(type) ?? ownName()
-      schemas[name] ??= filterOn(type)
+    refTo (column, ownName) {
+      const name = nameOfFilter(column) ?? ownName()
+      schemas[name] ??= filterOn(column, limits)
       return refTo(name)
     }
   }
 }
 
-/** A filter is a plain value, null, a list of values (`$in`) or an object with operators. */
-function filterOn (type: ColumnType): Schema {
-  const value = valueOf(type)
+/** Whether a filter of the column can say anything. Values of unknown types cannot be compared, and of a NOT NULL column nothing else can be asked. */
+export function canFilter ({ type, nullable }: Column): boolean {
+  return type.comparison !== 'none' || nullable
+}
+
+/** An object whose keys all begin with `$` is read as operators, not as a JSON value. */
+export const LIKE_OPERATORS: Schema = { type: 'object', minProperties: 1, propertyNames: { pattern: '^\\$' } }
+
+/**
+ * A filter is a plain value, null, a list of values (`$in`) or an object with operators. A column that is NOT NULL is not compared with null:
+ * the answer is known, and an update whose filters are always true is refused.
+ */
+function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxLength }: DocumentLimits): Schema {
+  const value = anyOf(membersOf(type.schema).map(bare))
   const level = LEVELS.indexOf(type.comparison)
-  const usable = [...operators].filter(([, { needs }]) => LEVELS.indexOf(needs) <= level).map(([name]) => name)
-  const own = closedObject(usable.map((name) => [name, operands.get(name)?.(value) ?? value]), { minProperties: 1 })
+  const pattern = { type: 'string', maxLength, ...type.readPattern !== undefined && { pattern: '^[^\\u0000]*$' } }
+  const given: Operands = { value, orNull: nullable ? orNull(value) : value, pattern, maxItems }
+  const usable = [...operators].filter(([name, { needs }]) => LEVELS.indexOf(needs) <= level && (name !== '$null' || nullable)).map(([name]) => name)
+  const own = closedObject(usable.map((name) => [name, operands.get(name)?.(given) ?? value]), { minProperties: 1 })
   if (level === 0) return { anyOf: [{ type: 'null' }, own] }
   // any JSON value is allowed, which includes objects with operators
-  if (value['type'] === undefined && value['anyOf'] === undefined) return value
-  return { anyOf: [...membersOf(value), { type: 'null' }, ...(type.structured ? [] : [{ ...listOf(value), minItems: 1 }]), own] }
+  if (type.holdsJson === true) return { not: { ...LIKE_OPERATORS, not: own }, description: 'Any JSON value, or an object of operators.' }
+  return { anyOf: [...membersOf(value), ...nullable ? [{ type: 'null' }] : [], ...type.structured ? [] : [{ type: 'array', items: given.orNull, minItems: 1, maxItems }], own] }
 }
-
-/** The schema of values of this kind, without the bounds of a single column. */
-function valueOf ({ schema }: ColumnType): Schema {
-  return anyOf(membersOf(schema).map(kindOf))
-}
-
-function kindOf ({ type, format, contentEncoding, items, ...rest }: Schema): Schema {
-  return {
-    ...(type !== undefined && { type }),
-    ...(format !== undefined && { format: widest.get(format) ?? format }),
-    ...(contentEncoding !== undefined && { contentEncoding }),
-    ...(items !== undefined && { items }),
-    ...(rest['enum'] !== undefined && { enum: rest['enum'] })
-  }
-}
-
-/** Format -> the format that includes the values of all columns of the kind. */
-const widest = new Map<unknown, string>([['int32', 'int64'], ['float', 'double']])

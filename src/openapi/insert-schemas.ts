@@ -1,9 +1,9 @@
 /** The schemas of what an insert accepts besides one row: a list, and `onConflict`. */
 import { MAX_ROWS } from '../../schemas/body.ts'
 import type { Verb } from '../../schemas/grant.ts'
-import type { Table } from '../catalog/catalog.ts'
+import type { Key, Table } from '../catalog/catalog.ts'
 import { keysOf } from '../plan/conflict.ts'
-import { anyOf, closedObject, plainText, refTo, type Schema } from './schema.ts'
+import { anyOf, closedObject, defining, plainText, refTo, requiring, type Schema } from './schema.ts'
 import { writableColumns } from './visible.ts'
 
 interface Subject { readonly name: string, readonly table: Table, readonly verbs: readonly Verb[] }
@@ -16,23 +16,38 @@ export function insertData (name: string, { description }: Schema): Schema {
   return { ...anyOf([row, { type: 'array', items: row, minItems: 1, maxItems: MAX_ROWS }]), description }
 }
 
+/** A row needs a value for the column that the database numbers, if a conflict is to write this column. */
+export function insertRules (table: Table): Schema {
+  const number = table.identity?.autoIncrement === true ? table.identity.name : undefined
+  if (number === undefined || !hasConflicts(table) || !writableColumns(table, 'insert').some(({ name }) => name === number)) return {}
+  const needed = requiring(number)
+  return {
+    if: requiring('onConflict', requiring('set', { type: 'array', contains: { enum: [number] } })),
+    then: defining({ data: { ...needed, items: needed } })
+  }
+}
+
 /** Without a unique key there are no conflicts. */
 export const hasConflicts = (table: Table): boolean => keysOf(table).length > 0
+
+/** The columns of each key, without keys that have the same columns. */
+function distinct (keys: readonly Key[]): string[][] {
+  return [...new Map(keys.map(({ columns }) => [[...columns].sort().join('\0'), [...columns]])).values()]
+}
+
+/** A list of exactly these columns, or of one of them. */
+const keyChoice = (names: readonly string[], length: number): Schema => ({ type: 'array', items: { type: 'string', enum: names }, minItems: length, maxItems: length, uniqueItems: true })
 
 /** Who may not update can only leave existing rows as they are. */
 export function onConflictSchema ({ name, table, verbs }: Subject): Schema {
   const keys = keysOf(table)
+  const [wide, single] = [keys.filter((key) => key.columns.length > 1), keys.filter((key) => key.columns.length === 1)].map(distinct) as [string[][], string[][]]
+  const choices = [...single.length > 0 ? [keyChoice(single.flat(), 1)] : [], ...wide.map((names) => keyChoice(names, names.length))]
   const listed = keys.map(({ columns }) => columns.map((column) => `"${column}"`).join(', ')).join('; or ')
   const columns = writableColumns(table, 'update').map((column) => column.name)
   const nothing = { type: 'array', items: { type: 'string' }, maxItems: 0, description: 'Empty: existing rows stay as they are.' }
   return closedObject([
-    ['key', {
-      type: 'array',
-      items: { type: 'string', enum: [...new Set(keys.flatMap((key) => key.columns))] },
-      minItems: 1,
-      uniqueItems: true,
-      description: plainText(`The columns of one unique key: ${listed}.`)
-    }],
+    ['key', { ...anyOf(choices), description: plainText(`The columns of one unique key: ${listed}.`) }],
     ['set', verbs.includes('update') && columns.length > 0
       ? {
           ...anyOf([{ type: 'array', items: { type: 'string', enum: columns }, uniqueItems: true }, refTo(`${name}Update`)]),

@@ -4,6 +4,7 @@ import type { FastifyContextConfig } from 'fastify'
 import { ANSWERS } from '../../schemas/answer.ts'
 import { BODIES } from '../../schemas/body.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
+import type { DocumentSettings } from './document-settings.ts'
 import { createDocumentWriter, type DocumentText } from './document-text.ts'
 import { errorResponses, refusalSchema } from './error-responses.ts'
 import { pascalCase } from './names.ts'
@@ -53,12 +54,15 @@ declare module 'fastify' {
   }
 }
 
+/** The operation of the route in the document of a host app. */
+export const operationIdOf = (prefix: string): string => `query${prefix === '' ? '' : pascalCase(prefix)}Rows`
+
 /** The part of a route's `config` that @fastify/swagger reads. */
 type HostConfig = FastifyContextConfig & { swaggerTransform: (route: { url: string }) => { schema: Schema, url: string } }
 
 /** The route's `config` for @fastify/swagger. The operation id contains the prefix, because an app can register the plugin several times. */
 export function shownInHost (prefix: string): HostConfig {
-  const operationId = `query${prefix === '' ? '' : pascalCase(prefix)}Rows`
+  const operationId = operationIdOf(prefix)
   return { swaggerTransform: ({ url }: { url: string }) => ({ schema: routeSchema(operationId), url }) }
 }
 
@@ -66,10 +70,10 @@ export interface InterfaceDocument {
   readonly verbs: readonly Verb[]
   /** Names of the databases that the grant may see. */
   readonly databases: readonly string[]
-  readonly prefix: string
+  readonly settings: DocumentSettings
 }
 
-export function createInterfaceDocument ({ verbs, databases, prefix }: InterfaceDocument): DocumentText {
+export function createInterfaceDocument ({ verbs, databases, settings }: InterfaceDocument): DocumentText {
   const item = createPathItem({
     operationId: `query${NAME}`,
     ...text,
@@ -93,7 +97,7 @@ export function createInterfaceDocument ({ verbs, databases, prefix }: Interface
   const schemas = verbs.flatMap((verb): Array<[string, Schema]> => [[requestName(NAME, verb), requestOf(verb)], [answerName(NAME, verb), ANSWERS[verb]]])
   const document = createDocumentWriter()
   document.add({
-    ...createHead('Row Query', prefix),
+    ...createHead(undefined, settings),
     tags: [{ name: 'rows', description: 'Rows of tables' }],
     'x-databases': databases,
     paths: { '/{database}': operations, '/{database}/{table}': item },
@@ -105,6 +109,6 @@ export function createInterfaceDocument ({ verbs, databases, prefix }: Interface
 /** The schema that validates the body, in the form of a document. */
 function requestOf (verb: Verb): Schema {
   const { properties, ...rest } = BODIES[verb]
-  const fields = Object.entries(properties as Record<string, Schema>).map(([field, schema]) => [field, inDocument(field, schema)])
+  const fields = Object.entries(properties as Record<string, Schema>).map(([field, schema]) => [field, inDocument(field, schema, verb)])
   return { ...rest, properties: { ...Object.fromEntries(fields), verb: { type: 'string', enum: [verb] } } }
 }

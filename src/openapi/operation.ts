@@ -1,4 +1,5 @@
 /** The parts that all documents share: the head, and operation objects (OpenAPI 3.1, section 4.8.10), one POST for each path. */
+import type { DocumentSettings } from './document-settings.ts'
 import type { Schema } from './schema.ts'
 
 /** Version of OpenAPI. */
@@ -61,18 +62,23 @@ A row has the columns that \`columns\` lists, or all columns if \`columns\` is o
 
 64-bit integers and decimals are exact: integers as JSON numbers of up to 20 digits, decimals as strings. See the schema of each column.`
 
-/** Creates the top-level members of a document. `prefix`: path prefix of the service. */
-export function createHead (title: string, prefix: string): Schema {
+/** The license of this package does not apply to the described tables. */
+const NOT_STATED = { name: 'Not stated', identifier: 'LicenseRef-not-stated' }
+
+/** Creates the top-level members of the document of a database, or of the interface. */
+export function createHead (database: string | undefined, { prefix, info = {} }: Pick<DocumentSettings, 'prefix' | 'info'>): Schema {
+  const { title = 'Row Query', description = DESCRIPTION, version = VERSION, license = NOT_STATED, contact, termsOfService, servers = [{ url: prefix === '' ? '/' : prefix }] } = info
   return {
     openapi: OPENAPI,
     info: {
-      title,
-      version: VERSION,
-      description: DESCRIPTION,
-      // the license of this package does not apply to the described tables
-      license: { name: 'Not stated', identifier: 'LicenseRef-not-stated' }
+      title: database === undefined ? title : `${title}: ${database}`,
+      version,
+      description,
+      license,
+      ...contact !== undefined && { contact },
+      ...termsOfService !== undefined && { termsOfService }
     },
-    servers: [{ url: prefix === '' ? '/' : prefix }],
+    servers,
     security: [{ token: [] }]
   }
 }

@@ -57,7 +57,7 @@ function operationSchema (verb: Verb, tables: TablesByVerb): Schema {
   const fields = Object.entries(properties as Record<string, Schema>).filter(([field]) => field !== 'dryRun')
   return closedObject([
     ['table', { ...TABLE_FIELD, ...names !== undefined && { enum: names } }],
-    ...fields.map(([field, schema]): [string, Schema] => [field, field === 'verb' ? { type: 'string', enum: [verb] } : inDocument(field, schema)]),
+    ...fields.map(([field, schema]): [string, Schema] => [field, field === 'verb' ? { type: 'string', enum: [verb] } : inDocument(field, schema, verb)]),
     ...verb === 'select' && tables.has('update') ? [['lock', LOCK_FIELD] as [string, Schema]] : []
   ], { required: ['table', ...required as string[]], description: 'As a request to the table. {"$ref": "/0/id"} in place of a value takes it from an earlier result.' })
 }

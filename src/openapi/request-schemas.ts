@@ -1,12 +1,15 @@
 /** The request and response schemas of one table: those of the interface, with the schemas of its columns. */
 import { ANSWERS } from '../../schemas/answer.ts'
 import { BODIES } from '../../schemas/body.ts'
-import type { Column, Table } from '../catalog/catalog.ts'
+import type { Table } from '../catalog/catalog.ts'
 import type { Verb } from '../../schemas/grant.ts'
 import { findKey } from '../plan/page.ts'
+import { rowKeysOf } from '../plan/row-keys.ts'
+import type { DocumentLimits } from './document-settings.ts'
 import { groupFields } from './group-schemas.ts'
 import { pascalCase } from './names.ts'
-import { hasConflicts, insertData, onConflictName } from './insert-schemas.ts'
+import { hasConflicts, insertData, insertRules, onConflictName } from './insert-schemas.ts'
+import { orderSchema, selectRules, sortable } from './select-schemas.ts'
 import { anyOf, closedObject, orNull, plainText, refTo, type Schema, type Schemas } from './schema.ts'
 import { bare, shownSchema } from './value-schema.ts'
 import { expectSchema, isUsable, returningSchema } from './write-schemas.ts'
@@ -29,20 +32,37 @@ export function unions (name: string, verbs: readonly Verb[], more: readonly str
   }
 }
 
+interface RequestSubject {
+  /** Prefix of the table's schema names. */
+  readonly name: string
+  readonly table: Table
+  readonly verbs: readonly Verb[]
+  readonly limits: DocumentLimits
+}
+
 /** The request schema of the interface with the columns of this table. */
-export function requestSchema ({ name, table, verbs }: { readonly name: string, readonly table: Table, readonly verbs: readonly Verb[] }, verb: Verb): Schema {
+export function requestSchema ({ name, table, verbs, limits }: RequestSubject, verb: Verb): Schema {
   const { properties, required } = BODIES[verb]
   const own: Record<string, Schema> = {
     verb: { type: 'string', enum: [verb] },
     data: verb === 'insert' ? insertData(name, BODIES.insert.properties.data) : refTo(`${name}${pascalCase(verb)}`),
-    filters: refTo(`${name}Filters`),
+    filters: verb === 'select' ? refTo(`${name}Filters`) : { ...refTo(`${name}Filters`), minProperties: 1 },
     ...('columns' in properties && { columns: { ...bare(properties.columns), items: refTo(`${name}Column`), description: properties.columns.description } }),
-    ...('groupBy' in properties && groupFields(name, properties)),
+    ...('groupBy' in properties && groupFields(name, table, properties)),
+    ...('orderBy' in properties && { orderBy: orderSchema(table, properties.orderBy), offset: { ...properties.offset, maximum: limits.offset } }),
     ...('onConflict' in properties && { onConflict: refTo(onConflictName(name)) }),
     ...('returning' in properties && { returning: returningSchema(name, properties.returning) })
   }
-  const fields = Object.entries(properties).filter(([field]) => isUsable(field, verb, verbs) && (field !== 'onConflict' || hasConflicts(table))).map(([field, schema]): [string, Schema] => [field, own[field] ?? inDocument(field, schema)])
-  return closedObject(verb === 'select' ? fields.flatMap(([field, schema]) => field === 'after' ? afterField(name, table, schema) : [[field, schema]]) : fields, { required })
+  const fields = Object.entries(properties).filter(([field]) => isUsable(field, verb, verbs) && isPossible(field, verb, table)).map(([field, schema]): [string, Schema] => [field, own[field] ?? inDocument(field, schema, verb)])
+  if (verb !== 'select') return closedObject(fields, { required, ...verb === 'insert' && insertRules(table) })
+  return closedObject(fields.flatMap(([field, schema]) => field === 'after' ? afterField(name, table, schema) : [[field, schema]]), { required, ...selectRules(table) })
+}
+
+/** Without a unique key there are no conflicts, and updated rows cannot be found again; some types cannot be grouped. */
+function isPossible (field: string, verb: Verb, table: Table): boolean {
+  if (field === 'onConflict') return hasConflicts(table)
+  if (field === 'groupBy') return sortable(table).length > 0
+  return field !== 'returning' || verb !== 'update' || rowKeysOf(table).length > 0
 }
 
 /** A table without a key has no positions. */
@@ -55,16 +75,17 @@ export const positionName = (name: string): string => `${name}Position`
 /** Whether the rows of a table can be paged through by position. */
 export const hasPositions = (table: Table): boolean => findKey(table) !== undefined
 
-/** A position: values of the columns of the order. */
-export function positionSchema (columns: readonly Column[]): Schema {
-  const sorting = columns.filter(({ type }) => type.sortable && !type.structured)
-  return closedObject(sorting.map((column) => [column.name, bare(shownSchema(column))]), { description: 'A position between two rows: a value for each column of the order, the key among them.' })
+/** A position: values of the columns of the order, to which the key always belongs. */
+export function positionSchema (table: Table): Schema {
+  const sorting = [...table.columns.values()].filter(({ type }) => type.sortable && !type.structured)
+  return closedObject(sorting.map((column) => [column.name, bare(shownSchema(column))]), { required: findKey(table)?.map((column) => column.name), description: 'A position between two rows: a value for each column of the order, the key among them.' })
 }
 
 /** The schema of a field of the interface as documents have it. */
-export function inDocument (field: string, schema: Schema): Schema {
+export function inDocument (field: string, schema: Schema, verb: Verb): Schema {
+  if (field === 'filters' && verb !== 'select') return { ...schema, minProperties: 1 }
   if (field === 'expect') return expectSchema(schema)
-  return field === 'total' ? { anyOf: [{ type: 'boolean', enum: [true] }, { type: 'integer', format: 'int64', minimum: 1 }], description: schema['description'] } : withoutDefault(schema)
+  return field === 'total' ? { anyOf: [{ type: 'boolean', enum: [true] }, { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }], description: schema['description'] } : withoutDefault(schema)
 }
 
 /** Replaces `default` by `x-default`, for the same reason as in insertSchema (table-schemas.ts). */

@@ -34,6 +34,16 @@ export function closedObject (properties: Iterable<readonly [string, Schema]>, r
   return { type: 'object', properties: Object.fromEntries(properties), additionalProperties: false, ...rest }
 }
 
+/** A condition: the object has the property. Redocly wants required properties to be defined, and takes undefined ones for errors. */
+export function requiring (name: string, schema: Schema = {}): Schema {
+  return { required: [name], ...defining({ [name]: schema }) }
+}
+
+/** A condition on some properties of an object. */
+export function defining (properties: Readonly<Record<string, Schema | false>>): Schema {
+  return { properties, additionalProperties: true }
+}
+
 /**
  * Escapes HTML, links and images in a text of the database, such as a comment, for descriptions, which are Markdown (CommonMark).
  * Other characters stay unescaped: generators copy descriptions into comments of source code.

@@ -1,7 +1,8 @@
 /** The schemas of one table: rows, data of inserts and updates, filters. */
 import { mayFillColumns, type Column, type ForeignKey, type Table } from '../catalog/catalog.ts'
 import type { Verb } from '../../schemas/grant.ts'
-import type { FilterSchemas } from './filter-schemas.ts'
+import type { DocumentLimits } from './document-settings.ts'
+import { canFilter, type FilterSchemas } from './filter-schemas.ts'
 import { aggregateSchema, GROUPS_RESPONSE } from './group-schemas.ts'
 import { joinWords, type Names } from './names.ts'
 import { hasConflicts, onConflictName, onConflictSchema } from './insert-schemas.ts'
@@ -17,6 +18,7 @@ export interface Subject {
   readonly verbs: readonly Verb[]
   /** Prefix of its schema names. */
   readonly name: string
+  readonly limits: DocumentLimits
   /** Whether the document may name what a foreign key refers to. */
   readonly isVisible: (key: ForeignKey) => boolean
 }
@@ -35,7 +37,7 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
   if (verbs.includes('select')) {
     schemas[`${name}Column`] = { type: 'string', enum: columns.map((column) => column.name) }
     schemas[`${name}Aggregate`] = aggregateSchema(columns)
-    if (hasPositions(table)) schemas[positionName(name)] = positionSchema(columns)
+    if (hasPositions(table)) schemas[positionName(name)] = positionSchema(table)
     schemas[`${name}SelectResponse`] = selectAnswer(name, table)
   }
   if (verbs.includes('insert')) {
@@ -100,10 +102,12 @@ export function filterKey ({ name }: Column): string {
 }
 
 function filtersSchema (name: string, columns: readonly Column[], filters: FilterSchemas, names: Names): Schema {
-  const own = refTo(`${name}Filters`)
-  const list = { type: 'array', items: own }
+  const own = { ...refTo(`${name}Filters`), minProperties: 1 }
+  const list = { type: 'array', items: own, minItems: 1 }
+  const incomparable = columns.filter(({ type }) => type.comparison === 'none')
+  const row = { ...refTo(`${name}Row`), minProperties: 1, ...incomparable.length > 0 && { properties: Object.fromEntries(incomparable.map((column) => [column.name, { type: 'null' }])) } }
   return closedObject([
-    ...columns.map((column): [string, Schema] => [filterKey(column), filters.refTo(column, () => names.take(`${name}${joinWords(column.name)}Filter`))]),
-    ['$and', list], ['$or', list], ['$not', own], ['$is', refTo(`${name}Row`)]
+    ...columns.filter(canFilter).map((column): [string, Schema] => [filterKey(column), filters.refTo(column, () => names.take(`${name}${joinWords(column.name)}Filter`))]),
+    ['$and', list], ['$or', list], ['$not', own], ['$is', row]
   ])
 }

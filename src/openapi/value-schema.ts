@@ -2,10 +2,25 @@
 import type { Column } from '../catalog/catalog.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import { anyOf, membersOf, orNull, plainText, type Schema } from './schema.ts'
+import { anyOf, membersOf, orNull, plainText, requiring, type Schema } from './schema.ts'
+
+/** The forms in which a value that looks like a form can be sent to a JSON column: `{"$eq": value}`; an update also takes `{"$merge": {…}}`. */
+const JSON_FORMS = { maxProperties: 1, ...requiring('$eq') }
+const JSON_CHANGES = { maxProperties: 1, anyOf: [requiring('$eq'), requiring('$merge', { type: 'object' })] }
+const notLikeForm = (forms: Schema): Schema => ({ not: { type: 'object', minProperties: 1, propertyNames: { pattern: '^\\$' }, not: forms } })
 
 /** The schema of values that insert and update accept. */
 export function takenSchema (column: Column): Schema {
+  const schema = ownSchema(column)
+  return column.type.holdsJson === true ? { ...schema, ...notLikeForm(JSON_FORMS) } : schema
+}
+
+/** The schema of any JSON value that an update accepts. */
+export function changedJson (column: Column): Schema {
+  return { ...ownSchema(column), ...notLikeForm(JSON_CHANGES) }
+}
+
+function ownSchema (column: Column): Schema {
   return getOrCreate(known, column, () => describe(column, membersOf(column.type.schema)))
 }
 
@@ -16,7 +31,7 @@ const known = new WeakMap<Column, Schema>()
 export function shownSchema (column: Column): Schema {
   const members = membersOf(column.type.schema)
   const shown = members.filter(isShown)
-  return shown.length < members.length ? describe(column, shown) : takenSchema(column)
+  return shown.length < members.length ? describe(column, shown) : ownSchema(column)
 }
 
 /** The same of a type, without the annotations of a column. */

@@ -3,7 +3,7 @@ import type { Verb } from '../../schemas/grant.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { UpdateForm } from '../types/column-type.ts'
 import { anyOf, closedObject, membersOf, refTo, type Schema, type Schemas } from './schema.ts'
-import { bare, takenSchema } from './value-schema.ts'
+import { bare, changedJson, takenSchema } from './value-schema.ts'
 import { writableColumns } from './visible.ts'
 
 const titleOf = ({ schema }: UpdateForm): string => schema.title as string
@@ -13,6 +13,7 @@ const ownForms = ({ type }: Column): readonly UpdateForm[] => type.holdsJson ===
 
 /** The schema of what an update accepts for a column. */
 export function changeSchema (column: Column): Schema {
+  if (column.type.holdsJson === true) return changedJson(column)
   const taken = takenSchema(column)
   const forms = ownForms(column)
   if (forms.length === 0) return taken
@@ -23,7 +24,7 @@ export function changeSchema (column: Column): Schema {
 /** The forms that the updates of these tables accept, by the names of their schemas. */
 export function formSchemas (subjects: ReadonlyArray<{ readonly table: Table, readonly verbs: readonly Verb[] }>): Schemas {
   const forms = subjects.flatMap(({ table, verbs }) => verbs.includes('update') ? writableColumns(table, 'update').flatMap(ownForms) : [])
-  return Object.fromEntries(forms.map((form) => [titleOf(form), closedObject([[form.name, bare(form.schema)]], { required: [form.name], description: `Computes the new value from the stored one: ${form.name}.` })]))
+  return Object.fromEntries(forms.map((form) => [titleOf(form), closedObject([[form.name, anyOf(membersOf(form.schema).map(bare))]], { required: [form.name], description: `Computes the new value from the stored one: ${form.name}.` })]))
 }
 
 /** Names that forms may have in a document. */
@@ -41,7 +42,7 @@ export function returningSchema (name: string, { description }: Schema): Schema 
   return { anyOf: [{ type: 'array', items: refTo(`${name}Column`), minItems: 1, uniqueItems: true }, { type: 'string', enum: ['*'] }], description }
 }
 
-const COUNT: Schema = { type: 'integer', format: 'int64', minimum: 0 }
+const COUNT: Schema = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 
 export function expectSchema ({ description }: Schema): Schema {
   return { anyOf: [COUNT, closedObject(['$eq', '$gt', '$gte', '$lt', '$lte'].map((name) => [name, COUNT]), { minProperties: 1 })], description }

@@ -11,6 +11,22 @@ export function readBase64 (value: unknown): Buffer {
   return bytes
 }
 
+const DIGIT = '[A-Za-z0-9+/]'
+const TWO_BYTES = `${DIGIT}{2}[AEIMQUYcgkosw048]=`
+const ONE_BYTE = `${DIGIT}[AQgw]==`
+/** Regular expressions with more repetitions are refused by some engines. */
+const MAX_REPEATED = 1000
+
+/** A pattern of the base64 of at most `bytes` bytes. For large columns it does not count, and `maxLength` allows one or two bytes more. */
+function base64Pattern (bytes: number): string {
+  const groups = Math.floor(bytes / 3)
+  const rest = bytes % 3
+  if (groups > MAX_REPEATED) return `^(${DIGIT}{4})*(${ONE_BYTE}|${TWO_BYTES})?$`
+  if (rest === 2) return `^(${DIGIT}{4}){0,${groups}}(${ONE_BYTE}|${TWO_BYTES})?$`
+  if (groups === 0) return `^(${ONE_BYTE})?$`
+  return `^(${DIGIT}{4}){0,${groups - 1}}(${DIGIT}{4}${rest === 1 ? `(${ONE_BYTE})?` : ''}|${ONE_BYTE}|${TWO_BYTES})?$`
+}
+
 /** Length of the base64 of `bytes` bytes; omitted if it exceeds 31 bits, because client generators store lengths as int32. */
 function base64Length (bytes: number | null): { maxLength?: number } {
   const length = Math.ceil((bytes ?? Infinity) / 3) * 4
@@ -20,7 +36,7 @@ function base64Length (bytes: number | null): { maxLength?: number } {
 /** BINARY(n), VARBINARY and the BLOB types. `padded`: pad with zero bytes as BINARY does, in conditions too. */
 export function binaryType ({ bytes, padded }: { bytes: number | null, padded: boolean }): ColumnType {
   return createType({
-    schema: Type.String({ title: 'Bytes', contentEncoding: 'base64', ...base64Length(bytes), description: 'Bytes in base64.', examples: ['AA=='] }),
+    schema: Type.String({ title: `Bytes${bytes ?? ''}`, contentEncoding: 'base64', ...base64Length(bytes), pattern: base64Pattern(bytes ?? Infinity), description: 'Bytes in base64.', examples: ['AA=='] }),
     read: (value) => {
       const given = readBase64(value)
       if (bytes !== null && given.length > bytes) throw new ValueRefused(`is longer than ${bytes} bytes`)

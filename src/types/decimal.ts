@@ -51,13 +51,24 @@ export function readDecimal (value: unknown, { precision, scale, unsigned }: Dec
   return (negative ? '-' : '') + (digits.whole || '0') + fraction
 }
 
-export function decimalSchema ({ precision, scale, unsigned }: DecimalBounds) {
+/** Bounds of JSON numbers with these digits. They are exact, as powers of ten are. */
+export function digitBounds ({ precision, scale, unsigned }: DecimalBounds) {
+  const beyond = Number(`1e${precision - scale}`)
+  return { multipleOf: Number(`1e-${scale}`), ...(unsigned ? { minimum: 0 } : { exclusiveMinimum: -beyond }), exclusiveMaximum: beyond }
+}
+
+/** The end of the names of schemas of columns with these digits. */
+export const digitsName = ({ precision, scale }: Pick<DecimalBounds, 'precision' | 'scale'>): string => `${precision}x${scale}`
+
+/** Some validators compute `multipleOf` in binary floating point and reject 1.13 as a multiple of 0.01: strings are for them. */
+export function decimalSchema (bounds: DecimalBounds, title = 'Decimal') {
+  const { precision, scale, unsigned } = bounds
   const whole = precision > scale ? `\\d{1,${precision - scale}}` : '0'
   const fraction = scale > 0 ? `(\\.\\d{1,${scale}})?` : ''
   return Type.Union([
     Type.String({ format: 'decimal', pattern: `^${unsigned ? '' : '-?'}${whole}${fraction}$` }),
-    Type.Number({ writeOnly: true })
-  ], { title: 'Decimal', examples: [(precision > scale ? '1' : '0') + (scale > 0 ? '.' + '5'.padEnd(scale, '0') : '')] })
+    Type.Number({ ...digitBounds(bounds), writeOnly: true })
+  ], { title: `${unsigned ? 'Unsigned' : ''}${title}${digitsName(bounds)}`, examples: [(precision > scale ? '1' : '0') + (scale > 0 ? '.' + '5'.padEnd(scale, '0') : '')] })
 }
 
 /**

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { numberText } from '../request/exact-json.ts'
 import { createType, expected, numericOrder, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
-import { parseDigits, withoutZerofill } from './decimal.ts'
+import { digitBounds, digitsName, parseDigits, withoutZerofill } from './decimal.ts'
 
 /** Converts a JSON number to a double and keeps -0. @throws ValueRefused if it is not a number or too large */
 export function readDouble (value: unknown): number {
@@ -17,8 +17,17 @@ export function doubleParameter (number: number): Value {
   return Object.is(number, -0) ? '-0' : number
 }
 
+/** The largest 32-bit float, as it is written. */
+export const MAX_FLOAT = 3.4028235e38
+
 function numberSchema (format: 'float' | 'double', { unsigned, fixed }: FloatBounds) {
-  return Type.Number({ title: 'Number', format, ...(unsigned && { minimum: 0 }), ...fixed === undefined ? { examples: [1.5] } : digitsOf(fixed) })
+  const title = `${unsigned ? 'Unsigned' : ''}${format === 'float' ? 'Float' : 'Double'}`
+  if (fixed !== undefined) {
+    // validators that compute multipleOf in binary floating point would reject stored values
+    const { multipleOf, ...bounds } = digitBounds({ ...fixed, unsigned })
+    return Type.Number({ title: title + digitsName(fixed), format, ...bounds, ...digitsOf(fixed) })
+  }
+  return Type.Number({ title, format, ...(unsigned ? { minimum: 0 } : format === 'float' && { minimum: -MAX_FLOAT }), ...(format === 'float' && { maximum: MAX_FLOAT }), examples: [1.5] })
 }
 
 function digitsOf ({ precision, scale }: FixedPoint) {

@@ -1,7 +1,7 @@
 /** The forms of an update (`{"$inc": 5}`). The SQL of a form depends on the engine: mysql.ts and sqlite.ts have it. */
 import { Type } from '@sinclair/typebox'
 import { COLUMN, expected, type FormSql, type GIVEN, type UpdateForm, type Value } from './column-type.ts'
-import { readDecimal } from './decimal.ts'
+import { decimalSchema, digitBounds, digitsName, readDecimal } from './decimal.ts'
 import { doubleType, type FixedPoint } from './float.ts'
 import { integerBounds, readInteger } from './integer.ts'
 
@@ -25,12 +25,13 @@ export function incrementInteger (sql: FormSql): UpdateForm {
 /** `$inc` of a DECIMAL column. The operand has no more digits than the column. */
 export function incrementDecimal (bounds: { precision: number, scale: number }, sql: FormSql, toParameter: (text: string) => Value = (text) => text): UpdateForm {
   const signed = { ...bounds, unsigned: false }
-  return { name: '$inc', schema: Type.Union([Type.String({ format: 'decimal' }), Type.Number()], { title: 'IncrementDecimal' }), read: (operand) => toParameter(readDecimal(operand, signed)), sql }
+  return { name: '$inc', schema: decimalSchema(signed, 'IncrementDecimal'), read: (operand) => toParameter(readDecimal(operand, signed)), sql }
 }
 
 /** `$inc` of a FLOAT or DOUBLE column. `fixed`: the digits of FLOAT(M,D), to which the server would round. */
 export function incrementDouble (sql: FormSql, fixed?: FixedPoint): UpdateForm {
-  return { name: '$inc', schema: Type.Number({ title: 'IncrementNumber', format: 'double' }), read: doubleType({ unsigned: false, fixed }).read, sql }
+  const schema = fixed === undefined ? Type.Number({ title: 'IncrementNumber', format: 'double' }) : Type.Number({ title: `IncrementNumber${digitsName(fixed)}`, format: 'double', ...digitBounds({ ...fixed, unsigned: false }) })
+  return { name: '$inc', schema, read: doubleType({ unsigned: false, fixed }).read, sql }
 }
 
 /** `$now`: the time of the statement, in UTC, by the clock of the database. */

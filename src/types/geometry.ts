@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { Type, type TSchema } from '@sinclair/typebox'
 import { createType, expected, ValueRefused, type ColumnType } from './column-type.ts'
 import { GEOMETRY_TYPES, readGeometry, writeGeometry } from './wkb.ts'
 
@@ -25,6 +25,35 @@ const examples: ReadonlyMap<string, object> = new Map(Object.entries({
   GeometryCollection: { geometries: [] }
 }).map(([type, rest]) => [type, { type, ...rest }]))
 
+const WGS84 = 4326
+
+/** A reference to an SRID: to that of the column, if it is restricted to one. */
+function crsSchema (srid: number | null) {
+  const name = Type.String(srid === null ? { pattern: '^EPSG:\\d{1,9}$' } : { enum: [`EPSG:${srid}`] })
+  return Type.Object({ type: Type.String({ enum: ['name'] }), properties: Type.Object({ name }, { additionalProperties: false }) }, { additionalProperties: false })
+}
+
+/** The schemas of coordinates by GeoJSON type. */
+function coordinateSchemas (srid: number | null): ReadonlyMap<string, TSchema> {
+  const number = (limit: number) => srid === WGS84 ? Type.Number({ minimum: -limit, maximum: limit }) : Type.Number()
+  const position = srid === WGS84
+    ? Type.Unsafe({ type: 'array', prefixItems: [number(180), number(90)], items: { type: 'number' }, minItems: 2, maxItems: 2 })
+    : Type.Array(Type.Number(), { minItems: 2, maxItems: 2 })
+  const list = (items: TSchema, minItems = 1): TSchema => Type.Array(items, { minItems })
+  const line = list(position, 2)
+  const polygon = list(list(position, 4))
+  return new Map([['Point', position], ['LineString', line], ['Polygon', polygon], ['MultiPoint', list(position)], ['MultiLineString', list(line)], ['MultiPolygon', list(polygon)]])
+}
+
+/** The schema of one GeoJSON type. Collections in collections are accepted, but not described. */
+function shapeSchema (type: string, srid: number | null): TSchema {
+  const coordinates = coordinateSchemas(srid)
+  const shape = (name: string, members: object): TSchema => Type.Object({ type: Type.String({ enum: [name] }), ...members }, { additionalProperties: false })
+  const simple = Array.from(coordinates, ([name, schema]) => shape(name, { coordinates: schema }))
+  const [members] = [coordinates.get(type)].map((schema) => schema === undefined ? { geometries: Type.Array(Type.Union(simple)) } : { coordinates: schema })
+  return shape(type, { ...members, crs: Type.Optional(crsSchema(srid)) })
+}
+
 /**
  * Geometry as GeoJSON. An SRID other than the column's (0 if the column has none) is in the member `crs`, in the form of MySQL's
  * ST_AsGeoJSON. Longitude comes first, as in GeoJSON and in MySQL's internal format.
@@ -33,12 +62,12 @@ export function geometryType ({ only, srid: own }: GeometryBounds): ColumnType {
   const usual = own ?? 0
   const types = only === null ? GEOMETRY_TYPES : [only]
   return createType({
-    schema: Type.Object({ type: Type.String({ enum: [...types] }) }, {
-      title: 'Geometry',
-      additionalProperties: true,
+    schema: {
+      ...only === null ? Type.Union(types.map((type) => shapeSchema(type, own))) : shapeSchema(only, own),
+      title: `${only ?? 'Geometry'}${own ?? ''}`,
       description: 'GeoJSON geometry (RFC 7946).',
       examples: [examples.get(types[0] as string)]
-    }),
+    },
     read: (value) => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) throw expected('a GeoJSON object')
       const { crs, ...geometry } = value as { crs?: unknown, type?: unknown }

@@ -26,18 +26,18 @@ function readWhole (value: unknown): bigint {
 }
 
 /** Bounds beyond 2^53 are omitted, because most JSON parsers would round them. Client generators use the format. */
-function integerSchema ({ min, max }: IntegerBounds) {
+function integerSchema (title: string, { min, max }: IntegerBounds) {
   const number = (bound: bigint): number | undefined => Number.isSafeInteger(Number(bound)) ? Number(bound) : undefined
   const [minimum, maximum] = [number(min), number(max)]
   const format = max < 1n << 31n ? 'int32' : 'int64'
-  return Type.Integer({ title: 'Integer', format, ...(minimum !== undefined && { minimum }), ...(maximum !== undefined && { maximum }), examples: [1] })
+  return Type.Integer({ title, format, ...(minimum !== undefined && { minimum }), ...(maximum !== undefined && { maximum }), examples: [1] })
 }
 
 /** TINYINT to BIGINT: exact to 64 bits in responses and statements. */
 export function integerType (bits: number, unsigned: boolean, zerofill = false): ColumnType {
   const bounds = integerBounds(bits, unsigned)
   return createType({
-    schema: integerSchema(bounds),
+    schema: integerSchema(`${unsigned ? 'Unsigned' : 'Integer'}${bits}`, bounds),
     read: (value) => readInteger(value, bounds),
     write: (value) => withoutZerofill(textOf(value)),
     wireFormat: zerofill ? undefined : 'plain',
@@ -51,7 +51,7 @@ export function tinyBoolType (unsigned: boolean): ColumnType {
   const integer = integerType(8, unsigned)
   return createType({
     ...integer,
-    schema: Type.Union([integer.schema, Type.Boolean({ writeOnly: true })], { title: 'Boolean', examples: [true] }),
+    schema: Type.Union([integer.schema, Type.Boolean({ writeOnly: true })], { title: unsigned ? 'UnsignedBoolean' : 'Boolean', examples: [true] }),
     read: (value): Value => typeof value === 'boolean' ? BigInt(value) : integer.read(value)
   })
 }
@@ -62,7 +62,7 @@ export function tinyBoolType (unsigned: boolean): ColumnType {
  */
 export function yearType (): ColumnType {
   return createType({
-    schema: Type.Integer({ title: 'Integer', format: 'int32', minimum: 0, maximum: 2155, description: 'A year from 1901 to 2155, or 0.', examples: [2026] }),
+    schema: Type.Integer({ title: 'Year', format: 'int32', minimum: 0, maximum: 2155, not: { type: 'integer', minimum: 1, maximum: 1900 }, description: 'A year from 1901 to 2155, or 0.', examples: [2026] }),
     read: (value) => {
       const year = readInteger(value, { min: 0n, max: 2155n })
       if (year > 0n && year < 1901n) throw new ValueRefused('must be 0 or from 1901 to 2155')
@@ -80,7 +80,7 @@ export function bitType (length: number): ColumnType {
   return createType({
     schema: length === 1
       ? Type.Boolean({ title: 'Bit', examples: [true] })
-      : Type.String({ title: 'Bits', pattern: `^[01]{1,${length}}$`, description: 'Bits, the most significant bit first.', examples: ['1'.padStart(length, '0')] }),
+      : Type.String({ title: `Bits${length}`, pattern: `^[01]{1,${length}}$`, description: 'Bits, the most significant bit first.', examples: ['1'.padStart(length, '0')] }),
     read: (value) => {
       if (length === 1) {
         if (typeof value !== 'boolean') throw expected('true or false')

@@ -31,7 +31,14 @@ export function exactMembers (members: readonly string[]): string[] {
   return members.filter((member) => !member.includes('?'))
 }
 
+/** Any character beyond U+FFFF, or a question mark: without escapes, which the languages of validators write differently. */
+const VAGUE = `[?${String.fromCodePoint(0x10000)}-${String.fromCodePoint(0x10ffff)}]`
+
+/** A regular expression for JSON Schema. */
+export function memberPattern (member: string): string {
+  return member.split('?').map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join(VAGUE)
+}
+
 function toPattern (member: string): RegExp {
-  const parts = member.split('?').map((part) => part.replace(/[\\^$.*+()[\]{}|/-]/g, '\\$&'))
-  return new RegExp(`^${parts.join('[?\\u{10000}-\\u{10ffff}]')}$`, 'u')
+  return new RegExp(`^${memberPattern(member)}$`, 'u')
 }

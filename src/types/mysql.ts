@@ -60,8 +60,8 @@ const decimal = (facts: TypeFacts): ColumnType => {
 const double = (facts: TypeFacts, type: ColumnType): ColumnType => createType({ ...type, forms: [incrementDouble(SUM, fixedPoint(facts))], totals: doubleTotals })
 /** The functions of the present time cut the digits that the column does not have; MySQL would round them. */
 const time = (name: string, facts: TypeFacts, type: ColumnType): ColumnType => createType({ ...type, forms: [nowForm([`${name}(${facts.scale ?? 0})`])] })
-const text = (facts: TypeFacts): ColumnType => textType({ characters: facts.length, bytes: null })
-const longText = (facts: TypeFacts): ColumnType => textType({ characters: null, bytes: isUtf8(facts) ? facts.bytes : null })
+const text = (facts: TypeFacts): ColumnType => textType({ characters: facts.length, bytes: null, charset: facts.charset })
+const longText = (facts: TypeFacts): ColumnType => textType({ characters: null, bytes: isUtf8(facts) ? facts.bytes : null, charset: facts.charset })
 const binary = (padded: boolean) => (facts: TypeFacts): ColumnType => binaryType({ bytes: facts.bytes, padded })
 /** Only DOUBLE(M,D) and FLOAT(M,D) have a scale. */
 const fixedPoint = ({ length, scale }: TypeFacts): FixedPoint | undefined => scale === null ? undefined : { precision: length as number, scale }
@@ -93,7 +93,7 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['decimal', decimal],
   ['float', (facts) => double(facts, floatType({ unsigned: isUnsigned(facts), fixed: fixedPoint(facts) }))],
   ['double', (facts) => double(facts, doubleType({ unsigned: isUnsigned(facts), zerofill: isZerofill(facts), fixed: fixedPoint(facts) }))],
-  ['char', (facts) => charType(facts.length)],
+  ['char', (facts) => charType({ characters: facts.length, bytes: null, charset: facts.charset })],
   ['varchar', text],
   ['tinytext', longText],
   ['text', longText],

@@ -6,6 +6,35 @@ const TIME = /^(-?)(\d{2,3}):([0-5]\d):([0-5]\d)(?:\.(\d{1,30}))?$/
 const DATETIME = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,30}))?$/
 const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,30}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
+const MINUTE_PATTERN = '([01]\\d|2[0-3]):[0-5]\\d'
+const CLOCK_PATTERN = `${MINUTE_PATTERN}:[0-5]\\d`
+
+/** Years with a 29th of February: of the calendar, and of TIMESTAMP until 2038 and 2106. */
+const LEAP_YEAR = '(\\d\\d(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)'
+const LEAP_YEAR_OF = new Map([[2038, '(19[79][26]|198[048]|20[02][048]|20[13][26])'], [2106, '(19[79][26]|198[048]|20[02468][048]|20[13579][26]|2104)']])
+/** Years with all their days. */
+const YEAR_OF = new Map([[2038, '(19[7-9]\\d|20[0-2]\\d|203[0-7])'], [2106, '(19[7-9]\\d|20\\d\\d|210[0-5])']])
+/** The moments of the last year, in UTC, to its last second. */
+const LAST_YEAR = new Map([
+  [2038, `2038-01-((0[1-9]|1[0-8])T${CLOCK_PATTERN}|19T(0[0-2]:[0-5]\\d:[0-5]\\d|03:(0\\d|1[0-3]):[0-5]\\d|03:14:0[0-7]))`],
+  [2106, `2106-((01-(0[1-9]|[12]\\d|3[01])|02-0[1-6])T${CLOCK_PATTERN}|02-07T(0[0-5]:[0-5]\\d:[0-5]\\d|06:([01]\\d|2[0-7]):[0-5]\\d|06:28:(0\\d|1[0-5])))`]
+])
+
+/** Months and days of each year: with zero parts, as isDay accepts them, and without. */
+const DAY_OF_YEAR = '((0[013578]|1[02])-([0-2]\\d|3[01])|(0[469]|11)-([0-2]\\d|30)|02-([01]\\d|2[0-8]))'
+const WHOLE_DAY_OF_YEAR = '((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8]))'
+
+const DAY_PATTERN = `(\\d{4}-${DAY_OF_YEAR}|${LEAP_YEAR}-02-29)`
+const fractionPattern = (scale: number): string => scale === 0 ? '' : `(\\.\\d{1,${scale}})?`
+
+/** Of moments that a TIMESTAMP can store, with any offset, and MySQL's zero timestamp. It allows the hours before 1970 on the first day. */
+function momentPattern (scale: number, lastSecond: number): string {
+  const year = new Date(lastSecond * 1000).getUTCFullYear()
+  const days = `(${YEAR_OF.get(year)}-${WHOLE_DAY_OF_YEAR}|${LEAP_YEAR_OF.get(year)}-02-29)`
+  const fraction = fractionPattern(scale)
+  return `^(${days}T${CLOCK_PATTERN}${fraction}(Z|[+-]${MINUTE_PATTERN})|${LAST_YEAR.get(year)}${fraction}Z|0000-00-00T00:00:00${scale === 0 ? '' : `(\\.0{1,${scale}})?`}Z)$`
+}
+
 /**
  * Returns whether a text in the form `2026-11-20` is a date of the calendar. Zero parts are valid: MySQL can store `2026-00-00`
  * (manual, "The DATE, DATETIME, and TIMESTAMP Types"), and every value that a select returns must be accepted.
@@ -15,9 +44,9 @@ export function isDay (text: string): boolean {
   return month <= 12 && (day <= 28 || day <= daysOf(Number(text.slice(0, 4)), month))
 }
 
-/** Days of a month; 31 for month 0. */
+/** Days of a month; 31 for month 0. To the servers year 0 is no leap year. */
 function daysOf (year: number, month: number): number {
-  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28
+  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || (year % 400 === 0 && year > 0) ? 29 : 28
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
@@ -34,7 +63,7 @@ function fractionOf (digits = '', { scale, padded }: Precision): string {
 
 export function dateType (): ColumnType {
   return createType({
-    schema: Type.String({ title: 'Date', format: 'date', examples: ['2026-11-20'] }),
+    schema: Type.String({ title: 'Date', format: 'date', pattern: `^${DAY_PATTERN}$`, examples: ['2026-11-20'] }),
     read: (value) => {
       if (typeof value !== 'string' || !DATE.test(value) || !isDay(value)) throw expected('a date such as 2026-11-20')
       return value
@@ -48,7 +77,7 @@ export function dateType (): ColumnType {
 /** TIME: a time of day or a duration, from -838:59:59 to 838:59:59. */
 export function timeType (precision: Precision): ColumnType {
   return createType({
-    schema: Type.String({ title: 'Time', pattern: '^-?\\d{2,3}:[0-5]\\d:[0-5]\\d(\\.\\d{1,6})?$', description: 'A time from -838:59:59 to 838:59:59.', examples: ['10:15:00'] }),
+    schema: Type.String({ title: `Time${precision.scale}`, pattern: `^-?(\\d\\d|[0-7]\\d\\d|8[0-2]\\d|83[0-8]):[0-5]\\d:[0-5]\\d${fractionPattern(precision.scale)}$`, description: 'A time from -838:59:59 to 838:59:59.', examples: ['10:15:00'] }),
     read: (value) => {
       const match = typeof value === 'string' ? TIME.exec(value) : null
       if (match === null) throw expected('a time such as -12:30:00.5')
@@ -75,8 +104,8 @@ export function datetimeType (precision: Precision): ColumnType {
   const length = padded ? 19 + (scale > 0 ? scale + 1 : 0) : NaN
   return createType({
     schema: Type.String({
-      title: 'DateTime',
-      pattern: '^\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,6})?$',
+      title: `DateTime${scale}`,
+      pattern: `^${DAY_PATTERN}[T ]${CLOCK_PATTERN}${fractionPattern(scale)}$`,
       description: 'A date and time without an offset.',
       examples: ['2026-11-20T10:15:00']
     }),
@@ -102,7 +131,7 @@ const ZERO = '0000-00-00 00:00:00'
 /** TIMESTAMP: a moment. Accepts RFC 3339 with any offset and returns UTC; the session's time zone is +00:00. */
 export function timestampType (precision: Precision, lastSecond = LAST_SECOND): ColumnType {
   return createType({
-    schema: Type.String({ title: 'Timestamp', format: 'date-time', examples: ['2026-11-20T10:15:00Z'] }),
+    schema: Type.String({ title: `Timestamp${precision.scale}`, format: 'date-time', pattern: momentPattern(precision.scale, lastSecond), examples: ['2026-11-20T10:15:00Z'] }),
     read: (value) => {
       const match = typeof value === 'string' ? TIMESTAMP.exec(value) : null
       if (match === null || !isDay(match[1] as string)) throw expected('a time with an offset (RFC 3339), such as 2026-11-20T10:15:00.123Z')

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { createType, expected, textOf, ValueRefused, type ColumnType } from './column-type.ts'
-import { createFindMember, exactMembers } from './members.ts'
+import { createFindMember, exactMembers, memberPattern } from './members.ts'
 
 /**
  * Compares texts exactly in MySQL: by their bytes in UTF-8, whatever the character set of the column is. A collation can treat
@@ -8,7 +8,20 @@ import { createFindMember, exactMembers } from './members.ts'
  */
 const EXACT: NonNullable<ColumnType['exact']> = { column: ['cast(convert(', ' using utf8mb4) as binary)'], parameter: ['cast(', ' as binary)'] }
 
-interface TextBounds { characters: number | null, bytes: number | null }
+interface TextBounds {
+  readonly characters: number | null
+  readonly bytes: number | null
+  /** MySQL's name of the character set; any character if omitted. */
+  readonly charset?: string | null
+}
+
+/** Patterns of the characters that a character set has. Others have too many. */
+const CHARACTERS = new Map([
+  ['ascii', '^[\\u0000-\\u007f]*$'],
+  // MySQL's latin1 is Windows-1252
+  ['latin1', '^[\\u0000-\\u007f\\u00a0-\\u00ff€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]*$'],
+  ...['utf8', 'utf8mb3', 'ucs2'].map((name): [string, string] => [name, '^[\\u0000-\\ud7ff\\ue000-\\uffff]*$'])
+])
 
 /** Reads a string that UTF-8 can encode. @throws ValueRefused for a lone surrogate */
 export function readString (value: unknown): string {
@@ -18,9 +31,13 @@ export function readString (value: unknown): string {
 }
 
 /** VARCHAR and the TEXT types: compared by the collation of the column. Limits are in code points or bytes. */
-export function textType ({ characters, bytes }: TextBounds): ColumnType {
+export function textType ({ characters, bytes, charset }: TextBounds): ColumnType {
+  const pattern = CHARACTERS.get(charset ?? '')
+  const longest = characters ?? bytes ?? Infinity
+  // client generators store lengths as int32
+  const maxLength = longest < 2 ** 31 ? longest : undefined
   return createType({
-    schema: Type.String({ title: 'Text', ...(characters !== null && { maxLength: characters }), examples: ['text'.slice(0, characters ?? undefined)] }),
+    schema: Type.String({ title: `${pattern === undefined ? '' : `${String(charset).charAt(0).toUpperCase()}${String(charset).slice(1)}`}Text${maxLength ?? ''}`, ...(maxLength !== undefined && { maxLength }), ...(pattern !== undefined && { pattern }), examples: ['text'.slice(0, characters ?? undefined)] }),
     read: (value) => {
       const text = readString(value)
       if (characters !== null && text.length > characters && countCharacters(text) > characters) throw new ValueRefused(`is longer than ${characters} characters`)
@@ -35,8 +52,8 @@ export function textType ({ characters, bytes }: TextBounds): ColumnType {
 }
 
 /** CHAR: the server removes trailing spaces when it returns a value. */
-export function charType (characters: number | null): ColumnType {
-  const text = textType({ characters, bytes: null })
+export function charType (bounds: TextBounds): ColumnType {
+  const text = textType(bounds)
   return createType({ ...text, echo: (parameter) => JSON.stringify((parameter as string).replace(/ +$/, '')) })
 }
 
@@ -48,7 +65,7 @@ export function countCharacters (text: string): number {
 /** The schema of a member. It lists the members only if all are known exactly; otherwise it would refuse existing values. */
 function memberSchema (members: readonly string[], rest: { examples?: string[] } = {}) {
   if (exactMembers(members).length === members.length) return Type.String({ enum: [...members], ...rest })
-  return Type.String({ description: `One of ${quoted(members)}, where ? can be any character beyond U+FFFF.`, ...rest })
+  return Type.String({ pattern: `^(${members.map(memberPattern).join('|')})$`, description: `One of ${quoted(members)}, where ? can be any character beyond U+FFFF.`, ...rest })
 }
 
 /** Texts that MySQL converts to the index 0 of an ENUM if no member has that name. */

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { numberText } from '../request/exact-json.ts'
 import { createType, expected, ValueRefused, ValueUnreadable, type ColumnType } from './column-type.ts'
-import { shortestFloat } from './float.ts'
+import { MAX_FLOAT, shortestFloat } from './float.ts'
 
 const FLOAT_BYTES = 4
 
@@ -9,7 +9,7 @@ const FLOAT_BYTES = 4
 export function vectorType (bytes: number): ColumnType {
   const dimensions = bytes / FLOAT_BYTES
   return createType({
-    schema: Type.Array(Type.Number({ format: 'float' }), { title: 'Vector', minItems: 1, maxItems: dimensions, examples: [[1, 0.5, 0].slice(0, dimensions)] }),
+    schema: Type.Array(Type.Number({ format: 'float', minimum: -MAX_FLOAT, maximum: MAX_FLOAT }), { title: `Vector${dimensions}`, minItems: 1, maxItems: dimensions, examples: [[1, 0.5, 0].slice(0, dimensions)] }),
     read: (value) => {
       if (!Array.isArray(value) || value.length === 0) throw expected('a list of numbers')
       if (value.length > dimensions) throw new ValueRefused(`can have at most ${dimensions} numbers`)

@@ -1,0 +1,58 @@
+/** What the schema of a select says besides its fields: which names orders have, and which fields do not go together. */
+import type { Column, Table } from '../catalog/catalog.ts'
+import { findKey } from '../plan/page.ts'
+import { defining, requiring, type Schema } from './schema.ts'
+
+/** Terms of `orderBy` as a text beyond the first one. An order of more columns is a list, or a text that the service accepts all the same. */
+const MORE_TERMS = 2
+const DIRECTION = '( +([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc]))?'
+/** A name of an aggregate, which is free. */
+export const FREE_NAME = '[A-Za-z0-9_]{1,64}'
+
+/** Columns by which rows can be sorted and grouped. */
+export const sortable = (table: Table): Column[] => [...table.columns.values()].filter(({ type }) => type.sortable)
+
+/** Whether a text can name the column: a comma or a space at its end would be read as something else. */
+const isPlain = (name: string): boolean => name.trim() === name && name !== '' && !/,|\s(asc|desc)$/i.test(name)
+
+/** The pattern of an order by these names, which are regular expressions. */
+function orderPattern (names: readonly string[]): string {
+  const term = `(${names.join('|')})${DIRECTION}`
+  return `^${term}( *, *${term}){0,${MORE_TERMS}}$`
+}
+
+const escape = (name: string): string => name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+const plainNames = (table: Table): string[] => sortable(table).map(({ name }) => name).filter(isPlain).map(escape)
+
+/** `orderBy`: the columns of the table, or the names of aggregates. */
+export function orderSchema (table: Table, { anyOf, description }: Schema): Schema {
+  const [, list] = anyOf as [Schema, Schema]
+  return { anyOf: [{ type: 'string', pattern: orderPattern([...plainNames(table), FREE_NAME]) }, list], description }
+}
+
+/** Fields that do not go together with groups. */
+const OF_ROWS = ['columns', 'after', 'total', 'expect']
+
+/** Combinations of fields that the service refuses. The names of aggregates are free, so that nothing can be said of `having`. */
+export function selectRules (table: Table): Schema {
+  const key = findKey(table)
+  return {
+    if: { anyOf: [requiring('groupBy'), requiring('aggregates')], additionalProperties: true },
+    then: defining(Object.fromEntries(OF_ROWS.filter((field) => field !== 'after' || key !== undefined).map((field) => [field, false]))),
+    else: defining({ orderBy: orderOfRows(table), having: false }),
+    ...key !== undefined && {
+      dependentSchemas: {
+        offset: defining({ after: false }),
+        // without an order it is that of the key
+        after: { anyOf: [requiring('orderBy'), defining({ after: { type: ['object', 'null'], maxProperties: key.length, additionalProperties: true } })], additionalProperties: true }
+      }
+    }
+  }
+}
+
+function orderOfRows (table: Table): Schema | false {
+  const names = sortable(table).map(({ name }) => name)
+  const plain = plainNames(table)
+  if (names.length === 0) return false
+  return { ...plain.length > 0 ? { pattern: orderPattern(plain) } : { type: 'array' }, items: { propertyNames: { enum: names }, additionalProperties: true } }
+}
