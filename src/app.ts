@@ -3,6 +3,7 @@ import createError from '@fastify/error'
 import type { FastifyInstance, FastifyPluginAsync, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Registry } from 'prom-client'
+import type { HostGrant } from './access/host-grant.ts'
 import { createTokenStore, type TokenStore } from './access/tokens.ts'
 import { resolveSettings, type AppOptions } from './config/settings.ts'
 import type { Database } from './databases/database.ts'
@@ -11,6 +12,7 @@ import type { ExecuteRequest } from './in-process/execute.ts'
 import type { InProcessTransaction, InProcessTransactionOptions } from './in-process/transaction.ts'
 import type { AnyDatabases } from './in-process/fields.ts'
 import type { Execute } from './in-process/typed.ts'
+import type { TransformObject } from './openapi/host-tables.ts'
 import type { Registered } from './register.ts'
 import { createRegistry } from './telemetry/registry.ts'
 
@@ -32,6 +34,8 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
    * after a deadlock or where the tables have changed. @throws ServiceError; what the function throws
    */
   transaction<T> (database: string, use: (tx: InProcessTransaction) => Promise<T>, options?: InProcessTransactionOptions): Promise<T>
+  /** Returns a `transformObject` for @fastify/swagger, which adds the tables that the grant sees to the document of the app (OpenAPI 3.1). */
+  swaggerTables (grant: HostGrant): TransformObject
   /** Whether all databases are available. The result is cached for one second; resolves within one second and never rejects. */
   isReady (): Promise<boolean>
   /** The names of the tables and views of each database; undefined until its catalog has been read. */
@@ -68,6 +72,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
 
   return {
     plugin,
+    swaggerTables: (grant) => (document) => partsFor('swagger').addTables(grant, document),
     isReady: readiness.isReady,
     tables: () => new Map(Array.from(parts?.databases ?? [], ([name, database]) => [name, tableNames(database)])),
     get registry () { return registry() },

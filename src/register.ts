@@ -18,6 +18,7 @@ import { openDatabases } from './databases/open.ts'
 import type { Readiness } from './databases/readiness.ts'
 import { createWriteHook } from './in-process/on-write.ts'
 import { createDocuments } from './openapi/documents.ts'
+import { createAddTables, type AddTables } from './openapi/host-tables.ts'
 import { waitForAnswerBefore } from './request/pipelining.ts'
 import { setAnswerBudget } from './response/budget.ts'
 import { addRoute } from './route.ts'
@@ -38,6 +39,7 @@ export interface RegisterOptions {
 
 export interface Registered {
   readonly databases: ReadonlyMap<string, Database>
+  readonly addTables: AddTables
   /** Reads the catalog of each database and the token file again. */
   refresh (): Promise<void>
 }
@@ -68,7 +70,8 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   const tracing = settings.tracing && isTracingSetUp()
   const collectors = await createCollectors({ ...settings, tracing }, { databases, registry, log: app.log })
   if (collectors.length > 0 || serverTiming) await app.register(telemetry, { databases, collectors, requestLog, tracing, serverTiming })
-  const documents = createDocuments({ databases, settings: { prefix: app.prefix, limits: settings.limits, info: settings.openapiInfo } })
+  const described = { databases, settings: { prefix: app.prefix, limits: settings.limits, info: settings.openapiInfo } }
+  const documents = createDocuments(described)
   if (settings.docs) await app.register(import('../plugins/docs-page.ts'), { isPublic: settings.openapi === 'public' })
   if (settings.failedLogins.max > 0) await app.register(import('../plugins/failed-logins.ts'), settings.failedLogins)
   await app.register(auth, { tokens, jwt, authenticate: settings.authenticate })
@@ -76,5 +79,5 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   if (settings.openapi !== 'off') await app.register(openapi, { documents, databases, isPublic: settings.openapi === 'public' })
   await app.register(body)
   addRoute(app, { databases, limits: settings.limits, bodyLimit: settings.bodyLimit })
-  return { databases, refresh: async () => { await Promise.all([tokenWatch?.refresh(), ...Array.from(databases.values(), (database) => database.refresh())]) } }
+  return { databases, addTables: createAddTables(described), refresh: async () => { await Promise.all([tokenWatch?.refresh(), ...Array.from(databases.values(), (database) => database.refresh())]) } }
 }

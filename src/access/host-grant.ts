@@ -25,38 +25,41 @@ const hostGrants = TypeCompiler.Compile(HostGrantSchema)
  */
 export async function getHostGrant (authenticate: Authenticate, request: FastifyRequest): Promise<Grant | null> {
   const given = authenticate(request)
-  return isPromise(given) ? await given.then(toGrant) : toGrant(given)
+  return isPromise(given) ? await given.then(toGrantOrNull) : toGrantOrNull(given)
 }
 
 function isPromise (value: unknown): value is Promise<unknown> {
   return typeof (value as Promise<unknown> | null)?.then === 'function'
 }
 
-/** Copies the grant at once, because the app may use the same object for the next request. */
-function toGrant (given: unknown): Grant | null {
-  if (given === null || given === undefined) return null
-  if (!hostGrants.Check(given)) throw new InvalidGrant(findConfigErrors(HostGrantSchema, given, new Map([['configuration', 'the grant']])).join('; '))
+function toGrantOrNull (given: unknown): Grant | null {
+  return given === null || given === undefined ? null : toGrant(given)
+}
+
+/** Copies the grant at once, because the app may use the same object for the next request. `giver`: the beginning of the message. @throws Error if the grant is not valid */
+export function toGrant (given: unknown, giver = 'authenticate() returned'): Grant {
+  if (!hostGrants.Check(given)) throw new InvalidGrant(giver, findConfigErrors(HostGrantSchema, given, new Map([['configuration', 'the grant']])).join('; '))
   const { name, permissions, databases, claims } = given as HostGrant
-  const copied = copyClaims(claims)
+  const copied = copyClaims(claims, giver)
   try {
     return createGrant(name, { permissions, databases, claims: copied }, 'app')
   } catch (error) {
-    throw new InvalidGrant((error as Error).message)
+    throw new InvalidGrant(giver, (error as Error).message)
   }
 }
 
 /** The message of structuredClone would contain the value. */
-function copyClaims (claims: Claims | undefined): Claims | undefined {
+function copyClaims (claims: Claims | undefined, giver: string): Claims | undefined {
   try {
     return structuredClone(claims)
   } catch {
-    throw new InvalidGrant('the claims contain something that cannot be copied, such as a function')
+    throw new InvalidGrant(giver, 'the claims contain something that cannot be copied, such as a function')
   }
 }
 
 /** A bug of the host app. Without a status, so that the answer is 500. */
 class InvalidGrant extends Error {
-  constructor (reason: string) {
-    super(`authenticate() returned a grant that is not valid: ${reason}`)
+  constructor (giver: string, reason: string) {
+    super(`${giver} a grant that is not valid: ${reason}`)
   }
 }
