@@ -33,23 +33,29 @@ t.test('the commands and programs of docs/clients.md generate, compile and use c
   workshop.write('shop.json', stdout)
   await workshop.run('openapi-typescript', 'openapi-typescript', ...argumentsOf('openapi-typescript'))
   await workshop.run('@hey-api/openapi-ts', 'openapi-ts', ...argumentsOf('openapi-ts'))
+  await workshop.run('oazapfts', 'oazapfts', ...argumentsOf('oazapfts'))
+  const [config] = blocks.filter(({ kind, text }) => kind === 'js' && text.includes('orval')).map(({ text }) => text)
+  workshop.write('orval.config.js', (config as string).replace('http://127.0.0.1:3000', address))
+  await workshop.run('orval', 'orval', ...argumentsOf('orval'))
   workshop.write('db.ts', (await runRowQuery(t, types as string[], { env: { DATABASE_URL: url } })).stdout)
 
-  t.equal(programs.length, 3)
-  const files = ['openapi-fetch.ts', 'hey-api.ts', 'in-process.ts']
-  const prints = ['console.log(JSON.stringify(data))', 'console.log(JSON.stringify(data))', 'console.log(JSON.stringify(orders[0]))']
+  t.equal(programs.length, 7)
+  const files = ['openapi-fetch.ts', 'by-verb.ts', 'hey-api.ts', 'oazapfts.ts', 'by-orval.ts', 'in-process.ts', 'host.ts']
+  const prints = ['data', '[rows.length, updated]', 'data', 'answer.data', 'answer.data', 'orders[0]', 'app.swagger()']
   for (const [index, program] of programs.entries()) {
     const here = program.replace('http://127.0.0.1:3000', address).replace("type { DB } from './shop.ts'", "type { DB } from './db.ts'")
-    workshop.write(files[index] as string, `${here}\n${prints[index]}\n`)
+    workshop.write(files[index] as string, `${here}\nconsole.log(JSON.stringify(${prints[index]}))\n`)
   }
   t.equal(await workshop.compile({ emit: false }), '')
 
   // the package itself is used from its source elsewhere
-  workshop.remove('in-process.ts')
+  for (const file of files.slice(-2)) workshop.remove(file)
   t.equal(await workshop.compile(), '')
-  const outputs = await Promise.all(files.slice(0, 2).map((file) => workshop.start(file, { TOKEN })))
+  const outputs = await Promise.all(files.slice(0, -2).map((file) => workshop.start(file, { TOKEN })))
   t.match(outputs[0], /"success":true,"data":\{"rows":\[\{"id":\d+/)
-  t.match(outputs[1], /\{"success":true,"data":\{"updated":[01]\}\}/)
+  t.match(outputs[1], /^\[\d+,[01]\]$/m)
+  t.match(outputs[2], /\{"success":true,"data":\{"updated":[01]\}\}/)
+  for (const output of outputs.slice(3)) t.match(output, /"success":true,"data":\{"rows":\[\{"id":\d+/)
 })
 
 t.test('the commands for other languages differ only in the language', async (t) => {

@@ -18,7 +18,8 @@ async function runProgram (folder: string, file: string, args: string[], env: Re
 
 /** Path of the file that a command of a package runs. */
 function commandOf (name: string, command: string): string {
-  const path = require.resolve(`${name}/package.json`)
+  // a package need not export its package.json
+  const path = join(ROOT, 'node_modules', name, 'package.json')
   const { bin } = require(path) as { bin: string | Record<string, string> }
   return join(dirname(path), typeof bin === 'string' ? bin : bin[command] as string)
 }
