@@ -40,8 +40,8 @@ t.test('the commands and programs of docs/clients.md generate, compile and use c
   workshop.write('db.ts', (await runRowQuery(t, types as string[], { env: { DATABASE_URL: url } })).stdout)
 
   t.equal(programs.length, 7)
-  const files = ['openapi-fetch.ts', 'by-verb.ts', 'hey-api.ts', 'oazapfts.ts', 'by-orval.ts', 'in-process.ts', 'host.ts']
-  const prints = ['data', '[rows.length, updated]', 'data', 'answer.data', 'answer.data', 'orders[0]', 'app.swagger()']
+  const files = ['openapi-fetch.ts', 'by-verb.ts', 'hey-api.ts', 'oazapfts.ts', 'by-orval.ts', 'host.ts', 'in-process.ts']
+  const prints = ['data', '[rows.length, updated]', 'data', 'answer.data', 'answer.data', 'app.swagger()', 'orders[0]']
   for (const [index, program] of programs.entries()) {
     const here = program.replace('http://127.0.0.1:3000', address).replace("type { DB } from './shop.ts'", "type { DB } from './db.ts'")
     workshop.write(files[index] as string, `${here}\nconsole.log(JSON.stringify(${prints[index]}))\n`)
