@@ -40,8 +40,8 @@ export const ALIASES: ReadonlyMap<string, string> = new Map([
 interface Draft {
   config: Record<string, unknown>
   readonly errors: string[]
-  /** The settings of the file in which a reference could not be replaced. */
-  broken: ReadonlyMap<string, string>
+  /** Settings with an error that is known before the whole configuration is checked. */
+  readonly refused: Set<string>
   /** Names in errors of databases that are not in the file. */
   readonly names: Map<string, string>
 }
@@ -50,15 +50,15 @@ interface Draft {
 export function loadConfig (environment: Environment, flags: Flags): Loaded {
   const env = withoutServices(environment)
   const given: Environment = { ...env, '--config': flags.config, '--host': flags.host, '--port': flags.port, '--log-format': flags['log-format'] }
-  const draft: Draft = { config: {}, errors: [], broken: new Map(), names: new Map() }
+  const draft: Draft = { config: {}, errors: [], refused: new Set(), names: new Map() }
   readConfigFile(draft, given, environment)
   const invalid = [...findUnknownVariables(env, [...ALIASES.values()]), ...readVariables(draft, given, { ofDatabases: false })]
   addDatabase(draft, env['DATABASE_URL'])
   addToken(draft, env)
   const demo = addDemo(draft)
   invalid.push(...readVariables(draft, given, { ofDatabases: true }))
-  const ofFile = findConfigErrors(ConfigSchema, draft.config, draft.names).filter((line) => !draft.broken.has(line.slice(0, line.indexOf(': '))))
-  const errors = [...draft.errors, ...invalid, ...draft.broken.values(), ...ofFile]
+  const ofFile = findConfigErrors(ConfigSchema, draft.config, draft.names).filter((line) => !draft.refused.has(line.slice(0, line.indexOf(': '))))
+  const errors = [...draft.errors, ...invalid, ...ofFile]
   if (errors.length > 0) throw new ConfigError(errors)
   return { config: draft.config as Config, demo }
 }
@@ -70,8 +70,11 @@ function readConfigFile (draft: Draft, given: Environment, environment: Environm
   try {
     const content = parseConfigJson(readConfig(path))
     if (!isObject(content)) throw new Error('does not contain a JSON object')
-    draft.broken = substitute(content, environment)
     draft.config = content
+    for (const [setting, line] of substitute(content, environment)) {
+      draft.refused.add(setting)
+      draft.errors.push(line)
+    }
   } catch (error) {
     draft.errors.push(`${source}: ${path || '""'} ${(error as Error).message}`)
   }
@@ -86,7 +89,7 @@ function readConfig (path: string): string {
 }
 
 /** Sets the settings of the configuration, or with `ofDatabases` those of each database, that flags and variables name. Returns the errors of those. */
-function readVariables ({ config }: Draft, given: Environment, { ofDatabases }: { ofDatabases: boolean }): string[] {
+function readVariables ({ config, refused }: Draft, given: Environment, { ofDatabases }: { ofDatabases: boolean }): string[] {
   const errors: string[] = []
   const { databases } = config
   const targets = ofDatabases ? isObject(databases) ? Object.values(databases).filter(isObject) : [] : [config]
@@ -95,6 +98,7 @@ function readVariables ({ config }: Draft, given: Environment, { ofDatabases }: 
     if (source === undefined || variable.ofDatabases !== ofDatabases) continue
     const { value, errors: found } = readVariable(source, variable, given[source] as string)
     errors.push(...found)
+    if (found.length > 0 && !ofDatabases) refused.add(variable.path.join('.'))
     if (found.length === 0) for (const target of targets) assign(target, variable.path, value)
   }
   return errors

@@ -104,6 +104,7 @@ const refused: Array<{ because: string, from: Parameters<typeof load>[0], lines:
   { because: 'a token that no header can carry', from: { env: { API_TOKEN: `${SECRET}\n` } }, lines: ['API_TOKEN: must be printable ASCII without spaces, and must not be empty'] },
   { because: 'an empty token', from: { env: { API_TOKEN: '' } }, lines: ['API_TOKEN: must be printable ASCII without spaces, and must not be empty'] },
   { because: 'a token that can be guessed', from: { env: { API_TOKEN: SECRET.slice(0, 31) } }, lines: ['API_TOKEN: must have at least 32 characters; "openssl rand -hex 32" generates one'] },
+  { because: 'one of two variables that belong together, once', from: { env: { HTTPS_CERT: 'a.pem', HTTPS_KEY: '' } }, lines: [/^HTTPS_KEY: must be a string that is not empty/] },
   { because: 'an unknown permission', from: { env: { API_TOKEN: SECRET, API_TOKEN_PERMISSIONS: 'select,drop' } }, lines: ['API_TOKEN_PERMISSIONS: must be a comma-separated list of select, insert, update, delete'] },
   { because: 'empty permissions', from: { env: { API_TOKEN: SECRET, API_TOKEN_PERMISSIONS: '' } }, lines: [/^API_TOKEN_PERMISSIONS: must be a comma-separated list of/] },
   { because: 'permissions of no token', from: { env: { API_TOKEN_PERMISSIONS: 'select' } }, lines: ['API_TOKEN_PERMISSIONS: is set, but API_TOKEN is not'] },
