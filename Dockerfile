@@ -27,7 +27,7 @@ RUN mkdir -m 1777 -p /row-query/data
 WORKDIR /row-query
 USER node
 EXPOSE 3000
-HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --start-interval=1s CMD ["node", "/app/dist/src/cli/main.js", "health"]
-# The process has the id 1 and receives the signals: there is no shell and no npm above it.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["node", "/app/dist/src/cli/main.js", "health"]
+# The exec form: signals reach Node, because there is no shell and no npm above it.
 ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
 CMD ["serve"]

@@ -1,5 +1,5 @@
 /** The Dockerfile, by running its own commands, and compose.yaml with its seed on MariaDB. The image itself is not built here: there is no Docker. */
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { createServer, type AddressInfo } from 'node:net'
@@ -10,9 +10,8 @@ import { createConnection } from 'mysql2/promise'
 import { engines } from '../servers/engines.ts'
 import { buildStage, readContext, readDockerfile, readExec, runInShell, type Built, type Stage } from '../support/dockerfile.ts'
 import { codeBlocks, readDocument, ROOT } from '../support/markdown.ts'
-import { createFolder, installedIn } from '../support/package.ts'
+import { call, createFolder, installedIn } from '../support/package.ts'
 import { runRowQuery, serveRowQuery, type Running } from '../support/row-query.ts'
-import { TOKEN } from '../support/service.ts'
 import { createShell } from '../support/shell.ts'
 
 const { dependencies, peerDependencies, devDependencies } = JSON.parse(readDocument('package.json'))
@@ -91,7 +90,7 @@ const compose = parse(readDocument('compose.yaml'))
 const { services: { database, 'row-query': service }, secrets, volumes } = compose
 
 t.test('compose.yaml has no secret, and runs the service with a read-only file system and without rights', async (t) => {
-  t.match(service, { build: '.', read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'], ports: ['127.0.0.1:3000:3000'], depends_on: { database: { condition: 'service_healthy' } } })
+  t.match(service, { build: '.', init: true, read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'], ports: ['127.0.0.1:3000:3000'], depends_on: { database: { condition: 'service_healthy' } } })
   t.match(service.environment.API_TOKEN, /^\$\{API_TOKEN:\?/, 'from the environment, and an error without it')
   t.equal(database.environment.MARIADB_PASSWORD_FILE, '/run/secrets/db_password')
   t.equal(database.environment.MARIADB_DATABASE, undefined, 'the image would grant all privileges on it')
@@ -113,7 +112,16 @@ const [mariadb] = (await engines()).filter(({ name }) => name === 'mariadb')
 t.test('the example database of compose.yaml is served', { skip: mariadb === undefined && 'there is no MariaDB to run the seed on' }, async (t) => {
   const engine = mariadb as NonNullable<typeof mariadb>
   const suffix = randomBytes(6).toString('hex')
-  const [shop, rows, password] = [`t_${suffix}`, `u_${suffix}`, randomBytes(24).toString('hex')]
+  const [shop, rows] = [`t_${suffix}`, `u_${suffix}`]
+  const folder = createFolder(t as Test)
+  const blocks = codeBlocks(readDocument('docs/container.md'))
+  const [setup, first, answer] = ['sh setup', 'sh first', 'json'].map((kind) => blocks.find((block) => block.kind === kind)?.text as string) as [string, string, string]
+  await call(folder, 'sh', '-c', setup)
+  const modes = ['secrets', 'secrets/db_password', '.env'].map((path) => (statSync(join(folder, path)).mode & 0o777).toString(8))
+  t.same(modes, ['700', '644', '600'], 'other users of the host do not see the secrets; those of the containers see the password')
+  const password = readFileSync(join(folder, 'secrets/db_password'), 'utf8').trim()
+  const token = readFileSync(join(folder, '.env'), 'utf8').trim().replace('API_TOKEN=', '')
+
   const root = await createConnection({ uri: engine.url })
   t.teardown(async () => {
     await root.query(`drop database if exists ${shop}`)
@@ -125,26 +133,21 @@ t.test('the example database of compose.yaml is served', { skip: mariadb === und
   const seed = readDocument(mount(database, '/docker-entrypoint-initdb.d/')).replaceAll(/\bshop\b/g, shop).replaceAll("'rows'@", `'${rows}'@`).replaceAll(/^--.*\n/gm, '')
   for (const statement of seed.split(/;\n/).filter((each) => each.trim() !== '')) await root.query(statement)
 
-  const folder = createFolder(t as Test)
-  mkdirSync(join(folder, 'secrets'))
-  writeFileSync(join(folder, 'secrets/db_password'), `${password}\n`)
   const { hostname, port } = new URL(engine.url)
   const config = readDocument(mount(service, '/etc/'))
   t.match(config, /rows:\$\{file:\/run\/secrets\/db_password\}@database:3306\/shop/)
   writeFileSync(join(folder, 'row-query.json'), config.replace('/run/secrets/', `${folder}/secrets/`).replace('//rows:', `//${rows}:`).replace('database:3306/shop', `${hostname}:${port}/${shop}`))
 
   const { API_TOKEN, ...given } = service.environment
-  const env = { ...given, API_TOKEN: TOKEN, ROW_QUERY_CONFIG: join(folder, 'row-query.json'), NODE_OPTIONS: readOnly() }
+  const env = { ...given, API_TOKEN: token, ROW_QUERY_CONFIG: join(folder, 'row-query.json'), NODE_OPTIONS: readOnly() }
   const { server, health } = await start(t as Test, env)
   t.same(await health(), { code: 0, stdout: 'alive\n', stderr: '' })
-  const blocks = codeBlocks(readDocument('docs/container.md'))
-  const [first, answer] = ['sh first', 'json'].map((kind) => blocks.find((block) => block.kind === kind)?.text as string) as [string, string]
-  const shell = createShell(t as Test, { API_TOKEN: TOKEN })
-  t.same(JSON.parse(await shell(first.replace('http://127.0.0.1:3000', server.address))), JSON.parse(answer), 'the first request of the documents')
-  t.match(await server.post('/api/shop/customers', { verb: 'select', filters: { id: 2 } }, TOKEN), { status: 200, json: { data: { rows: [{ name: 'Zoë Ångström' }] } } })
-  t.match(await server.post('/api/shop/orders', { verb: 'insert', data: { customer_id: 1 } }, TOKEN, { 'idempotency-key': 'x' }), { status: 200, json: { data: { inserted: 1, id: 3 } } })
+  const shell = createShell(t as Test)
+  t.same(JSON.parse(await shell(`cd ${folder}\n${first.replace('http://127.0.0.1:3000', server.address)}`)), JSON.parse(answer), 'the first request of the documents')
+  t.match(await server.post('/api/shop/customers', { verb: 'select', filters: { id: 2 } }, token), { status: 200, json: { data: { rows: [{ name: 'Zoë Ångström' }] } } })
+  t.match(await server.post('/api/shop/orders', { verb: 'insert', data: { customer_id: 1 } }, token, { 'idempotency-key': 'x' }), { status: 200, json: { data: { inserted: 1, id: 3 } } })
   t.equal((await fetch(`${server.address}/api/docs`)).status, 200)
-  const checked = await runRowQuery(t as Test, ['check', '--strict'], { env: { ROW_QUERY_CONFIG: env.ROW_QUERY_CONFIG, API_TOKEN: TOKEN } })
+  const checked = await runRowQuery(t as Test, ['check', '--strict'], { env: { ROW_QUERY_CONFIG: env.ROW_QUERY_CONFIG, API_TOKEN: token } })
   t.match(checked, { code: 0 }, checked.stdout)
   const { stdout: keys } = await runRowQuery(t as Test, ['keys'], { env: { ROW_QUERY_CONFIG: env.ROW_QUERY_CONFIG } })
   t.match(readDocument(mount(database, '/docker-entrypoint-initdb.d/')), keys.trim().replace(/;?$/, ';'), 'the table for keys is that of the program')
