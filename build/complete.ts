@@ -3,7 +3,8 @@ import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { documentOptions } from './option-types.ts'
 
-const COPIED = ['plugins/docs-page/columns.js', 'plugins/docs-page/page.js', 'plugins/docs-page/reference.js', 'src/demo/seed.sql']
+const SCRIPTS = ['columns.js', 'page.js', 'reference.js', 'schemas.js'].map((name) => `plugins/docs-page/${name}`)
+const COPIED = [...SCRIPTS, 'src/demo/seed.sql']
 
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')

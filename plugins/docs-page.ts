@@ -23,7 +23,7 @@ const POLICY = {
 
 const NOT_MODIFIED = 304
 
-const SCRIPTS = ['page.js', 'columns.js', 'reference.js']
+const SCRIPTS = ['page.js', 'columns.js', 'reference.js', 'schemas.js']
 
 type PageFile = readonly [path: string, type: string, content: Buffer]
 

@@ -11,6 +11,9 @@ export const CSS = `:root {
 }
 * { box-sizing: border-box; }
 [hidden] { display: none !important; }
+[aria-busy] { cursor: progress; }
+[aria-busy] main { opacity: 0.6; }
+:root:root { background: var(--back); }
 body { margin: 0; background: var(--back); color: var(--text); font: 1rem/1.5 system-ui, sans-serif; }
 code, pre, .operators, .type { font-family: ui-monospace, Menlo, Consolas, monospace; }
 :focus-visible { outline: 3px solid var(--accent) !important; outline-offset: 2px; }
@@ -41,14 +44,15 @@ section pre { margin: 0; padding: 0.75rem 1rem; overflow: auto; font-size: 0.85r
 #start pre { margin: 0.5rem 0; }
 
 .scroll { max-height: 18rem; overflow: auto; background: var(--surface); border: 1px solid var(--line); border-radius: 8px; }
-#columns table { width: 100%; border-collapse: collapse; font-size: 0.875rem; }
-#columns th, #columns td { padding: 0.35rem 0.75rem; text-align: left; vertical-align: top; border-top: 1px solid var(--line); overflow-wrap: break-word; }
-#columns th { max-width: 20rem; }
-#columns thead th { position: sticky; top: 0; border-top: 0; background: var(--code); white-space: nowrap; }
-#columns td { color: var(--muted); }
-#columns .operators { font-size: 0.8rem; color: var(--text); overflow-wrap: normal; }
-#columns .type { font-size: 0.8rem; }
+section table { width: 100%; border-collapse: collapse; font-size: 0.875rem; }
+section th, section td { padding: 0.35rem 0.75rem; text-align: left; vertical-align: top; border-top: 1px solid var(--line); overflow-wrap: break-word; }
+section th { max-width: 20rem; }
+section thead th { position: sticky; top: 0; border-top: 0; background: var(--code); white-space: nowrap; }
+section td { color: var(--muted); }
+section .operators { font-size: 0.8rem; color: var(--text); overflow-wrap: normal; }
+section .type { font-size: 0.8rem; }
 
+.box { margin-top: 0.5rem; background: var(--surface); border: 1px solid var(--line); border-radius: 8px; overflow: hidden; }
 .bar { display: flex; gap: 1rem; align-items: center; justify-content: space-between; margin-bottom: 0.5rem; }
 #curl p { margin: 0.5rem 0 0; font-size: 0.875rem; }
 
@@ -60,7 +64,7 @@ section pre { margin: 0; padding: 0.75rem 1rem; overflow: auto; font-size: 0.85r
 #reference .opblock-summary button:not(.opblock-summary-control), #reference .opblock-summary .view-line-link, #reference .try-out,
 #reference .opblock-body .opblock-section-header, #reference .parameters-container > .opblock-description-wrapper,
 #reference .responses-inner > div > h4, #reference .responses-inner > div > div > h4, #reference .responses-inner > table,
-#reference .live-responses-table thead, #reference .response-undocumented, #reference .btn-clear { display: none; }
+#reference .live-responses-table thead, #reference .tab, #reference .response-undocumented, #reference .btn-clear { display: none; }
 #reference .opblock.opblock-post { margin: 0; background: var(--surface); border: 1px solid var(--line); border-radius: 8px; box-shadow: none; }
 #reference .opblock.opblock-post .opblock-summary { padding: 0.5rem 0.75rem; border-color: var(--line); }
 #reference .opblock-summary-control { flex-wrap: wrap; gap: 0.25rem 0.5rem; }
@@ -80,14 +84,12 @@ section pre { margin: 0; padding: 0.75rem 1rem; overflow: auto; font-size: 0.85r
 #reference select { min-width: 0; margin: 0; padding: 0.35rem 2rem 0.35rem 0.6rem; border: 1px solid var(--muted); border-radius: 6px; box-shadow: none; font: inherit; font-size: 0.95rem; }
 #reference .examples-select > select { flex: 1; max-width: 14rem; }
 #reference .model-example { margin: 0; }
-#reference .tab { margin: 0 0 0.5rem; padding: 0; }
-#reference .tab li, #reference .tab li button.tablinks { font-size: 0.9rem; color: var(--text); }
-#reference .tab li.active button { text-decoration: underline; text-underline-offset: 0.3em; }
 #reference .body-param textarea, #reference .opblock-body pre.microlight { min-height: 15rem; margin: 0; padding: 0.75rem 1rem; border: 1px solid var(--line); border-radius: 6px; font: 0.85rem/1.5 ui-monospace, Menlo, Consolas, monospace; }
 #reference .body-param textarea { color: var(--text); background: var(--back); resize: vertical; }
 #reference .opblock-body pre.microlight { max-height: 26rem; color: #e8edf2; background: #12161b !important; border-color: transparent; }
 #reference .btn-group, #reference .execute-wrapper { padding: 0.75rem 0 0; text-align: left; }
 #reference .btn.execute { flex: none; width: auto; padding: 0.5rem 2.5rem; border-radius: 6px; box-shadow: none; }
+#reference .download-contents, #reference .highlight-code .copy-to-clipboard { background-color: #4a5563; }
 #reference .responses-inner { padding: 0; }
 #reference .responses-inner::before { content: "Answer"; display: block; margin: 0.35rem 0 0.9rem; font-size: 0.95rem; font-weight: 600; }
 #reference .responses-inner:not(:has(.live-responses-table))::after { content: "It is shown here when you have pressed Execute."; color: var(--muted); }
@@ -100,7 +102,7 @@ section pre { margin: 0; padding: 0.75rem 1rem; overflow: auto; font-size: 0.85r
 #reference .response-col_description pre.microlight:not(.highlight-code > *) { min-height: 0; font-size: 0.75rem; }
 
 @media (min-width: 75rem) {
-  #columns .operators { white-space: nowrap; }
+  section .operators { white-space: nowrap; }
 }
 @media (max-width: 60rem) {
   #reference .opblock-body { display: block; }
@@ -115,12 +117,12 @@ section pre { margin: 0; padding: 0.75rem 1rem; overflow: auto; font-size: 0.85r
   body > main { padding: 1rem 1rem 2rem; }
   #message { width: calc(100% - 2rem); }
   #start { margin: 0; padding: 1.25rem; }
-  #columns table, #columns tbody, #columns tr { display: block; }
-  #columns thead { display: none; }
-  #columns tr { padding: 0.5rem 0.75rem; border-top: 1px solid var(--line); }
-  #columns tr:first-child { border-top: 0; }
-  #columns tbody th, #columns td { display: inline; padding: 0; margin-right: 0.6rem; border: 0; overflow-wrap: anywhere; }
-  #columns .operators { display: block; }
+  section table, section tbody, section tr { display: block; }
+  section thead { display: none; }
+  section tr { padding: 0.5rem 0.75rem; border-top: 1px solid var(--line); }
+  section tr:first-child { border-top: 0; }
+  section tbody th, section td { display: inline; padding: 0; margin-right: 0.6rem; border: 0; overflow-wrap: anywhere; }
+  section .operators { display: block; }
 }
 @media (pointer: coarse) {
   input, select, button { min-height: 2.75rem; }

@@ -50,6 +50,7 @@ export const createHtml = (isPublic: boolean): string => `<!doctype html>
       <pre tabindex="0"><code id="command"></code></pre>
       <p>Set the token first, in a way that keeps it out of the shell's history: <code>read -rs TOKEN</code></p>
     </section>
+    <section id="fields" hidden></section>
   </main>
   <p id="status" role="status"></p>
   <script src="docs/swagger-ui/static/swagger-ui-bundle.js"></script>

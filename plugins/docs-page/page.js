@@ -2,14 +2,14 @@
  * The script of the page: loads the documents with the entered token and shows the table that the fragment of the address names, as in
  * `docs#/shop/orders`. The token is kept in `sessionStorage`: for one tab, until it is closed.
  */
-import { element, showColumns } from './columns.js'
+import { element, showColumns, showFields } from './columns.js'
 import { followColorScheme, keepNumbers, showReference } from './reference.js'
 
 const { document, fetch, location, history, navigator, getSelection, requestAnimationFrame, AbortController } = globalThis
 
 const byId = (id) => document.getElementById(id)
 const [form, token, forget, choice, databases, tables, message, status] = ['form', 'token', 'forget', 'choice', 'database', 'table', 'message', 'status'].map(byId)
-const [start, columns, reference, curl, command, copy] = ['start', 'columns', 'reference', 'curl', 'command', 'copy'].map(byId)
+const [start, columns, reference, curl, command, copy, fields] = ['start', 'columns', 'reference', 'curl', 'command', 'copy', 'fields'].map(byId)
 
 /** Prefix of the service. The page is at {base}/docs. */
 const base = location.pathname.replace(/\/docs$/, '')
@@ -113,7 +113,7 @@ async function openAddress () {
   clear()
   const hasDatabase = select(databases, name, 'database')
   if (opened.name !== databases.value) opened = { name: databases.value, document: await load(`/${encodeURIComponent(databases.value)}/openapi.json`) }
-  // tables first: the path of the database takes operations on all of them, and Swagger UI needs long to render it
+  // tables first: the path of the database takes operations on all of them
   const entries = Object.entries(opened.document.paths).map(([path, { post }]) => [path, isTable(path) ? post.tags[0] : 'Several operations'])
   fill(tables, entries.sort(([a], [b]) => isTable(b) - isTable(a)))
   if (entries.length === 0) throw new Error('There is no table that the token holds a permission on')
@@ -149,6 +149,8 @@ function openTable (path) {
   document.title = `${tables.selectedOptions[0].textContent} – Row Query`
   columns.hidden = !isTable(path)
   if (isTable(path)) showColumns(columns, opened.document, path)
+  fields.hidden = false
+  showFields(fields, opened.document, path)
   // A new element: Swagger UI may still be rendering the previous table into the old one.
   const place = element('div')
   const isCurrent = () => place.isConnected
@@ -202,8 +204,7 @@ function close () {
 
 function clear () {
   reference.replaceChildren()
-  columns.hidden = true
-  curl.hidden = true
+  for (const section of [columns, curl, fields]) section.hidden = true
 }
 
 function fill (list, entries) {

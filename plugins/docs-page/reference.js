@@ -1,5 +1,7 @@
-/** Shows one table in Swagger UI: only one, because Swagger UI takes seconds to render forty. */
-const { SwaggerUIBundle, matchMedia, document } = globalThis
+/** Shows the request of one table in Swagger UI. */
+import { jsonOf } from './schemas.js'
+
+const { SwaggerUIBundle, matchMedia, document, requestAnimationFrame } = globalThis
 
 /** Swagger UI formats responses with JSON.parse, which rounds integers beyond 2^53. This keeps numbers as they are written. */
 export function keepNumbers () {
@@ -24,6 +26,7 @@ export function followColorScheme () {
 export function showReference (place, { document, path, base, token, onBody, onAnswer }) {
   const setRequestBodyValue = (original) => (change) => {
     if (typeof change.value === 'string') onBody(change.value) // undefined at first
+    requestAnimationFrame(() => nameControls(place))
     return original(change)
   }
   const setResponse = (original) => (path, method, response) => {
@@ -44,25 +47,24 @@ export function showReference (place, { document, path, base, token, onBody, onA
   })
 }
 
-/** Reduces the document to the request of one path and the components that it refers to. Answers are shown when they arrive. */
-function onlyTable ({ paths, components, tags, ...rest }, path) {
-  const { post } = paths[path]
-  // Swagger UI keeps tags in an object, which loses a table called `__proto__`
-  const item = { post: { ...post, tags: ['rows'], responses: { 200: { description: post.responses[200].description } } } }
-  const found = new Map()
-  collect(item, components, found)
-  const parts = { securitySchemes: components.securitySchemes, schemas: {} }
-  for (const [kind, name, value] of found.values()) parts[kind][name] = value
-  return { ...rest, paths: { [path]: item }, components: parts }
+/** Gives names for screen readers to the controls that Swagger UI leaves without one. */
+function nameControls (place) {
+  for (const [selector, name] of [['textarea', 'Request body'], ['.examples-select select', 'Example']]) {
+    place.querySelector(selector)?.setAttribute('aria-label', name)
+  }
 }
 
-/** Collects the components that a value refers to, directly or indirectly. */
-function collect (value, components, found) {
-  if (typeof value !== 'object' || value === null) return
-  const [, kind, name] = /^#\/components\/(\w+)\/([\w.-]+)$/.exec(value.$ref) ?? []
-  if (kind !== undefined && !found.has(value.$ref)) {
-    found.set(value.$ref, [kind, name, components[kind][name]])
-    collect(components[kind][name], components, found)
+/**
+ * Reduces the document to one path without schemas, which the page shows itself: Swagger UI resolves those of a table with 500 columns
+ * for half a minute.
+ */
+function onlyTable ({ paths, components, tags, ...rest }, path) {
+  const { post } = paths[path]
+  const operation = {
+    ...post,
+    tags: ['rows'], // Swagger UI keeps tags in an object, which loses a table called `__proto__`
+    requestBody: { required: true, content: { 'application/json': { examples: jsonOf(post.requestBody).examples, schema: {} } } },
+    responses: { 200: { description: post.responses[200].description } }
   }
-  for (const part of Object.values(value)) collect(part, components, found)
+  return { ...rest, paths: { [path]: { post: operation } }, components: { securitySchemes: components.securitySchemes } }
 }
