@@ -14,6 +14,7 @@ import { growConnections } from './growth/connections.ts'
 import { measureGrants } from './growth/grants.ts'
 import { measureLogging } from './growth/logging.ts'
 import { growTable } from './growth/table-size.ts'
+import { growWorkers } from './growth/workers.ts'
 import { startGenerator } from './load/generator.ts'
 import { CONNECTIONS, measureInTurns, type Entry } from './measure/rounds.ts'
 import { letRunOn } from './measure/scheduling.ts'
@@ -69,6 +70,7 @@ async function measureGrowth (options: Options, database: BenchDatabase, stage: 
     await growCatalog(database, stage, [1, 10, 100, 1000, 2000], 7),
     await growTable(database, stage, [1000, 10_000, 100_000, 1_000_000], effort),
     await growConnections(stage, [1, 10, 50, 100, 200], effort),
+    await growWorkers(stage, [1, 2], effort),
     await measureLogging(stage, effort),
     await measureGrants(stage, effort)
   ]
