@@ -80,12 +80,12 @@ export const OpenapiInfoSchema = Type.Object({
     name: Type.String({ minLength: 1, description: 'name of the licence for those who use the interface' }),
     identifier: Type.Optional(Type.String({ minLength: 1, description: 'SPDX identifier of the licence' })),
     url: Type.Optional(describe(Url, 'URL of the licence; not together with identifier'))
-  }, closed)),
+  }, { ...closed, description: 'licence of the interface' })),
   contact: Type.Optional(Type.Object({
     name: Type.Optional(Type.String({ minLength: 1, description: 'whom to ask' })),
     url: Type.Optional(describe(Url, 'URL of a page with contact information')),
     email: Type.Optional(Type.String({ pattern: '^[^@\\s]+@[^@\\s]+$', description: 'email address' }))
-  }, closed)),
+  }, { ...closed, description: 'contact for questions about the interface' })),
   servers: Type.Optional(Type.Array(Type.Object({
     url: Type.String({ minLength: 1, description: 'base URL of the service with its prefix, such as https://rows.example.com/api' }),
     description: Type.Optional(Type.String({ description: 'what the address is for' }))

@@ -1,7 +1,7 @@
 /** The tables of docs/configuration.md match the schemas. */
 import type { TSchema } from '@sinclair/typebox'
 import t from 'tap'
-import { ConfigSchema } from '../../schemas/options.ts'
+import { ConfigSchema, OptionsSchema } from '../../schemas/options.ts'
 import { ServerSchema } from '../../schemas/server.ts'
 import { ALIASES, FLAGS, loadConfig } from '../../src/config/load.ts'
 import { splitConfig } from '../../src/config/server-settings.ts'
@@ -47,6 +47,17 @@ t.test('the tables of settings match the schemas', async (t) => {
   t.same(rows, rowsOf('', ConfigSchema, true))
   const own = document.slice(document.indexOf('Settings of the server:'))
   t.same(tableRows(own, 'setting', 'default', 'allowed', 'meaning'), rowsOf('', ServerSchema, true), 'the second table has the settings of the server')
+})
+
+/** The settings without a description, by their paths. */
+function undescribed ({ properties = {}, patternProperties = {}, items, anyOf = [] }: TSchema, path = ''): string[] {
+  const own = Object.entries<TSchema>(properties).flatMap(([name, each]) => [...each.description === undefined ? [`${path}.${name}`] : [], ...undescribed(each, `${path}.${name}`)])
+  return [...own, ...[...Object.values<TSchema>(patternProperties), ...items === undefined ? [] : [items], ...anyOf].flatMap((each) => undescribed(each, path))]
+}
+
+t.test('each setting has a description, which editors show', async (t) => {
+  // the operators of rules are described together, with `rows`
+  for (const schema of [OptionsSchema, ConfigSchema]) t.same(undescribed(schema).filter((path) => !path.includes('.$')), [])
 })
 
 t.test('the table of variables and flags matches the code', async (t) => {

@@ -17,8 +17,8 @@ const oldest = peerDependencies.fastify.slice(1)
 const { tarball, files } = await pack(t as Test)
 const [folder, oldestFolder] = await Promise.all([install(t as Test, tarball), install(t as Test, tarball, [`fastify@${oldest}`])])
 
-/** What others bring with them that we use in tests as well: mysql2 the types of Node, Fastify its validator. npm installs Fastify itself as the peer. */
-const BROUGHT = ['@types/node', 'ajv', 'fastify']
+/** What others bring with them that we use in tests as well: mysql2 the types of Node, Fastify its validator, @fastify/swagger YAML. */
+const BROUGHT = ['@types/node', 'ajv', 'yaml']
 
 const bin = join(folder, 'node_modules/.bin/row-query')
 const select = { verb: 'select', columns: ['id'], filters: { id: 1 } }
@@ -208,11 +208,8 @@ export type File = RowQueryConfig`
   const checker = program.getTypeChecker()
   const [plugin, config] = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file) as ts.SourceFile) as ts.Symbol).map((symbol) => checker.getDeclaredTypeOfSymbol(symbol))
   for (const [type, schema] of [[plugin, OptionsSchema], [config, ConfigSchema]] as const) {
-    const described = new Map(describedBy(schema))
     const commented = commentedIn(checker, type as ts.Type).filter(([path]) => !functions.includes(path))
-    t.same(new Map(commented.sort()), new Map([...described].sort()))
-    // the operators of rules are described together, with `rows`
-    t.same([...described].filter(([path, text]) => text === '' && !path.includes('.$')), [], 'each setting has a description')
+    t.same(new Map(commented.sort()), new Map(describedBy(schema).sort()))
   }
 })
 
