@@ -92,6 +92,14 @@ t.test('an address that cannot be used is refused at once', async (t) => {
   }
 })
 
+t.test('an address can be relative to a page', async (t) => {
+  Object.assign(globalThis, { location: { href: 'https://rows.example.com/app/page.html?x=1' } })
+  t.teardown(() => { delete (globalThis as { location?: unknown }).location })
+  const { db, sent } = answering([answer(rows)], { url: '/api' })
+  await db.select('orders')
+  t.equal(sent[0]?.url, 'https://rows.example.com/api/shop/orders')
+})
+
 t.test('an error has what the service says', async (t) => {
   const { db } = answering([refusal(400, 'INVALID_VALUE')])
   const error = await errorOf(db.select('orders'))
