@@ -25,7 +25,7 @@ h1 { margin: 0; font-size: 1.1rem; }
 label { display: flex; gap: 0.5rem; align-items: center; font-size: 0.9rem; }
 input, select, button { min-height: 2.25rem; padding: 0.25rem 0.6rem; font: inherit; font-size: 0.95rem; color: var(--text); background: var(--surface); border: 1px solid var(--muted); border-radius: 6px; }
 input { width: 16rem; }
-select { max-width: 18rem; }
+select { min-width: 5rem; max-width: 18rem; }
 button { cursor: pointer; }
 #form button:not([type]), #reference .btn.execute { color: var(--on-accent); background: var(--accent); border-color: var(--accent); font-weight: 600; }
 button:hover { filter: brightness(0.93); }

@@ -76,14 +76,14 @@ async function load (path) {
   const { signal } = running
   const headers = used === '' ? {} : { authorization: `Bearer ${used}` }
   const response = await fetch(base + path, { headers, signal }).catch(() => { throw new Error('The service cannot be reached') })
-  const body = await response.json().catch(() => ({}))
+  const body = await response.json().catch(() => undefined)
   signal.throwIfAborted()
-  if (response.ok) return body
+  if (response.ok && body !== undefined) return body
   if (response.status === 401) {
     close()
     storage?.removeItem(STORED)
   }
-  throw new Error(body.error?.message ?? `The service answered with status ${response.status}`)
+  throw new Error(body?.error?.message ?? `The answer with status ${response.status} is not one of the service`)
 }
 
 async function openService (entered) {
@@ -96,6 +96,7 @@ async function openService (entered) {
   if (names.length === 0) throw new Error('The token holds no permission on any database')
   forget.hidden = used === ''
   choice.hidden = false
+  start.hidden = true
   await openAddress()
 }
 
@@ -112,7 +113,10 @@ async function openAddress () {
   const { path, name, table } = readAddress()
   clear()
   const hasDatabase = select(databases, name, 'database')
-  if (opened.name !== databases.value) opened = { name: databases.value, document: await load(`/${encodeURIComponent(databases.value)}/openapi.json`) }
+  if (opened.name !== databases.value) {
+    fill(tables, [])
+    opened = { name: databases.value, document: await load(`/${encodeURIComponent(databases.value)}/openapi.json`) }
+  }
   // tables first: the path of the database takes operations on all of them
   const entries = Object.entries(opened.document.paths).map(([path, { post }]) => [path, isTable(path) ? post.tags[0] : 'Several operations'])
   fill(tables, entries.sort(([a], [b]) => isTable(b) - isTable(a)))
@@ -145,7 +149,6 @@ function select (list, value, kind, shown = value) {
 const isTable = (path) => path.split('/').length > 2
 
 function openTable (path) {
-  start.hidden = true
   document.title = `${tables.selectedOptions[0].textContent} – Row Query`
   columns.hidden = !isTable(path)
   if (isTable(path)) showColumns(columns, opened.document, path)

@@ -3,6 +3,9 @@ import { jsonOf } from './schemas.js'
 
 const { SwaggerUIBundle, matchMedia, document, requestAnimationFrame } = globalThis
 
+/** Longest text, in characters, that is shown in colors: they take an element for each word, and half a minute for 600,000 characters. */
+const HIGHLIGHTED = 100_000
+
 /** Swagger UI formats responses with JSON.parse, which rounds integers beyond 2^53. This keeps numbers as they are written. */
 export function keepNumbers () {
   const { parse, rawJSON } = JSON
@@ -33,11 +36,16 @@ export function showReference (place, { document, path, base, token, onBody, onA
     onAnswer(response?.status)
     return original(path, method, response)
   }
-  const watch = () => ({ statePlugins: { oas3: { wrapActions: { setRequestBodyValue } }, spec: { wrapActions: { setResponse } } } })
+  const SyntaxHighlighter = (Original, { React, getComponent }) => (props) =>
+    React.createElement(props.children.length > HIGHLIGHTED ? getComponent('PlainTextViewer') : Original, props)
+  const adapt = () => ({
+    statePlugins: { oas3: { wrapActions: { setRequestBodyValue } }, spec: { wrapActions: { setResponse } } },
+    wrapComponents: { SyntaxHighlighter }
+  })
   const ui = SwaggerUIBundle({
     spec: { ...onlyTable(document, path), servers: [{ url: base === '' ? '/' : base }] },
     domNode: place,
-    plugins: [watch],
+    plugins: [adapt],
     docExpansion: 'full',
     defaultModelsExpandDepth: -1,
     deepLinking: false,

@@ -95,10 +95,13 @@ const ODD = ['constructor', '__proto__', "it's {1}", '🙂 <script>alert(1)</scr
 const odd = ODD.map((name) => `create table "${name}" (id integer primary key, "constructor" int, "<b>bold</b>" text)`)
 const wide = `create table wide (${Array.from({ length: 500 }, (_, index) => `column_${index} int`).join(', ')})`
 
+const lines = ['create table lines (id integer primary key, text varchar(300) not null)',
+  "with recursive n (i) as (select 1 union all select i + 1 from n where i < 1000) insert into lines select i, printf('%0200d', i) from n"]
+
 const overflow = async (page: Page): Promise<number> => await page.evaluate('document.documentElement.scrollWidth - innerWidth')
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true })
 
-await onEachEngine(t, 'the page on a phone', { schema: () => [...shop.sqlite, ...odd, wide], only: ['sqlite'], options, tokens }, async (t, { server }: Service) => {
+await onEachEngine(t, 'the page on a phone', { schema: () => [...shop.sqlite, ...odd, ...lines, wide], only: ['sqlite'], options, tokens }, async (t, { server }: Service) => {
   if (noBrowser !== false) return t.comment(noBrowser)
   const address = await server.app.listen({ port: 0 })
   const { page, faults } = await visit(t, address, { viewport: { width: 390, height: 844 }, colorScheme: 'dark' })
@@ -123,6 +126,13 @@ await onEachEngine(t, 'the page on a phone', { schema: () => [...shop.sqlite, ..
     await send(page, 'customers', 'select')
     await page.waitForFunction('document.querySelector(".live-responses-table pre").getBoundingClientRect().top < innerHeight - 200')
     t.equal(await overflow(page), 0)
+    const pre = page.locator('.live-responses-table pre').first()
+    t.not(await pre.locator('span').count(), 0, 'in colors')
+    await page.getByLabel('Table').selectOption('lines')
+    await page.getByRole('textbox', { name: 'Request body' }).fill('{"verb": "select", "limit": 1000}')
+    await page.getByRole('button', { name: 'Execute' }).click()
+    t.match(await pre.innerText(), '"count": 1000')
+    t.equal(await pre.locator('span').count(), 0, 'a large answer takes one element')
     await page.getByLabel('Table').selectOption("it's {1}")
     await page.getByRole('textbox', { name: 'Request body' }).fill('{"verb": "insert", "data": {"<b>bold</b>": "it\'s $HOME `id`"}, "returning": "*"}')
     const command = await page.locator('#command').innerText()
