@@ -8,10 +8,11 @@ import { createFilterSchemas, nameOfFilter } from './filter-schemas.ts'
 import { GROUPS } from './group-schemas.ts'
 import { createNames, pascalCase, type Names } from './names.ts'
 import { createHead, createPathItem, securitySchemes } from './operation.ts'
-import { OPERATIONS_REQUEST, OPERATIONS_RESPONSE, OPERATION_NAMES, operationSchemas, operationsExamples, operationsText } from './operations-schemas.ts'
+import { OPERATION, OPERATIONS_REQUEST, OPERATIONS_RESPONSE, OPERATION_NAMES, operationSchemas, operationsExamples, operationsText } from './operations-schemas.ts'
 import { requestExamples } from './request-examples.ts'
 import { plainText, refTo, type Schema } from './schema.ts'
 import { ENDINGS, tableSchemas, type Subject } from './table-schemas.ts'
+import { MAX_TYPED_TABLES, TYPED_NAMES, typedOperations } from './typed-operations.ts'
 import type { VisibleTable } from './visible.ts'
 import { formNames, formSchemas } from './write-schemas.ts'
 
@@ -20,7 +21,7 @@ const SLICE = 20
 
 const REFUSAL = 'ErrorResponse'
 /** Schema names that no table may use. */
-const SHARED = [REFUSAL, ...Object.keys(GROUPS), ...OPERATION_NAMES]
+const SHARED = [REFUSAL, ...Object.keys(GROUPS), ...OPERATION_NAMES, ...TYPED_NAMES]
 
 export interface DatabaseDocument {
   /** Name of the database in paths. */
@@ -133,6 +134,6 @@ function sharedSchemas (subjects: readonly Subject[]): Record<string, Schema> {
   return {
     ...(verbs.has('select') && GROUPS),
     ...formSchemas(subjects),
-    ...(subjects.length > 0 && { ...operationSchemas(tablesByVerb(subjects)), [REFUSAL]: refusalSchema })
+    ...(subjects.length > 0 && { ...operationSchemas(tablesByVerb(subjects), subjects.length > MAX_TYPED_TABLES ? undefined : typedOperations(OPERATION, subjects)), [REFUSAL]: refusalSchema })
   }
 }

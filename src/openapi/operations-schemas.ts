@@ -1,7 +1,4 @@
-/**
- * The schemas of several operations in one transaction: one for each verb, with the names of the tables. Values have no type there: each of
- * them may be a reference, and a typed copy of every table would double the document.
- */
+/** The schemas of several operations in one transaction. Without tables, and for many tables: one for each verb, with values of any type. */
 import { BODIES } from '../../schemas/body.ts'
 import { LOCK_FIELD, OperationsBodySchema, TABLE_FIELD } from '../../schemas/operations.ts'
 import type { Verb } from '../../schemas/grant.ts'
@@ -11,7 +8,7 @@ import { closedObject, refTo, type Schema, type Schemas } from './schema.ts'
 
 export const OPERATIONS_REQUEST = 'OperationsRequest'
 export const OPERATIONS_RESPONSE = 'OperationsResponse'
-const OPERATION = 'Operation'
+export const OPERATION = 'Operation'
 const nameOf = (verb: Verb): string => `${pascalCase(verb)}Operation`
 
 /** Names that no table may use. */
@@ -20,9 +17,8 @@ export const OPERATION_NAMES: readonly string[] = [OPERATIONS_REQUEST, OPERATION
 /** The tables on which each verb is allowed; every name if undefined. */
 export type TablesByVerb = ReadonlyMap<Verb, readonly string[] | undefined>
 
-export function operationSchemas (tables: TablesByVerb): Schemas {
-  const verbs = [...tables.keys()]
-  const mapping = Object.fromEntries(verbs.map((verb) => [verb, refTo(nameOf(verb))['$ref']]))
+/** `own`: the schemas of an operation by name, if they are others. */
+export function operationSchemas (tables: TablesByVerb, own = untypedOperations(tables)): Schemas {
   const { operations, ...fields } = OperationsBodySchema.properties
   return {
     [OPERATIONS_REQUEST]: closedObject([
@@ -46,6 +42,14 @@ export function operationSchemas (tables: TablesByVerb): Schemas {
         }
       }
     },
+    ...own
+  }
+}
+
+function untypedOperations (tables: TablesByVerb): Schemas {
+  const verbs = [...tables.keys()]
+  const mapping = Object.fromEntries(verbs.map((verb) => [verb, refTo(nameOf(verb))['$ref']]))
+  return {
     [OPERATION]: { oneOf: verbs.map((verb) => refTo(nameOf(verb))), discriminator: { propertyName: 'verb', mapping } },
     ...Object.fromEntries(verbs.map((verb) => [nameOf(verb), operationSchema(verb, tables)]))
   }

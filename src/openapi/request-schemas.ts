@@ -32,7 +32,7 @@ export function unions (name: string, verbs: readonly Verb[], more: readonly str
   }
 }
 
-interface RequestSubject {
+export interface RequestSubject {
   /** Prefix of the table's schema names. */
   readonly name: string
   readonly table: Table

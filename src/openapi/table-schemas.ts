@@ -25,7 +25,8 @@ export interface Subject {
 
 /** The endings of schema names. A table reserves all of them, whatever verbs the document has. */
 export const ENDINGS = [
-  'Row', 'Position', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse', 'UpdateResponse', 'DeleteResponse', 'Aggregate', 'OnConflict'
+  'Row', 'Position', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse', 'UpdateResponse', 'DeleteResponse', 'Aggregate', 'OnConflict',
+  'Operation', 'SelectOperation', 'InsertOperation', 'UpdateOperation', 'DeleteOperation'
 ]
 
 export function tableSchemas (subject: Subject, filters: FilterSchemas, names: Names): Schemas {
