@@ -78,6 +78,7 @@ t.test('the image is small, and its process has no rights that it does not need'
 
 t.test('the demo starts, is healthy and ends on SIGTERM', async (t) => {
   const data = join(image.workdir, 'data')
+  t.equal((statSync(data).mode & 0o7777).toString(8), '1777', 'any user may write there')
   const { server, health } = await start(t as Test, { NODE_OPTIONS: readOnly(data, '/tmp') })
   const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"update"/)) as RegExpExecArray
   t.match(await server.post('/api/demo/orders', { verb: 'select', filters: { id: 1 } }, token), { status: 200 })
@@ -148,7 +149,7 @@ t.test('the example database of compose.yaml is served', { skip: mariadb === und
   t.match(await server.post('/api/shop/orders', { verb: 'insert', data: { customer_id: 1 } }, token, { 'idempotency-key': 'x' }), { status: 200, json: { data: { inserted: 1, id: 3 } } })
   t.equal((await fetch(`${server.address}/api/docs`)).status, 200)
   const checked = await runRowQuery(t as Test, ['check', '--strict'], { env: { ROW_QUERY_CONFIG: env.ROW_QUERY_CONFIG, API_TOKEN: token } })
-  t.match(checked, { code: 0 }, checked.stdout)
+  t.match(checked, { code: 0 }, 'the account has the privileges that it needs, and no others')
   const { stdout: keys } = await runRowQuery(t as Test, ['keys'], { env: { ROW_QUERY_CONFIG: env.ROW_QUERY_CONFIG } })
   t.match(readDocument(mount(database, '/docker-entrypoint-initdb.d/')), keys.trim().replace(/;?$/, ';'), 'the table for keys is that of the program')
   t.match(await server.stop(), { code: 0, stderr: '' })
