@@ -19,7 +19,7 @@ code, pre, .operators, .type { font-family: ui-monospace, Menlo, Consolas, monos
 :focus-visible { outline: 3px solid var(--accent) !important; outline-offset: 2px; }
 
 header { position: sticky; top: 0; z-index: 2; display: flex; flex-wrap: wrap; gap: 0.5rem 1.5rem; align-items: center; padding: 0.6rem 1.5rem; background: var(--surface); border-bottom: 1px solid var(--line); }
-h1 { margin: 0; font-size: 1.1rem; }
+h1 { margin: 0; font-size: 1.1rem; overflow-wrap: anywhere; }
 #form { margin-left: auto; }
 #form, #choice { display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; align-items: center; }
 label { display: flex; gap: 0.5rem; align-items: center; font-size: 0.9rem; }

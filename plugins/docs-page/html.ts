@@ -15,7 +15,7 @@ export const createHtml = (isPublic: boolean): string => `<!doctype html>
 </head>
 <body data-documents="${isPublic ? 'public' : 'private'}">
   <header>
-    <h1>Row Query</h1>
+    <h1 id="title">Row Query</h1>
     <div id="choice" hidden>
       <label>Database <select id="database"></select></label>
       <label>Table <select id="table"></select></label>

@@ -8,7 +8,7 @@ import { followColorScheme, keepNumbers, showReference } from './reference.js'
 const { document, fetch, location, history, navigator, getSelection, requestAnimationFrame, AbortController } = globalThis
 
 const byId = (id) => document.getElementById(id)
-const [form, token, forget, choice, databases, tables, message, status] = ['form', 'token', 'forget', 'choice', 'database', 'table', 'message', 'status'].map(byId)
+const [title, form, token, forget, choice, databases, tables, message, status] = ['title', 'form', 'token', 'forget', 'choice', 'database', 'table', 'message', 'status'].map(byId)
 const [start, columns, reference, curl, command, copy, fields] = ['start', 'columns', 'reference', 'curl', 'command', 'copy', 'fields'].map(byId)
 
 /** Prefix of the service. The page is at {base}/docs. */
@@ -90,7 +90,8 @@ async function openService (entered) {
   close()
   used = entered.trim().replace(/^bearer\s+/i, '')
   if (/[^\x21-\x7e]/.test(used)) throw new Error('The token contains a space or a character that tokens do not have')
-  const { 'x-databases': names } = await load('/openapi.json')
+  const { 'x-databases': names, info } = await load('/openapi.json')
+  title.textContent = info.title
   if (used !== '') storage?.setItem(STORED, used)
   fill(databases, names.map((name) => [name, name]))
   if (names.length === 0) throw new Error('The token holds no permission on any database')
@@ -149,7 +150,7 @@ function select (list, value, kind, shown = value) {
 const isTable = (path) => path.split('/').length > 2
 
 function openTable (path) {
-  document.title = `${tables.selectedOptions[0].textContent} – Row Query`
+  document.title = `${tables.selectedOptions[0].textContent} – ${title.textContent}`
   columns.hidden = !isTable(path)
   if (isTable(path)) showColumns(columns, opened.document, path)
   fields.hidden = false

@@ -101,7 +101,7 @@ const lines = ['create table lines (id integer primary key, text varchar(300) no
 const overflow = async (page: Page): Promise<number> => await page.evaluate('document.documentElement.scrollWidth - innerWidth')
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true })
 
-await onEachEngine(t, 'the page on a phone', { schema: () => [...shop.sqlite, ...odd, ...lines, wide], only: ['sqlite'], options, tokens }, async (t, { server }: Service) => {
+await onEachEngine(t, 'the page on a phone', { schema: () => [...shop.sqlite, ...odd, ...lines, wide], only: ['sqlite'], options: { ...options, openapiInfo: { title: 'Shop <b>rows</b>' } }, tokens }, async (t, { server }: Service) => {
   if (noBrowser !== false) return t.comment(noBrowser)
   const address = await server.app.listen({ port: 0 })
   const { page, faults } = await visit(t, address, { viewport: { width: 390, height: 844 }, colorScheme: 'dark' })
@@ -113,6 +113,7 @@ await onEachEngine(t, 'the page on a phone', { schema: () => [...shop.sqlite, ..
     await page.goto(`${address}/api/docs#/shop/customers`)
     await open(page, ` Bearer ${TOKEN} \n`)
     await heading(page, 'customers').waitFor()
+    t.equal(await page.title(), 'customers – Shop <b>rows</b>')
     t.equal(await page.locator('#start').isVisible(), false)
     const email = page.getByRole('region', { name: 'Columns' }).locator('tr').filter({ hasText: 'email' }).first()
     t.match(await email.innerText(), /varchar\(100\)[^]*required[^]*\$startsWith/i, 'columns and operators without a click')
