@@ -21,9 +21,12 @@ export function leaveSignalsToPrimary (): void {
   for (const signal of GROUP_SIGNALS) process.on(signal, () => {})
 }
 
+/** How much later than the primary process a worker closes the port, in milliseconds: the last connections are on their way to it. */
+const LATER = 100
+
 /** Returns a function that shuts a worker down in the same way, and does so after an uncaught error. */
-export function createWorkerShutdown (server: Server, shutdown: Shutdown): () => void {
-  return createShutdown(server, shutdown, GROUP_SIGNALS)
+export function createWorkerShutdown (server: Server, { delay, timeout }: Shutdown): () => void {
+  return createShutdown(server, { delay: delay + LATER, timeout }, GROUP_SIGNALS)
 }
 
 function createShutdown ({ app, drain }: Server, { delay, timeout }: Shutdown, ignored: typeof GROUP_SIGNALS | []): () => void {

@@ -7,6 +7,7 @@ import { divideConfig } from '../../config/workers.ts'
 import { createLog } from '../../server/log.ts'
 import { createMetricsApp } from '../../server/metrics-app.ts'
 import { listen } from '../listen.ts'
+import { trackPorts } from './accepting.ts'
 import type { Started } from '../start-server.ts'
 import { Workers } from './workers.ts'
 
@@ -15,6 +16,7 @@ const LONGER = 2000
 
 /** Starts the workers. Resolves when all listen. @throws ConfigError */
 export async function startWorkers (config: Config, { workers: count, logLevel, logFormat, metrics, shutdown: { delay, timeout } }: ServerSettings): Promise<Started> {
+  const closePorts = trackPorts()
   const log = await createLog({ logLevel, logFormat })
   const workers = new Workers({
     configs: Array.from({ length: count }, (_, index) => divideConfig(config, count, index)),
@@ -30,7 +32,9 @@ export async function startWorkers (config: Config, { workers: count, logLevel, 
   }
   const { uninstall } = closeWithGrace({ delay: delay + timeout + LONGER, logger: false, skip: ['SIGHUP', 'beforeExit'], onTimeout }, async ({ err }) => {
     if (err !== undefined) log.fatal({ err }, 'shutting down after an uncaught error')
+    const timer = setTimeout(closePorts, delay)
     const areClean = await workers.stop()
+    clearTimeout(timer)
     if (!areClean) process.exit(1)
   })
   process.on('SIGHUP', () => workers.reload())
