@@ -34,23 +34,23 @@ body > main { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1.25rem
 #message { max-width: 97rem; margin: 1rem auto 0; padding: 0.6rem 1rem; color: var(--error); background: var(--error-back); border-radius: 6px; width: calc(100% - 3rem); }
 #message:empty { display: none; }
 #status { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-section h2 { margin: 0; font-size: 1.4rem; line-height: 1.25; overflow-wrap: anywhere; }
-section h3 { margin: 0; font-size: 1rem; }
-section p { margin: 0.25rem 0 0.75rem; color: var(--muted); }
-section pre { margin: 0; padding: 0.75rem 1rem; overflow: auto; font-size: 0.85rem; background: var(--code); border-radius: 6px; }
+main > section h2 { margin: 0; font-size: 1.4rem; line-height: 1.25; overflow-wrap: anywhere; }
+main > section h3 { margin: 0; font-size: 1rem; }
+main > section p { margin: 0.25rem 0 0.75rem; color: var(--muted); }
+main > section pre { margin: 0; padding: 0.75rem 1rem; overflow: auto; font-size: 0.85rem; background: var(--code); border-radius: 6px; }
 #start { max-width: 46rem; margin: 2rem auto; padding: 1.75rem 2rem; background: var(--surface); border: 1px solid var(--line); border-radius: 10px; }
 #start ol { margin: 1rem 0 0; padding-left: 1.4rem; }
 #start li { margin-bottom: 1rem; }
 #start pre { margin: 0.5rem 0; }
 
 .scroll { max-height: 18rem; overflow: auto; background: var(--surface); border: 1px solid var(--line); border-radius: 8px; }
-section table { width: 100%; border-collapse: collapse; font-size: 0.875rem; }
-section th, section td { padding: 0.35rem 0.75rem; text-align: left; vertical-align: top; border-top: 1px solid var(--line); overflow-wrap: break-word; }
-section th { max-width: 20rem; }
-section thead th { position: sticky; top: 0; border-top: 0; background: var(--code); white-space: nowrap; }
-section td { color: var(--muted); }
-section .operators { font-size: 0.8rem; color: var(--text); overflow-wrap: normal; }
-section .type { font-size: 0.8rem; }
+main > section table { width: 100%; border-collapse: collapse; font-size: 0.875rem; }
+main > section th, main > section td { padding: 0.35rem 0.75rem; text-align: left; vertical-align: top; border-top: 1px solid var(--line); overflow-wrap: break-word; }
+main > section th { max-width: 20rem; }
+main > section thead th { position: sticky; top: 0; border-top: 0; background: var(--code); white-space: nowrap; }
+main > section td { color: var(--muted); }
+main > section .operators { font-size: 0.8rem; color: var(--text); overflow-wrap: normal; }
+main > section .type { font-size: 0.8rem; }
 
 .box { margin-top: 0.5rem; background: var(--surface); border: 1px solid var(--line); border-radius: 8px; overflow: hidden; }
 .bar { display: flex; gap: 1rem; align-items: center; justify-content: space-between; margin-bottom: 0.5rem; }
@@ -84,7 +84,7 @@ section .type { font-size: 0.8rem; }
 #reference select { min-width: 0; margin: 0; padding: 0.35rem 2rem 0.35rem 0.6rem; border: 1px solid var(--muted); border-radius: 6px; box-shadow: none; font: inherit; font-size: 0.95rem; }
 #reference .examples-select > select { flex: 1; max-width: 14rem; }
 #reference .model-example { margin: 0; }
-#reference .body-param textarea, #reference .opblock-body pre.microlight { min-height: 15rem; margin: 0; padding: 0.75rem 1rem; border: 1px solid var(--line); border-radius: 6px; font: 0.85rem/1.5 ui-monospace, Menlo, Consolas, monospace; }
+#reference .body-param textarea, #reference .opblock-body pre.microlight { min-height: 18rem; margin: 0; padding: 0.75rem 1rem; border: 1px solid var(--line); border-radius: 6px; font: 0.85rem/1.5 ui-monospace, Menlo, Consolas, monospace; }
 #reference .body-param textarea { color: var(--text); background: var(--back); resize: vertical; }
 #reference .opblock-body pre.microlight { max-height: 26rem; color: #e8edf2; background: #12161b !important; border-color: transparent; }
 #reference .btn-group, #reference .execute-wrapper { padding: 0.75rem 0 0; text-align: left; }
@@ -102,7 +102,7 @@ section .type { font-size: 0.8rem; }
 #reference .response-col_description pre.microlight:not(.highlight-code > *) { min-height: 0; font-size: 0.75rem; }
 
 @media (min-width: 75rem) {
-  section .operators { white-space: nowrap; }
+  main > section .operators { white-space: nowrap; }
 }
 @media (max-width: 60rem) {
   #reference .opblock-body { display: block; }
@@ -117,12 +117,12 @@ section .type { font-size: 0.8rem; }
   body > main { padding: 1rem 1rem 2rem; }
   #message { width: calc(100% - 2rem); }
   #start { margin: 0; padding: 1.25rem; }
-  section table, section tbody, section tr { display: block; }
-  section thead { display: none; }
-  section tr { padding: 0.5rem 0.75rem; border-top: 1px solid var(--line); }
-  section tr:first-child { border-top: 0; }
-  section tbody th, section td { display: inline; padding: 0; margin-right: 0.6rem; border: 0; overflow-wrap: anywhere; }
-  section .operators { display: block; }
+  main > section table, main > section tbody, main > section tr { display: block; }
+  main > section thead { display: none; }
+  main > section tr { padding: 0.5rem 0.75rem; border-top: 1px solid var(--line); }
+  main > section tr:first-child { border-top: 0; }
+  main > section tbody th, main > section td { display: inline; padding: 0; margin-right: 0.6rem; border: 0; overflow-wrap: anywhere; }
+  main > section .operators { display: block; }
 }
 @media (pointer: coarse) {
   input, select, button { min-height: 2.75rem; }
