@@ -46,6 +46,7 @@ async function prove (t: Test, { server, sql, engine }: Service, { program, gene
     note: null,
     lines: { success: true, data: { count: 1 } },
     deleted: { success: true, data: { deleted: 1 } },
+    together: { success: true, data: { results: [{ inserted: 1 }, { updated: 1 }, { deleted: 1 }] } },
     code: 'FOREIGN_KEY_VIOLATION'
   })
   t.same(await sql('select id from orders where id = ?', [id]), [])

@@ -1,5 +1,5 @@
 /** A service's client as somebody writes it with @hey-api/openapi-ts. */
-import { queryCustomers, queryOrderLines, queryOrders, type ErrorResponse, type OrdersRow } from './client/index.js'
+import { queryCustomers, queryOrderLines, queryOrders, runShopOperations, type ErrorResponse, type OrdersRow } from './client/index.js'
 import { client } from './client/client.gen.js'
 
 client.setConfig({ baseUrl: process.env['BASE'] as string, auth: process.env['TOKEN'] as string })
@@ -20,10 +20,19 @@ const note: string | null | undefined = rows[0]?.note
 
 const lines = await queryOrderLines({ body: { verb: 'select', limit: 1 } })
 const deleted = await queryOrders({ body: { verb: 'delete', filters: { id: [id] } } })
+const together = await runShopOperations({
+  body: {
+    operations: [
+      { table: 'orders', verb: 'insert', data: { customer_id: 2, note: 'together' } },
+      { table: 'orders', verb: 'update', data: { note: null }, filters: { id: { $ref: '/0/id' } } },
+      { table: 'orders', verb: 'delete', filters: { id: { $ref: '/0/id' } }, expect: 1 }
+    ]
+  }
+})
 const refused = await queryOrders({ body: { verb: 'insert', data: { customer_id: 999 } } })
 const code: ErrorResponse['error']['code'] | undefined = refused.error?.error.code
 
-console.log(JSON.stringify({ updated: updated.data, rows, note, lines: lines.data, deleted: deleted.data, code }))
+console.log(JSON.stringify({ updated: updated.data, rows, note, lines: lines.data, deleted: deleted.data, together: together.data, code }))
 
 /** None of these compiles. */
 export async function mistakes (): Promise<void> {

@@ -20,10 +20,19 @@ const note: string | null | undefined = rows[0]?.note
 
 const lines = await client.POST('/shop/order_lines', { body: { verb: 'select', limit: 1 } })
 const deleted = await client.POST('/shop/orders', { body: { verb: 'delete', filters: { id: [id] } } })
+const together = await client.POST('/shop', {
+  body: {
+    operations: [
+      { table: 'orders', verb: 'insert', data: { customer_id: 2, note: 'together' } },
+      { table: 'orders', verb: 'update', data: { note: null }, filters: { id: { $ref: '/0/id' } } },
+      { table: 'orders', verb: 'delete', filters: { id: { $ref: '/0/id' } }, expect: 1 }
+    ]
+  }
+})
 const refused = await client.POST('/shop/orders', { body: { verb: 'insert', data: { customer_id: 999 } } })
 const code: components['schemas']['ErrorResponse']['error']['code'] | undefined = refused.error?.error.code
 
-console.log(JSON.stringify({ updated: updated.data, rows, note, lines: lines.data, deleted: deleted.data, code }))
+console.log(JSON.stringify({ updated: updated.data, rows, note, lines: lines.data, deleted: deleted.data, together: together.data, code }))
 
 /** None of these compiles. */
 export async function mistakes (): Promise<void> {
