@@ -80,11 +80,11 @@ t.test('every shown filter is accepted', async (t) => {
 
 const CUSTOMERS = ['create table customers (id integer primary key, name varchar(20))', "insert into customers values (1, 'Ada'), (2, 'Zoe')"]
 
-/** Creates the database and, with the statements of the README, the account. Returns its URL and its name in paths. */
-async function createDatabase (t: Test): Promise<{ url: string, name: string }> {
+/** Creates the database (SQLite: in the folder) and, with the statements of the README, the account. Returns its URL and its name in paths. */
+async function createDatabase (t: Test, folder: string): Promise<{ url: string, name: string }> {
   const [engine] = await engines()
   if (engine === undefined) {
-    const path = join(t.testdir(), 'shop.db')
+    const path = join(folder, 'shop.db')
     const file = new DatabaseSync(path)
     file.exec(CUSTOMERS.join(';'))
     file.close()
@@ -103,12 +103,13 @@ async function createDatabase (t: Test): Promise<{ url: string, name: string }> 
 }
 
 t.test('your own database: an account, a token, the start and the first request', async (t) => {
-  const { url, name } = await createDatabase(t as Test)
+  const folder = checkOut(t as Test)
+  const { url, name } = await createDatabase(t as Test, folder)
   const sh = createShell(t as Test)
   const [start = ''] = commands.filter((command) => command.includes('DATABASE_URL='))
   const token = await sh(`${start.split('\n')[0]}; printf %s "$API_TOKEN"`)
   t.match(token, /^[0-9a-f]{64}$/)
-  const server = await npmStart(t as Test, checkOut(t as Test), { DATABASE_URL: url, API_TOKEN: token })
+  const server = await npmStart(t as Test, folder, { DATABASE_URL: url, API_TOKEN: token })
   const here = firstRequest.replace('http://127.0.0.1:3000/api/shop', `${server.address}/api/${name}`)
   t.match(JSON.parse(await sh(`TOKEN=${token}; ${here}`)), { success: true, data: { rows: [{ id: 1, name: 'Ada' }], count: 1 } })
   t.match(JSON.parse(await sh(`TOKEN=another; ${here}`)), { error: { code: 'UNAUTHENTICATED' } })

@@ -16,13 +16,22 @@ const response = await fetch(url, { method: values.data === undefined ? 'GET' : 
 process.stdout.write(await response.text())
 `
 
+/** Replaces jq, for the expressions that the documents use. */
+const JQ = `#!${process.execPath}
+import { text } from 'node:stream/consumers'
+const value = process.argv.at(-1).match(/\\w+/g).filter((name) => name !== 'empty').reduce((outer, name) => outer?.[name], JSON.parse(await text(process.stdin)))
+for (const each of Array.isArray(value) ? value : [value ?? []].flat()) console.log(JSON.stringify(each))
+`
+
 /** Creates a function that runs `sh -c` and returns its standard output. @throws if the exit code is not 0 */
 export function createShell (t: Test, env: Record<string, string> = {}): (line: string) => Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-  writeFileSync(join(folder, 'curl'), CURL)
-  chmodSync(join(folder, 'curl'), 0o755)
+  for (const [name, program] of [['curl', CURL], ['jq', JQ]] as const) {
+    writeFileSync(join(folder, name), program)
+    chmodSync(join(folder, name), 0o755)
+  }
   return (line) => new Promise((resolve, reject) => {
     execFile('sh', ['-c', line], { env: { PATH: `${process.env['PATH']}:${folder}`, ...env } }, (error, stdout) => {
       if (error === null) resolve(stdout)

@@ -1,0 +1,91 @@
+/** Every block of code in the documents is run by a test, or the reason is here why none can. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { codeBlocks, DOCUMENTS, readDocument, ROOT } from '../support/markdown.ts'
+
+interface Claim {
+  document: string
+  /** The first line of the blocks, without the backquotes. */
+  kind: string
+  /** How many such blocks the document has: a further one needs a test. */
+  blocks: number
+  /** The test that runs them. */
+  test?: string
+  /** Why no test runs them. */
+  because?: string
+}
+
+const REQUESTS = /^(sql|json (grant|request \S+ \d+|operations \d+|answer))$/
+
+const claims: Claim[] = [
+  { document: 'README.md', kind: 'sh', blocks: 13, test: 'test/readme.test.ts' },
+  { document: 'README.md', kind: 'json', blocks: 6, test: 'test/readme.test.ts' },
+  { document: 'README.md', kind: 'sql account', blocks: 1, test: 'test/readme.test.ts' },
+  { document: 'README.md', kind: 'js', blocks: 1, test: 'test/documents/programs.test.ts' },
+  { document: 'CONTRIBUTING.md', kind: 'sh', blocks: 1, test: 'test/documents/commands.test.ts' },
+  { document: 'docs/clients.md', kind: 'sh', blocks: 7, test: 'test/clients/documented.test.ts' },
+  { document: 'docs/clients.md', kind: 'ts', blocks: 2, test: 'test/clients/documented.test.ts' },
+  { document: 'docs/clients.md', kind: 'python', blocks: 1, because: 'it needs Java for OpenAPI Generator, and Python' },
+  { document: 'docs/clients.md', kind: 'go', blocks: 1, because: 'it needs Java for OpenAPI Generator, and Go' },
+  { document: 'docs/clients.md', kind: 'java', blocks: 1, because: 'it needs Java' },
+  { document: 'docs/configuration.md', kind: 'json config', blocks: 1, test: 'test/config/documented.test.ts' },
+  { document: 'docs/configuration.md', kind: 'json secrets', blocks: 1, test: 'test/documents/files.test.ts' },
+  { document: 'docs/configuration.md', kind: 'sql account', blocks: 1, test: 'test/documents/files.test.ts' },
+  { document: 'docs/configuration.md', kind: 'sh', blocks: 1, test: 'test/documents/commands.test.ts' },
+  { document: 'docs/configuration.md', kind: 'text errors', blocks: 1, test: 'test/documents/commands.test.ts' },
+  { document: 'docs/configuration.md', kind: 'text account', blocks: 1, test: 'test/documents/commands.test.ts' },
+  { document: 'docs/configuration.md', kind: 'text grants', blocks: 1, test: 'test/documents/commands.test.ts' },
+  { document: 'docs/errors.md', kind: 'json request', blocks: 1, test: 'test/errors.test.ts' },
+  { document: 'docs/errors.md', kind: 'json answer', blocks: 1, test: 'test/errors.test.ts' },
+  { document: 'docs/grants.md', kind: 'json token', blocks: 1, test: 'test/documents/files.test.ts' },
+  { document: 'docs/grants.md', kind: 'json jwt', blocks: 1, test: 'test/http/grants-doc.test.ts' },
+  { document: 'docs/grants.md', kind: 'js users', blocks: 1, test: 'test/http/host-examples.test.ts' },
+  { document: 'docs/grants.md', kind: 'ts signature', blocks: 1, test: 'test/documents/programs.test.ts' },
+  { document: 'docs/operations.md', kind: 'js health', blocks: 1, test: 'test/documents/programs.test.ts' },
+  { document: 'docs/operations.md', kind: 'js metrics', blocks: 1, test: 'test/documents/programs.test.ts' },
+  { document: 'docs/operations.md', kind: 'yaml kubernetes', blocks: 1, test: 'test/documents/files.test.ts' },
+  { document: 'docs/operations.md', kind: 'yaml scrape', blocks: 1, test: 'test/documents/files.test.ts' },
+  { document: 'docs/operations.md', kind: 'yaml alerts', blocks: 1, test: 'test/documents/files.test.ts' },
+  { document: 'docs/operations.md', kind: 'sh', blocks: 1, test: 'test/documents/commands.test.ts' },
+  { document: 'docs/plugin.md', kind: 'js', blocks: 1, test: 'test/package/package.test.ts' },
+  { document: 'docs/plugin.md', kind: 'ts', blocks: 1, test: 'test/package/package.test.ts' },
+  { document: 'docs/plugin.md', kind: 'js jwt', blocks: 1, test: 'test/http/host-examples.test.ts' },
+  { document: 'docs/plugin.md', kind: 'js session', blocks: 1, test: 'test/http/host-examples.test.ts' },
+  { document: 'docs/plugin.md', kind: 'ts execute', blocks: 1, test: 'test/documents/programs.test.ts' },
+  { document: 'docs/reading.md', kind: 'js readAll', blocks: 1, test: 'test/documents/reading.test.ts' },
+  { document: 'docs/reading.md', kind: 'json aggregates', blocks: 2, test: 'test/documents/reading.test.ts' },
+  { document: 'docs/reading.md', kind: 'sh', blocks: 1, test: 'test/documents/commands.test.ts' },
+  { document: 'docs/testing.md', kind: 'sh', blocks: 2, test: 'test/documents/commands.test.ts' },
+  { document: 'docs/testing.md', kind: 'text fuzz', blocks: 1, because: 'it is what a run printed before the bug was fixed' },
+  { document: 'docs/transactions.md', kind: 'js transaction', blocks: 1, test: 'test/documents/programs.test.ts' },
+  { document: 'docs/transactions.md', kind: 'js onWrite', blocks: 1, test: 'test/documents/programs.test.ts' }
+]
+
+for (const document of DOCUMENTS) {
+  t.test(`every block of ${document} is run by a test`, async (t) => {
+    const kinds = codeBlocks(readDocument(document)).map(({ kind }) => kind).filter((kind) => document === 'docs/errors.md' || !REQUESTS.test(kind))
+    const found = Object.entries(Object.groupBy(kinds, (kind) => kind)).map(([kind, same = []]) => ({ kind, blocks: same.length }))
+    const claimed = claims.filter((claim) => claim.document === document).map(({ kind, blocks }) => ({ kind, blocks }))
+    const inOrder = (one: { kind: string }, other: { kind: string }): number => one.kind < other.kind ? -1 : 1
+    t.same(found.toSorted(inOrder), claimed.toSorted(inOrder), 'add a test that runs the block, and say here which one')
+  })
+}
+
+t.test('each test that is named reads the document and the kind of block', async (t) => {
+  for (const { document, kind, blocks, test, because } of claims) {
+    t.ok(blocks > 0 && (test === undefined) !== (because === undefined), `${document} ${kind}: a test or a reason`)
+    if (test === undefined) continue
+    const path = join(ROOT, test)
+    const source = existsSync(path) ? readDocument(test) : ''
+    t.ok(source.includes(document), `${test} reads ${document}`)
+    t.match(source, new RegExp(`'${kind.split(' ').at(-1)}'|'${kind}'|kind of \\[[^\\]]*'${kind}'`), `${test} looks for ${kind} in ${document}`)
+  }
+})
+
+t.test('every fence of code is closed and found', async (t) => {
+  for (const document of DOCUMENTS) {
+    const fences = readDocument(document).match(/^ *```/gm) ?? []
+    t.equal(fences.length, 2 * codeBlocks(readDocument(document)).length, document)
+  }
+})
