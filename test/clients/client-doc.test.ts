@@ -27,6 +27,8 @@ t.test('the snippets of docs/client.md compile and run', async (t) => {
   workshop.write('shop.ts', (await runRowQuery(t as Test, ['types', 'shop'], { env: { DATABASE_URL: `sqlite:${path}` } })).stdout)
   const program = [first, ...others.map((text) => `{\n${text}}\n`)].join('').replaceAll('http://127.0.0.1:3000', address)
   workshop.write('program.ts', program)
+  const [inReadme] = codeBlocks(readDocument('README.md')).filter(({ kind }) => kind === 'ts client').map(({ text }) => text)
+  workshop.write('readme.ts', inReadme as string)
   t.equal(await workshop.compile({ emit: false }), '')
   await build({ stdin: { contents: program, loader: 'ts', resolveDir: ROOT }, alias: { 'fastify-row-query/client': `${ROOT}src/client/index.ts` }, bundle: true, format: 'esm', outfile: `${folder}/program.mjs` })
   const stdout = await call(folder, `TOKEN=${TOKEN}`, process.execPath, 'program.mjs')

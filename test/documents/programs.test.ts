@@ -1,10 +1,14 @@
 /** The programs in the documents that show a part of an app are run on the tables of their document; test/clients and test/package compile the others. */
+import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
+import { promisify } from 'node:util'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { createRowQuery, hashToken, type RowQuery } from '../../src/index.ts'
 import { createShop } from '../../src/demo/shop.ts'
 import { codeBlocks, readDocument, ROOT } from '../support/markdown.ts'
+import { serveRowQuery } from '../support/row-query.ts'
+import { TOKEN } from '../support/service.ts'
 
 function blockOf (document: string, kind: string): string {
   const [block, ...others] = codeBlocks(readDocument(document)).filter((each) => each.kind === kind)
@@ -78,6 +82,28 @@ t.test('docs/plugin.md: typed requests in process', async (t) => {
   t.teardown(() => app.close())
   t.ok(orders.length > 0)
   for (const order of orders) t.same(Object.keys(order), ['id', 'total'])
+})
+
+t.test('README.md: the typed client, which test/clients compiles', async (t) => {
+  const server = await serveRowQuery(t as Test, { env: { API_TOKEN: TOKEN } })
+  const path = `${t.testdir({})}/client.ts`
+  const text = blockOf('README.md', 'ts client').replace("'fastify-row-query/client'", JSON.stringify(`${ROOT}src/client/index.ts`)).replace('http://127.0.0.1:3000', server.address)
+  writeFileSync(path, text)
+  const { stdout } = await promisify(execFile)(process.execPath, [path], { env: { TOKEN, NODE_NO_WARNINGS: '1' } })
+  const lines = stdout.trim().split('\n')
+  t.match(lines[0], /^\d+ \d+\.\d\d$/)
+  t.ok(lines.includes('Brass Bicycle Bell'))
+})
+
+t.test('docs/clients.md: the tables in the document of a host app', async (t) => {
+  const folder = t.testdir({})
+  createShop(`${folder}/shop.db`)
+  const [text = ''] = codeBlocks(readDocument('docs/clients.md')).filter(({ kind, text }) => kind === 'ts' && text.includes('swaggerTables')).map(({ text }) => text)
+  writeFileSync(`${folder}/host.ts`, text.replace("'fastify-row-query'", JSON.stringify(`${ROOT}src/index.ts`)).replace('sqlite:shop.db', `sqlite:${folder}/shop.db`).replace(/^console\.log.*$/m, 'export { app }'))
+  const { app } = await import(`${folder}/host.ts`) as { app: { close (): Promise<void>, swagger (): { paths: object } } }
+  t.teardown(() => app.close())
+  const shown = Array.from(text.match(/\/\/ (.*)$/m)?.[1]?.matchAll(/'([^']+)'/g) ?? [], ([, path]) => path)
+  t.same(Object.keys(app.swagger().paths), shown)
 })
 
 t.test('the first app of docs/plugin.md, which is run with the package, is the one in README.md', async (t) => {
