@@ -208,6 +208,18 @@ t.test('no worker survives a primary process that is killed', async (t) => {
   await until('no process is left', () => ![...all, ...databases].some(runs))
 })
 
+t.test('a worker that hangs stops neither the metrics nor the shutdown', async (t) => {
+  const service = await serve(t, { workers: 2, metrics: { port: 0 }, shutdown: { timeout: 100 } })
+  const [, metrics = ''] = /metrics at (http:[^"]+)/.exec(await service.printed(/metrics at/)) as RegExpExecArray
+  const [hanging = 0, other = 0] = service.workers()
+  process.kill(hanging, 'SIGSTOP')
+  t.equal(valueOf(parseMetrics(await (await fetch(metrics)).text()), 'row_query_workers'), 2)
+  const { code, stdout } = await service.stop('SIGTERM')
+  t.equal(code, 1)
+  t.equal(linesOf(stdout).at(-1)?.msg, 'shutdown timed out: workers are killed')
+  await until('no process is left', () => ![hanging, other].some(runs))
+})
+
 t.test('an error of the start is printed once, and nothing is left running', async (t) => {
   const other = createServer()
   await once(other.listen(0, '127.0.0.1'), 'listening')
