@@ -10,6 +10,23 @@ import { fileURLToPath } from 'node:url'
  */
 export const FLOOR = { lines: 97, branches: 95, functions: 96 } as const
 
+/**
+ * Files of which others cover every line: their coverage is not measured. Without it, and with Node's compile cache, a file takes half the CPU time.
+ * One that is to be measured again is removed from here.
+ */
+export const UNMEASURED: readonly string[] = [
+  'test/catalog/columns.test.ts', 'test/catalog/queries.test.ts', 'test/cli/serve-restarts.test.ts',
+  'test/clients/documented.test.ts', 'test/clients/generated.test.ts', 'test/clients/types.test.ts',
+  'test/dialects/mysql/connection/read-memory.test.ts', 'test/grants/matrix.test.ts', 'test/http/aggregates-law.test.ts',
+  'test/http/aggregates-of-types.test.ts', 'test/http/claims.test.ts', 'test/http/delete.test.ts', 'test/http/filters-required.test.ts',
+  'test/http/grants-doc.test.ts', 'test/http/health.test.ts', 'test/http/host-examples.test.ts', 'test/http/idempotency-owner.test.ts',
+  'test/http/idle-connections.test.ts', 'test/http/indexes.test.ts', 'test/http/insert.test.ts', 'test/http/is.test.ts', 'test/http/leaks.test.ts',
+  'test/http/odd-names.test.ts', 'test/http/pool-idle.test.ts', 'test/http/select.test.ts', 'test/http/session-changes.test.ts',
+  'test/http/stale-catalog.test.ts', 'test/http/status-busy.test.ts', 'test/http/status.test.ts', 'test/http/update-forms.test.ts',
+  'test/http/update.test.ts', 'test/openapi/large.test.ts', 'test/openapi/truth.test.ts', 'test/openapi/write-schemas.test.ts',
+  'test/package/package.test.ts', 'test/readme.test.ts', 'test/types/law.test.ts'
+]
+
 type Summary = Readonly<Record<keyof typeof FLOOR, { readonly pct: number }>>
 
 /** The floors that a summary does not reach, a line each. */

@@ -8,7 +8,7 @@
  * server at all.
  */
 import { availableParallelism } from 'node:os'
-import { coverageProblems, readCoverage } from './coverage.ts'
+import { coverageProblems, readCoverage, UNMEASURED } from './coverage.ts'
 import { COMPILED } from './servers/folders.ts'
 import { obtain } from './servers/obtain.ts'
 import { NOT_PROVIDED } from './servers/packages.ts'
@@ -33,10 +33,14 @@ async function serversFor (options: string[]): Promise<Server[]> {
 /** Slow tests that rarely fail. Without `--all` they run only if they are named. */
 const SLOW = ['test/package/**', 'test/clients/**', 'test/openapi/lint.test.ts', 'test/http/page-cost.test.ts', 'test/cli/serve-restarts.test.ts', 'test/cli/serve-workers.test.ts']
 
+/** .taprc excludes these, and an option replaces its list. */
+const FAULTS = 'test/faults/**'
+
+const exclude = (patterns: readonly string[]): string[] => patterns.map((files) => `--exclude=${files}`)
+
 function skipSlow (): string[] {
   const isSelection = args.some((argument) => !argument.startsWith('--'))
-  // .taprc excludes the faults, and an option replaces its list
-  return options.includes('--all') || isSelection ? [] : [...SLOW, 'test/faults/**'].map((files) => `--exclude=${files}`)
+  return options.includes('--all') || isSelection ? [] : exclude([...SLOW, FAULTS])
 }
 
 /** Whether there is an engine for every line. */
@@ -56,11 +60,16 @@ try {
   // the servers and their data go when this process exits, whichever way it does
   const TEST_ENGINES = JSON.stringify(servers.map(({ engine }) => engine))
   const isMeasured = isWhole(servers) && !args.includes('--disable-coverage')
-  const { flags, env } = isMeasured ? { flags: ['--allow-incomplete-coverage'], env: { TEST_COVERAGE: 'on' } } : { flags: ['--disable-coverage'], env: { NODE_COMPILE_CACHE: COMPILED } }
-  const code = await runTap([`--jobs=${JOBS}`, ...flags, ...skipSlow(), ...args], { TEST_ENGINES, ...env })
-  const problems = code === 0 && isMeasured && args.length === 0 ? coverageProblems(readCoverage()) : []
+  const run = (isMeasured: boolean, more: string[]): Promise<number> => {
+    const { flags, env } = isMeasured ? { flags: ['--allow-incomplete-coverage'], env: { TEST_COVERAGE: 'on' } } : { flags: ['--disable-coverage'], env: { NODE_COMPILE_CACHE: COMPILED } }
+    return runTap([`--jobs=${JOBS}`, ...flags, ...skipSlow(), ...more], { TEST_ENGINES, ...env })
+  }
+  if (!isMeasured || args.length > 0) process.exit(await run(isMeasured, args))
+  const measured = await run(true, exclude([...UNMEASURED, FAULTS]))
+  const problems = measured === 0 ? coverageProblems(readCoverage()) : []
+  const rest = await run(false, [...UNMEASURED])
   for (const problem of problems) console.error(`npm test: ${problem}`)
-  process.exit(problems.length === 0 ? code : 1)
+  process.exit(problems.length > 0 ? 1 : measured || rest)
 } catch (error) {
   console.error(`npm test: ${(error as Error).message}`)
   process.exit(1)

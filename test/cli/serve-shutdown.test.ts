@@ -73,6 +73,7 @@ for (const engine of await engines()) {
           await answer.text()
           if (answer.status === 200) acknowledged.push(`${name}-${count}`)
           else lost.push(`${name}-${count}: ${answer.status}`)
+          await sleep(10)
         }
       }
       await database.query('delete from people')

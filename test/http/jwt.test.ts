@@ -6,7 +6,7 @@ import t from 'tap'
 import type { JwtOptions, SignatureAlgorithm } from '../../schemas/jwt.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { get } from '../support/documents.ts'
-import { AUDIENCE, createPair, ISSUER, jwtSetting, serveKeys, sign, signText, type SignOptions } from '../support/issuer.ts'
+import { AUDIENCE, createPair, ISSUER, jwtSetting, serveKeys, sign, signText, type Pair, type SignOptions } from '../support/issuer.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
@@ -166,8 +166,18 @@ await onEachEngine(t, 'the role may be anywhere in the claims', { ...ok, options
 
 const ALGORITHMS: SignatureAlgorithm[] = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 
+/** RSA keys serve each of its algorithms, and take long to generate. */
+const pairs = new Map<string, Promise<[Pair, Pair]>>()
+
+async function pairsOf (alg: SignatureAlgorithm): Promise<[signer: Pair, stranger: Pair]> {
+  const family = /^[RP]S/.test(alg) ? 'RSA' : alg
+  if (!pairs.has(family)) pairs.set(family, Promise.all([createPair('key', alg), createPair('key', alg)]))
+  const found = await (pairs.get(family) as Promise<[Pair, Pair]>)
+  return found.map((pair) => ({ ...pair, alg, jwk: { ...pair.jwk, alg } })) as [Pair, Pair]
+}
+
 for (const alg of ALGORITHMS) {
-  const signer = await createPair('key', alg)
+  const [signer, stranger] = await pairsOf(alg)
   const folder = t.testdir({})
   const publicKey = `${folder}/${alg}.pem`
   writeFileSync(publicKey, await exportSPKI(signer.publicKey))
@@ -175,7 +185,6 @@ for (const alg of ALGORITHMS) {
   for (const [kind, keys] of [['a key set', { jwks: set.url }], ['a public key', { publicKey }]] as const) {
     await onEachEngine(t, `${alg} with ${kind}`, { ...ok, options: { ...ok.options, jwt: [jwtSetting({ ...keys, algorithms: [alg] })] } }, async (t, { post }) => {
       t.match(await post('customers', select, { token: await sign(signer) }), { status: 200 })
-      const stranger = await createPair('key', alg)
       t.match(await post('customers', select, { token: await sign(stranger) }), { status: 401 }, 'another key')
       const header: SignOptions = { header: { kid: undefined } }
       t.match(await post('customers', select, { token: await sign(signer, {}, header) }), { status: kind === 'a key set' ? 401 : 200 }, 'kid is required with a set only')
