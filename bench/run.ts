@@ -12,6 +12,7 @@ import { installDependencies } from './dependencies.ts'
 import { growCatalog } from './growth/catalog-size.ts'
 import { growConnections } from './growth/connections.ts'
 import { measureGrants } from './growth/grants.ts'
+import { measureKeys } from './growth/keys.ts'
 import { measureLogging } from './growth/logging.ts'
 import { growTable } from './growth/table-size.ts'
 import { growWorkers } from './growth/workers.ts'
@@ -72,7 +73,8 @@ async function measureGrowth (options: Options, database: BenchDatabase, stage: 
     await growConnections(stage, [1, 10, 50, 100, 200], effort),
     await growWorkers(stage, [1, 2], effort),
     await measureLogging(stage, effort),
-    await measureGrants(stage, effort)
+    await measureGrants(stage, effort),
+    await measureKeys(database, stage, effort)
   ]
 }
 

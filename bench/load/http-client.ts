@@ -3,6 +3,10 @@ import { connect, type Socket } from 'node:net'
 import { AnswerReader } from './answer-reader.ts'
 import type { Client } from './loop.ts'
 
+/** Stands in a request for a number of as many digits, which is another one each time that the request is sent. */
+export const NUMBER = 'number-of-this-request'
+let sent = 0
+
 export interface HttpClient { readonly client: Client, readonly close: () => void }
 
 /**
@@ -34,11 +38,19 @@ export async function connectHttpClient (port: number, requests: readonly Buffer
   return {
     client: (operation, callback) => {
       done = callback
-      socket.write(requests[operation] as Buffer)
+      socket.write(numbered(requests[operation] as Buffer))
     },
     close: () => {
       closed = true
       socket.destroy()
     }
   }
+}
+
+function numbered (request: Buffer): Buffer {
+  const place = request.indexOf(NUMBER)
+  if (place < 0) return request
+  const copy = Buffer.from(request)
+  copy.write(String(++sent).padStart(NUMBER.length, '0'), place)
+  return copy
 }
