@@ -44,7 +44,7 @@ t.test('there is a test for every command', async (t) => {
     'npm ci && npm test',
     'export API_TOKEN=$(openssl rand -hex 32)\nDATABASE_URL=mysql://rows:a-long-password@127.0.0.1:3306/shop npm start',
     'export TOKEN=...\n' + firstRequest,
-    'npm run -s row-query -- check\nnpm run -s row-query -- token --name reports --permissions select --table orders --database shop --expires 2027-01-01',
+    'npm run -s row-query -- check\nnpm run -s row-query -- token --name reports --permissions select --table orders --database shop --expires 2036-01-01',
     'export TOKEN=rq_...',
     'npm run -s row-query -- openapi demo\nnpm run -s row-query -- types demo'
   ])
@@ -118,6 +118,6 @@ t.test('your own database: an account, a token, the start and the first request'
 t.test('the other commands work as described', async (t) => {
   const lines = commands.filter((command) => command.startsWith('npm run')).join('\n')
   const output = await call(checkOut(t), 'sh', '-ec', lines)
-  t.match(output, /^demo: answers, 5 tables and views\n[^]*rq_[\w-]{43}[^]*"expires": "2027-01-01"/)
+  t.match(output, /^demo: answers, 5 tables and views\n[^]*rq_[\w-]{43}[^]*"expires": "2036-01-01"/)
   t.match(output, /\n\{\n {2}"openapi": "3\.1\.0"[^]*"\/demo\/orders": \{[^]*\nexport interface Orders \{\n[^]*\nexport interface DB \{\n/)
 })
