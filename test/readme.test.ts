@@ -42,7 +42,7 @@ t.test('there is a test for every command', async (t) => {
   t.same(commands.filter((command) => !command.startsWith('curl ')), [
     'npm ci && npm start',
     'npm ci && npm test',
-    'export API_TOKEN=$(openssl rand -hex 32)\nDATABASE_URL=mysql://rows:a-long-password@127.0.0.1:3306/shop npm start',
+    'export API_TOKEN=$(openssl rand -hex 32)\nexport DATABASE_URL=mysql://rows:a-long-password@127.0.0.1:3306/shop\nnpm start',
     'export TOKEN=...\n' + firstRequest,
     'npm run -s row-query -- check\nnpm run -s row-query -- token --name reports --permissions select --table orders --database shop --expires 2036-01-01',
     'export TOKEN=rq_...',
