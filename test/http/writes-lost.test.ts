@@ -1,7 +1,9 @@
 /** Writes of several statements whose connection is lost, or that meet locks: nothing is half done. */
 import t from 'tap'
+import { CREATE } from '../../src/idempotency/keys-table.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, type Schema } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import type { Proxy } from '../support/recorder.ts'
 
 const rows = Array.from({ length: 5 }, (_, id) => `(${id + 1}, ${id}, 'w${id}')`).join()
@@ -72,4 +74,58 @@ await onEachEngine(t, 'writes that return rows and lock the same rows in another
   })))
   t.same(answers.map(({ status }) => status), answers.map(() => 200))
   t.same((await sql('select n from parts where id <= 3 order by id')).map(({ n }) => n), [24, 25, 26], 'each of them counts')
+})
+
+const keyed: Schema = { sqlite: [], mysql: [...schema.mysql, CREATE.mysql] }
+const lists: Array<[name: string, body: object, written: object]> = [
+  ['a list', { verb: 'insert', data: [{ n: 7, word: 'a' }, { n: 8, word: 'b' }, { n: 9, word: 'z' }] }, { inserted: 3 }],
+  ['an upsert', { verb: 'insert', data: [{ n: 7, word: 'a' }, { n: 8, word: 'w1' }, { n: 9, word: 'z' }], onConflict: { key: ['word'] } }, { inserted: 2, updated: 1, unchanged: 0, id: null }]
+]
+
+await onEachEngine(t, 'a connection that is killed in the middle of a list leaves nothing, and the list can be sent again with its key', { schema: keyed, only }, async (t, { post, sql }) => {
+  const dump = async () => (await sql('select n, word from parts order by word')).map((row) => ({ ...row }))
+  const busy = async () => await sql("select ID as id from information_schema.processlist where DB = database() and INFO like 'insert%parts%'")
+  /** Sends a list whose last row waits for another client, and kills its connection then. */
+  const sendAndKill = async (body: object, headers: Record<string, string> = {}) => {
+    await sql('start transaction')
+    await sql("insert into parts (n, word) values (0, 'z')")
+    const answer = post('parts', body, { headers })
+    await until('the list waits', async () => (await busy()).length === 1)
+    const [{ id }] = await busy() as [{ id: number }]
+    await sql(`kill ${id}`)
+    const killed = await answer
+    await sql('rollback')
+    return killed
+  }
+  for (const [index, [name, body, written]] of lists.entries()) {
+    await sql('delete from parts')
+    await sql(`insert into parts values ${rows}`)
+    const before = await dump()
+    isRefusal(t, await sendAndKill(body), { status: 502, code: 'OUTCOME_UNKNOWN', why: `${name} without a key, of one statement` })
+    t.same(await dump(), before, `${name}: nothing is written`)
+    const headers = { 'idempotency-key': `killed-${index}` }
+    // the key makes it a transaction, of which nothing is left without COMMIT
+    isRefusal(t, await sendAndKill(body, headers), { status: 503, code: 'DATABASE_UNAVAILABLE', why: `${name} with a key` })
+    t.same(await dump(), before, `${name}: nothing is written`)
+    t.match(await post('parts', body, { headers }), { status: 200, json: { data: written } }, `${name}: it can be sent again`)
+    const after = await dump()
+    t.equal(after.length, 5 + (index === 0 ? 3 : 2))
+    t.match(await post('parts', body, { headers }), { status: 200, headers: { 'idempotency-replayed': 'true' }, json: { data: written } })
+    t.same(await dump(), after, `${name}: it has one effect`)
+  }
+})
+
+await onEachEngine(t, 'a deadlock on the last row of a list is tried again, and all rows are written', { schema, only, database: { statementTimeout: 10_000 } }, async (t, { post, sql, statements }) => {
+  const list = { verb: 'insert', data: [...Array(4).keys()].map((n) => ({ n: n + 100, word: `w${n}` })).concat([{ n: 9, word: 'z' }]), onConflict: { key: ['word'] } }
+  // the server ends the transaction that has changed fewer rows: this one changes more than the list
+  await sql('start transaction')
+  await sql(`insert into parts (n, word) values ${Array.from({ length: 50 }, (_, n) => `(0, 'm${n}')`).join()}, (0, 'z')`)
+  statements()
+  const answer = post('parts', list)
+  await until('the list waits', async () => (await sql("select 1 from information_schema.processlist where DB = database() and INFO like 'insert%parts%'")).length === 1)
+  await sql("update parts set n = 50 where word = 'w0'")
+  await sql('commit')
+  t.match(await answer, { status: 200, json: { data: { inserted: 0, updated: 5, unchanged: 0 } } })
+  t.same((await sql("select n from parts where word in ('w0', 'w1', 'w2', 'w3', 'z') order by word")).map(({ n }) => n), [100, 101, 102, 103, 9])
+  t.ok(statements().filter((statement) => /^insert/i.test(statement)).length > 1, 'the list was the one that the server ended')
 })
