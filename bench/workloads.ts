@@ -1,5 +1,6 @@
 /** The workloads and their operations, the same for all contenders because of a seed. */
 import { STATUSES, type NewOrder, type SavedOrder } from './database/orders.ts'
+import { createRandom } from '../test/support/random.ts'
 
 export type Operation =
   | { readonly kind: 'key', readonly id: number }
@@ -93,15 +94,4 @@ function newOrder (number: number): NewOrder {
 function make<T> (count: number, one: (random: (below: number) => number) => T): T[] {
   const random = createRandom(20_261_120)
   return Array.from({ length: count }, () => one(random))
-}
-
-/** mulberry32: integers from 0, the same in every process. */
-function createRandom (seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let bits = Math.imul(state ^ (state >>> 15), 1 | state)
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits
-    return ((bits ^ (bits >>> 14)) >>> 0) % below
-  }
 }

@@ -1,6 +1,7 @@
 /** The law of pages: joined, they are the table in the database's own order, whatever the types, keys, orders and NULLs. */
 import t from 'tap'
-import { createRandom, pick, randomTable, type Random, type RandomTable } from '../support/random-tables.ts'
+import { createRandom, pick, type Random } from '../support/random.ts'
+import { randomTable, type RandomTable } from '../support/random-tables.ts'
 import { onEachEngine, type EngineName, type Service } from '../support/service.ts'
 
 const TABLES = 16

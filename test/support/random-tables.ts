@@ -2,22 +2,7 @@
 import fc from 'fast-check'
 import type { EngineName } from './service.ts'
 import { mysqlGroups, sqliteGroups, type TypedColumn } from './typed-columns.ts'
-
-/** Whole numbers from 0, below a bound. */
-export type Random = (below: number) => number
-
-/** mulberry32 */
-export function createRandom (seed: number): Random {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let bits = Math.imul(state ^ (state >>> 15), 1 | state)
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits
-    return ((bits ^ (bits >>> 14)) >>> 0) % below
-  }
-}
-
-export const pick = <T>(random: Random, list: readonly T[]): T => list[random(list.length)] as T
+import { pick, type Random } from './random.ts'
 
 export interface RandomColumn {
   readonly name: string
