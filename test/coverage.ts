@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
  * ended, and a run must not fail by accident. They were 99.5, 99.2 and 99.2 before pages, lists, operations and grants, whose coverage
  * has not been measured in a whole run yet: raise them to what the next one shows.
  */
-export const FLOOR = { lines: 97, branches: 95, functions: 96 } as const
+export const FLOOR = { lines: 99.5, branches: 98, functions: 98 } as const
 
 /**
  * Files of which others cover every line: their coverage is not measured. Without it, and with Node's compile cache, a file takes half the CPU time.
@@ -24,7 +24,7 @@ export const UNMEASURED: readonly string[] = [
   'test/http/odd-names.test.ts', 'test/http/pool-idle.test.ts', 'test/http/select.test.ts', 'test/http/session-changes.test.ts',
   'test/http/stale-catalog.test.ts', 'test/http/status-busy.test.ts', 'test/http/status.test.ts', 'test/http/update-forms.test.ts',
   'test/http/update.test.ts', 'test/openapi/large.test.ts', 'test/openapi/truth.test.ts', 'test/openapi/write-schemas.test.ts',
-  'test/package/package.test.ts', 'test/readme.test.ts', 'test/types/law.test.ts'
+  'test/package/container.test.ts', 'test/package/package.test.ts', 'test/readme.test.ts', 'test/types/law.test.ts'
 ]
 
 type Summary = Readonly<Record<keyof typeof FLOOR, { readonly pct: number }>>

@@ -82,11 +82,11 @@ function isLoopback (hostname: string): boolean {
 
 function readPublicKey (path: string): KeyObject {
   const pem = attempt(() => readFileSync(path, 'utf8'))
-  if (pem === undefined) throw new Error(`.publicKey: ${path} cannot be read`)
+  if (pem === undefined) throw new Error('.publicKey: the file cannot be read')
   // Node would derive the public key from it, and a private key does not belong here.
-  if (pem.includes('PRIVATE KEY')) throw new Error(`.publicKey: ${path} contains a private key`)
+  if (pem.includes('PRIVATE KEY')) throw new Error('.publicKey: the file contains a private key')
   const key = attempt(() => createPublicKey(pem))
-  if (key === undefined) throw new Error(`.publicKey: ${path} is not a public key or certificate in PEM format`)
+  if (key === undefined) throw new Error('.publicKey: the file is not a public key or certificate in PEM format')
   return key
 }
 

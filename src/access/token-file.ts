@@ -41,7 +41,7 @@ export function readTokenFile ({ path, parse }: TokenFile): readonly StoredToken
   try {
     return parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    throw error instanceof ConfigError ? error : new ConfigError([`${SETTING}: ${path} cannot be read`])
+    throw error instanceof ConfigError ? error : new ConfigError([`${SETTING}: the file cannot be read`])
   }
 }
 
@@ -56,6 +56,6 @@ function parseJson (path: string, text: string): unknown {
   try {
     return parseConfigJson(text)
   } catch (error) {
-    throw new ConfigError([`${SETTING}: ${path} ${(error as Error).message}`])
+    throw new ConfigError([`${SETTING}: the file ${(error as Error).message}`])
   }
 }

@@ -80,9 +80,9 @@ export function createSend ({ url, token, fetch: given, numbers, idempotencyKeys
   }
 }
 
-/** `.` and `..` would be another path, also percent-encoded. @throws RowQueryError INVALID_NAME; URIError if the name is not Unicode */
+/** `.` and `..` would be another path, also percent-encoded. @throws RowQueryError INVALID_NAME */
 function encodeSegment (name: string): string {
-  if (/^\.{0,2}$/.test(name)) throw new RowQueryError('INVALID_NAME', `"${name}" cannot be in a path`)
+  if (/^\.{0,2}$/.test(name) || !name.isWellFormed()) throw new RowQueryError('INVALID_NAME', `"${name}" is not a name`)
   return `/${encodeURIComponent(name)}`
 }
 

@@ -38,7 +38,7 @@ function readContext ({ cert: certPath, key: keyPath, ca: caPath }: HttpsOptions
 }
 
 function read (setting: string, path: string): Buffer {
-  return parse(setting, `${path} cannot be read`, () => readFileSync(path))
+  return parse(setting, 'the file cannot be read', () => readFileSync(path))
 }
 
 /** The error contains no part of the file and no message of OpenSSL. */

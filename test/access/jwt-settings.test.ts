@@ -88,9 +88,9 @@ const refused: Array<[why: string, entry: object, error: string | RegExp]> = [
   ['a password in the URL', { jwks: 'https://user:hunter2@login.example.com/', algorithms: ['RS256'] }, 'jwt.0.jwks: must not contain a user name or password'],
   ['an HMAC with a key set', { jwks: 'https://a.example.com', algorithms: ['RS256', 'HS256'] }, 'jwt.0.algorithms: HS256 requires a secret of at least 32 bytes'],
 
-  ['a file that is missing', { publicKey: 'missing.pem', algorithms: ['RS256'] }, 'jwt.0.publicKey: missing.pem cannot be read'],
-  ['a file without a key', { publicKey: file('none.pem', 'hunter2'), algorithms: ['RS256'] }, `jwt.0.publicKey: ${folder}/none.pem is not a public key or certificate in PEM format`],
-  ['a private key', { publicKey: file('private.pem', rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string), algorithms: ['RS256'] }, `jwt.0.publicKey: ${folder}/private.pem contains a private key`],
+  ['a file that is missing', { publicKey: 'missing.pem', algorithms: ['RS256'] }, 'jwt.0.publicKey: the file cannot be read'],
+  ['a file without a key', { publicKey: file('none.pem', 'hunter2'), algorithms: ['RS256'] }, 'jwt.0.publicKey: the file is not a public key or certificate in PEM format'],
+  ['a private key', { publicKey: file('private.pem', rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string), algorithms: ['RS256'] }, 'jwt.0.publicKey: the file contains a private key'],
   ['a short RSA key', { publicKey: weak, algorithms: ['RS256'] }, 'jwt.0.algorithms: RS256 requires an RSA key of at least 2048 bits'],
   ['an RSA-PSS key', { publicKey: pss, algorithms: ['PS256'] }, 'jwt.0.algorithms: PS256 requires an RSA key of at least 2048 bits'],
   ['an EC key for RSA', { publicKey: p256, algorithms: ['ES256', 'RS256'] }, 'jwt.0.algorithms: RS256 requires an RSA key of at least 2048 bits'],

@@ -22,8 +22,8 @@ t.test('a token file contains the same entries as the configuration', async (t) 
 const SECRET = 'hunter2'
 
 const refused: Array<{ because: string, text: string, errors: string[] }> = [
-  { because: 'nothing in it', text: '', errors: ['tokensFile: tokens.json is not valid JSON'] },
-  { because: 'half a list', text: `[{ "name": "${SECRET}"`, errors: ['tokensFile: tokens.json is not valid JSON, line 1 column 21'] },
+  { because: 'nothing in it', text: '', errors: ['tokensFile: the file is not valid JSON'] },
+  { because: 'half a list', text: `[{ "name": "${SECRET}"`, errors: ['tokensFile: the file is not valid JSON, line 1 column 21'] },
   { because: 'an object', text: JSON.stringify({ tokens: [entry] }), errors: ['tokensFile: must be a list (of entries as "row-query token" prints them)'] },
   {
     because: 'entries that are none',
@@ -60,8 +60,8 @@ t.test('an invalid token file stops the start and is reported with the other err
   const path = join(folder, 'tokens.json')
   t.match(resolveSettings({ databases, tokensFile: path }), { tokenFile: { file: { path }, tokens: [] } })
   const said = (options: object): readonly string[] => (t.throws(() => resolveSettings(options), ConfigError) as ConfigError).errors.map((line) => line.replace(folder + '/', ''))
-  t.same(said({ databases, tokensFile: join(folder, 'nowhere.json') }), ['tokensFile: nowhere.json cannot be read'])
-  t.same(said({ databases: { shop: { url: 'x' } }, tokensFile: join(folder, 'broken.json') }), ['databases.shop.url: must begin with mysql://, mariadb:// or sqlite:', 'tokensFile: broken.json is not valid JSON, line 1 column 2'])
+  t.same(said({ databases, tokensFile: join(folder, 'nowhere.json') }), ['tokensFile: the file cannot be read'])
+  t.same(said({ databases: { shop: { url: 'x' } }, tokensFile: join(folder, 'broken.json') }), ['databases.shop.url: must begin with mysql://, mariadb:// or sqlite:', 'tokensFile: the file is not valid JSON, line 1 column 2'])
 })
 
 t.test('with API_TOKENS_FILE the demo creates no token', async (t) => {

@@ -27,10 +27,10 @@ const linesOf = (stdout: string): Line[] => stdout.split('\n').filter((line) => 
 const start = (t: Test, config: object, files: Record<string, string> = {}) => ({ cwd: t.testdir({ ...files, 'row-query.json': JSON.stringify(config) }), env: { ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: TOKEN } })
 
 /** A service with several workers on the demo database, which is a file. */
-async function serve (t: Test, config: object, files?: Record<string, string>) {
+async function serve (t: Test, config: object, files?: Record<string, string>, port = '0') {
   const { cwd, env } = start(t, config, files)
   createShop(join(cwd, 'data/demo.db'))
-  const server = await serveRowQuery(t, { cwd, env })
+  const server = await serveRowQuery(t, { cwd, env: { ...env, PORT: port } })
   const primary = server.child.pid as number
   const lines = async (): Promise<Line[]> => linesOf(await server.printed(/^/))
   const withText = async (msg: string): Promise<Line[]> => (await lines()).filter((line) => line.msg === msg)
@@ -156,7 +156,9 @@ t.test('a worker that cannot start again is started until it can; if none is lef
     renameSync(`${path}.new`, path)
   }
   const { workers, withText, count } = service
-  const [listening] = (await service.lines()).filter(({ msg }) => msg.startsWith('Server listening'))
+  const findListening = async () => (await service.lines()).find(({ msg }) => msg.startsWith('Server listening'))
+  await until('its line is there', async () => await findListening() !== undefined)
+  const listening = await findListening()
   if (availableParallelism() === 1) {
     t.equal(listening?.workers, undefined, '"auto" is one process for one core')
     return
@@ -180,6 +182,22 @@ t.test('a worker that cannot start again is started until it can; if none is lef
   const { code, stdout } = await service.end
   t.equal(code, 2)
   t.match(linesOf(stdout).find(({ msg }) => msg.startsWith('no worker is left')), { msg: 'no worker is left, and a new one cannot start', err: { message: /tokensFile/ } })
+})
+
+t.test('workers that are killed before they listen are started again, although no other one is left', async (t) => {
+  // one of its own: without workers the port is closed, and 0 would be another one then
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  await new Promise((resolve) => other.close(resolve))
+  const { workers, count, ask } = await serve(t, { workers: 2 }, {}, String(port))
+  const kill = (pid: number): void => { try { process.kill(pid, 'SIGKILL') } catch {} } // it has just ended
+  await until('five were killed', async () => {
+    workers().forEach(kill)
+    return await count('a worker ended; another one is started') >= 5
+  })
+  // a connection that Node had given to a worker before it was killed has no answer
+  await until('they answer again', () => Promise.race([ask().then(({ status }) => status === 200, () => false), sleep(1000, false)]))
 })
 
 t.test('connections beyond the limit are closed, and a second signal ends all at once', async (t) => {

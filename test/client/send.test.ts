@@ -60,10 +60,9 @@ t.test('a request has its verb, path and headers', async (t) => {
 
 t.test('a name that is another path is refused before anything is sent', async (t) => {
   const { client, sent } = answering([answer(rows)])
-  for (const [database, table] of [['..', 'x'], ['shop', '..'], ['shop', '.'], ['shop', '']] as const) {
+  for (const [database, table] of [['..', 'x'], ['shop', '..'], ['shop', '.'], ['shop', ''], ['shop', '\ud800']] as const) {
     t.match(await errorOf(client.database(database).select(table)), { code: 'INVALID_NAME', status: 0 })
   }
-  await t.rejects(client.database('shop').select('\ud800'), URIError)
   t.equal(sent.length, 0)
 })
 

@@ -28,9 +28,9 @@ t.test('a certificate and its key are read, for TLS 1.2 or later', async (t) => 
 })
 
 const refused: Array<[because: string, paths: Parameters<typeof readCertificate>[0], mistake: string]> = [
-  ['a certificate that is not there', { ...right, cert: at('nowhere.pem') }, 'https.cert: nowhere.pem cannot be read'],
-  ['a key that is not there', { ...right, key: at('nowhere.pem') }, 'https.key: nowhere.pem cannot be read'],
-  ['an authority that is not there', { ...right, ca: at('nowhere.pem') }, 'https.ca: nowhere.pem cannot be read'],
+  ['a certificate that is not there', { ...right, cert: at('nowhere.pem') }, 'https.cert: the file cannot be read'],
+  ['a key that is not there', { ...right, key: at('nowhere.pem') }, 'https.key: the file cannot be read'],
+  ['an authority that is not there', { ...right, ca: at('nowhere.pem') }, 'https.ca: the file cannot be read'],
   ['a key in the place of the certificate', { ...right, cert: at('key.pem') }, 'https.cert: is not a certificate in PEM format'],
   ['an empty file', { ...right, cert: at('empty.pem') }, 'https.cert: is not a certificate in PEM format'],
   ['a certificate in the place of the key', { ...right, key: at('cert.pem') }, 'https.key: is not a private key in PEM format without a passphrase'],

@@ -13,6 +13,9 @@ import { WorkerMetrics, type MeasuredWorker } from './metrics.ts'
 /** Has the extension of this file: TypeScript in the repository, JavaScript in the package. */
 const PROGRAM = fileURLToPath(new URL(`./worker${extname(fileURLToPath(import.meta.url))}`, import.meta.url))
 
+/** Signals by which others end a process. It did not fail to start. */
+const KILLED: ReadonlySet<NodeJS.Signals | null> = new Set(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'])
+
 export interface WorkersOptions {
   /** One for each worker, with its share of the limits. */
   readonly configs: readonly Config[]
@@ -141,7 +144,8 @@ export class Workers {
     this.metrics.remove(running)
     place.pause = nextPause(place.pause, performance.now() - startedAt)
     this.#log.error({ worker: pid, code, signal, err: running.failure, ms: place.pause }, 'a worker ended; another one is started')
-    if (!isListening && !this.#running().some((each) => each.isListening)) this.#onLost(failure)
+    const cannotStart = !isListening && !KILLED.has(signal)
+    if (cannotStart && !this.#running().some((each) => each.isListening)) this.#onLost(failure)
     else place.timer = setTimeout(() => this.#run(place), place.pause)
   }
 

@@ -18,6 +18,24 @@ const VALUE = 16
 /** SQLITE_CANTOPEN (https://www.sqlite.org/rescode.html) */
 const CANNOT_OPEN = { errcode: 14, errstr: 'unable to open database file' }
 
+/** SQLITE_BUSY */
+const BUSY = 5
+/** Milliseconds between two attempts to set the journal mode. */
+const PAUSE = 10
+
+/** Where several processes open a file for the first time, SQLite refuses all but one at once: `busy_timeout` does not hold for the journal mode. */
+function setJournalMode (database: DatabaseSync): void {
+  const sleeper = new Int32Array(new SharedArrayBuffer(4))
+  for (const end = performance.now() + LOCK_WAIT; ;) {
+    try {
+      return database.exec('pragma journal_mode = wal')
+    } catch (error) {
+      if ((error as { errcode?: number }).errcode !== BUSY || performance.now() > end) throw error
+      Atomics.wait(sleeper, 0, 0, PAUSE)
+    }
+  }
+}
+
 /** Answers the orders that one client sends, one after the other. */
 export class Connection {
   readonly #database: DatabaseSync
@@ -30,7 +48,8 @@ export class Connection {
   constructor (path: string) {
     if (!existsSync(path)) throw Object.assign(new Error(CANNOT_OPEN.errstr), CANNOT_OPEN)
     this.#database = new DatabaseSync(path, { enableForeignKeyConstraints: true })
-    this.#database.exec(`pragma busy_timeout = ${LOCK_WAIT}; pragma journal_mode = wal; pragma case_sensitive_like = on`)
+    this.#database.exec(`pragma busy_timeout = ${LOCK_WAIT}; pragma case_sensitive_like = on`)
+    setJournalMode(this.#database)
   }
 
   reply (order: Order): Reply {
