@@ -53,6 +53,14 @@ function check (value: unknown, depth: number, checkNumber: (text: string) => vo
   }
 }
 
+/** Writes a JSON Merge Patch with the members that are null at the beginning of each object. The result is the same patch (RFC 7396). */
+export function removalsFirst (patch: unknown): string {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch) || JSON.isRawJSON(patch)) return JSON.stringify(patch)
+  const members = Object.entries(patch)
+  const inOrder = [...members.filter(([, value]) => value === null), ...members.filter(([, value]) => value !== null)]
+  return `{${inOrder.map(([name, value]) => `${JSON.stringify(name)}:${removalsFirst(value)}`).join(',')}}`
+}
+
 function requireWellFormed (text: string): void {
   if (!text.isWellFormed()) throw new ValueRefused('contains a lone surrogate, which is not valid Unicode')
 }

@@ -8,7 +8,7 @@ import { doubleType, floatType, type FixedPoint } from './float.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, nowForm, sqlOf } from './forms.ts'
 import { bitType, integerType, tinyBoolType, yearType } from './integer.ts'
 import { geometryType } from './geometry.ts'
-import { jsonType, requireMysqlNumber } from './json.ts'
+import { jsonType, removalsFirst, requireMysqlNumber } from './json.ts'
 import { parseMembers } from './members.ts'
 import { datetimeType, dateType, timestampType, timeType } from './temporal.ts'
 import { vectorType } from './vector.ts'
@@ -75,11 +75,22 @@ const MYSQL_JSON = withMerge(jsonType({ compared: ['cast(', ' as json)'], checkN
  * JSON_NORMALIZE of 10.11 from reading past the end of a text that ends with an exponent.
  */
 const MARIADB_NORMAL: Wrapping = ['json_normalize(concat(', ', \' \'))']
-/** Of a text that is not JSON the function makes NULL, with a warning: the empty text fails the check of the column instead. */
-const MARIADB_JSON = withMerge(jsonType({ compared: MARIADB_NORMAL, comparedColumn: MARIADB_NORMAL }), sqlOf`coalesce(json_merge_patch(coalesce(${COLUMN}, '{}'), ${GIVEN}), '')`)
+/**
+ * Of a text that is not JSON the function makes NULL, with a warning: the empty text fails the check of the column instead.
+ *
+ * The patch is applied twice. While every member of a stored object so far has been removed, JSON_MERGE_PATCH of MariaDB searches
+ * the patch from the last member found, not from its beginning (`do_merge_patch` in sql/item_jsonfunc.cc): it keeps
+ * `a` in `json_merge_patch('{"b":1,"a":1}', '{"a":null,"b":null}')`. As `removalsFirst` writes the patch, it can miss only one removal
+ * in each object, and that member is then the first of its object, where the second time finds it.
+ */
+const MARIADB_JSON = withMerge(jsonType({ compared: MARIADB_NORMAL, comparedColumn: MARIADB_NORMAL }), sqlOf`coalesce(json_merge_patch(coalesce(${COLUMN}, '{}'), ${GIVEN}, ${GIVEN}), '')`, removalsFirst)
 
-function withMerge (type: ColumnType, sql: FormSql): ColumnType {
-  return createType({ ...type, forms: [mergeForm(type.read, sql)] })
+function withMerge (type: ColumnType, sql: FormSql, write: (patch: unknown) => string = JSON.stringify): ColumnType {
+  const read = (patch: unknown): string => {
+    type.read(patch)
+    return write(patch)
+  }
+  return createType({ ...type, forms: [mergeForm(read, sql)] })
 }
 
 const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
