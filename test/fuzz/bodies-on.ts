@@ -4,6 +4,7 @@ import { onEachEngine, type EngineName } from '../support/service.ts'
 import { bodiesOf } from './bodies.ts'
 import { campaign, isWanted, seed } from './campaign.ts'
 import { sentOf } from './mutations.ts'
+import { brokenPagesOf } from './pages.ts'
 import { runScenario } from './scenario.ts'
 import { prepareTables, schema } from './tables.ts'
 
@@ -14,7 +15,7 @@ export async function fuzzBodiesOn (engine: EngineName): Promise<void> {
     const tables = (await prepareTables(service)).filter(({ name }) => isWanted(name))
     for (const table of tables) {
       let bodies = 0
-      const property = fc.asyncProperty(fc.array(sentOf(bodiesOf(table)), { minLength: 1, maxLength: 60, size: 'max' }), async (sent) => {
+      const property = fc.asyncProperty(fc.array(sentOf(bodiesOf(table), brokenPagesOf(table)), { minLength: 1, maxLength: 60, size: 'max' }), async (sent) => {
         bodies += sent.length
         service.log.splice(0)
         service.statements()

@@ -4,6 +4,7 @@ import type { Column } from '../../src/catalog/catalog.ts'
 import type { JsonTexts } from '../support/values.ts'
 import { groupsOf } from './groups.ts'
 import { list, pairs, text, type Json, type Pairs } from './json.ts'
+import { pagesOf } from './pages.ts'
 import { inData, type FuzzTable } from './tables.ts'
 
 const patterns: JsonTexts = fc.oneof(
@@ -56,8 +57,9 @@ export function bodiesOf (table: FuzzTable): Arbitrary<Json> {
   const written = names.filter((name) => values.has(name))
   const filters = filtersOf(table)
   const orderable = catalog.columnList.filter(({ type }) => type.comparison !== 'none' && !type.structured).map(({ name }) => name)
-  const order = fc.uniqueArray(fc.tuple(fc.constantFrom('id', 'n', 'price', 'day', 'level', ...orderable), fc.constantFrom('', ' ASC', ' desc', ' DESC')), { minLength: 1, maxLength: 3, selector: ([name]) => name })
-    .map((terms) => text(terms.map((term) => term.join('')).join(', ')))
+  const terms = fc.uniqueArray(fc.tuple(fc.constantFrom('id', 'n', 'price', 'day', 'level', ...orderable), fc.constantFrom('', ' ASC', ' desc', ' DESC')), { minLength: 1, maxLength: 3, selector: ([name]) => name })
+    .map((chosen) => chosen.map((term) => term.join('')))
+  const order = terms.map((chosen) => text(chosen.join(', ')))
   const data = (minLength: number): Arbitrary<Json> => fc.uniqueArray(fc.constantFrom(...written, ...written.slice(1)), { minLength, maxLength: 6 }).chain((chosen) =>
     fc.tuple(...chosen.map((name) => fc.option(values.get(name) as JsonTexts, { freq: name === 'id' || name === 'level' ? 50 : 8, nil: 'null' })))
       .map((texts) => pairs(...chosen.map((name, index) => [name, inData(texts[index] as string)] as const))))
@@ -71,8 +73,12 @@ export function bodiesOf (table: FuzzTable): Arbitrary<Json> {
   const rows = fc.array(data(0), { minLength: 1, maxLength: 4 }).map((items) => list(...items))
   const set = fc.oneof(fc.shuffledSubarray(written.filter((name) => name !== 'id'), { maxLength: 4 }).map((chosen) => list(...chosen.map(text))), data(1))
   const onConflict = fc.tuple(fc.constantFrom('id', 'code'), fc.option(set)).map(([key, chosen]) => pairs(['key', list(text(key))], ...chosen === null ? [] : [['set', chosen] as const]))
+  const columns = fc.shuffledSubarray(names, { minLength: 1 }).map((chosen) => list(...chosen.map(text)))
+  const page = fc.option(terms, { freq: 4, nil: [] }).chain((chosen) => fc.tuple(fields('select', [['filters', filters, 1], ['columns', columns, 2], ['limit', fc.integer({ min: 1, max: 12 }).map(String), 4], ['expect', expect, 9]]), pagesOf(table, chosen))
+    .map(([body, paged]) => pairs(...(body as Pairs).pairs, ...chosen.length === 0 ? [] : [['orderBy', text(chosen.join(', '))] as const], ...paged)))
   return fc.oneof(
-    { weight: 4, arbitrary: fields('select', [['expect', expect, 9], ['filters', filters, 8], ['columns', fc.shuffledSubarray(names, { minLength: 1 }).map((chosen) => list(...chosen.map(text))), 2], ['limit', fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 1000 })).map(String), 2], ['orderBy', order, 2]]) },
+    { weight: 2, arbitrary: fields('select', [['expect', expect, 9], ['filters', filters, 8], ['columns', columns, 2], ['limit', fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 1000 })).map(String), 2], ['orderBy', order, 2]]) },
+    { weight: 2, arbitrary: page },
     { weight: 2, arbitrary: fc.tuple(fields('select', [['filters', filters, 3], ['limit', fc.integer({ min: 1, max: 30 }).map(String), 2]]), groupsOf(table, conditions)).map(([body, groups]) => pairs(...(body as Pairs).pairs, ...groups)) },
     { weight: 2, arbitrary: fields('insert', [['data', data(0)], ['returning', returning, 4], ['dryRun', dryRun, 9]]) },
     { weight: 1, arbitrary: fields('insert', [['data', rows], ['returning', returning, 4], ['dryRun', dryRun, 9]]) },

@@ -4,8 +4,8 @@ import type { Column } from '../../src/catalog/catalog.ts'
 import type { ColumnType } from '../../src/types/column-type.ts'
 import type { JsonTexts } from '../support/values.ts'
 import { list, pairs, text, type Json } from './json.ts'
-import { valueOf, type Row } from './model.ts'
-import type { FuzzTable } from './tables.ts'
+import { predict, valueOf, type Row } from './model.ts'
+import type { FuzzTable, Kind } from './tables.ts'
 
 type Conditions = (column: Column, values: JsonTexts) => Arbitrary<Json>
 
@@ -51,59 +51,107 @@ export function groupsOf ({ catalog, values, kinds }: FuzzTable, conditions: Con
   })
 }
 
-export interface GroupsBody { readonly groupBy?: string[], readonly aggregates?: Record<string, Record<string, string>>, readonly having?: unknown, readonly limit?: unknown, readonly offset?: unknown }
+export interface GroupsBody {
+  readonly groupBy?: string[]
+  readonly aggregates?: Record<string, Record<string, string>>
+  readonly having?: unknown
+  readonly orderBy?: unknown
+  readonly limit?: unknown
+  readonly offset?: unknown
+}
 
 export const isGrouped = ({ groupBy, aggregates }: GroupsBody): boolean => groupBy !== undefined || aggregates !== undefined
 
 /** What is wrong with the rows of an answer; undefined if the model finds nothing. `selected`: the rows that were grouped, if they are known. */
-export function findGroupFault ({ kinds, engine }: FuzzTable, { groupBy = [], aggregates = {}, having, offset, limit }: GroupsBody, rows: readonly Row[], selected: readonly Row[] | undefined): string | undefined {
+export function findGroupFault (table: FuzzTable, body: GroupsBody, { rows, next }: { rows: readonly Row[], next?: unknown }, selected: readonly Row[] | undefined): string | undefined {
+  const { groupBy = [], aggregates = {}, offset, limit } = body
   const names = [...groupBy, ...Object.keys(aggregates)]
   const odd = rows.find((row) => Object.keys(row).join() !== names.join())
   if (odd !== undefined) return `a row has the columns ${Object.keys(odd).join()} and not ${names.join()}`
-  if (selected === undefined || having !== undefined || offset !== undefined || !groupBy.every((name) => kinds.has(name))) return undefined
-  // collations of MySQL such as utf8mb4_bin ignore trailing spaces
-  const keyOf = (row: Row): string => groupBy.map((name) => {
-    const cell = JSON.stringify(row[name])
-    return kinds.get(name) === 'word' && engine !== 'sqlite' ? cell.replace(/ *"$/, '"') : cell
-  }).join()
-  const groups = Map.groupBy(selected, keyOf)
-  if (groupBy.length === 0 && groups.size === 0) groups.set('', [])
-  const most = limit === undefined ? 100 : Number(JSON.stringify(limit))
-  if (rows.length !== Math.min(most, groups.size)) return `${rows.length} groups, the model has ${groups.size}`
+  const kinds = kindsOf(table, body)
+  const order = findOrderFault(kinds, body.orderBy, rows)
+  if (order !== undefined) return order
+  if (selected === undefined || !groupBy.every((name) => table.kinds.has(name))) return undefined
+  const groups = groupsIn(table, body, selected)
   for (const row of rows) {
-    const group = groups.get(keyOf(row))
+    const group = groups.get(keyOf(table, groupBy, row))
     if (group === undefined) return `the model has no group ${JSON.stringify(row)}`
-    for (const [name, call] of Object.entries(aggregates)) {
-      const [[key, column]] = Object.entries(call) as [[string, string]]
-      const expected = compute(kinds, key, column, group)
-      if (expected !== undefined && !same(expected, row[name])) return `${key} of ${column} is ${JSON.stringify(row[name])}, the model has ${String(expected)}`
+    for (const name of Object.keys(aggregates)) {
+      const [kind, expected, shown] = [kinds.get(name), group[name], row[name]]
+      if (kind !== undefined && !(expected === null || shown === null ? expected === shown : valueOf(kind, shown) === valueOf(kind, expected))) return `${name} is ${JSON.stringify(shown)}, the model has ${String(expected)}`
     }
   }
+  // collations of MySQL make a group of several texts, of which it shows any
+  const readable = new Map([...kinds].filter(([, kind]) => kind !== 'word' || table.engine === 'sqlite'))
+  const matches = predict(body.having ?? {}, { ...table, kinds: readable })
+  if (matches === undefined) return undefined
+  const skipped = offset === undefined ? 0 : Number(JSON.stringify(offset))
+  const most = limit === undefined ? 100 : Number(JSON.stringify(limit))
+  const found = [...groups.values()].filter(matches).length
+  if (rows.length !== Math.max(0, Math.min(most, found - skipped))) return `${rows.length} groups, the model has ${found}`
+  const expected = offset === undefined ? undefined : skipped + most < found ? skipped + most : null
+  if (JSON.stringify(next) !== JSON.stringify(expected)) return `next is ${JSON.stringify(next)} of ${found} groups`
   return undefined
 }
 
-/** A count, or a value that a cell is read as; undefined if the model cannot compute it. */
-function compute (kinds: FuzzTable['kinds'], call: string, column: string, group: readonly Row[]): bigint | string | null | undefined {
-  if (column === '*') return BigInt(group.length)
-  const kind = kinds.get(column)
-  if (call === '$count') return BigInt(group.filter((row) => row[column] !== null).length)
-  if (kind === undefined || kind === 'word') return undefined
-  const cells = group.flatMap((row) => row[column] === null ? [] : [valueOf(kind, row[column])])
-  switch (call) {
-    case '$countDistinct': return BigInt(new Set(cells).size)
-    case '$min':
-    case '$max': return cells.length === 0 ? null : cells.reduce((best, cell) => (cell < best) === (call === '$min') ? cell : best)
-    case '$sum': {
-      if (kind !== 'integer' && kind !== 'decimal') return undefined
-      return cells.length === 0 ? null : (cells as bigint[]).reduce((sum, cell) => sum + cell, 0n)
-    }
-    default: return undefined
-  }
+/** The columns of the result that the model can compute. */
+function kindsOf ({ kinds }: FuzzTable, { groupBy = [], aggregates = {} }: GroupsBody): Map<string, Kind> {
+  const computed = Object.entries(aggregates).map(([name, call]) => [name, kindOf(kinds, call)] as const)
+  return new Map([...groupBy.map((name) => [name, kinds.get(name)] as const), ...computed].filter((entry): entry is [string, Kind] => entry[1] !== undefined))
 }
 
-/** Compares a value of the model with one of the answer: a number, a decimal, a date or base64. */
-function same (expected: bigint | string | null, shown: unknown): boolean {
-  if (expected === null || shown === null) return expected === shown
-  if (typeof expected === 'bigint') return String(expected) === (JSON.isRawJSON(shown) ? shown.rawJSON : String(shown).replace('.', '').replace(/^(-?)0+(?=\d)/, '$1'))
-  return expected === shown || expected === Buffer.from(String(shown), 'base64').toString('hex')
+function kindOf (kinds: FuzzTable['kinds'], aggregate: Readonly<Record<string, string>>): Kind | undefined {
+  const [[call, column]] = Object.entries(aggregate) as [[string, string]]
+  const kind = kinds.get(column)
+  if (call === '$count') return 'integer'
+  if (kind === undefined || kind === 'word') return undefined
+  if (call === '$countDistinct') return 'integer'
+  return call === '$min' || call === '$max' || (call === '$sum' && (kind === 'integer' || kind === 'decimal')) ? kind : undefined
+}
+
+/** Collations of MySQL such as utf8mb4_bin ignore trailing spaces. */
+function keyOf ({ kinds, engine }: FuzzTable, groupBy: readonly string[], row: Row): string {
+  return groupBy.map((name) => {
+    const cell = JSON.stringify(row[name])
+    return kinds.get(name) === 'word' && engine !== 'sqlite' ? cell.replace(/ *"$/, '"') : cell
+  }).join()
+}
+
+/** The rows of the result, without `having`. */
+function groupsIn (table: FuzzTable, { groupBy = [], aggregates = {} }: GroupsBody, selected: readonly Row[]): Map<string, Row> {
+  const groups = Map.groupBy(selected, (row) => keyOf(table, groupBy, row))
+  if (groupBy.length === 0 && groups.size === 0) groups.set('', [])
+  return new Map(Array.from(groups, ([key, rows]) => {
+    const computed = Object.entries(aggregates).map(([name, call]) => [name, kindOf(table.kinds, call) === undefined ? undefined : compute(table.kinds, call, rows)])
+    return [key, { ...Object.fromEntries(groupBy.map((name) => [name, rows[0]?.[name]])), ...Object.fromEntries(computed) }]
+  }))
+}
+
+/** The value of an aggregate, in the form of an answer. */
+function compute (kinds: FuzzTable['kinds'], aggregate: Readonly<Record<string, string>>, group: readonly Row[]): unknown {
+  const [[call, column]] = Object.entries(aggregate) as [[string, string]]
+  if (column === '*') return String(group.length)
+  const cells = group.map((row) => row[column]).filter((cell) => cell !== null)
+  if (call === '$count') return String(cells.length)
+  const kind = kinds.get(column) as Kind
+  const values = cells.map((cell) => valueOf(kind, cell))
+  if (call === '$countDistinct') return String(new Set(values).size)
+  if (cells.length === 0) return null
+  if (call !== '$sum') return cells.reduce((best, cell) => (valueOf(kind, cell) < valueOf(kind, best)) === (call === '$min') ? cell : best)
+  const sum = (values as bigint[]).reduce((total, value) => total + value, 0n)
+  if (kind === 'integer') return String(sum)
+  const digits = String(sum < 0n ? -sum : sum).padStart(3, '0')
+  return `${sum < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
+}
+
+/** The order has one term. */
+function findOrderFault (kinds: ReadonlyMap<string, Kind>, orderBy: unknown, rows: readonly Row[]): string | undefined {
+  const [, name = '', direction = ''] = /^\[?\{?"(\w+)(?: |":")(asc|desc)"\}?\]?$/i.exec(JSON.stringify(orderBy) ?? '') ?? []
+  const kind = kinds.get(name)
+  if (kind === undefined || kind === 'word') return undefined
+  const cells = rows.map((row) => row[name] === null ? null : valueOf(kind, row[name]))
+  if (/^desc/i.test(direction)) cells.reverse()
+  // NULL is the lowest value
+  const isSorted = cells.every((cell, index) => index === 0 || cells[index - 1] === null || (cell !== null && (cells[index - 1] as bigint) <= (cell as bigint)))
+  return isSorted ? undefined : `not ordered by ${JSON.stringify(orderBy)}`
 }

@@ -8,6 +8,8 @@ export interface Sent {
   readonly headers: Readonly<Record<string, string>>
   /** Whether it is unchanged. */
   readonly valid: boolean
+  /** The code with which it must be refused. */
+  readonly code?: string
 }
 
 const nested = (json: Json, levels: number, [before, after]: readonly [string, string]): Json => before.repeat(levels) + write(json) + after.repeat(levels)
@@ -21,7 +23,7 @@ const junk: Arbitrary<Json> = fc.oneof(
 )
 /** Texts that are not JSON. */
 const noJson: Arbitrary<Json> = fc.constantFrom('NaN', '-Infinity', 'undefined', '01', '+1', '.5', '1.', '0x1', "'a'", '"\\x41"', '"\t"', '/* */ 1', '1,', '', 'nul')
-const keys = fc.constantFrom('nope', 'ID', 'id ', 'Verb', '', '__proto__', 'constructor', 'toString', '$and', '$or', '$not', '$in', '$gt', '$like', '$null', '$where', '$', 'id', 'n', 'word', 'filters', 'data', 'verb', 'limit', 'columns', 'orderBy', 'groupBy', 'aggregates', 'having', 'offset', '$sum', '$max', 'twice', 'a/b~c', '\ud800', 'x'.repeat(3000), 'id`', "id' --")
+const keys = fc.constantFrom('nope', 'ID', 'id ', 'Verb', '', '__proto__', 'constructor', 'toString', '$and', '$or', '$not', '$in', '$gt', '$like', '$null', '$where', '$', 'id', 'n', 'word', 'filters', 'data', 'verb', 'limit', 'columns', 'orderBy', 'groupBy', 'aggregates', 'having', 'offset', 'after', 'total', '$sum', '$max', 'twice', 'a/b~c', '\ud800', 'x'.repeat(3000), 'id`', "id' --")
 
 type Change = (json: Json, where: number) => Json
 const atPlace = (change: (place: ReturnType<typeof placesOf>[number], places: ReturnType<typeof placesOf>) => Json): Change => (json, where) => {
@@ -69,11 +71,12 @@ const damages: Arbitrary<Damage> = fc.oneof(
 
 const asSent = (json: Json): Sent => ({ payload: write(json), headers: {}, valid: true })
 
-/** Leaves three of five bodies unchanged, mutates the others once or twice and damages the text of some. */
-export function sentOf (bodies: Arbitrary<Json>): Arbitrary<Sent> {
+/** Leaves three of five bodies unchanged, mutates the others once or twice and damages the text of some. `broken`: bodies that must be refused. */
+export function sentOf (bodies: Arbitrary<Json>, broken: Arbitrary<readonly [Json, code: string]>): Arbitrary<Sent> {
   const changed = fc.tuple(bodies, fc.array(fc.tuple(changes, fc.nat(1000)), { minLength: 1, maxLength: 2 }))
     .map(([body, list]): Sent => ({ ...asSent(list.reduce((json, [change, where]) => change(json, where), body)), valid: false }))
   const damaged = fc.tuple(fc.oneof(bodies.map(asSent), changed), damages, fc.nat(10_000))
     .map(([sent, damage, where]): Sent => ({ ...sent, ...damage(sent.payload as string, where), valid: false }))
-  return fc.oneof({ weight: 6, arbitrary: bodies.map(asSent) }, { weight: 3, arbitrary: changed }, { weight: 1, arbitrary: damaged })
+  const refused = broken.map(([body, code]): Sent => ({ ...asSent(body), valid: false, code }))
+  return fc.oneof({ weight: 12, arbitrary: bodies.map(asSent) }, { weight: 5, arbitrary: changed }, { weight: 2, arbitrary: damaged }, { weight: 1, arbitrary: refused })
 }

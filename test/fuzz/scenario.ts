@@ -6,6 +6,7 @@ import { checkEffect, checkUnexpected, Mismatch, rowsOf } from './effects.ts'
 import { read } from './json.ts'
 import { predict, saysNothing } from './model.ts'
 import type { Sent } from './mutations.ts'
+import { checkPages, findWhole } from './pages.ts'
 import type { FuzzTable } from './tables.ts'
 
 /** Maximum characters of a body or a response in a report. */
@@ -18,6 +19,7 @@ export interface Step { readonly sent: Sent, readonly answer: Answer }
 export async function runScenario ({ post }: Service, table: FuzzTable, bodies: readonly Sent[]): Promise<void> {
   await table.reset()
   const dump = async (): Promise<string> => (await post(table.name, '{"verb":"select","orderBy":"id","limit":1000}')).text
+  const ask = (body: object): Promise<Answer> => post(table.name, JSON.stringify(body))
   let shown = await dump()
   let rows = rowsOf(shown)
   const steps: Step[] = []
@@ -25,6 +27,7 @@ export async function runScenario ({ post }: Service, table: FuzzTable, bodies: 
     for (const sent of bodies) {
       const body = parsed(sent)
       const selected = await selectedBefore(post, table, body)
+      const whole = await findWhole(ask, table, body, rows)
       const answer = await post(table.name, sent.payload, { headers: sent.headers })
       steps.push({ sent, answer })
       const [fault] = contractFaults(answer, body?.verb)
@@ -36,6 +39,7 @@ export async function runScenario ({ post }: Service, table: FuzzTable, bodies: 
       const now = changed ? await dump() : shown
       const after = changed ? rowsOf(now) : rows
       checkEffect({ table, body, answer, before: rows, after, selected })
+      await checkPages(ask, table, body, { answer, whole })
       shown = now
       rows = after
     }
@@ -80,7 +84,8 @@ function pardons (body: any, table: FuzzTable): string[] {
 }
 
 /** A valid body is refused only for known reasons. */
-function checkRefusal ({ valid }: Sent, { status, json }: Answer, body: any, table: FuzzTable): void {
+function checkRefusal ({ valid, code: expected }: Sent, { status, json }: Answer, body: any, table: FuzzTable): void {
+  if (expected !== undefined && expected !== json.error?.code) throw new Mismatch(`${json.error?.code ?? status} and not ${expected}`)
   if (!valid || status === 200) return
   const { code } = json.error
   if (!pardons(body, table).includes(code)) throw new Mismatch(`${code} for a body that nothing is wrong with`)

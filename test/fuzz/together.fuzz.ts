@@ -5,6 +5,7 @@ import { onEachEngine } from '../support/service.ts'
 import { bodiesOf } from './bodies.ts'
 import { campaign, isWanted, seed } from './campaign.ts'
 import { sentOf } from './mutations.ts'
+import { brokenPagesOf } from './pages.ts'
 import { prepareTables, schema } from './tables.ts'
 import { runTogether } from './together.ts'
 
@@ -18,7 +19,7 @@ await onEachEngine(t, 'bodies that come at once change as many rows as their ans
   const tables = (await prepareTables(service)).filter(({ name }) => isWanted(name)).slice(0, 2)
   for (const table of tables) {
     let bodies = 0
-    const batch = fc.array(sentOf(bodiesOf(table)), { minLength: 1, maxLength: AT_ONCE, size: 'max' })
+    const batch = fc.array(sentOf(bodiesOf(table), brokenPagesOf(table)), { minLength: 1, maxLength: AT_ONCE, size: 'max' })
     const property = fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 8 }), async (batches) => {
       bodies += batches.flat().length
       service.log.splice(0)
