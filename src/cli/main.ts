@@ -5,7 +5,11 @@
  */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major > 22 || (major === 22 && minor >= 13)) {
-  import('./run.ts')
+  // before the rest, which takes longer to load
+  import('./reload.ts').then(({ catchReloadSignal }) => {
+    if (process.argv[2] === 'serve') catchReloadSignal()
+    return import('./run.ts')
+  })
 } else {
   process.stderr.write(`row-query: Node 22.13 or later is required; this is Node ${process.versions.node} (${process.execPath})\n`)
   process.exitCode = 2

@@ -5,6 +5,7 @@ import { createServer, type Server } from '../server/server.ts'
 import type { Tables } from './first-contact.ts'
 import { tuneGarbageCollection } from './garbage.ts'
 import { listen } from './listen.ts'
+import { onReload } from './reload.ts'
 import { closeOnSignal } from './shutdown.ts'
 
 export interface ServerConfiguration { readonly server: ServerSettings, readonly options: RowQueryOptions }
@@ -18,13 +19,9 @@ export interface Started {
 /** @throws ConfigError */
 export async function startServer ({ server: { host, port, metrics, shutdown, workers: _workers, ...settings }, options }: ServerConfiguration): Promise<Started> {
   tuneGarbageCollection()
-
-  // without a handler, SIGHUP would end the process during the start
-  let reload = (): void => {}
-  process.on('SIGHUP', () => reload())
   const server = await createServer({ options, ...settings, metricsApart: metrics !== undefined })
   const { app, rows, metricsApp } = server
-  reload = () => reloadServer(server)
+  onReload(() => reloadServer(server))
   closeOnSignal(server, shutdown)
   const address = await listen(app, { host, port })
   if (metricsApp !== undefined && metrics !== undefined) app.log.info(`metrics at ${await listen(metricsApp, metrics, 'metrics.', app)}/metrics`)

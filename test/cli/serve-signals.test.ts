@@ -118,14 +118,27 @@ t.test('a signal at the moment when the server listens ends it cleanly', async (
   t.match(await server.end, { code: 0, stderr: '' })
 })
 
-t.test('SIGHUP does not end a server that is starting', async (t) => {
+t.test('SIGHUP at the beginning of the start does not end the server, and is not lost', async (t) => {
+  const server = await serveAfter(t, `
+    import { registerHooks } from 'node:module'
+    registerHooks({
+      resolve (specifier, context, next) {
+        if (specifier === './serve.ts') process.kill(process.pid, 'SIGHUP')
+        return next(specifier, context)
+      }
+    })`, { prefix: WITHOUT_TAP })
+  await server.printed(/"msg":"catalog reloaded"/)
+  t.match(await server.stop(), { code: 0, stderr: '' })
+})
+
+t.test('SIGHUP while a server connects to its database does not end it', async (t) => {
   const server = await serveAfter(t, `
     const database = net.createServer((socket) => {
       process.kill(process.pid, 'SIGHUP')
       setImmediate(() => socket.destroy())
     })
     await new Promise((resolve) => database.listen(0, '127.0.0.1', resolve))
-    process.env.DATABASE_URL = 'mysql://root@127.0.0.1:' + database.address().port + '/shop'`, { env: { API_TOKEN: TOKEN } })
+    process.env.DATABASE_URL = 'mysql://root@127.0.0.1:' + database.address().port + '/shop'`, { env: { API_TOKEN: TOKEN }, prefix: WITHOUT_TAP })
   t.match(await server.post('/api/shop/people', select, TOKEN), { status: 503 })
   t.match(await server.stop(), { code: 0, stderr: '' })
 })

@@ -7,6 +7,7 @@ import { divideConfig } from '../../config/workers.ts'
 import { createLog } from '../../server/log.ts'
 import { createMetricsApp } from '../../server/metrics-app.ts'
 import { listen } from '../listen.ts'
+import { onReload } from '../reload.ts'
 import { trackPorts } from './accepting.ts'
 import type { Started } from '../start-server.ts'
 import { Workers } from './workers.ts'
@@ -37,9 +38,9 @@ export async function startWorkers (config: Config, { workers: count, logLevel, 
     clearTimeout(timer)
     if (!areClean) process.exit(1)
   })
-  process.on('SIGHUP', () => workers.reload())
   try {
     const started = await workers.start()
+    onReload(() => workers.reload())
     log.info({ workers: count }, `Server listening at ${started.address}`)
     if (metrics !== undefined) log.info(`metrics at ${await listen(await createMetricsApp(workers.metrics), metrics, 'metrics.')}/metrics`)
     return started

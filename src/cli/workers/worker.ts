@@ -6,6 +6,7 @@ import { splitConfig } from '../../config/server-settings.ts'
 import { createServer, type Server } from '../../server/server.ts'
 import { tuneGarbageCollection } from '../garbage.ts'
 import { listen } from '../listen.ts'
+import { onReload, requestReload } from '../reload.ts'
 import { createWorkerShutdown, leaveSignalsToPrimary } from '../shutdown.ts'
 import { silenceSqliteWarning } from '../sqlite-warning.ts'
 import { reloadServer } from '../start-server.ts'
@@ -28,6 +29,7 @@ async function start (config: Config): Promise<void> {
   shutDown = createWorkerShutdown(created, shutdown)
   const address = await listen(created.app, { host, port, listenTextResolver: () => 'worker is ready' })
   server = created
+  onReload(() => reloadServer(created))
   tell({ kind: 'listening', started: { address, tables: created.rows.tables() } })
 }
 
@@ -49,7 +51,7 @@ function allMetrics (): Promise<string> {
 async function receive (message: ToWorker): Promise<void> {
   switch (message.kind) {
     case 'start': return await start(message.config).catch(fail)
-    case 'reload': return server && reloadServer(server)
+    case 'reload': return requestReload()
     case 'shutdown':
       isShuttingDown = true
       return shutDown()
