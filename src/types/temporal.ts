@@ -36,12 +36,19 @@ function momentPattern (scale: number, lastSecond: number): string {
 }
 
 /**
- * Returns whether a text in the form `2026-11-20` is a date of the calendar. Zero parts are valid: MySQL can store `2026-00-00`
- * (manual, "The DATE, DATETIME, and TIMESTAMP Types"), and every value that a select returns must be accepted.
+ * Returns whether a text that begins in the form `2026-11-20` begins with a date of the calendar. Zero parts are valid: MySQL can
+ * store `2026-00-00` (manual, "The DATE, DATETIME, and TIMESTAMP Types"), and every value that a select returns must be accepted.
  */
 export function isDay (text: string): boolean {
-  const [month, day] = [Number(text.slice(5, 7)), Number(text.slice(8))]
+  const [month, day] = [twoDigits(text, 5), twoDigits(text, 8)]
   return month <= 12 && (day <= 28 || day <= daysOf(Number(text.slice(0, 4)), month))
+}
+
+const ZERO_DIGIT = 0x30
+
+/** The number of the two digits at a place, without texts of their own. */
+function twoDigits (text: string, at: number): number {
+  return 10 * (text.charCodeAt(at) - ZERO_DIGIT) + text.charCodeAt(at + 1) - ZERO_DIGIT
 }
 
 /** Days of a month; 31 for month 0. To the servers year 0 is no leap year. */
@@ -110,7 +117,7 @@ export function datetimeType (precision: Precision): ColumnType {
       examples: ['2026-11-20T10:15:00']
     }),
     read: (value) => {
-      if (typeof value === 'string' && value.length === length && DATETIME.test(value) && isDay(value.slice(0, 10))) return `${value.slice(0, 10)} ${value.slice(11)}`
+      if (typeof value === 'string' && value.length === length && DATETIME.test(value) && isDay(value)) return `${value.slice(0, 10)} ${value.slice(11)}`
       const match = typeof value === 'string' ? DATETIME.exec(value) : null
       if (match === null || !isDay(match[1] as string)) throw expected('a date and time without an offset, such as 2026-11-20T10:15:00.123')
       return `${match[1]} ${match[2]}${fractionOf(match[3], precision)}`
