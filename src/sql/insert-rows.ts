@@ -36,13 +36,15 @@ function describe (batch: RowBatch, engine: Engine): CompiledStatement {
 
 /** The values of all rows. */
 function cellsOf ({ columns, rows }: RowBatch): Cell[] {
-  const cells: Cell[] = []
+  // has its length from the start: an array that grows is copied again and again
+  const cells = new Array<Cell>(rows.length * columns.length)
+  let next = 0
   const known = new Map<readonly Column[], readonly number[]>()
   for (const { columns: given, parameters } of rows) {
     const places = getOrCreate(known, given, () => columns.map((column) => given.indexOf(column)))
     for (let index = 0; index < places.length; index++) {
       const place = places[index] as number
-      cells.push(place < 0 ? fallbackOf(columns[index] as Column) : parameters[place] as Cell)
+      cells[next++] = place < 0 ? fallbackOf(columns[index] as Column) : parameters[place] as Cell
     }
   }
   return cells
