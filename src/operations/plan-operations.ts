@@ -42,8 +42,8 @@ export async function planOperations ({ grant, database, operations, limits, dry
   const tables = valuesOf(found, ['PERMISSION_DENIED'])
   const counted = { conditions: 0, values: 0 }
   const planned = await settle(operations, (operation, index) => planOperation({ operation, index, table: tables[index] as Table, limits: { ...limits, counted } }))
-  // data that breaks a rule of the grant is refused last
-  return valuesOf(planned, undefined, ['PERMISSION_DENIED'])
+  // data that breaks a rule of the grant, and then what the database would refuse
+  return valuesOf(planned, undefined, ['PERMISSION_DENIED', 'NOT_NULL_VIOLATION'])
 }
 
 function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan, 'grant' | 'database' | 'dryRun'>, { table, lock, ...body }: Operation): Table | Promise<Table> {
@@ -95,9 +95,9 @@ async function settle<T> (operations: readonly Operation[], work: (operation: Op
   return settled
 }
 
-/** @throws the first error, those with the codes `first` before and those with the codes `last` after all others */
+/** @throws the first error, those with the codes `first` before and those with the codes `last` after all others, in their order */
 function valuesOf<T> (settled: ReadonlyArray<Settled<T>>, first: readonly string[] = [], last: readonly string[] = []): T[] {
-  const rankOf = ({ code }: ServiceError): number => first.includes(code) ? 0 : last.includes(code) ? 2 : 1
+  const rankOf = ({ code }: ServiceError): number => first.includes(code) ? -1 : last.indexOf(code) + 1
   const errors = settled.flatMap((each, index) => 'error' in each ? [{ index, error: each.error }] : []).sort((a, b) => rankOf(a.error) - rankOf(b.error))
   const [refused] = errors
   if (refused !== undefined) throw refused.error.statusCode < 500 ? inOperation(refused.index, refused.error) : refused.error

@@ -1,5 +1,5 @@
 import type { Column, Table } from '../catalog/catalog.ts'
-import { columnNotWritable, invalidValue, notNullViolation } from '../errors.ts'
+import { columnNotWritable, invalidValue } from '../errors.ts'
 import { COLUMN, ValueRefused, type Parameter } from '../types/column-type.ts'
 import { isObject } from './filters/column-filter.ts'
 import { at, getColumn, readValue, readWith, type Path } from './columns.ts'
@@ -15,7 +15,7 @@ export interface Place {
 /** `data` of an insert of one row. */
 const DATA: Place = { path: ['data'], forms: false }
 
-/** Resolves `data` to columns and parameters; values come before forms. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, NOT_NULL_VIOLATION */
+/** Resolves `data` to columns and parameters; values come before forms. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE */
 export function planAssignments (data: Readonly<Record<string, unknown>>, table: Table, place = DATA): Assignment[] {
   const assignments = Object.keys(data).map((name) => planAssignment(table, name, data[name], place))
   return place.forms && assignments.some(({ form }) => form !== undefined) ? assignments.sort((a, b) => Number(a.form !== undefined) - Number(b.form !== undefined)) : assignments
@@ -49,12 +49,12 @@ function planAssignment (table: Table, name: string, given: unknown, { path: par
   return assignment
 }
 
-/** Plans the value of a column, or a form such as `{"$inc": 5}`. @throws INVALID_VALUE, NOT_NULL_VIOLATION */
+/** Plans the value of a column, or a form such as `{"$inc": 5}`. @throws INVALID_VALUE */
 export function planValue (column: Column, given: unknown, path: Path, forms: boolean): Assignment {
   return isObject(given) && looksLikeForm(given) ? planForm(column, given, path, forms) : toAssignment(column, given, path)
 }
 
-/** Reads a row of a list, in the order of `columns`. @throws INVALID_VALUE, NOT_NULL_VIOLATION */
+/** Reads a row of a list, in the order of `columns`. @throws INVALID_VALUE */
 export function readRow (columns: readonly Column[], values: readonly unknown[], path: Path): Parameter[] {
   const parameters = new Array<Parameter>(values.length)
   let place = 0
@@ -74,7 +74,7 @@ export function readRow (columns: readonly Column[], values: readonly unknown[],
 
 function toAssignment (column: Column, given: unknown, path: Path): Assignment {
   const value = given instanceof ResultReference && given.value === null ? null : given
-  return { column, parameter: value === null ? readNull(column, path) : readStored(column, value, path) }
+  return { column, parameter: value === null ? nullOf(column) : readStored(column, value, path) }
 }
 
 function readStored (column: Column, value: unknown, path: Path): Parameter {
@@ -107,12 +107,5 @@ function describeRefusal ({ type, declaration }: Column, keys: readonly string[]
   return `the type ${declaration} does not accept "${keys[0]}"; ${type.forms === undefined ? 'send a value' : `use a value or ${type.forms.map(({ name }) => name).join(', ')}`}`
 }
 
-/**
- * SQL NULL for a nullable column, otherwise the type's own null (JSON). NULL for any other NOT NULL column is rejected here, because
- * MySQL would store the next AUTO_INCREMENT number or, with some settings, the current time of a TIMESTAMP column.
- */
-function readNull (column: Column, path: Path): Parameter {
-  if (column.nullable) return null
-  if (column.type.ownNull !== undefined) return column.type.ownNull
-  throw at(path, notNullViolation())
-}
+/** SQL NULL, or the type's own null (JSON) for a NOT NULL column. */
+const nullOf = ({ nullable, type }: Column): Parameter => nullable ? null : type.ownNull ?? null

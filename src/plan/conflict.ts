@@ -6,7 +6,7 @@ import { planAssignments, getWritableColumn } from './assignments.ts'
 import { at } from './columns.ts'
 import type { Conflict } from './plan.ts'
 
-/** @throws COLUMN_NOT_FOUND for `set`, COLUMN_NOT_WRITABLE, INVALID_VALUE, NOT_NULL_VIOLATION; INVALID_BODY if no unique key has exactly these columns */
+/** @throws COLUMN_NOT_FOUND for `set`, COLUMN_NOT_WRITABLE, INVALID_VALUE; INVALID_BODY if no unique key has exactly these columns */
 export function planConflict ({ key, set }: OnConflict, table: Table): Conflict {
   return { key: planKey(key, table), set: planSet(set, table) }
 }

@@ -6,14 +6,16 @@ import type { PlanLimits } from './filters/scope.ts'
 import { planInsert } from './insert.ts'
 import { withInsertKey } from './insert-key.ts'
 import type { Plan } from './plan.ts'
+import { refuseNulls } from './not-null.ts'
 import { applyRules } from './rules.ts'
 import { planSelect } from './select.ts'
 import { planUpdate } from './update.ts'
 
-/** Plans a validated body for its table. @throws PERMISSION_DENIED for a write to a view or one that breaks a rule of the grant, and the errors of the verb */
+/** Plans a validated body for its table. @throws PERMISSION_DENIED for a write to a view or one that breaks a rule of the grant, NOT_NULL_VIOLATION after all others, and the errors of the verb */
 export function createPlan (body: Body, table: Table, limits: PlanLimits): Plan {
   const planned = planBody(body, table, limits)
   const plan = table.view === undefined ? planned : applyRules(planned, table.view)
+  refuseNulls(plan)
   return plan.verb === 'insert' && plan.returning !== undefined ? withInsertKey(plan) : plan
 }
 

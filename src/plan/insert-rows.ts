@@ -13,7 +13,7 @@ import { onlyValueOf } from './rule.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
-/** @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, MISSING_COLUMN, NOT_NULL_VIOLATION, INVALID_BODY for the key of a conflict */
+/** @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, MISSING_COLUMN, INVALID_BODY for the key of a conflict */
 export function planRows ({ data, onConflict }: InsertBody, table: Table): RowsPlan {
   const conflict = onConflict === undefined ? undefined : planConflict(onConflict, table)
   const planner = new RowPlanner(table, conflict)

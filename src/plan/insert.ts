@@ -6,7 +6,7 @@ import type { InsertPlan } from './plan.ts'
 import { requireColumns } from './required-columns.ts'
 import { isPlainWrite, planWriteTerms } from './terms.ts'
 
-/** Plans an insert. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, MISSING_COLUMN, NOT_NULL_VIOLATION, INVALID_BODY, NOT_SUPPORTED */
+/** Plans an insert. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, MISSING_COLUMN, INVALID_BODY, NOT_SUPPORTED */
 export function planInsert (body: InsertBody, table: Table): InsertPlan {
   const plan = planData(body, table)
   return Object.freeze(isPlainWrite(body) ? plan : { ...plan, ...planWriteTerms(body, table) })

@@ -10,7 +10,7 @@ import { isPlainChange, planChangeTerms } from './terms.ts'
 
 const DATA: Place = { path: ['data'], forms: true }
 
-/** Plans an update. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED, NOT_NULL_VIOLATION, NOT_SUPPORTED */
+/** Plans an update. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED, NOT_SUPPORTED */
 export function planUpdate (body: UpdateBody, table: Table, limits: PlanLimits): UpdatePlan {
   const { verb, data, filters } = body
   const condition = planRequiredFilters(verb, filters, table, limits)

@@ -36,6 +36,7 @@ await onEachEngine(t, 'each operation is under its own rules', { schema, tokens 
   t.same(await send([{ ...select, filters: { id: 3 } }, { ...insert, data: { status: 'new', customer_id: { $ref: '/0/rows/0/id' } } }]), [400, 'INVALID_VALUE', ['/operations/1/data/customer_id']])
   t.same(await send([select, { ...insert, data: { status: { $ref: '/0/rows/0/name' } } }]), [403, 'PERMISSION_DENIED', ['/operations/1']], 'a value that breaks a rule when it is known')
   t.same(await send([insert, { ...insert, data: { status: 'open' } }]), [403, 'PERMISSION_DENIED', ['/operations/1']])
+  t.same(await send([{ ...insert, data: { id: null, status: 'new' } }, { ...insert, data: { status: null } }]), [403, 'PERMISSION_DENIED', ['/operations/1']], 'what the database refuses comes last')
   t.same(await send([select, insert], {}, 'reader'), [403, 'PERMISSION_DENIED', ['/operations/1']])
   t.same(await send([insert, { ...insert, data: { tenant: 'acme' } }]), [400, 'COLUMN_NOT_FOUND', ['/operations/1/data/tenant']])
   t.same(await sql(ORDERS), before)

@@ -51,12 +51,15 @@ await onEachEngine(t, 'a row that is written satisfies the rules', { schema: ten
   const denied = [403, 'PERMISSION_DENIED', 0]
   for (const data of [
     {}, { total: 5 }, { status: 'new' }, { status: 'done', total: 5 }, { status: 'NEW', total: 5 }, { status: 'new', total: 100 }, { status: 'new', total: null },
+    { status: null, total: 5 }, { status: 'new', total: 5, tenant: null }, { id: null, status: 'new', total: 4 }, [{ status: 'new', total: 5 }, { status: null, total: 5 }],
     { status: 'new', total: 5, tenant: 'zeta' }, { status: 'new', total: 5, tenant: 'ACME' }, { status: 'new', total: 5, tenant: 'acme ' }
   ]) t.same(await open({ verb: 'insert', data }), denied, JSON.stringify(data))
-  for (const data of [{ total: 4 }, { total: null }, { status: 'done' }, { status: 'New' }, { tenant: 'zeta' }, { total: 10, tenant: 'Acme' }]) {
+  for (const data of [{ total: 4 }, { total: null }, { status: null }, { tenant: null }, { id: null, total: 4 }, { status: 'done' }, { status: 'New' }, { tenant: 'zeta' }, { total: 10, tenant: 'Acme' }]) {
     t.same(await open({ verb: 'update', data, filters: { id: 1 } }), denied, JSON.stringify(data))
   }
+  t.same(await open({ verb: 'insert', data: { id: 8, status: 'new', total: 5 }, onConflict: { key: ['id'], set: { status: null } } }), denied)
   t.same(await open({ verb: 'update', data: { total: 4, nope: 1 }, filters: { id: 1 } }), [400, 'COLUMN_NOT_FOUND', 1], 'after all that the catalog tells')
+  t.same(await open({ verb: 'update', data: { id: null, total: 5 }, filters: { id: 1 } }), [422, 'NOT_NULL_VIOLATION', 1], 'what the database refuses comes last')
   t.same(await acme({ verb: 'insert', data: { tenant: 'acme' } }), [400, 'COLUMN_NOT_FOUND', 1], 'the column is hidden')
   t.same(await sql(ORDERS), before)
   t.match(await open({ verb: 'insert', data: { status: 'new', total: 5, tenant: 'acme', secret: 'o1' } }), { inserted: 1, id: 8 })

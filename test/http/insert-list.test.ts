@@ -67,6 +67,9 @@ await onEachEngine(t, 'errors of values and columns name the row', { schema: sho
     const answer = await post('customers', { verb: 'insert', data: [good, row, good] })
     t.match(answer.json.error, { code, details: [{ path }] }, JSON.stringify(row))
   }
+  const sorted = { verb: 'insert', data: [{ id: 3, email: null, name: 'A' }, { id: 2, email: 'b', name: null }], onConflict: { key: ['id'], set: [] } }
+  t.match((await post('customers', sorted)).json.error, { code: 'NOT_NULL_VIOLATION', details: [{ path: '/data/0/email' }] }, 'the first row of the request, also of an upsert')
+  t.match((await post('customers', { verb: 'insert', data: [{ ...good, id: null }, { email: 'x', name: 5 }] })).json.error, { code: 'INVALID_VALUE', details: [{ path: '/data/1/name' }] }, 'what the database refuses comes last')
   t.match((await post('customers', '{"verb":"insert","data":[{"email":"a","name":"a"},1e400]}')).json.error, { code: 'INVALID_BODY', details: [{ path: '/data/1' }] }, 'a number that is kept as text')
 })
 

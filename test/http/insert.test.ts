@@ -82,6 +82,8 @@ const refusals: Array<[why: string, table: string, data: object, status: number,
   ['nothing for a table that needs something', 'products', {}, 400, 'MISSING_COLUMN', ['/data/sku', '/data/name', '/data/price']],
   ['null for a column that must have a value', 'customers', { email: 'a', name: null }, 422, 'NOT_NULL_VIOLATION', ['/data/name']],
   ['null for a numbered column', 'customers', { id: null, email: 'a', name: 'b' }, 422, 'NOT_NULL_VIOLATION', ['/data/id']],
+  ['null beside a value of another type', 'customers', { email: null, name: 5 }, 400, 'INVALID_VALUE', ['/data/name']],
+  ['null beside a column that is missing', 'customers', { email: null }, 400, 'MISSING_COLUMN', ['/data/name']],
   ['null for a column with a default', 'settings', { level: null }, 422, 'NOT_NULL_VIOLATION', ['/data/level']],
   ['a value of another type', 'settings', { level: 'three' }, 400, 'INVALID_VALUE', ['/data/level']],
   ['a row of a view', 'order_lines', { order_id: 1, line: 1, product_sku: 'x' }, 403, 'PERMISSION_DENIED', []]

@@ -1,0 +1,33 @@
+/**
+ * Refuses null for columns that are NOT NULL, as the database does. MySQL would store the next AUTO_INCREMENT number or, with some settings,
+ * the current time of a TIMESTAMP column.
+ */
+import type { Column } from '../catalog/catalog.ts'
+import { notNullViolation } from '../errors.ts'
+import { at, type Path } from './columns.ts'
+import type { Assignment, Plan, PlannedRow, RowsPlan } from './plan.ts'
+
+/** Called for a plan that is otherwise complete: what the database refuses comes after all that the service refuses. @throws NOT_NULL_VIOLATION */
+export function refuseNulls (plan: Plan): void {
+  if (plan.verb === 'select' || plan.verb === 'delete') return
+  refuseIn(plan.assignments, ['data'])
+  if (plan.verb === 'insert' && plan.rows !== undefined) refuseInRows(plan.rows)
+}
+
+function refuseIn (assignments: readonly Assignment[], path: Path): void {
+  for (const { column, parameter, form } of assignments) {
+    if (parameter === null && form === undefined && !column.nullable) throw at([...path, column.name], notNullViolation())
+  }
+}
+
+/** Names the first row of the request, since those of an upsert are sorted. */
+function refuseInRows ({ isList, rows, conflict }: RowsPlan): void {
+  const refused = rows.filter((row) => row.parameters.includes(null) && findNull(row) !== undefined)
+  if (refused.length > 0) {
+    const first = refused.reduce((least, row) => row.index < least.index ? row : least)
+    throw at([...isList ? ['data', first.index] : ['data'], (findNull(first) as Column).name], notNullViolation())
+  }
+  if (conflict?.set.kind === 'assignments') refuseIn(conflict.set.assignments, ['onConflict', 'set'])
+}
+
+const findNull = ({ columns, parameters }: PlannedRow): Column | undefined => columns.find(({ nullable }, place) => !nullable && parameters[place] === null)
