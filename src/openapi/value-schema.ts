@@ -1,7 +1,8 @@
 /** The schemas of a column's values, derived from the schema of its type. */
 import type { Column } from '../catalog/catalog.ts'
-import { parseExactJson } from '../request/exact-json.ts'
 import { getOrCreate } from '../get-or-create.ts'
+import { readDefault } from '../plan/known-default.ts'
+import { parseExactJson } from '../request/exact-json.ts'
 import { anyOf, membersOf, orNull, plainText, requiring, type Schema } from './schema.ts'
 
 /** The forms in which a value that looks like a form can be sent to a JSON column: `{"$eq": value}`; an update also takes `{"$merge": {…}}`. */
@@ -54,12 +55,7 @@ function describe (column: Column, members: readonly Schema[]): Schema {
 }
 
 /** Returns the default of a column as JSON (`{ value: 0 }`) if it is a constant that the type accepts. */
-export function findDefault ({ defaultText, type }: Column): { readonly value: unknown } | undefined {
-  if (defaultText === null) return undefined
-  for (const parse of [(text: string): unknown => text, parseExactJson]) {
-    try {
-      return { value: parseExactJson(type.echo(type.read(parse(defaultText)))) }
-    } catch {} // the type does not accept it in this form
-  }
-  return undefined
+export function findDefault (column: Column): { readonly value: unknown } | undefined {
+  const value = readDefault(column)
+  return value === undefined ? undefined : { value: parseExactJson(column.type.echo(value)) }
 }

@@ -5,6 +5,7 @@ import { invalidBody } from '../errors.ts'
 import { planAssignments, getWritableColumn } from './assignments.ts'
 import { at } from './columns.ts'
 import type { Conflict } from './plan.ts'
+import { isWhole } from './row-keys.ts'
 
 /** @throws COLUMN_NOT_FOUND for `set`, COLUMN_NOT_WRITABLE, INVALID_VALUE; INVALID_BODY if no unique key has exactly these columns */
 export function planConflict ({ key, set }: OnConflict, table: Table): Conflict {
@@ -26,9 +27,9 @@ function planSet (set: OnConflict['set'], table: Table): Conflict['set'] {
 }
 
 /** The unique keys that `onConflict` can name. */
-export const keysOf = (table: Table): Key[] => table.uniqueKeys.filter((key) => isWhole(key, table))
-
-/** Whether the key compares whole values of its columns and nothing else: not the beginnings of texts, and no expression. */
-function isWhole ({ name }: Key, { indexes }: Table): boolean {
-  return indexes.find((index) => index.name === name)?.parts.every(({ column, prefix }) => column !== null && !prefix) ?? true
+export function keysOf ({ uniqueKeys, indexes }: Table): Key[] {
+  return uniqueKeys.filter((key) => {
+    const index = indexes.find(({ name }) => name === key.name)
+    return index === undefined || isWhole(index)
+  })
 }

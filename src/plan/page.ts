@@ -6,6 +6,7 @@ import { at } from './columns.ts'
 import type { PlanLimits } from './filters/scope.ts'
 import type { Order, Page, SelectPlan } from './plan.ts'
 import { planPosition } from './position.ts'
+import { findColumns } from './row-keys.ts'
 import { planRange } from './row-range.ts'
 
 /** Adds the page and the total to a plan. @throws INVALID_BODY, INVALID_VALUE, INVALID_ORDER_BY, NOT_SUPPORTED */
@@ -55,17 +56,16 @@ function completeOrder (order: readonly Order[], key: readonly Column[]): readon
  * defined first. A key with a column that the table does not show is not used.
  */
 export function findKey (table: Table): readonly Column[] | undefined {
-  const primary = table.primaryKey.length > 0 ? toColumns(table, table.primaryKey) : undefined
+  const primary = findSortable(table, table.primaryKey)
   if (primary !== undefined) return primary
   const keys = table.indexes.flatMap(({ unique, parts }) => {
-    const columns = unique ? toColumns(table, parts.map(({ column }) => column)) : undefined
+    const columns = unique ? findSortable(table, parts.map(({ column }) => column)) : undefined
     return columns?.every(({ nullable }) => !nullable) === true ? [columns] : []
   })
   return keys.reduce<readonly Column[] | undefined>((best, key) => best !== undefined && best.length <= key.length ? best : key, undefined)
 }
 
-/** Undefined if the key has an expression, a column that is not in the table, or one that rows cannot be sorted by. */
-function toColumns ({ columns }: Table, names: ReadonlyArray<string | null>): Column[] | undefined {
-  const found = names.map((name) => name === null ? undefined : columns.get(name))
-  return found.every((column) => column?.type.sortable === true) ? found as Column[] : undefined
+function findSortable ({ columns }: Table, names: ReadonlyArray<string | null>): readonly Column[] | undefined {
+  const key = findColumns(columns, names)
+  return key?.every(({ type }) => type.sortable) === true ? key : undefined
 }

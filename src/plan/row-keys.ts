@@ -10,16 +10,23 @@ import type { Assignment } from './plan.ts'
  */
 export function rowKeysOf (table: Table): ReadonlyArray<readonly Column[]> {
   const { columns, primaryKey, indexes } = table.view?.base ?? table
-  const toColumns = (names: ReadonlyArray<string | null>): ReadonlyArray<readonly Column[]> => {
-    const found = names.map((name) => name === null ? undefined : columns.get(name))
-    return found.length > 0 && found.every((column) => column !== undefined && column.type.comparison !== 'none') ? [found as Column[]] : []
+  const toKey = (names: ReadonlyArray<string | null>): ReadonlyArray<readonly Column[]> => {
+    const key = findColumns(columns, names)
+    return key?.every(({ type }) => type.comparison !== 'none') === true ? [key] : []
   }
-  // the values of a key with the beginning of a text may be of any length
-  const isWhole = ({ parts }: Index): boolean => parts.every(({ prefix }) => !prefix)
-  const others = indexes.filter((index) => index.unique && isWhole(index)).flatMap(({ parts }) => toColumns(parts.map(({ column }) => column)))
+  const others = indexes.filter((index) => index.unique && isWhole(index)).flatMap(({ parts }) => toKey(parts.map(({ column }) => column)))
   const primary = indexes.find(({ parts }) => parts.length === primaryKey.length && parts.every(({ column }, place) => column === primaryKey[place]))
-  return [...primary === undefined || isWhole(primary) ? toColumns(primaryKey) : [], ...others.toSorted((a, b) => Number(mayBeNull(a)) - Number(mayBeNull(b)) || a.length - b.length)]
+  return [...primary === undefined || isWhole(primary) ? toKey(primaryKey) : [], ...others.toSorted((a, b) => Number(mayBeNull(a)) - Number(mayBeNull(b)) || a.length - b.length)]
 }
+
+/** The columns of a key; undefined if it has none, an expression, or a column that is not in the table. */
+export function findColumns (columns: Table['columns'], names: ReadonlyArray<string | null>): readonly Column[] | undefined {
+  const found = names.map((name) => name === null ? undefined : columns.get(name))
+  return found.length > 0 && found.every((column) => column !== undefined) ? found : undefined
+}
+
+/** Whether the index compares whole values of columns: not the beginnings of texts, which have any length, and no expression. */
+export const isWhole = ({ parts }: Index): boolean => parts.every(({ column, prefix }) => column !== null && !prefix)
 
 const mayBeNull = (key: readonly Column[]): boolean => key.some(({ nullable }) => nullable)
 
