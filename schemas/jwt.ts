@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { closed } from './server.ts'
 
 /** The signature algorithms of RFC 7518 and RFC 8037. `none` is not one of them. */
-export const SIGNATURE_ALGORITHMS = [
+const SIGNATURE_ALGORITHMS = [
   'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519', 'HS256', 'HS384', 'HS512'
 ] as const
 export type SignatureAlgorithm = typeof SIGNATURE_ALGORITHMS[number]

@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
+import { stepsOf } from './json-pointer.ts'
 
 /** An invalid configuration. The message has one line for each error, which names the setting and does not contain its value. */
 export class ConfigError extends Error {
@@ -40,7 +41,7 @@ const typeOf = (value: unknown): string => value === null ? 'null' : Array.isArr
 
 /** Converts a JSON Pointer to the name of a setting: `databases.shop.url`. */
 function settingOf (path: string): string {
-  return path.slice(1).split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')).join('.') || 'configuration'
+  return stepsOf(path).join('.') || 'configuration'
 }
 
 function describe ({ type, schema }: Pick<ValueError, 'type' | 'schema'>): string {

@@ -5,8 +5,8 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { CryptoKey, JWTHeaderParameters } from 'jose'
 import { isTemporary, permissionDenied, ServiceError, unauthenticated, withReason } from '../errors.ts'
 import { lookOver, repeatsKey } from '../request/exact-json.ts'
+import { findBySteps, stepsOf } from '../json-pointer.ts'
 import { withClaims, type Grant } from './grant.ts'
-import { findByPointer } from './json-pointer.ts'
 import type { JwtIssuer } from './jwt-settings.ts'
 import { createKeySet, type KeySet, type SigningKey } from './key-set.ts'
 import type { Claims } from './rules.ts'
@@ -162,5 +162,5 @@ function ownerOf ({ iss, sub }: Claims): string | undefined {
 
 /** The roles of a token, in its order: the first one that is configured counts. */
 function rolesOf (claims: Claims, pointer: string): string[] {
-  return [findByPointer(claims, pointer)].flat().filter((role) => typeof role === 'string')
+  return [findBySteps(claims, stepsOf(pointer))].flat().filter((role) => typeof role === 'string')
 }

@@ -1,6 +1,7 @@
 /** The rules of a grant on the rows of a table: their configured form, and their values for the claims of a caller. */
 import type { Column, Rule, RuleTest } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
+import { findBySteps, stepsOf } from '../json-pointer.ts'
 import { isSame, ValueRefused, type ColumnType, type Value } from '../types/column-type.ts'
 
 /** A value of a rule: a constant or a claim. */
@@ -67,7 +68,7 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 function readOperand (operand: unknown): Operand {
   if (!isObject(operand)) return { constant: operand }
   const claim = operand['$claim'] as string
-  return { claim, steps: claim.slice(1).split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')) }
+  return { claim, steps: stepsOf(claim) }
 }
 
 /** The rule as a line of text: `tenant = claim /tenant`. */
@@ -111,8 +112,7 @@ function operandsOf (test: ConfiguredTest): readonly Operand[] {
 }
 
 function findClaim ({ claim, steps }: { claim: string, steps: readonly string[] }, claims: Claims): unknown {
-  let value: unknown = claims
-  for (const step of steps) value = typeof value === 'object' && value !== null && Object.hasOwn(value, step) ? (value as Record<string, unknown>)[step] : undefined
+  const value = findBySteps(claims, steps)
   if (typeof value === 'bigint') return String(value)
   const isScalar = ['string', 'boolean', 'number'].includes(typeof value) || JSON.isRawJSON(value)
   if (!isScalar || !isExact(value)) throw claimRefused(claim)

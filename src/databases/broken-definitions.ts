@@ -38,7 +38,7 @@ export class BrokenDefinitions {
 const keyOf = ({ name }: Table, reason: string | undefined): string => `${reason}: ${name}`
 
 /** Whether a table is the same in two versions of the catalog. */
-export const isSameTable = (one: Table, other: Table): boolean => factsOf(one) === factsOf(other)
+const isSameTable = (one: Table, other: Table): boolean => factsOf(one) === factsOf(other)
 
 /** All facts of a table, also those that a grant does not see. The type of a column follows from its declaration. */
 const factsOf = (table: Table): string => JSON.stringify(table.view?.base ?? table, (key, value) => key === 'type' ? undefined : value)

@@ -1,12 +1,10 @@
 /** The schemas of column filters. Columns with the same bounds share one schema. */
 import type { Column } from '../catalog/catalog.ts'
 import { operators } from '../plan/filters/operators.ts'
-import type { Comparison } from '../types/column-type.ts'
+import { includesLevel } from '../types/column-type.ts'
 import type { DocumentLimits } from './document-settings.ts'
 import { anyOf, closedObject, membersOf, orNull, refTo, type Schema } from './schema.ts'
 import { bare } from './value-schema.ts'
-
-const LEVELS: readonly Comparison[] = ['none', 'equality', 'order', 'text']
 
 /** What operands depend on besides the operator. */
 interface Operands {
@@ -68,7 +66,7 @@ export function canFilter ({ type, nullable }: Column): boolean {
 }
 
 /** An object whose keys all begin with `$` is read as operators, not as a JSON value. */
-export const LIKE_OPERATORS: Schema = { type: 'object', minProperties: 1, propertyNames: { pattern: '^\\$' } }
+const LIKE_OPERATORS: Schema = { type: 'object', minProperties: 1, propertyNames: { pattern: '^\\$' } }
 
 /**
  * A filter is a plain value, null, a list of values (`$in`) or an object with operators. A column that is NOT NULL is not compared with null:
@@ -76,12 +74,11 @@ export const LIKE_OPERATORS: Schema = { type: 'object', minProperties: 1, proper
  */
 function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxLength }: DocumentLimits): Schema {
   const value = anyOf(membersOf(type.schema).map(bare))
-  const level = LEVELS.indexOf(type.comparison)
   const pattern = { type: 'string', maxLength, ...type.readPattern !== undefined && { pattern: '^[^\\u0000]*$' } }
   const given: Operands = { value, orNull: nullable ? orNull(value) : value, pattern, maxItems }
-  const usable = [...operators].filter(([name, { needs }]) => LEVELS.indexOf(needs) <= level && (name !== '$null' || nullable)).map(([name]) => name)
+  const usable = [...operators].filter(([name, { needs }]) => includesLevel(type.comparison, needs) && (name !== '$null' || nullable)).map(([name]) => name)
   const own = closedObject(usable.map((name) => [name, operands.get(name)?.(given) ?? value]), { minProperties: 1 })
-  if (level === 0) return { anyOf: [{ type: 'null' }, own] }
+  if (type.comparison === 'none') return { anyOf: [{ type: 'null' }, own] }
   // any JSON value is allowed, which includes objects with operators
   if (type.holdsJson === true) return { not: { ...LIKE_OPERATORS, not: own }, description: 'Any JSON value, or an object of operators.' }
   return { anyOf: [...membersOf(value), ...nullable ? [{ type: 'null' }] : [], ...type.structured ? [] : [{ type: 'array', items: given.orNull, minItems: 1, maxItems }], own] }

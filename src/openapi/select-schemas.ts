@@ -1,6 +1,7 @@
 /** What the schema of a select says besides its fields: which names orders have, and which fields do not go together. */
 import type { Column, Table } from '../catalog/catalog.ts'
 import { findKey } from '../plan/page.ts'
+import { OF_ROWS } from '../request/conflicts.ts'
 import { defining, requiring, type Schema } from './schema.ts'
 
 /** Terms of `orderBy` as a text beyond the first one. An order of more columns is a list, or a text that the service accepts all the same. */
@@ -29,9 +30,6 @@ export function orderSchema (table: Table, { anyOf, description }: Schema): Sche
   const [, list] = anyOf as [Schema, Schema]
   return { anyOf: [{ type: 'string', pattern: orderPattern([...plainNames(table), FREE_NAME]) }, list], description }
 }
-
-/** Fields that do not go together with groups. */
-const OF_ROWS = ['columns', 'after', 'total', 'expect']
 
 /** Combinations of fields that the service refuses. The names of aggregates are free, so that nothing can be said of `having`. */
 export function selectRules (table: Table): Schema {

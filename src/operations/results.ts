@@ -1,5 +1,6 @@
 /** The results of the operations of one run: the parts of the answer, and what references find in them. */
 import { invalidValue, overloaded, pointer, resultTooLarge, withDetails } from '../errors.ts'
+import { findBySteps } from '../json-pointer.ts'
 import type { ResultReference } from '../plan/result-reference.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import { giveMemory, takeMemory } from '../response/budget.ts'
@@ -42,11 +43,8 @@ export class Results {
 
   /** Gives a reference its value. @throws INVALID_VALUE where it finds nothing */
   resolve (reference: ResultReference): void {
-    let value = this.#resultOf(reference.operation)
-    for (const step of reference.steps) {
-      value = memberOf(value, step)
-      if (value === undefined) throw nothingAt(reference)
-    }
+    const value = findBySteps(this.#resultOf(reference.operation), reference.steps)
+    if (value === undefined) throw nothingAt(reference)
     reference.value = value
   }
 
@@ -54,16 +52,6 @@ export class Results {
     if (!this.#parsed.has(index)) this.#parsed.set(index, parseExactJson(dataOf(this.#answers[index] as string | Buffer).toString()))
     return this.#parsed.get(index)
   }
-}
-
-/** The place of an item in a list (RFC 6901, section 4). */
-const INDEX = /^(?:0|[1-9]\d{0,6})$/
-
-/** Undefined where there is none: JSON has no such value. */
-function memberOf (value: unknown, step: string): unknown {
-  if (Array.isArray(value)) return INDEX.test(step) ? value[Number(step)] : undefined
-  if (typeof value !== 'object' || value === null || JSON.isRawJSON(value) || !Object.hasOwn(value, step)) return undefined
-  return (value as Record<string, unknown>)[step]
 }
 
 function nothingAt ({ operation, steps, path }: ResultReference) {

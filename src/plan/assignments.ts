@@ -1,7 +1,7 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import { columnNotWritable, invalidValue } from '../errors.ts'
 import { COLUMN, ValueRefused, type Parameter } from '../types/column-type.ts'
-import { isObject } from './filters/column-filter.ts'
+import { isFields } from './filters/column-filter.ts'
 import { at, getColumn, readValue, readWith, type Path } from './columns.ts'
 import type { Assignment } from './plan.ts'
 import { ResultReference } from './result-reference.ts'
@@ -50,8 +50,8 @@ function planAssignment (table: Table, name: string, given: unknown, { path: par
 }
 
 /** Plans the value of a column, or a form such as `{"$inc": 5}`. @throws INVALID_VALUE */
-export function planValue (column: Column, given: unknown, path: Path, forms: boolean): Assignment {
-  return isObject(given) && looksLikeForm(given) ? planForm(column, given, path, forms) : toAssignment(column, given, path)
+function planValue (column: Column, given: unknown, path: Path, forms: boolean): Assignment {
+  return isFields(given) && looksLikeForm(given) ? planForm(column, given, path, forms) : toAssignment(column, given, path)
 }
 
 /** Reads a row of a list, in the order of `columns`. @throws INVALID_VALUE */

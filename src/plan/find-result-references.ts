@@ -1,14 +1,14 @@
 /** Finds the references in the body of an operation (reference.ts). */
 import type { Column, Table } from '../catalog/catalog.ts'
 import { invalidBody } from '../errors.ts'
+import { stepsOf } from '../json-pointer.ts'
+import { isObject } from '../request/exact-json.ts'
 import { at, type Path } from './columns.ts'
 import { ResultReference } from './result-reference.ts'
 
 const KEY = '$ref'
 
 type Fields = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
 
 interface Search {
   readonly table: Table
@@ -85,7 +85,7 @@ function toReference (value: Fields, { index, found }: Search, path: Path): Resu
   const [, first, rest] = typeof pointer === 'string' ? POINTER.exec(pointer) ?? [] : []
   if (first === undefined || rest === undefined) throw at(path, invalidBody('"$ref" must be a JSON Pointer into the results, such as "/0/id"'))
   if (Number(first) >= index) throw at(path, invalidBody('"$ref" must lead to the result of an earlier operation'))
-  const reference = new ResultReference(Number(first), rest.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')), path)
+  const reference = new ResultReference(Number(first), stepsOf(rest), path)
   found.push(reference)
   return reference
 }

@@ -6,9 +6,10 @@ import { BODIES, MAX_AGGREGATES, MAX_LIMIT, type Body, type BodySchema } from '.
 import { VERBS } from '../../schemas/grant.ts'
 import { filtersRequired, invalidBody, invalidJson, invalidOrderBy, limitOutOfRange, withDetails, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
+import { stepsOf } from '../json-pointer.ts'
 import { findConflict } from './conflicts.ts'
 import { findRowsError } from './check-rows.ts'
-import { lookOver, parseExactJson, repeatsKey } from './exact-json.ts'
+import { isObject, lookOver, parseExactJson, repeatsKey } from './exact-json.ts'
 
 /** Returns the first error of a parsed body. */
 export type FindBodyError = (body: unknown) => ServiceError | undefined
@@ -81,7 +82,7 @@ function hasEmptyFilters (body: Body): boolean {
 function describe (schema: TObject, body: object, verb: string): ServiceError {
   const [first] = Errors(schema, [], body)
   const { path, type } = first as { path: string, type: ValueErrorType }
-  const field = (path.split('/')[1] as string).replaceAll('~1', '/').replaceAll('~0', '~')
+  const field = stepsOf(path)[0] as string
   if (!Object.hasOwn(schema.properties, field)) return at(path, invalidBody(`"${field}" is not allowed with ${verb}; ${describeOther(schema, field, verb)}`))
   if (!Object.hasOwn(body, field)) return at(path, field === 'filters' ? filtersRequired(verb) : invalidBody(`"${field}" is required to ${verb}`))
   if (field === 'limit' && (type === ValueErrorType.IntegerMinimum || type === ValueErrorType.IntegerMaximum)) return at(path, limitOutOfRange(MAX_LIMIT))
@@ -98,9 +99,6 @@ function describeOther ({ properties }: TObject, field: string, verb: string): s
   const verbs = VERBS.filter((other) => Object.hasOwn(BODIES[other].properties, field))
   return verbs.length > 0 ? `it is a field of ${verbs.join(', ')}` : `the fields of ${verb} are ${Object.keys(properties).join(', ')}`
 }
-
-/** Whether the value is a JSON object. Numbers that are kept as text are objects in JavaScript only. */
-export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
 
 /** Whether `orderBy` is a list of objects, valid or not. */
 function isListOfTerms ({ orderBy }: { orderBy?: unknown }): boolean {

@@ -1,7 +1,8 @@
 /** Checks the body of a request with several operations: first its own fields, then each operation like the body of a request to its table. */
 import { ISOLATIONS, MAX_OPERATIONS, OperationsBodySchema } from '../../schemas/operations.ts'
 import { invalidBody, pointer, withDetails, type ServiceError } from '../errors.ts'
-import { clampNumbers, isObject, type FindBodyError } from './check-body.ts'
+import { clampNumbers, type FindBodyError } from './check-body.ts'
+import { isObject } from './exact-json.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

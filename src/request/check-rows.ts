@@ -1,6 +1,7 @@
 /** What the schema of an insert cannot express, or not in words that help. */
 import { MAX_CELLS, MAX_ROWS } from '../../schemas/body.ts'
 import { invalidBody, pointer, withDetails, type ServiceError } from '../errors.ts'
+import { isObject } from './exact-json.ts'
 
 /** Finds the first error in `data` and `onConflict` of an insert; undefined if there is none that is told here. */
 export function findRowsError ({ data, onConflict }: { readonly data?: unknown, readonly onConflict?: unknown }): ServiceError | undefined {
@@ -27,8 +28,5 @@ function findConflictError (onConflict: unknown): ServiceError | undefined {
   if (isObject(set) && Object.keys(set).length === 0) return refuse(['onConflict', 'set'], '"set" must not be an empty object; an empty list leaves existing rows as they are')
   return JSON.isRawJSON(set) ? refuse(['onConflict', 'set'], '"set" must be a list of column names or an object of column values') : undefined
 }
-
-/** Whether the value is a JSON object. Numbers that are kept as text are objects in JavaScript only. */
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
 
 const refuse = (path: ReadonlyArray<string | number>, reason: string): ServiceError => withDetails(invalidBody(reason), { path: pointer(...path), message: reason })

@@ -11,8 +11,8 @@ export function findConflict (body: Body): ServiceError | undefined {
   return findInGroups(body)
 }
 
-/** Fields that concern the rows of a table. */
-const OF_ROWS = ['columns', 'after', 'total', 'expect']
+/** Fields that concern the rows of a table. They do not go together with groups. */
+export const OF_ROWS = ['columns', 'after', 'total', 'expect']
 
 function findInGroups (body: SelectBody): ServiceError | undefined {
   const { groupBy, aggregates, having } = body

@@ -15,6 +15,9 @@ declare global {
   }
 }
 
+/** Whether a value is a JSON object: neither a list nor a number with its text. */
+export const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
+
 /** The result of scanning JSON text before parsing it. */
 export interface Overview {
   /** Number of key-value pairs: colons outside of strings. */

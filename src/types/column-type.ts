@@ -45,7 +45,12 @@ export interface UpdateForm {
  * The filter operators of a type. Each level includes the previous ones: `none` has only `$null`; `equality` adds `$eq $is
  * $ne $in $nin`; `order` adds `$gt $gte $lt $lte $between`; `text` adds `$like $nlike $startsWith $contains`.
  */
-export type Comparison = 'none' | 'equality' | 'order' | 'text'
+export type Comparison = typeof COMPARISONS[number]
+
+const COMPARISONS = ['none', 'equality', 'order', 'text'] as const
+
+/** Whether the operators of one level include those of another. */
+export const includesLevel = (level: Comparison, other: Comparison): boolean => COMPARISONS.indexOf(other) <= COMPARISONS.indexOf(level)
 
 /**
  * How the bytes of MySQL's text protocol are copied into JSON without creating a string. The result equals that of `write`.

@@ -4,7 +4,7 @@ import { createType, expected, numericOrder, textOf, ValueRefused, type ColumnTy
 import { digitBounds, digitsName, parseDigits, withoutZerofill } from './decimal.ts'
 
 /** Converts a JSON number to a double and keeps -0. @throws ValueRefused if it is not a number or too large */
-export function readDouble (value: unknown): number {
+function readDouble (value: unknown): number {
   const text = numberText(value)
   if (text === undefined) throw expected('a number')
   const number = Number(text)
@@ -13,7 +13,7 @@ export function readDouble (value: unknown): number {
 }
 
 /** Returns a double as a parameter: -0 as a string, because the driver would write 0. */
-export function doubleParameter (number: number): Value {
+function doubleParameter (number: number): Value {
   return Object.is(number, -0) ? '-0' : number
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { describeRule, findBrokenRule, readRules, type RuleOptions } from '../../src/access/rules.ts'
+import { checkClaims, describeRule, findBrokenRule, readRules, type RuleOptions } from '../../src/access/rules.ts'
 import { findIgnoringCase } from '../../src/catalog/ignoring-case.ts'
 import { mysqlColumn } from '../support/tables.ts'
 
@@ -45,4 +45,11 @@ t.test('a rule that does not apply to its column is found without claims', async
 t.test('a name is found whatever its case, the exact one first', async (t) => {
   const names = new Map([['a', 1], ['A', 2], ['Bc', 3]])
   t.same(['a', 'A', 'bC', 'd'].map((name) => findIgnoringCase(names, name)), [1, 2, 3, undefined])
+})
+
+t.test('a claim is a part of the JSON value, not of what represents it', async (t) => {
+  const claims = { list: ['a'], number: JSON.rawJSON('12345678901234567890'), name: 'x' }
+  const check = (claim: string) => checkClaims(readRules({ c: { $claim: claim } }), claims)
+  for (const claim of ['/list/0', '/number', '/name']) t.doesNotThrow(() => check(claim), claim)
+  for (const claim of ['/list', '/list/length', '/list/00', '/number/rawJSON', '/name/length', '/none']) t.throws(() => check(claim), { code: 'PERMISSION_DENIED' }, claim)
 })

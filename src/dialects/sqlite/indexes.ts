@@ -1,5 +1,6 @@
 /** The unique indexes of a table. SQLite chooses indexes itself, so the others are not needed. */
 import type { Index, IndexPart } from '../../catalog/catalog.ts'
+import { quoted } from './statements.ts'
 
 /** Runs a query; rows are objects, and whole numbers are JavaScript numbers. @throws SqliteError */
 export type Ask = (sql: string, ...parameters: string[]) => Promise<object[]>
@@ -26,8 +27,6 @@ function toPart ({ column, collation }: UniqueRow, collations: Collations): Inde
   const isOfColumn = column !== null && collation.toUpperCase() === (collations.get(column) ?? BINARY)
   return { column: isOfColumn ? column : null, descending: false, prefix: false }
 }
-
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 /** SQLite shows the collation of a column only in the program of a statement that sorts by it: `k(2,NOCASE,B)`, where B is BINARY. */
 async function collationsOf (ask: Ask, { name: table, columns }: IndexedTable): Promise<Collations> {

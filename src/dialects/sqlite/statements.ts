@@ -39,4 +39,4 @@ async function hasOtherKey (session: Session, statement: Statement, insertId: st
 }
 
 /** An identifier of the catalog as it stands in a statement. */
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`

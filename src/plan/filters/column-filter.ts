@@ -1,7 +1,8 @@
 /** Plans the filter of one column: a plain value, a list, or an object of operators (operators.ts). */
 import type { Column } from '../../catalog/catalog.ts'
 import { invalidBody, invalidValue, type ServiceError } from '../../errors.ts'
-import type { Comparison } from '../../types/column-type.ts'
+import { isObject } from '../../request/exact-json.ts'
+import { includesLevel } from '../../types/column-type.ts'
 import { at, type Path } from '../columns.ts'
 import { combine } from './constants.ts'
 import { operators, refuse, type Operand } from './operators.ts'
@@ -9,21 +10,18 @@ import { countCondition, type FilterScope } from './scope.ts'
 import type { Condition } from '../plan.ts'
 import { ResultReference } from '../result-reference.ts'
 
-/** In ascending order: a type that supports one level supports all levels before it. */
-const LEVELS: readonly Comparison[] = ['none', 'equality', 'order', 'text']
-
-/** Whether a JSON value is an object: neither a list nor a number kept as raw text. A reference stands for a value. */
-export function isObject (value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value) && !(value instanceof ResultReference)
+/** Whether a value is a JSON object. A reference stands for a value. */
+export function isFields (value: unknown): value is Record<string, unknown> {
+  return isObject(value) && !(value instanceof ResultReference)
 }
 
 /** Plans the filter of one column. @throws INVALID_VALUE, INVALID_BODY */
 export function planColumnFilter (column: Column, value: unknown, scope: FilterScope, path: Path): Condition {
-  if (isObject(value) && hasOperators(column, value)) {
+  if (isFields(value) && hasOperators(column, value)) {
     return combine('and', Object.entries(value).map(([name, operand]) => planOperator(name, { column, value: operand, scope, path: [...path, name] })))
   }
   const operand = { column, value, scope, path }
-  if (isObject(value) && !column.type.structured) {
+  if (isFields(value) && !column.type.structured) {
     const name = Object.keys(value).find((key) => operators.has(`$${key}`))
     if (name !== undefined) throw refuse(operand, `operators begin with $: write "$${name}" instead of "${name}"`)
   }
@@ -54,7 +52,7 @@ export function planOperator (name: string, operand: Operand): Condition {
   if (operator === undefined) throw unknownOperator(name, operand)
   if (countCondition(scope)) throw at(path, invalidBody(`The filters contain more than ${scope.limits.conditions} conditions`))
   const isNull = operand.value === null && operator.takesNull === true
-  if (!isNull && LEVELS.indexOf(column.type.comparison) < LEVELS.indexOf(operator.needs)) {
+  if (!isNull && !includesLevel(column.type.comparison, operator.needs)) {
     throw refuse(operand, `the type ${column.declaration} cannot be compared with ${name}`)
   }
   return operator.plan(operand)

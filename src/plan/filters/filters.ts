@@ -1,7 +1,7 @@
 /** Plans `filters`: combinators in this file, the filter of one column in column-filter.ts. */
 import type { Table } from '../../catalog/catalog.ts'
 import { filtersRequired, invalidBody } from '../../errors.ts'
-import { isObject, planColumnFilter, planOperator } from './column-filter.ts'
+import { isFields, planColumnFilter, planOperator } from './column-filter.ts'
 import { at, getColumn, type Path } from '../columns.ts'
 import { combine, negate } from './constants.ts'
 import { createFilterScope, type FilterLimits, type FilterScope } from './scope.ts'
@@ -33,7 +33,7 @@ export function planRequiredFilters (verb: string, filters: Readonly<Record<stri
 
 /** Plans an object of filters; a row must match all of its entries. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY */
 export function planGroup (filters: unknown, scope: FilterScope, path: Path): Condition {
-  if (!isObject(filters)) throw refuse(path, 'must be an object of filters')
+  if (!isFields(filters)) throw refuse(path, 'must be an object of filters')
   return combine('and', Object.entries(filters).map(([key, value]) => planEntry(key, value, scope, [...path, key])))
 }
 
@@ -56,7 +56,7 @@ function planList (value: unknown, scope: FilterScope, path: Path): Condition[] 
 
 /** Plans `{"$is": row}`, which compares each column with its value in a row as select returns it. No key is an operator here. */
 function planRow (row: unknown, scope: FilterScope, path: Path): Condition {
-  if (!isObject(row)) throw refuse(path, 'must be an object of column names and values')
+  if (!isFields(row)) throw refuse(path, 'must be an object of column names and values')
   return combine('and', Object.entries(row).map(([name, value]) => {
     const columnPath = [...path, name]
     return planOperator('$is', { column: getColumn(scope.table, name, columnPath), value, scope, path: columnPath })
