@@ -1,21 +1,11 @@
 /** The response bodies: one for each verb, and one for errors. */
-import { Type, type TSchema } from '@sinclair/typebox'
+import { Type, type TProperties, type TSchema } from '@sinclair/typebox'
 
 /** An enum instead of `const`, which generators for OpenAPI 3.0 do not support. */
 const Always = (value: boolean) => Type.Boolean({ enum: [value] })
 const Count = (description: string) => Type.Integer({ format: 'int32', minimum: 0, description })
 
-export const SelectAnswerSchema = Type.Object({
-  success: Always(true),
-  data: Type.Object({
-    rows: Type.Array(Type.Record(Type.String(), Type.Unknown(), { description: 'Column to value, in the order asked for.' })),
-    count: Count('Rows in this answer.'),
-    next: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Integer(), Type.Null()], {
-      description: 'Where the next page begins, for a request with `after` or `offset`: to be sent back as the same field. Null if no row follows.'
-    })),
-    total: Type.Optional(Type.Integer({ format: 'int64', minimum: 0, description: 'Rows that the filters select, for a request with `total`.' }))
-  })
-}, { description: 'The answer to a select.' })
+const answer = <Data extends TProperties>(data: Data, description: string) => Type.Object({ success: Always(true), data: Type.Object(data) }, { description })
 
 /** A value in a row of `groupBy` and `aggregates`, whatever the table. */
 export const GroupValueSchema = Type.Union([
@@ -28,14 +18,11 @@ export const GroupValueSchema = Type.Union([
 ])
 
 /** `rows` of `value`: a schema, or a reference to one. */
-export const groupsAnswer = (value: TSchema) => Type.Object({
-  success: Always(true),
-  data: Type.Object({
-    rows: Type.Array(Type.Object({}, { additionalProperties: value, description: 'The columns of groupBy, then the aggregates, by their names.' })),
-    count: Count('Rows in this answer.'),
-    next: Type.Optional(Type.Unsafe<number | null>({ type: ['integer', 'null'], description: 'The next offset, for a request with `offset`. Null if no row follows.' }))
-  })
-}, { description: 'The answer to a select with groupBy or aggregates.' })
+export const groupsAnswer = (value: TSchema) => answer({
+  rows: Type.Array(Type.Object({}, { additionalProperties: value, description: 'The columns of groupBy, then the aggregates, by their names.' })),
+  count: Count('Rows in this answer.'),
+  next: Type.Optional(Type.Unsafe<number | null>({ type: ['integer', 'null'], description: 'The next offset, for a request with `offset`. Null if no row follows.' }))
+}, 'The answer to a select with groupBy or aggregates.')
 
 /** What any write may have in its answer. */
 const written = {
@@ -43,28 +30,26 @@ const written = {
   dryRun: Type.Optional(Type.Boolean({ enum: [true], description: 'Nothing was changed, for a request with `dryRun`.' }))
 }
 
-export const InsertAnswerSchema = Type.Object({
-  success: Always(true),
-  data: Type.Object({
+/** Verb -> schema of its answer. */
+export const ANSWERS = {
+  select: answer({
+    rows: Type.Array(Type.Record(Type.String(), Type.Unknown(), { description: 'Column to value, in the order asked for.' })),
+    count: Count('Rows in this answer.'),
+    next: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Integer(), Type.Null()], {
+      description: 'Where the next page begins, for a request with `after` or `offset`: to be sent back as the same field. Null if no row follows.'
+    })),
+    total: Type.Optional(Type.Integer({ format: 'int64', minimum: 0, description: 'Rows that the filters select, for a request with `total`.' }))
+  }, 'The answer to a select.'),
+  insert: answer({
     inserted: Count('Rows added.'),
     updated: Type.Optional(Count('Rows that existed and were changed, for a request with `onConflict`.')),
     unchanged: Type.Optional(Count('Rows that existed and were not changed, for a request with `onConflict`.')),
     id: Type.Unknown({ description: 'The number that the database gave the row, else the value of its primary key, else null. For a list, that of the first row; null with `onConflict`.' }),
     ...written
-  })
-}, { description: 'The answer to an insert.' })
-
-export const UpdateAnswerSchema = Type.Object({
-  success: Always(true),
-  data: Type.Object({ updated: Count('Rows changed; one that had the values already is none.'), ...written })
-}, { description: 'The answer to an update.' })
-
-export const DeleteAnswerSchema = Type.Object({
-  success: Always(true),
-  data: Type.Object({ deleted: Count('Rows removed.'), ...written })
-}, { description: 'The answer to a delete.' })
-
-export const ANSWERS = { select: SelectAnswerSchema, insert: InsertAnswerSchema, update: UpdateAnswerSchema, delete: DeleteAnswerSchema } as const
+  }, 'The answer to an insert.'),
+  update: answer({ updated: Count('Rows changed; one that had the values already is none.'), ...written }, 'The answer to an update.'),
+  delete: answer({ deleted: Count('Rows removed.'), ...written }, 'The answer to a delete.')
+} as const
 
 export const RefusalSchema = Type.Object({
   success: Always(false),

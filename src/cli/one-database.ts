@@ -40,6 +40,13 @@ export function chooseDatabase (args: string[]): Chosen {
   return { databases: databases.filter((each) => seesDatabase(grant, each.name)), database, settings: { prefix, limits, info }, grant }
 }
 
+/** The arguments of commands that need one database: the only one if none is named. @throws ConfigError */
+export function requireDatabase (args: string[]): { readonly database: DatabaseConfig, readonly grant: Grant } {
+  const { databases, grant, database = databases.length === 1 ? databases[0] : undefined } = chooseDatabase(args)
+  if (database === undefined) throw new ConfigError([`a database is required; the databases are ${namesOf(databases)}`])
+  return { database, grant }
+}
+
 function findGrant ({ tokens, tokenFile, roles }: Settings, { token, role }: { token?: string | undefined, role?: string | undefined }): Grant {
   if (token === undefined && role === undefined) return EVERYTHING
   if (token !== undefined && role !== undefined) throw new ConfigError(['--role: cannot be combined with --token'])
@@ -48,7 +55,7 @@ function findGrant ({ tokens, tokenFile, roles }: Settings, { token, role }: { t
   return found
 }
 
-export function namesOf (databases: readonly DatabaseConfig[]): string {
+function namesOf (databases: readonly DatabaseConfig[]): string {
   return databases.map(({ name }) => name).join(', ')
 }
 
