@@ -99,6 +99,14 @@ export function withDetails (error: ServiceError, ...details: Detail[]): Service
   return error
 }
 
+/** The steps from the root of the body to a value. */
+export type Path = ReadonlyArray<string | number>
+
+/** Adds the place in the body, as steps or as a JSON Pointer, to an error as its only detail. */
+export function at (path: Path | string, error: ServiceError): ServiceError {
+  return withDetails(error, { path: typeof path === 'string' ? path : pointer(...path), message: error.message })
+}
+
 /** Adds the driver's code to an error. */
 export function withReason (error: ServiceError, reason: string | undefined): ServiceError {
   if (reason !== undefined) error.reason = reason

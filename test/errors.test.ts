@@ -4,7 +4,7 @@ import { codeBlocks, readDocument, tableRows } from './support/markdown.ts'
 import { onEachEngine } from './support/service.ts'
 import { shop } from './support/shop.ts'
 
-const { catalogue, ServiceError, refusalOf, isBug, isTrouble, isTemporary, withDetails, withReason, withRetryAfter, isUnauthenticated, pointer, ...refusals } = errors
+const { at, catalogue, ServiceError, refusalOf, isBug, isTrouble, isTemporary, withDetails, withReason, withRetryAfter, isUnauthenticated, pointer, ...refusals } = errors
 const document = readDocument('docs/errors.md')
 /** In cells a bar is written \|. */
 const documented = tableRows(document.replaceAll('\\|', '¦'), 'code', 'status', 'when', 'do').map(([code = '', status, when, advice]) => ({ code: code.replaceAll('`', ''), status: Number(status), when, advice }))

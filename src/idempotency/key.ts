@@ -1,8 +1,7 @@
 /** The header `Idempotency-Key`: which requests may carry one, and what makes two requests the same. */
 import { hash } from 'node:crypto'
 import type { Rule, Table } from '../catalog/catalog.ts'
-import { at } from '../plan/columns.ts'
-import { invalidBody, invalidIdempotencyKey, notSupported, withDetails } from '../errors.ts'
+import { at, invalidBody, invalidIdempotencyKey, notSupported, withDetails } from '../errors.ts'
 
 /** A key as a request has brought it. */
 export interface RequestKey {

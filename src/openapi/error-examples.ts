@@ -1,11 +1,9 @@
 /** An example of each error, as clients see it. */
 import * as errors from '../errors.ts'
-import { pointer, withDetails, type ServiceError } from '../errors.ts'
+import { at, pointer, withDetails, type ServiceError } from '../errors.ts'
 import { MAX_LIMIT } from '../../schemas/body.ts'
 
 /** Adds a JSON Pointer into the request body. */
-const at = (steps: ReadonlyArray<string | number>, error: ServiceError): ServiceError => withDetails(error, { path: pointer(...steps), message: error.message })
-
 const examples: readonly ServiceError[] = [
   errors.invalidRequest('it could not be parsed'),
   errors.invalidJson('it cannot be parsed'),

@@ -5,7 +5,7 @@ import { authorize, type Access } from '../access/authorize.ts'
 import { permissionsOn, type Grant } from '../access/grant.ts'
 import type { Table } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
-import { invalidBody, notSupported, permissionDenied, tableNotFound, withDetails, type ServiceError } from '../errors.ts'
+import { at, invalidBody, notSupported, permissionDenied, tableNotFound, type ServiceError } from '../errors.ts'
 import { createPlan } from '../plan/create-plan.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
 import { findReferences } from '../plan/find-result-references.ts'
@@ -103,5 +103,3 @@ function valuesOf<T> (settled: ReadonlyArray<Settled<T>>, first: readonly string
   if (refused !== undefined) throw refused.error.statusCode < 500 ? inOperation(refused.index, refused.error) : refused.error
   return settled.map((each) => (each as { value: T }).value)
 }
-
-const at = (path: string, error: ServiceError): ServiceError => withDetails(error, { path, message: error.message })

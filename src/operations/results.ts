@@ -1,5 +1,5 @@
 /** The results of the operations of one run: the parts of the answer, and what references find in them. */
-import { invalidValue, overloaded, pointer, resultTooLarge, withDetails } from '../errors.ts'
+import { at, invalidValue, overloaded, pointer, resultTooLarge } from '../errors.ts'
 import { findBySteps } from '../json-pointer.ts'
 import type { ResultReference } from '../plan/result-reference.ts'
 import { parseExactJson } from '../request/exact-json.ts'
@@ -56,6 +56,5 @@ export class Results {
 
 function nothingAt ({ operation, steps, path }: ResultReference) {
   const column = path.findLast((step) => typeof step === 'string' && !step.startsWith('$')) as string
-  const error = invalidValue(column, `"${pointer(operation, ...steps)}" leads to nothing`)
-  return withDetails(error, { path: pointer(...path), message: error.message })
+  return at(path, invalidValue(column, `"${pointer(operation, ...steps)}" leads to nothing`))
 }

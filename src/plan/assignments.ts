@@ -1,8 +1,8 @@
 import type { Column, Table } from '../catalog/catalog.ts'
-import { columnNotWritable, invalidValue } from '../errors.ts'
+import { at, columnNotWritable, invalidValue, type Path } from '../errors.ts'
 import { COLUMN, ValueRefused, type Parameter } from '../types/column-type.ts'
 import { isFields } from './filters/column-filter.ts'
-import { at, getColumn, readValue, readWith, type Path } from './columns.ts'
+import { getColumn, readValue, readWith } from './columns.ts'
 import type { Assignment } from './plan.ts'
 import { ResultReference } from './result-reference.ts'
 

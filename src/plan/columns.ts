@@ -1,10 +1,7 @@
 import type { Column } from '../catalog/catalog.ts'
-import { columnNotFound, invalidValue, pointer, withDetails, type ServiceError } from '../errors.ts'
+import { at, columnNotFound, invalidValue, type Path } from '../errors.ts'
 import { ValueRefused, type Value } from '../types/column-type.ts'
 import { readReference, ResultReference } from './result-reference.ts'
-
-/** The steps from the root of the body to a value. The details of an error contain it as a JSON Pointer. */
-export type Path = ReadonlyArray<string | number>
 
 /** Where names are looked up: in a table, or in the result of `groupBy` and `aggregates`. */
 export interface ColumnScope {
@@ -34,9 +31,4 @@ export function readWith<T> (read: (value: unknown) => T, column: Column, value:
     if (error instanceof ValueRefused) throw at(path, invalidValue(column.name, error.message))
     throw error
   }
-}
-
-/** Adds the path to the error, as its only detail. */
-export function at (path: Path, error: ServiceError): ServiceError {
-  return withDetails(error, { path: pointer(...path), message: error.message })
 }

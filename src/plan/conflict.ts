@@ -1,9 +1,8 @@
 /** Plans `onConflict`: the unique key that decides, and what is written to a row that exists. */
 import type { OnConflict } from '../../schemas/body.ts'
 import type { Column, Key, Table } from '../catalog/catalog.ts'
-import { invalidBody } from '../errors.ts'
+import { at, invalidBody } from '../errors.ts'
 import { planAssignments, getWritableColumn } from './assignments.ts'
-import { at } from './columns.ts'
 import type { Conflict } from './plan.ts'
 import { isWhole } from './row-keys.ts'
 

@@ -1,9 +1,8 @@
 /** Finds the references in the body of an operation (reference.ts). */
 import type { Column, Table } from '../catalog/catalog.ts'
-import { invalidBody } from '../errors.ts'
+import { at, invalidBody, type Path } from '../errors.ts'
 import { stepsOf } from '../json-pointer.ts'
 import { isObject } from '../request/exact-json.ts'
-import { at, type Path } from './columns.ts'
 import { ResultReference } from './result-reference.ts'
 
 const KEY = '$ref'

@@ -1,11 +1,11 @@
 /** Plans `groupBy`, `aggregates` and `having`. */
 import { DEFAULT_LIMIT, type SelectBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
-import { invalidValue } from '../errors.ts'
+import { at, invalidValue, type Path } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { COUNT_DISTINCT, COUNT_ROWS, COUNT_VALUES, createMax, createMin } from '../types/aggregates.ts'
 import type { Aggregate, ColumnType, Totals } from '../types/column-type.ts'
-import { at, getColumn, type ColumnScope, type Path } from './columns.ts'
+import { getColumn, type ColumnScope } from './columns.ts'
 import { createFilterScope, type PlanLimits } from './filters/scope.ts'
 import { planGroup } from './filters/filters.ts'
 import { planOrder } from './order-by.ts'

@@ -1,10 +1,9 @@
 /** Plans an insert of a list of rows, or of one row with `onConflict`. */
 import type { InsertBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
-import { missingColumn } from '../errors.ts'
+import { at, missingColumn, type Path } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { getWritableColumn, readRow } from './assignments.ts'
-import { at, type Path } from './columns.ts'
 import { planConflict } from './conflict.ts'
 import { isAnyOrder, sortByKey } from './key-order.ts'
 import type { Conflict, PlannedRow, RowsPlan } from './plan.ts'

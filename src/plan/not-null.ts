@@ -3,8 +3,7 @@
  * the current time of a TIMESTAMP column.
  */
 import type { Column } from '../catalog/catalog.ts'
-import { notNullViolation } from '../errors.ts'
-import { at, type Path } from './columns.ts'
+import { at, notNullViolation, type Path } from '../errors.ts'
 import type { Assignment, Plan, PlannedRow, RowsPlan } from './plan.ts'
 
 /** Called for a plan that is otherwise complete: what the database refuses comes after all that the service refuses. @throws NOT_NULL_VIOLATION */

@@ -1,6 +1,6 @@
 import type { Column } from '../catalog/catalog.ts'
-import { invalidOrderBy } from '../errors.ts'
-import { at, getColumn, type ColumnScope } from './columns.ts'
+import { at, invalidOrderBy } from '../errors.ts'
+import { getColumn, type ColumnScope } from './columns.ts'
 import type { Order } from './plan.ts'
 
 const DIRECTION = /\s(asc|desc)$/i

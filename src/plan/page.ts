@@ -1,8 +1,7 @@
 /** Plans `after`, `offset` and `total`: which rows a page has, in an order that no two rows share. */
 import type { SelectBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
-import { invalidBody, invalidOrderBy, notSupported, withDetails } from '../errors.ts'
-import { at } from './columns.ts'
+import { at, invalidBody, invalidOrderBy, notSupported, withDetails } from '../errors.ts'
 import type { PlanLimits } from './filters/scope.ts'
 import type { Order, Page, SelectPlan } from './plan.ts'
 import { planPosition } from './position.ts'

@@ -3,9 +3,9 @@
  * an index with it from the position on; with `(a, id) > (?, ?)` they read it from its beginning. NULL is the lowest value.
  */
 import type { Column } from '../catalog/catalog.ts'
-import { invalidBody, invalidValue } from '../errors.ts'
+import { at, invalidBody, invalidValue } from '../errors.ts'
 import type { Value } from '../types/column-type.ts'
-import { at, readValue } from './columns.ts'
+import { readValue } from './columns.ts'
 import { combine } from './filters/constants.ts'
 import type { Condition, Order } from './plan.ts'
 

@@ -1,6 +1,5 @@
 import { mayFillColumns, type Table } from '../catalog/catalog.ts'
-import { missingColumn, pointer, withDetails } from '../errors.ts'
-import type { Path } from './columns.ts'
+import { missingColumn, pointer, withDetails, type Path } from '../errors.ts'
 
 /** Requires a value for every column without a default. `path`: of the row in the body. @throws MISSING_COLUMN */
 export function requireColumns (data: Readonly<Record<string, unknown>>, table: Table, path: Path): void {

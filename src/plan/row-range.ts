@@ -1,7 +1,6 @@
 /** Numbers of rows: what a request expects. */
 import type { Expect } from '../../schemas/body.ts'
-import { expectationFailed, type ServiceError } from '../errors.ts'
-import { at } from './columns.ts'
+import { at, expectationFailed, type ServiceError } from '../errors.ts'
 
 /** Whole numbers from `least` to `most`; none if `most` is the smaller one. */
 export interface RowRange {

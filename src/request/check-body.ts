@@ -4,7 +4,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
 import { BODIES, MAX_AGGREGATES, MAX_LIMIT, type Body, type BodySchema } from '../../schemas/body.ts'
 import { VERBS } from '../../schemas/grant.ts'
-import { filtersRequired, invalidBody, invalidJson, invalidOrderBy, limitOutOfRange, withDetails, type ServiceError } from '../errors.ts'
+import { at, filtersRequired, invalidBody, invalidJson, invalidOrderBy, limitOutOfRange, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { stepsOf } from '../json-pointer.ts'
 import { findConflict } from './conflicts.ts'
@@ -104,5 +104,3 @@ function describeOther ({ properties }: TObject, field: string, verb: string): s
 function isListOfTerms ({ orderBy }: { orderBy?: unknown }): boolean {
   return Array.isArray(orderBy) && orderBy.every(isObject)
 }
-
-const at = (path: string, error: ServiceError): ServiceError => withDetails(error, { path, message: error.message })

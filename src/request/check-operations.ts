@@ -1,6 +1,6 @@
 /** Checks the body of a request with several operations: first its own fields, then each operation like the body of a request to its table. */
 import { ISOLATIONS, MAX_OPERATIONS, OperationsBodySchema } from '../../schemas/operations.ts'
-import { invalidBody, pointer, withDetails, type ServiceError } from '../errors.ts'
+import { at, invalidBody, pointer, withDetails, type ServiceError } from '../errors.ts'
 import { clampNumbers, type FindBodyError } from './check-body.ts'
 import { isObject } from './exact-json.ts'
 
@@ -41,8 +41,6 @@ function findError (operation: unknown, findBodyError: FindBodyError): ServiceEr
   if (body['verb'] !== 'select') return at(['lock'], invalidBody(`"lock" is not allowed with ${String(body['verb'])}; it is a field of select`))
   return typeof lock === 'boolean' ? undefined : at(['lock'], invalidBody('"lock" must be true or false'))
 }
-
-const at = (path: string[], error: ServiceError): ServiceError => withDetails(error, { path: pointer(...path), message: error.message })
 
 /** Says in the details of a refusal which operation is meant. */
 export function inOperation (index: number, error: ServiceError): ServiceError {

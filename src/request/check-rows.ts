@@ -1,6 +1,6 @@
 /** What the schema of an insert cannot express, or not in words that help. */
 import { MAX_CELLS, MAX_ROWS } from '../../schemas/body.ts'
-import { invalidBody, pointer, withDetails, type ServiceError } from '../errors.ts'
+import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from './exact-json.ts'
 
 /** Finds the first error in `data` and `onConflict` of an insert; undefined if there is none that is told here. */
@@ -29,4 +29,4 @@ function findConflictError (onConflict: unknown): ServiceError | undefined {
   return JSON.isRawJSON(set) ? refuse(['onConflict', 'set'], '"set" must be a list of column names or an object of column values') : undefined
 }
 
-const refuse = (path: ReadonlyArray<string | number>, reason: string): ServiceError => withDetails(invalidBody(reason), { path: pointer(...path), message: reason })
+const refuse = (path: Path, reason: string): ServiceError => at(path, invalidBody(reason))

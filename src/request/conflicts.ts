@@ -1,6 +1,6 @@
 /** What the schemas cannot express: fields that are valid each for itself and not together, and the size of a list. */
 import type { Body, SelectBody } from '../../schemas/body.ts'
-import { invalidBody, pointer, withDetails, type ServiceError } from '../errors.ts'
+import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
 import { findRowsError } from './check-rows.ts'
 
 /** Returns INVALID_BODY, not thrown. */
@@ -23,6 +23,4 @@ function findInGroups (body: SelectBody): ServiceError | undefined {
   return name === undefined ? undefined : conflict(['aggregates', name], `"${name}" is already a column of "groupBy"`)
 }
 
-function conflict (path: readonly string[], message: string): ServiceError {
-  return withDetails(invalidBody(message), { path: pointer(...path), message })
-}
+const conflict = (path: Path, message: string): ServiceError => at(path, invalidBody(message))

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { at, getColumn, readValue } from '../../src/plan/columns.ts'
-import { invalidBody } from '../../src/errors.ts'
+import { at, invalidBody } from '../../src/errors.ts'
+import { getColumn, readValue } from '../../src/plan/columns.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 const table = tableOf({ columns: [mysqlColumn('id', 'int')] })

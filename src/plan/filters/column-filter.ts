@@ -1,9 +1,8 @@
 /** Plans the filter of one column: a plain value, a list, or an object of operators (operators.ts). */
 import type { Column } from '../../catalog/catalog.ts'
-import { invalidBody, invalidValue, type ServiceError } from '../../errors.ts'
+import { at, invalidBody, invalidValue, type Path, type ServiceError } from '../../errors.ts'
 import { isObject } from '../../request/exact-json.ts'
 import { includesLevel } from '../../types/column-type.ts'
-import { at, type Path } from '../columns.ts'
 import { combine } from './constants.ts'
 import { operators, refuse, type Operand } from './operators.ts'
 import { countCondition, type FilterScope } from './scope.ts'

@@ -1,8 +1,8 @@
 /** Plans `filters`: combinators in this file, the filter of one column in column-filter.ts. */
 import type { Table } from '../../catalog/catalog.ts'
-import { filtersRequired, invalidBody } from '../../errors.ts'
+import { at, filtersRequired, invalidBody, type Path } from '../../errors.ts'
 import { isFields, planColumnFilter, planOperator } from './column-filter.ts'
-import { at, getColumn, type Path } from '../columns.ts'
+import { getColumn } from '../columns.ts'
 import { combine, negate } from './constants.ts'
 import { createFilterScope, type FilterLimits, type FilterScope } from './scope.ts'
 import type { Condition } from '../plan.ts'

@@ -1,9 +1,9 @@
 /** The filter operators, one per line, and how each plans its operand. */
 import type { Column } from '../../catalog/catalog.ts'
-import { invalidBody, invalidValue } from '../../errors.ts'
+import { at, invalidBody, invalidValue, type Path } from '../../errors.ts'
 import type { Comparison, Value } from '../../types/column-type.ts'
 import { countCharacters, readString } from '../../types/text.ts'
-import { at, readWith, readValue, type Path } from '../columns.ts'
+import { readWith, readValue } from '../columns.ts'
 import { combine } from './constants.ts'
 import { escapePattern, toPattern } from './pattern.ts'
 import { countValues, type FilterScope } from './scope.ts'
