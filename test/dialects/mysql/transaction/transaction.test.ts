@@ -40,6 +40,19 @@ async function isClean (t: Test, test: DialectTest, why: string): Promise<void> 
   t.equal(await dialect.transaction(async (tx) => (await tx.run(statement('accounts', set(1, 11)))).changed, { ...writing, dryRun: true }), 1, `${why}: the next one runs`)
 }
 
+/** A transaction that has changed row 1 and waits for row 2, which another session has locked. */
+async function waitForRow ({ dialect, statement, sql }: DialectTest) {
+  let runs = 0
+  const done = dialect.transaction(async (tx) => {
+    runs++
+    await tx.run(statement('accounts', set(1, 5)))
+    await tx.run(statement('accounts', set(2, 5)))
+  }, writing)
+  done.catch(() => {})
+  await until('it waits for the row', async () => (await sql("select 1 from information_schema.processlist where INFO like 'update `accounts`%' and DB = database()")).length === 1)
+  return { done, runs: () => runs }
+}
+
 await onEachDialect(t, 'a connection that is killed between the statements', settings, async (t, test) => {
   const { dialect, statement, sql } = test
   await t.rejects(dialect.transaction(async (tx) => {
@@ -51,17 +64,12 @@ await onEachDialect(t, 'a connection that is killed between the statements', set
 })
 
 await onEachDialect(t, 'a connection that is lost while a statement runs', settings, async (t, test) => {
-  const { dialect, statement, sql, proxy } = test as Servers
+  const { sql, proxy } = test as Servers
   for (const how of ['killed', 'cut'] as const) {
     await sql('begin')
     await sql('update accounts set name = name where id = 2')
     await sql('select * from accounts where id = 2 for update')
-    const done = dialect.transaction(async (tx) => {
-      await tx.run(statement('accounts', set(1, 5)))
-      await tx.run(statement('accounts', set(2, 5)))
-    }, writing)
-    done.catch(() => {})
-    await until('it waits for the row', async () => (await sql("select 1 from information_schema.processlist where INFO like 'update `accounts`%' and DB = database()")).length === 1)
+    const { done } = await waitForRow(test)
     if (how === 'cut') proxy.cut()
     else await sql(`kill ${await thread(test)}`)
     await t.rejects(done, { code: 'DATABASE_UNAVAILABLE' }, how)
@@ -195,18 +203,16 @@ await onEachDialect(t, 'a lock that is waited for too long', settings, async (t,
 
 await onEachDialect(t, 'a statement that runs at the time limit is ended in the database', { ...settings, settings: { statementTimeout: 300 } }, async (t, test) => {
   const { dialect, statement, sink, sql } = test
-  await t.rejects(dialect.transaction(async (tx) => {
+  const run = (options: object = {}) => dialect.transaction(async (tx) => {
     await tx.run(statement('accounts', set(1, 5)))
     await tx.run(statement('slow', { verb: 'select' }), sink('slow'))
-  }, writing), { code: 'QUERY_TIMEOUT' })
+  }, { ...writing, ...options })
+  await t.rejects(run(), { code: 'QUERY_TIMEOUT' })
   t.equal((await sql("select 1 from information_schema.processlist where DB = database() and INFO like '%slow%' and ID <> connection_id()")).length, 0)
   await isClean(t, test, 'ended')
   const client = { destroyed: false }
   setTimeout(() => { client.destroyed = true }, 50)
-  await t.rejects(dialect.transaction(async (tx) => {
-    await tx.run(statement('accounts', set(1, 5)))
-    await tx.run(statement('slow', { verb: 'select' }), sink('slow'))
-  }, { ...writing, client }), { code: 'QUERY_TIMEOUT', reason: 'CLIENT_GONE' })
+  await t.rejects(run({ client }), { code: 'QUERY_TIMEOUT', reason: 'CLIENT_GONE' })
   await isClean(t, test, 'client gone')
 })
 
@@ -263,25 +269,18 @@ await onEachDialect(t, 'what cannot be rolled back is told', settings, async (t,
 })
 
 await onEachDialect(t, 'a deadlock of the server after a write that cannot be rolled back', settings, async (t, test) => {
-  const { dialect, statement, sql } = test
+  const { sql } = test
   await sql("create trigger logged after update on accounts for each row insert into log (note) values ('changed')")
   await sql('create table heavy (id int primary key)')
   await sql('begin')
   await sql("insert into log (note) values ('held')") // the server prefers to end one that can be rolled back
   await sql(`insert into heavy values ${Array.from({ length: 100 }, (_, id) => `(${id})`).join()}`)
   await sql('select * from accounts where id = 2 for update')
-  let runs = 0
-  const done = dialect.transaction(async (tx) => {
-    runs++
-    await tx.run(statement('accounts', set(1, 5)))
-    await tx.run(statement('accounts', set(2, 5)))
-  }, writing)
-  done.catch(() => {})
-  await until('it waits', async () => (await sql("select 1 from information_schema.processlist where INFO like 'update `accounts`%' and DB = database()")).length === 1)
+  const { done, runs } = await waitForRow(test)
   await sleep(100)
   await sql('select * from accounts where id = 1 for update')
   await t.rejects(done, { code: 'OUTCOME_UNKNOWN', reason: 'ER_WARNING_NOT_COMPLETE_ROLLBACK' })
-  t.equal(runs, 1)
+  t.equal(runs(), 1)
   await sql('rollback')
 })
 
