@@ -5,7 +5,8 @@ import { rowKeysOf } from './row-keys.ts'
 
 /** The key by which an inserted row is found; undefined if the values of none are known. */
 export function findInsertKey (table: Table, assignments: readonly Assignment[]): readonly Column[] | undefined {
-  const given = new Set(assignments.flatMap(({ column, parameter }) => parameter === null ? [] : [column]))
+  // null for a NOT NULL column is refused later (not-null.ts)
+  const given = new Set(assignments.flatMap(({ column, parameter }) => parameter === null && column.nullable ? [] : [column]))
   return rowKeysOf(table).find((columns) => columns.every((column) => given.has(column) || column.autoIncrement))
 }
 

@@ -40,7 +40,8 @@ export function findUpdateKey (table: Table, assignments: readonly Assignment[])
   const isUnchanged = (column: Column): boolean => !assigned.has(column) && !column.generated && column.onUpdate !== true
   const isKnown = (column: Column): boolean => {
     const { form, parameter } = assigned.get(column) ?? {}
-    return form === undefined ? parameter !== null : isSum(column, parameter)
+    // null for a NOT NULL column is refused later (not-null.ts)
+    return form === undefined ? parameter !== null || !column.nullable : isSum(column, parameter)
   }
   const find = (isUsable: (column: Column) => boolean, nullable: boolean) => keys.find((key) => mayBeNull(key) === nullable && key.every(isUsable))
   return find(isUnchanged, false) ?? find(isKnown, false) ?? find(isUnchanged, true) ?? find(isKnown, true)

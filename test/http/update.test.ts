@@ -66,6 +66,7 @@ const refusals: Array<[why: string, table: string, body: object, status: number,
   ['a filter on a column that is not there', 'customers', { data: { name: 'x' }, filters: { nope: 1 } }, 400, 'COLUMN_NOT_FOUND', '/filters/nope'],
   ['a generated column', 'customers', { data: { login: 'X' }, filters: { id: 1 } }, 400, 'COLUMN_NOT_WRITABLE', '/data/login'],
   ['null for a column that must have a value', 'customers', { data: { name: null }, filters: { id: 1 } }, 422, 'NOT_NULL_VIOLATION', '/data/name'],
+  ['null for every key of rows to return', 'customers', { data: { id: null, email: null }, filters: { id: 1 }, returning: ['id'] }, 422, 'NOT_NULL_VIOLATION', '/data/id'],
   ['a value of another type', 'customers', { data: { credit: 'much' }, filters: { id: 1 } }, 400, 'INVALID_VALUE', '/data/credit'],
   ['a filter of another type', 'customers', { data: { credit: 1 }, filters: { name: 0 } }, 400, 'INVALID_VALUE', '/filters/name'],
   ['a row of a view', 'order_lines', { data: { line: 5 }, filters: { order_id: 1 } }, 403, 'PERMISSION_DENIED', undefined]
