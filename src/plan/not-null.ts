@@ -21,12 +21,18 @@ function refuseIn (assignments: readonly Assignment[], path: Path): void {
 
 /** Names the first row of the request, since those of an upsert are sorted. */
 function refuseInRows ({ isList, rows, conflict }: RowsPlan): void {
-  const refused = rows.filter((row) => row.parameters.includes(null) && findNull(row) !== undefined)
-  if (refused.length > 0) {
-    const first = refused.reduce((least, row) => row.index < least.index ? row : least)
-    throw at([...isList ? ['data', first.index] : ['data'], (findNull(first) as Column).name], notNullViolation())
+  let first: { readonly index: number, readonly column: Column } | undefined
+  for (const row of rows) {
+    const column = findNull(row)
+    if (column !== undefined && (first === undefined || row.index < first.index)) first = { index: row.index, column }
   }
+  if (first !== undefined) throw at([...isList ? ['data', first.index] : ['data'], first.column.name], notNullViolation())
   if (conflict?.set.kind === 'assignments') refuseIn(conflict.set.assignments, ['onConflict', 'set'])
 }
 
-const findNull = ({ columns, parameters }: PlannedRow): Column | undefined => columns.find(({ nullable }, place) => !nullable && parameters[place] === null)
+function findNull ({ columns, parameters }: PlannedRow): Column | undefined {
+  for (let place = 0; place < parameters.length; place++) {
+    if (parameters[place] === null && !(columns[place] as Column).nullable) return columns[place]
+  }
+  return undefined
+}
