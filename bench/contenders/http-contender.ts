@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../test/servers/free-port.ts'
 import type { Operation } from '../workloads.ts'
 import { toRequestText, type Api } from './apis.ts'
 import type { Contender, Running, Stage } from './contender.ts'
-import { freePort, spawnProgram, type Program, type Spawned } from './spawn.ts'
+import { spawnProgram, type Program, type Spawned } from './spawn.ts'
 
 /** The time limit of a start, in milliseconds. */
 const PATIENCE = 60_000

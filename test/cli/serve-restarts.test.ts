@@ -1,14 +1,14 @@
 /** Restarts of a real process under load, with the default settings: no request is lost on a connection that was in use. */
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
-import { connect, createServer, type AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { freePort } from '../servers/free-port.ts'
 import { serveRowQuery, type Running } from '../support/row-query.ts'
 import { TOKEN } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -16,15 +16,6 @@ import { until } from '../support/until.ts'
 const CLIENTS = 20
 const BODY = '{"verb":"select"}'
 const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', 'content-length': BODY.length }
-
-/** A port that nothing listens on just now. */
-async function freePort (): Promise<number> {
-  const server = createServer()
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
-  await once(server.close(), 'close')
-  return port
-}
 
 function createStart (t: Test): (port: number) => Promise<Running> {
   const path = join(t.testdir(), 'shop.db')

@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { createShop } from '../../src/demo/shop.ts'
+import { freePort } from '../servers/free-port.ts'
 import { parseMetrics, valueOf } from '../support/metrics.ts'
 import { runRowQuery, serveRowQuery } from '../support/row-query.ts'
 import { TOKEN } from '../support/service.ts'
@@ -186,11 +187,7 @@ t.test('a worker that cannot start again is started until it can; if none is lef
 
 t.test('workers that are killed before they listen are started again, although no other one is left', async (t) => {
   // one of its own: without workers the port is closed, and 0 would be another one then
-  const other = createServer().listen(0, '127.0.0.1')
-  await once(other, 'listening')
-  const { port } = other.address() as AddressInfo
-  await new Promise((resolve) => other.close(resolve))
-  const { workers, count, ask } = await serve(t, { workers: 2 }, {}, String(port))
+  const { workers, count, ask } = await serve(t, { workers: 2 }, {}, String(await freePort()))
   const kill = (pid: number): void => { try { process.kill(pid, 'SIGKILL') } catch {} } // it has just ended
   await until('five were killed', async () => {
     workers().forEach(kill)

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createServer, type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../servers/free-port.ts'
 import { createProxy } from '../support/recorder.ts'
 import { onEachEngine, startService, type Answer } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
@@ -109,15 +109,6 @@ await onEachEngine(t, 'a background refresh that fails is logged', { schema: sho
   while (!log.some((line) => line.includes('could not be read'))) await sleep(10)
   t.match(JSON.parse(log.find((line) => line.includes('could not be read')) as string), { level: 40, database: 'shop', code: 'DATABASE_UNAVAILABLE' })
 })
-
-/** A port without a listener. */
-async function freePort (): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 await onEachEngine(t, 'requests are answered with 503 until a database that was down at the start is reachable', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
   const port = await freePort()

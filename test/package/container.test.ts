@@ -2,12 +2,11 @@
 import { cpSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { createServer, type AddressInfo } from 'node:net'
-import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { createConnection } from 'mysql2/promise'
 import { engines } from '../servers/engines.ts'
+import { freePort } from '../servers/free-port.ts'
 import { buildStage, readContext, readDockerfile, readExec, runInShell, type Built, type Stage } from '../support/dockerfile.ts'
 import { codeBlocks, readDocument, ROOT } from '../support/markdown.ts'
 import { call, createFolder, installedIn } from '../support/package.ts'
@@ -32,15 +31,6 @@ async function build (t: Test): Promise<Built> {
   ])
   for (const [index, { folder }] of built.entries()) others.set((stages[index] as Stage).name, folder)
   return await buildStage(finalStage, join(work, 'final'), options)
-}
-
-async function freePort (): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 const image = await build(t as Test)

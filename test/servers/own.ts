@@ -6,7 +6,8 @@ import { temporaryFolder } from './folders.ts'
 import { programFromPackages } from './packages.ts'
 import { createServerProcess, type ServerProcess } from './processes.ts'
 import { programOnPath, type Kind, type Program } from './program.ts'
-import { freePort, settings } from './start.ts'
+import { freePort } from './free-port.ts'
+import { settings } from './start.ts'
 import { userFor } from './user.ts'
 
 /** A server of a test's own, which is always on the same port and has the same data. */

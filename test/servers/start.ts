@@ -1,13 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { untilItAnswers, type Engine, type Server } from './answer.ts'
 import { atExit } from './at-exit.ts'
 import { makeData, words } from './data.ts'
 import { temporaryFolder } from './folders.ts'
+import { freePort } from './free-port.ts'
 import { complaint } from './shell.ts'
 import { userFor } from './user.ts'
 import type { Kind, Program } from './program.ts'
@@ -81,13 +80,4 @@ export function lastWords (log: string): string {
 
 function read (log: string): string {
   return existsSync(log) ? readFileSync(log, 'utf8') : ''
-}
-
-export async function freePort (): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
