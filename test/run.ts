@@ -30,8 +30,17 @@ async function serversFor (options: string[]): Promise<Server[]> {
   return [mariadb.value]
 }
 
-/** Slow tests that rarely fail. Without `--all` they run only if they are named. */
-const SLOW = ['test/package/**', 'test/clients/**', 'test/openapi/lint.test.ts', 'test/http/page-cost.test.ts', 'test/cli/serve-restarts.test.ts', 'test/cli/serve-workers.test.ts']
+/**
+ * The files that take the most time and rarely fail alone: many random cases, waits for real time limits, programs that are started, large documents.
+ * Without `--all` they run only if they are named.
+ */
+const SLOW = [
+  'test/package/**', 'test/clients/**', 'test/cli/serve-{metrics,restarts,shutdown,signals,workers}.test.ts', 'test/documents/programs.test.ts', 'test/loading.test.ts', 'test/readme.test.ts',
+  'test/**/*law.test.ts', 'test/grants/{matrix,tenants}.test.ts', 'test/openapi/{allowed,large,lint,page,truth}.test.ts', 'test/response/sink.test.ts',
+  'test/sql/{shape,statement-cache}.test.ts', 'test/dialects/mysql/connection/read-memory.test.ts',
+  'test/http/{aggregates-of-types,answer-memory,failed-logins,hostile-server,idle-connections,is,jwt-keys,odd-names,page-cost,pool-idle,slow-clients}.test.ts',
+  'test/http/{sqlite-time-limit,status-busy,status-given-up,upserts}.test.ts'
+]
 
 /** .taprc excludes these, and an option replaces its list. */
 const FAULTS = 'test/faults/**'
