@@ -3,9 +3,9 @@
  *
  *     node test/run.ts [--all [--mysql-optional] | --sqlite-only] [tap's arguments…]
  *
- * `--all`: MariaDB and MySQL, where otherwise one of them will do, the slow tests, and the coverage (coverage.ts): some lines are for one
- * of them alone. `--mysql-optional`: goes on without MySQL on a day on which the archive does not provide its package. `--sqlite-only`: no
- * server at all.
+ * Without options, the quick tests: on one of the servers, and on SQLite what concerns SQLite alone. With names of files, all tests in them, on
+ * both. `--all`: all tests on MariaDB, MySQL and SQLite, and the coverage (coverage.ts), since some lines are for one of them alone.
+ * `--mysql-optional`: goes on without MySQL on a day on which the archive does not provide its package. `--sqlite-only`: no server at all.
  */
 import { availableParallelism } from 'node:os'
 import { coverageProblems, readCoverage, UNMEASURED } from './coverage.ts'
@@ -47,11 +47,6 @@ const FAULTS = 'test/faults/**'
 
 const exclude = (patterns: readonly string[]): string[] => patterns.map((files) => `--exclude=${files}`)
 
-function skipSlow (): string[] {
-  const isSelection = args.some((argument) => !argument.startsWith('--'))
-  return options.includes('--all') || isSelection ? [] : exclude([...SLOW, FAULTS])
-}
-
 /** Whether there is an engine for every line. */
 function isWhole (servers: readonly Server[]): boolean {
   return ['mariadb', 'mysql'].every((name) => servers.some(({ engine }) => engine.name === name))
@@ -63,6 +58,7 @@ const JOBS = Math.min(2 * availableParallelism(), 8)
 endWithTap()
 const options = process.argv.slice(2).filter((argument) => OWN_OPTIONS.includes(argument))
 const args = process.argv.slice(2).filter((argument) => !OWN_OPTIONS.includes(argument))
+const isQuick = !options.includes('--all') && args.every((argument) => argument.startsWith('--'))
 try {
   const servers = await serversFor(options)
   for (const { engine, from } of servers) console.log(`# ${engine.name} ${engine.version} on ${new URL(engine.url).host} (${from})`)
@@ -70,8 +66,9 @@ try {
   const TEST_ENGINES = JSON.stringify(servers.map(({ engine }) => engine))
   const isMeasured = isWhole(servers) && !args.includes('--disable-coverage')
   const run = (isMeasured: boolean, more: string[]): Promise<number> => {
+    const sqlite = isQuick ? { TEST_SQLITE: 'alone' } : {}
     const { flags, env } = isMeasured ? { flags: ['--allow-incomplete-coverage'], env: { TEST_COVERAGE: 'on' } } : { flags: ['--disable-coverage'], env: { NODE_COMPILE_CACHE: COMPILED } }
-    return runTap([`--jobs=${JOBS}`, ...flags, ...skipSlow(), ...more], { TEST_ENGINES, ...env })
+    return runTap([`--jobs=${JOBS}`, ...flags, ...(isQuick ? exclude([...SLOW, FAULTS]) : []), ...more], { TEST_ENGINES, ...sqlite, ...env })
   }
   if (!isMeasured || args.length > 0) process.exit(await run(isMeasured, args))
   const measured = await run(true, exclude([...UNMEASURED, FAULTS]))

@@ -7,6 +7,7 @@ import { createGrant } from '../../src/access/grant.ts'
 import { createJwtVerifier } from '../../src/access/jwt.ts'
 import { readJwtIssuers } from '../../src/access/jwt-settings.ts'
 import { AUDIENCE, createPair, ISSUER, jwtSetting, serveKeys, sign, signText } from '../support/issuer.ts'
+import '../support/seed.ts'
 
 const pair = await createPair('one')
 const keys = await serveKeys(t, [pair.jwk])

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isDeepStrictEqual } from 'node:util'
 import { parseJson, randomId, writeJson } from '../../src/client/json.ts'
+import '../support/seed.ts'
 
 /** By `source`, which Node has: integers beyond 2^53 are bigints. (Of a repeated key it may return the wrong value, so there is none here.) */
 const parseBySource = (text: string): unknown => JSON.parse(text, (_key, value, { source }) =>

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { createFifo, type FifoEntry } from '../../src/dialects/fifo.ts'
+import '../support/seed.ts'
 
 type Step = 'push' | 'shift' | number
 

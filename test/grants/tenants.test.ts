@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import type { FastifyRequest } from 'fastify'
 import t from 'tap'
 import type { HostGrant } from '../../src/access/host-grant.ts'
+import '../support/seed.ts'
 import { onEachEngine, type EngineName, type Schema, type Service } from '../support/service.ts'
 
 /** Bodies on each engine: together 5,000. */

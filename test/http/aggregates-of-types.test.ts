@@ -4,12 +4,11 @@ import t from 'tap'
 import { parseExactJson } from '../../src/request/exact-json.ts'
 import { engines } from '../servers/engines.ts'
 import { quoted } from '../support/quoted.ts'
+import { seed } from '../support/seed.ts'
 import { onEachEngine, type EngineName } from '../support/service.ts'
 import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-columns.ts'
 
 const ROWS = 60
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
-t.comment(`TEST_SEED=${seed}`)
 
 const columnsFor = (engine: EngineName, group: readonly TypedColumn[]): TypedColumn[] => group.filter(({ only, declaration }) => (only === undefined || only === engine) && !/json|geometry|point|vector/.test(declaration))
 

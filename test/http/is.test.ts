@@ -1,10 +1,8 @@
 /** `$is` compares texts byte by byte in every collation. */
 import fc from 'fast-check'
 import t from 'tap'
+import { seed } from '../support/seed.ts'
 import { onEachEngine, type EngineName } from '../support/service.ts'
-
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
-t.comment(`TEST_SEED=${seed}`)
 
 const everywhere = [
   'char(20) collate utf8mb4_general_ci', 'varchar(20) collate utf8mb4_general_ci', 'varchar(20) collate utf8mb4_unicode_520_ci', 'text collate utf8mb4_unicode_ci', 'varchar(20) collate utf8mb4_bin',

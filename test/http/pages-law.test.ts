@@ -2,12 +2,11 @@
 import t from 'tap'
 import { createRandom, pick, type Random } from '../support/random.ts'
 import { randomTable, type RandomTable } from '../support/random-tables.ts'
+import { seed } from '../support/seed.ts'
 import { onEachEngine, type EngineName, type Service } from '../support/service.ts'
 
 const TABLES = 16
 const ROWS = 18
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
-t.comment(`TEST_SEED=${seed}`)
 
 const tablesOf = (engine: EngineName): RandomTable[] => {
   const random = createRandom(seed)

@@ -1,6 +1,7 @@
 /** What $like, $nlike, $startsWith and $contains match in columns of every character set. */
 import fc from 'fast-check'
 import t from 'tap'
+import '../support/seed.ts'
 import { onEachEngine } from '../support/service.ts'
 
 /** Character sets in which a backslash is a different character or the second byte of one, and others. */

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { isRefusal } from '../support/refusals.ts'
+import '../support/seed.ts'
 import { onEachEngine, type Schema } from '../support/service.ts'
 
 const counters: Schema = {

@@ -1,6 +1,7 @@
 /** Random lists with random conflicts against a model in memory: counts, rows and ids agree, one request after the other and from several clients at once. */
 import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'
+import '../support/seed.ts'
 import { onEachEngine, type EngineName, type Service } from '../support/service.ts'
 
 interface Row { sku: string, code: string | null, n: number | null, price: string, note: string | null }

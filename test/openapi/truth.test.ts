@@ -6,12 +6,11 @@ import { parseExactJson } from '../../src/request/exact-json.ts'
 import { engines } from '../servers/engines.ts'
 import { get } from '../support/documents.ts'
 import { quoted } from '../support/quoted.ts'
+import { seed } from '../support/seed.ts'
 import { onEachEngine, type Answer, type EngineName } from '../support/service.ts'
 import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-columns.ts'
 
 const ROWS = 40
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
-t.comment(`TEST_SEED=${seed}`)
 
 /** Parses JSON text without rounding numbers. */
 const quotedText = (text: string): string => text.startsWith('{"$') ? JSON.stringify(quoted(parseExactJson(text))) : text

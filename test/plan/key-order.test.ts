@@ -3,6 +3,7 @@ import t from 'tap'
 import { isAnyOrder, sortByKey } from '../../src/plan/key-order.ts'
 import type { Conflict, PlannedRow } from '../../src/plan/plan.ts'
 import type { Parameter } from '../../src/types/column-type.ts'
+import '../support/seed.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 const key = mysqlColumn('k', 'varchar(20)')

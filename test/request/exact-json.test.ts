@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { lookOver, numberText, parseExactJson, repeatsKey } from '../../src/request/exact-json.ts'
+import '../support/seed.ts'
 
 t.test('a number that a double cannot represent keeps its text', async (t) => {
   for (const text of ['18446744073709551615', '-9223372036854775809', '9007199254740993', '0.1234567890123456789', '1e400', '-1e-400', '123456789012345678901234567890.5', '1.00000000000000000001']) {

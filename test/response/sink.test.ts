@@ -5,12 +5,11 @@ import { writeStatement } from '../../src/dialects/mysql/literal.ts'
 import { AnswerSink } from '../../src/response/sink.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { connect, readTables, run, selectAll, senders, sendStatement } from '../support/mysql.ts'
+import { seed } from '../support/seed.ts'
 import { onEachEngine } from '../support/service.ts'
 import { mysqlGroups } from '../support/typed-columns.ts'
 
 const ROWS = 60
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
-t.comment(`TEST_SEED=${seed}`)
 
 for (const engine of await engines()) {
   t.test(`both readers write the same bytes for every type (${engine.name})`, async (t) => {

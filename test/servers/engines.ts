@@ -18,6 +18,14 @@ export async function engines (): Promise<Engine[]> {
   return await own
 }
 
+/** What a test of every engine runs on. `npm test` leaves SQLite to the tests of SQLite alone: each database of SQLite is a process, which takes time. */
+export async function enginesAndSqlite (only?: readonly string[]): Promise<ReadonlyArray<Engine | 'sqlite'>> {
+  const servers = await engines()
+  const isLeftOut = process.env.TEST_SQLITE === 'alone' && servers.some(({ name }) => only?.includes(name) !== false)
+  const all = isLeftOut ? servers : ['sqlite' as const, ...servers]
+  return all.filter((engine) => only?.includes(typeof engine === 'string' ? engine : engine.name) !== false)
+}
+
 export interface TestDatabase {
   /** The URL of the server with this database as its path. */
   url: string

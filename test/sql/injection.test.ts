@@ -1,5 +1,6 @@
 import t from 'tap'
 import fc, { type Arbitrary } from 'fast-check'
+import '../support/seed.ts'
 import { compileBody, orders } from '../support/sql.ts'
 
 /** Text that is in no identifier and no keyword, inside whatever else a client may send. */

@@ -9,6 +9,7 @@ import { buildStatement, compileStatement } from '../../src/sql/compile.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
 import { selectedColumns } from '../../src/sql/page.ts'
 import { sqliteType } from '../../src/types/sqlite.ts'
+import '../support/seed.ts'
 
 const facts = { length: 20, bytes: null, scale: 2, charset: null, srid: null, json: false }
 const column = (engine: Engine, name: string, type: string): Column => ({

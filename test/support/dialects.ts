@@ -11,7 +11,7 @@ import { createPlan } from '../../src/plan/create-plan.ts'
 import { compileStatement } from '../../src/sql/compile.ts'
 import type { Statement } from '../../src/sql/statement.ts'
 import { AnswerSink } from '../../src/response/sink.ts'
-import { createTestDatabase, engines } from '../servers/engines.ts'
+import { createTestDatabase, enginesAndSqlite } from '../servers/engines.ts'
 import { addressOf } from './mysql.ts'
 import { createProxy, type Proxy } from './recorder.ts'
 import type { EngineName, Schema } from './service.ts'
@@ -36,9 +36,8 @@ export interface DialectOptions {
 
 export async function onEachDialect (t: Test, name: string, { schema, only, settings }: DialectOptions, run: (t: Test, dialect: DialectTest) => Promise<void>): Promise<void> {
   const limits = { pool: { size: 2, queue: 10, wait: 5000 }, statementTimeout: 5000, ...settings }
-  for (const engine of ['sqlite', ...await engines()] as const) {
+  for (const engine of await enginesAndSqlite(only)) {
     const engineName = (typeof engine === 'string' ? engine : engine.name) as EngineName
-    if (only?.includes(engineName) === false) continue
     await t.test(`${name} (${engineName})`, async (t) => {
       if (typeof engine === 'string') {
         const path = join(t.testdir(), 'test.db')

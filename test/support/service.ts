@@ -9,7 +9,7 @@ import type { RowQueryOptions, TokenOptions } from '../../schemas/options.ts'
 import { VERBS } from '../../schemas/grant.ts'
 import { createServer, type Server, type CreateServerOptions } from '../../src/server/server.ts'
 import { hashToken } from '../../src/access/tokens.ts'
-import { createTestDatabase, engines } from '../servers/engines.ts'
+import { createTestDatabase, engines, enginesAndSqlite } from '../servers/engines.ts'
 import { COMPILED } from '../servers/folders.ts'
 import { createProxy, recordSqlite, type Proxy } from './recorder.ts'
 
@@ -62,9 +62,8 @@ export interface ServiceOptions {
 
 /** Runs a test on every available engine, each with its own database and service. */
 export async function onEachEngine (t: Test, name: string, options: ServiceOptions, run: (t: Test, service: Service) => Promise<void>): Promise<void> {
-  for (const engine of ['sqlite', ...await engines()] as const) {
+  for (const engine of await enginesAndSqlite(options.only)) {
     const engineName = typeof engine === 'string' ? engine : engine.name
-    if (options.only?.includes(engineName) === false) continue
     await t.test(`${name} (${engineName})`, async (t) => {
       const service = typeof engine === 'string' ? await startSqlite(t as Test, options) : await startMysql(t as Test, engine, options)
       await run(t as Test, service)

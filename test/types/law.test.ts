@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { engines } from '../servers/engines.ts'
+import { seed } from '../support/seed.ts'
 import { onEachEngine, type EngineName, type Service } from '../support/service.ts'
 import { quoted } from '../support/quoted.ts'
 import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-columns.ts'
@@ -9,8 +10,6 @@ import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-co
 const ROWS = 220
 /** Rows that one select looks for, each by its id and one of its values: two of the 256 conditions that filters may have. */
 const BATCH = 110
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
-t.comment(`TEST_SEED=${seed}`)
 
 /** Parses JSON with numbers as text, independently of the service's parser. */
 const parse = (text: string): any => JSON.parse(text, (_key: string, value: unknown, { source }: { source?: string }) => typeof value === 'number' ? JSON.rawJSON(source as string) : value)

@@ -13,6 +13,7 @@ import { datetimeType, timestampType } from '../../src/types/temporal.ts'
 import { enumType, setType, textType } from '../../src/types/text.ts'
 import { vectorType } from '../../src/types/vector.ts'
 import { readGeometry } from '../../src/types/wkb.ts'
+import '../support/seed.ts'
 
 const none = { length: null, bytes: null, scale: null, charset: null, srid: null, json: false }
 const decimal = decimalType({ precision: 6, scale: 2, unsigned: false })

@@ -4,6 +4,7 @@ import { writeStatement } from '../../../src/dialects/mysql/literal.ts'
 import type { Parameter } from '../../../src/types/column-type.ts'
 import { createTestDatabase, engines } from '../../servers/engines.ts'
 import { connect, run } from '../../support/mysql.ts'
+import '../../support/seed.ts'
 
 const write = (...parameters: Parameter[]): string => writeStatement({ pieces: ['select ', ...parameters.map((_, index) => ` as \`${index}?\``).map((piece, index, all) => piece + (index < all.length - 1 ? ', ' : ''))], parameters })
 

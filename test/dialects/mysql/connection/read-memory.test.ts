@@ -3,6 +3,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { ReadMemory } from '../../../../src/dialects/mysql/connection/read-memory.ts'
+import '../../../support/seed.ts'
 import { onEachEngine } from '../../../support/service.ts'
 
 /** Answers a number with so many bytes, none of which is like those before and after it. */
