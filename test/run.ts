@@ -35,11 +35,12 @@ async function serversFor (options: string[]): Promise<Server[]> {
  * Without `--all` they run only if they are named.
  */
 const SLOW = [
-  'test/package/**', 'test/clients/**', 'test/cli/serve-{metrics,restarts,shutdown,signals,workers}.test.ts', 'test/documents/programs.test.ts', 'test/loading.test.ts', 'test/readme.test.ts',
+  'test/package/**', 'test/clients/**', 'test/cli/check*', 'test/cli/serve-{config-errors,metrics,restarts,settings,shutdown,signals,workers}.test.ts',
+  'test/documents/programs.test.ts', 'test/loading.test.ts', 'test/readme.test.ts',
   'test/**/*law.test.ts', 'test/grants/{matrix,tenants}.test.ts', 'test/openapi/{allowed,large,lint,page,truth}.test.ts', 'test/response/sink.test.ts',
   'test/sql/{shape,statement-cache}.test.ts', 'test/dialects/mysql/connection/read-memory.test.ts',
-  'test/http/{aggregates-of-types,answer-memory,failed-logins,hostile-server,idle-connections,is,jwt-keys,odd-names,page-cost,pool-idle,slow-clients}.test.ts',
-  'test/http/{sqlite-time-limit,status-busy,status-given-up,upserts}.test.ts'
+  'test/http/{aggregates-of-types,answer-memory,failed-logins,hostile-server,https,idle-connections,is,jwt,jwt-keys,odd-names,page-cost}.test.ts',
+  'test/http/{pool-idle,slow-clients,sqlite-time-limit,stale-catalog,stale-connections,status-busy,status-given-up,token-file,upserts}.test.ts'
 ]
 
 /** .taprc excludes these, and an option replaces its list. */
