@@ -6,7 +6,7 @@ import { permissionDenied } from '../errors.ts'
 /** Requires the permission of the verb, and those of fields that do more than it says. @throws PERMISSION_DENIED */
 export function requirePermissions (permissions: ReadonlySet<Verb>, body: Body): void {
   if (!permissions.has(body.verb)) throw permissionDenied(`The token does not have the permission ${body.verb}`)
-  if (body.verb === 'insert' && body.onConflict !== undefined) requireFor(permissions, 'update', changesRows(body.data, body.onConflict) ? '"onConflict"' : undefined)
+  if (body.verb === 'insert' && body.onConflict !== undefined && !permissions.has('update')) requireFor(permissions, 'update', changesRows(body.data, body.onConflict) ? '"onConflict"' : undefined)
   if (body.verb !== 'select') requireFor(permissions, 'select', findReading(body))
 }
 
