@@ -53,6 +53,7 @@ export function doubleType (bounds: FloatBounds): ColumnType {
     ...(fixed !== undefined && { echo: (parameter: Value) => Number(parameter).toFixed(fixed.scale) }),
     write: (value) => withoutZerofill(textOf(value)),
     wireFormat: zerofill ? undefined : 'plain',
+    ...(!unsigned && fixed === undefined && { scan: { kind: 'number' as const } }),
     order: numericOrder
   })
 }

@@ -30,6 +30,7 @@ export function jsonType ({ checkNumber = () => {}, alwaysJson = false, ...sql }
     structured: true,
     holdsJson: true,
     ownNull: 'null',
+    scan: { kind: 'json' },
     ...sql
   })
 }

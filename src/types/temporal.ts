@@ -77,6 +77,7 @@ export function dateType (): ColumnType {
     },
     write: (value) => `"${textOf(value)}"`,
     wireFormat: 'quoted',
+    scan: { kind: 'date' },
     order: naturalOrder
   })
 }
@@ -124,6 +125,7 @@ export function datetimeType (precision: Precision): ColumnType {
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}"`,
     wireFormat: 'moment',
+    scan: { kind: 'moment', scale, isUtc: false },
     order: naturalOrder
   })
 }
@@ -146,6 +148,7 @@ export function timestampType (precision: Precision, lastSecond = LAST_SECOND): 
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}Z"`,
     wireFormat: 'instant',
+    scan: { kind: 'moment', scale: precision.scale, isUtc: true },
     order: naturalOrder
   })
 }
