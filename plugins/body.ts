@@ -7,6 +7,9 @@ import { OperationsBodySchema } from '../schemas/operations.ts'
 import { hashBody } from '../src/idempotency/key.ts'
 import { compileBodySchema, parseBody } from '../src/request/check-body.ts'
 import { createOperationsCheck } from '../src/request/check-operations.ts'
+import type { PlanLimits } from '../src/plan/filters/scope.ts'
+import { scanInsert } from '../src/scan/scan-insert.ts'
+import { ScannedBody } from '../src/scan/scanned-body.ts'
 import { invalidJson, ServiceError, unsupportedMediaType } from '../src/errors.ts'
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i
@@ -18,12 +21,12 @@ declare module 'fastify' {
   }
 }
 
-export default fp(async function body (app: FastifyInstance) {
+export default fp(async function body (app: FastifyInstance, { limits }: { readonly limits: PlanLimits }) {
   app.decorateRequest('rowQueryBodyHash', '')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request: FastifyRequest, bytes: Buffer, done) => {
     if (request.headers['idempotency-key'] !== undefined) request.rowQueryBodyHash = hashBody(bytes)
-    const parsed = parse(request, bytes)
+    const parsed = parse(request, bytes, limits)
     if (parsed instanceof ServiceError) done(parsed)
     else done(null, parsed)
   })
@@ -32,6 +35,7 @@ export default fp(async function body (app: FastifyInstance) {
   app.setValidatorCompiler<typeof BodySchema | typeof OperationsBodySchema>(({ schema }) => {
     const findBodyError = schema === OperationsBodySchema ? createOperationsCheck(compileBodySchema(BodySchema)) : compileBodySchema(schema as typeof BodySchema)
     return (value: unknown) => {
+      if (value instanceof ScannedBody && value.isUntouched) return { value }
       const error = findBodyError(value)
       return error === undefined ? { value } : { error }
     }
@@ -39,10 +43,12 @@ export default fp(async function body (app: FastifyInstance) {
 }, { name: 'row-query-body' })
 
 /** @returns the parsed body, or the refusal (not thrown) */
-function parse ({ headers }: FastifyRequest, bytes: Buffer): unknown {
+function parse ({ headers, rowQueryAccess: access }: FastifyRequest, bytes: Buffer, limits: PlanLimits): unknown {
   const { 'content-type': type, 'content-encoding': encoding = 'identity' } = headers
   if (!isUtf8Type(type as string) || encoding !== 'identity') return unsupportedMediaType()
-  return isUtf8(bytes) ? parseBody(bytes.toString()) : invalidJson('it is not UTF-8')
+  if (!isUtf8(bytes)) return invalidJson('it is not UTF-8')
+  // a request with several operations has no access of its own
+  return (access && scanInsert(bytes, access, limits)) ?? parseBody(bytes.toString())
 }
 
 function isUtf8Type (type: string): boolean {

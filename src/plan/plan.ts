@@ -140,6 +140,16 @@ export interface RowsPlan {
   readonly conflict: Conflict | undefined
   /** Set for an upsert whose rows are written one by one, to know the number of each: it is the only key by which all of them are found. */
   readonly isNumbered?: true
+  /** Set if one statement can insert the rows as they are here. `rows` then plans them when it is read. */
+  readonly scanned?: ScannedList
+}
+
+/** Rows of a list that are text already. All of them have the columns of the first one, or leave out its first column. */
+export interface ScannedList {
+  readonly literals: string
+  readonly count: number
+  /** Of `data`. */
+  readonly first: PlannedRow
 }
 
 export interface PlannedRow {

@@ -18,7 +18,8 @@ const NONE: readonly Column[] = []
 /** Compiles a batch, or takes the statement of an earlier one of the same shape. Never throws. */
 export function compileRows (batch: RowBatch, engine: Engine, counts: StatementCounts): Statement {
   const { mark, statements } = builderFor(engine, batch.table)
-  const parameters = cellsOf(batch)
+  const literals = batch.scanned?.literals
+  const parameters = literals === undefined ? cellsOf(batch) : []
   const key = keyOf(batch, engine, { mark, parameters })
   // SQLite's statement compares what it writes with what is stored (upsert.ts)
   if (engine === 'sqlite') for (const assignment of batch.conflict?.assignments ?? []) addParameters(assignment, parameters)
@@ -26,7 +27,7 @@ export function compileRows (batch: RowBatch, engine: Engine, counts: StatementC
   counts[kept === undefined ? 'built' : 'kept']++
   const compiled = kept ?? describe(batch, engine)
   if (kept === undefined) statements.set(key, compiled)
-  return { ...compiled, parameters, rows: batch.rows.length }
+  return literals === undefined ? { ...compiled, parameters, rows: batch.rows.length } : { ...compiled, parameters, literals }
 }
 
 function describe (batch: RowBatch, engine: Engine): CompiledStatement {
