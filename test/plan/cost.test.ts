@@ -19,6 +19,9 @@ const bodies: Record<string, object> = {
   '50,000 deeply nested empty groups': { id: 1, $and: [nested({ $and: times(50_000, () => ({ $or: [] })) }, 29)] }
 }
 
+/** Many times what is usual: CPU time grows too when the other core is busy. What this holds off takes seconds. */
+const MAX_MILLISECONDS = 300
+
 function value (index: number): unknown {
   return [index, index, `${index}.00`, `name ${index}`][index % 4]
 }
@@ -33,6 +36,6 @@ t.test('the time to plan a body does not exceed what its length explains', async
     })
     const best = Math.min(...runs)
     t.comment(`${name}: ${best.toFixed(2)} ms`)
-    t.ok(best < 100, `${name} took ${best} ms of CPU`)
+    t.ok(best < MAX_MILLISECONDS, `${name} took ${best} ms of CPU`)
   }
 })
