@@ -87,8 +87,10 @@ function isMeasured ({ args = [], isMeasured = !measured.has(args[0]) }: Start):
 
 function launch (t: Test, start: Start) {
   const { args = [], env = {}, cwd = temporaryFolder(t), command = [process.execPath, MAIN] } = start
-  const [program, ...words] = [...(isMeasured(start) ? [] : quick(env)), ...command, ...args] as [string, ...string[]]
-  const child = spawn(program, words, { cwd, env: { PATH: process.env['PATH'], ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const measure = isMeasured(start)
+  const [program, ...words] = [...(measure ? [] : quick(env)), ...command, ...args] as [string, ...string[]]
+  // service.ts ends the coverage of later processes
+  const child = spawn(program, words, { cwd, env: { PATH: process.env['PATH'], ...(measure && { _TAPJS_PROCESSINFO_COVERAGE_: '1' }), ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   const out = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => { out.stdout += text })
   child.stderr.setEncoding('utf8').on('data', (text: string) => { out.stderr += text })
