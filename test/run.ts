@@ -35,7 +35,7 @@ async function serversFor (options: string[]): Promise<Server[]> {
  * Without `--all` they run only if they are named.
  */
 const SLOW = [
-  'test/package/**', 'test/clients/**', 'test/cli/check*', 'test/cli/serve-{config-errors,metrics,restarts,settings,shutdown,signals,workers}.test.ts',
+  'test/build/**', 'test/clients/**', 'test/cli/check*', 'test/cli/serve-{config-errors,metrics,restarts,settings,shutdown,signals,workers}.test.ts',
   'test/documents/programs.test.ts', 'test/loading.test.ts', 'test/readme.test.ts',
   'test/**/*law.test.ts', 'test/grants/{matrix,tenants}.test.ts', 'test/openapi/{allowed,large,lint,page,truth}.test.ts', 'test/response/sink.test.ts',
   'test/sql/{shape,statement-cache}.test.ts', 'test/dialects/mysql/connection/read-memory.test.ts',
@@ -74,6 +74,7 @@ try {
   if (!isMeasured || args.length > 0) process.exit(await run(isMeasured, args))
   const measured = await run(true, exclude([...UNMEASURED, FAULTS]))
   const problems = measured === 0 ? coverageProblems(readCoverage()) : []
+  // tap starts files by name: those of test/build, which take minutes, before all others
   const rest = await run(false, [...UNMEASURED])
   for (const problem of problems) console.error(`npm test: ${problem}`)
   process.exit(problems.length > 0 ? 1 : measured || rest)

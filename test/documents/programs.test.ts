@@ -1,4 +1,4 @@
-/** The programs in the documents that show a part of an app are run on the tables of their document; test/clients and test/package compile the others. */
+/** The programs in the documents that show a part of an app are run on the tables of their document; test/clients and test/build compile the others. */
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
