@@ -3,6 +3,9 @@
 export const [QUOTE, APOSTROPHE, COMMA, COLON, MINUS, POINT, ZERO, NINE, SPACE] = [0x22, 0x27, 0x2c, 0x3a, 0x2d, 0x2e, 0x30, 0x39, 0x20] as const
 const [BACKSLASH, SMALL_E, CASE, TAB, LINE_FEED, RETURN] = [0x5c, 0x65, 0x20, 0x09, 0x0a, 0x0d] as const
 
+/** Digits of a number that is exact as a double, and that JavaScript writes as it was sent. */
+export const MAX_DIGITS = 15
+
 /** Bytes that are the same in JSON and in a literal. */
 const PLAIN = new Uint8Array(256).fill(1).fill(0, 0, SPACE)
 for (const byte of [QUOTE, BACKSLASH, APOSTROPHE]) PLAIN[byte] = 0

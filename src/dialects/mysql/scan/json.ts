@@ -1,10 +1,8 @@
-import { COLON, COMMA, Copier, isDigit, isNumberPart, MINUS, POINT, QUOTE, ZERO } from './copier.ts'
+import { COLON, COMMA, Copier, isDigit, isNumberPart, MAX_DIGITS, MINUS, POINT, QUOTE, ZERO } from './copier.ts'
 
 const [DOLLAR, OPEN, CLOSE, OPEN_LIST, CLOSE_LIST, SMALL_F, SMALL_N, SMALL_T] = [0x24, 0x7b, 0x7d, 0x5b, 0x5d, 0x66, 0x6e, 0x74] as const
 const [TRUE, FALSE, NULL] = ['true', 'false', 'null'].map((word) => Buffer.from(word)) as [Buffer, Buffer, Buffer]
 
-/** Digits of a number that JavaScript writes as it was sent. */
-const MAX_DIGITS = 15
 /** JavaScript writes numbers below 0.000001 with an exponent. */
 const MAX_FRACTION = 6
 /** Levels of a value, and keys of its open objects. */
