@@ -4,7 +4,7 @@ import { KeyObject } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { CryptoKey, JWTHeaderParameters } from 'jose'
 import { isTemporary, permissionDenied, ServiceError, unauthenticated, withReason } from '../errors.ts'
-import { lookOver, repeatsKey } from '../request/exact-json.ts'
+import { isObject, lookOver, repeatsKey } from '../request/exact-json.ts'
 import { findBySteps, stepsOf } from '../json-pointer.ts'
 import { withClaims, type Grant } from './grant.ts'
 import type { JwtIssuer } from './jwt-settings.ts'
@@ -97,7 +97,7 @@ function readClaims (token: string): Claims {
 function parseObject (text: string): Claims {
   try {
     const value: unknown = JSON.parse(text, keepNumber)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)) return value as Claims
+    if (isObject(value)) return value
   } catch {} // also if the nesting is too deep
   throw notValid('claims are not a JSON object')
 }

@@ -2,6 +2,7 @@
 import type { Column, Rule, RuleTest } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
 import { findBySteps, stepsOf } from '../json-pointer.ts'
+import { isObject } from '../request/exact-json.ts'
 import { isSame, ValueRefused, type ColumnType, type Value } from '../types/column-type.ts'
 
 /** A value of a rule: a constant or a claim. */
@@ -63,7 +64,6 @@ function readTests (given: RuleOptions): ConfiguredTest[] {
 }
 
 const equality = (operand: unknown): ConfiguredTest => ({ kind: 'in', operands: [readOperand(operand)] })
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function readOperand (operand: unknown): Operand {
   if (!isObject(operand)) return { constant: operand }

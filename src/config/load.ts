@@ -7,6 +7,7 @@ import { readApiToken } from './api-token.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
 import { ConfigError, findConfigErrors } from '../config-errors.ts'
 import { parseConfigJson } from '../config-json.ts'
+import { isObject } from '../request/exact-json.ts'
 import { substitute } from './substitute.ts'
 import { findUnknownVariables, readVariable, VARIABLES, withoutServices, type Environment } from './variables.ts'
 
@@ -143,8 +144,4 @@ function addDemo ({ config }: Draft): Loaded['demo'] {
   const token = createToken()
   config['tokens'] = [{ name: 'demo', sha256: hashToken(token), permissions: [...VERBS] }]
   return { path: DEMO_PATH, token }
-}
-
-function isObject (value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -3,7 +3,6 @@ import * as errors from '../errors.ts'
 import { at, pointer, withDetails, type ServiceError } from '../errors.ts'
 import { MAX_LIMIT } from '../../schemas/body.ts'
 
-/** Adds a JSON Pointer into the request body. */
 const examples: readonly ServiceError[] = [
   errors.invalidRequest('it could not be parsed'),
   errors.invalidJson('it cannot be parsed'),

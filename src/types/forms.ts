@@ -1,5 +1,6 @@
 /** The forms of an update (`{"$inc": 5}`). The SQL of a form depends on the engine: mysql.ts and sqlite.ts have it. */
 import { Type } from '@sinclair/typebox'
+import { isObject } from '../request/exact-json.ts'
 import { COLUMN, expected, type FormSql, type GIVEN, type UpdateForm, type Value } from './column-type.ts'
 import { decimalSchema, digitBounds, digitsName, readDecimal } from './decimal.ts'
 import { doubleType, type FixedPoint } from './float.ts'
@@ -53,7 +54,7 @@ export function mergeForm (read: (value: unknown) => Value, sql: FormSql): Updat
     name: '$merge',
     schema: Type.Object({}, { title: 'MergePatch', additionalProperties: true, description: 'A JSON Merge Patch (RFC 7396): null removes a member.' }),
     read: (operand) => {
-      if (typeof operand !== 'object' || operand === null || Array.isArray(operand) || JSON.isRawJSON(operand)) throw expected('an object')
+      if (!isObject(operand)) throw expected('an object')
       return read(operand)
     },
     sql

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { isObject } from '../request/exact-json.ts'
 import { createType, textOf, ValueRefused, type ColumnType, type DriverValue, type Wrapping } from './column-type.ts'
 import { parseDigits } from './decimal.ts'
 import { integerBounds } from './integer.ts'
@@ -56,7 +57,7 @@ function check (value: unknown, depth: number, checkNumber: (text: string) => vo
 
 /** Writes a JSON Merge Patch with the members that are null at the beginning of each object. The result is the same patch (RFC 7396). */
 export function removalsFirst (patch: unknown): string {
-  if (typeof patch !== 'object' || patch === null || Array.isArray(patch) || JSON.isRawJSON(patch)) return JSON.stringify(patch)
+  if (!isObject(patch)) return JSON.stringify(patch)
   const members = Object.entries(patch)
   const inOrder = [...members.filter(([, value]) => value === null), ...members.filter(([, value]) => value !== null)]
   return `{${inOrder.map(([name, value]) => `${JSON.stringify(name)}:${removalsFirst(value)}`).join(',')}}`
