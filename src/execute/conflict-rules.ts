@@ -7,8 +7,8 @@ import type { Executor } from '../dialects/dialect.ts'
 import { uniqueViolationOf } from '../dialects/violations.ts'
 import { combine } from '../plan/filters/constants.ts'
 import type { Condition, Conflict, InsertPlan, PlannedRow, RowsPlan } from '../plan/plan.ts'
+import { RowCounter } from '../response/count-sink.ts'
 import { conditionOf } from './key-condition.ts'
-import { RowCounter } from './row-counter.ts'
 import { runStatement } from './run-statement.ts'
 
 /** An insert of rows and its database. */

@@ -1,42 +1,35 @@
 import type { Column } from '../catalog/catalog.ts'
-import type { RowSink } from '../dialects/dialect.ts'
 import { notSupported, resultTooLarge, withDetails } from '../errors.ts'
 import { parseExactJson } from '../request/exact-json.ts'
-import { copyCells } from '../response/cells.ts'
+import { RowCounter } from '../response/count-sink.ts'
 import type { DriverValue, Value } from '../types/column-type.ts'
 
 /** Bytes that the keys of a write may have: a thousand of them with as many bytes as an index allows. */
 const LIMIT = 4 * 1024 * 1024
 
 /** Keeps the keys of rows as parameters of later statements. */
-export class KeyList implements RowSink {
-  readonly limit = LIMIT
-  readonly full = false
+export class KeyList extends RowCounter {
+  override readonly limit = LIMIT
   readonly #columns: readonly Column[]
   readonly keys: Value[][] = []
 
   constructor (columns: readonly Column[]) {
+    super()
     this.#columns = columns
   }
 
-  get count (): number {
-    return this.keys.length
-  }
-
-  begin (): void {
+  override begin (): void {
+    super.begin()
     this.keys.length = 0
   }
 
-  textRow (bytes: Buffer, from: number, to: number): void {
-    this.row(copyCells(bytes, from, to))
-  }
-
   /** A value as a select returns it is a parameter that finds its row. @throws NOT_SUPPORTED for NULL, which identifies no row */
-  row (values: ReadonlyArray<DriverValue | null>): void {
+  override row (values: ReadonlyArray<DriverValue | null>): void {
+    super.row(values)
     this.keys.push(this.#columns.map((column, index) => readKey(column, values[index] as DriverValue | null)))
   }
 
-  overflow (): void {
+  override overflow (): void {
     throw resultTooLarge(`the keys of the rows are larger than ${LIMIT} bytes`)
   }
 }

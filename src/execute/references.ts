@@ -3,8 +3,8 @@ import type { Database } from '../databases/database.ts'
 import type { Executor } from '../dialects/dialect.ts'
 import { noReferencedRow } from '../dialects/violations.ts'
 import type { Condition, Plan, Reference } from '../plan/plan.ts'
+import { RowCounter } from '../response/count-sink.ts'
 import { atRow } from './insert-rows.ts'
-import { RowCounter } from './row-counter.ts'
 import { runStatement } from './run-statement.ts'
 
 /**

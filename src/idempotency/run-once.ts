@@ -5,9 +5,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SchemaMoved, type Dialect, type Transaction, type TransactionOptions } from '../dialects/dialect.ts'
 import { idempotencyInProgress, idempotencyKeyReused, notSupported, outcomeUnknown, overloaded, resultTooLarge, withDetails, withRetryAfter, type ServiceError } from '../errors.ts'
+import { RowCounter } from '../response/count-sink.ts'
+import type { DriverValue } from '../types/column-type.ts'
 import type { Claim } from './key.ts'
 import { insertClaim, selectAnswer, updateAnswer } from './keys-table.ts'
-import { StoredAnswer } from './stored-answer.ts'
 
 /** How long a request waits for another one with its key, in milliseconds. */
 const PATIENCE = 2000
@@ -121,10 +122,26 @@ async function claimKey (tx: Transaction, dialect: Dialect, claim: Claim): Promi
   return found ?? await claimKey(tx, dialect, claim)
 }
 
+/** Takes the only row of a select from the table of keys. */
+class StoredAnswer extends RowCounter {
+  done: Done | undefined
+
+  override begin (): void {
+    super.begin()
+    this.done = undefined
+  }
+
+  override row (values: ReadonlyArray<DriverValue | null>): void {
+    super.row(values)
+    const [request, answer] = values.map((value) => Buffer.from(value as Uint8Array ?? '')) as [Buffer, Buffer]
+    this.done = { request, answer }
+  }
+}
+
 async function findAnswer (tx: Transaction, { engine }: Dialect, { key }: Claim): Promise<Done | undefined> {
   const stored = new StoredAnswer()
   await tx.run(selectAnswer[engine](key), stored)
-  return stored.count === 0 ? undefined : { request: stored.request, answer: stored.answer }
+  return stored.done
 }
 
 /** Nothing but a lock lets an insert of one row wait. */
