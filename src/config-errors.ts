@@ -76,8 +76,37 @@ function formOf (schema: TSchema): string {
   return forms[schema['type'] as keyof typeof forms](schema)
 }
 
+/** Returns what `make` returns. If it throws, throws the error that `toError` makes of that one, whose message may contain a secret. */
+export function orThrow<T> (make: () => T, toError: (error: Error) => Error): T {
+  try {
+    return make()
+  } catch (error) {
+    throw toError(error as Error)
+  }
+}
+
+/** Whether `make` does not throw. */
+export function succeeds (make: () => unknown): boolean {
+  try {
+    make()
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Returns a list with what `make` returns. If it throws, adds the message to `errors`, after `begin`, and returns an empty list. */
+export function collect<T> (errors: string[], begin: string, make: () => T): T[] {
+  try {
+    return [make()]
+  } catch (error) {
+    errors.push(begin + (error as Error).message)
+    return []
+  }
+}
+
 /** The position of a syntax error, if the message has it. The rest of the message quotes the file, which may contain secrets. */
-export function positionOf ({ message }: SyntaxError): string {
+export function positionOf ({ message }: Error): string {
   const [position] = /line \d+ column \d+/.exec(message) ?? []
   return position === undefined ? '' : `, ${position}`
 }

@@ -1,6 +1,7 @@
 /** Grants: what a caller may do, and where. Every way of authentication ends in a grant. */
 import type { Verb } from '../../schemas/grant.ts'
 import type { Table } from '../catalog/catalog.ts'
+import { orThrow } from '../config-errors.ts'
 import { readRules, type Claims, type ConfiguredRule, type RuleOptions } from './rules.ts'
 
 export interface Grant {
@@ -96,19 +97,11 @@ function createTableGrant (granted: ReadonlySet<Verb>, { permissions = [...grant
   const own = new Set(permissions.filter((verb) => granted.has(verb)))
   // A select returns at least one column.
   if (columns !== undefined && (columns.select ?? []).length === 0) own.delete('select')
-  return { permissions: own, columns: columns && createColumnGrant(columns), rules: readTableRules(rows, path) }
+  return { permissions: own, columns: columns && createColumnGrant(columns), rules: orThrow(() => readRules(rows), ({ message }) => new Error(`${path}.rows.${message}`)) }
 }
 
 function createColumnGrant ({ select = [], insert = select, update = select }: NonNullable<TableGrantOptions['columns']>): ColumnGrant {
   return { select: new Set(select), insert: new Set(insert), update: new Set(update) }
-}
-
-function readTableRules (rows: NonNullable<TableGrantOptions['rows']>, path: string): ConfiguredRule[] {
-  try {
-    return readRules(rows)
-  } catch (error) {
-    throw new Error(`${path}.rows.${(error as Error).message}`)
-  }
 }
 
 /** What the grant says of a table, if it says anything of single tables of the database. */

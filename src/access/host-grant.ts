@@ -2,9 +2,8 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FastifyRequest } from 'fastify'
 import { HostGrantSchema } from '../../schemas/role.ts'
-import { findConfigErrors } from '../config-errors.ts'
+import { findConfigErrors, orThrow } from '../config-errors.ts'
 import { createGrant, type Grant, type GrantOptions } from './grant.ts'
-import type { Claims } from './rules.ts'
 
 /** A grant of a host app, in the form of a token's entry. */
 export interface HostGrant extends GrantOptions {
@@ -40,21 +39,8 @@ function toGrantOrNull (given: unknown): Grant | null {
 export function toGrant (given: unknown, giver = 'authenticate() returned'): Grant {
   if (!hostGrants.Check(given)) throw new InvalidGrant(giver, findConfigErrors(HostGrantSchema, given, new Map([['configuration', 'the grant']])).join('; '))
   const { name, permissions, databases, claims } = given as HostGrant
-  const copied = copyClaims(claims, giver)
-  try {
-    return createGrant(name, { permissions, databases, claims: copied }, 'app')
-  } catch (error) {
-    throw new InvalidGrant(giver, (error as Error).message)
-  }
-}
-
-/** The message of structuredClone would contain the value. */
-function copyClaims (claims: Claims | undefined, giver: string): Claims | undefined {
-  try {
-    return structuredClone(claims)
-  } catch {
-    throw new InvalidGrant(giver, 'the claims contain something that cannot be copied, such as a function')
-  }
+  const copied = orThrow(() => structuredClone(claims), () => new InvalidGrant(giver, 'the claims contain something that cannot be copied, such as a function'))
+  return orThrow(() => createGrant(name, { permissions, databases, claims: copied }, 'app'), ({ message }) => new InvalidGrant(giver, message))
 }
 
 /** A bug of the host app. Without a status, so that the answer is 500. */

@@ -3,6 +3,7 @@ import { createPublicKey, createSecretKey, X509Certificate, type KeyObject } fro
 import { readFileSync } from 'node:fs'
 import { isIPv4 } from 'node:net'
 import type { JwtOptions, SignatureAlgorithm } from '../../schemas/jwt.ts'
+import { collect, orThrow, succeeds } from '../config-errors.ts'
 
 /** An issuer whose tokens are accepted. */
 export interface JwtIssuer {
@@ -41,15 +42,7 @@ const requirements: ReadonlyMap<SignatureAlgorithm, Requirement> = new Map([
 
 /** Converts the valid entries. Adds a line to `errors` for each error in the others; no line contains a value. */
 export function readJwtIssuers (errors: string[], entries: readonly JwtOptions[]): JwtIssuer[] {
-  return entries.flatMap((entry, index) => {
-    const setting = `jwt.${index}`
-    try {
-      return [toIssuer(setting, entry)]
-    } catch (error) {
-      errors.push(`${setting}${(error as Error).message}`)
-      return []
-    }
-  })
+  return entries.flatMap((entry, index) => collect(errors, `jwt.${index}`, () => toIssuer(`jwt.${index}`, entry)))
 }
 
 function toIssuer (setting: string, entry: JwtOptions): JwtIssuer {
@@ -81,13 +74,10 @@ function isLoopback (hostname: string): boolean {
 }
 
 function readPublicKey (path: string): KeyObject {
-  const pem = attempt(() => readFileSync(path, 'utf8'))
-  if (pem === undefined) throw new Error('.publicKey: the file cannot be read')
+  const pem = orThrow(() => readFileSync(path, 'utf8'), () => new Error('.publicKey: the file cannot be read'))
   // Node would derive the public key from it, and a private key does not belong here.
   if (pem.includes('PRIVATE KEY')) throw new Error('.publicKey: the file contains a private key')
-  const key = attempt(() => createPublicKey(pem))
-  if (key === undefined) throw new Error('.publicKey: the file is not a public key or certificate in PEM format')
-  return key
+  return orThrow(() => createPublicKey(pem), () => new Error('.publicKey: the file is not a public key or certificate in PEM format'))
 }
 
 function createSecret (text: string): KeyObject {
@@ -99,19 +89,9 @@ function createSecret (text: string): KeyObject {
 function isPublicKey (text: string): boolean {
   if (/-----BEGIN |^(ssh|ecdsa)-|"kty"/.test(text)) return true
   const key = Buffer.from(text, 'base64')
-  const readers = [
+  return [
     () => createPublicKey({ key, format: 'der', type: 'spki' }),
     () => createPublicKey({ key, format: 'der', type: 'pkcs1' }),
     () => new X509Certificate(key)
-  ]
-  return readers.some((read) => attempt<object>(read) !== undefined)
-}
-
-/** Returns undefined if `make` throws: messages of OpenSSL may contain a part of the input. */
-function attempt<T> (make: () => T): T | undefined {
-  try {
-    return make()
-  } catch {
-    return undefined
-  }
+  ].some(succeeds)
 }

@@ -1,5 +1,6 @@
 /** Converts configured token entries into stored tokens. */
 import type { RowQueryOptions, TokenOptions } from '../../schemas/options.ts'
+import { collect } from '../config-errors.ts'
 import { isDay } from '../types/temporal.ts'
 import { createGrant } from './grant.ts'
 import type { StoredToken } from './tokens.ts'
@@ -8,14 +9,7 @@ type Databases = RowQueryOptions['databases']
 
 /** Converts the valid entries. Adds a line that begins with `place` to `errors` for each invalid one. */
 export function readEntries (errors: string[], place: string, entries: readonly TokenOptions[], known: Databases): StoredToken[] {
-  const tokens = entries.flatMap((entry, index) => {
-    try {
-      return [toToken(entry, known)]
-    } catch (error) {
-      errors.push(`${place}.${index}.${(error as Error).message}`)
-      return []
-    }
-  })
+  const tokens = entries.flatMap((entry, index) => collect(errors, `${place}.${index}.`, () => toToken(entry, known)))
   errors.push(...UNIQUE.flatMap((field) => findRepeated(place, field, entries)))
   return tokens
 }

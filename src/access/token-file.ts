@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Type } from '@sinclair/typebox'
 import { type RowQueryOptions, TokenSchema, type TokenOptions } from '../../schemas/options.ts'
 import type { StoredToken } from './tokens.ts'
-import { ConfigError, findConfigErrors } from '../config-errors.ts'
+import { ConfigError, findConfigErrors, orThrow } from '../config-errors.ts'
 import { parseConfigJson } from '../config-json.ts'
 import { readEntries, UNIQUE } from './token-entries.ts'
 
@@ -23,7 +23,7 @@ export function createTokenFile (path: string, known: Pick<RowQueryOptions, 'dat
   return {
     path,
     parse (text) {
-      const entries = parseEntries(path, text)
+      const entries = parseEntries(text)
       const errors: string[] = []
       const tokens = readEntries(errors, SETTING, entries, known.databases)
       // Removing such a token from the file would not revoke it.
@@ -38,24 +38,12 @@ export function createTokenFile (path: string, known: Pick<RowQueryOptions, 'dat
 
 /** Reads the tokens of the file. @throws ConfigError */
 export function readTokenFile ({ path, parse }: TokenFile): readonly StoredToken[] {
-  try {
-    return parse(readFileSync(path, 'utf8'))
-  } catch (error) {
-    throw error instanceof ConfigError ? error : new ConfigError([`${SETTING}: the file cannot be read`])
-  }
+  return parse(orThrow(() => readFileSync(path, 'utf8'), () => new ConfigError([`${SETTING}: the file cannot be read`])))
 }
 
-function parseEntries (path: string, text: string): TokenOptions[] {
-  const entries = parseJson(path, text)
+function parseEntries (text: string): TokenOptions[] {
+  const entries = orThrow(() => parseConfigJson(text), ({ message }) => new ConfigError([`${SETTING}: the file ${message}`]))
   const errors = findConfigErrors(FileSchema, entries, new Map([['configuration', SETTING]]))
   if (errors.length > 0) throw new ConfigError(errors.map((line) => line.startsWith(SETTING) ? line : `${SETTING}.${line}`))
   return entries as TokenOptions[]
-}
-
-function parseJson (path: string, text: string): unknown {
-  try {
-    return parseConfigJson(text)
-  } catch (error) {
-    throw new ConfigError([`${SETTING}: the file ${(error as Error).message}`])
-  }
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { basename, extname } from 'node:path'
+import { orThrow } from '../config-errors.ts'
 import type { Address } from '../databases/open.ts'
 import type { Host, MysqlAddress } from '../dialects/mysql/options.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
@@ -58,13 +59,7 @@ function parseTls ({ searchParams, hash }: URL, hosts: readonly Host[]): MysqlAd
   return { rejectUnauthorized: true, verifyIdentity: ssl === 'true', ...(path !== undefined && { ca: readCa(path) }) }
 }
 
-function readCa (path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    throw new Error('the file of ssl-ca cannot be read')
-  }
-}
+const readCa = (path: string): string => orThrow(() => readFileSync(path, 'utf8'), () => new Error('the file of ssl-ca cannot be read'))
 
 /** The name of the database of DATABASE_URL in paths. */
 export function databaseNameOf (address: Address): string {
@@ -72,10 +67,4 @@ export function databaseNameOf (address: Address): string {
   return address.path === MEMORY ? 'memory' : basename(address.path, extname(address.path))
 }
 
-function decode (part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    throw new Error('contains a % that is not followed by two hexadecimal digits')
-  }
-}
+const decode = (part: string): string => orThrow(() => decodeURIComponent(part), () => new Error('contains a % that is not followed by two hexadecimal digits'))

@@ -5,7 +5,7 @@ import { VERBS } from '../../schemas/grant.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
 import { readApiToken } from './api-token.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
-import { ConfigError, findConfigErrors } from '../config-errors.ts'
+import { ConfigError, findConfigErrors, orThrow } from '../config-errors.ts'
 import { parseConfigJson } from '../config-json.ts'
 import { isObject } from '../request/exact-json.ts'
 import { substitute } from './substitute.ts'
@@ -69,7 +69,7 @@ function readConfigFile (draft: Draft, given: Environment, environment: Environm
   if (source === undefined) return
   const path = given[source] as string
   try {
-    const content = parseConfigJson(readConfig(path))
+    const content = parseConfigJson(orThrow(() => readFileSync(path, 'utf8'), () => new Error('cannot be read')))
     if (!isObject(content)) throw new Error('does not contain a JSON object')
     draft.config = content
     for (const [setting, line] of substitute(content, environment)) {
@@ -78,14 +78,6 @@ function readConfigFile (draft: Draft, given: Environment, environment: Environm
     }
   } catch (error) {
     draft.errors.push(`${source}: ${path || '""'} ${(error as Error).message}`)
-  }
-}
-
-function readConfig (path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    throw new Error('cannot be read')
   }
 }
 

@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { orThrow } from '../config-errors.ts'
 
 /** Maximum size of a file, in bytes. Kubernetes and Docker allow secrets of 1 MiB and 500 kB. */
 const MAX_SIZE = 1_048_576
@@ -7,14 +8,14 @@ const MAX_SIZE = 1_048_576
 export function readSecretFile (path: string): string {
   const bytes = readBytes(path)
   if (bytes.length > MAX_SIZE) throw new Error('is larger than 1 MiB')
-  const text = decode(bytes).replace(/\r?\n$/, '')
+  const text = orThrow(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes), () => new Error('is not UTF-8 text')).replace(/\r?\n$/, '')
   if (text === '') throw new Error('is empty')
   return text
 }
 
 /** Reads at most one byte more than MAX_SIZE. Without O_NONBLOCK, opening a FIFO would wait for a writer. */
 function readBytes (path: string): Buffer {
-  const file = open(path)
+  const file = orThrow(() => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), (error: NodeJS.ErrnoException) => new Error(`cannot be read (${error.code})`))
   try {
     if (!fstatSync(file).isFile()) throw new Error('is not a regular file')
     const bytes = Buffer.alloc(MAX_SIZE + 1)
@@ -23,21 +24,5 @@ function readBytes (path: string): Buffer {
     return bytes.subarray(0, length)
   } finally {
     closeSync(file)
-  }
-}
-
-function open (path: string): number {
-  try {
-    return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  } catch (error) {
-    throw new Error(`cannot be read (${(error as NodeJS.ErrnoException).code})`)
-  }
-}
-
-function decode (bytes: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    throw new Error('is not UTF-8 text')
   }
 }

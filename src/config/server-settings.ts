@@ -2,7 +2,7 @@ import { BlockList, isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
 import type { Config, RowQueryOptions } from '../../schemas/options.ts'
 import { HttpSchema, ServerSchema, type HttpOptions, type HttpsOptions, type ServerConfig } from '../../schemas/server.ts'
-import { ConfigError } from '../config-errors.ts'
+import { ConfigError, succeeds } from '../config-errors.ts'
 import { withDefaults, type WithDefaults } from './defaults.ts'
 import { countWorkers } from './workers.ts'
 
@@ -37,10 +37,5 @@ export function splitConfig (config: Config, cores = availableParallelism()): { 
 function isNetwork (text: string): boolean {
   if (/^[a-z]{3,}/.test(text)) return true
   const [address = '', prefix = '0'] = text.split('/')
-  try {
-    new BlockList().addSubnet(address, Number(prefix), isIPv6(address) ? 'ipv6' : 'ipv4')
-    return true
-  } catch {
-    return false
-  }
+  return succeeds(() => new BlockList().addSubnet(address, Number(prefix), isIPv6(address) ? 'ipv6' : 'ipv4'))
 }

@@ -9,7 +9,7 @@ import type { OnWrite } from '../in-process/on-write.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
 import type { StoredToken } from '../access/tokens.ts'
 import { parseDatabaseUrl, parseReplicaUrl } from './database-url.ts'
-import { ConfigError, findConfigErrors } from '../config-errors.ts'
+import { collect, ConfigError, findConfigErrors } from '../config-errors.ts'
 import { withDefaults, type WithDefaults } from './defaults.ts'
 import { readEntries } from '../access/token-entries.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
@@ -73,16 +73,6 @@ function openTokenFile (errors: string[], file: TokenFile): Settings['tokenFile'
   } catch (error) {
     errors.push(...(error as ConfigError).errors)
     return undefined
-  }
-}
-
-/** Returns a list with the value. If `make` throws, adds a line to `errors` and returns an empty list. */
-function collect<T> (errors: string[], begin: string, make: () => T): T[] {
-  try {
-    return [make()]
-  } catch (error) {
-    errors.push(begin + (error as Error).message)
-    return []
   }
 }
 

@@ -1,4 +1,5 @@
 /** Replaces `${NAME}` and `${file:path}` in the strings of a configuration file, so that secrets stand elsewhere. */
+import { orThrow } from '../config-errors.ts'
 import { readSecretFile } from './secret-file.ts'
 import type { Environment } from './variables.ts'
 
@@ -38,19 +39,14 @@ function replace (text: string, env: Environment, refuse: (reason: string) => vo
 }
 
 function resolve (reference: string, env: Environment): string {
-  if (reference.startsWith('file:') && reference.length > 'file:'.length) return readFile(reference.slice('file:'.length))
+  if (reference.startsWith('file:') && reference.length > 'file:'.length) {
+    const path = reference.slice('file:'.length)
+    return orThrow(() => readSecretFile(path), ({ message }) => new Error(`the file ${path} ${message}`))
+  }
   // what has another form may be part of a password: it is not repeated
   if (!/^[A-Za-z_]\w*$/.test(reference)) throw new Error(FORM)
   const value = Object.hasOwn(env, reference) ? env[reference] : undefined
   if (value === undefined) throw new Error(`the variable ${reference} is not set`)
   if (value === '') throw new Error(`the variable ${reference} is empty`)
   return value
-}
-
-function readFile (path: string): string {
-  try {
-    return readSecretFile(path)
-  } catch (error) {
-    throw new Error(`the file ${path} ${(error as Error).message}`)
-  }
 }

@@ -6,6 +6,7 @@ import { getAccess } from '../access/authorize.ts'
 import { compileBodySchema, parseBody } from '../request/check-body.ts'
 import { readConsistency } from '../request/consistency.ts'
 import type { Database } from '../databases/database.ts'
+import { orThrow } from '../config-errors.ts'
 import { unauthenticated } from '../errors.ts'
 import { createGrant, type Grant, type GrantOptions } from '../access/grant.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
@@ -37,11 +38,7 @@ const findBodyError = compileBodySchema(BodySchema)
 /** @throws UNAUTHENTICATED */
 export function readGrant (granted: GrantOptions): Grant {
   if (!grants.Check(granted)) throw unauthenticated('The grant must have "permissions" and may have "databases", as in the configuration of a token')
-  try {
-    return createGrant('in process', granted)
-  } catch (error) {
-    throw unauthenticated(`The grant is not valid: ${(error as Error).message}`)
-  }
+  return orThrow(() => createGrant('in process', granted), ({ message }) => unauthenticated(`The grant is not valid: ${message}`))
 }
 
 /** The same conversion as over HTTP, which also copies the body. @throws INVALID_JSON, INVALID_BODY */

@@ -5,7 +5,7 @@ import type { Server } from 'node:http'
 import { createSecureContext, type SecureContextOptions, type Server as TlsServer, type TlsOptions } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import type { HttpsOptions } from '../../schemas/server.ts'
-import { ConfigError } from '../config-errors.ts'
+import { ConfigError, orThrow } from '../config-errors.ts'
 
 const MIN_VERSION = 'TLSv1.2'
 
@@ -43,9 +43,5 @@ function read (setting: string, path: string): Buffer {
 
 /** The error contains no part of the file and no message of OpenSSL. */
 function parse<T> (setting: string, reason: string, make: () => T): T {
-  try {
-    return make()
-  } catch {
-    throw new ConfigError([`https.${setting}: ${reason}`])
-  }
+  return orThrow(make, () => new ConfigError([`https.${setting}: ${reason}`]))
 }
