@@ -1,17 +1,17 @@
 /** The document of one database: one path for each table, with the schemas of its columns. */
 import { setImmediate } from 'node:timers/promises'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
-import type { DocumentLimits, DocumentSettings } from './document-settings.ts'
+import type { DocumentLimits, DocumentSettings, Subject } from './document-settings.ts'
 import { createDocumentWriter, type DocumentText } from './document-text.ts'
-import { refusalSchema, responseReferences, sharedResponses } from './error-responses.ts'
+import { REFUSAL, refusalSchema, responseReferences, sharedResponses } from './error-responses.ts'
 import { createFilterSchemas, nameOfFilter } from './filter-schemas.ts'
 import { GROUPS } from './group-schemas.ts'
 import { createNames, pascalCase, type Names } from './names.ts'
 import { createHead, createPathItem, securitySchemes } from './operation.ts'
-import { OPERATION, OPERATIONS_REQUEST, OPERATIONS_RESPONSE, OPERATION_NAMES, operationSchemas, operationsExamples, operationsText } from './operations-schemas.ts'
+import { createOperationsItem, OPERATION, OPERATION_NAMES, operationSchemas } from './operations-schemas.ts'
 import { requestExamples } from './request-examples.ts'
 import { plainText, refTo, type Schema } from './schema.ts'
-import { ENDINGS, tableSchemas, type Subject } from './table-schemas.ts'
+import { ENDINGS, tableSchemas } from './table-schemas.ts'
 import { MAX_TYPED_TABLES, TYPED_NAMES, typedOperations } from './typed-operations.ts'
 import type { VisibleTable } from './visible.ts'
 import { formNames, formSchemas } from './write-schemas.ts'
@@ -19,7 +19,6 @@ import { formNames, formSchemas } from './write-schemas.ts'
 /** Tables that are described before the event loop handles other requests. */
 const SLICE = 20
 
-const REFUSAL = 'ErrorResponse'
 /** Schema names that no table may use. */
 const SHARED = [REFUSAL, ...Object.keys(GROUPS), ...OPERATION_NAMES, ...TYPED_NAMES]
 
@@ -103,14 +102,9 @@ function pathOf ({ table, verbs, name }: Subject, database: string): [path: stri
 }
 
 function operationsPath (database: string, subjects: readonly Subject[]): Schema {
-  const table = tablesByVerb(subjects).get('select')?.[0]
-  return createPathItem({
+  return createOperationsItem(tablesByVerb(subjects).get('select')?.[0], {
     operationId: `run${pascalCase(database)}Operations`,
-    ...operationsText,
     tags: subjects.slice(0, 1).map(({ table: { name } }) => name),
-    request: refTo(OPERATIONS_REQUEST),
-    answer: refTo(OPERATIONS_RESPONSE),
-    examples: table === undefined ? {} : operationsExamples(table),
     refusals: responseReferences
   })
 }

@@ -1,6 +1,8 @@
-/** What documents depend on besides the tables. */
+/** What documents depend on: the settings, and the tables with their names. */
 import type { OpenapiInfo } from '../../schemas/options.ts'
+import type { ForeignKey } from '../catalog/catalog.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
+import type { VisibleTable } from './visible.ts'
 
 /** The limits that documents state. */
 export type DocumentLimits = Pick<PlanLimits, 'values' | 'pattern' | 'offset'>
@@ -11,4 +13,13 @@ export interface DocumentSettings {
   readonly limits: DocumentLimits
   /** Replaces the title, licence and so on. */
   readonly info?: OpenapiInfo | undefined
+}
+
+/** A table in a document. */
+export interface Subject extends VisibleTable {
+  /** Prefix of its schema names. */
+  readonly name: string
+  readonly limits: DocumentLimits
+  /** Whether the document may name what a foreign key refers to. */
+  readonly isVisible: (key: ForeignKey) => boolean
 }

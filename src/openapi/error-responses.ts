@@ -7,6 +7,9 @@ import { pascalCase } from './names.ts'
 import { REQUEST_ID_DESCRIPTION } from './operation.ts'
 import type { Schema } from './schema.ts'
 
+/** Name of the schema of an error response. */
+export const REFUSAL = 'ErrorResponse'
+
 /** The schema of an error response, with the list of all codes. */
 export const refusalSchema: Schema = {
   ...RefusalSchema,

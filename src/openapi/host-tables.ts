@@ -2,9 +2,8 @@
 import createError from '@fastify/error'
 import { seesDatabase } from '../access/grant.ts'
 import { toGrant, type HostGrant } from '../access/host-grant.ts'
-import type { Database } from '../databases/database.ts'
 import { createDatabaseDocumentNow } from './database-document.ts'
-import type { DocumentSettings } from './document-settings.ts'
+import type { DocumentsOptions } from './documents.ts'
 import { operationIdOf } from './interface-document.ts'
 import { pascalCase } from './names.ts'
 import { securitySchemes, type Operation } from './operation.ts'
@@ -26,16 +25,11 @@ export type TransformObject = (document: SwaggerDocument) => any
 /** Returns the document with the tables that the grant sees, as they are known at this time. @throws Error if the grant or the version of the document is not valid */
 export type AddTables = (grant: HostGrant, document: SwaggerDocument) => object
 
-interface HostTables {
-  readonly databases: ReadonlyMap<string, Database>
-  readonly settings: DocumentSettings
-}
-
 const WrongVersion = createError('ROW_QUERY_HOST_DOCUMENT', 'Tables can only be added to a document of OpenAPI 3.1: register @fastify/swagger with openapi: { openapi: "3.1.0" }')
 
 type PathItem = { readonly post: Operation & { readonly tags: readonly string[] } }
 
-export function createAddTables ({ databases, settings }: HostTables): AddTables {
+export function createAddTables ({ databases, settings }: DocumentsOptions): AddTables {
   return (given, document) => {
     const grant = toGrant(given, 'swaggerTables() was called with')
     const host = ('openapiObject' in document ? document.openapiObject : {}) as HostDocument

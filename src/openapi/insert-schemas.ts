@@ -1,12 +1,10 @@
 /** The schemas of what an insert accepts besides one row: a list, and `onConflict`. */
 import { MAX_ROWS } from '../../schemas/body.ts'
-import type { Verb } from '../../schemas/grant.ts'
 import type { Key, Table } from '../catalog/catalog.ts'
 import { keysOf } from '../plan/conflict.ts'
+import type { Subject } from './document-settings.ts'
 import { anyOf, closedObject, defining, plainText, refTo, requiring, type Schema } from './schema.ts'
 import { writableColumns } from './visible.ts'
-
-interface Subject { readonly name: string, readonly table: Table, readonly verbs: readonly Verb[] }
 
 export const onConflictName = (name: string): string => `${name}OnConflict`
 

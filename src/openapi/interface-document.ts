@@ -6,14 +6,13 @@ import { BODIES } from '../../schemas/body.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
 import type { DocumentSettings } from './document-settings.ts'
 import { createDocumentWriter, type DocumentText } from './document-text.ts'
-import { errorResponses, refusalSchema } from './error-responses.ts'
+import { errorResponses, REFUSAL, refusalSchema } from './error-responses.ts'
 import { pascalCase } from './names.ts'
 import { createHead, createPathItem, routeResponse, securitySchemes } from './operation.ts'
-import { OPERATIONS_REQUEST, OPERATIONS_RESPONSE, operationSchemas, operationsExamples, operationsText } from './operations-schemas.ts'
+import { createOperationsItem, operationSchemas } from './operations-schemas.ts'
 import { refTo, type Schema } from './schema.ts'
 import { answerName, inDocument, requestName, unions } from './request-schemas.ts'
 
-const REFUSAL = 'ErrorResponse'
 /** The part of schema names that is a table's name in the document of a database. */
 const NAME = 'Rows'
 
@@ -84,14 +83,10 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
     examples: Object.fromEntries(verbs.map((verb) => [verb, { summary: verb, value: { verb, ...examples[verb] } }])),
     refusals: errorResponses(refTo(REFUSAL))
   })
-  const operations = createPathItem({
+  const operations = createOperationsItem(verbs.includes('select') ? 'products' : undefined, {
     operationId: 'runOperations',
-    ...operationsText,
     tags: ['rows'],
     parameters: { database: params.properties.database },
-    request: refTo(OPERATIONS_REQUEST),
-    answer: refTo(OPERATIONS_RESPONSE),
-    examples: verbs.includes('select') ? operationsExamples('products') : {},
     refusals: errorResponses(refTo(REFUSAL))
   })
   const schemas = verbs.flatMap((verb): Array<[string, Schema]> => [[requestName(NAME, verb), requestOf(verb)], [answerName(NAME, verb), ANSWERS[verb]]])

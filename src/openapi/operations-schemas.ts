@@ -1,18 +1,19 @@
 /** The schemas of several operations in one transaction. Without tables, and for many tables: one for each verb, with values of any type. */
 import { BODIES } from '../../schemas/body.ts'
 import { LOCK_FIELD, OperationsBodySchema, TABLE_FIELD } from '../../schemas/operations.ts'
-import type { Verb } from '../../schemas/grant.ts'
+import { VERBS, type Verb } from '../../schemas/grant.ts'
 import { pascalCase } from './names.ts'
+import { createPathItem, type Operation } from './operation.ts'
 import { inDocument } from './request-schemas.ts'
-import { closedObject, refTo, type Schema, type Schemas } from './schema.ts'
+import { closedObject, refTo, unionByVerb, type Schema, type Schemas } from './schema.ts'
 
-export const OPERATIONS_REQUEST = 'OperationsRequest'
-export const OPERATIONS_RESPONSE = 'OperationsResponse'
+const OPERATIONS_REQUEST = 'OperationsRequest'
+const OPERATIONS_RESPONSE = 'OperationsResponse'
 export const OPERATION = 'Operation'
 const nameOf = (verb: Verb): string => `${pascalCase(verb)}Operation`
 
 /** Names that no table may use. */
-export const OPERATION_NAMES: readonly string[] = [OPERATIONS_REQUEST, OPERATIONS_RESPONSE, OPERATION, ...(['select', 'insert', 'update', 'delete'] as const).map(nameOf)]
+export const OPERATION_NAMES: readonly string[] = [OPERATIONS_REQUEST, OPERATIONS_RESPONSE, OPERATION, ...VERBS.map(nameOf)]
 
 /** The tables on which each verb is allowed; every name if undefined. */
 export type TablesByVerb = ReadonlyMap<Verb, readonly string[] | undefined>
@@ -48,9 +49,8 @@ export function operationSchemas (tables: TablesByVerb, own = untypedOperations(
 
 function untypedOperations (tables: TablesByVerb): Schemas {
   const verbs = [...tables.keys()]
-  const mapping = Object.fromEntries(verbs.map((verb) => [verb, refTo(nameOf(verb))['$ref']]))
   return {
-    [OPERATION]: { oneOf: verbs.map((verb) => refTo(nameOf(verb))), discriminator: { propertyName: 'verb', mapping } },
+    [OPERATION]: unionByVerb(verbs, nameOf),
     ...Object.fromEntries(verbs.map((verb) => [nameOf(verb), operationSchema(verb, tables)]))
   }
 }
@@ -66,13 +66,15 @@ function operationSchema (verb: Verb, tables: TablesByVerb): Schema {
   ], { required: ['table', ...required as string[]], description: 'As a request to the table. {"$ref": "/0/id"} in place of a value takes it from an earlier result.' })
 }
 
-/** What the operation of a path says. */
-export const operationsText = {
-  summary: 'Runs several operations in one transaction',
-  description: 'All of them happen, or none. The header `Idempotency-Key` makes a request have one effect and one answer, however often it is sent.'
-}
-
-/** Two selects that can be sent as they are. */
-export function operationsExamples (table: string): Record<string, Schema> {
-  return { operations: { summary: 'two operations', value: { operations: [{ table, verb: 'select', limit: 1 }, { table, verb: 'select', limit: 1 }] } } }
+/** The path item. `table`: one to select from, for an example that can be sent as it is. */
+export function createOperationsItem (table: string | undefined, own: Pick<Operation, 'operationId' | 'tags' | 'parameters' | 'refusals'>): Schema {
+  const select = { table, verb: 'select', limit: 1 }
+  return createPathItem({
+    ...own,
+    summary: 'Runs several operations in one transaction',
+    description: 'All of them happen, or none. The header `Idempotency-Key` makes a request have one effect and one answer, however often it is sent.',
+    request: refTo(OPERATIONS_REQUEST),
+    answer: refTo(OPERATIONS_RESPONSE),
+    examples: table === undefined ? {} : { operations: { summary: 'two operations', value: { operations: [select, select] } } }
+  })
 }

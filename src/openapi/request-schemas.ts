@@ -5,12 +5,12 @@ import type { Table } from '../catalog/catalog.ts'
 import type { Verb } from '../../schemas/grant.ts'
 import { findKey } from '../plan/page.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
-import type { DocumentLimits } from './document-settings.ts'
+import type { Subject } from './document-settings.ts'
 import { groupFields } from './group-schemas.ts'
 import { pascalCase } from './names.ts'
 import { hasConflicts, insertData, insertRules, onConflictName } from './insert-schemas.ts'
 import { orderSchema, selectRules, sortable } from './select-schemas.ts'
-import { anyOf, closedObject, orNull, plainText, refTo, type Schema, type Schemas } from './schema.ts'
+import { anyOf, closedObject, orNull, plainText, refTo, unionByVerb, type Schema, type Schemas } from './schema.ts'
 import { bare, shownSchema } from './value-schema.ts'
 import { expectSchema, isUsable, returningSchema } from './write-schemas.ts'
 
@@ -25,23 +25,14 @@ export function answerName (name: string, verb: Verb): string {
 
 /** The unions of requests and of responses, as named schemas: client generators need not invent names. `more`: names of other responses. */
 export function unions (name: string, verbs: readonly Verb[], more: readonly string[] = []): Schemas {
-  const mapping = Object.fromEntries(verbs.map((verb) => [verb, refTo(requestName(name, verb))['$ref']]))
   return {
-    [`${name}Request`]: { oneOf: verbs.map((verb) => refTo(requestName(name, verb))), discriminator: { propertyName: 'verb', mapping } },
+    [`${name}Request`]: unionByVerb(verbs, (verb) => requestName(name, verb)),
     [`${name}Response`]: anyOf([...verbs.map((verb) => answerName(name, verb)), ...more].map(refTo))
   }
 }
 
-export interface RequestSubject {
-  /** Prefix of the table's schema names. */
-  readonly name: string
-  readonly table: Table
-  readonly verbs: readonly Verb[]
-  readonly limits: DocumentLimits
-}
-
 /** The request schema of the interface with the columns of this table. */
-export function requestSchema ({ name, table, verbs, limits }: RequestSubject, verb: Verb): Schema {
+export function requestSchema ({ name, table, verbs, limits }: Subject, verb: Verb): Schema {
   const { properties, required } = BODIES[verb]
   const own: Record<string, Schema> = {
     verb: { type: 'string', enum: [verb] },
@@ -104,7 +95,7 @@ export function selectAnswer (name: string, table: Table): Schema {
 const NO_ID = orNull({ type: 'integer', description: 'Always null: no single column identifies a row.' })
 
 /** The response to a write. It has rows only for who may select. `own`: the schemas of other properties. */
-export function writeAnswer ({ name, verbs }: { readonly name: string, readonly verbs: readonly Verb[] }, verb: Exclude<Verb, 'select'>, own: Schemas = {}): Schema {
+export function writeAnswer ({ name, verbs }: Subject, verb: Exclude<Verb, 'select'>, own: Schemas = {}): Schema {
   const { data, ...rest } = ANSWERS[verb].properties
   const { rows, ...properties } = data.properties as typeof data.properties & { readonly rows: Schema }
   const returned = verbs.includes('select') ? { rows: { type: 'array', items: refTo(`${name}Row`), description: rows['description'] } } : {}

@@ -1,4 +1,5 @@
 /** JSON Schemas of a document: plain objects, derived from those of TypeBox. */
+import type { Verb } from '../../schemas/grant.ts'
 
 /** A JSON Schema (2020-12), or another object of an OpenAPI document. */
 export interface Schema { readonly [keyword: string]: unknown }
@@ -18,6 +19,13 @@ export function membersOf (schema: Schema): readonly Schema[] {
 /** Returns a union of the members; a single member is returned itself. */
 export function anyOf (members: readonly Schema[]): Schema {
   return members.length === 1 ? members[0] as Schema : { anyOf: members }
+}
+
+/** Returns a union of the schemas with these names, which the field `verb` tells apart. */
+export function unionByVerb (verbs: readonly Verb[], nameOf: (verb: Verb) => string): Schema {
+  const references = verbs.map((verb) => [verb, refTo(nameOf(verb))] as const)
+  const mapping = Object.fromEntries(references.map(([verb, { $ref }]) => [verb, $ref]))
+  return { oneOf: references.map(([, reference]) => reference), discriminator: { propertyName: 'verb', mapping } }
 }
 
 /** Returns the schema with null allowed. A schema without a type already allows null. */

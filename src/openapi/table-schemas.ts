@@ -1,7 +1,6 @@
 /** The schemas of one table: rows, data of inserts and updates, filters. */
-import { mayFillColumns, type Column, type ForeignKey, type Table } from '../catalog/catalog.ts'
-import type { Verb } from '../../schemas/grant.ts'
-import type { DocumentLimits } from './document-settings.ts'
+import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
+import type { Subject } from './document-settings.ts'
 import { canFilter, type FilterSchemas } from './filter-schemas.ts'
 import { aggregateSchema, GROUPS_RESPONSE } from './group-schemas.ts'
 import { joinWords, type Names } from './names.ts'
@@ -11,17 +10,6 @@ import { closedObject, plainText, refTo, type Schema, type Schemas } from './sch
 import { findDefault, shownSchema, takenSchema } from './value-schema.ts'
 import { writableColumns } from './visible.ts'
 import { changeSchema } from './write-schemas.ts'
-
-/** A table in a document. */
-export interface Subject {
-  readonly table: Table
-  readonly verbs: readonly Verb[]
-  /** Prefix of its schema names. */
-  readonly name: string
-  readonly limits: DocumentLimits
-  /** Whether the document may name what a foreign key refers to. */
-  readonly isVisible: (key: ForeignKey) => boolean
-}
 
 /** The endings of schema names. A table reserves all of them, whatever verbs the document has. */
 export const ENDINGS = [

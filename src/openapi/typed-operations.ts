@@ -5,9 +5,10 @@
 import { BODIES } from '../../schemas/body.ts'
 import { LOCK_FIELD, TABLE_FIELD } from '../../schemas/operations.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
+import type { Subject } from './document-settings.ts'
 import { pascalCase } from './names.ts'
-import { inDocument, requestSchema, type RequestSubject } from './request-schemas.ts'
-import { closedObject, refTo, requiring, type Schema, type Schemas } from './schema.ts'
+import { inDocument, requestSchema } from './request-schemas.ts'
+import { closedObject, refTo, requiring, unionByVerb, type Schema, type Schemas } from './schema.ts'
 import { bare } from './value-schema.ts'
 
 /** Clients in some languages get a class for each of these schemas: for more tables the operations have no types. */
@@ -22,7 +23,7 @@ export const TYPED_NAMES: readonly string[] = [REFERRING, CONTAINER]
 const nameOf = (name: string, verb: Verb): string => `${name}${pascalCase(verb)}Operation`
 
 /** The schema of an operation, and those that it refers to. `name`: of the former. */
-export function typedOperations (name: string, subjects: readonly RequestSubject[]): Schemas {
+export function typedOperations (name: string, subjects: readonly Subject[]): Schemas {
   return {
     [name]: { anyOf: [...subjects.map((subject) => refTo(`${subject.name}Operation`)), refTo(REFERRING)] },
     ...Object.assign({}, ...subjects.map(ofTable)) as Schemas,
@@ -31,17 +32,16 @@ export function typedOperations (name: string, subjects: readonly RequestSubject
   }
 }
 
-function ofTable (subject: RequestSubject): Schemas {
+function ofTable (subject: Subject): Schemas {
   const { name, verbs } = subject
-  const mapping = Object.fromEntries(verbs.map((verb) => [verb, refTo(nameOf(name, verb))['$ref']]))
   return {
-    [`${name}Operation`]: { oneOf: verbs.map((verb) => refTo(nameOf(name, verb))), discriminator: { propertyName: 'verb', mapping } },
+    [`${name}Operation`]: unionByVerb(verbs, (verb) => nameOf(name, verb)),
     ...Object.fromEntries(verbs.map((verb) => [nameOf(name, verb), ofVerb(subject, verb)]))
   }
 }
 
 /** The request with the name of the table. `dryRun` belongs to all operations together. */
-function ofVerb (subject: RequestSubject, verb: Verb): Schema {
+function ofVerb (subject: Subject, verb: Verb): Schema {
   const { properties, required, ...rest } = requestSchema(subject, verb) as { properties: Schemas, required: readonly string[] }
   const { dryRun, ...fields } = properties
   return {
@@ -55,7 +55,7 @@ function ofVerb (subject: RequestSubject, verb: Verb): Schema {
   }
 }
 
-function referringOperation (subjects: readonly RequestSubject[]): Schema {
+function referringOperation (subjects: readonly Subject[]): Schema {
   const verbs = VERBS.filter((verb) => subjects.some((subject) => subject.verbs.includes(verb)))
   const fields = verbs.flatMap((verb) => Object.entries(BODIES[verb].properties as Schemas).filter(([field]) => !['verb', 'dryRun'].includes(field)).map(([field, schema]): [string, Schema] => [field, inDocument(field, schema, verb)]))
   return closedObject([

@@ -4,7 +4,7 @@ import type { Column, Table } from '../catalog/catalog.ts'
 import type { UpdateForm } from '../types/column-type.ts'
 import { anyOf, closedObject, membersOf, refTo, type Schema, type Schemas } from './schema.ts'
 import { bare, changedJson, takenSchema } from './value-schema.ts'
-import { writableColumns } from './visible.ts'
+import { writableColumns, type VisibleTable } from './visible.ts'
 
 const titleOf = ({ schema }: UpdateForm): string => schema.title as string
 
@@ -22,7 +22,7 @@ export function changeSchema (column: Column): Schema {
 }
 
 /** The forms that the updates of these tables accept, by the names of their schemas. */
-export function formSchemas (subjects: ReadonlyArray<{ readonly table: Table, readonly verbs: readonly Verb[] }>): Schemas {
+export function formSchemas (subjects: readonly VisibleTable[]): Schemas {
   const forms = subjects.flatMap(({ table, verbs }) => verbs.includes('update') ? writableColumns(table, 'update').flatMap(ownForms) : [])
   return Object.fromEntries(forms.map((form) => [titleOf(form), closedObject([[form.name, anyOf(membersOf(form.schema).map(bare))]], { required: [form.name], description: `Computes the new value from the stored one: ${form.name}.` })]))
 }
