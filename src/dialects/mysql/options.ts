@@ -29,7 +29,7 @@ export function connectionOptions ({ hosts, ssl, ...account }: MysqlAddress, hos
     ...host,
     ...(ssl !== undefined && { ssl }),
     charset: 'utf8mb4',
-    flags: ['-LOCAL_FILES', '-FOUND_ROWS'],
+    flags: ['-LOCAL_FILES', '-FOUND_ROWS', '-CLIENT_QUERY_ATTRIBUTES'],
     multipleStatements: false,
     connectTimeout: 0,
     enableKeepAlive: true,

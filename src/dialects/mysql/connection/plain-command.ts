@@ -1,20 +1,22 @@
-/** Does the work of row-command.ts by mysql2's public interface: whole rows as arrays of bytes. */
+/** Does the work of statement-command.ts by mysql2's public interface: whole rows as arrays of bytes. */
 import type { FieldPacket, ResultSetHeader } from 'mysql2'
 import { SchemaMoved } from '../../dialect.ts'
 import type { ColumnDefinition } from '../../../types/value-classes.ts'
-import type { SendCommand } from './row-command.ts'
+import type { OkPacket } from './packets.ts'
+import { reportsChanges } from './session.ts'
+import type { SendCommand } from './statement-command.ts'
 import { AS_BYTES } from '../options.ts'
 
 export const sendPlainCommand: SendCommand = (connection, { sql, sink, definitions, listener }) => {
   connection.query({ sql, ...AS_BYTES }, (error, answer, fields) => {
     if (error !== null) return listener.done(error)
-    const rows = Array.isArray(answer) ? answer as unknown as Buffer[][] : []
+    if (!Array.isArray(answer)) return listener.done(null, toOkPacket(answer as ResultSetHeader))
     try {
       if (definitions !== undefined) {
         if (fields?.every((field, index) => definitions.isExpected(index, toDefinition(field))) === false) throw new SchemaMoved()
         sink?.begin(definitions.columns)
       }
-      for (const row of rows) {
+      for (const row of answer as unknown as Buffer[][]) {
         sink?.row(row)
         if (sink?.full !== true) continue
         listener.stop()
@@ -23,7 +25,7 @@ export const sendPlainCommand: SendCommand = (connection, { sql, sink, definitio
     } catch (reason) {
       listener.fail(reason)
     }
-    listener.done(null, answer as ResultSetHeader)
+    listener.done(null)
   })
 }
 
@@ -31,4 +33,11 @@ export const sendPlainCommand: SendCommand = (connection, { sql, sink, definitio
 function toDefinition (field: FieldPacket): ColumnDefinition {
   const { columnType = 0, characterSet = 0, flags, columnLength = 0, extendedTypeName = '', extendedFormat = '' } = field
   return { type: columnType, charset: characterSet, flags: flags as number, length: columnLength, extendedType: extendedTypeName, format: extendedFormat }
+}
+
+function toOkPacket (header: ResultSetHeader): OkPacket {
+  const { affectedRows, insertId, serverStatus, warningStatus, info } = header
+  // mysql2 reads the id as signed; a number of AUTO_INCREMENT never is
+  const digits = insertId >= 0 ? String(insertId) : String(BigInt.asUintN(64, BigInt(insertId)))
+  return { affectedRows, insertId: digits, status: serverStatus, warnings: warningStatus, info, changesSession: reportsChanges(header) }
 }

@@ -1,26 +1,27 @@
 /**
- * row-command.ts relies on private parts of mysql2, which any version may change. So it is tried before it is used, once in a process:
- * the same statements run by mysql2's public interface and by row-command.ts. Where the results differ, or none arrives in time, rows are
+ * statement-command.ts relies on private parts of mysql2, which any version may change. So it is tried before it is used, once in a process:
+ * the same statements run by mysql2's public interface and by statement-command.ts. Where the results differ, or none arrives in time, rows are
  * read by plain-command.ts.
  */
-import type { Connection } from 'mysql2'
+import mysql, { type Connection } from 'mysql2'
 import type { Column } from '../../../catalog/catalog.ts'
 import { textType } from '../../../types/text.ts'
 import { valueClass } from '../../../types/value-classes.ts'
 import { readDefinition } from './definitions.ts'
 import type { MysqlError } from '../errors.ts'
 import { sendPlainCommand } from './plain-command.ts'
-import { createCommandSender, queryClass, type CommandSink, type SendCommand } from './row-command.ts'
+import { createCommandSender, type CommandSink, type SendCommand } from './statement-command.ts'
 import { within } from './session.ts'
 
 /** How long the reader may take for the statements, in milliseconds. */
 const PATIENCE = 2000
 
-/** Cells that are NULL, empty, quoted, and longer than one read; no rows; an answer without rows; an error; and a statement after each of them. */
+/** Cells that are NULL, empty, quoted, and longer than one read; no rows; answers without rows, with a warning and with a changed variable; an error; and a statement after each of them. */
 const STATEMENTS = [
   'select /* trial */ 1 as v0, null as v1, \'\' as v2, \'a "quoted" \\u0127 ħ\' as v3, repeat(\'x\', 300) as v4 union all select 18446744073709551615, \'b\', repeat(\'y\', 70000), \'\', null',
   'select /* trial */ 1 as v0, 2 as v1, 3 as v2, 4 as v3, 5 as v4 from (select 1) as one where 1 = 0',
-  'do /* trial */ 0',
+  'do /* trial */ cast(\'x\' as signed)',
+  'set /* trial */ time_zone = @@time_zone',
   'select /* trial */ 1 as v0 from (select 1 union all select 2) as two where (select 1 union all select 2) = 1',
   'select /* trial */ \'at\' as v0, \'the\' as v1, \'end\' as v2, 1.5 as v3, null as v4'
 ]
@@ -86,7 +87,7 @@ async function readAll (connection: Connection, send: SendCommand): Promise<stri
   return JSON.stringify(answers)
 }
 
-/** The result of a statement: its value classes and its rows, the number of its changes, or the number of its error. */
+/** The result of a statement: its value classes and its rows, what its OK packet says, or the number of its error. */
 function read (connection: Connection, send: SendCommand, sql: string): Promise<unknown> {
   const rows: Array<Array<string | null>> = []
   const classes: string[] = []
@@ -102,8 +103,8 @@ function read (connection: Connection, send: SendCommand, sql: string): Promise<
     listener: {
       stop () {},
       fail: reject,
-      done (error, header) {
-        if (error === null) return resolve(classes.length === 0 ? header?.affectedRows : [classes, rows])
+      done (error, ok) {
+        if (error === null) return resolve(classes.length === 0 ? ok : [classes, rows])
         if (error.sqlState === undefined) return reject(error)
         resolve(error.errno)
       }
@@ -111,13 +112,13 @@ function read (connection: Connection, send: SendCommand, sql: string): Promise<
   }))
 }
 
-/** By mysql2's class of queries, of which a process has one. */
+/** By mysql2's method that takes commands, of which a process has one. */
 const trials = new WeakMap<object, Promise<Trial>>()
-const NO_CLASS = {}
+const NO_METHOD = {}
 
 /** The trial of this process, started by `begin` if there was none. A trial that failed is started again by the next call. */
 export function trialOf (begin: () => Promise<Trial>): Promise<Trial> {
-  const key = queryClass() ?? NO_CLASS
+  const { addCommand: key = NO_METHOD } = mysql.Connection.prototype as { addCommand?: object }
   const known = trials.get(key)
   if (known !== undefined) return known
   const trial = begin()

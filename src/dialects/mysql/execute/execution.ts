@@ -1,4 +1,4 @@
-import type { QueryError, ResultSetHeader } from 'mysql2'
+import type { QueryError } from 'mysql2'
 import type { Statement } from '../../../sql/statement.ts'
 import type { Client, Outcome, RowSink } from '../../dialect.ts'
 import { confirm, expectationsOf, isConfirmed, type Confirmation, type Expectations, type KnownStatements } from './confirmation.ts'
@@ -9,8 +9,9 @@ import { isLost, type MysqlError } from '../errors.ts'
 import { killFailed, STOPPED, TOO_LARGE, toFailure, type TransactionKind } from './failure.ts'
 import { writeStatement } from '../literal.ts'
 import type { MysqlPool } from '../pool/pool.ts'
-import type { CommandDone, SendCommand } from '../connection/row-command.ts'
-import { reportsChanges, type Session } from '../connection/session.ts'
+import type { OkPacket } from '../connection/packets.ts'
+import type { CommandDone, SendCommand } from '../connection/statement-command.ts'
+import type { Session } from '../connection/session.ts'
 import { stopStatement, type Stop } from '../connection/kill.ts'
 import { WriteOutcome } from './write-outcome.ts'
 
@@ -127,37 +128,37 @@ class Execution implements Stoppable {
     this.#failure = reason
   }
 
-  done (given: QueryError | Error | null, header?: ResultSetHeader): void {
+  done (given: QueryError | Error | null, ok?: OkPacket): void {
     // mysql2 may report the loss of a connection after the answer
     if (this.#ended) return
     this.#ended = true
     const error = given as MysqlError | null
-    if (this.#stop === undefined) return this.#leave(error, header)
+    if (this.#stop === undefined) return this.#leave(error, ok)
     if (error === null || !isLost(error)) {
-      this.#stop.answered().then(() => this.#leave(error, header))
+      this.#stop.answered().then(() => this.#leave(error, ok))
       return
     }
-    this.#tell(error, header)
+    this.#tell(error, ok)
     this.#stop.lost()
   }
 
-  #leave (error: MysqlError | null, header: ResultSetHeader | undefined): void {
-    this.#tell(error, header)
+  #leave (error: MysqlError | null, ok: OkPacket | undefined): void {
+    this.#tell(error, ok)
     const { pool, session } = this.#run
     session.memory.free()
-    if (!mayHaveChangedSession(this.#run, error, header)) return pool.release(session)
+    if (!mayHaveChangedSession(this.#run, error, ok)) return pool.release(session)
     // the request does not wait for this: its answer is ready
     pool.restore(session)
   }
 
-  #tell (error: MysqlError | null, header?: ResultSetHeader): void {
+  #tell (error: MysqlError | null, ok?: OkPacket): void {
     if (this.#told) return
     this.#told = true
     const { pool, session, request, request: { sink }, options: { timeouts } } = this.#run
     timeouts.remove(this.#entry as FifoEntry<Stoppable>)
     if (sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
     if (this.#failure !== undefined) return this.#reject(this.#failure)
-    if (error === null) return this.#resolve(sink === undefined ? new WriteOutcome(header as ResultSetHeader) : { rows: sink.count, changed: 0 })
+    if (error === null) return this.#resolve(sink === undefined ? new WriteOutcome(ok as OkPacket) : { rows: sink.count, changed: 0 })
     // a write whose confirmation failed has changed nothing
     const statement = this.#confirmation?.statement ?? request.statement
     this.#reject(toFailure(error, { pool, session, statement, request, isStopped: this.#stop !== undefined }))
@@ -171,10 +172,10 @@ const isTooLarge = (sql: string, { maxPacket }: Session): boolean => sql.length 
  * Whether a trigger, or a function that a view calls, may have changed the variables of the session. The report of a server on a
  * write is exact. With an error it reports nothing, and with the rows of a select nothing or too late.
  */
-function mayHaveChangedSession ({ session, request: { statement: { table, verb } } }: StatementRun, error: MysqlError | null, header: ResultSetHeader | undefined): boolean {
+function mayHaveChangedSession ({ session, request: { statement: { table, verb } } }: StatementRun, error: MysqlError | null, ok: OkPacket | undefined): boolean {
   if (!session.open) return false
   if (table.kind === 'view') return true
   if (verb === 'select') return false
-  if (error === null && session.reportsChanges) return reportsChanges(header as ResultSetHeader)
+  if (error === null && session.reportsChanges) return (ok as OkPacket).changesSession
   return !table.triggers.known || table.triggers.list.length > 0
 }

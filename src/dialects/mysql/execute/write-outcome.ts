@@ -1,6 +1,6 @@
 /** What the server answers to a statement without rows. Most fields are read only where a feature needs them. */
-import type { ResultSetHeader } from 'mysql2'
 import type { Outcome } from '../../dialect.ts'
+import type { OkPacket } from '../connection/packets.ts'
 
 /** The bit of the status that is set while a transaction is open (MySQL manual, "SERVER_STATUS_flags_enum"). */
 const IN_TRANSACTION = 1
@@ -11,14 +11,12 @@ export class WriteOutcome implements Outcome {
   readonly rows = 0
   readonly changed: number
   readonly insertId: string
-  readonly #header: ResultSetHeader
+  readonly #ok: OkPacket
 
-  constructor (header: ResultSetHeader) {
-    const { affectedRows, insertId } = header
-    this.#header = header
-    this.changed = affectedRows
-    // mysql2 reads the id as signed; a number of AUTO_INCREMENT never is
-    this.insertId = insertId >= 0 ? String(insertId) : String(BigInt.asUintN(64, BigInt(insertId)))
+  constructor (ok: OkPacket) {
+    this.#ok = ok
+    this.changed = ok.affectedRows
+    this.insertId = ok.insertId
   }
 
   /** `Rows matched: 2  Changed: 1  Warnings: 0` */
@@ -32,16 +30,16 @@ export class WriteOutcome implements Outcome {
   }
 
   get warnings (): number {
-    return this.#header.warningStatus
+    return this.#ok.warnings
   }
 
   get isInTransaction (): boolean {
-    return (this.#header.serverStatus & IN_TRANSACTION) !== 0
+    return (this.#ok.status & IN_TRANSACTION) !== 0
   }
 
   /** The number in the text about the statement that has `place` numbers before it. By position: the server translates the words. */
   #number (place: number): number | undefined {
-    const digits = this.#header.info.match(NUMBERS)?.[place]
+    const digits = this.#ok.info.match(NUMBERS)?.[place]
     return digits === undefined ? undefined : Number(digits)
   }
 }

@@ -36,7 +36,7 @@ t.test('a statement that ends while KILL fails is answered once and its connecti
       known: new WeakMap(),
       differences: createDifferences(),
       send: (_connection, { listener }) => {
-        const done = (): void => listener.done(null, { affectedRows: 3, insertId: 0 } as Parameters<typeof listener.done>[1])
+        const done = (): void => listener.done(null, { affectedRows: 3, insertId: '0', status: 2, warnings: 0, info: '', changesSession: false })
         setTimeout(done, 60)
         setTimeout(done, 200)
       }

@@ -1,0 +1,119 @@
+/** Reads the packets of a server's answer (MySQL source code documentation, "Client/Server Protocol"). */
+
+/** A packet: its bytes from `offset` to `end`, without its header. */
+export interface PacketBytes { readonly buffer: Buffer, readonly offset: number, readonly end: number }
+
+/** The answer to a statement without rows ("OK_Packet"). */
+export interface OkPacket {
+  readonly affectedRows: number
+  /** The number of AUTO_INCREMENT, as digits; 0 for none. */
+  readonly insertId: string
+  /** The bits of SERVER_STATUS_flags_enum. */
+  readonly status: number
+  readonly warnings: number
+  /** A text about the statement, such as `Records: 3  Duplicates: 1  Warnings: 0`; often empty. */
+  readonly info: string
+  /** Whether variables of the session were changed. */
+  readonly changesSession: boolean
+}
+
+const MORE_RESULTS_EXIST = 0x8
+const SESSION_STATE_CHANGED = 0x4000
+/** A capability of the server. mysql2 always asks for it. */
+const SESSION_TRACK = 0x800000
+/** A kind of session state: the name and the new value of a variable. */
+const SYSTEM_VARIABLE = 0
+
+/** First bytes of packets, and the size of the largest EOF packet. A row may begin with the same byte, but is longer. */
+const [OK, EOF, EOF_SIZE] = [0x00, 0xfe, 5]
+
+export const isOk = ({ buffer, offset }: PacketBytes): boolean => buffer[offset] === OK
+export const isEof = ({ buffer, offset, end }: PacketBytes): boolean => buffer[offset] === EOF && end - offset <= EOF_SIZE
+
+/** Ends the reading of rows. @throws Error if another result follows: statements of the service have one */
+export function readEof ({ buffer, offset }: PacketBytes): void {
+  requireLast(buffer.readUInt16LE(offset + 3))
+}
+
+/** The number of columns of a result. @throws Error where the server asks for a local file */
+export function readColumnCount ({ buffer, offset }: PacketBytes): number {
+  return new PacketReader(buffer, offset).length()
+}
+
+/** `capabilities`: the bits of the server's Capabilities Flags. @throws RangeError if the packet is too short, Error if another result follows */
+export function readOk ({ buffer, offset, end }: PacketBytes, capabilities: number): OkPacket {
+  const reader = new PacketReader(buffer, offset + 1)
+  const affectedRows = reader.length()
+  const insertId = reader.digits()
+  const status = reader.uint16()
+  const warnings = reader.uint16()
+  requireLast(status)
+  if ((capabilities & SESSION_TRACK) === 0) return { affectedRows, insertId, status, warnings, info: buffer.toString('utf8', reader.at, end), changesSession: false }
+  const info = reader.at < end ? reader.text() : ''
+  const changesSession = (status & SESSION_STATE_CHANGED) !== 0 && (reader.at >= end || reader.hasChangedVariable())
+  return { affectedRows, insertId, status, warnings, info, changesSession }
+}
+
+function requireLast (status: number): void {
+  if ((status & MORE_RESULTS_EXIST) !== 0) throw new Error('the server sends more than one result')
+}
+
+/** The first byte of an integer is its value, or says how many bytes follow ("Protocol::LengthEncodedInteger"). */
+const [NOT_A_LENGTH, TWO_BYTES, THREE_BYTES, EIGHT_BYTES] = [0xfb, 0xfc, 0xfd, 0xfe]
+
+class PacketReader {
+  readonly #bytes: Buffer
+  at: number
+
+  constructor (bytes: Buffer, at: number) {
+    this.#bytes = bytes
+    this.at = at
+  }
+
+  uint16 (): number {
+    const value = this.#bytes.readUInt16LE(this.at)
+    this.at += 2
+    return value
+  }
+
+  length (): number {
+    const first = this.#bytes.readUInt8(this.at++)
+    if (first < NOT_A_LENGTH) return first
+    if (first === TWO_BYTES) return this.uint16()
+    if (first === EIGHT_BYTES) return Number(this.#uint64())
+    if (first !== THREE_BYTES) throw new Error('the packet has no length where one must be')
+    this.at += 3
+    return this.#bytes.readUIntLE(this.at - 3, 3)
+  }
+
+  /** An integer of up to 64 bits, as digits. */
+  digits (): string {
+    if (this.#bytes[this.at] !== EIGHT_BYTES) return String(this.length())
+    this.at++
+    return String(this.#uint64())
+  }
+
+  text (): string {
+    const length = this.length()
+    const start = this.at
+    this.at += length
+    return length === 0 ? '' : this.#bytes.toString('utf8', start, this.at)
+  }
+
+  /** Whether the list of changes names a variable. It is empty if what was changed is the list of variables that are reported. */
+  hasChangedVariable (): boolean {
+    const size = this.length()
+    if (size === 0) return true
+    for (const end = this.at + size; this.at < end;) {
+      if (this.#bytes[this.at++] === SYSTEM_VARIABLE) return true
+      const length = this.length()
+      this.at += length
+    }
+    return false
+  }
+
+  #uint64 (): bigint {
+    this.at += 8
+    return this.#bytes.readBigUInt64LE(this.at - 8)
+  }
+}

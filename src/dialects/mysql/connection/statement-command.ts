@@ -1,0 +1,177 @@
+/**
+ * The command that runs a statement. mysql2 connects, frames packets and queues commands; its command for queries is replaced: the bytes of
+ * each row go to the sink as they are, and no copy of the connection's options is made. This relies on private parts of mysql2, so it is used
+ * only where a trial has shown that it works (try-reader.ts); otherwise plain-command.ts does the same by mysql2's public interface.
+ */
+import type { Connection, QueryError } from 'mysql2'
+import { SchemaMoved, type RowSink } from '../../dialect.ts'
+import type { Definitions } from './definitions.ts'
+import { isEof, isOk, readColumnCount, readEof, readOk, type OkPacket, type PacketBytes } from './packets.ts'
+
+/** The parts of mysql2's packet that are used. */
+interface Packet extends PacketBytes {
+  isError (): boolean
+  asError (encoding: string): QueryError
+}
+
+/** The parts of mysql2's connection that are used. */
+interface CommandConnection {
+  readonly clientEncoding: string
+  readonly serverCapabilityFlags: number
+  /** Calls `execute` of the command at once, or after the commands before it. */
+  addCommand (command: StatementCommand): void
+  _resetSequenceId (): void
+  writePacket (packet: QueryPacket): void
+}
+
+/** `ok`: for a statement without rows. */
+export type CommandDone = (error: QueryError | null, ok?: OkPacket) => void
+
+/** What commands need of a sink. */
+export type CommandSink = Pick<RowSink, 'begin' | 'textRow' | 'row' | 'full'>
+
+export interface CommandOptions {
+  readonly sql: string
+  /** Undefined for statements without rows. */
+  readonly sink: CommandSink | undefined
+  /** The expected column definitions; any definitions are accepted if left out. */
+  readonly definitions?: Definitions | undefined
+  readonly listener: CommandListener
+}
+
+export interface CommandListener {
+  /** Called once, when the sink is full; later rows are ignored. */
+  stop (): void
+  /** Called once, when the result cannot be read: with SchemaMoved, or the error that reading it threw. Later rows are ignored. */
+  fail (reason: unknown): void
+  /** Called at the end. */
+  done: CommandDone
+}
+
+/** Runs a statement on a connection. */
+export type SendCommand = (connection: Connection, options: CommandOptions) => void
+
+/** Creates the sender of commands that read rows as bytes; undefined where mysql2 lacks the methods for it. */
+export function createCommandSender (connection: object): SendCommand | undefined {
+  const methods = connection as Record<string, unknown>
+  if (!['addCommand', '_resetSequenceId', 'writePacket'].every((name) => typeof methods[name] === 'function')) return undefined
+  return (target, options) => (target as unknown as CommandConnection).addCommand(new StatementCommand(options))
+}
+
+const COM_QUERY = 3
+/** Bytes for the length and the number of a packet. */
+const HEADER = 4
+const TEXT = HEADER + 1
+
+/** The packet of a statement. mysql2 writes it, in pieces if it is larger than 16 MB. */
+class QueryPacket {
+  readonly buffer: Buffer
+
+  constructor (sql: string) {
+    const size = Buffer.byteLength(sql)
+    this.buffer = Buffer.allocUnsafe(TEXT + size)
+    this.buffer[HEADER] = COM_QUERY
+    this.buffer.write(sql, TEXT, size)
+  }
+
+  /**
+   * One more than the bytes after the header: mysql2 then sends an empty piece after a last piece of 16 MB, which must have one, and after no
+   * other.
+   */
+  length (): number {
+    return this.buffer.length - HEADER + 1
+  }
+
+  /** Called by mysql2, with the number of the packet. */
+  writeHeader (sequence: number): void {
+    this.buffer.writeUIntLE(this.buffer.length - HEADER, 0, 3)
+    this.buffer[3] = sequence
+  }
+}
+
+class StatementCommand {
+  readonly #options: CommandOptions
+  /** Takes the next packet, and returns whether it was the last one. */
+  #next: (packet: Packet, connection: CommandConnection) => boolean = this.#takeFirst
+  #columns = 0
+  #received = 0
+  /** Whether the remaining rows are ignored. */
+  #isOver = false
+
+  constructor (options: CommandOptions) {
+    this.#options = options
+  }
+
+  /** Called by mysql2, first without a packet, then with each one. Returns whether the command has ended. An error ends the connection. */
+  execute (packet: Packet | undefined, connection: CommandConnection): boolean {
+    if (packet === undefined) {
+      connection._resetSequenceId()
+      connection.writePacket(new QueryPacket(this.#options.sql))
+      return false
+    }
+    if (!packet.isError()) return this.#next(packet, connection)
+    this.onResult(packet.asError(connection.clientEncoding))
+    return true
+  }
+
+  /** Called by mysql2 where the connection is lost. */
+  onResult (error: QueryError): void {
+    this.#options.listener.done(error)
+  }
+
+  #takeFirst (packet: Packet, connection: CommandConnection): boolean {
+    if (isOk(packet)) {
+      this.#options.listener.done(null, readOk(packet, connection.serverCapabilityFlags))
+      return true
+    }
+    const { sink, definitions } = this.#options
+    if (sink === undefined && definitions === undefined) throw new Error('the server sends rows for a statement without rows')
+    this.#columns = readColumnCount(packet)
+    this.#next = this.#takeDefinition
+    return false
+  }
+
+  #takeDefinition ({ buffer, offset, end }: Packet): boolean {
+    const { definitions, sink } = this.#options
+    if (definitions?.isExpectedIn(this.#received, buffer, offset, end) === false) this.#fail(new SchemaMoved())
+    if (++this.#received < this.#columns) return false
+    if (definitions !== undefined) sink?.begin(definitions.columns)
+    this.#next = this.#takeEndOfDefinitions
+    return false
+  }
+
+  #takeEndOfDefinitions (packet: Packet): boolean {
+    if (!isEof(packet)) throw new Error('the server sends more columns than it has announced')
+    this.#next = this.#takeRow
+    return false
+  }
+
+  #takeRow (packet: Packet): boolean {
+    if (isEof(packet)) {
+      readEof(packet)
+      this.#options.listener.done(null)
+      return true
+    }
+    if (!this.#isOver) this.#write(packet)
+    return false
+  }
+
+  /** Must not throw: what cannot be read is no reason to end the connection. */
+  #write ({ buffer, offset, end }: Packet): void {
+    const { sink, listener } = this.#options as CommandOptions & { sink: CommandSink }
+    try {
+      sink.textRow(buffer, offset, end)
+    } catch (reason) {
+      return this.#fail(reason)
+    }
+    if (sink.full) {
+      this.#isOver = true
+      listener.stop()
+    }
+  }
+
+  #fail (reason: unknown): void {
+    if (!this.#isOver) this.#options.listener.fail(reason)
+    this.#isOver = true
+  }
+}
