@@ -40,7 +40,7 @@ const OrderTerm = Type.Object({}, {
 export const MAX_ROWS = 1000
 export const MAX_CELLS = 100_000
 
-/** Maximum number of columns of a MySQL table. Without a limit, the check for repeats in a body of 1 MB would take most of a second. */
+/** Maximum number of columns of a MySQL table. */
 const MAX_COLUMNS = 4096
 
 /** The operand of `$count` may be `*`. */

@@ -1,5 +1,5 @@
 /** Request bodies: parsed without changing numbers, then checked against the schema of the route. */
-import type { TObject } from '@sinclair/typebox'
+import { Kind, TypeRegistry, type TArray, type TObject, type TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
 import { BODIES, MAX_AGGREGATES, MAX_LIMIT, type Body, type BodySchema } from '../../schemas/body.ts'
@@ -62,7 +62,7 @@ const compiled = new WeakMap<typeof BodySchema, FindBodyError>()
 /** Compiles the schema of a route into a function that finds the first error of a body. A schema is compiled once. */
 export function compileBodySchema (schema: typeof BodySchema): FindBodyError {
   return getOrCreate(compiled, schema, () => {
-    const check = TypeCompiler.Compile(schema)
+    const check = TypeCompiler.Compile(withNames(schema))
     const byVerb = new Map<unknown, TObject>(schema.anyOf.map((variant) => [variant.properties.verb.const, variant]))
     return (body) => {
       if (check.Check(body)) return hasEmptyFilters(body) ? at('/filters', filtersRequired(body.verb)) : findConflict(body)
@@ -73,6 +73,24 @@ export function compileBodySchema (schema: typeof BodySchema): FindBodyError {
     }
   })
 }
+
+/** TypeBox's kind of a list of different strings. */
+const NAMES = 'RowQueryNames'
+
+TypeRegistry.Set<TArray>(NAMES, ({ minItems = 0, maxItems = Infinity }, value) => Array.isArray(value) && value.length >= minItems &&
+  value.length <= maxItems && value.every((item) => typeof item === 'string') && new Set(value).size === value.length)
+
+/**
+ * Replaces the kind of such lists. To find repeats, TypeBox computes a hash of each item with integers of 64 bits: for the names of eight
+ * columns that takes a fifth of the time of a request.
+ */
+function withNames<T extends TSchema> (schema: T): T {
+  const isNames = schema['uniqueItems'] === true && (schema as unknown as TArray).items[Kind] === 'String'
+  const entries = Reflect.ownKeys(schema).map((key) => [key, replaceIn(schema[key as string])])
+  return { ...Object.fromEntries(entries), ...(isNames && { [Kind]: NAMES }) }
+}
+
+const replaceIn = (value: unknown): unknown => Array.isArray(value) ? value.map(replaceIn) : isObject(value) ? withNames(value as unknown as TSchema) : value
 
 /** Filters that are not empty but restrict nothing are found by the planner. */
 function hasEmptyFilters (body: Body): boolean {

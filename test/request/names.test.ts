@@ -1,0 +1,27 @@
+import { Value } from '@sinclair/typebox/value'
+import fc from 'fast-check'
+import t from 'tap'
+import { BodySchema } from '../../schemas/body.ts'
+import { compileBodySchema } from '../../src/request/check-body.ts'
+import '../support/seed.ts'
+
+const findError = compileBodySchema(BodySchema)
+const names = fc.oneof(fc.array(fc.constantFrom('id', 'ID', 'name', '', '__proto__', 'é', 'e\u0301'), { maxLength: 4 }), fc.array(fc.oneof(fc.string({ maxLength: 2 }), fc.integer(), fc.constant(null)), { maxLength: 3 }), fc.anything())
+const body = fc.oneof(
+  names.map((columns) => ({ verb: 'select', columns })),
+  names.map((groupBy) => ({ verb: 'select', groupBy })),
+  fc.tuple(names, names).map(([key, set]) => ({ verb: 'insert', data: {}, onConflict: { key, set } })),
+  names.map((returning) => ({ verb: 'delete', filters: { id: 1 }, returning }))
+)
+
+t.test('lists of names are checked as their schema says', async () => {
+  fc.assert(fc.property(body, (each) => (findError(each) === undefined) === Value.Check(BodySchema, each)), { numRuns: 2000 })
+})
+
+t.test('repeats are found where there are many names', async (t) => {
+  const columns = Array.from({ length: 4096 }, (_, index) => `c${index}`)
+  t.equal(findError({ verb: 'select', columns }), undefined)
+  for (const wrong of [[...columns.slice(1), 'c9'], [...columns, 'one_more']]) {
+    t.match(findError({ verb: 'select', columns: wrong }), { code: 'INVALID_BODY', message: '"columns" must be a list of column names, not empty and without repeats' })
+  }
+})
