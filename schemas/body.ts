@@ -56,30 +56,20 @@ export const AggregateSchema = Type.Object({
 /** Maximum number of aggregates. The database needs memory for each of them. */
 export const MAX_AGGREGATES = 100
 
-const Returning = Type.Optional(Type.Union([
-  Type.Array(Type.String(), { minItems: 1, maxItems: MAX_COLUMNS, uniqueItems: true }),
-  Type.Literal('*')
-], { description: 'Columns of the written rows to return as "rows", in this order; "*" for all of them.' }))
+/** Names of columns, none of them twice. */
+const Names = (options: { description?: string } = {}) => Type.Array(Type.String(), { minItems: 1, maxItems: MAX_COLUMNS, uniqueItems: true, ...options })
+
+const Returning = Type.Optional(Type.Union([Names(), Type.Literal('*')], { description: 'Columns of the written rows to return as "rows", in this order; "*" for all of them.' }))
 
 export const SelectBodySchema = Type.Object({
   verb: Type.Literal('select'),
   filters: Type.Optional(Filters),
-  columns: Type.Optional(Type.Array(Type.String(), {
-    minItems: 1,
-    maxItems: MAX_COLUMNS,
-    uniqueItems: true,
-    description: 'Columns to return, in this order; all of them if left out.'
-  })),
+  columns: Type.Optional(Names({ description: 'Columns to return, in this order; all of them if left out.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: `Rows to return at most; ${DEFAULT_LIMIT} if left out.` })),
   orderBy: Type.Optional(Type.Union([Type.String(), Type.Array(OrderTerm, { minItems: 1 })], {
     description: '"<column>", "<column> ASC" or "<column> DESC", several separated by commas; or a list of terms such as {"<column>": "DESC"}, for columns of any name.'
   })),
-  groupBy: Type.Optional(Type.Array(Type.String(), {
-    minItems: 1,
-    maxItems: MAX_COLUMNS,
-    uniqueItems: true,
-    description: 'Returns one row for each combination of values of these columns.'
-  })),
+  groupBy: Type.Optional(Names({ description: 'Returns one row for each combination of values of these columns.' })),
   aggregates: Type.Optional(Type.Record(Type.String({ pattern: '^[A-Za-z0-9_]{1,64}$' }), AggregateSchema, {
     ...closed,
     minProperties: 1,
@@ -105,7 +95,7 @@ const Changes = Type.Record(Type.String(), Type.Unknown(), { minProperties: 1, d
 const Row = Type.Unsafe<Record<string, unknown>>(Type.Object({}, { additionalProperties: true, description: 'Column to value.' }))
 
 const OnConflictSchema = Type.Object({
-  key: Type.Array(Type.String(), { minItems: 1, maxItems: MAX_COLUMNS, uniqueItems: true, description: 'The columns of one unique key, in any order.' }),
+  key: Names({ description: 'The columns of one unique key, in any order.' }),
   set: Type.Optional(Type.Union([
     Type.Array(Type.String(), { maxItems: MAX_COLUMNS, uniqueItems: true, description: 'Columns that are set to the values of the row in `data`; none leaves the existing row unchanged.' }),
     Changes

@@ -7,6 +7,9 @@ export const VERBS = ['select', 'insert', 'update', 'delete'] as const
 export type Verb = typeof VERBS[number]
 export const VerbSchema = Type.Union(VERBS.map((verb) => Type.Literal(verb)))
 
+/** The permissions of a token, a role or a grant of a host app. */
+export const PermissionsSchema = Type.Array(VerbSchema, { minItems: 1, uniqueItems: true, description: `one or more of ${VERBS.join(', ')}` })
+
 /** Maximum number of columns of a MySQL table. */
 const MAX_COLUMNS = 4096
 /** Maximum number of values in a list of a rule. */

@@ -1,6 +1,6 @@
 /** The options of the plugin and the configuration file, with their defaults. A test compares them with `docs/configuration.md`. */
 import { type Static, Type } from '@sinclair/typebox'
-import { ClaimsSchema, GrantDatabasesSchema, VERBS, VerbSchema } from './grant.ts'
+import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema } from './grant.ts'
 import { JwtSchema } from './jwt.ts'
 import { RolesSchema } from './role.ts'
 import { closed, Milliseconds, ServerSchema } from './server.ts'
@@ -29,11 +29,7 @@ export const DatabaseSchema = Type.Object({
 export const TokenSchema = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 100, description: 'unique name of the token, in logs and for idempotency keys' }),
   sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'the SHA-256 of the token, as 64 lower-case hexadecimal digits' }),
-  permissions: Type.Array(VerbSchema, {
-    minItems: 1,
-    uniqueItems: true,
-    description: `one or more of ${VERBS.join(', ')}`
-  }),
+  permissions: PermissionsSchema,
   databases: Type.Optional(Type.Union([Type.Literal('*'), GrantDatabasesSchema], {
     description: 'databases for which the token is valid, each with "*", a list of tables or an object of tables; default: all databases and tables'
   })),

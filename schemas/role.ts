@@ -1,10 +1,10 @@
 /** Grants that are not those of tokens: of the roles of JWTs, and of a host app. Both must say where they hold. */
 import { type Static, Type } from '@sinclair/typebox'
-import { ClaimsSchema, GrantDatabasesSchema, VERBS, VerbSchema } from './grant.ts'
+import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema } from './grant.ts'
 import { closed } from './server.ts'
 
 const grant = {
-  permissions: Type.Array(VerbSchema, { minItems: 1, uniqueItems: true, description: `one or more of ${VERBS.join(', ')}` }),
+  permissions: PermissionsSchema,
   databases: Type.Union([Type.Literal('*'), GrantDatabasesSchema], {
     description: '"*", or the databases of the role, each with "*", a list of tables or an object of tables'
   })
