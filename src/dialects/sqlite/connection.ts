@@ -214,14 +214,6 @@ function bytesOf (values: Row): number {
 
 /** An error as a reply. */
 export function toReply (error: unknown): Reply {
-  const { errcode, errstr, isRolledBack, row } = error as { errcode?: number, errstr?: string, isRolledBack?: boolean, row?: number }
-  return {
-    error: {
-      thrown: error as Error,
-      ...(errcode !== undefined && { errcode }),
-      ...(errstr !== undefined && { errstr }),
-      ...(isRolledBack !== undefined && { isRolledBack }),
-      ...(row !== undefined && { row })
-    }
-  }
+  const { errcode, errstr, isRolledBack, row } = error as Omit<NonNullable<Reply['error']>, 'thrown'>
+  return { error: { thrown: error as Error, errcode, errstr, isRolledBack, row } }
 }

@@ -65,5 +65,5 @@ export interface Reply {
    * What SQLite or Node threw. Properties of its own do not survive the way between processes, so they stand beside it.
    * `isRolledBack`: the open transaction has ended with the error. `row`: the row of a list that failed.
    */
-  readonly error?: { readonly thrown: Error, readonly errcode?: number, readonly errstr?: string, readonly isRolledBack?: boolean, readonly row?: number }
+  readonly error?: { readonly thrown: Error, readonly errcode: number | undefined, readonly errstr: string | undefined, readonly isRolledBack: boolean | undefined, readonly row: number | undefined }
 }
