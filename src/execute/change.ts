@@ -7,8 +7,8 @@ import { deadlock, outcomeUnknown, resultTooLarge, withDetails, withReason, type
 import type { DeletePlan, SelectPlan, UpdatePlan } from '../plan/plan.ts'
 import { keyAfter } from '../plan/row-keys.ts'
 import { findUnexpected } from '../plan/row-range.ts'
-import { CountSink } from '../response/count-sink.ts'
 import type { AnswerSink } from '../response/sink.ts'
+import { countMatches } from './count-rows.ts'
 import { KeyList } from './key-list.ts'
 import { readRows } from './read-rows.ts'
 import { runStatement } from './run-statement.ts'
@@ -34,7 +34,8 @@ async function runCounted (tx: Executor, database: Database, plan: UpdatePlan | 
   if (plan.expect === undefined && plan.maximum === undefined) return await runStatement(tx, database, plan)
   const most = mostRows(plan)
   if (database.dialect.engine === 'sqlite' || !plan.table.transactional) {
-    requireCount(plan, await countMatches(tx, database, plan, most))
+    const { table, condition, expect } = plan
+    requireCount(plan, Number(await countMatches(tx, database, { table, condition, limit: most === Infinity ? expect?.least : most + 1 })))
     const outcome = await runStatement(tx, database, plan)
     if (outcome.matched !== undefined && findRefusal(plan, outcome.matched) !== undefined) throw changedMeanwhile(plan)
     return outcome
@@ -42,12 +43,6 @@ async function runCounted (tx: Executor, database: Database, plan: UpdatePlan | 
   const outcome = await runStatement(tx, database, most === Infinity ? plan : { ...plan, limit: most + 1 })
   requireCount(plan, outcome.matched ?? outcome.changed)
   return outcome
-}
-
-async function countMatches (tx: Executor, database: Database, { table, condition, expect }: UpdatePlan | DeletePlan, most: number): Promise<number> {
-  const sink = new CountSink()
-  await runStatement(tx, database, { verb: 'count', table, condition, limit: most === Infinity ? expect?.least : most + 1 }, sink)
-  return Number(sink.digits)
 }
 
 /** Locks the rows and keeps their keys, changes them, and reads them again. */

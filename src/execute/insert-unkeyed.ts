@@ -9,8 +9,8 @@ import type { Condition, InsertPlan, SelectPlan } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { planRules } from '../plan/rule.ts'
 import { parseExactJson } from '../request/exact-json.ts'
-import { CountSink } from '../response/count-sink.ts'
 import { AnswerSink } from '../response/sink.ts'
+import { countMatches } from './count-rows.ts'
 import { runStatement } from './run-statement.ts'
 
 export interface UnkeyedInsert {
@@ -29,11 +29,7 @@ const MAX_EQUAL = 100
 export async function insertUnkeyed (tx: Executor, { plan, database, sink }: UnkeyedInsert): Promise<Outcome> {
   const { table, returning } = plan
   const condition = conditionOf(plan)
-  const count = async (): Promise<number> => {
-    const counted = new CountSink()
-    await runStatement(tx, database, { verb: 'count', table, condition, limit: MAX_EQUAL + 1 }, counted)
-    return Number(counted.digits)
-  }
+  const count = async (): Promise<number> => Number(await countMatches(tx, database, { table, condition, limit: MAX_EQUAL + 1 }))
   const select: SelectPlan = { verb: 'select', table, columns: returning, condition, order: [], limit: MAX_EQUAL }
   const before = await count()
   const outcome = await runStatement(tx, database, plan)

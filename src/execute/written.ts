@@ -9,10 +9,10 @@ import { findInsertKey } from '../plan/insert-key.ts'
 import type { Assignment, Condition, Conflict, InsertPlan, Plan, UpdatePlan, Written } from '../plan/plan.ts'
 import { keyAfter } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/rules.ts'
-import { CountSink } from '../response/count-sink.ts'
 import type { Result } from '../response/result.ts'
 import type { AnswerSink } from '../response/sink.ts'
 import type { Value } from '../types/column-type.ts'
+import { countMatches } from './count-rows.ts'
 import { isTaken, keyValue } from './insert.ts'
 import { atRow, insertsRows, type RowsRun } from './insert-rows.ts'
 import { conditionOf } from './key-condition.ts'
@@ -118,8 +118,7 @@ const STEP = 100
 async function requireRows (tx: Executor, { plan: { table, written: { rules } }, database }: WrittenPlan<InsertPlan | UpdatePlan>, conditions: readonly Condition[]): Promise<void> {
   for (let from = 0; from < conditions.length; from += STEP) {
     const step = conditions.slice(from, from + STEP)
-    const sink = new CountSink()
-    await runStatement(tx, database, { verb: 'count', table, condition: combine('and', [combine('or', step), rules]), limit: undefined }, sink)
-    if (Number(sink.digits) !== step.length) throw rowRefused()
+    const count = await countMatches(tx, database, { table, condition: combine('and', [combine('or', step), rules]), limit: undefined })
+    if (Number(count) !== step.length) throw rowRefused()
   }
 }
