@@ -1,6 +1,5 @@
 /** Derives the table that a grant sees from the table of the catalog. A hidden column is in no field that the planner reads. */
-import type { Catalog, Column, ForeignKey, Parent, Rule, Table, View } from '../catalog/catalog.ts'
-import { findIgnoringCase } from '../catalog/ignoring-case.ts'
+import { findIgnoringCase, type Catalog, type Column, type ForeignKey, type Parent, type Rule, type Table, type View } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { findTableGrant, type ColumnGrant, type Grant, type TableGrant } from './grant.ts'
 import { bindRules, findBrokenRule, resolveRules, RuleBroken, type ConfiguredRule } from './rules.ts'

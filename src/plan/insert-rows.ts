@@ -1,13 +1,12 @@
 /** Plans an insert of a list of rows, or of one row with `onConflict`. */
 import type { InsertBody } from '../../schemas/body.ts'
-import type { Column, Table } from '../catalog/catalog.ts'
-import { at, missingColumn, type Path } from '../errors.ts'
+import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
+import { at, missingColumn, pointer, withDetails, type Path } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { getWritableColumn, readRow } from './assignments.ts'
 import { planConflict } from './conflict.ts'
 import { isAnyOrder, sortByKey } from './key-order.ts'
 import type { Conflict, PlannedRow, RowsPlan } from './plan.ts'
-import { requireColumns } from './required-columns.ts'
 import { onlyValueOf } from './rule.ts'
 
 type Data = Readonly<Record<string, unknown>>
@@ -73,4 +72,13 @@ function requireForConflict (columns: readonly Column[], { key, set }: Conflict,
   if (missing !== undefined) throw at([...path, missing.name], missingColumn(`"${missing.name}"`))
   if (set.kind !== 'given' || table.view === undefined) return
   for (const column of columns) if (!key.includes(column)) getWritableColumn(table, column.name, [...path, column.name], 'update')
+}
+
+/** Requires a value for every column without a default. `path`: of the row in the body. @throws MISSING_COLUMN */
+export function requireColumns (data: Readonly<Record<string, unknown>>, table: Table, path: Path): void {
+  const missing = table.requiredColumns.filter(({ name }) => !Object.hasOwn(data, name))
+  // A BEFORE INSERT trigger may fill these columns; only the database knows.
+  if (missing.length === 0 || mayFillColumns(table)) return
+  const error = missingColumn(missing.map(({ name }) => `"${name}"`).join(', '))
+  throw withDetails(error, ...missing.map(({ name }) => ({ path: pointer(...path, name), message: 'has no default' })))
 }

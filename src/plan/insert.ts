@@ -1,9 +1,8 @@
 import type { InsertBody } from '../../schemas/body.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { planAssignments } from './assignments.ts'
-import { planRows } from './insert-rows.ts'
+import { planRows, requireColumns } from './insert-rows.ts'
 import type { InsertPlan } from './plan.ts'
-import { requireColumns } from './required-columns.ts'
 import { isPlainWrite, planWriteTerms } from './terms.ts'
 
 /** Plans an insert. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, MISSING_COLUMN, INVALID_BODY, NOT_SUPPORTED */

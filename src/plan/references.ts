@@ -1,6 +1,5 @@
 /** Foreign keys to tables for which a grant has rules: the rows that a write refers to must satisfy them. */
-import type { Column, Parent, Rule, Table, View } from '../catalog/catalog.ts'
-import { findIgnoringCase } from '../catalog/ignoring-case.ts'
+import { findIgnoringCase, type Column, type Parent, type Rule, type Table, type View } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
 import { combine } from './filters/constants.ts'

@@ -4,7 +4,16 @@ import type { SelectPlan } from '../plan/plan.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { copyCells, skipCells } from './cells.ts'
 import { writeValue } from './encode-row.ts'
+import type { CountResult } from './result.ts'
 import { AnswerSink } from './sink.ts'
+
+/** Where the next page begins and how many rows there are in all, as members of the answer; empty if the request asked for neither. */
+export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult, sink: AnswerSink): string {
+  const members = total === undefined ? '' : `,"total":${total}`
+  if (!(sink instanceof PageSink)) return members
+  const next = !sink.hasMore ? 'null' : page?.by === 'offset' ? String(page.offset + limit) : sink.position()
+  return `,"next":${next}${members}`
+}
 
 /** The sink for the rows of a select. `limit`: bytes that the answer may have. */
 export function createSelectSink ({ columns, page, order, limit: rows }: SelectPlan, limit: number): AnswerSink {

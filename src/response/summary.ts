@@ -2,7 +2,7 @@
 import type { Outcome } from '../dialects/dialect.ts'
 import type { InsertPlan, Plan, PlannedRow, WriteTerms } from '../plan/plan.ts'
 import { findParameter, idOfInserted, idOfUpserted } from './insert-id.ts'
-import { pageMembers } from './page-members.ts'
+import { pageMembers } from './page-sink.ts'
 import type { Result, RowCounts, RowsResult } from './result.ts'
 import type { AnswerSink } from './sink.ts'
 

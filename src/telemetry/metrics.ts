@@ -1,10 +1,9 @@
 /** The metrics of the service. The only module that the option `metrics` loads. */
 import { createRequire } from 'node:module'
-import { Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Database } from '../databases/database.ts'
 import { addDatabaseMetrics } from './database-metrics.ts'
 import type { Collector } from './record.ts'
-import { addRequestMetrics } from './request-metrics.ts'
 
 /** Adds all metrics to the registry. Returns the collector of those of requests. */
 export function addMetrics (registry: Registry, databases: ReadonlyMap<string, Database>): Collector {
@@ -24,4 +23,54 @@ function addBuildInfo (registry: Registry): void {
     aggregator: 'first', // of several workers
     registers: [registry]
   }).set({ version, node: process.version }, 1)
+}
+
+/** Upper bounds of the histogram buckets in seconds, from a lookup by primary key to the default statement timeout. */
+const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** Adds the metrics of requests: counts and durations by verb, database and result; operations and retries of transactions. The labels are bounded: verbs, configured databases and error codes. */
+function addRequestMetrics (registry: Registry): Collector {
+  const registers = [registry]
+  const requests = new Counter({
+    name: 'row_query_requests_total',
+    help: 'Requests, by verb, database, HTTP status and error code',
+    labelNames: ['verb', 'database', 'status', 'code'],
+    registers
+  })
+  const duration = new Histogram({
+    name: 'row_query_request_duration_seconds',
+    help: 'Time from the header of a request to its response, in seconds',
+    labelNames: ['verb', 'database'],
+    buckets: BUCKETS,
+    registers
+  })
+  const databaseDuration = new Histogram({
+    name: 'row_query_database_duration_seconds',
+    help: 'Time of waiting for a connection and the database, for requests that sent a statement, in seconds',
+    labelNames: ['verb', 'database'],
+    buckets: BUCKETS,
+    registers
+  })
+  const operationsTotal = new Counter({
+    name: 'row_query_operations_total',
+    help: 'Operations in requests with several of them, by database',
+    labelNames: ['database'],
+    registers
+  })
+  const retriesTotal = new Counter({
+    name: 'row_query_transaction_retries_total',
+    help: 'Further runs of transactions after deadlocks, by database',
+    labelNames: ['database'],
+    registers
+  })
+  return {
+    accepts: () => true,
+    collect ({ verb, database, status, operations, retries, refusal, total, inDatabase }) {
+      if (operations > 0) operationsTotal.inc({ database }, operations)
+      if (retries > 0) retriesTotal.inc({ database }, retries)
+      requests.inc({ verb, database, status, code: refusal?.code ?? '' })
+      duration.observe({ verb, database }, total / 1000)
+      if (inDatabase !== undefined) databaseDuration.observe({ verb, database }, inDatabase / 1000)
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { checkClaims, describeRule, findBrokenRule, readRules, type RuleOptions } from '../../src/access/rules.ts'
-import { findIgnoringCase } from '../../src/catalog/ignoring-case.ts'
+import { findIgnoringCase } from '../../src/catalog/catalog.ts'
 import { mysqlColumn } from '../support/tables.ts'
 
 const described: Array<[rule: RuleOptions, text: string]> = [

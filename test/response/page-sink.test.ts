@@ -2,7 +2,7 @@
 import t from 'tap'
 import { copyCells, skipCells } from '../../src/response/cells.ts'
 import { createSelectSink, PageSink } from '../../src/response/page-sink.ts'
-import { pageMembers } from '../../src/response/page-members.ts'
+import { pageMembers } from '../../src/response/page-sink.ts'
 import type { SelectBody } from '../../schemas/body.ts'
 import type { SelectPlan } from '../../src/plan/plan.ts'
 import { planSelect } from '../../src/plan/select.ts'

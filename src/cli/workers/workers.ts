@@ -6,7 +6,6 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../../../schemas/options.ts'
 import { ConfigError } from '../../config-errors.ts'
 import type { Started } from '../start-server.ts'
-import { nextPause } from './back-off.ts'
 import type { ToPrimary, ToWorker } from './messages.ts'
 import { WorkerMetrics, type MeasuredWorker } from './metrics.ts'
 
@@ -157,4 +156,16 @@ export class Workers {
 /** A worker that has just ended gets no message. */
 function tell (worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message, () => {})
+}
+
+/** The first pause before a worker is replaced, in milliseconds. */
+const FIRST = 100
+/** Pauses double up to this one, in milliseconds. */
+const LONGEST = 30_000
+/** A worker that has run for so many milliseconds begins with the first pause again. */
+const STABLE = 60_000
+
+/** Returns the pause before a worker is replaced. `before`: the pause before it was started; `lived`: how long it has run, in milliseconds. */
+export function nextPause (before: number | undefined, lived: number): number {
+  return before === undefined || lived >= STABLE ? FIRST : Math.min(before * 2, LONGEST)
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { nextPause } from '../../../src/cli/workers/back-off.ts'
+import { nextPause } from '../../../src/cli/workers/workers.ts'
 
 t.test('the pause doubles up to half a minute, and starts again after a worker that has run for a minute', async (t) => {
   const pauses: number[] = []
