@@ -25,10 +25,8 @@ export type Claims = Readonly<Record<string, unknown>>
 
 type Operand = { readonly claim: string, readonly steps: readonly string[] } | { readonly constant: unknown }
 
-type ConfiguredTest =
-  | { readonly kind: 'in', readonly operands: readonly Operand[] }
-  | { readonly kind: 'notNull' }
-  | { readonly kind: 'order', readonly operator: '>' | '>=' | '<' | '<=', readonly operand: Operand }
+/** `operator`: of the kind `order`, which has one operand; `notNull` has none. */
+interface ConfiguredTest { readonly kind: RuleTest['kind'], readonly operator?: '>' | '>=' | '<' | '<=', readonly operands: readonly Operand[] }
 
 /** A rule as it is configured, with the claims that it needs. */
 export interface ConfiguredRule {
@@ -43,9 +41,8 @@ const COMPARISONS = new Map([['$gt', '>'], ['$gte', '>='], ['$lt', '<'], ['$lte'
 /** Converts configured rules. @throws Error whose message begins with the column */
 export function readRules (rows: Readonly<Record<string, RuleOptions>>): ConfiguredRule[] {
   return Object.entries(rows).map(([column, given]) => {
-    const tests = readTests(given).filter((test) => test !== undefined)
-    const constants = tests.flatMap((test) => test.kind === 'in' ? test.operands : test.kind === 'order' ? [test.operand] : [])
-    const rounded = constants.find((operand) => 'constant' in operand && !isExact(operand.constant))
+    const tests = readTests(given)
+    const rounded = tests.flatMap(({ operands }) => operands).find((operand) => 'constant' in operand && !isExact(operand.constant))
     if (rounded !== undefined) throw new Error(`${column}: a number beyond 2^53 is not exact; write it as a string of digits`)
     if (isObject(given) && '$claim' in given && Object.keys(given).length > 1) throw new Error(`${column}: $claim cannot be combined with operators; use {"$eq": {"$claim": …}}`)
     return { column, tests, isEquality: tests.some((test) => test.kind === 'in' && test.operands.length === 1) }
@@ -58,8 +55,8 @@ function readTests (given: RuleOptions): ConfiguredTest[] {
   return Object.entries(given).map(([name, operand]): ConfiguredTest => {
     if (name === '$eq' || name === '$is') return equality(operand)
     if (name === '$in') return { kind: 'in', operands: (operand as unknown[]).map(readOperand) }
-    if (name === '$null') return operand === true ? equality(null) : { kind: 'notNull' }
-    return { kind: 'order', operator: COMPARISONS.get(name as '$gt') as '>', operand: readOperand(operand) }
+    if (name === '$null') return operand === true ? equality(null) : { kind: 'notNull', operands: [] }
+    return { kind: 'order', operator: COMPARISONS.get(name as '$gt') as '>', operands: [readOperand(operand)] }
   })
 }
 
@@ -74,10 +71,10 @@ function readOperand (operand: unknown): Operand {
 /** The rule as a line of text: `tenant = claim /tenant`. */
 export function describeRule ({ column, tests }: ConfiguredRule): string {
   const textOf = (operand: Operand): string => 'claim' in operand ? `claim ${operand.claim}` : JSON.stringify(operand.constant)
-  return tests.map((test) => {
-    if (test.kind === 'notNull') return `${column} not null`
-    if (test.kind === 'order') return `${column} ${test.operator} ${textOf(test.operand)}`
-    return test.operands.length === 1 ? `${column} = ${test.operands.map(textOf).join()}` : `${column} in (${test.operands.map(textOf).join(', ')})`
+  return tests.map(({ kind, operator = '=', operands }) => {
+    if (kind === 'notNull') return `${column} not null`
+    const texts = operands.map(textOf).join(', ')
+    return operands.length === 1 ? `${column} ${operator} ${texts}` : `${column} in (${texts})`
   }).join(' and ')
 }
 
@@ -87,7 +84,7 @@ const isExact = (value: unknown): boolean => typeof value !== 'number' || (Numbe
 /** A rule whose claims are replaced with their values. */
 export interface ResolvedRule {
   readonly column: string
-  readonly tests: ReadonlyArray<{ readonly kind: RuleTest['kind'], readonly operator?: '>' | '>=' | '<' | '<=', readonly values: readonly unknown[] }>
+  readonly tests: ReadonlyArray<Omit<ConfiguredTest, 'operands'> & { readonly values: readonly unknown[] }>
   /** Whether a value comes from a claim. */
   readonly usesClaims: boolean
 }
@@ -96,30 +93,23 @@ export interface ResolvedRule {
 export function resolveRules (rules: readonly ConfiguredRule[], claims: Claims): ResolvedRule[] {
   return rules.map(({ column, tests }) => ({
     column,
-    usesClaims: tests.some((test) => operandsOf(test).some((operand) => 'claim' in operand)),
-    tests: tests.map((test) => ({ ...test, values: operandsOf(test).map((operand) => 'claim' in operand ? findClaim(operand, claims) : operand.constant) }))
+    usesClaims: tests.some(({ operands }) => operands.some((operand) => 'claim' in operand)),
+    tests: tests.map(({ operands, ...test }) => ({ ...test, values: operands.map((operand) => 'claim' in operand ? findClaim(operand, claims) : operand.constant) }))
   }))
 }
 
 /** @throws PERMISSION_DENIED for a claim that is missing, null, a list or an object */
 export function checkClaims (rules: readonly ConfiguredRule[], claims: Claims): void {
-  for (const { tests } of rules) for (const test of tests) for (const operand of operandsOf(test)) if ('claim' in operand) findClaim(operand, claims)
-}
-
-function operandsOf (test: ConfiguredTest): readonly Operand[] {
-  if (test.kind === 'in') return test.operands
-  return test.kind === 'order' ? [test.operand] : []
+  for (const { tests } of rules) for (const { operands } of tests) for (const operand of operands) if ('claim' in operand) findClaim(operand, claims)
 }
 
 function findClaim ({ claim, steps }: { claim: string, steps: readonly string[] }, claims: Claims): unknown {
   const value = findBySteps(claims, steps)
   if (typeof value === 'bigint') return String(value)
   const isScalar = ['string', 'boolean', 'number'].includes(typeof value) || JSON.isRawJSON(value)
-  if (!isScalar || !isExact(value)) throw claimRefused(claim)
+  if (!isScalar || !isExact(value)) throw permissionDenied(`The claim "${claim}" is missing or cannot be used`)
   return value
 }
-
-const claimRefused = (claim: string) => permissionDenied(`The claim "${claim}" is missing or cannot be used`)
 
 /** A rule that does not apply to its column: the table must appear not to exist. */
 export class RuleBroken extends Error {}
@@ -146,9 +136,9 @@ function bindTest (rule: ResolvedRule, { kind, operator, values }: ResolvedRule[
 
 /** Why rules do not apply to a table, whatever the claims are: the part of `bindRules` that does not need claims. */
 export function findBrokenRule (rules: readonly ConfiguredRule[], columns: ReadonlyMap<string, Column>): string | undefined {
-  const constant = (test: ConfiguredTest): unknown[] => operandsOf(test).flatMap((operand) => 'claim' in operand ? [] : [operand.constant])
+  const constants = (operands: readonly Operand[]): unknown[] => operands.flatMap((operand) => 'claim' in operand ? [] : [operand.constant])
   try {
-    bindRules(rules.map(({ column, tests }) => ({ column, usesClaims: false, tests: tests.map((test) => ({ ...test, values: constant(test) })) })), columns)
+    bindRules(rules.map(({ column, tests }) => ({ column, usesClaims: false, tests: tests.map(({ operands, ...test }) => ({ ...test, values: constants(operands) })) })), columns)
     return undefined
   } catch (error) {
     return (error as RuleBroken).message
