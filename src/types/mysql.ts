@@ -12,6 +12,7 @@ import { jsonType, removalsFirst, requireMysqlNumber } from './json.ts'
 import { parseMembers } from './members.ts'
 import { datetimeType, dateType, timestampType, timeType } from './temporal.ts'
 import { vectorType } from './vector.ts'
+import { GEOMETRY_TYPES } from './wkb.ts'
 import { valueClassesOf } from './value-classes.ts'
 import { charType, enumType, formType, setType, textType, unknownType } from './text.ts'
 
@@ -106,18 +107,11 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['double', (facts) => double(facts, doubleType({ unsigned: isUnsigned(facts), zerofill: isZerofill(facts), fixed: fixedPoint(facts) }))],
   ['char', (facts) => charType({ characters: facts.length, bytes: null, charset: facts.charset })],
   ['varchar', text],
-  ['tinytext', longText],
-  ['text', longText],
-  ['mediumtext', longText],
-  ['longtext', longText],
+  ...['tinytext', 'text', 'mediumtext', 'longtext'].map((name) => [name, longText] as const),
   ['enum', (facts) => enumType(parseMembers(facts.declaration))],
   ['set', (facts) => setType(parseMembers(facts.declaration))],
   ['binary', binary(true)],
-  ['varbinary', binary(false)],
-  ['tinyblob', binary(false)],
-  ['blob', binary(false)],
-  ['mediumblob', binary(false)],
-  ['longblob', binary(false)],
+  ...['varbinary', 'tinyblob', 'blob', 'mediumblob', 'longblob'].map((name) => [name, binary(false)] as const),
   ['date', () => createType({ ...dateType(), forms: [nowForm(['current_date'])] })],
   // MySQL would compare the result of an expression with a text as texts
   ['time', (facts) => time('current_time', facts, createType({ ...timeType(precision(facts)), computed: ['cast(', ' as time(6))'] }))],
@@ -126,14 +120,8 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['json', () => MYSQL_JSON],
   ['vector', (facts) => vectorType(facts.bytes ?? 0)],
   ['geometry', geometry(null)],
-  ['point', geometry('Point')],
-  ['linestring', geometry('LineString')],
-  ['polygon', geometry('Polygon')],
-  ['multipoint', geometry('MultiPoint')],
-  ['multilinestring', geometry('MultiLineString')],
-  ['multipolygon', geometry('MultiPolygon')],
+  ...GEOMETRY_TYPES.map((only) => [only.toLowerCase(), geometry(only)] as const),
   ['geomcollection', geometry('GeometryCollection')],
-  ['geometrycollection', geometry('GeometryCollection')],
   ['inet4', () => INET4],
   ['inet6', () => INET6],
   ['uuid', () => UUID]
