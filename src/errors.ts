@@ -107,6 +107,11 @@ export function at (path: Path | string, error: ServiceError): ServiceError {
   return withDetails(error, { path: typeof path === 'string' ? path : pointer(...path), message: error.message })
 }
 
+/** NOT_SUPPORTED with its reason. `path`: the field that needs it, as a JSON Pointer; empty if it is the request itself. */
+export function unsupported (path: string, message: string): ServiceError {
+  return withDetails(notSupported(), { path, message })
+}
+
 /** Adds the driver's code to an error. */
 export function withReason (error: ServiceError, reason: string | undefined): ServiceError {
   if (reason !== undefined) error.reason = reason

@@ -2,7 +2,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor, Outcome } from '../dialects/dialect.ts'
-import { notSupported, withDetails } from '../errors.ts'
+import { unsupported } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
 import { isExactly, isNull } from '../plan/filters/operators.ts'
 import type { Condition, InsertPlan, SelectPlan } from '../plan/plan.ts'
@@ -59,6 +59,5 @@ async function areEqual (tx: Executor, database: Database, select: SelectPlan): 
   }
 }
 
-const refuse = ({ table }: InsertPlan) => withDetails(notSupported(), {
-  path: '/returning', message: `table "${table.name}" has no unique key whose values are known, and the new row cannot be told from others: send the values of a key, or leave out "returning"`
-})
+const refuse = ({ table }: InsertPlan) =>
+  unsupported('/returning', `table "${table.name}" has no unique key whose values are known, and the new row cannot be told from others: send the values of a key, or leave out "returning"`)

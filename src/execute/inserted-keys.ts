@@ -2,7 +2,7 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor } from '../dialects/dialect.ts'
-import { notSupported, withDetails, type ServiceError } from '../errors.ts'
+import { unsupported, type ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
 import type { Value } from '../types/column-type.ts'
 import { KeyList } from './key-list.ts'
@@ -29,4 +29,4 @@ export async function areTaken (tx: Executor, database: Database, { table, key, 
   return list.count > 0
 }
 
-export const keyChanged = (): ServiceError => withDetails(notSupported(), { path: '/returning', message: 'a trigger has changed the key of a row, or left it out' })
+export const keyChanged = (): ServiceError => unsupported('/returning', 'a trigger has changed the key of a row, or left it out')

@@ -1,5 +1,5 @@
 import type { Column } from '../catalog/catalog.ts'
-import { notSupported, withDetails } from '../errors.ts'
+import { unsupported } from '../errors.ts'
 import { knownDefault } from '../plan/known-default.ts'
 import type { Condition, PlannedRow } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
@@ -14,7 +14,7 @@ export function conditionOf (key: readonly Column[], { columns, parameters }: Pi
   for (const column of key) {
     const index = columns.indexOf(column)
     const parameter = index >= 0 ? parameters[index] as Parameter : column.autoIncrement ? null : knownDefault(column)
-    if (parameter === undefined) throw withDetails(notSupported(), { path: '/onConflict/key', message: `the database computes "${column.name}": send a value` })
+    if (parameter === undefined) throw unsupported('/onConflict/key', `the database computes "${column.name}": send a value`)
     if (parameter === null) return undefined
     conditions.push({ kind: 'compare', column, operator: '=', parameter: storedKey(column, parameter) })
   }

@@ -1,5 +1,5 @@
 import type { Column } from '../catalog/catalog.ts'
-import { notSupported, resultTooLarge, withDetails } from '../errors.ts'
+import { resultTooLarge, unsupported } from '../errors.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import { RowCounter } from '../response/count-sink.ts'
 import type { DriverValue, Value } from '../types/column-type.ts'
@@ -38,5 +38,5 @@ function readKey ({ type }: Column, value: DriverValue | null): Value {
   try {
     if (value !== null) return type.read(parseExactJson(type.write(value)))
   } catch { /* SQLite stores any value in any column */ }
-  throw withDetails(notSupported(), { path: '/returning', message: 'a row has no key that identifies it' })
+  throw unsupported('/returning', 'a row has no key that identifies it')
 }

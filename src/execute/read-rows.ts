@@ -2,7 +2,7 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor } from '../dialects/dialect.ts'
-import { notSupported, withDetails } from '../errors.ts'
+import { unsupported } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
 import type { Condition, SelectPlan } from '../plan/plan.ts'
 import type { AnswerSink } from '../response/sink.ts'
@@ -41,7 +41,7 @@ export async function readRows (tx: Executor, database: Database, sink: AnswerSi
     }
     // a row that is there twice comes once
     for (const condition of conditions) {
-      if (await select([condition]) === 0) throw withDetails(notSupported(), { path: '/returning', message: 'a row cannot be found after the write: a trigger may have changed its key' })
+      if (await select([condition]) === 0) throw unsupported('/returning', 'a row cannot be found after the write: a trigger may have changed its key')
       sink.keepRows()
     }
   }

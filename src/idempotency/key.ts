@@ -1,7 +1,7 @@
 /** The header `Idempotency-Key`: which requests may carry one, and what makes two requests the same. */
 import { hash } from 'node:crypto'
 import type { Rule, Table } from '../catalog/catalog.ts'
-import { at, invalidBody, invalidIdempotencyKey, notSupported, withDetails } from '../errors.ts'
+import { at, invalidBody, invalidIdempotencyKey, unsupported } from '../errors.ts'
 
 /** A key as a request has brought it. */
 export interface RequestKey {
@@ -53,7 +53,7 @@ export interface ClaimOptions {
 /** @throws NOT_SUPPORTED for a JWT without a subject */
 export function createClaim ({ key, grant, database, path, tables }: ClaimOptions): Claim {
   const { owner } = grant
-  if (owner === undefined) throw withDetails(notSupported(), { path: '', message: 'A JWT without "sub" cannot use Idempotency-Key' })
+  if (owner === undefined) throw unsupported('', 'A JWT without "sub" cannot use Idempotency-Key')
   return {
     key: digest([owner, key.text]),
     request: digest([database, path ?? null, key.body, tables.map(describe)])

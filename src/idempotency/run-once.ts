@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SchemaMoved, type Dialect, type Transaction, type TransactionOptions } from '../dialects/dialect.ts'
-import { idempotencyInProgress, idempotencyKeyReused, notSupported, outcomeUnknown, overloaded, resultTooLarge, withDetails, withRetryAfter, type ServiceError } from '../errors.ts'
+import { idempotencyInProgress, idempotencyKeyReused, outcomeUnknown, overloaded, resultTooLarge, unsupported, withRetryAfter, type ServiceError } from '../errors.ts'
 import { RowCounter } from '../response/count-sink.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import type { Claim } from './key.ts'
@@ -148,7 +148,7 @@ async function findAnswer (tx: Transaction, { engine }: Dialect, { key }: Claim)
 const LATE = new Set(['QUERY_TIMEOUT', 'LOCK_TIMEOUT'])
 
 function toClaimError (error: unknown): unknown {
-  if (error instanceof SchemaMoved) return withDetails(notSupported(), { path: '', message: 'The database has no table for idempotency keys; row-query keys prints the statement that creates it' })
+  if (error instanceof SchemaMoved) return unsupported('', 'The database has no table for idempotency keys; row-query keys prints the statement that creates it')
   const { code, reason } = error as ServiceError
   return LATE.has(code) && reason !== 'CLIENT_GONE' ? inProgress() : error
 }

@@ -1,5 +1,5 @@
 import type { Column, Table } from '../catalog/catalog.ts'
-import { notSupported, withDetails } from '../errors.ts'
+import { unsupported } from '../errors.ts'
 import type { Assignment, Conflict, InsertPlan, PlannedRow } from './plan.ts'
 import { rowKeysOf } from './row-keys.ts'
 
@@ -24,7 +24,7 @@ export function withInsertKey (plan: InsertPlan): InsertPlan {
   const message = rows.conflict === undefined
     ? `table "${table.name}" has no unique key whose values are known: send the values of one, or leave out "returning"`
     : `rows of "${table.name}" cannot be found again: every row needs values of the key, and "set" must not change it, unless the table has an AUTO_INCREMENT column that is not written`
-  throw withDetails(notSupported(), { path: '/returning', message })
+  throw unsupported('/returning', message)
 }
 
 /** A row gets a number from the database where it has no value for the column. */

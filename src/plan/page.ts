@@ -1,7 +1,7 @@
 /** Plans `after`, `offset` and `total`: which rows a page has, in an order that no two rows share. */
 import type { SelectBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
-import { at, invalidBody, invalidOrderBy, notSupported, withDetails } from '../errors.ts'
+import { at, invalidBody, invalidOrderBy, unsupported } from '../errors.ts'
 import type { PlanLimits } from './filters/scope.ts'
 import type { Order, Page, SelectPlan } from './plan.ts'
 import { planPosition } from './position.ts'
@@ -24,10 +24,7 @@ type Paged = Pick<SelectPlan, 'order'> & { readonly page: Page }
 
 function planAfter (after: Readonly<Record<string, unknown>> | null, { table, columns, order: asked }: SelectPlan, limits: PlanLimits): Paged {
   const key = findKey(table)
-  if (key === undefined) {
-    const message = `table "${table.name}" has no primary key and no unique key of NOT NULL columns that the token sees: use "offset", or add such a key`
-    throw withDetails(notSupported(), { path: '/after', message })
-  }
+  if (key === undefined) throw unsupported('/after', `table "${table.name}" has no primary key and no unique key of NOT NULL columns that the token sees: use "offset", or add such a key`)
   const order = completeOrder(asked, key)
   const unordered = order.find(({ column }) => column.type.structured)
   if (unordered !== undefined) throw at(['orderBy'], invalidOrderBy(`contains "${unordered.column.name}"; "after" is not possible with the type ${unordered.column.declaration}`))

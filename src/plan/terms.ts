@@ -1,7 +1,7 @@
 /** What a write asks for besides the change: `returning`, `expect`, `dryRun`, and the setting `limits.changed`. */
 import type { DeleteBody, InsertBody, UpdateBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
-import { notSupported, withDetails } from '../errors.ts'
+import { unsupported } from '../errors.ts'
 import { getColumn } from './columns.ts'
 import type { PlanLimits } from './filters/scope.ts'
 import type { ChangeTerms, WriteTerms } from './plan.ts'
@@ -19,9 +19,7 @@ export function isPlainChange (body: UpdateBody | DeleteBody, { changed }: PlanL
 /** @throws COLUMN_NOT_FOUND, NOT_SUPPORTED: to be called when all else is planned */
 export function planWriteTerms ({ returning, dryRun }: Pick<InsertBody, 'returning' | 'dryRun'>, table: Table): WriteTerms {
   const columns = returning === undefined ? undefined : planReturning(returning, table)
-  if (dryRun === true && !table.transactional) {
-    throw withDetails(notSupported(), { path: '/dryRun', message: `the engine of table "${table.name}" has no transactions, so that nothing can be undone` })
-  }
+  if (dryRun === true && !table.transactional) throw unsupported('/dryRun', `the engine of table "${table.name}" has no transactions, so that nothing can be undone`)
   return { inTransaction: true, ...columns !== undefined && { returning: columns }, ...dryRun === true && { dryRun } }
 }
 

@@ -1,6 +1,6 @@
 import type { UpdateBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
-import { notSupported, withDetails } from '../errors.ts'
+import { unsupported } from '../errors.ts'
 import { planAssignments, type Place } from './assignments.ts'
 import type { PlanLimits } from './filters/scope.ts'
 import { planRequiredFilters } from './filters/filters.ts'
@@ -21,6 +21,5 @@ export function planUpdate (body: UpdateBody, table: Table, limits: PlanLimits):
 function getUpdateKey ({ table, assignments }: UpdatePlan): readonly Column[] {
   const key = findUpdateKey(table, assignments)
   if (key !== undefined) return key
-  const message = `table "${table.name}" has no unique key that identifies the updated rows: add one, or leave out "returning"`
-  throw withDetails(notSupported(), { path: '/returning', message })
+  throw unsupported('/returning', `table "${table.name}" has no unique key that identifies the updated rows: add one, or leave out "returning"`)
 }

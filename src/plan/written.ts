@@ -1,6 +1,6 @@
 /** Whether only the written rows show that they satisfy the rules of a grant: the database computes some of their values. */
 import { mayFire, type Rule, type Table, type TriggerEvent } from '../catalog/catalog.ts'
-import { notSupported, withDetails } from '../errors.ts'
+import { unsupported } from '../errors.ts'
 import { findInsertKey } from './insert-key.ts'
 import type { InsertPlan, Plan, UpdatePlan, Written } from './plan.ts'
 import { findUpdateKey } from './row-keys.ts'
@@ -11,7 +11,7 @@ export function withWritten<P extends InsertPlan | UpdatePlan> (plan: P, rules: 
   if (!mustLookUp(plan, rules)) return plan
   const written = planWritten(plan, rules)
   if (written === undefined || !plan.table.transactional) {
-    throw withDetails(notSupported(), { path: '', message: `the rows of table "${plan.table.name}" must be checked after the write, which needs transactions and a unique key whose values are known` })
+    throw unsupported('', `the rows of table "${plan.table.name}" must be checked after the write, which needs transactions and a unique key whose values are known`)
   }
   return { ...plan, written, inTransaction: true }
 }
