@@ -7,8 +7,7 @@ import { VERBS } from '../../schemas/grant.ts'
 import { at, filtersRequired, invalidBody, invalidJson, invalidOrderBy, limitOutOfRange, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { stepsOf } from '../json-pointer.ts'
-import { findConflict } from './conflicts.ts'
-import { findRowsError } from './check-rows.ts'
+import { findConflict, findRowsError } from './conflicts.ts'
 import { isObject, lookOver, parseExactJson, repeatsKey } from './exact-json.ts'
 
 /** Returns the first error of a parsed body. */
