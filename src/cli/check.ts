@@ -52,9 +52,7 @@ async function describe (config: DatabaseConfig, configured: readonly string[], 
   }
 }
 
-interface Described { readonly name: string, readonly configured: readonly string[], readonly grants: Grants }
-
-async function describeDatabase (dialect: Dialect, { name, configured, grants }: Described): Promise<Report> {
+async function describeDatabase (dialect: Dialect, { name, configured, grants }: { name: string, configured: readonly string[], grants: Grants }): Promise<Report> {
   try {
     const catalog = createCatalog(await dialect.introspect(), Date.now())
     const { tables } = catalog

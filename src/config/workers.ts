@@ -14,14 +14,11 @@ interface Limit {
   readonly least: number
 }
 
-interface Counted {
-  readonly count: number
-  /** One line for each setting that does not allow so many workers. */
-  readonly errors: readonly string[]
-}
-
-/** Returns the number of workers. `"auto"` is one for each core, and fewer if a setting does not allow so many. */
-export function countWorkers (config: Config, cores: number): Counted {
+/**
+ * Returns the number of workers, and a line for each setting that does not allow so many. `"auto"` is one worker for each core, and fewer if a
+ * setting does not allow so many.
+ */
+export function countWorkers (config: Config, cores: number): { readonly count: number, readonly errors: readonly string[] } {
   const { workers = 1 } = config
   const limits: Limit[] = []
   mapLimits(config, (limit) => {

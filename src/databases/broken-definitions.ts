@@ -37,9 +37,6 @@ export class BrokenDefinitions {
 
 const keyOf = ({ name }: Table, reason: string | undefined): string => `${reason}: ${name}`
 
-/** Whether a table is the same in two versions of the catalog. */
-const isSameTable = (one: Table, other: Table): boolean => factsOf(one) === factsOf(other)
-
 /** All facts of a table, also those that a grant does not see. The type of a column follows from its declaration. */
 const factsOf = (table: Table): string => JSON.stringify(table.view?.base ?? table, (key, value) => key === 'type' ? undefined : value)
 
@@ -52,7 +49,7 @@ export interface Unresolved {
 
 /** Returns the answer where the error remains although the catalog was read again. If the table is the same in both catalogs, a definition is broken. */
 export function toUnresolved (broken: BrokenDefinitions, { reason, before, table }: Unresolved): ServiceError {
-  if (before === undefined || !isSameTable(before, table)) return databaseUnavailable()
+  if (before === undefined || factsOf(before) !== factsOf(table)) return databaseUnavailable()
   broken.note(table, reason)
   return withReason(brokenDefinition(), reason)
 }

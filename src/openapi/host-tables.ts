@@ -44,10 +44,8 @@ export function createAddTables ({ databases, settings }: DocumentsOptions): Add
   }
 }
 
-interface Place { readonly database: string, readonly prefix: string }
-
 /** Names begin with the path prefix and the database, because an app can register the plugin several times. */
-function addTables (host: HostDocument, text: string, { database, prefix }: Place): HostDocument {
+function addTables (host: HostDocument, text: string, { database, prefix }: { database: string, prefix: string }): HostDocument {
   const own = `${prefix === '' ? '' : pascalCase(prefix)}${pascalCase(database)}`
   const renamed = text.replace(/"#\/components\/(schemas|responses)\//g, `$&${own}`)
   const { paths, tags, components } = JSON.parse(renamed) as { paths: Record<string, PathItem>, tags: Array<{ name: string }>, components: { schemas: Schemas, responses?: Schemas } }

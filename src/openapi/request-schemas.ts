@@ -41,24 +41,20 @@ export function requestSchema ({ name, table, verbs, limits }: Subject, verb: Ve
     ...('columns' in properties && { columns: { ...bare(properties.columns), items: refTo(`${name}Column`), description: properties.columns.description } }),
     ...('groupBy' in properties && groupFields(name, table, properties)),
     ...('orderBy' in properties && { orderBy: orderSchema(table, properties.orderBy), offset: { ...properties.offset, maximum: limits.offset } }),
+    ...('after' in properties && { after: { anyOf: [refTo(positionName(name)), { type: 'null' }], description: properties.after.description } }),
     ...('onConflict' in properties && { onConflict: refTo(onConflictName(name)) }),
     ...('returning' in properties && { returning: returningSchema(name, properties.returning) })
   }
   const fields = Object.entries(properties).filter(([field]) => isUsable(field, verb, verbs) && isPossible(field, verb, table)).map(([field, schema]): [string, Schema] => [field, own[field] ?? inDocument(field, schema, verb)])
-  if (verb !== 'select') return closedObject(fields, { required, ...verb === 'insert' && insertRules(table) })
-  return closedObject(fields.flatMap(([field, schema]) => field === 'after' ? afterField(name, table, schema) : [[field, schema]]), { required, ...selectRules(table) })
+  return closedObject(fields, { required, ...verb === 'insert' && insertRules(table), ...verb === 'select' && selectRules(table) })
 }
 
-/** Without a unique key there are no conflicts, and updated rows cannot be found again; some types cannot be grouped. */
+/** Without a unique key there are no positions and no conflicts, and updated rows cannot be found again; some types cannot be grouped. */
 function isPossible (field: string, verb: Verb, table: Table): boolean {
   if (field === 'onConflict') return hasConflicts(table)
+  if (field === 'after') return hasPositions(table)
   if (field === 'groupBy') return sortable(table).length > 0
   return field !== 'returning' || verb !== 'update' || rowKeysOf(table).length > 0
-}
-
-/** A table without a key has no positions. */
-function afterField (name: string, table: Table, { description }: Schema): Array<[string, Schema]> {
-  return hasPositions(table) ? [['after', { anyOf: [refTo(positionName(name)), { type: 'null' }], description }]] : []
 }
 
 export const positionName = (name: string): string => `${name}Position`

@@ -29,13 +29,15 @@ export function withInsertKey (plan: InsertPlan): InsertPlan {
 
 /** A row gets a number from the database where it has no value for the column. */
 function findListKey (table: Table, rows: readonly PlannedRow[]): readonly Column[] | undefined {
-  return rowKeysOf(table).find((key) => key.every((column) => column.autoIncrement || rows.every((row) => givenValue(row, column) !== null)))
+  return rowKeysOf(table).find((key) => isGiven(key, rows))
 }
+
+const isGiven = (key: readonly Column[], rows: readonly PlannedRow[]): boolean => key.every((column) => column.autoIncrement || rows.every((row) => givenValue(row, column) !== null))
 
 /** Only the named key is that of a row that exists as well. */
 function findConflictKey ({ key, set }: Conflict, rows: readonly PlannedRow[]): readonly Column[] | undefined {
   const isKept = set.kind !== 'assignments' || set.assignments.every(({ column }) => !key.includes(column))
-  return isKept && key.every((column) => column.autoIncrement || rows.every((row) => givenValue(row, column) !== null)) ? key : undefined
+  return isKept && isGiven(key, rows) ? key : undefined
 }
 
 /**
