@@ -25,6 +25,9 @@ export interface Column {
   readonly comment: string
 }
 
+/** What all columns of results have that are no columns of a table. */
+export const OF_RESULT = { generated: true, autoIncrement: false, optional: true, defaultText: null, comment: '' } as const
+
 /** A primary or unique key: its columns in order. */
 export interface Key {
   readonly name: string
@@ -50,7 +53,6 @@ export interface IndexPart {
 
 export interface ForeignKey {
   readonly name: string
-  readonly table: string
   readonly columns: readonly string[]
   readonly referencedTable: string
   readonly referencedColumns: readonly string[]

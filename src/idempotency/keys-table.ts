@@ -1,11 +1,9 @@
 /** The table that keeps the answers to requests with a key. It belongs to the service and is in no catalog. */
-import type { Column, Table } from '../catalog/catalog.ts'
+import { KEYS_TABLE, OF_RESULT, type Column, type Table } from '../catalog/catalog.ts'
 import { controlTable } from '../dialects/control-statement.ts'
-import type { Statement } from '../sql/statement.ts'
+import type { Engine, Statement } from '../sql/statement.ts'
 import { unknownType } from '../types/text.ts'
 import type { Parameter } from '../types/column-type.ts'
-import { KEYS_TABLE } from '../catalog/catalog.ts'
-import type { Engine } from '../sql/statement.ts'
 
 /** The statements that create the table. */
 export const CREATE: Readonly<Record<Engine, string>> = {
@@ -27,12 +25,8 @@ create index ${KEYS_TABLE}_created on ${KEYS_TABLE} (created);
 `
 }
 
-const columnOf = (name: string): Column => ({
-  name, type: unknownType('blob'), declaration: 'blob', nullable: true, generated: false, autoIncrement: false, optional: true, defaultText: null, comment: ''
-})
-
 const TABLE: Table = { ...controlTable(KEYS_TABLE), uniqueKeys: [{ name: 'PRIMARY', columns: ['k'] }], primaryKey: ['k'] }
-const STORED = [columnOf('request'), columnOf('answer')]
+const STORED = ['request', 'answer'].map((name): Column => ({ ...OF_RESULT, name, type: unknownType('blob'), declaration: 'blob', nullable: true }))
 
 const statementOf = (verb: Statement['verb'], sql: string, columns: readonly Column[] = []) => {
   const common = { verb, table: TABLE, sql, pieces: sql.split('?'), columns, assigned: [], confirmation: undefined }

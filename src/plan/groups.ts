@@ -1,6 +1,6 @@
 /** Plans `groupBy`, `aggregates` and `having`. */
 import { DEFAULT_LIMIT, type SelectBody } from '../../schemas/body.ts'
-import type { Column, Table } from '../catalog/catalog.ts'
+import { OF_RESULT, type Column, type Table } from '../catalog/catalog.ts'
 import { at, invalidValue, type Path } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { COUNT_DISTINCT, COUNT_ROWS, COUNT_VALUES, createMax, createMin } from '../types/aggregates.ts'
@@ -77,18 +77,5 @@ function planAggregate (name: string, call: Readonly<Record<string, string>>, ta
 /** `declaration` is used in messages only. */
 function resultColumn (name: string, call: string, { type, sql }: Aggregate, source?: Column): AggregateColumn {
   const isCount = source === undefined || type === COUNT_VALUES.type
-  return {
-    name,
-    type,
-    declaration: isCount ? 'count' : source.declaration,
-    nullable: !isCount,
-    generated: true,
-    autoIncrement: false,
-    optional: true,
-    defaultText: null,
-    comment: '',
-    call,
-    sql,
-    source
-  }
+  return { ...OF_RESULT, name, type, declaration: isCount ? 'count' : source.declaration, nullable: !isCount, call, sql, source }
 }

@@ -1,4 +1,4 @@
-import { statementTable, type Column, type Table } from '../catalog/catalog.ts'
+import { OF_RESULT, statementTable, type Column, type Table } from '../catalog/catalog.ts'
 import type { Condition, CountPlan, Plan } from '../plan/plan.ts'
 import { integerType } from '../types/integer.ts'
 import { builderFor, type BuiltStatement } from './aliases.ts'
@@ -41,9 +41,7 @@ export function buildStatement (plan: Plan | CountPlan, engine: Engine): BuiltSt
 
 const NONE: readonly Column[] = []
 /** The column of a count, as the servers send it. */
-const COUNT: readonly Column[] = [{
-  name: 'count', type: integerType(64, false), declaration: 'bigint', nullable: false, generated: true, autoIncrement: false, optional: true, defaultText: null, comment: ''
-}]
+const COUNT: readonly Column[] = [{ ...OF_RESULT, name: 'count', type: integerType(64, false), declaration: 'bigint', nullable: false }]
 
 const STEP = 'select @@auto_increment_increment as v0'
 

@@ -53,10 +53,9 @@ await onEachEngine(t, 'foreign keys have their columns in order', { schema }, as
   const { foreignKeys } = await loadTable(url, 'people')
   const [boss, country] = engine === 'sqlite' ? ['people_1', 'people_0'] : ['people_boss', 'people_country']
   t.same([...foreignKeys].sort((a, b) => a.columns.length - b.columns.length), [
-    { name: boss, table: 'people', columns: ['boss'], referencedTable: 'people', referencedColumns: ['id'] },
+    { name: boss, columns: ['boss'], referencedTable: 'people', referencedColumns: ['id'] },
     {
       name: country,
-      table: 'people',
       columns: ['country_region', 'country_code'],
       referencedTable: engine === 'sqlite' ? 'COUNTRIES' : 'countries',
       referencedColumns: ['region', 'code']

@@ -46,6 +46,6 @@ t.test('rows are only sorted if their order makes no difference', async (t) => {
   t.ok(isAnyOrder(rows, conflict({ kind: 'columns', columns: [v] }), table))
   t.notOk(isAnyOrder(rows, conflict({ kind: 'columns', columns: [key] }), table))
   t.notOk(isAnyOrder(rows, conflict({ kind: 'assignments', assignments: [{ column: other, parameter: 1n }] }), table))
-  const foreignKeys = [{ name: 'f', table: 'items', columns: ['v'], referencedTable: 'items', referencedColumns: ['o'] }]
+  const foreignKeys = [{ name: 'f', columns: ['v'], referencedTable: 'items', referencedColumns: ['o'] }]
   t.notOk(isAnyOrder(rows, conflict({ kind: 'columns', columns: [] }), tableOf({ columns: [key, other, v], uniqueKeys, foreignKeys })), 'rows may refer to each other')
 })

@@ -79,7 +79,7 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
       primaryKey: keys.find((key) => key.name === 'PRIMARY')?.columns ?? [],
       uniqueKeys: keys,
       indexes: indexesOfTable,
-      foreignKeys: toForeignKeys(name, foreigns.get(name) ?? []),
+      foreignKeys: toForeignKeys(foreigns.get(name) ?? []),
       checks: checked.map((check) => toCheck(check, columnsOfTable.map((column) => column[1] as string)))
     }
   })
@@ -166,10 +166,9 @@ function toCheck ([, name, clause]: Row, columns: string[]): Check {
   return { name: name as string, columns: columns.filter((column) => named.has(column.toLowerCase())) }
 }
 
-function toForeignKeys (table: string, rows: Row[]): ForeignKey[] {
+function toForeignKeys (rows: Row[]): ForeignKey[] {
   return [...Map.groupBy(rows, ([, name]) => name as string)].map(([name, parts]) => ({
     name,
-    table,
     columns: parts.map((part) => part[2] as string),
     referencedTable: (parts[0] as Row)[3] as string,
     referencedColumns: parts.map((part) => part[4] as string)

@@ -147,7 +147,6 @@ function toForeignKeys (table: string, rows: ForeignRow[], primaryKeys: Readonly
     const named = parts.flatMap(({ to }) => to ?? [])
     return {
       name: `${table}_${id}`,
-      table,
       columns: parts.map((part) => part.from),
       referencedTable: referenced,
       referencedColumns: named.length > 0 ? named : primaryKeys.get(referenced.toLowerCase()) ?? []

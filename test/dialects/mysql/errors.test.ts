@@ -9,7 +9,7 @@ const table = tableOf({
   name: 'my.items',
   columns: [mysqlColumn('id', 'int'), mysqlColumn('a', 'int'), mysqlColumn('b', 'int')],
   uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }, { name: 'a.b', columns: ['a', 'b'] }, { name: "it's", columns: ['a'] }],
-  foreignKeys: [{ name: 'a`k', table: 'items', columns: ['a', 'b'], referencedTable: 'others', referencedColumns: ['x', 'y'] }]
+  foreignKeys: [{ name: 'a`k', columns: ['a', 'b'], referencedTable: 'others', referencedColumns: ['x', 'y'] }]
 })
 const select = statementOf('select', table)
 const insert = statementOf('insert', table)

@@ -8,7 +8,7 @@ const table = tableOf({
   name: 'my.items',
   columns: [a, sqliteColumn('b.c', 'int'), sqliteColumn('id', 'int')],
   uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }, { name: 'both', columns: ['a', 'b.c'] }, { name: "lower's", columns: [] }],
-  foreignKeys: [{ name: 'items_0', table: 'items', columns: ['a'], referencedTable: 'others', referencedColumns: ['x'] }]
+  foreignKeys: [{ name: 'items_0', columns: ['a'], referencedTable: 'others', referencedColumns: ['x'] }]
 })
 const insert = statementOf('insert', table)
 const remove = statementOf('delete', table)
