@@ -1,8 +1,9 @@
-/** Converts configured token entries into stored tokens. */
+/** Converts configured entries: those of tokens into stored tokens, those of roles into grants. */
 import type { RowQueryOptions, TokenOptions } from '../../schemas/options.ts'
+import type { RolesOptions } from '../../schemas/role.ts'
 import { collect } from '../config-errors.ts'
 import { isDay } from '../types/temporal.ts'
-import { createGrant } from './grant.ts'
+import { createGrant, type Grant, type GrantOptions } from './grant.ts'
 import type { StoredToken } from './tokens.ts'
 
 type Databases = RowQueryOptions['databases']
@@ -12,6 +13,14 @@ export function readEntries (errors: string[], place: string, entries: readonly 
   const tokens = entries.flatMap((entry, index) => collect(errors, `${place}.${index}.`, () => toToken(entry, known)))
   errors.push(...UNIQUE.flatMap((field) => findRepeated(place, field, entries)))
   return tokens
+}
+
+/** Converts the valid roles. Adds a line to `errors` for each invalid one. `known`: the configured databases. */
+export function readRoles (errors: string[], roles: RolesOptions, known: object): ReadonlyMap<string, Grant> {
+  return new Map(Object.entries(roles).flatMap(([name, options]) => collect(errors, `roles.${name}.`, (): [string, Grant] => {
+    requireDatabases(options.databases, known)
+    return [name, createGrant(name, options as GrantOptions, 'role')]
+  })))
 }
 
 /** Of two entries for one token only one could apply, and a name says whose an idempotency key is. */

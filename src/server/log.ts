@@ -1,6 +1,15 @@
-/** The log of the server: pino, which Fastify creates. */
+/** The log of the server: pino, which Fastify creates, or readable lines for people in place of its JSON. */
+import cluster from 'node:cluster'
+import type { WriteStream } from 'node:tty'
 import Fastify, { type FastifyBaseLogger } from 'fastify'
-import { openLogStream, type LogFormat, type LogStream } from './log-stream.ts'
+import type { ServerConfig } from '../../schemas/server.ts'
+
+export type LogFormat = NonNullable<ServerConfig['logFormat']>
+
+export interface LogStream { write (line: string): void }
+
+/** What this module needs of standard output; a terminal has `isTTY` and colors. */
+export type Output = LogStream & Partial<Pick<WriteStream, 'isTTY' | 'hasColors'>>
 
 export interface LogOptions {
   readonly logLevel: string
@@ -19,4 +28,23 @@ export async function loggerOptions ({ logLevel, logFormat = 'json', logStream }
 /** Creates a log for a process that has no server. */
 export async function createLog (options: LogOptions): Promise<FastifyBaseLogger> {
   return Fastify({ logger: await loggerOptions(options) }).log
+}
+
+/**
+ * Returns undefined for JSON, which pino writes itself. Each line is written before the call returns: none is lost when the process exits.
+ * pino-pretty is loaded only for readable lines.
+ */
+export async function openLogStream (format: LogFormat, output: Output = process.stdout): Promise<LogStream | undefined> {
+  if (format === 'json' || (format === 'auto' && output.isTTY !== true)) return undefined
+  const { prettyFactory } = await import('pino-pretty')
+  const toText = prettyFactory({ colorize: output.hasColors?.() ?? false, singleLine: true, ignore: cluster.isWorker ? 'hostname' : 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l' })
+  return { write: (line) => { output.write(toText(withoutControls(line))) } }
+}
+
+/**
+ * Replaces control characters in a line of JSON, except those with an escape of their own, such as `\n`: names that clients send must not reach the
+ * terminal as commands. Pairs of backslashes are skipped.
+ */
+function withoutControls (line: string): string {
+  return line.replace(/(\\\\)|\\u00[01][\da-f]|[\u007f-\u009f]/gi, (_match, backslashes: string | undefined) => backslashes ?? '\ufffd')
 }

@@ -14,8 +14,7 @@ import { HTTP_DEFAULTS, type HttpSettings } from '../config/server-settings.ts'
 import { httpServerOptions, limitConnections } from './connections.ts'
 import { createRequestLogger } from './request-logger.ts'
 import { createDrain, type Drain } from './drain.ts'
-import { loggerOptions } from './log.ts'
-import type { LogFormat, LogStream } from './log-stream.ts'
+import { loggerOptions, type LogFormat, type LogStream } from './log.ts'
 import { invalidRequest, notFound, type ServiceError } from '../errors.ts'
 
 export interface CreateServerOptions {

@@ -1,7 +1,7 @@
 /** The messages between the primary process and its workers. */
 import type { Config } from '../../../schemas/options.ts'
-import type { Snapshot } from '../../telemetry/sum.ts'
 import type { Started } from '../start-server.ts'
+import type { Snapshot } from './metrics.ts'
 
 export type ToWorker =
   /** The reply to `hello`: the configuration of the worker, with its shares of the limits. */

@@ -1,5 +1,8 @@
-import { Counter, Gauge, Registry } from 'prom-client'
-import { keepCounts, sumMetrics, type Snapshot } from '../../telemetry/sum.ts'
+/** Adds up the metrics of several processes. */
+import { AggregatorRegistry, Counter, Gauge, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
+
+/** The metrics of one process, as `registry.getMetricsAsJSON()` returns them. */
+export type Snapshot = Array<MetricObjectWithValues<MetricValue<string>>>
 
 /** How long a worker may take to send its metrics, in milliseconds. Then its previous ones are used. */
 const PATIENCE = 1000
@@ -74,4 +77,18 @@ export class WorkerMetrics {
       worker.measure()
     })
   }
+}
+
+/** Each metric says by its `aggregator` how it is added up; by default, it is the sum. */
+function sumMetrics (snapshots: readonly Snapshot[]): Registry {
+  return AggregatorRegistry.aggregate([...snapshots])
+}
+
+/**
+ * Returns what must still be counted when a process has ended: its counters and histograms. Without them the sums would decrease, and
+ * Prometheus would take the rest for an increase since a restart.
+ */
+async function keepCounts (snapshots: readonly Snapshot[]): Promise<Snapshot> {
+  const sum = await sumMetrics(snapshots).getMetricsAsJSON()
+  return sum.filter(({ type }) => String(type) !== 'gauge')
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openLogStream, type Output } from '../../src/server/log-stream.ts'
+import { openLogStream, type Output } from '../../src/server/log.ts'
 
 /** What is written for a line of the log. */
 async function written (line: object, terminal: Partial<Output> = {}): Promise<string> {
