@@ -13,7 +13,8 @@ const [SIGNS, DIGITS, HEX] = ['+-', '0123456789', '0123456789abcdefABCDEF'].map(
 /** What may follow a backslash; `u` and four digits besides. */
 const ESCAPES = tableOf('"\\/bfnrt')
 /** By their first byte. */
-const WORDS = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]))
+const WORDS = new Array<Buffer | undefined>(256).fill(undefined)
+for (const word of ['true', 'false', 'null']) WORDS[word.charCodeAt(0)] = Buffer.from(word)
 
 function tableOf (characters: string): Uint8Array {
   const table = new Uint8Array(256)
@@ -21,8 +22,8 @@ function tableOf (characters: string): Uint8Array {
   return table
 }
 
-/** What may come next. The first two allow a value, the next two a key. */
-const [VALUE, VALUE_OR_END, KEY, KEY_OR_END, COLON_ONLY, AFTER_VALUE] = [0, 1, 2, 3, 4, 5] as const
+/** What may come next. The last two allow no value. */
+const [VALUE, VALUE_OR_END, KEY, KEY_OR_END] = [0, 1, 2, 3] as const
 
 /** Levels of all documents but very deep ones, which get a table of their own. One for all calls: nothing else runs during a call. */
 const LEVELS = new Uint8Array(64)
@@ -32,9 +33,13 @@ export function isJson (bytes: Uint8Array, start = 0, end = bytes.length): boole
   return copyJson(bytes, start, end, bytes, start)
 }
 
+const isSpace = (byte: number): boolean => byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09
+
 /**
  * Copies the bytes from `start` to `end` into `target` from `to`, and returns whether they are JSON; if not, some of them are copied.
  * Escapes of half a surrogate pair are refused as well: they are no text, and many parsers refuse them.
+ *
+ * One function, and its loops follow the text: a value or a key, then what may follow it. Each row of an answer may have such a cell.
  */
 export function copyJson (bytes: Uint8Array, start: number, end: number, target: Uint8Array, to: number): boolean {
   /** Of each open list or object, whether it is an object. */
@@ -43,56 +48,61 @@ export function copyJson (bytes: Uint8Array, start: number, end: number, target:
   let isObject = false
   let next: number = VALUE
   const shift = to - start
-  for (let at = start; at < end;) {
-    const byte = target[at + shift] = bytes[at++] as number
-    switch (byte) {
-      case 0x20: case 0x0a: case 0x0d: case 0x09: break
-      case QUOTE:
-        if (next >= COLON_ONLY) return false
-        for (;;) {
-          if (at >= end) return false
-          const each = target[at + shift] = bytes[at++] as number
-          if (each > QUOTE && each !== BACKSLASH) continue
-          if (each === QUOTE) break
-          if (each === SPACE || each === EXCLAMATION) continue
-          const after = each === BACKSLASH ? endOfEscape(bytes, at, end) : NONE
-          if (after > end) return false
-          for (; at < after; at++) target[at + shift] = bytes[at] as number
-        }
-        next = next >= KEY ? COLON_ONLY : AFTER_VALUE
-        break
-      case COLON:
-        if (next !== COLON_ONLY) return false
-        next = VALUE
-        break
-      case COMMA:
-        if (next !== AFTER_VALUE || depth === 0) return false
-        next = isObject ? KEY : VALUE
-        break
-      case OPEN_OBJECT:
-      case OPEN_LIST:
-        if (next > VALUE_OR_END) return false
-        isObject = byte === OPEN_OBJECT
-        if (depth === levels.length) levels = enlarge(levels)
-        levels[depth++] = Number(isObject)
-        next = isObject ? KEY_OR_END : VALUE_OR_END
-        break
-      case CLOSE_OBJECT:
-      case CLOSE_LIST:
-        if (depth === 0 || isObject !== (byte === CLOSE_OBJECT) || (next !== AFTER_VALUE && next !== (isObject ? KEY_OR_END : VALUE_OR_END))) return false
-        isObject = --depth > 0 && levels[depth - 1] === 1
-        next = AFTER_VALUE
-        break
-      default: {
-        if (next > VALUE_OR_END) return false
-        const after = byte === MINUS || DIGITS[byte] === 1 ? endOfNumber(bytes, at - 1, end) : endOfWord(bytes, at - 1, end)
+  for (let at = start; ;) {
+    let byte: number
+    do {
+      if (at >= end) return false
+      byte = target[at + shift] = bytes[at++] as number
+    } while (isSpace(byte))
+    if (byte === QUOTE) {
+      for (;;) {
+        if (at >= end) return false
+        const each = target[at + shift] = bytes[at++] as number
+        if (each > QUOTE && each !== BACKSLASH) continue
+        if (each === QUOTE) break
+        if (each === SPACE || each === EXCLAMATION) continue
+        const after = each === BACKSLASH ? endOfEscape(bytes, at, end) : NONE
         if (after > end) return false
         for (; at < after; at++) target[at + shift] = bytes[at] as number
-        next = AFTER_VALUE
       }
+      if (next >= KEY) {
+        do {
+          if (at >= end) return false
+          byte = target[at + shift] = bytes[at++] as number
+        } while (isSpace(byte))
+        if (byte !== COLON) return false
+        next = VALUE
+        continue
+      }
+    } else if ((byte === CLOSE_LIST && next === VALUE_OR_END) || (byte === CLOSE_OBJECT && next === KEY_OR_END)) {
+      isObject = --depth > 0 && levels[depth - 1] === 1
+    } else if (next >= KEY) {
+      return false
+    } else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
+      isObject = byte === OPEN_OBJECT
+      if (depth === levels.length) levels = enlarge(levels)
+      levels[depth++] = Number(isObject)
+      next = isObject ? KEY_OR_END : VALUE_OR_END
+      continue
+    } else {
+      const after = byte === MINUS || DIGITS[byte] === 1 ? endOfNumber(bytes, at - 1, end) : endOfWord(bytes, at - 1, end)
+      if (after > end) return false
+      for (; at < after; at++) target[at + shift] = bytes[at] as number
+    }
+    for (;;) {
+      if (at >= end) return depth === 0
+      byte = target[at + shift] = bytes[at++] as number
+      if (byte === COMMA) {
+        if (depth === 0) return false
+        next = isObject ? KEY : VALUE
+        break
+      }
+      if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
+        if (depth === 0 || isObject !== (byte === CLOSE_OBJECT)) return false
+        isObject = --depth > 0 && levels[depth - 1] === 1
+      } else if (!isSpace(byte)) return false
     }
   }
-  return next === AFTER_VALUE && depth === 0
 }
 
 function enlarge (levels: Uint8Array): Uint8Array {
@@ -150,7 +160,7 @@ function endOfDigits (bytes: Uint8Array, start: number, end: number): number {
 }
 
 function endOfWord (bytes: Uint8Array, at: number, end: number): number {
-  const word = WORDS.get(bytes[at] as number)
+  const word = WORDS[bytes[at] as number]
   if (word === undefined || at + word.length > end) return NONE
   for (let each = 1; each < word.length; each++) if (bytes[at + each] !== word[each]) return NONE
   return at + word.length
