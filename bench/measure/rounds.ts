@@ -12,8 +12,9 @@ export interface Effort {
   readonly rounds: number
   /** Seconds of one turn. */
   readonly seconds: number
-  /** Seconds of warm-up turns before the first round. */
+  /** What the warm-up turns before the first round last at least: seconds, and requests, because V8 compiles code by how often it ran. */
   readonly warmUp: number
+  readonly warmUpRequests: number
 }
 
 /** A contender with its database and its workload. */
@@ -73,14 +74,18 @@ async function measureStart (entries: readonly Entry[], effort: Effort, { first,
 
 interface Player { readonly entry: Entry, readonly running: Running, readonly turns: TurnResult[] }
 
+/** A slow contender has fewer requests: its warm-up ends after this multiple of its seconds. */
+const LONGEST = 6
+
 /** The warm-up also has turns with new connections: otherwise V8 would recompile code in the first measured turns. */
-async function prepare (entry: Entry, { warmUp, seconds }: Effort): Promise<Player> {
+async function prepare (entry: Entry, { warmUp, warmUpRequests, seconds }: Effort): Promise<Player> {
   try {
     const running = await entry.contender.start(entry.stage)
     await entry.check?.(running)
     const player = { entry, running, turns: [] }
-    for (let warm = 0; warm < warmUp; warm += seconds) {
-      const { bad } = await play(player, seconds)
+    for (let warm = 0, sent = 0; warm < warmUp || (sent < warmUpRequests && warm < LONGEST * warmUp); warm += seconds) {
+      const { bad, requests } = await play(player, seconds)
+      sent += requests
       if (bad > 0) console.log(`# ${entry.name}: ${bad} answers of the warm-up were no success`)
     }
     return player

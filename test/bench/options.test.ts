@@ -16,7 +16,7 @@ t.test('everything takes part unless parts of names say otherwise', async (t) =>
 
 t.test('a quick run is shorter in every way', async (t) => {
   const [quick, full] = [readOptions(['--quick']), readOptions([])]
-  for (const key of ['starts', 'rounds', 'seconds', 'warmUp'] as const) t.ok((quick?.[key] as number) < (full?.[key] as number), key)
+  for (const key of ['starts', 'rounds', 'seconds', 'warmUp', 'warmUpRequests'] as const) t.ok((quick?.[key] as number) < (full?.[key] as number), key)
 })
 
 t.test('what is no option, or no number, is told', async (t) => {
