@@ -9,6 +9,7 @@ let interrupted = false
 
 /** Prints a line for each file and the failures. `--reporter=tap` prints everything. */
 const REPORTER = fileURLToPath(new URL('reporter.ts', import.meta.url))
+const WITHOUT_ASYNC_HOOKS = new URL('without-async-hooks.ts', import.meta.url).href
 
 /**
  * Runs tap to its end and gives its exit code. It has a process group of its own, so that its tests can be ended with it. Call
@@ -16,7 +17,7 @@ const REPORTER = fileURLToPath(new URL('reporter.ts', import.meta.url))
  */
 export async function runTap (args: string[], env: Record<string, string>): Promise<number> {
   const program = fileURLToPath(new URL('../node_modules/tap/dist/esm/run.mjs', import.meta.url))
-  child = spawn(process.execPath, [program, `--reporter=${REPORTER}`, ...args], { stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, ...env }, detached: true })
+  child = spawn(process.execPath, [program, `--reporter=${REPORTER}`, `--node-arg=--import=${WITHOUT_ASYNC_HOOKS}`, ...args], { stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, ...env }, detached: true })
   const [code, signal] = await once(child, 'exit') as [number | null, NodeJS.Signals | null]
   return code ?? exitCodeOf(signal ?? 'SIGTERM')
 }

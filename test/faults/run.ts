@@ -4,8 +4,6 @@
  *
  *     node test/faults/run.ts [tap's arguments…]
  */
-import { readdirSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { findProgram } from '../servers/own.ts'
 import type { Kind } from '../servers/program.ts'
 import { endWithTap, runTap } from '../tap.ts'
@@ -29,21 +27,18 @@ async function findKinds (): Promise<Kind[]> {
   return found
 }
 
-/** Files that take longest. They are started first, so that none of them runs alone at the end. */
-const LONGEST = ['outages.test.ts', 'group-replication.test.ts', 'restarts.test.ts']
+/** They mostly wait, for servers that start and stop. */
+const JOBS = 4
 
-function testFiles (): string[] {
-  const folder = fileURLToPath(new URL('.', import.meta.url))
-  const names = readdirSync(folder).filter((name) => name.endsWith('.test.ts'))
-  return [...new Set([...LONGEST.filter((name) => names.includes(name)), ...names])].map((name) => `${folder}${name}`)
-}
+/** Of all tests of faults; an option of tap replaces what .taprc leaves out. */
+const FILES = 'test/faults/*.test.ts'
 
 endWithTap()
 const args = process.argv.slice(2)
 try {
   const TEST_FAULTS = JSON.stringify(await findKinds())
-  const files = args.some((argument) => argument.endsWith('.ts')) ? [] : testFiles()
-  process.exit(await runTap(['--disable-coverage', '--jobs=3', `--timeout=${TIMEOUT}`, ...args, ...files], { TEST_FAULTS }))
+  const files = args.some((argument) => argument.endsWith('.ts')) ? [] : [FILES]
+  process.exit(await runTap(['--disable-coverage', `--jobs=${JOBS}`, `--timeout=${TIMEOUT}`, ...args, ...files], { TEST_FAULTS }))
 } catch (error) {
   console.error(`npm run test:faults: ${(error as Error).message}`)
   process.exit(1)
