@@ -21,7 +21,8 @@ export const BACKSTOP = 30_000
 
 /**
  * Connection options. No LOCAL INFILE, one statement at a time, utf8mb4 (session.ts verifies it); `-FOUND_ROWS` makes the
- * server count the changed rows instead of the matched ones. session.ts limits the time for opening.
+ * server count the changed rows instead of the matched ones, and `-CLIENT_QUERY_ATTRIBUTES` leaves out two bytes of each statement
+ * (statement-command.ts sends no attributes). session.ts limits the time for opening.
  */
 export function connectionOptions ({ hosts, ssl, ...account }: MysqlAddress, host: Host = hosts[0] as Host): ConnectionOptions {
   return {
