@@ -30,7 +30,7 @@ async function findKinds (): Promise<Kind[]> {
 /** They mostly wait, for servers that start and stop. */
 const JOBS = 4
 
-/** Of all tests of faults; an option of tap replaces what .taprc leaves out. */
+/** .taprc leaves them out, unless they are named. */
 const FILES = 'test/faults/*.test.ts'
 
 endWithTap()

@@ -6,6 +6,7 @@
 import type { Column, Table, TableFacts } from '../../../catalog/catalog.ts'
 import { unknownType } from '../../../types/text.ts'
 import { valueClass, type ColumnDefinition } from '../../../types/value-classes.ts'
+import { PacketReader } from './packets.ts'
 
 /** The definitions of one statement. */
 export interface Definitions {
@@ -72,14 +73,13 @@ export function createDefinitions ({ table, columns: planned, expected, differen
 export function readDefinition (bytes: Buffer, from: number, end: number): ColumnDefinition {
   const at = end - FIXED
   const extra = new Map<number, string>()
-  let each = from
-  for (let string = 0; string < STRINGS; string++) each = endOfString(bytes, each)
-  if (each < at - 1) {
-    for (each += sizeOfLength(bytes, each); each < at - 1;) {
-      const kind = bytes[each] as number
-      const next = endOfString(bytes, each + 1)
-      extra.set(kind, bytes.toString('latin1', each + 1 + sizeOfLength(bytes, each + 1), next))
-      each = next
+  const reader = new PacketReader(bytes, from)
+  for (let string = 0; string < STRINGS; string++) reader.skip()
+  if (reader.at < at - 1) {
+    reader.length()
+    while (reader.at < at - 1) {
+      const kind = bytes[reader.at++] as number
+      extra.set(kind, reader.text())
     }
   }
   return {
@@ -90,14 +90,6 @@ export function readDefinition (bytes: Buffer, from: number, end: number): Colum
     extendedType: extra.get(0) ?? '',
     format: extra.get(1) ?? ''
   }
-}
-
-const TWO_BYTES = 0xfc
-/** Size of a string's length in bytes. None of these strings has 64 KB. */
-const sizeOfLength = (bytes: Buffer, at: number): number => bytes[at] === TWO_BYTES ? 3 : 1
-
-function endOfString (bytes: Buffer, at: number): number {
-  return bytes[at] === TWO_BYTES ? at + 3 + bytes.readUInt16LE(at + 1) : at + 1 + (bytes[at] as number)
 }
 
 /**

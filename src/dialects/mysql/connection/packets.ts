@@ -1,4 +1,5 @@
 /** Reads the packets of a server's answer (MySQL source code documentation, "Client/Server Protocol"). */
+import type { ResultSetHeader } from 'mysql2'
 
 /** A packet: its bytes from `offset` to `end`, without its header. */
 export interface PacketBytes { readonly buffer: Buffer, readonly offset: number, readonly end: number }
@@ -54,6 +55,17 @@ export function readOk ({ buffer, offset, end }: PacketBytes, capabilities: numb
   return { affectedRows, insertId, status, warnings, info, changesSession }
 }
 
+/** mysql2's types leave the list of changes out. */
+export interface Header extends ResultSetHeader { readonly stateChanges?: { readonly systemVariables: Readonly<Record<string, string>> } }
+
+/** Converts what mysql2 has parsed. */
+export function toOkPacket ({ affectedRows, insertId, serverStatus: status, warningStatus: warnings, info, stateChanges }: Header): OkPacket {
+  // mysql2 reads the id as signed; a number of AUTO_INCREMENT never is
+  const digits = insertId >= 0 ? String(insertId) : String(BigInt.asUintN(64, BigInt(insertId)))
+  const changesSession = (status & SESSION_STATE_CHANGED) !== 0 && (stateChanges === undefined || Object.keys(stateChanges.systemVariables).length > 0)
+  return { affectedRows, insertId: digits, status, warnings, info, changesSession }
+}
+
 function requireLast (status: number): void {
   if ((status & MORE_RESULTS_EXIST) !== 0) throw new Error('the server sends more than one result')
 }
@@ -61,7 +73,8 @@ function requireLast (status: number): void {
 /** The first byte of an integer is its value, or says how many bytes follow ("Protocol::LengthEncodedInteger"). */
 const [NOT_A_LENGTH, TWO_BYTES, THREE_BYTES, EIGHT_BYTES] = [0xfb, 0xfc, 0xfd, 0xfe]
 
-class PacketReader {
+/** Reads values one after the other, from `at`. */
+export class PacketReader {
   readonly #bytes: Buffer
   at: number
 
@@ -100,14 +113,19 @@ class PacketReader {
     return length === 0 ? '' : this.#bytes.toString('utf8', start, this.at)
   }
 
+  /** Passes over a text. */
+  skip (): void {
+    const length = this.length()
+    this.at += length
+  }
+
   /** Whether the list of changes names a variable. It is empty if what was changed is the list of variables that are reported. */
   hasChangedVariable (): boolean {
     const size = this.length()
     if (size === 0) return true
     for (const end = this.at + size; this.at < end;) {
       if (this.#bytes[this.at++] === SYSTEM_VARIABLE) return true
-      const length = this.length()
-      this.at += length
+      this.skip()
     }
     return false
   }

@@ -2,8 +2,7 @@
 import type { FieldPacket, ResultSetHeader } from 'mysql2'
 import { SchemaMoved } from '../../dialect.ts'
 import type { ColumnDefinition } from '../../../types/value-classes.ts'
-import type { OkPacket } from './packets.ts'
-import { reportsChanges } from './session.ts'
+import { toOkPacket } from './packets.ts'
 import type { SendCommand } from './statement-command.ts'
 import { AS_BYTES } from '../options.ts'
 
@@ -33,11 +32,4 @@ export const sendPlainCommand: SendCommand = (connection, { sql, sink, definitio
 function toDefinition (field: FieldPacket): ColumnDefinition {
   const { columnType = 0, characterSet = 0, flags, columnLength = 0, extendedTypeName = '', extendedFormat = '' } = field
   return { type: columnType, charset: characterSet, flags: flags as number, length: columnLength, extendedType: extendedTypeName, format: extendedFormat }
-}
-
-function toOkPacket (header: ResultSetHeader): OkPacket {
-  const { affectedRows, insertId, serverStatus, warningStatus, info } = header
-  // mysql2 reads the id as signed; a number of AUTO_INCREMENT never is
-  const digits = insertId >= 0 ? String(insertId) : String(BigInt.asUintN(64, BigInt(insertId)))
-  return { affectedRows, insertId: digits, status: serverStatus, warnings: warningStatus, info, changesSession: reportsChanges(header) }
 }

@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net'
 import mysql, { type Connection, type ConnectionOptions, type ResultSetHeader } from 'mysql2'
 import { AS_BYTES, connectionOptions, type Host, type MysqlAddress } from '../options.ts'
+import { toOkPacket } from './packets.ts'
 import { ReadMemory } from './read-memory.ts'
 import { versionProblem } from '../server-version.ts'
 import { ISOLATION, sessionStatement, transactionStatement } from './session-settings.ts'
@@ -59,17 +60,6 @@ const CONFIRMATION = `select concat_ws(' ', @@hostname, @@port, @@server_id), ve
   concat_ws(' ', @@character_set_client, @@character_set_connection, @@character_set_results), hex('${SAMPLE}\\'), '${SAMPLE}\\',
   abs(timestampdiff(second, now(), sysdate())) < 60, @@max_allowed_packet limit 1`
 
-/** A server's answer has a list of what was changed in the session (MySQL manual, "SERVER_SESSION_STATE_CHANGED"). */
-const SESSION_STATE_CHANGED = 0x4000
-
-/** Whether a server reports that variables were changed. The list may also hold no more than GTIDs; it is empty where what was changed is the list itself. */
-export function reportsChanges ({ serverStatus, stateChanges }: Header): boolean {
-  return (serverStatus & SESSION_STATE_CHANGED) !== 0 && (stateChanges === undefined || Object.keys(stateChanges.systemVariables).length > 0)
-}
-
-/** mysql2's types leave the list out. */
-export interface Header extends ResultSetHeader { readonly stateChanges?: { readonly systemVariables: Readonly<Record<string, string>> } }
-
 /** @throws the driver's error, or an error with a code that says why the session cannot be used */
 export async function openSession ({ address, host, epoch, statementTimeout }: SessionTarget, onLost: (session: Session) => void): Promise<Session> {
   return await connectTo(address, host, async (connection, memory) => {
@@ -78,7 +68,7 @@ export async function openSession ({ address, host, epoch, statementTimeout }: S
     await send(connection, ISOLATION)
     const { server, maxPacket } = await confirm(connection, address.database)
     const settingsInTransaction = transactionStatement(statementTimeout)
-    const session: Session = { connection, memory, address, host, epoch, server, maxPacket, settings, settingsInTransaction, reportsChanges: reportsChanges(header), open: true, idleSince: 0, usedAt: 0 }
+    const session: Session = { connection, memory, address, host, epoch, server, maxPacket, settings, settingsInTransaction, reportsChanges: toOkPacket(header).changesSession, open: true, idleSince: 0, usedAt: 0 }
     connection.on('error', () => onLost(session))
     // mysql2 tells the statement that runs when the stream has closed, and not at all once the connection is destroyed
     connection.on('end', () => streamOf(connection).once('close', () => onLost(session)))

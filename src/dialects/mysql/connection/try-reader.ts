@@ -9,6 +9,7 @@ import { textType } from '../../../types/text.ts'
 import { valueClass } from '../../../types/value-classes.ts'
 import { readDefinition } from './definitions.ts'
 import type { MysqlError } from '../errors.ts'
+import { PacketReader } from './packets.ts'
 import { sendPlainCommand } from './plain-command.ts'
 import { createCommandSender, type CommandSink, type SendCommand } from './statement-command.ts'
 import { within } from './session.ts'
@@ -57,9 +58,8 @@ export async function tryReader (connection: Connection): Promise<Trial> {
   return { send: sendPlainCommand, reason: found instanceof Error ? 'it does not answer' : 'it reads something else', isSpoilt: true }
 }
 
-/** The first byte of a cell is its length, or says how many bytes hold it (MySQL manual, "Protocol::LengthEncodedInteger"). */
+/** The first byte of a cell that is NULL, in place of its length. */
 const NULL_CELL = 0xfb
-const SIZES = new Map([[0xfc, 2], [0xfd, 3]])
 
 /** A sink that collects the texts of the cells. */
 function collect (rows: Array<Array<string | null>>): CommandSink {
@@ -68,12 +68,11 @@ function collect (rows: Array<Array<string | null>>): CommandSink {
     begin () {},
     textRow (bytes, from, to) {
       const cells: Array<string | null> = []
-      for (let at = from; at < to;) {
-        const first = bytes[at++] as number
-        const size = SIZES.get(first) ?? 0
-        const length = size === 0 ? first : bytes.readUIntLE(at, size)
-        cells.push(first === NULL_CELL ? null : bytes.toString('utf8', at + size, at + size + length))
-        at += first === NULL_CELL ? 0 : size + length
+      const reader = new PacketReader(bytes, from)
+      while (reader.at < to) {
+        const isNull = bytes[reader.at] === NULL_CELL
+        if (isNull) reader.at++
+        cells.push(isNull ? null : reader.text())
       }
       rows.push(cells)
     },

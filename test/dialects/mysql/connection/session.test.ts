@@ -1,6 +1,7 @@
 import type { Connection } from 'mysql2'
 import t, { type Test } from 'tap'
-import { openSession, reportsChanges, quit, type Header, type Session } from '../../../../src/dialects/mysql/connection/session.ts'
+import { toOkPacket, type Header } from '../../../../src/dialects/mysql/connection/packets.ts'
+import { openSession, quit, type Session } from '../../../../src/dialects/mysql/connection/session.ts'
 import { createTestDatabase, engines } from '../../../servers/engines.ts'
 import { addressOf, run } from '../../../support/mysql.ts'
 import { createProxy } from '../../../support/recorder.ts'
@@ -19,9 +20,9 @@ async function open (t: Test, url: string): Promise<Session> {
 const bytesOf = async (connection: Connection, text: string): Promise<string> => String(((await run(connection, `select hex('${text}') as bytes`)) as [{ bytes: string | Buffer }])[0].bytes)
 
 t.test('a server reports changes of variables, not of GTIDs', async (t) => {
-  const header = (serverStatus: number, systemVariables?: Record<string, string>) => ({ serverStatus, ...(systemVariables && { stateChanges: { systemVariables } }) }) as Header
+  const header = (serverStatus: number, systemVariables?: Record<string, string>) => ({ insertId: 0, serverStatus, ...(systemVariables && { stateChanges: { systemVariables } }) }) as Header
   for (const [expected, ...values] of [[false, 2], [true, 0x4002, { time_zone: '+05:00' }], [false, 0x4002, {}], [true, 0x4002], [false, 2, { time_zone: 'x' }]] as Array<[boolean, number, Record<string, string>?]>) {
-    t.equal(reportsChanges(header(...values)), expected, JSON.stringify(values))
+    t.equal(toOkPacket(header(...values)).changesSession, expected, JSON.stringify(values))
   }
 })
 
