@@ -202,7 +202,9 @@ t.test('connections beyond the limit are closed, and a second signal ends all at
   const { port } = new URL(service.address)
   const open = new Set(Array.from({ length: 6 }, () => connect(Number(port), '127.0.0.1')))
   for (const socket of open) socket.on('error', () => {}).on('close', () => open.delete(socket))
-  await until('two are closed', () => open.size === 4)
+  // each worker has half of the limit; one that takes more than its share of the connections closes more
+  await until('those beyond the limit are closed', () => open.size <= 4)
+  t.ok(open.size >= 2, 'the others stay')
   for (const socket of open) socket.destroy()
   await until('there is room', async () => await service.ask().then(({ status }) => status === 200, () => false))
   const { release } = occupy(service)
