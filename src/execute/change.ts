@@ -21,9 +21,9 @@ export interface ChangeExecution {
 }
 
 /** @throws EXPECTATION_FAILED, RESULT_TOO_LARGE and others, which must undo the transaction */
-export async function runChange (tx: Executor, { plan, database, sink }: ChangeExecution): Promise<Outcome> {
-  if (sink === undefined) return await runCounted(tx, database, plan)
-  return plan.verb === 'update' ? await updateReturning(tx, database, plan, sink) : await deleteReturning(tx, database, plan, sink)
+export function runChange (tx: Executor, { plan, database, sink }: ChangeExecution): Promise<Outcome> {
+  if (sink !== undefined) return plan.verb === 'update' ? updateReturning(tx, database, plan, sink) : deleteReturning(tx, database, plan, sink)
+  return plan.expect === undefined && plan.maximum === undefined ? runStatement(tx, database, plan) : runCounted(tx, database, plan)
 }
 
 /**
@@ -31,7 +31,6 @@ export async function runChange (tx: Executor, { plan, database, sink }: ChangeE
  * transactions would keep the rows: there they are counted before.
  */
 async function runCounted (tx: Executor, database: Database, plan: UpdatePlan | DeletePlan): Promise<Outcome> {
-  if (plan.expect === undefined && plan.maximum === undefined) return await runStatement(tx, database, plan)
   const most = mostRows(plan)
   if (database.dialect.engine === 'sqlite' || !plan.table.transactional) {
     const { table, condition, expect } = plan

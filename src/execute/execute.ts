@@ -70,18 +70,18 @@ export async function runIn (tx: Executor, execution: Execution): Promise<Result
   return result
 }
 
-async function runOne (tx: Executor, execution: Execution): Promise<Result> {
+function runOne (tx: Executor, execution: Execution): Promise<Result> {
   execution.record?.compiled()
   const { plan } = execution
   const isLookedUp = plan.verb !== 'select' && plan.written !== undefined
-  return isLookedUp ? await runWritten(tx, execution, () => runPlan(tx, execution)) : await runPlan(tx, execution)
+  return isLookedUp ? runWritten(tx, execution, () => runPlan(tx, execution)) : runPlan(tx, execution)
 }
 
-async function runPlan (tx: Executor, { plan, database, sink }: Execution): Promise<Result> {
+function runPlan (tx: Executor, { plan, database, sink }: Execution): Promise<Result> {
   switch (plan.verb) {
-    case 'select': return await runSelect(tx, plan, database, sink as AnswerSink)
-    case 'insert': return await runInsert(tx, { plan, database, sink })
-    default: return await runChange(tx, { plan, database, sink })
+    case 'select': return runSelect(tx, plan, database, sink as AnswerSink)
+    case 'insert': return runInsert(tx, { plan, database, sink })
+    default: return runChange(tx, { plan, database, sink })
   }
 }
 

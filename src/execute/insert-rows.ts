@@ -68,10 +68,12 @@ async function requireAllWithin (rowsRun: RowsRun, run: Run): Promise<void> {
 
 const resultOf = (counts: RowCounts): Outcome & RowsResult => ({ rows: 0, changed: counts.inserted + counts.updated, insertId: counts.insertId, counts })
 
-async function runBatch ({ database, onBatch }: RowsRun, batch: RowBatch, run: Run): Promise<RowCounts> {
-  const counts = countsOf(batch, await run(compileRows(batch, database.dialect.engine, database.statements)))
-  onBatch?.(batch, counts)
-  return counts
+function runBatch ({ database, onBatch }: RowsRun, batch: RowBatch, run: Run): Promise<RowCounts> {
+  return run(compileRows(batch, database.dialect.engine, database.statements)).then((outcome) => {
+    const counts = countsOf(batch, outcome)
+    onBatch?.(batch, counts)
+    return counts
+  })
 }
 
 async function runBatches (rowsRun: RowsRun, batches: readonly RowBatch[], run: Run): Promise<RowCounts> {

@@ -23,12 +23,15 @@ export interface InsertExecution {
 }
 
 /** @throws ServiceError, which must undo the transaction */
-export async function runInsert (tx: Executor, { plan, database, sink }: InsertExecution): Promise<Outcome & RowsResult> {
+export function runInsert (tx: Executor, { plan, database, sink }: InsertExecution): Promise<Outcome & RowsResult> {
   if (insertsRows(plan)) {
-    if (sink !== undefined) return await insertReturning(tx, { plan: plan as ReturningPlan, database, sink })
-    return await runRows({ plan, database }, (statement, rows) => tx.run(statement, rows))
+    if (sink !== undefined) return insertReturning(tx, { plan: plan as ReturningPlan, database, sink })
+    return runRows({ plan, database }, (statement, rows) => tx.run(statement, rows))
   }
-  if (sink === undefined) return await runStatement(tx, database, plan)
+  return sink === undefined ? runStatement(tx, database, plan) : insertRowReturning(tx, database, plan, sink)
+}
+
+async function insertRowReturning (tx: Executor, database: Database, plan: InsertPlan, sink: AnswerSink): Promise<Outcome & RowsResult> {
   const { table, returning, key } = plan as InsertPlan & { readonly returning: readonly Column[] }
   if (key === undefined) return await insertUnkeyed(tx, { plan: { ...plan, returning }, database, sink })
   const wasTaken = mayFillColumns(table) && await isTaken(tx, database, plan, key)

@@ -5,8 +5,12 @@ import { AnswerSink } from '../response/sink.ts'
 import { compileStatement } from '../sql/compile.ts'
 
 /** Runs one statement of a plan. `sink`: for a select. @throws what the executor throws; why the sink of an answer takes no more rows */
-export async function runStatement (tx: Executor, database: Database, plan: Plan | CountPlan, sink?: RowSink): Promise<Outcome> {
-  const outcome = await tx.run(compileStatement(plan, database.dialect.engine, database.statements), sink)
-  if (sink instanceof AnswerSink && sink.refusal !== undefined) throw sink.refusal
+export function runStatement (tx: Executor, database: Database, plan: Plan | CountPlan, sink?: RowSink): Promise<Outcome> {
+  const running = tx.run(compileStatement(plan, database.dialect.engine, database.statements), sink)
+  return sink instanceof AnswerSink ? running.then((outcome) => requireRoom(sink, outcome)) : running
+}
+
+function requireRoom ({ refusal }: AnswerSink, outcome: Outcome): Outcome {
+  if (refusal !== undefined) throw refusal
   return outcome
 }

@@ -46,7 +46,8 @@ export async function planOperations ({ grant, database, operations, limits, dry
   return valuesOf(planned, undefined, ['PERMISSION_DENIED', 'NOT_NULL_VIOLATION'])
 }
 
-function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan, 'grant' | 'database' | 'dryRun'>, { table, lock, ...body }: Operation): Table | Promise<Table> {
+function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan, 'grant' | 'database' | 'dryRun'>, operation: Operation): Table | Promise<Table> {
+  const { table, verb, lock } = operation
   const permissions = permissionsOn(grant, database.name, table)
   // a table that the grant does not see is refused like one that does not exist
   if (permissions.size === 0) throw at('/table', tableNotFound(table, database.name))
@@ -56,7 +57,7 @@ function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan,
     throw (error as Partial<ServiceError>).code === 'TABLE_NOT_FOUND' ? at('/table', error as ServiceError) : error
   }
   try {
-    const found = authorize(access, (dryRun && body.verb !== 'select' ? { ...body, dryRun } : body) as Body)
+    const found = authorize(access, dryRun && verb !== 'select' ? { ...operation, dryRun } : operation)
     return found instanceof Promise ? found.catch(refuse) : found
   } catch (error) {
     return refuse(error)
@@ -66,8 +67,8 @@ function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan,
 interface OperationToPlan { readonly operation: Operation, readonly index: number, readonly table: Table, readonly limits: PlanLimits }
 
 function planOperation ({ operation, index, table, limits }: OperationToPlan): PlannedOperation {
-  const { table: _name, lock, ...fields } = operation
-  const { body, references } = findReferences(fields as Body, { table, index, depth: limits.depth })
+  const { lock } = operation
+  const { body, references } = findReferences<Body>(operation, { table, index, depth: limits.depth })
   const planWith = (applied: PlanLimits): Plan => {
     const plan = createPlan(body, table, applied)
     return lock === true ? Object.freeze({ ...plan, lock: 'update' }) as Plan : plan

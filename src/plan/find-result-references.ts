@@ -27,21 +27,24 @@ export interface SearchOptions extends Omit<Search, 'found'> {}
 export function findReferences<B extends object> (body: B, options: SearchOptions): { body: B, references: readonly ResultReference[] } {
   const search: Search = { ...options, found: [] }
   const { data, filters } = body as { data?: unknown, filters?: unknown }
-  const changed = {
-    ...body,
-    ...(data !== undefined && { data: Array.isArray(data) ? data.map((row, index) => inRow(row, search, ['data', index])) : inRow(data, search, ['data']) }),
-    ...(filters !== undefined && { filters: inFilters(filters, search, ['filters'], 0) })
-  }
-  return { body: search.found.length === 0 ? body : changed, references: search.found }
+  const rows = Array.isArray(data) ? data.map((row, index) => inRow(row, search, ['data', index])) : inRow(data, search, ['data'])
+  const conditions = inFilters(filters, search, ['filters'], 0)
+  if (search.found.length === 0) return { body, references: search.found }
+  return { body: { ...body, ...(data !== undefined && { data: rows }), ...(filters !== undefined && { filters: conditions }) }, references: search.found }
 }
 
-const map = (fields: Fields, change: (value: unknown, key: string) => unknown): Fields => Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, change(value, key)]))
-
-/** Most rows have none and are not copied. */
-const hasReference = (row: Fields): boolean => Object.keys(row).some((name) => isReference(row[name]))
+/** Copies the fields only if one of them is changed, which is rare. */
+function map (fields: Fields, change: (value: unknown, key: string) => unknown): Fields {
+  let changed: Record<string, unknown> | undefined
+  for (const key of Object.keys(fields)) {
+    const value = change(fields[key], key)
+    if (value !== fields[key]) (changed ??= { ...fields })[key] = value
+  }
+  return changed ?? fields
+}
 
 function inRow (row: unknown, search: Search, path: Path): unknown {
-  return isObject(row) && hasReference(row) ? map(row, (value, name) => isReference(value) ? toReference(value, search, [...path, name]) : value) : row
+  return isObject(row) ? map(row, (value, name) => isReference(value) ? toReference(value, search, [...path, name]) : value) : row
 }
 
 function inFilters (filters: unknown, search: Search, path: Path, level: number): unknown {

@@ -13,8 +13,7 @@ type Term = Readonly<Record<string, string>>
 /** Plans `orderBy`: "<column> [ASC|DESC], …", or a list of objects such as {"<column>": "DESC"}. @throws INVALID_ORDER_BY, COLUMN_NOT_FOUND */
 export function planOrder (orderBy: string | readonly Term[], table: ColumnScope): Order[] {
   const order = typeof orderBy === 'string' ? orderBy.split(',').map((term) => planTextTerm(term.trim(), table)) : orderBy.map((term, index) => planTerm(term, index, table))
-  const columns = new Set(order.map((term) => term.column))
-  if (columns.size < order.length) throw refuse('contains a column twice')
+  if (order.length > 1 && new Set(order.map(({ column }) => column)).size < order.length) throw refuse('contains a column twice')
   return order
 }
 

@@ -42,6 +42,10 @@ function cellsOf ({ columns, rows }: RowBatch): Cell[] {
   let next = 0
   const known = new Map<readonly Column[], readonly number[]>()
   for (const { columns: given, parameters } of rows) {
+    if (given === columns) {
+      for (const parameter of parameters) cells[next++] = parameter
+      continue
+    }
     const places = getOrCreate(known, given, () => columns.map((column) => given.indexOf(column)))
     for (let index = 0; index < places.length; index++) {
       const place = places[index] as number

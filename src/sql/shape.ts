@@ -4,7 +4,7 @@
  * placeholders in the text; a property test compares them with the output of Kysely (test/sql/shape.test.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
-import type { Assignment, Condition, CountPlan, DeletePlan, Groups, Page, Plan, SelectPlan, UpdatePlan } from '../plan/plan.ts'
+import type { AggregateColumn, Assignment, Condition, CountPlan, DeletePlan, Groups, Page, Plan, SelectPlan, UpdatePlan } from '../plan/plan.ts'
 import { GIVEN, type Cell } from '../types/column-type.ts'
 import { rowsOf } from './page.ts'
 import type { Engine } from './statement.ts'
@@ -64,8 +64,10 @@ const FIRST_AGGREGATE = 0x2000
 /** A kept statement has the names of its aggregates, so they are part of the key. They consist of letters, digits and `_`. */
 function groupsKey (plan: SelectPlan, { by, aggregates, having }: Groups, traversal: Traversal): string {
   const { condition, order, page } = plan
-  const marks = new Map(aggregates.map((column, index): [Column, string] => [column, String.fromCharCode(FIRST_AGGREGATE + index)]))
-  const mark = (column: Column): string => marks.get(column) ?? traversal.mark(column)
+  const mark = (column: Column): string => {
+    const index = aggregates.indexOf(column as AggregateColumn)
+    return index < 0 ? traversal.mark(column) : String.fromCharCode(FIRST_AGGREGATE + index)
+  }
   const computed = aggregates.map(({ name, call, source }) => `${name}=${call}${source === undefined ? '' : traversal.mark(source)}`)
   const rows = `g${by.map(mark).join('')}/${computed.join()}?${conditionKey(condition, traversal)}`
   const key = `${rows}#${conditionKey(having, { ...traversal, mark })}^${order.map(({ column, direction }) => mark(column) + direction).join()}${page === undefined ? '' : pageKey(page, traversal)}`

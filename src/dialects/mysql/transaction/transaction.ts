@@ -10,7 +10,7 @@ import { clientGone, keepsTransaction, type Client, type Outcome, type RowSink, 
 import type { FifoEntry } from '../../fifo.ts'
 import { ask, send, within, type Session } from '../connection/session.ts'
 import type { MysqlError } from '../errors.ts'
-import { runOn, type Run, type SessionOwner, type Stoppable } from '../execute/execution.ts'
+import { runOn, type ExecutionOptions, type Run, type SessionOwner, type Stoppable } from '../execute/execution.ts'
 import { Retryable } from '../execute/failure.ts'
 import type { WriteOutcome } from '../execute/write-outcome.ts'
 import { beginStatements, COMMIT, ROLLBACK } from './control.ts'
@@ -47,9 +47,11 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   readonly #run: Run<TransactionRequest<T>>
   readonly #session: Session
   readonly #entry: FifoEntry<Stoppable>
+  /** Of its statements. */
+  readonly #options: ExecutionOptions
   readonly #queue = createCommandQueue()
-  /** Rejects where the transaction has to end although none of its statements runs. */
-  readonly #end = Promise.withResolvers<never>()
+  /** Ends the function that uses the transaction, although none of its statements runs. */
+  #end: (reason: ServiceError) => void = () => {}
   /** The statement that runs. */
   #current: Stoppable | undefined
   /** Why no other statement can run. */
@@ -71,7 +73,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     this.#run = run
     this.#session = run.session
     this.#entry = run.options.timeouts.push(this)
-    this.#end.promise.catch(() => {})
+    this.#options = { ...run.options, timeouts: this.#timeouts }
   }
 
   async runAll (): Promise<T> {
@@ -102,13 +104,13 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   }
 
   async #runOnce (): Promise<T> {
-    const { request: { use, dryRun = false, readOnly, isolation } } = this.#run
+    const { request: { dryRun = false, readOnly, isolation } } = this.#run
     await this.#begin(beginStatements({ readOnly, isolation }))
     const attempt = this.#attempt
     const transaction: Transaction = { attempt, run: (statement, sink, timeLimit) => this.#queue.run(() => this.#execute({ attempt, statement, sink, timeLimit })) }
     let result: T
     try {
-      result = await Promise.race([use(transaction), this.#end.promise])
+      result = await this.#use(transaction)
       await this.#queue.drain()
       this.#closed = attempt
       this.#failure ??= this.#stopped
@@ -126,16 +128,25 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     return result
   }
 
+  /** Settles as the function does, unless the transaction has to end before. */
+  #use (transaction: Transaction): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#end = reject
+      if (this.#stopped === undefined) this.#run.request.use(transaction).then(resolve, reject)
+      else reject(this.#stopped)
+    })
+  }
+
   async #execute ({ attempt, statement, sink, timeLimit }: Command): Promise<Outcome> {
     if (attempt <= this.#closed) throw new Error('The transaction has ended')
     this.#failure ??= this.#stopped
     if (this.#failure !== undefined) throw refusalOf(this.#failure)
-    const { request: { readOnly, client }, options } = this.#run
+    const { readOnly, client } = this.#run.request
     const timer = timeLimit === undefined ? undefined : setTimeout(() => this.#current?.stop(), timeLimit)
     try {
       if (this.#isChanged) await this.#restoreVariables()
       const request = { statement, sink, client, transaction: readOnly ? 'read' as const : 'write' as const }
-      const outcome = await runOn({ pool: this, session: this.#session, options: { ...options, timeouts: this.#timeouts }, request })
+      const outcome = await runOn({ pool: this, session: this.#session, options: this.#options, request })
       // a proxy that sends each statement to another server, for one
       if (statement.verb !== 'select' && !(outcome as WriteOutcome).isInTransaction) throw withReason(outcomeUnknown(), 'NO_TRANSACTION')
       return outcome
@@ -160,10 +171,8 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   }
 
   /** A statement that begins or ends the transaction. */
-  async #control (statement: Statement): Promise<WriteOutcome> {
-    const { request: { client }, options } = this.#run
-    const request = { statement, sink: undefined, client }
-    return await runOn({ pool: this, session: this.#session, options: { ...options, timeouts: this.#timeouts }, request }) as WriteOutcome
+  #control (statement: Statement): Promise<Outcome> {
+    return runOn({ pool: this, session: this.#session, options: this.#options, request: { statement, sink: undefined, client: this.#run.request.client } })
   }
 
   async #commit (): Promise<void> {
@@ -243,7 +252,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   #stopWith (reason: ServiceError): void {
     this.#stopped ??= reason
     if (this.#current !== undefined) return this.#current.stop()
-    if (!this.#isEnding) this.#end.reject(reason)
+    if (!this.#isEnding) this.#end(reason)
   }
 
   // the owner of the session
