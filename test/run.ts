@@ -37,7 +37,7 @@ async function serversFor (options: string[]): Promise<Server[]> {
 const SLOW = [
   'test/build/**', 'test/clients/**', 'test/cli/check*', 'test/cli/serve-{config-errors,metrics,restarts,settings,shutdown,signals,workers}.test.ts',
   'test/documents/programs.test.ts', 'test/loading.test.ts', 'test/readme.test.ts',
-  'test/**/*law.test.ts', 'test/grants/{matrix,tenants}.test.ts', 'test/openapi/{allowed,large,lint,page,truth}.test.ts', 'test/response/sink.test.ts',
+  'test/**/*law.test.ts', 'test/grants/{matrix,tenants}.test.ts', 'test/openapi/{allowed,large,lint,page,truth}.test.ts', 'test/response/answer-sink.test.ts',
   'test/sql/{shape,statement-cache}.test.ts', 'test/dialects/mysql/connection/read-memory.test.ts',
   'test/http/{aggregates-of-types,answer-memory,failed-logins,hostile-server,https,idle-connections,is,jwt,jwt-keys,odd-names,page-cost}.test.ts',
   'test/http/{pool-idle,slow-clients,sqlite-time-limit,stale-catalog,stale-connections,status-busy,status-given-up,token-file,upserts}.test.ts'

@@ -5,7 +5,7 @@ import type { Catalog, Table } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { databaseNotFound, tableNotFound, unauthenticated } from '../errors.ts'
 import { findTableGrant, permissionsOn, seesDatabase, type Grant } from './grant.ts'
-import { requirePermissions } from './permissions.ts'
+import { requirePermissions } from './required-permissions.ts'
 import { checkClaims } from './rules.ts'
 import { viewTable } from './table-view.ts'
 

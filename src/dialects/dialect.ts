@@ -4,7 +4,7 @@ import { queryTimeout, withReason, type ServiceError } from '../errors.ts'
 import type { Engine, Statement } from '../sql/statement.ts'
 import type { DriverValue } from '../types/column-type.ts'
 
-/** Takes the rows of a select (src/response/sink.ts). */
+/** Takes the rows of a select (src/response/answer-sink.ts). */
 export interface RowSink {
   /** Bytes that the answer may have. */
   readonly limit: number

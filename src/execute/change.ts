@@ -7,7 +7,7 @@ import { deadlock, outcomeUnknown, resultTooLarge, withDetails, withReason, type
 import type { DeletePlan, SelectPlan, UpdatePlan } from '../plan/plan.ts'
 import { keyAfter } from '../plan/row-keys.ts'
 import { findUnexpected } from '../plan/row-range.ts'
-import type { AnswerSink } from '../response/sink.ts'
+import type { AnswerSink } from '../response/answer-sink.ts'
 import { countMatches } from './count-rows.ts'
 import { KeyList } from './key-list.ts'
 import { readRows } from './read-rows.ts'

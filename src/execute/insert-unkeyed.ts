@@ -9,7 +9,7 @@ import type { Condition, InsertPlan, SelectPlan } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { planRules } from '../plan/rule.ts'
 import { parseExactJson } from '../request/exact-json.ts'
-import { AnswerSink } from '../response/sink.ts'
+import { AnswerSink } from '../response/answer-sink.ts'
 import { countMatches } from './count-rows.ts'
 import { runStatement } from './run-statement.ts'
 

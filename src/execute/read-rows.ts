@@ -5,7 +5,7 @@ import type { Executor } from '../dialects/dialect.ts'
 import { unsupported } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
 import type { Condition, SelectPlan } from '../plan/plan.ts'
-import type { AnswerSink } from '../response/sink.ts'
+import type { AnswerSink } from '../response/answer-sink.ts'
 import type { Value } from '../types/column-type.ts'
 import { runStatement } from './run-statement.ts'
 

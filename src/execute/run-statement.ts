@@ -1,7 +1,7 @@
 import type { Database } from '../databases/database.ts'
 import type { Executor, Outcome, RowSink } from '../dialects/dialect.ts'
 import type { CountPlan, Plan } from '../plan/plan.ts'
-import { AnswerSink } from '../response/sink.ts'
+import { AnswerSink } from '../response/answer-sink.ts'
 import { compileStatement } from '../sql/compile.ts'
 
 /** Runs one statement of a plan. `sink`: for a select. @throws what the executor throws; why the sink of an answer takes no more rows */

@@ -10,7 +10,7 @@ import type { Assignment, Condition, Conflict, InsertPlan, Plan, UpdatePlan, Wri
 import { keyAfter } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/rules.ts'
 import type { Result } from '../response/result.ts'
-import type { AnswerSink } from '../response/sink.ts'
+import type { AnswerSink } from '../response/answer-sink.ts'
 import type { Value } from '../types/column-type.ts'
 import { countMatches } from './count-rows.ts'
 import { isTaken, keyValue } from './insert.ts'

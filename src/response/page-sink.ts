@@ -5,7 +5,7 @@ import type { DriverValue } from '../types/column-type.ts'
 import { copyCells, skipCells } from './cells.ts'
 import { writeValue } from './encode-row.ts'
 import type { CountResult } from './result.ts'
-import { AnswerSink } from './sink.ts'
+import { AnswerSink } from './answer-sink.ts'
 
 /** Where the next page begins and how many rows there are in all, as members of the answer; empty if the request asked for neither. */
 export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult, sink: AnswerSink): string {

@@ -4,7 +4,7 @@ import type { InsertPlan, Plan, PlannedRow, WriteTerms } from '../plan/plan.ts'
 import { findParameter, idOfInserted, idOfUpserted } from './insert-id.ts'
 import { pageMembers } from './page-sink.ts'
 import type { Result, RowCounts, RowsResult } from './result.ts'
-import type { AnswerSink } from './sink.ts'
+import type { AnswerSink } from './answer-sink.ts'
 
 /** The body of the answer to a plan that was executed. `sink`: of a select, or of a write that returns rows. */
 export function respond (plan: Plan, outcome: Result, sink?: AnswerSink): string | Buffer {

@@ -8,7 +8,7 @@ import { KeyList } from '../../src/execute/key-list.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
 import type { DeletePlan, UpdatePlan } from '../../src/plan/plan.ts'
 import { rowKeysOf } from '../../src/plan/row-keys.ts'
-import { AnswerSink } from '../../src/response/sink.ts'
+import { AnswerSink } from '../../src/response/answer-sink.ts'
 import { LIMITS } from '../support/sql.ts'
 import { mysqlColumn, sqliteColumn, tableOf } from '../support/tables.ts'
 

@@ -10,7 +10,7 @@ import { createCommandSender, type SendCommand } from '../../src/dialects/mysql/
 import { sessionStatement } from '../../src/dialects/mysql/connection/session-settings.ts'
 import { planSelect } from '../../src/plan/select.ts'
 import { compileStatement } from '../../src/sql/compile.ts'
-import { AnswerSink } from '../../src/response/sink.ts'
+import { AnswerSink } from '../../src/response/answer-sink.ts'
 
 const MEGABYTE = 2 ** 20
 

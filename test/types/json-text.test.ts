@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import { AnswerSink } from '../../src/response/sink.ts'
+import { AnswerSink } from '../../src/response/answer-sink.ts'
 import { isJson } from '../../src/types/json-text.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
 import '../support/seed.ts'

@@ -5,7 +5,7 @@ import { createCatalog, type Table } from '../../../src/catalog/catalog.ts'
 import { openSqlite } from '../../../src/dialects/sqlite/dialect.ts'
 import { Session } from '../../../src/dialects/sqlite/session.ts'
 import { planSelect } from '../../../src/plan/select.ts'
-import { AnswerSink } from '../../../src/response/sink.ts'
+import { AnswerSink } from '../../../src/response/answer-sink.ts'
 import { compileStatement } from '../../../src/sql/compile.ts'
 import { LIMITS } from '../../support/sql.ts'
 

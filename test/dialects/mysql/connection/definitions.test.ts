@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createDefinitions, createDifferences, readDefinition, type Differences } from '../../../../src/dialects/mysql/connection/definitions.ts'
-import { AnswerSink } from '../../../../src/response/sink.ts'
+import { AnswerSink } from '../../../../src/response/answer-sink.ts'
 import type { TableFacts } from '../../../../src/catalog/catalog.ts'
 import { valueClass } from '../../../../src/types/value-classes.ts'
 import { mysqlColumn, tableOf } from '../../../support/tables.ts'

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { writeStatement } from '../../src/dialects/mysql/literal.ts'
-import { AnswerSink } from '../../src/response/sink.ts'
+import { AnswerSink } from '../../src/response/answer-sink.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { connect, readTables, run, selectAll, senders, sendStatement } from '../support/mysql.ts'
 import { seed } from '../support/seed.ts'
