@@ -16,6 +16,8 @@ export const WITHOUT_TAP = ['env', '-u', 'NODE_OPTIONS'] as const
 /** Runs a program without tap's hooks and without the npm settings of an outer `npm test`. Returns its output. */
 export async function call (cwd: string, ...command: string[]): Promise<string> {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith('npm_')))
+  // npm of the project's Node trusts the certificates of the machine, as that of the system does: some networks have a proxy with one of its own
+  env['NODE_USE_SYSTEM_CA'] = '1'
   const [program, ...words] = WITHOUT_TAP
   const { stdout } = await promisify(execFile)(program, [...words, ...command], { cwd, env })
   return stdout
