@@ -8,7 +8,8 @@ import t, { type Test } from 'tap'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { serveRowQuery, type Running, type Start } from '../support/row-query.ts'
 import { TOKEN } from '../support/service.ts'
-import { running, until } from '../support/until.ts'
+import { running } from '../support/connections.ts'
+import { until } from '../support/until.ts'
 
 const TABLE = 'create table people (id int auto_increment primary key, name varchar(20))'
 const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }

@@ -5,7 +5,8 @@ import { WITHOUT_TAP } from '../support/package.ts'
 import { createProxy, type Proxy } from '../support/recorder.ts'
 import { serveRowQuery, type Running } from '../support/row-query.ts'
 import { TOKEN } from '../support/service.ts'
-import { running, until } from '../support/until.ts'
+import { running } from '../support/connections.ts'
+import { until } from '../support/until.ts'
 
 const TABLE = 'create table people (id int auto_increment primary key, name varchar(20))'
 const select = { verb: 'select' }

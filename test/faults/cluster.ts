@@ -5,7 +5,7 @@ import type { ServerProcess } from '../servers/processes.ts'
 import { until } from '../support/until.ts'
 import { BANK_TABLES, keepsItsSum } from './bank.ts'
 import { insert, lost, reconcile, ROWS, startLoad } from './load.ts'
-import { BOUND, serve, shopOn, sqlOn, type Program } from './service.ts'
+import { BOUND, connectionsOfService, serve, shopOn, sqlOn, type Program } from './service.ts'
 
 /** A server of several that hold the same database. */
 export interface Node extends Omit<ServerProcess, 'start'> {
@@ -37,8 +37,7 @@ function urlOf ({ nodes }: Cluster, first = 0): string {
 
 /** Which node the service uses. It need not be the next one after a failure: that one may have refused, as the others agreed without it. */
 async function nodeOf ({ nodes }: Cluster): Promise<number> {
-  const connections = "select count(*) as count from information_schema.processlist where USER = 'app'"
-  const counts = await Promise.all(nodes.map(async ({ url }) => Number((await sqlOn(url)(connections))[0].count)))
+  const counts = await Promise.all(nodes.map(async ({ url }) => (await connectionsOfService(sqlOn(url))).length))
   return counts.indexOf(Math.max(...counts))
 }
 

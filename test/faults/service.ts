@@ -7,6 +7,7 @@ import type { Test } from 'tap'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import { startOwnServer, type OwnServer } from '../servers/own.ts'
 import type { Kind } from '../servers/program.ts'
+import { allConnections, type Connection } from '../support/connections.ts'
 import { serveRowQuery, type Running } from '../support/row-query.ts'
 import { TOKEN, type Answer } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -93,12 +94,15 @@ export function sqlOn (url: string, database = 'shop', first = 'do 1'): Sql {
   }
 }
 
+/** Returns the connections of the service, which are the only ones of the user `app`. */
+export async function connectionsOfService (sql: Sql): Promise<Connection[]> {
+  return (await allConnections(sql)).filter(({ user }) => user === 'app')
+}
+
 /** Ends every connection of the service. */
 export async function killAll (sql: Sql): Promise<void> {
-  const rows = await sql("select ID as id from information_schema.processlist where USER = 'app'")
-  const ids = rows.map(({ id }) => id as number)
+  const ids = (await connectionsOfService(sql)).map(({ id }) => id)
   // one that has gone by itself cannot be killed
   for (const id of ids) await sql(`kill ${id}`).catch(() => {})
-  const left = async () => await sql("select ID from information_schema.processlist where USER = 'app' and ID in (?)", [[0, ...ids]])
-  await until('they are gone', async () => (await left()).length === 0)
+  await until('they are gone', async () => (await connectionsOfService(sql)).every(({ id }) => !ids.includes(id)))
 }

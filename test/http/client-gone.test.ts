@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { onEachEngine, type Schema, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
-import { running, until } from '../support/until.ts'
+import { liveIds, running } from '../support/connections.ts'
+import { until } from '../support/until.ts'
 import { listen, request, type Wire } from '../support/wire.ts'
 
 const servers = ['mariadb', 'mysql'] as const
@@ -18,13 +19,12 @@ const send = async (wire: Wire, table: string, body: object) => {
 }
 const isRunning = (service: Service, start: string) => until(`"${start}" runs`, async () => (await running(service)).some((statement) => statement.startsWith(start)))
 const rename = { verb: 'update', data: { name: 'New' }, filters: { id: 1 } }
-const connections = async ({ sql }: Service) => (await sql("select ID as id from information_schema.processlist where DB = database() and ID <> connection_id() and COMMAND <> 'Killed'")).map(({ id }) => id)
 
 await onEachEngine(t, 'when a client disconnects, its statement is killed in the database, and the connection is reused', { schema, only: servers, database: { pool: { size: 1 } } }, async (t, service) => {
   const { sql, post, log } = service
   const wire = await listen(service)
   await post('customers', { verb: 'select' })
-  const before = await connections(service)
+  const before = await liveIds(service)
   await sql('begin')
   await sql("update customers set note = 'held' where id = 1")
   for (const [table, body, start] of [['slow', { verb: 'select' }, 'select `id`'], ['customers', rename, 'update `customers`']] as const) {
@@ -38,7 +38,7 @@ await onEachEngine(t, 'when a client disconnects, its statement is killed in the
   await sql('rollback')
   t.match(await sql('select name from customers where id = 1'), [{ name: 'Ada' }], 'nothing was changed')
   t.equal((await post('customers', rename)).status, 200)
-  t.same(await connections(service), before)
+  t.same(await liveIds(service), before)
 })
 
 await onEachEngine(t, 'when a client disconnects while it waits for a connection, its statement is not sent', { schema, only: servers, database: { pool: { size: 1 } } }, async (t, service) => {

@@ -1,6 +1,7 @@
 /** Idle database connections are closed. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { connections } from '../support/connections.ts'
 import { onEachEngine, startService, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { until } from '../support/until.ts'
@@ -10,17 +11,7 @@ const TIMEOUT = 600
 const select = { verb: 'select', columns: ['id'] }
 
 /** The number of connections of the service, from the list of the server. */
-async function connections ({ sql }: Pick<Service, 'sql'>): Promise<number> {
-  for (;;) {
-    try {
-      const [{ count }] = await sql('select count(*) as count from information_schema.processlist where DB = database() and ID <> connection_id()') as [{ count: number }]
-      return count
-    } catch (error) {
-      // MySQL cannot show the list while another test runs a statement with an emoji
-      if ((error as { code?: string }).code !== 'ER_CANNOT_CONVERT_STRING') throw error
-    }
-  }
-}
+const countOpen = async (service: Service): Promise<number> => (await connections(service)).length
 
 /** Concurrent requests, each of which needs a connection. */
 async function together ({ sql }: Pick<Service, 'sql'>, requests: ReadonlyArray<() => Promise<{ status: number }>>, open: () => Promise<boolean>): Promise<number[]> {
@@ -38,11 +29,11 @@ await onEachEngine(t, 'a process with many databases has no open connections wit
   const pool = { size: 4, idleTimeout: TIMEOUT }
   const { post, server } = await startService(t, url, { options: { metrics: true, databases: Object.fromEntries(names.map((name) => [name, { url, pool }])) } })
   const requests = names.flatMap((database) => [1, 2, 3, 4].map(() => () => post('customers', select, { database })))
-  const statuses = await together(service, requests, async () => await connections(service) === 48)
+  const statuses = await together(service, requests, async () => await countOpen(service) === 48)
   t.same(new Set(statuses), new Set([200]))
-  t.equal(await connections(service), 48, 'they stay open for a while')
+  t.equal(await countOpen(service), 48, 'they stay open for a while')
   const begin = Date.now()
-  await until('all of them are closed', async () => await connections(service) === 0)
+  await until('all of them are closed', async () => await countOpen(service) === 0)
   t.comment(`48 connections were closed after ${Date.now() - begin} ms`)
   t.match(await server.rows.registry.metrics(), /row_query_pool_open\{database="database-3",pool="primary"\} 0/)
   t.equal((await post('customers', select, { database: 'database-3' })).status, 200, 'and a new one is opened when needed')
@@ -50,29 +41,29 @@ await onEachEngine(t, 'a process with many databases has no open connections wit
 
 await onEachEngine(t, 'pool.minimum connections are kept open', { schema: shop, only, database: { pool: { size: 5, idleTimeout: TIMEOUT, minimum: 2 } } }, async (t, service) => {
   const requests = Array.from({ length: 5 }, () => () => service.post('customers', select))
-  await together(service, requests, async () => await connections(service) === 5)
-  await until('the others are closed', async () => await connections(service) === 2)
+  await together(service, requests, async () => await countOpen(service) === 5)
+  await until('the others are closed', async () => await countOpen(service) === 2)
   await sleep(2 * TIMEOUT)
-  t.equal(await connections(service), 2)
+  t.equal(await countOpen(service), 2)
 })
 
 await onEachEngine(t, 'a used connection stays open while idle ones are closed', { schema: shop, only, database: { pool: { size: 5, idleTimeout: TIMEOUT } } }, async (t, service) => {
   const { post, proxy } = service
-  await together(service, Array.from({ length: 5 }, () => () => post('customers', select)), async () => await connections(service) === 5)
+  await together(service, Array.from({ length: 5 }, () => () => post('customers', select)), async () => await countOpen(service) === 5)
   const made = proxy?.connections
   for (let asked = 0; asked < 15; asked++) {
     await sleep(TIMEOUT / 5)
     t.equal((await post('customers', select)).status, 200)
   }
-  t.equal(await connections(service), 1)
+  t.equal(await countOpen(service), 1)
   t.equal(proxy?.connections, made, 'the same connection is used')
 })
 
 await onEachEngine(t, 'reading the catalog does not keep a connection open', { schema: shop, only, database: { refreshInterval: TIMEOUT * 2, pool: { idleTimeout: TIMEOUT } } }, async (t, service) => {
-  await until('nothing is open', async () => await connections(service) === 0)
+  await until('nothing is open', async () => await countOpen(service) === 0)
   const before = service.proxy?.connections as number
   await until('the catalog has been read again', () => service.proxy?.connections as number > before)
-  await until('nothing is open again', async () => await connections(service) === 0)
+  await until('nothing is open again', async () => await countOpen(service) === 0)
   t.pass()
 })
 
@@ -80,7 +71,7 @@ await onEachEngine(t, 'idle connections to replicas are closed too', { schema: s
   const { url } = service
   await service.server.app.close()
   const { post } = await startService(t, url, { database: { replicas: [url, url], pool: { size: 2, idleTimeout: TIMEOUT } } })
-  await together(service, Array.from({ length: 4 }, () => () => post('customers', select)), async () => await connections(service) >= 4)
-  await until('all are closed', async () => await connections(service) === 0)
+  await together(service, Array.from({ length: 4 }, () => () => post('customers', select)), async () => await countOpen(service) >= 4)
+  await until('all are closed', async () => await countOpen(service) === 0)
   t.equal((await post('customers', select)).status, 200)
 })

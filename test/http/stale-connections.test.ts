@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { connections } from '../support/connections.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
@@ -89,9 +90,9 @@ await onEachEngine(t, 'after all connections were killed at once, no later reque
   for (let round = 0; round < 3; round++) {
     await warm(service)
     await until('they are gone', async () => {
-      const ids = await sql('select ID as id from information_schema.processlist where DB = database() and ID <> connection_id()')
-      for (const { id } of ids) await sql(`kill ${id}`).catch(() => {})
-      return ids.length === 0
+      const open = await connections(service)
+      for (const { id } of open) await sql(`kill ${id}`).catch(() => {})
+      return open.length === 0
     })
     t.equal((await post('customers', select)).status, 200)
     t.equal((await post('customers', rename(`Round ${round}`))).status, 200)

@@ -2,7 +2,8 @@ import t from 'tap'
 import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, type Schema, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
-import { running, until } from '../support/until.ts'
+import { liveIds, running } from '../support/connections.ts'
+import { until } from '../support/until.ts'
 
 const servers = ['mariadb', 'mysql'] as const
 const { mysql, sqlite } = shop as { mysql: string[], sqlite: string[] }
@@ -94,9 +95,8 @@ await onEachEngine(t, '503 OVERLOADED for a request that waits too long for a co
 
 await onEachEngine(t, '504 QUERY_TIMEOUT ends the statement in the database and keeps the connection', { schema, only: servers, database: { statementTimeout: 300, pool: { size: 1 } } }, async (t, service) => {
   const { sql, post } = service
-  const connections = async () => (await sql("select ID as id from information_schema.processlist where DB = database() and ID <> connection_id() and COMMAND <> 'Killed'")).map(({ id }) => id)
   await post('customers', { verb: 'select' })
-  const before = await connections()
+  const before = await liveIds(service)
   t.equal(before.length, 1)
 
   await hold(service, 1)
@@ -112,6 +112,6 @@ await onEachEngine(t, '504 QUERY_TIMEOUT ends the statement in the database and 
   t.equal(await names(service), 'Ada,Grace,Linus,Zoë', 'nothing was changed')
   t.same((await post('customers', rename(1))).json.data, { updated: 1 })
   // the connection that sent KILL closes a moment later
-  await until('there is one connection', async () => (await connections()).length === 1)
-  t.same(await connections(), before, 'the connection is the same')
+  await until('there is one connection', async () => (await liveIds(service)).length === 1)
+  t.same(await liveIds(service), before, 'the connection is the same')
 })

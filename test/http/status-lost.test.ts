@@ -2,7 +2,8 @@ import t from 'tap'
 import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, startService, type Schema, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
-import { running, until } from '../support/until.ts'
+import { runners, running } from '../support/connections.ts'
+import { until } from '../support/until.ts'
 import type { Proxy } from '../support/recorder.ts'
 
 const servers = ['mariadb', 'mysql'] as const
@@ -14,10 +15,10 @@ const update = { verb: 'update', data: { name: 'New' }, filters: { id: 1 } }
 const writes = [update, { verb: 'delete', filters: { id: 4 } }, { verb: 'insert', data: { email: 'new@example.com', name: 'New' } }]
 
 /** Waits for a statement with this beginning and returns the id of its connection; `before`: a connection to ignore. */
-async function runner ({ sql }: Service, start: string, before = 0): Promise<number> {
+async function runner (service: Service, start: string, before = 0): Promise<number> {
   let found: Array<{ id: number }> = []
   await until(`"${start}" runs`, async () => {
-    found = await sql('select ID as id from information_schema.processlist where DB = database() and INFO like ? and ID <> ?', [`${start}%`, before])
+    found = (await runners(service, start)).filter(({ id }) => id !== before)
     return found.length > 0
   })
   return (found[0] as { id: number }).id

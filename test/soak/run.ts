@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createTestDatabase, engines, type TestDatabase } from '../servers/engines.ts'
+import { connections } from '../support/connections.ts'
 import { shop } from '../support/shop.ts'
 import { HEAD, lineOf, MAX_SLOPE, slopeOf, type Sample } from './curve.ts'
 import { startLoad } from './load.ts'
@@ -46,7 +47,8 @@ async function measure (child: ChildProcess): Promise<Measure> {
 /** One connection of the service is killed each second, and its catalog changes and is read again every five. */
 async function disturb ({ query }: TestDatabase, child: ChildProcess, signal: AbortSignal): Promise<void> {
   for (let second = 1; !signal.aborted; second++) {
-    const [victim] = await query('select ID as id from information_schema.processlist where DB = database() and ID <> connection_id() order by rand() limit 1')
+    const open = await connections({ sql: query })
+    const victim = open[Math.floor(Math.random() * open.length)]
     if (victim !== undefined) await query(`kill ${victim.id}`).catch(() => {}) // it may be gone already
     if (second % 5 === 0) {
       await query(second % 2 === 0 ? 'create table if not exists passing (a int null)' : 'drop table if exists passing')

@@ -2,7 +2,9 @@ import t, { type Test } from 'tap'
 import { createMysqlPool, type MysqlPool, type PoolLimits } from '../../../../src/dialects/mysql/pool/pool.ts'
 import type { Session } from '../../../../src/dialects/mysql/connection/session.ts'
 import { createTestDatabase, engines } from '../../../servers/engines.ts'
+import { allConnections } from '../../../support/connections.ts'
 import { addressOf, run } from '../../../support/mysql.ts'
+import { until } from '../../../support/until.ts'
 import { createUser } from '../../../support/users.ts'
 
 const STATEMENT_TIMEOUT = 1000
@@ -121,9 +123,7 @@ for (const engine of await engines()) {
       pool.release(session)
       await pool.close()
       await t.rejects(acquire(pool), { code: 'DATABASE_UNAVAILABLE' })
-      const running = async (): Promise<number> => (await database.query('select id from information_schema.processlist where id = ?', [id])).length
-      for (let tries = 0; await running() > 0 && tries < 100; tries++) await database.query('select sleep(0.01)')
-      t.equal(await running(), 0)
+      await until('it has ended', async () => (await allConnections(database.query)).every((connection) => connection.id !== id))
     })
   })
 }

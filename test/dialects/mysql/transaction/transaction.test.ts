@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Transaction, TransactionOptions } from '../../../../src/dialects/dialect.ts'
+import { connections, runners, running } from '../../../support/connections.ts'
 import { onEachDialect, type DialectTest } from '../../../support/dialects.ts'
 import { errorPacket, type Proxy } from '../../../support/recorder.ts'
 import { until } from '../../../support/until.ts'
@@ -28,8 +29,7 @@ const amounts = async ({ sql }: DialectTest): Promise<number[]> => (await sql('s
 
 /** The thread of the connection whose transaction is open. */
 async function thread ({ sql }: DialectTest): Promise<number> {
-  const [{ id }] = await sql('select ID as id from information_schema.processlist where DB = database() and ID <> connection_id() order by ID desc limit 1')
-  return id
+  return Math.max(...(await connections({ sql })).map(({ id }) => id))
 }
 
 /** Nothing was changed, no connection is kept, and the next transaction runs. */
@@ -49,7 +49,7 @@ async function waitForRow ({ dialect, statement, sql }: DialectTest) {
     await tx.run(statement('accounts', set(2, 5)))
   }, writing)
   done.catch(() => {})
-  await until('it waits for the row', async () => (await sql("select 1 from information_schema.processlist where INFO like 'update `accounts`%' and DB = database()")).length === 1)
+  await until('it waits for the row', async () => (await runners({ sql }, 'update `accounts`')).length === 1)
   return { done, runs: () => runs }
 }
 
@@ -208,7 +208,7 @@ await onEachDialect(t, 'a statement that runs at the time limit is ended in the 
     await tx.run(statement('slow', { verb: 'select' }), sink('slow'))
   }, { ...writing, ...options })
   await t.rejects(run(), { code: 'QUERY_TIMEOUT' })
-  t.equal((await sql("select 1 from information_schema.processlist where DB = database() and INFO like '%slow%' and ID <> connection_id()")).length, 0)
+  t.same(await running({ sql }), [])
   await isClean(t, test, 'ended')
   const client = { destroyed: false }
   setTimeout(() => { client.destroyed = true }, 50)
