@@ -13,13 +13,16 @@ import { runStatement } from './run-statement.ts'
  * @throws FOREIGN_KEY_VIOLATION
  */
 export async function checkReferences (tx: Executor, execution: { readonly plan: Plan, readonly database: Database }, isUndone = false): Promise<void> {
-  for (const reference of execution.plan.references ?? []) {
-    const { all, lookups } = reference
-    if (all !== undefined && await countRows(tx, execution, { reference, condition: all, limit: lookups.length }) === lookups.length) continue
-    for (const { condition, index, isOwn } of lookups) {
-      if (isUndone && isOwn) continue
-      if (await countRows(tx, execution, { reference, condition, limit: 1 }) === 0) throw atRow(refusalOf(execution.plan, reference), index)
-    }
+  for (const reference of execution.plan.references ?? []) await checkReference(tx, execution, reference, isUndone)
+}
+
+/** @throws FOREIGN_KEY_VIOLATION */
+export async function checkReference (tx: Executor, execution: { readonly plan: Plan, readonly database: Database }, reference: Reference, isUndone = false): Promise<void> {
+  const { all, lookups } = reference
+  if (all !== undefined && await countRows(tx, execution, { reference, condition: all, limit: lookups.length }) === lookups.length) return
+  for (const { condition, index, isOwn } of lookups) {
+    if (isUndone && isOwn) continue
+    if (await countRows(tx, execution, { reference, condition, limit: 1 }) === 0) throw atRow(refusalOf(execution.plan, reference), index)
   }
 }
 

@@ -6,7 +6,9 @@ import { keepsTransaction, type Executor } from '../dialects/dialect.ts'
 import { notSupported, resultTooLarge, type ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
 import { findInsertKey } from '../plan/insert-key.ts'
-import type { Assignment, Condition, Conflict, InsertPlan, Plan, UpdatePlan, Written } from '../plan/plan.ts'
+import { isNull } from '../plan/filters/operators.ts'
+import type { Assignment, Condition, Conflict, InsertPlan, Plan, UpdatePlan, Written, WrittenReference } from '../plan/plan.ts'
+import { referenceOf } from '../plan/references.ts'
 import { keyAfter } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/rules.ts'
 import type { Result } from '../response/result.ts'
@@ -18,6 +20,7 @@ import { atRow, insertsRows, type RowsRun } from './insert-rows.ts'
 import { conditionOf } from './key-condition.ts'
 import { KeyList } from './key-list.ts'
 import { hasKey, readRows } from './read-rows.ts'
+import { checkReference } from './references.ts'
 import { runStatement } from './run-statement.ts'
 
 type Run = () => Promise<Result>
@@ -32,7 +35,10 @@ export interface WrittenExecution {
   readonly sink: AnswerSink | undefined
 }
 
-/** Runs a write by `run`. @throws PERMISSION_DENIED if a row does not satisfy the rules, RESULT_TOO_LARGE, NOT_SUPPORTED: each must undo the transaction */
+/**
+ * Runs a write by `run`. @throws PERMISSION_DENIED if a row does not satisfy the rules, FOREIGN_KEY_VIOLATION if it refers to one that does not,
+ * RESULT_TOO_LARGE, NOT_SUPPORTED: each must undo the transaction
+ */
 export async function runWritten (tx: Executor, { plan, database, sink }: WrittenExecution, run: Run): Promise<Result> {
   if (plan.verb === 'update') return await runUpdate(tx, { plan: plan as WrittenPlan<UpdatePlan>['plan'], database }, run)
   if (!insertsRows(plan)) return (await runRow(tx, { plan: plan as WrittenPlan<InsertPlan>['plan'], database }, run)).result
@@ -73,7 +79,7 @@ async function runRow (tx: Executor, { plan, database }: WrittenPlan<InsertPlan>
 
 /** One by one, as triggers may number the rows in any way. */
 async function runList (tx: Executor, { plan, database }: WrittenPlan<RowsRun['plan']>, sink: AnswerSink | undefined): Promise<Result> {
-  const { table, rows: { rows, isList }, written: { rules }, returning } = plan
+  const { table, rows: { rows, isList }, written, returning } = plan
   const inserted: InsertedRow[] = []
   let last: readonly Column[] | undefined
   for (const { index, columns, parameters } of rows) {
@@ -81,13 +87,18 @@ async function runList (tx: Executor, { plan, database }: WrittenPlan<RowsRun['p
     const key = getInsertKey(table, assignments)
     if (sink !== undefined && last?.some((column, place) => column !== key[place]) === true) throw notSupported()
     last = key
-    const single: WrittenPlan<InsertPlan>['plan'] = { verb: 'insert', table, assignments, written: { rules, key } }
-    const row = await runRow(tx, { plan: single, database }, () => runStatement(tx, database, single)).catch((error: unknown) => { throw isList && keepsTransaction(error) ? atRow(error as ServiceError, index) : error })
+    const single: WrittenPlan<InsertPlan>['plan'] = { verb: 'insert', table, assignments, written: { ...written, key } }
+    const row = await runRow(tx, { plan: single, database }, () => runStatement(tx, database, single)).catch((error: unknown) => { throw isList ? inRow(error, index) : error })
     inserted.push(row)
   }
   if (sink !== undefined && returning !== undefined) await readRows(tx, database, sink, { table, columns: returning, key: last as readonly Column[], keys: inserted.map(({ values }) => values) })
   const insertId = inserted[0]?.result.insertId
   return { rows: sink?.count ?? 0, changed: rows.length, insertId, counts: { inserted: rows.length, updated: 0, unchanged: 0, insertId } }
+}
+
+/** Names the row that an error is about. */
+function inRow (error: unknown, index: number | undefined): unknown {
+  return keepsTransaction(error) || (error as ServiceError).code === 'PERMISSION_DENIED' ? atRow(error as ServiceError, index) : error
 }
 
 function getInsertKey (table: Table, assignments: readonly Assignment[]): readonly Column[] {
@@ -98,14 +109,17 @@ function getInsertKey (table: Table, assignments: readonly Assignment[]): readon
 
 /** The rows are found by the key of the conflict, which all of them have to give. */
 async function runUpserts (tx: Executor, { plan, database }: WrittenPlan<RowsRun['plan']>, { conflict: { key, set }, run }: { conflict: Conflict, run: Run }): Promise<Result> {
-  const conditions = new Map(plan.rows.rows.map((row) => {
+  const { rows, isList } = plan.rows
+  const conditions = new Map(rows.map((row) => {
     const condition = conditionOf(key, row)
     if (condition === undefined) throw notSupported()
-    return [JSON.stringify(key.map((column) => String(row.parameters[row.columns.indexOf(column)]))), condition]
+    return [JSON.stringify(key.map((column) => String(row.parameters[row.columns.indexOf(column)]))), { condition, index: isList ? row.index : undefined }]
   }))
   if (changesKey(key, set)) throw notSupported()
   const result = await run()
-  for (const condition of conditions.values()) await requireRows(tx, { plan, database }, [condition])
+  for (const { condition, index } of conditions.values()) {
+    await requireRows(tx, { plan, database }, [condition]).catch((error: unknown) => { throw inRow(error, index) })
+  }
   return result
 }
 
@@ -114,11 +128,25 @@ const changesKey = (key: readonly Column[], set: Conflict['set']): boolean => se
 /** Conditions in one count. */
 const STEP = 100
 
-/** Each condition selects one row, which must satisfy the rules. */
-async function requireRows (tx: Executor, { plan: { table, written: { rules } }, database }: WrittenPlan<InsertPlan | UpdatePlan>, conditions: readonly Condition[]): Promise<void> {
+/** Each condition selects one row, which must satisfy the rules, as must the rows that it refers to. */
+async function requireRows (tx: Executor, execution: WrittenPlan<InsertPlan | UpdatePlan>, conditions: readonly Condition[]): Promise<void> {
+  const { plan: { table, written: { rules, references } }, database } = execution
   for (let from = 0; from < conditions.length; from += STEP) {
     const step = conditions.slice(from, from + STEP)
-    const count = await countMatches(tx, database, { table, condition: combine('and', [combine('or', step), rules]), limit: undefined })
+    const any = combine('or', step)
+    const count = await countMatches(tx, database, { table, condition: combine('and', [any, rules]), limit: undefined })
     if (Number(count) !== step.length) throw rowRefused()
+    for (const reference of references) await requireReferred(tx, execution, { reference, rows: any, limit: step.length })
   }
+}
+
+interface Referring { readonly reference: WrittenReference, readonly rows: Condition, readonly limit: number }
+
+/** A key with NULL in one of its columns refers to nothing. */
+async function requireReferred (tx: Executor, execution: WrittenPlan<InsertPlan | UpdatePlan>, { reference, rows, limit }: Referring): Promise<void> {
+  const { plan: { table }, database } = execution
+  const columns = reference.from
+  const list = new KeyList(columns)
+  await runStatement(tx, database, { verb: 'select', table, columns, condition: combine('and', [rows, ...columns.map((column) => isNull(column, true))]), order: [], limit }, list)
+  if (list.count > 0) await checkReference(tx, execution, referenceOf(reference, list.keys))
 }

@@ -60,17 +60,30 @@ interface Common {
 /** How written rows are found again. */
 export interface Written {
   readonly rules: Condition
+  readonly references: readonly WrittenReference[]
   /** The unique key of the rows of an update or of an insert of one row; undefined for several rows. */
   readonly key: readonly Column[] | undefined
 }
 
-/** A foreign key, and the rows of the other table that must exist. */
-export interface Reference {
+/** A foreign key to a table for which a grant has rules. */
+interface ReferenceTarget {
   readonly key: ForeignKey
   /** The table of the catalog that the key refers to. */
   readonly table: Table
   /** The columns of that table to which the key refers. */
   readonly columns: readonly Column[]
+}
+
+/** A foreign key whose values only the written rows show. */
+export interface WrittenReference extends ReferenceTarget {
+  /** The columns of the key in the written rows. */
+  readonly from: readonly Column[]
+  /** The rules of the table that the key refers to. */
+  readonly rules: Condition
+}
+
+/** A foreign key, and the rows of the other table that must exist. */
+export interface Reference extends ReferenceTarget {
   readonly lookups: readonly Lookup[]
   /** Selects the rows of all look-ups at once, if they can be told from each other. */
   readonly all?: Condition | undefined

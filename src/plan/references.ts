@@ -2,15 +2,30 @@
 import { findIgnoringCase, type Column, type Parent, type Rule, type Table, type View } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
+import { mayCompute, mayMix } from './computed.ts'
 import { combine } from './filters/constants.ts'
 import { knownDefault } from './known-default.ts'
-import type { Assignment, Condition, Lookup, Reference } from './plan.ts'
+import type { Assignment, Condition, InsertPlan, Lookup, Reference, UpdatePlan, WrittenReference } from './plan.ts'
 import { onlyValueOf, planRules } from './rule.ts'
 
 /** A row that a statement writes. `index`: its position in `data`, if that is a list. */
 export interface WrittenRow {
   readonly assignments: readonly Assignment[]
   readonly index?: number | undefined
+}
+
+/** A view without the parents that only the written rows show, and those. @throws PERMISSION_DENIED for claims that cannot be used */
+export function divideParents (plan: InsertPlan | UpdatePlan, view: View): { readonly known: View, readonly written: readonly WrittenReference[] } {
+  if (view.parents.length === 0) return { known: view, written: [] }
+  const isWritten = ({ key }: Parent): boolean => {
+    const columns = key.columns.map((name) => getNamed(view.base, name))
+    return mayCompute(plan, columns) || (plan.verb === 'insert' && plan.rows !== undefined && mayMix(plan.rows, columns))
+  }
+  const written = view.parents.filter(isWritten)
+  return {
+    known: { ...view, parents: view.parents.filter((parent) => !written.includes(parent)) },
+    written: written.map((parent) => ({ ...targetOf(parent), from: parent.key.columns.map((name) => getNamed(view.base, name)), rules: rulesOf(parent) }))
+  }
 }
 
 /**
@@ -21,13 +36,21 @@ export function planReferences (verb: 'insert' | 'update', rows: readonly Writte
   return view.parents.flatMap((parent) => planReference(verb, rows, parent, view))
 }
 
+/** Plans the look-ups for written rows with these values in the columns of the key. */
+export function referenceOf ({ key, table, columns, rules }: WrittenReference, values: ReadonlyArray<readonly Value[]>): Reference {
+  const found = new Map(values.map((each): [string, Found] => [textOf(each), { values: each, index: undefined, isOwn: false }]))
+  return { key, table, columns, ...planLookups({ table, rules }, columns, [...found.values()]) }
+}
+
+const targetOf = ({ key, table }: Parent): Pick<Reference, 'key' | 'table' | 'columns'> => ({ key, table, columns: key.referencedColumns.map((name) => getNamed(table, name)) })
+
 /** What a reference consists of before its look-ups are planned. */
 interface Found { readonly values: readonly Value[], readonly index: number | undefined, readonly isOwn: boolean }
 
 function planReference (verb: 'insert' | 'update', rows: readonly WrittenRow[], parent: Parent, { base, rules }: View): Reference[] {
-  const { key, table } = parent
+  const target = targetOf(parent)
+  const { key, table, columns: referenced } = target
   const columns = key.columns.map((name) => getNamed(base, name))
-  const referenced = key.referencedColumns.map((name) => getNamed(table, name))
   const own = new Set(table === base ? rows.map((row) => textOf(valuesOf(row, referenced))) : [])
   const found = new Map<string, Found>()
   for (const row of rows) {
@@ -36,7 +59,7 @@ function planReference (verb: 'insert' | 'update', rows: readonly WrittenRow[], 
     const text = textOf(values)
     if (!found.has(text)) found.set(text, { values: values as Value[], index: row.index, isOwn: own.has(text) })
   }
-  return found.size === 0 ? [] : [{ key, table, columns: referenced, ...planLookups(parent, referenced, [...found.values()]) }]
+  return found.size === 0 ? [] : [{ ...target, ...planLookups({ table, rules: rulesOf(parent) }, referenced, [...found.values()]) }]
 }
 
 function getNamed ({ columns }: Table, name: string): Column {
@@ -45,8 +68,7 @@ function getNamed ({ columns }: Table, name: string): Column {
   return column
 }
 
-function planLookups (parent: Parent, referenced: readonly Column[], found: readonly Found[]): Pick<Reference, 'lookups' | 'all'> {
-  const rules = rulesOf(parent)
+function planLookups ({ table, rules }: Pick<WrittenReference, 'table' | 'rules'>, referenced: readonly Column[], found: readonly Found[]): Pick<Reference, 'lookups' | 'all'> {
   const lookups = found.map(({ values, index, isOwn }): Lookup => {
     const equalities = referenced.map((column, place): Condition => ({ kind: 'compare', column, operator: '=', parameter: values[place] as Value }))
     return { condition: combine('and', [...equalities, rules]), index, isOwn }
@@ -54,7 +76,7 @@ function planLookups (parent: Parent, referenced: readonly Column[], found: read
   const [column] = referenced as [Column]
   // Different whole numbers are different rows of a unique key.
   const isCountable = lookups.length > 1 && referenced.length === 1 && column.type.wholeNumbers === true &&
-    parent.table.uniqueKeys.some(({ columns }) => columns.length === 1 && columns[0] === column.name)
+    table.uniqueKeys.some(({ columns }) => columns.length === 1 && columns[0] === column.name)
   if (!isCountable) return { lookups }
   const any: Condition = { kind: 'in', column, negated: false, parameters: found.map(({ values }) => values[0] as Value) }
   return { lookups, all: combine('and', [any, rules]) }

@@ -1,11 +1,11 @@
 /** Applies the rules of a grant to a plan: every plan that leaves this room is under them. */
 import type { Column, Rule, View } from '../catalog/catalog.ts'
-import { permissionDenied } from '../errors.ts'
+import { permissionDenied, pointer, withDetails, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { combine } from './filters/constants.ts'
-import type { Assignment, Condition, Plan, PlannedRow, Reference, RowsPlan } from './plan.ts'
-import { planReferences, type WrittenRow } from './references.ts'
+import type { Assignment, Condition, InsertPlan, Plan, PlannedRow, Reference, RowsPlan, UpdatePlan } from './plan.ts'
+import { divideParents, planReferences, type WrittenRow } from './references.ts'
 import { onlyValueOf, planRules, satisfies } from './rule.ts'
 import { withWritten } from './written.ts'
 
@@ -20,15 +20,16 @@ export function applyRules (plan: Plan, view: View): Plan {
     case 'delete': return Object.freeze({ ...plan, condition: within(rules, plan.condition) })
     case 'update': {
       checkUpdate(rules, plan.assignments)
-      return Object.freeze(withWritten({ ...plan, condition: within(rules, plan.condition), ...referring(planReferences('update', [plan], view)) }, rules))
+      return withReferences({ ...plan, condition: within(rules, plan.condition) }, view, (known) => planReferences('update', [plan], known))
     }
     case 'insert': {
       if (plan.rows !== undefined) {
         const rows = completeRows(plan.rows, rules)
-        return Object.freeze(withWritten({ ...plan, rows, ...referring(rowReferences(rows, view)) }, rules))
+        return withReferences({ ...plan, rows }, view, (known) => rowReferences(rows, known))
       }
       const assignments = completeRow(rules, plan.assignments)
-      return Object.freeze(withWritten({ ...plan, assignments, ...referring(planReferences('insert', [{ assignments }], view)) }, rules))
+      if (assignments === undefined) throw rowRefused()
+      return withReferences({ ...plan, assignments }, view, (known) => planReferences('insert', [{ assignments }], known))
     }
   }
 }
@@ -36,8 +37,11 @@ export function applyRules (plan: Plan, view: View): Plan {
 /** The rules come first: their columns are usually the first ones of an index. */
 const within = (rules: readonly Rule[], condition: Condition): Condition => combine('and', [planRules(rules), condition])
 
-function referring (references: readonly Reference[]): Pick<Plan, 'references' | 'inTransaction'> {
-  return references.length === 0 ? {} : { references, inTransaction: true }
+/** `planKnown`: plans the references whose values are known before the write. */
+function withReferences<P extends InsertPlan | UpdatePlan> (plan: P, view: View, planKnown: (known: View) => readonly Reference[]): P {
+  const { known, written } = divideParents(plan, view)
+  const references = planKnown(known)
+  return Object.freeze(withWritten(references.length === 0 ? plan : { ...plan, references, inTransaction: true }, view.rules, written))
 }
 
 /** A column that is not written keeps satisfying its rule; one that is written is tested alone. The result of a form is not known. */
@@ -48,14 +52,14 @@ function checkUpdate (rules: readonly Rule[], assignments: readonly Assignment[]
   }
 }
 
-/** A row of an insert with the values that rules give to columns which it leaves out. */
-function completeRow (rules: readonly Rule[], assignments: readonly Assignment[]): Assignment[] {
+/** A row of an insert with the values that rules give to columns which it leaves out; undefined if it does not satisfy them. */
+function completeRow (rules: readonly Rule[], assignments: readonly Assignment[]): Assignment[] | undefined {
   const completed = [...assignments]
   for (const rule of rules) {
     if (rule.column.generated) continue
     const written = assignments.find(({ column }) => column === rule.column)
     const parameter = written === undefined ? onlyValueOf(rule) : written.parameter
-    if (parameter === undefined || !satisfies(rule, parameter)) throw rowRefused()
+    if (parameter === undefined || !satisfies(rule, parameter)) return undefined
     if (written === undefined) completed.push({ column: rule.column, parameter })
   }
   return completed
@@ -67,10 +71,18 @@ function completeRows (plan: RowsPlan, rules: readonly Rule[]): RowsPlan {
   const completed = new Map<string, readonly Column[]>()
   const rows = plan.rows.map((row): PlannedRow => {
     const assignments = completeRow(rules, toWritten(row).assignments)
+    if (assignments === undefined) throw firstRefused(plan, rules)
     const columns = assignments.map(({ column }) => column)
     return { ...row, columns: getOrCreate(completed, JSON.stringify(columns.map(({ name }) => name)), () => columns), parameters: assignments.map(({ parameter }) => parameter) }
   })
   return { ...plan, rows, conflict: conflict === undefined || rules.length === 0 ? conflict : { ...conflict, within: planRules(rules) } }
+}
+
+/** Names the first row of the request, since those of an upsert are sorted. */
+function firstRefused ({ isList, rows }: RowsPlan, rules: readonly Rule[]): ServiceError {
+  const refused = rows.filter((row) => completeRow(rules, toWritten(row).assignments) === undefined)
+  const error = rowRefused()
+  return isList ? withDetails(error, { path: pointer('data', Math.min(...refused.map(({ index }) => index))), message: error.message }) : error
 }
 
 /** What the rows refer to, and what a row that exists will refer to. */
