@@ -26,7 +26,7 @@ function planAfter (after: Readonly<Record<string, unknown>> | null, { table, co
   const key = findKey(table)
   if (key === undefined) throw unsupported('/after', `table "${table.name}" has no primary key and no unique key of NOT NULL columns that the token sees: use "offset", or add such a key`)
   const order = completeOrder(asked, key)
-  const unordered = order.find(({ column }) => column.type.structured)
+  const unordered = order.find(({ column: { type } }) => type.structured || type.unplaced === true)
   if (unordered !== undefined) throw at(['orderBy'], invalidOrderBy(`contains "${unordered.column.name}"; "after" is not possible with the type ${unordered.column.declaration}`))
   // servers take seconds for hundreds of columns
   if (order.length > limits.conditions) throw at(['orderBy'], invalidBody(`"orderBy" can have at most ${limits.conditions} columns together with "after"`))

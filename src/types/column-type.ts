@@ -121,6 +121,8 @@ export interface ColumnType {
   readonly readPattern?: (value: unknown) => string
   /** Set if values are sorted by their place in a list, and not as `>` compares them. */
   readonly ranking?: Ranking
+  /** Set if a value does not tell its place in the order: of an ENUM with members that the server shows alike. */
+  readonly unplaced?: true
   /** Set if all values are JSON integers. */
   readonly wholeNumbers?: true
   /** SQL around the column in the select list. */

@@ -98,6 +98,7 @@ export function enumType (members: readonly string[]): ColumnType {
     scan: { kind: 'member', members: exactMembers(members).filter((member) => SIMPLE.test(member)) },
     echo: (member) => JSON.stringify(member === zero ? '' : member),
     comparison: 'equality',
+    ...(new Set(members).size < members.length && { unplaced: true as const }),
     ranking: {
       values: exactMembers(members).length < members.length ? undefined : members.includes('') ? members : ['', ...members],
       rank: (member) => (findMember(member as string) ?? -1) + 1
@@ -115,7 +116,7 @@ export function setType (members: readonly string[]): ColumnType {
       if (!Array.isArray(value)) throw expected('a list of ' + quoted(members))
       const chosen = value.map((member) => ({ member, place: findMember(readString(member)) })).sort((a, b) => Number(a.place) - Number(b.place))
       if (chosen.some(({ place }) => place === undefined)) throw expected('a list of ' + quoted(members))
-      if (new Set(chosen.map(({ place }) => place)).size !== chosen.length) throw new ValueRefused('contains a member twice')
+      if (new Set(chosen.map(({ member }) => member)).size !== chosen.length) throw new ValueRefused('contains a member twice')
       return chosen.map(({ member }) => member).join(',')
     },
     write: (value) => {

@@ -19,7 +19,7 @@ const LEFT_ALONE: Array<[reason: string, names: string]> = [
     innodb_ddl_threads innodb_parallel_read_threads innodb_tmpdir internal_tmp_mem_storage_engine join_buffer_size join_buffer_space_limit join_cache_level keep_files_on_create low_priority_updates max_delayed_threads
     max_heap_table_size max_insert_delayed_threads max_length_for_sort_data max_rowid_filter_size max_seeks_for_key max_tmp_tables mrr_buffer_size myisam_repair_threads myisam_sort_buffer_size
     myisam_stats_method net_buffer_length old optimizer_adjust_secondary_key_costs optimizer_extra_pruning_depth optimizer_join_limit_pref_ratio optimizer_max_sel_arg_weight optimizer_max_sel_args optimizer_max_subgraph_pairs
-    optimizer_prune_level optimizer_search_depth optimizer_selectivity_sampling_limit optimizer_switch optimizer_trace optimizer_trace_features optimizer_trace_limit optimizer_trace_max_mem_size optimizer_trace_offset
+    optimizer_prune_level optimizer_search_depth optimizer_selectivity_sampling_limit optimizer_trace optimizer_trace_features optimizer_trace_limit optimizer_trace_max_mem_size optimizer_trace_offset
     optimizer_use_condition_selectivity preload_buffer_size profiling profiling_history_size progress_report_time query_alloc_block_size query_cache_strip_comments query_cache_type
     query_cache_wlock_invalidate query_prealloc_size range_alloc_block_size range_optimizer_max_mem_size read_buffer_size read_rnd_buffer_size rowid_merge_buff_size secondary_engine_cost_threshold
     select_into_buffer_size select_into_disk_sync select_into_disk_sync_delay set_operations_buffer_size sql_buffer_result tcp_nodelay thread_pool_priority tmp_disk_table_size
@@ -99,7 +99,9 @@ for (const engine of await engines()) {
       if (name === 'autocommit' && value === '0') continue
       const expected = words.get(value) ?? [value.replaceAll("'", '')]
       const actual = values.get(name) as string
-      t.ok(expected.includes(actual) || expected[0]?.split(',').toSorted().join() === actual.split(',').toSorted().join(), `${name} = ${actual}`)
+      // an assignment to optimizer_switch changes one of its flags
+      const isFlag = name === 'optimizer_switch' && actual.split(',').includes(expected[0] as string)
+      t.ok(isFlag || expected.includes(actual) || expected[0]?.split(',').toSorted().join() === actual.split(',').toSorted().join(), `${name} = ${actual}`)
     }
   })
 }
