@@ -33,7 +33,7 @@ export function orNull (schema: Schema): Schema {
   if (schema['anyOf'] !== undefined) return { ...schema, anyOf: [...membersOf(schema), { type: 'null' }] }
   if (schema['type'] === undefined) return schema
   const members = schema['enum'] as unknown[] | undefined
-  return { ...schema, type: [schema['type'], 'null'], ...(members !== undefined && { enum: [...members, null] }) }
+  return { ...schema, type: [...new Set([schema['type'], 'null'].flat())], ...(members !== undefined && { enum: [...members, null] }) }
 }
 
 /** Returns the schema of an object that has no other properties. */

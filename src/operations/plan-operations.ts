@@ -75,8 +75,8 @@ function planOperation ({ operation, index, table, limits }: OperationToPlan): P
   }
   const plan = planWith(limits)
   if (lock === true && plan.verb === 'select' && plan.groups !== undefined) throw at('/lock', invalidBody('"lock" is not allowed with "groupBy" and "aggregates"'))
-  // it could not be undone
-  if (plan.verb !== 'select' && !table.transactional) throw notSupported()
+  // a write could not be undone, and a lock would not hold
+  if ((plan.verb !== 'select' || lock === true) && !table.transactional) throw notSupported()
   const { counted: _counted, ...uncounted } = limits
   return { table, body, plan, references, replan: () => planWith(uncounted) }
 }

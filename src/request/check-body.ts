@@ -47,14 +47,29 @@ export function parseBody (text: string): unknown {
 export function clampNumbers (body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body
   for (const [field, value] of Object.entries(body)) {
-    if (JSON.isRawJSON(value)) Object.defineProperty(body, field, { value: clampNumber(Number(value.rawJSON)) })
+    if (JSON.isRawJSON(value)) Object.defineProperty(body, field, { value: toNumber(value.rawJSON) })
     else if (field === 'expect') clampNumbers(value)
   }
   return body
 }
 
-/** Makes infinity finite: 1e400 is a number out of range and not a value of another type. */
-const clampNumber = (number: number): number => Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, number))
+/**
+ * Makes infinity finite: 1e400 is a number out of range and not a value of another type. A fraction that is too small for a double does not
+ * become a whole number: it is NaN, which is none.
+ */
+function toNumber (text: string): number {
+  const number = Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(text)))
+  return Number.isInteger(number) && !isWhole(text) ? NaN : number
+}
+
+/** Whether the text of a JSON number is that of a whole number: its last digit that is not 0 is before the point, once the exponent has moved it. */
+function isWhole (text: string): boolean {
+  const [digits, exponent = '0'] = text.replace(/^-/, '').toLowerCase().split('e') as [string, string?]
+  const [whole, fraction = ''] = digits.split('.') as [string, string?]
+  let last = whole.length + fraction.length
+  for (const all = whole + fraction; last > 0 && all[last - 1] === '0';) last--
+  return last === 0 || last <= whole.length + Number(exponent)
+}
 
 const compiled = new WeakMap<typeof BodySchema, FindBodyError>()
 

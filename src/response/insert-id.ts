@@ -31,7 +31,9 @@ export function idOfUpserted (table: Table, { rows, conflict }: RowsPlan, outcom
   if (assigned !== undefined) return assigned.form === undefined && assigned.parameter !== null ? identity.type.echo(assigned.parameter) : 'null'
   const isWritten = set?.kind === 'columns' ? set.columns.includes(identity) : set?.kind === 'given'
   if (identity.autoIncrement && insertId !== undefined && !(isWritten && given !== undefined)) return shownNumber(identity, insertId)
-  return given === undefined || given === null ? 'null' : identity.type.echo(given)
+  // a BEFORE INSERT trigger may have made it the key of another row
+  const isKnown = given !== undefined && given !== null && (identity.autoIncrement || !mayFillColumns(table))
+  return isKnown ? identity.type.echo(given) : 'null'
 }
 
 /** The value that a row has for a column. */

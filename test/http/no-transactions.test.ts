@@ -67,3 +67,11 @@ await onEachEngine(t, 'a write that exceeds its time limit is reported as unchan
     t.ok(await changed(name) > 0, `${name}: rows were changed`)
   }
 })
+
+await onEachEngine(t, 'rows of a table without transactions are not said to be locked', { schema, only: ['mariadb', 'mysql'] }, async (t, { operate, engine }) => {
+  for (const table of enginesOf(engine)) {
+    const select = { table, verb: 'select', filters: { id: 1 } }
+    t.match(await operate([{ ...select, lock: true }]), { status: 422, json: { error: { code: 'NOT_SUPPORTED', details: [{ path: '/operations/0' }] } } }, table)
+    t.match(await operate([select]), { status: 200 })
+  }
+})

@@ -2,7 +2,7 @@
 import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'
 import '../support/seed.ts'
-import { onEachEngine, type EngineName, type Service } from '../support/service.ts'
+import { onEachEngine, type EngineName, type Schema, type Service } from '../support/service.ts'
 
 interface Row { sku: string, code: string | null, n: number | null, price: string, note: string | null }
 type Given = Partial<Row> & { sku: string }
@@ -136,3 +136,15 @@ async function atOnce<T> (clients: number, items: readonly T[], work: (item: T, 
     while (next < items.length) await work(items[next] as T, next++)
   }))
 }
+
+const shouted: Schema = () => [
+  'create table codes (code varchar(10) collate utf8mb4_bin primary key, v int)',
+  'create trigger shout before insert on codes for each row set new.code = upper(new.code)'
+]
+
+await onEachEngine(t, 'the id of a row that exists is null where a trigger may have made it the key of another row', { schema: shouted, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+  for (const [v, counts] of [[1, { inserted: 1, updated: 0 }], [2, { inserted: 0, updated: 1 }]] as const) {
+    t.match(await post('codes', { verb: 'insert', data: { code: 'abc', v }, onConflict: { key: ['code'] } }), { status: 200, json: { data: { ...counts, id: null } } })
+  }
+  t.match(await sql('select code, v from codes'), [{ code: 'ABC', v: 2 }])
+})

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { plainText } from '../../src/openapi/schema.ts'
+import { orNull, plainText } from '../../src/openapi/schema.ts'
 
 const cases: Array<[text: string, written: string]> = [
   ['the price, in EUR; a < b, c <= d [deprecated] (see below)', 'the price, in EUR; a < b, c <= d [deprecated] (see below)'],
@@ -11,3 +11,7 @@ const cases: Array<[text: string, written: string]> = [
 ]
 
 for (const [text, written] of cases) t.test(`${JSON.stringify(text)} is escaped for Markdown`, async (t) => { t.equal(plainText(text), written) })
+
+t.test('null is allowed once, however often it is allowed', async (t) => {
+  for (const schema of [{ type: 'string' }, { type: 'string', enum: ['a'] }]) t.same(orNull(orNull(schema))['type'], ['string', 'null'])
+})
