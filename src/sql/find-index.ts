@@ -1,12 +1,15 @@
 /** Finds the index in whose order a page is read: MariaDB leaves it for `tenant = ?` with the newest first, and reads all rows of the tenant. */
 import type { Index, IndexPart, Table } from '../catalog/catalog.ts'
-import type { Condition, SelectPlan } from '../plan/plan.ts'
+import type { Condition, Order, SelectPlan } from '../plan/plan.ts'
+
+/** An index, and the terms of the order that it is read in: MariaDB sorts all rows again if the order names a column that the filters hold equal. */
+export interface OrderedIndex { readonly index: Index, readonly order: readonly Order[] }
 
 /**
  * The index that begins with the columns which the filters hold equal, followed by those of the order, all of them in the same or all in
  * the opposite direction. Undefined if there is none, or if another index may find fewer rows: the filters then name further columns.
  */
-export function findIndex ({ table, page, condition, order }: SelectPlan): Index | undefined {
+export function findIndex ({ table, page, condition, order }: SelectPlan): OrderedIndex | undefined {
   if (page?.by !== 'position') return undefined
   const equal = new Set<string>()
   const others = new Set<string>()
@@ -15,7 +18,7 @@ export function findIndex ({ table, page, condition, order }: SelectPlan): Index
   for (const name of others) if (!equal.has(name) && name !== open[0]?.column.name) return undefined
   // rules of a grant can be on columns that it does not see
   const base = table.view?.base ?? table
-  return base.indexes.find((index) => {
+  const found = base.indexes.find((index) => {
     const parts = index.ordered ? partsOf(index, base) : []
     if (parts.slice(0, equal.size).some(({ column, prefix }) => prefix || column === null || !equal.has(column))) return false
     const rest = parts.slice(equal.size)
@@ -25,6 +28,7 @@ export function findIndex ({ table, page, condition, order }: SelectPlan): Index
       return part?.column === column.name && !part.prefix && (part.descending !== (direction === 'desc')) === reversed
     })
   })
+  return found === undefined ? undefined : { index: found, order: open }
 }
 
 /** Collects the columns that a condition holds equal, and the others that it names. Returns false if it is more than an AND of single columns. */

@@ -16,14 +16,15 @@ import type { Engine } from './statement.ts'
 export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement {
   if (plan.groups !== undefined) return compileGroups(plan, plan.groups, engine)
   const builder = builderFor(engine, plan.table)
-  let query = from(builder, engine === 'mysql' ? findIndex(plan) : undefined)
+  const forced = engine === 'mysql' ? findIndex(plan) : undefined
+  let query = from(builder, forced?.index)
   for (const [index, column] of selectedColumns(plan).entries()) {
     query = query.select(({ ref }) => wrap(column.type.selected, ref(builder.token(column))).as(`v${index}`))
   }
   for (const condition of [plan.condition, ...plan.page?.by === 'position' ? [plan.page.after] : []]) {
     if (!isTrue(condition)) query = query.where(compileCondition(condition, builder))
   }
-  for (const { column, direction } of plan.order) query = query.orderBy(`t.${builder.token(column)}`, direction)
+  for (const { column, direction } of forced?.order ?? plan.order) query = query.orderBy(`t.${builder.token(column)}`, direction)
   if (plan.sequence !== undefined) query = query.orderBy(positionIn(plan.sequence, builder))
   query = query.limit(rowsOf(plan))
   if (plan.page?.by === 'offset') query = query.offset(plan.page.offset)

@@ -21,7 +21,8 @@ const schema = (): string[] => {
 
 const pages: Array<{ orderBy?: string, filters?: object, only?: string }> = [
   {}, { orderBy: 'id DESC' }, { orderBy: 'created' }, { orderBy: 'created DESC' }, { orderBy: 'price DESC, created' }, { orderBy: 'price, created DESC', only: 'mariadb' }, { orderBy: 'kind' }, { orderBy: 'kind DESC' },
-  { orderBy: 'created DESC', filters: { tenant: 1 } }, { orderBy: 'created', filters: { tenant: { $in: [1] } } }, { orderBy: 'tenant DESC, created DESC' }, { orderBy: 'code DESC', filters: { tenant: 2 } },
+  { orderBy: 'created DESC', filters: { tenant: 1 } }, { orderBy: 'created', filters: { tenant: { $in: [1] } } }, { orderBy: 'tenant, created', filters: { tenant: 1 } }, { orderBy: 'tenant DESC, created DESC', filters: { tenant: 2 } },
+  { orderBy: 'tenant DESC, created DESC' }, { orderBy: 'code DESC', filters: { tenant: 2 } },
   { orderBy: 'created DESC', filters: { tenant: 1, created: { $lt: '2020-03-01T00:00:00' } } }
 ]
 
