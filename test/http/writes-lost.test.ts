@@ -85,15 +85,15 @@ const lists: Array<[name: string, body: object, written: object]> = [
 
 await onEachEngine(t, 'a connection that is killed in the middle of a list leaves nothing, and the list can be sent again with its key', { schema: keyed, only }, async (t, { post, sql }) => {
   const dump = async () => (await sql('select n, word from parts order by word')).map((row) => ({ ...row }))
-  const busy = async () => await runners({ sql }, 'insert')
   /** Sends a list whose last row waits for another client, and kills its connection then. */
   const sendAndKill = async (body: object, headers: Record<string, string> = {}) => {
     await sql('start transaction')
     await sql("insert into parts (n, word) values (0, 'z')")
     const answer = post('parts', body, { headers })
-    await until('the list waits', async () => (await busy()).length === 1)
-    const [{ id }] = await busy() as [Connection, ...Connection[]]
-    await sql(`kill ${id}`)
+    let waiting: Connection | undefined
+    // not the statement before it, which inserts the key
+    await until('the list waits', async () => { [waiting] = await runners({ sql }, 'insert into `parts`'); return waiting !== undefined })
+    await sql(`kill ${waiting?.id}`)
     const killed = await answer
     await sql('rollback')
     return killed
@@ -123,7 +123,7 @@ await onEachEngine(t, 'a deadlock on the last row of a list is tried again, and 
   await sql(`insert into parts (n, word) values ${Array.from({ length: 50 }, (_, n) => `(0, 'm${n}')`).join()}, (0, 'z')`)
   statements()
   const answer = post('parts', list)
-  await until('the list waits', async () => (await runners({ sql }, 'insert')).length === 1)
+  await until('the list waits', async () => (await runners({ sql }, 'insert into `parts`')).length === 1)
   await sql("update parts set n = 50 where word = 'w0'")
   await sql('commit')
   t.match(await answer, { status: 200, json: { data: { inserted: 0, updated: 5, unchanged: 0 } } })
