@@ -5,9 +5,9 @@ import { until } from '../support/until.ts'
 
 t.test('each value times out after its own time', async (t) => {
   const expired: string[] = []
-  const timeouts = createTimeoutQueue<string>(100, { onTimeout: ({ value }) => { expired.push(value) } })
+  const timeouts = createTimeoutQueue<string>(500, { onTimeout: ({ value }) => { expired.push(value) } })
   timeouts.push('first')
-  await sleep(60)
+  await sleep(300)
   timeouts.push('second')
   await until('the first times out', async () => expired.length > 0)
   t.same(expired, ['first'])
