@@ -11,6 +11,7 @@ import type { AnswerSink } from '../response/answer-sink.ts'
 import { countMatches } from './count-rows.ts'
 import { KeyList } from './key-list.ts'
 import { readRows } from './read-rows.ts'
+import { checkReferences } from './references.ts'
 import { runStatement } from './run-statement.ts'
 
 export interface ChangeExecution {
@@ -40,7 +41,11 @@ async function runCounted (tx: Executor, database: Database, plan: UpdatePlan | 
     return outcome
   }
   const outcome = await runStatement(tx, database, most === Infinity ? plan : { ...plan, limit: most + 1 })
-  requireCount(plan, outcome.matched ?? outcome.changed)
+  const matched = outcome.matched ?? outcome.changed
+  const refusal = findRefusal(plan, matched)
+  // before the rows were counted, the statement refused to refer to a row that does not exist: one that the grant does not see has the same answer
+  if (refusal !== undefined && matched > 0) await checkReferences(tx, { plan, database })
+  requireCount(plan, matched)
   return outcome
 }
 

@@ -11,7 +11,7 @@ import type { RequestRecord } from '../telemetry/record.ts'
 import { runChange } from './change.ts'
 import { countRows } from './count-rows.ts'
 import { runInsert } from './insert.ts'
-import { executeRows, insertsRows } from './insert-rows.ts'
+import { executeRows, insertsRows, type AroundRow } from './insert-rows.ts'
 import { checkReferences } from './references.ts'
 import { runStatement } from './run-statement.ts'
 import { runWritten } from './written.ts'
@@ -74,13 +74,13 @@ function runOne (tx: Executor, execution: Execution): Promise<Result> {
   execution.record?.compiled()
   const { plan } = execution
   const isLookedUp = plan.verb !== 'select' && plan.written !== undefined
-  return isLookedUp ? runWritten(tx, execution, () => runPlan(tx, execution)) : runPlan(tx, execution)
+  return isLookedUp ? runWritten(tx, execution, (aroundRow) => runPlan(tx, execution, aroundRow)) : runPlan(tx, execution)
 }
 
-function runPlan (tx: Executor, { plan, database, sink }: Execution): Promise<Result> {
+function runPlan (tx: Executor, { plan, database, sink }: Execution, aroundRow?: AroundRow): Promise<Result> {
   switch (plan.verb) {
     case 'select': return runSelect(tx, plan, database, sink as AnswerSink)
-    case 'insert': return runInsert(tx, { plan, database, sink })
+    case 'insert': return runInsert(tx, { plan, database, sink, aroundRow })
     default: return runChange(tx, { plan, database, sink })
   }
 }
@@ -93,13 +93,15 @@ async function runSelect (tx: Executor, plan: SelectPlan, database: Database, si
 
 /**
  * Runs a write that refers to rows of a table with rules. If another constraint refuses the write, the references are checked all the same: the
- * database may check a missing row before that constraint, and a row that the grant does not see must have the same answer.
+ * database may check a missing row before that constraint, and a row that the grant does not see must have the same answer. An update of no row
+ * refers to nothing.
  */
 async function runReferring (tx: Executor, execution: Execution): Promise<Result> {
   const result = await runOne(tx, execution).catch(async (error: unknown) => {
     if (keepsTransaction(error)) await checkReferences(tx, execution, true)
     throw error
   })
-  await checkReferences(tx, execution)
+  const isIdle = execution.plan.verb === 'update' && (result.matched ?? result.changed) === 0
+  if (!isIdle) await checkReferences(tx, execution)
   return result
 }

@@ -21,7 +21,11 @@ export interface RowsRun {
   readonly record?: RequestRecord | null | undefined
   /** Called with each batch of rows that one statement has written. */
   readonly onBatch?: ((batch: RowBatch, counts: RowCounts) => void) | undefined
+  readonly aroundRow?: AroundRow | undefined
 }
+
+/** Called for each row of a plan whose rows are checked (`isChecked`): writes it by `write`, which throws a ServiceError that names the row. */
+export type AroundRow = (row: PlannedRow, write: () => Promise<RowCounts>) => Promise<RowCounts>
 
 type Run = Executor['run']
 
@@ -78,7 +82,10 @@ function runBatch ({ database, onBatch }: RowsRun, batch: RowBatch, run: Run): P
 
 async function runBatches (rowsRun: RowsRun, batches: readonly RowBatch[], run: Run): Promise<RowCounts> {
   let total: RowCounts | undefined
-  for (const batch of batches) total = addCounts(total, await runDivided(rowsRun, batch, run))
+  for (const batch of batches) {
+    const write = (): Promise<RowCounts> => runDivided(rowsRun, batch, run)
+    total = addCounts(total, await (rowsRun.aroundRow === undefined ? write() : rowsRun.aroundRow(batch.rows[0] as PlannedRow, write)))
+  }
   return total as RowCounts
 }
 

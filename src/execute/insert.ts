@@ -9,7 +9,7 @@ import { numberOf } from '../response/insert-id.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import type { Value } from '../types/column-type.ts'
 import { insertReturning, type ReturningPlan } from './insert-returning.ts'
-import { insertsRows, runRows } from './insert-rows.ts'
+import { insertsRows, runRows, type AroundRow } from './insert-rows.ts'
 import { insertUnkeyed } from './insert-unkeyed.ts'
 import { areTaken, keyChanged } from './inserted-keys.ts'
 import { readRows } from './read-rows.ts'
@@ -20,13 +20,14 @@ export interface InsertExecution {
   readonly database: Database
   /** For `returning`. */
   readonly sink: AnswerSink | undefined
+  readonly aroundRow?: AroundRow | undefined
 }
 
 /** @throws ServiceError, which must undo the transaction */
-export function runInsert (tx: Executor, { plan, database, sink }: InsertExecution): Promise<Outcome & RowsResult> {
+export function runInsert (tx: Executor, { plan, database, sink, aroundRow }: InsertExecution): Promise<Outcome & RowsResult> {
   if (insertsRows(plan)) {
-    if (sink !== undefined) return insertReturning(tx, { plan: plan as ReturningPlan, database, sink })
-    return runRows({ plan, database }, (statement, rows) => tx.run(statement, rows))
+    if (sink !== undefined) return insertReturning(tx, { plan: plan as ReturningPlan, database, sink, aroundRow })
+    return runRows({ plan, database, aroundRow }, (statement, rows) => tx.run(statement, rows))
   }
   return sink === undefined ? runStatement(tx, database, plan) : insertRowReturning(tx, database, plan, sink)
 }
@@ -50,7 +51,7 @@ export async function isTaken (tx: Executor, database: Database, plan: InsertPla
 const givenTo = ({ assignments }: InsertPlan, column: Column): Value | null => assignments.find((assignment) => assignment.column === column)?.parameter ?? null
 
 /** The value of a column of the key in the new row. @throws NOT_SUPPORTED if a trigger of SQLite has changed it, or has left out the row */
-export function keyValue (plan: InsertPlan, column: Column, { insertId }: Outcome): Value {
+export function keyValue (plan: InsertPlan, column: Column, { insertId }: Pick<Outcome, 'insertId'>): Value {
   const given = givenTo(plan, column)
   // a BEFORE INSERT trigger may number the row in another way
   if (given !== null && !(column.autoIncrement && mayFillColumns(plan.table))) return storedKey(column, given)

@@ -2,28 +2,28 @@
 import { MAX_LIMIT } from '../../schemas/body.ts'
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
-import { keepsTransaction, type Executor } from '../dialects/dialect.ts'
+import { keepsTransaction, type Executor, type Outcome } from '../dialects/dialect.ts'
 import { notSupported, resultTooLarge, type ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
 import { findInsertKey } from '../plan/insert-key.ts'
 import { isNull } from '../plan/filters/operators.ts'
-import type { Assignment, Condition, Conflict, InsertPlan, Plan, UpdatePlan, Written, WrittenReference } from '../plan/plan.ts'
+import type { Assignment, Condition, Conflict, InsertPlan, Plan, PlannedRow, UpdatePlan, Written, WrittenReference } from '../plan/plan.ts'
 import { referenceOf } from '../plan/references.ts'
 import { keyAfter } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/rules.ts'
-import type { Result } from '../response/result.ts'
+import type { Result, RowCounts } from '../response/result.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import type { Value } from '../types/column-type.ts'
 import { countMatches } from './count-rows.ts'
 import { isTaken, keyValue } from './insert.ts'
-import { atRow, insertsRows, type RowsRun } from './insert-rows.ts'
+import { atRow, insertsRows, type AroundRow, type RowsRun } from './insert-rows.ts'
 import { conditionOf } from './key-condition.ts'
 import { KeyList } from './key-list.ts'
 import { hasKey, readRows } from './read-rows.ts'
 import { checkReference } from './references.ts'
 import { runStatement } from './run-statement.ts'
 
-type Run = () => Promise<Result>
+type Run = (aroundRow?: AroundRow) => Promise<Result>
 
 /** A plan whose rows are looked up after the write. */
 interface WrittenPlan<P> { readonly plan: P & { readonly written: Written }, readonly database: Database }
@@ -53,15 +53,36 @@ async function runUpdate (tx: Executor, { plan, database }: WrittenPlan<UpdatePl
   const list = new KeyList(key)
   await runStatement(tx, database, { verb: 'select', table, columns: key, condition, order: [], limit: MAX_LIMIT + 1, lock: 'update' }, list)
   if (list.count > MAX_LIMIT) throw resultTooLarge(`the filters match more than ${MAX_LIMIT} rows, which is the most that can be checked after the write`)
+  const after = list.keys.map((values) => hasKey(key, keyAfter(key, values, assignments)))
+  const wasTaken = assignments.some(({ column }) => key.includes(column)) && await areTakenByOthers(tx, { plan, database }, { key, before: list.keys, after })
   const result = await run()
-  await requireRows(tx, { plan, database }, list.keys.map((values) => hasKey(key, keyAfter(key, values, assignments))))
+  if (wasTaken) throw notSupported()
+  await requireRows(tx, { plan, database }, after)
   return result
 }
 
-/** A row that was inserted, with the values of its key. */
-interface InsertedRow { readonly result: Result, readonly values: readonly Value[] }
+interface ChangedKeys { readonly key: readonly Column[], readonly before: ReadonlyArray<readonly Value[]>, readonly after: readonly Condition[] }
 
-async function runRow (tx: Executor, { plan, database }: WrittenPlan<InsertPlan>, run: Run): Promise<InsertedRow> {
+/**
+ * Whether rows that an update does not change have the keys that it gives. If it succeeds all the same, a BEFORE UPDATE trigger has changed the
+ * keys, and the rows that are found by them are others.
+ */
+async function areTakenByOthers (tx: Executor, { plan: { table }, database }: WrittenPlan<UpdatePlan>, { key, before, after }: ChangedKeys): Promise<boolean> {
+  const toText = (values: readonly Value[]): string => JSON.stringify(values.map((value) => Buffer.isBuffer(value) ? value.toString('base64') : String(value)))
+  const own = new Set(before.map(toText))
+  for (let from = 0; from < after.length; from += STEP) {
+    const list = new KeyList(key)
+    await runStatement(tx, database, { verb: 'select', table, columns: key, condition: combine('or', after.slice(from, from + STEP)), order: [], limit: STEP }, list)
+    if (list.keys.some((values) => !own.has(toText(values)))) return true
+  }
+  return false
+}
+
+/** A row that was inserted, with the values of its key. */
+interface InsertedRow<R> { readonly result: R, readonly values: readonly Value[] }
+
+/** Inserts a row by `run`. */
+async function runRow<R extends Pick<Outcome, 'insertId'>> (tx: Executor, { plan, database }: WrittenPlan<InsertPlan>, run: () => Promise<R>): Promise<InsertedRow<R>> {
   const key = plan.written.key as readonly Column[]
   const wasTaken = mayFillColumns(plan.table) && await isTaken(tx, database, plan, key)
   const result = await run()
@@ -80,14 +101,13 @@ async function runRow (tx: Executor, { plan, database }: WrittenPlan<InsertPlan>
 /** One by one, as triggers may number the rows in any way. */
 async function runList (tx: Executor, { plan, database }: WrittenPlan<RowsRun['plan']>, sink: AnswerSink | undefined): Promise<Result> {
   const { table, rows: { rows, isList }, written, returning } = plan
-  const inserted: InsertedRow[] = []
+  const inserted: Array<InsertedRow<Result>> = []
   let last: readonly Column[] | undefined
   for (const { index, columns, parameters } of rows) {
-    const assignments = columns.map((column, place): Assignment => ({ column, parameter: parameters[place] ?? null }))
-    const key = getInsertKey(table, assignments)
+    const single = planSingle(table, { columns, parameters }, written)
+    const { key } = single.written
     if (sink !== undefined && last?.some((column, place) => column !== key[place]) === true) throw notSupported()
     last = key
-    const single: WrittenPlan<InsertPlan>['plan'] = { verb: 'insert', table, assignments, written: { ...written, key } }
     const row = await runRow(tx, { plan: single, database }, () => runStatement(tx, database, single)).catch((error: unknown) => { throw isList ? inRow(error, index) : error })
     inserted.push(row)
   }
@@ -101,26 +121,35 @@ function inRow (error: unknown, index: number | undefined): unknown {
   return keepsTransaction(error) || (error as ServiceError).code === 'PERMISSION_DENIED' ? atRow(error as ServiceError, index) : error
 }
 
-function getInsertKey (table: Table, assignments: readonly Assignment[]): readonly Column[] {
+/** The insert of a row alone. @throws NOT_SUPPORTED if the values of no key are known */
+function planSingle (table: Table, { columns, parameters }: Pick<PlannedRow, 'columns' | 'parameters'>, written: Written) {
+  const assignments = columns.map((column, place): Assignment => ({ column, parameter: parameters[place] ?? null }))
   const key = findInsertKey(table, assignments)
   if (key === undefined) throw notSupported()
-  return key
+  return { verb: 'insert' as const, table, assignments, written: { ...written, key } }
 }
 
-/** The rows are found by the key of the conflict, which all of them have to give. */
+/** A row is found by the key of the conflict, or is new if it gives no value for that. */
 async function runUpserts (tx: Executor, { plan, database }: WrittenPlan<RowsRun['plan']>, { conflict: { key, set }, run }: { conflict: Conflict, run: Run }): Promise<Result> {
-  const { rows, isList } = plan.rows
-  const conditions = new Map(rows.map((row) => {
-    const condition = conditionOf(key, row)
-    if (condition === undefined) throw notSupported()
-    return [JSON.stringify(key.map((column) => String(row.parameters[row.columns.indexOf(column)]))), { condition, index: isList ? row.index : undefined }]
-  }))
   if (changesKey(key, set)) throw notSupported()
-  const result = await run()
-  for (const { condition, index } of conditions.values()) {
-    await requireRows(tx, { plan, database }, [condition]).catch((error: unknown) => { throw inRow(error, index) })
-  }
-  return result
+  const { table, rows: { isList }, written } = plan
+  return await run(async (row, write) => {
+    const condition = conditionOf(key, row)
+    let isWritten = false
+    const writeRow = async (): Promise<RowCounts> => {
+      const counts = await write()
+      isWritten = true
+      return counts
+    }
+    try {
+      if (condition === undefined) return (await runRow(tx, { plan: planSingle(table, row, written), database }, writeRow)).result
+      const counts = await writeRow()
+      await requireRows(tx, { plan, database }, [condition])
+      return counts
+    } catch (error) {
+      throw isList && isWritten ? inRow(error, row.index) : error
+    }
+  })
 }
 
 const changesKey = (key: readonly Column[], set: Conflict['set']): boolean => set.kind === 'assignments' && set.assignments.some(({ column }) => key.includes(column))

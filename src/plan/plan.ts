@@ -153,6 +153,8 @@ export interface RowsPlan {
   readonly conflict: Conflict | undefined
   /** Set for an upsert whose rows are written one by one, to know the number of each: it is the only key by which all of them are found. */
   readonly isNumbered?: true
+  /** Set for an upsert whose rows are written one by one, and looked up after each: a later row may hide what an earlier one refers to. */
+  readonly isChecked?: true
   /** Set if one statement can insert the rows as they are here. `rows` then plans them when it is read. */
   readonly scanned?: ScannedList
 }

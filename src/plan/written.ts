@@ -17,7 +17,8 @@ export function withWritten<P extends InsertPlan | UpdatePlan> (plan: P, rules: 
   if (written === undefined || !plan.table.transactional) {
     throw unsupported('', `the rows of table "${plan.table.name}" must be checked after the write, which needs transactions and a unique key whose values are known`)
   }
-  return { ...plan, written, inTransaction: true }
+  const rows = plan.verb === 'insert' && plan.rows?.conflict !== undefined ? { rows: { ...plan.rows, isChecked: true as const } } : {}
+  return { ...plan, ...rows, written, inTransaction: true }
 }
 
 function planWritten (plan: InsertPlan | UpdatePlan, rules: readonly Rule[], references: readonly WrittenReference[]): Written | undefined {

@@ -35,7 +35,7 @@ export function toBatches (plan: RowsPlan, table: Table, engine: Engine): RowBat
     const [batch] = toBatches({ isList: true, conflict, rows: [scanned.first] }, table, engine)
     return [{ ...batch as RowBatch, scanned, get rows () { return plan.rows } }]
   }
-  const groups = groupsOf(plan, table, engine)
+  const groups = plan.isChecked === true ? plan.rows.map((row) => [row]) : groupsOf(plan, table, engine)
   return groups.map((group): RowBatch => {
     const columns = unionOf(group)
     // SQLite allows no ON CONFLICT for a row of defaults alone
@@ -49,7 +49,7 @@ export function toBatches (plan: RowsPlan, table: Table, engine: Engine): RowBat
       table,
       columns: [...others].length === 0 ? columns : [...columns, ...others],
       rows: group,
-      isSeparate: engine === 'mysql' && group.length === 1 && isMiscounted(group[0] as PlannedRow, conflict),
+      isSeparate: engine === 'mysql' && group.length === 1 && (isMiscounted(group[0] as PlannedRow, conflict) || (plan.isChecked === true && mayFillColumns(table))),
       conflict: { key, written, assignments: set.kind === 'assignments' ? set.assignments : [], identity, within }
     }
   })
