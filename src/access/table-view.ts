@@ -11,8 +11,10 @@ import { bindRules, findBrokenRule, resolveRules, RuleBroken, type ConfiguredRul
 export function viewTable (grant: Grant, database: string, catalog: Catalog, table: Table): Table | undefined {
   if (grant.databases === 'all') return table
   const granted = grant.databases.get(database)
-  if (granted === undefined || granted.tables === 'all' || !granted.isNarrowed) return table
-  return grant.views.get(table) ?? createView(grant, granted.tables, catalog, table)
+  if (granted === undefined) return table
+  const { tables, isNarrowed } = granted
+  if (tables !== 'all' && isNarrowed) return grant.views.get(table) ?? createView(grant, { database, tables, catalog }, table)
+  return table.outerKeys === undefined ? table : grant.views.get(table) ?? createView(grant, { database, tables: new Map(), catalog }, table)
 }
 
 /**
@@ -25,8 +27,10 @@ export function describeTable (grant: Grant, database: string, catalog: Catalog,
   return findBrokenRule(granted.rules, table.columns) === undefined ? getShape(catalog, table, granted.columns, granted.rules) : undefined
 }
 
-function createView (grant: Grant, tables: ReadonlyMap<string, TableGrant>, catalog: Catalog, base: Table): Table | undefined {
-  const { columns, rules: configured } = tables.get(base.name) as TableGrant
+interface GrantedTables { readonly database: string, readonly tables: ReadonlyMap<string, TableGrant>, readonly catalog: Catalog }
+
+function createView (grant: Grant, { database, tables, catalog }: GrantedTables, base: Table): Table | undefined {
+  const { columns, rules: configured = [] } = tables.get(base.name) ?? {}
   const rules = tryBind(configured, grant, base)
   if (rules === undefined) return undefined
   const parents = base.foreignKeys.flatMap((key): Parent[] => {
@@ -34,10 +38,17 @@ function createView (grant: Grant, tables: ReadonlyMap<string, TableGrant>, cata
     const theirs = (table && tables.get(table.name)?.rules) ?? []
     return table === undefined || theirs.length === 0 ? [] : [{ key, table, rules: () => tryBind(theirs, grant, table) }]
   })
-  const shape = columns === undefined && rules.length === 0 && parents.length === 0 ? base : getShape(catalog, base, columns, configured)
-  const view = rules.length === 0 && parents.length === 0 ? shape : Object.freeze({ ...shape, view: { ...shape.view as View, shape, rules, parents } })
+  const unchecked = (base.outerKeys ?? []).filter(({ referencedTable }) => hasRulesElsewhere(grant, database, referencedTable))
+  const isFree = rules.length === 0 && parents.length === 0 && unchecked.length === 0
+  const shape = columns === undefined && isFree ? base : getShape(catalog, base, columns, configured)
+  const view = isFree ? shape : Object.freeze({ ...shape, view: { ...shape.view as View, shape, rules, parents, unchecked } })
   grant.views.set(base, view)
   return view
+}
+
+/** Whether the grant has rules for a table of this name in another database. It may be that of another server: the name is all that is known. */
+function hasRulesElsewhere ({ databases }: Grant, database: string, table: string): boolean {
+  return databases !== 'all' && [...databases].some(([name, { tables }]) => name !== database && tables !== 'all' && (findIgnoringCase(tables, table)?.rules.length ?? 0) > 0)
 }
 
 function tryBind (configured: readonly ConfiguredRule[], { claims }: Grant, { columns }: Table): Rule[] | undefined {
@@ -87,7 +98,7 @@ function createShape (base: Table, grant: ColumnGrant | undefined, { filled, giv
   const insertable = byName(among(grant?.insert))
   const isSeen = (names: readonly string[]): boolean => names.every((name) => columns.has(name))
   const hidesSome = columnList.length < base.columnList.length
-  const { name, kind, comment, engine, transactional, triggers } = base
+  const { name, kind, comment, engine, transactional, triggers, outerKeys } = base
   // No spread: a field that is added to Table must be decided on here.
   return Object.freeze({
     name,
@@ -103,9 +114,10 @@ function createShape (base: Table, grant: ColumnGrant | undefined, { filled, giv
     indexes: base.indexes.filter(({ parts }) => parts.every(({ column }) => column !== null && columns.has(column))),
     uniqueKeys: base.uniqueKeys.filter((key) => isSeen(key.columns)),
     foreignKeys: base.foreignKeys.filter((key: ForeignKey) => isSeen(key.columns)),
+    ...outerKeys !== undefined && { outerKeys: outerKeys.filter((key) => isSeen(key.columns)) },
     // It is not always known which columns a check refers to.
     checks: base.checks.filter((check) => !hidesSome || (check.columns.length > 0 && isSeen(check.columns))),
     identity: base.identity !== undefined && columns.has(base.identity.name) ? base.identity : undefined,
-    view: { base, shape: undefined, given, writable: { insert: insertable, update: byName(among(grant?.update)) }, rules: [], parents: [] }
+    view: { base, shape: undefined, given, writable: { insert: insertable, update: byName(among(grant?.update)) }, rules: [], parents: [], unchecked: [] }
   } satisfies Table)
 }

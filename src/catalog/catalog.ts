@@ -99,6 +99,8 @@ export interface Table {
   /** The primary key first, then in the order in which they were defined. */
   readonly indexes: readonly Index[]
   readonly foreignKeys: readonly ForeignKey[]
+  /** Foreign keys to tables of other databases, if there are any. */
+  readonly outerKeys?: readonly ForeignKey[]
   readonly checks: readonly Check[]
   /** The column that the database numbers, else the single column of the primary key: what `id` in an answer means. */
   readonly identity: Column | undefined
@@ -120,6 +122,8 @@ export interface View {
   readonly rules: readonly Rule[]
   /** The foreign keys to tables that the grant has rules for. */
   readonly parents: readonly Parent[]
+  /** Those to tables of other databases that the grant has rules for. Nothing is known of these tables, so the keys can only be NULL. */
+  readonly unchecked: readonly ForeignKey[]
 }
 
 /** A rule on a column of the table. All its tests hold. */

@@ -5,13 +5,17 @@ import type { Parameter, Value } from '../types/column-type.ts'
 import { mayCompute, mayMix } from './computed.ts'
 import { combine } from './filters/constants.ts'
 import { knownDefault } from './known-default.ts'
-import type { Assignment, Condition, InsertPlan, Lookup, Reference, UpdatePlan, WrittenReference } from './plan.ts'
+import type { Assignment, Condition, InsertPlan, Lookup, PlannedRow, Reference, UpdatePlan, WrittenReference } from './plan.ts'
 import { onlyValueOf, planRules } from './rule.ts'
 
 /** A row that a statement writes. `index`: its position in `data`, if that is a list. */
 export interface WrittenRow {
   readonly assignments: readonly Assignment[]
   readonly index?: number | undefined
+}
+
+export function toWritten ({ index, columns, parameters }: PlannedRow): WrittenRow {
+  return { index, assignments: columns.map((column, place) => ({ column, parameter: parameters[place] as Parameter })) }
 }
 
 /** A view without the parents that only the written rows show, and those. @throws PERMISSION_DENIED for claims that cannot be used */
@@ -35,6 +39,28 @@ export function divideParents (plan: InsertPlan | UpdatePlan, view: View): { rea
 export function planReferences (verb: 'insert' | 'update', rows: readonly WrittenRow[], view: View): Reference[] {
   return view.parents.flatMap((parent) => planReference(verb, rows, parent, view))
 }
+
+/**
+ * Refuses values of foreign keys that cannot be checked (`View.unchecked`). What a trigger writes is not known here.
+ * @throws PERMISSION_DENIED
+ */
+export function refuseUnchecked ({ verb, assignments, rows }: RowsToCheck, { base, unchecked }: View): void {
+  for (const { columns: names } of unchecked) {
+    const columns = names.map((name) => getNamed(base, name))
+    const conflict = rows?.conflict
+    const changed = verb === 'update' ? assignments : conflict?.set.kind === 'assignments' ? conflict.set.assignments : []
+    const isChanged = columns.some((column) => changed.some((each) => each.column === column && (each.parameter !== null || each.form !== undefined)))
+    const inserted = verb === 'update' ? [] : rows === undefined ? [{ assignments }] : rows.rows.map(toWritten)
+    const isInserted = inserted.some((row) => {
+      const values = insertedValues(row, columns)
+      // a row that exists keeps what an upsert does not write
+      return conflict === undefined ? !values.includes(null) : values.some((value) => value !== null)
+    })
+    if (isChanged || isInserted || columns.some(({ generated }) => generated)) throw permissionDenied('The grant has rules for the table of another database that a foreign key refers to: the key can only be null')
+  }
+}
+
+type RowsToCheck = Pick<InsertPlan, 'assignments' | 'rows'> & { readonly verb: 'insert' | 'update' }
 
 /** Plans the look-ups for written rows with these values in the columns of the key. */
 export function referenceOf ({ key, table, columns, rules }: WrittenReference, values: ReadonlyArray<readonly Value[]>): Reference {

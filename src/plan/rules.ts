@@ -2,10 +2,9 @@
 import type { Column, Rule, View } from '../catalog/catalog.ts'
 import { permissionDenied, pointer, withDetails, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import type { Parameter } from '../types/column-type.ts'
 import { combine } from './filters/constants.ts'
 import type { Assignment, Condition, InsertPlan, Plan, PlannedRow, Reference, RowsPlan, UpdatePlan } from './plan.ts'
-import { divideParents, planReferences, type WrittenRow } from './references.ts'
+import { divideParents, planReferences, refuseUnchecked, toWritten } from './references.ts'
 import { onlyValueOf, planRules, satisfies } from './rule.ts'
 import { withWritten } from './written.ts'
 
@@ -39,6 +38,7 @@ const within = (rules: readonly Rule[], condition: Condition): Condition => comb
 
 /** `planKnown`: plans the references whose values are known before the write. */
 function withReferences<P extends InsertPlan | UpdatePlan> (plan: P, view: View, planKnown: (known: View) => readonly Reference[]): P {
+  refuseUnchecked(plan, view)
   const { known, written } = divideParents(plan, view)
   const references = planKnown(known)
   return Object.freeze(withWritten(references.length === 0 ? plan : { ...plan, references, inTransaction: true }, view.rules, written))
@@ -91,10 +91,6 @@ function rowReferences ({ isList, rows, conflict }: RowsPlan, view: View): Refer
   const written = rows.map(toWritten).map((row) => isList ? row : { assignments: row.assignments })
   const changed = conflict?.set.kind === 'assignments' ? [conflict.set] : []
   return [...planReferences('insert', written, view), ...planReferences('update', changed, view)]
-}
-
-function toWritten ({ index, columns, parameters }: PlannedRow): WrittenRow {
-  return { index, assignments: columns.map((column, place) => ({ column, parameter: parameters[place] as Parameter })) }
 }
 
 /** The message does not name the column: the grant may not see it. */

@@ -191,8 +191,8 @@ function uniqueKeyIn (message: string, statement: Statement): Key | undefined {
  * `… (`shop`.`orders`, CONSTRAINT `orders_customer` FOREIGN KEY (…`, a backtick in a name as it is, or doubled since MariaDB
  * 10.11.19; no value of a row stands in this message.
  */
-function foreignKeysIn (message: string, { name: table, foreignKeys }: Table): ForeignKey[] {
-  return foreignKeys.filter(({ name }) => [[table, name], [table, name].map(doubled)].some(([of, key]) => message.includes(`.\`${of}\`, CONSTRAINT \`${key}\` FOREIGN KEY `)))
+function foreignKeysIn (message: string, { name: table, foreignKeys, outerKeys = [] }: Table): ForeignKey[] {
+  return [...foreignKeys, ...outerKeys].filter(({ name }) => [[table, name], [table, name].map(doubled)].some(([of, key]) => message.includes(`.\`${of}\`, CONSTRAINT \`${key}\` FOREIGN KEY `)))
 }
 
 const doubled = (name: string): string => name.replaceAll('`', '``')

@@ -16,8 +16,8 @@ const TABLES = `select TABLE_NAME, TABLE_TYPE, TABLE_COMMENT, ENGINE from inform
 const columnsQuery = (srid: string): string => `select TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, GENERATION_EXPRESSION, COLUMN_COMMENT,
   coalesce(CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION), CHARACTER_OCTET_LENGTH, coalesce(DATETIME_PRECISION, NUMERIC_SCALE), CHARACTER_SET_NAME, ${srid}
   from information_schema.COLUMNS where TABLE_SCHEMA = database() order by TABLE_NAME, ORDINAL_POSITION`
-const FOREIGN_KEYS = `select TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
-  from information_schema.KEY_COLUMN_USAGE where TABLE_SCHEMA = database() and REFERENCED_TABLE_SCHEMA = database()
+const FOREIGN_KEYS = `select TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME, REFERENCED_TABLE_SCHEMA = database()
+  from information_schema.KEY_COLUMN_USAGE where TABLE_SCHEMA = database() and REFERENCED_TABLE_SCHEMA is not null
   order by TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION`
 const ENGINES_WITHOUT_TRANSACTIONS = "select ENGINE from information_schema.ENGINES where TRANSACTIONS = 'NO'"
 /** Contains only the triggers that the account may see. */
@@ -68,6 +68,7 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
     const columnsOfTable = columns.get(name) ?? []
     const indexesOfTable = indexes.get(name) ?? []
     const keys = toKeys(indexesOfTable)
+    const [own, outer] = ['1', '0'].map((isOwn) => toForeignKeys((foreigns.get(name) ?? []).filter((part) => part[5] === isOwn))) as [ForeignKey[], ForeignKey[]]
     return {
       name,
       kind: type === 'VIEW' ? 'view' : 'table',
@@ -79,7 +80,8 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
       primaryKey: keys.find((key) => key.name === 'PRIMARY')?.columns ?? [],
       uniqueKeys: keys,
       indexes: indexesOfTable,
-      foreignKeys: toForeignKeys(foreigns.get(name) ?? []),
+      foreignKeys: own,
+      ...outer.length > 0 && { outerKeys: outer },
       checks: checked.map((check) => toCheck(check, columnsOfTable.map((column) => column[1] as string)))
     }
   })
