@@ -4,8 +4,8 @@ import fp from 'fastify-plugin'
 import { shownId } from './request-id.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 import {
-  bodyTooLarge, internal, invalidRequest, isBug, isTemporary, isTrouble, notFound, overloaded, permissionDenied, rateLimited, refusalOf, ServiceError, unauthenticated,
-  unsupportedMediaType
+  bodyTooLarge, internal, invalidRequest, isBug, isServiceError, isTemporary, isTrouble, notFound, overloaded, permissionDenied, rateLimited, refusalOf, unauthenticated,
+  unsupportedMediaType, type ServiceError
 } from '../src/errors.ts'
 
 /** Errors of Fastify and Node that clients can cause. */
@@ -41,12 +41,14 @@ export function sendError (error: FastifyError, request: FastifyRequest, reply: 
   if (record != null) record.refusal = refusal
   if (isBug(refusal)) request.log.error({ requestId: shownId(request), err: error }, 'unexpected error')
   else if (isTrouble(refusal) && record?.isLogged !== true) request.log.warn({ requestId: shownId(request), code: refusal.code, reason: refusal.reason }, 'refused')
-  if (isTemporary(refusal) || refusal.retryAfter !== undefined) reply.header('retry-after', String(refusal.retryAfter ?? RETRY_AFTER))
+  // the rate limiter, or a hook of the app, may have set a better time
+  const mayRetry = isTemporary(refusal) || refusal.code === 'RATE_LIMITED' || refusal.retryAfter !== undefined
+  if (mayRetry && !reply.hasHeader('retry-after')) reply.header('retry-after', String(refusal.retryAfter ?? RETRY_AFTER))
   return reply.code(refusal.statusCode).type('application/json; charset=utf-8').send(JSON.stringify(refusalOf(refusal)))
 }
 
 /** The error as the client sees it; INTERNAL for unexpected errors. */
 export function toRefusal (error: FastifyError | ServiceError): ServiceError {
-  if (error instanceof ServiceError) return error
+  if (isServiceError(error)) return error
   return (fastifyErrors.get(error.code) ?? hostErrors.get(error.statusCode))?.() ?? internal()
 }

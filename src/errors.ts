@@ -14,7 +14,7 @@ export interface Detail { path: string, message: string }
 export abstract class ServiceError extends Error {
   declare code: string
   declare statusCode: number
-  declare details?: readonly Detail[]
+  declare details: readonly Detail[]
   /** The driver's code (`ECONNREFUSED`, `ER_LOCK_DEADLOCK`), for the log only. Never the driver's message. */
   declare reason?: string
   /** For an insert of several rows: which of them the database refused, counted from 0, where it is known. */
@@ -22,6 +22,8 @@ export abstract class ServiceError extends Error {
   /** Seconds after which a retry may succeed, if it is known. */
   declare retryAfter?: number
 }
+
+ServiceError.prototype.details = Object.freeze([])
 
 /** Code -> status of every error below, for OpenAPI documents and tests. */
 export const catalogue = new Map<string, number>()
@@ -79,8 +81,11 @@ export const overloaded = define('OVERLOADED', 503, 'Too many requests are waiti
 export const keysUnavailable = define('KEYS_UNAVAILABLE', 503, 'The keys that verify the token are not available; nothing was changed')
 export const queryTimeout = define('QUERY_TIMEOUT', 504, 'The statement took too long; nothing was changed')
 
+/** Whether a value is one of the errors above. An app can derive its own from ServiceError, which has no code and no status. */
+export const isServiceError = (error: unknown): error is ServiceError => error instanceof ServiceError && catalogue.has(error.code)
+
 /** The body of the response to an error. */
-export function refusalOf ({ code, message, details = [] }: ServiceError) {
+export function refusalOf ({ code, message, details }: ServiceError) {
   return { success: false, data: {}, error: { code, message, details } }
 }
 

@@ -128,7 +128,7 @@ const isOfRow = (error: unknown): error is ServiceError => error instanceof Serv
 export function atRow (error: ServiceError, index: number | undefined): ServiceError {
   if (index === undefined) return error
   const row = pointer('data', index)
-  const { details = [] } = error
+  const { details } = error
   if (details.length === 0) return withDetails(error, { path: row, message: error.message })
   return withDetails(error, ...details.map(({ path, message }) => ({ path: row + path.replace(/^\/data/, ''), message })))
 }

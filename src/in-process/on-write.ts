@@ -2,7 +2,7 @@
 import type { Claims } from '../access/rules.ts'
 import type { WriteHook } from '../databases/database.ts'
 import { SchemaMoved } from '../dialects/dialect.ts'
-import { ServiceError, withReason, writeRefused } from '../errors.ts'
+import { isServiceError, withReason, writeRefused } from '../errors.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
 import { ResultReference } from '../plan/result-reference.ts'
 import { createTransactionExecute, type TransactionExecute } from './execute-in.ts'
@@ -58,7 +58,7 @@ export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHoo
         tx: { execute: createTransactionExecute({ tx, database, limits, dryRun, isHooked: false, onMoved: () => { moved = new SchemaMoved('hook', true) } }) }
       } as WriteEvent)
     } catch (error) {
-      if (moved !== undefined || error instanceof ServiceError) throw moved ?? error
+      if (moved !== undefined || isServiceError(error)) throw moved ?? error
       throw withReason(writeRefused(), error instanceof Error ? error.name : typeof error)
     }
   }

@@ -44,7 +44,7 @@ function findError (operation: unknown, findBodyError: FindBodyError): ServiceEr
 
 /** Says in the details of a refusal which operation is meant. */
 export function inOperation (index: number, error: ServiceError): ServiceError {
-  const { details = [], message } = error
+  const { details, message } = error
   const place = pointer('operations', index)
   return withDetails(error, ...details.length === 0 ? [{ path: place, message }] : details.map((detail) => ({ ...detail, path: place + detail.path })))
 }

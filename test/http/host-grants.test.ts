@@ -107,7 +107,9 @@ await onEachEngine(t, 'a function that throws gives no access', { schema: shop, 
   const { ask, log } = await start(t as Test, service, async (request) => await (thrown[Number(request.headers['x-user'])] as typeof thrown[0])[1](request))
   for (const [index, [why, , status, code]] of thrown.entries()) {
     log.splice(0)
-    isRefusal(t as Test, await ask({ 'x-user': String(index) }), { status, code, why })
+    const answer = await ask({ 'x-user': String(index) })
+    isRefusal(t as Test, answer, { status, code, why })
+    t.equal(answer.headers['retry-after'], [429, 503].includes(status) ? '1' : undefined)
     t.equal(log.some(({ msg }) => msg === 'unexpected error'), status === 500, `${why}: only bugs are logged`)
   }
 })

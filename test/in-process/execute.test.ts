@@ -22,7 +22,7 @@ const callOf = ({ server }: Pick<Service, 'server'>): Call => (request) => (serv
 async function refusalOf (answer: Promise<unknown>): Promise<object> {
   const error = await answer.then(() => new Error('was not refused'), (error: unknown) => error) as ServiceError
   if (!(error instanceof ServiceError)) throw error
-  const { code, message, details = [], statusCode } = error
+  const { code, message, details, statusCode } = error
   return { status: statusCode, error: { code, message, details } }
 }
 

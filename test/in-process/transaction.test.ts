@@ -98,6 +98,7 @@ await onEachEngine(t, 'the hook for writes writes in the same transaction', with
 await onEachEngine(t, 'the hook for writes may refuse them', withHook(({ table, verb, data, filters, result, attempt, dryRun, database }) => {
   const { note } = (data ?? {}) as { note?: string }
   if (note === 'told') throw new Error(JSON.stringify({ table, verb, filters, result, attempt, dryRun, database }))
+  if (note === 'derived') throw new class extends ServiceError {}('of the app')
   if (note === 'busy') throw Object.assign(Object.create(ServiceError.prototype), { name: 'FastifyError', code: 'RATE_LIMITED', statusCode: 429, message: 'Later' })
 }), async (t, service) => {
   const { post, operate, log } = service
@@ -106,6 +107,7 @@ await onEachEngine(t, 'the hook for writes may refuse them', withHook(({ table, 
   t.notMatch(log.join(), /attempt/)
   isRefusal(t, await operate([{ table: 'orders', ...insert }, { table: 'orders', verb: 'update', data: { note: 'told' }, filters: { id: 1 } }]), { status: 422, code: 'WRITE_REFUSED', why: 'the second' })
   isRefusal(t, await post('orders', { verb: 'insert', data: { customer_id: 1, note: 'busy' } }), { status: 429, code: 'RATE_LIMITED', why: 'its own' })
+  isRefusal(t, await post('orders', { verb: 'insert', data: { customer_id: 1, note: 'derived' } }), { status: 422, code: 'WRITE_REFUSED', why: 'a class of the app, which has no code' })
   t.equal(await orders(service), 2)
   t.equal((await post('orders', insert)).status, 200)
 })
