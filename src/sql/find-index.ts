@@ -20,7 +20,9 @@ export function findIndex ({ table, page, condition, order }: SelectPlan): Order
   const base = table.view?.base ?? table
   const found = base.indexes.find((index) => {
     const parts = index.ordered ? partsOf(index, base) : []
-    if (parts.slice(0, equal.size).some(({ column, prefix }) => prefix || column === null || !equal.has(column))) return false
+    // an expression can be a list of values (MySQL): then the index has no entry for an empty list, and several for others
+    if (parts.some(({ column }) => column === null)) return false
+    if (parts.slice(0, equal.size).some(({ column, prefix }) => prefix || !equal.has(column as string))) return false
     const rest = parts.slice(equal.size)
     const reversed = rest[0]?.descending !== (open[0]?.direction === 'desc')
     return parts.length >= equal.size && open.every(({ column, direction }, place) => {

@@ -73,3 +73,16 @@ await onEachEngine(t, 'an ENUM with members that the server shows alike cannot b
   t.match(await post('moods', { verb: 'insert', data: { id: 5, v: 'new', s: ['😀', '😁'] } }), { status: 200 })
   t.match(await post('moods', { verb: 'insert', data: { id: 6, v: 'new', s: ['😀', '😀'] } }), { status: 400 })
 })
+
+await onEachEngine(t, 'an index of the values in lists was once read in order, although it has no entry for an empty list', {
+  schema: () => [
+    'create table notes (id int primary key, tenant int not null, tags json, key a_tagged (tenant, id, (cast(tags as unsigned array))), key b_plain (tenant, id))',
+    "insert into notes values (1, 1, '[]'), (2, 1, '[1, 2, 3]'), (3, 2, '[]'), (4, 1, null), (5, 1, '5'), (6, 1, '[]')"
+  ],
+  only: ['mysql']
+}, async (t, service) => {
+  for (const limit of [1, 2, 5]) {
+    t.same(await read(service, 'notes', { filters: { tenant: 1 } }, limit), [1, 2, 4, 5, 6])
+    t.same(await read(service, 'notes', { filters: { tenant: 1 }, orderBy: 'id DESC' }, limit), [6, 5, 4, 2, 1])
+  }
+})
