@@ -31,7 +31,7 @@ function planAfter (after: Readonly<Record<string, unknown>> | null, { table, co
   // servers take seconds for hundreds of columns
   if (order.length > limits.conditions) throw at(['orderBy'], invalidBody(`"orderBy" can have at most ${limits.conditions} columns together with "after"`))
   const hidden = order.map(({ column }) => column).filter((column) => !columns.includes(column))
-  return { order, page: { by: 'position', after: planPosition(after, order), hidden } }
+  return { order, page: { by: 'position', after: planPosition(after, order, table), hidden } }
 }
 
 /** The columns of `groupBy` are a key of its rows. */

@@ -2,23 +2,34 @@
  * Plans the rows behind a position. The condition is an OR that compares column by column: `a > ? or (a = ? and id > ?)`. Both servers read
  * an index with it from the position on; with `(a, id) > (?, ?)` they read it from its beginning. NULL is the lowest value.
  */
-import type { Column } from '../catalog/catalog.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
 import { at, invalidBody, invalidValue } from '../errors.ts'
 import type { Value } from '../types/column-type.ts'
 import { readValue } from './columns.ts'
 import { combine } from './filters/constants.ts'
 import type { Condition, Order } from './plan.ts'
 
-/** Plans the rows after a position; all rows after null. @throws INVALID_BODY if it has other columns than the order, INVALID_VALUE */
-export function planPosition (after: Readonly<Record<string, unknown>> | null, order: readonly Order[]): Condition {
+/** Plans the rows of a table after a position; all rows after null. @throws INVALID_BODY if it has other columns than the order, INVALID_VALUE */
+export function planPosition (after: Readonly<Record<string, unknown>> | null, order: readonly Order[], { engine }: Pick<Table, 'engine'>): Condition {
   if (after === null) return { kind: 'constant', value: true }
   const names = order.map(({ column }) => column.name)
   const other = Object.keys(after).find((name) => !names.includes(name)) ?? names.find((name) => !Object.hasOwn(after, name))
   if (other !== undefined) throw at(['after', other], invalidBody(`"after" must have the columns of the order and no others: ${names.join(', ')}`))
-  return order.reduceRight<Condition>((rest, { column, direction }) => {
+  const behind = order.reduceRight<Condition>((rest, { column, direction }) => {
     const place = readPlace(column, after[column.name])
     return combine('or', [isBeyond(column, place, direction), combine('and', [isAt(column, place), rest])])
   }, { kind: 'constant', value: false })
+  return engine === 'sqlite' ? combine('and', [boundOf(behind), behind]) : behind
+}
+
+/**
+ * SQLite does not know that both values of `a > ? or (a = ? and id > ?)` are the same: it reads an index from the position on with `a >= ?` beside
+ * it. There is no such bound for NULLs, which come last in descending order.
+ */
+function boundOf (behind: Condition): Condition {
+  const [first] = behind.kind === 'or' ? behind.conditions : []
+  if (first?.kind !== 'compare') return { kind: 'constant', value: true }
+  return { ...first, operator: first.operator === '>' ? '>=' : '<=' }
 }
 
 /** Converts a value of a position; null is allowed in nullable columns. @throws INVALID_VALUE */

@@ -98,3 +98,21 @@ await onEachEngine(t, 'an index that was dropped since the catalog was read is n
   t.match((await post('orders', body)).json.data, { rows: [{ id: 2 }, { id: 1 }], next: null })
   t.match(statements().filter((statement) => statement.startsWith('select `id`')), [/force index/, /^((?!force).)*$/])
 })
+
+await onEachEngine(t, 'SQLite reads an index from the position of a page on', {
+  schema: { mysql: [], sqlite: ['create table events (id integer primary key, tenant int not null, created datetime not null, price int, code text)', 'create index newest on events (tenant, created)', 'create index by_code on events (code)', 'create index by_price on events (price)'] },
+  only: ['sqlite']
+}, async (t, { post, statements, sql }) => {
+  const planOf = async (body: object): Promise<string> => {
+    statements()
+    t.equal((await post('events', { verb: 'select', ...body })).status, 200)
+    return (await sql(`explain query plan ${statements().at(-1)}`)).map(({ detail }) => detail).join('; ')
+  }
+  const filters = { tenant: 1 }
+  const created = '2026-01-01T00:00:00'
+  t.equal(await planOf({ filters, orderBy: 'created', after: { created, id: 1 } }), 'SEARCH events USING INDEX newest (tenant=? AND created>?)')
+  t.equal(await planOf({ filters, orderBy: 'created DESC', after: { created, id: 1 } }), 'SEARCH events USING INDEX newest (tenant=? AND created<?)')
+  t.equal(await planOf({ orderBy: 'code', after: { code: 'x', id: 1 } }), 'SEARCH events USING INDEX by_code (code>?)')
+  t.equal(await planOf({ orderBy: 'price', after: { price: null, id: 1 } }), 'SCAN events USING INDEX by_price', 'after NULL come all others')
+  t.match(await planOf({ after: { id: 1 } }), /^SEARCH events USING INTEGER PRIMARY KEY \(rowid>\?\)$/)
+})
