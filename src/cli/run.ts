@@ -35,7 +35,7 @@ const version = (): string => createRequire(import.meta.url)('fastify-row-query/
 
 silenceSqliteWarning()
 // the reader of the output may close it early: `row-query openapi | head`
-process.stdout.on('error', () => { process.exitCode = 1 })
+for (const output of [process.stdout, process.stderr]) output.on('error', () => { process.exitCode = 1 })
 try {
   process.exitCode = await run(process.argv.slice(2))
 } catch (error) {

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createTestDatabase, engines } from '../servers/engines.ts'
-import { serveRowQuery, type Running, type Start } from '../support/row-query.ts'
+import { MAIN, serveRowQuery, type Running, type Start } from '../support/row-query.ts'
 import { TOKEN } from '../support/service.ts'
 import { running } from '../support/connections.ts'
 import { until } from '../support/until.ts'
@@ -145,4 +145,16 @@ t.test('an unused connection does not delay the shutdown, and one with a request
   slow.write('GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n')
   t.match(await end, { code: 0, stderr: '' })
   t.match(await answer, /^HTTP\/1\.1 200 OK\r\n/)
+})
+
+t.test('a server whose error output nobody reads was once not ended by SIGTERM', async (t) => {
+  // without a token it writes a notice there
+  const server = await serveRowQuery(t, {
+    command: ['bash', '-c', 'exec "$0" "$@" 2> >(exec true)', process.execPath, MAIN],
+    args: ['serve'],
+    env: { DATABASE_URL: 'sqlite::memory:' },
+    isMeasured: false
+  })
+  for (let time = 0; time < 5; time++, await sleep(100)) t.equal(await ready(server), 200)
+  t.match(await server.stop('SIGTERM'), { stderr: '' })
 })

@@ -9,7 +9,7 @@ import type { Test } from 'tap'
 import { COMPILED } from '../servers/folders.ts'
 import type { Answer } from './service.ts'
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+export const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
 /** Maximum time of a start, in milliseconds. */
 const PATIENCE = 30_000
