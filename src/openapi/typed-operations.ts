@@ -57,17 +57,26 @@ function ofVerb (subject: Subject, verb: Verb): Schema {
 
 function referringOperation (subjects: readonly Subject[]): Schema {
   const verbs = VERBS.filter((verb) => subjects.some((subject) => subject.verbs.includes(verb)))
-  const fields = verbs.flatMap((verb) => Object.entries(BODIES[verb].properties as Schemas).filter(([field]) => !['verb', 'dryRun'].includes(field)).map(([field, schema]): [string, Schema] => [field, inDocument(field, schema, verb)]))
+  const fields = Map.groupBy(verbs.flatMap((verb) => fieldsOf(verb)), ([field]) => field)
   return closedObject([
     ['table', { ...TABLE_FIELD, enum: subjects.map(({ table: { name } }) => name) }],
     ['verb', { type: 'string', enum: verbs }],
-    ...fields,
+    ...[...fields].map(([field, schemas]): [string, Schema] => [field, anyOf(schemas.map(([, schema]) => schema))]),
     ['lock', LOCK_FIELD]
   ], {
     required: ['table', 'verb'],
     description: 'An operation with {"$ref": "/0/id"} in place of a value in data or filters, which takes it from the result of an operation before.',
     dependentSchemas: { verb: { anyOf: [requiring('data', refTo(CONTAINER)), requiring('filters', refTo(CONTAINER))], additionalProperties: true } }
   })
+}
+
+const fieldsOf = (verb: Verb): Array<[string, Schema]> =>
+  Object.entries(BODIES[verb].properties as Schemas).filter(([field]) => !['verb', 'dryRun'].includes(field)).map(([field, schema]) => [field, inDocument(field, schema, verb)])
+
+/** The verbs give the same field different schemas: `data` of an insert may be a list. */
+function anyOf (schemas: readonly Schema[]): Schema {
+  const different = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()]
+  return different.length === 1 ? different[0] as Schema : { anyOf: different }
 }
 
 /** A reference, or an object or list that has one somewhere. */

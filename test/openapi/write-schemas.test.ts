@@ -58,3 +58,16 @@ await onEachEngine(t, 'the document of a token that may not select has no fields
   t.same(fields('CustomersDeleteRequest'), ['verb', 'filters'])
   t.notOk(document.components.schemas.CustomersUpdateResponse.properties.data.properties.rows)
 })
+
+await onEachEngine(t, 'an operation may have references in a list of rows', { schema: shop }, async (t, { server, operate }) => {
+  const { json: document } = await get(server, '/shop/openapi.json')
+  const check = createCheck(document)
+  const first = { table: 'customers', verb: 'select', columns: ['id'], limit: 1 }
+  const row = { customer_id: { $ref: '/0/rows/0/id' }, note: 'x' }
+  for (const data of [row, [row], [{ customer_id: 1, note: 'y' }, row]]) {
+    const operation = { table: 'orders', verb: 'insert', data }
+    t.ok(check('OperationWithReferences', operation), JSON.stringify(data))
+    t.equal((await operate({ operations: [first, operation], dryRun: true })).status, 200)
+  }
+  for (const data of [[{ customer_id: 1 }], [], 'x', [[row]]]) t.notOk(check('OperationWithReferences', { table: 'orders', verb: 'insert', data }), JSON.stringify(data))
+})
