@@ -4,7 +4,7 @@ import { codeBlocks, readDocument, tableRows } from './support/markdown.ts'
 import { onEachEngine } from './support/service.ts'
 import { shop } from './support/shop.ts'
 
-const { at, catalogue, ServiceError, refusalOf, isBug, isTrouble, isTemporary, withDetails, withReason, withRetryAfter, isUnauthenticated, pointer, ...refusals } = errors
+const { at, catalogue, ServiceError, refusalOf, isBug, isTrouble, isTemporary, withDetails, withReason, withRetryAfter, isUnauthenticated, isServiceError, pointer, ...refusals } = errors
 const document = readDocument('docs/errors.md')
 /** In cells a bar is written \|. */
 const documented = tableRows(document.replaceAll('\\|', '¦'), 'code', 'status', 'when', 'do').map(([code = '', status, when, advice]) => ({ code: code.replaceAll('`', ''), status: Number(status), when, advice }))
@@ -35,8 +35,9 @@ await onEachEngine(t, 'the example of docs/errors.md is a real response', { sche
 t.test('every error has its code and status, and only bugs have a stack', async (t) => {
   const made = Object.values(refusals).map((refuse) => (refuse as (...args: unknown[]) => errors.ServiceError)('one', 'two'))
   t.same([...new Set(made.map(({ code }) => code))].toSorted(), [...catalogue.keys()].toSorted(), 'each code can be made')
+  t.notOk(isServiceError(new class extends ServiceError {}('of an app')))
   for (const error of made) {
-    t.ok(error instanceof ServiceError && error instanceof Error, error.code)
+    t.ok(isServiceError(error) && error instanceof ServiceError && error instanceof Error, error.code)
     t.equal(error.statusCode, catalogue.get(error.code), error.code)
     t.equal(/\n +at /.test(error.stack ?? ''), error.code === 'INTERNAL', `${error.code}: the stack`)
     t.notMatch(error.message, /%[sd]/, error.code)

@@ -23,7 +23,7 @@ t.test('the snippets of docs/client.md compile and run', async (t) => {
   const { server } = await startService(t as Test, `sqlite:${path}`)
   const address = await server.app.listen({ host: '127.0.0.1', port: 0 })
   const workshop = createWorkshop(t as Test)
-  t.same(commands, ['npm install fastify-row-query\nnpx row-query types shop > shop.ts'])
+  t.same(commands, ['npx row-query types shop > shop.ts'])
   workshop.write('shop.ts', (await runRowQuery(t as Test, ['types', 'shop'], { env: { DATABASE_URL: `sqlite:${path}` } })).stdout)
   const program = [first, ...others.map((text) => `{\n${text}}\n`)].join('').replaceAll('http://127.0.0.1:3000', address)
   workshop.write('program.ts', program)

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
-import { runners } from '../support/connections.ts'
+import { waiters } from '../support/connections.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, startService, TOKEN, type Schema, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
@@ -105,7 +105,7 @@ await onEachEngine(t, 'a request waits two seconds for another one with its key'
   await sql('select * from customers where id = 1 for update')
   const update = { verb: 'update', data: { name: 'New' }, filters: { id: 1 } }
   const first = post('customers', update, withKey('a'))
-  await until('it waits for the row', async () => (await runners({ sql }, 'update `customers`')).length === 1)
+  await until('it waits for the row', async () => (await waiters({ sql }, 'update `customers`')).length === 1)
   const begin = Date.now()
   const [same, elsewhere] = await Promise.all([post('customers', update, withKey('a')), other.post('customers', update, withKey('a'))])
   for (const [late, why] of [[same, 'in this process'], [elsewhere, 'in another one']] as const) {

@@ -1,7 +1,7 @@
 /** Writes of several statements whose connection is lost, or that meet locks: nothing is half done. */
 import t from 'tap'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
-import { runners, type Connection } from '../support/connections.ts'
+import { waiters, type Connection } from '../support/connections.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, type Schema } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -92,7 +92,7 @@ await onEachEngine(t, 'a connection that is killed in the middle of a list leave
     const answer = post('parts', body, { headers })
     let waiting: Connection | undefined
     // not the statement before it, which inserts the key
-    await until('the list waits', async () => { [waiting] = await runners({ sql }, 'insert into `parts`'); return waiting !== undefined })
+    await until('the list waits', async () => { [waiting] = await waiters({ sql }, 'insert into `parts`'); return waiting !== undefined })
     await sql(`kill ${waiting?.id}`)
     const killed = await answer
     await sql('rollback')
@@ -123,7 +123,7 @@ await onEachEngine(t, 'a deadlock on the last row of a list is tried again, and 
   await sql(`insert into parts (n, word) values ${Array.from({ length: 50 }, (_, n) => `(0, 'm${n}')`).join()}, (0, 'z')`)
   statements()
   const answer = post('parts', list)
-  await until('the list waits', async () => (await runners({ sql }, 'insert into `parts`')).length === 1)
+  await until('the list waits', async () => (await waiters({ sql }, 'insert into `parts`')).length === 1)
   await sql("update parts set n = 50 where word = 'w0'")
   await sql('commit')
   t.match(await answer, { status: 200, json: { data: { inserted: 0, updated: 5, unchanged: 0 } } })

@@ -32,6 +32,12 @@ export async function runners ({ sql }: { sql: Sql }, start = ''): Promise<Array
   return (await connections({ sql })).flatMap((connection) => connection.info?.startsWith(start) === true ? { ...connection, info: connection.info } : [])
 }
 
+/** Returns those of them that wait for the lock of a row: they may run for a while before. */
+export async function waiters ({ sql }: { sql: Sql }, start: string): Promise<Array<Connection & { info: string }>> {
+  const waiting = new Set((await sql("select trx_mysql_thread_id as id from information_schema.innodb_trx where trx_state = 'LOCK WAIT'")).map(({ id }) => id))
+  return (await runners({ sql }, start)).filter(({ id }) => waiting.has(id))
+}
+
 /** Returns the texts of the statements that run on the test's database. */
 export async function running ({ sql }: { sql: Sql }): Promise<string[]> {
   return (await runners({ sql })).map(({ info }) => info)

@@ -62,7 +62,7 @@ t.test('an exception of SIGNAL is a failed check, whatever its number', async (t
     const error = fromServer(errno, "Duplicate entry 'secret' for key 'PRIMARY'", '45000')
     t.notOk(isLost(error) || isNotHere(error), `${errno}`)
     const refusal = toServiceError(error, insert) as { code?: string, details?: unknown }
-    t.same([refusal.code, refusal.details], ['CHECK_VIOLATION', undefined], `${errno}`)
+    t.same([refusal.code, refusal.details], ['CHECK_VIOLATION', []], `${errno}`)
   }
 })
 
@@ -156,7 +156,7 @@ t.test('a failed check is named with its columns if it belongs to the table', as
   ]
   for (const [errno, message, details] of messages) {
     const refusal = toServiceError(fromServer(errno, message), checked) as { code?: string, details?: unknown }
-    t.match({ code: refusal.code, details: refusal.details ?? null }, { code: 'CHECK_VIOLATION', details: details ?? null }, message)
+    t.match({ code: refusal.code, details: refusal.details }, { code: 'CHECK_VIOLATION', details: details ?? [] }, message)
   }
 })
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Transaction, TransactionOptions } from '../../../../src/dialects/dialect.ts'
-import { connections, runners, running } from '../../../support/connections.ts'
+import { connections, running, waiters } from '../../../support/connections.ts'
 import { onEachDialect, type DialectTest } from '../../../support/dialects.ts'
 import { errorPacket, type Proxy } from '../../../support/recorder.ts'
 import { until } from '../../../support/until.ts'
@@ -49,7 +49,7 @@ async function waitForRow ({ dialect, statement, sql }: DialectTest) {
     await tx.run(statement('accounts', set(2, 5)))
   }, writing)
   done.catch(() => {})
-  await until('it waits for the row', async () => (await runners({ sql }, 'update `accounts`')).length === 1)
+  await until('it waits for the row', async () => (await waiters({ sql }, 'update `accounts`')).length === 1)
   return { done, runs: () => runs }
 }
 
