@@ -32,9 +32,13 @@ export async function runners ({ sql }: { sql: Sql }, start = ''): Promise<Array
   return (await connections({ sql })).flatMap((connection) => connection.info?.startsWith(start) === true ? { ...connection, info: connection.info } : [])
 }
 
-/** Returns those of them that wait for the lock of a row: they may run for a while before. */
+/**
+ * Returns those of them that wait for the lock of a row: they may run for a while before. The table `information_schema.innodb_trx` does not change
+ * as long as it is read more often than every 0.1 s.
+ */
 export async function waiters ({ sql }: { sql: Sql }, start: string): Promise<Array<Connection & { info: string }>> {
-  const waiting = new Set((await sql("select trx_mysql_thread_id as id from information_schema.innodb_trx where trx_state = 'LOCK WAIT'")).map(({ id }) => id))
+  const [{ Status: status }] = await sql('show engine innodb status') as [{ Status: string }]
+  const waiting = new Set(status.split('---TRANSACTION').filter((text) => text.includes('LOCK WAIT')).map((text) => Number(/(?:MySQL|MariaDB) thread id (\d+)/.exec(text)?.[1])))
   return (await runners({ sql }, start)).filter(({ id }) => waiting.has(id))
 }
 
