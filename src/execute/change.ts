@@ -45,7 +45,7 @@ async function runCounted (tx: Executor, database: Database, plan: UpdatePlan | 
   const refusal = findRefusal(plan, matched)
   // before the rows were counted, the statement refused to refer to a row that does not exist: one that the grant does not see has the same answer
   if (refusal !== undefined && matched > 0) await checkReferences(tx, { plan, database })
-  requireCount(plan, matched)
+  if (refusal !== undefined) throw refusal
   return outcome
 }
 

@@ -8,7 +8,7 @@ import { VERBS, type Verb } from '../../schemas/grant.ts'
 import type { Subject } from './document-settings.ts'
 import { pascalCase } from './names.ts'
 import { inDocument, requestSchema } from './request-schemas.ts'
-import { closedObject, refTo, requiring, unionByVerb, type Schema, type Schemas } from './schema.ts'
+import { anyOf, closedObject, refTo, requiring, unionByVerb, type Schema, type Schemas } from './schema.ts'
 import { bare } from './value-schema.ts'
 
 /** Clients in some languages get a class for each of these schemas: for more tables the operations have no types. */
@@ -61,7 +61,7 @@ function referringOperation (subjects: readonly Subject[]): Schema {
   return closedObject([
     ['table', { ...TABLE_FIELD, enum: subjects.map(({ table: { name } }) => name) }],
     ['verb', { type: 'string', enum: verbs }],
-    ...[...fields].map(([field, schemas]): [string, Schema] => [field, anyOf(schemas.map(([, schema]) => schema))]),
+    ...[...fields].map(([field, schemas]): [string, Schema] => [field, anyDifferent(schemas.map(([, schema]) => schema))]),
     ['lock', LOCK_FIELD]
   ], {
     required: ['table', 'verb'],
@@ -74,10 +74,7 @@ const fieldsOf = (verb: Verb): Array<[string, Schema]> =>
   Object.entries(BODIES[verb].properties as Schemas).filter(([field]) => !['verb', 'dryRun'].includes(field)).map(([field, schema]) => [field, inDocument(field, schema, verb)])
 
 /** The verbs give the same field different schemas: `data` of an insert may be a list. */
-function anyOf (schemas: readonly Schema[]): Schema {
-  const different = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()]
-  return different.length === 1 ? different[0] as Schema : { anyOf: different }
-}
+const anyDifferent = (schemas: readonly Schema[]): Schema => anyOf([...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()])
 
 /** A reference, or an object or list that has one somewhere. */
 const container: Schema = {
