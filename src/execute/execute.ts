@@ -11,7 +11,7 @@ import type { RequestRecord } from '../telemetry/record.ts'
 import { runChange } from './change.ts'
 import { countRows } from './count-rows.ts'
 import { runInsert } from './insert.ts'
-import { executeRows, insertsRows, type AroundRow } from './insert-rows.ts'
+import { executeRows, insertsRows, type WatchRow } from './insert-rows.ts'
 import { checkReferences } from './references.ts'
 import { runStatement } from './run-statement.ts'
 import { runWritten } from './written.ts'
@@ -74,13 +74,13 @@ function runOne (tx: Executor, execution: Execution): Promise<Result> {
   execution.record?.compiled()
   const { plan } = execution
   const isLookedUp = plan.verb !== 'select' && plan.written !== undefined
-  return isLookedUp ? runWritten(tx, execution, (aroundRow) => runPlan(tx, execution, aroundRow)) : runPlan(tx, execution)
+  return isLookedUp ? runWritten(tx, execution, (watchRow) => runPlan(tx, execution, watchRow)) : runPlan(tx, execution)
 }
 
-function runPlan (tx: Executor, { plan, database, sink }: Execution, aroundRow?: AroundRow): Promise<Result> {
+function runPlan (tx: Executor, { plan, database, sink }: Execution, watchRow?: WatchRow): Promise<Result> {
   switch (plan.verb) {
     case 'select': return runSelect(tx, plan, database, sink as AnswerSink)
-    case 'insert': return runInsert(tx, { plan, database, sink, aroundRow })
+    case 'insert': return runInsert(tx, { plan, database, sink, watchRow })
     default: return runChange(tx, { plan, database, sink })
   }
 }

@@ -13,7 +13,7 @@ import { compileStep } from '../sql/compile.ts'
 import type { RowBatch } from '../sql/row-batches.ts'
 import type { Value } from '../types/column-type.ts'
 import { areTaken, keyChanged } from './inserted-keys.ts'
-import { runRows, type AroundRow, type RowsRun } from './insert-rows.ts'
+import { runRows, type RowsRun, type WatchRow } from './insert-rows.ts'
 import { conditionOf } from './key-condition.ts'
 import { KeyList } from './key-list.ts'
 import { readRows } from './read-rows.ts'
@@ -27,11 +27,11 @@ export interface RowsReturning {
   readonly plan: ReturningPlan
   readonly database: Database
   readonly sink: AnswerSink
-  readonly aroundRow?: AroundRow | undefined
+  readonly watchRow?: WatchRow | undefined
 }
 
 /** @throws NOT_SUPPORTED if a trigger has changed the key of a row; ServiceError */
-export async function insertReturning (tx: Executor, { plan, database, sink, aroundRow }: RowsReturning): Promise<Outcome & RowsResult> {
+export async function insertReturning (tx: Executor, { plan, database, sink, watchRow }: RowsReturning): Promise<Outcome & RowsResult> {
   const { table, rows, returning, key } = plan
   const numbered = key.find(({ autoIncrement }) => autoIncrement)
   const given = rows.rows.flatMap((row) => numbered === undefined || givenValue(row, numbered) !== null ? [valuesOf(key, row)] : [])
@@ -40,7 +40,7 @@ export async function insertReturning (tx: Executor, { plan, database, sink, aro
   let result: Outcome & RowsResult | undefined
   let counts: RowCounts | undefined
   for (const part of numbered === undefined ? [rows.rows] : rows.isNumbered === true ? rows.rows.map((row) => [row]) : divide(plan, numbered)) {
-    result = await runRows({ plan: { ...plan, rows: { ...rows, rows: part } }, database, aroundRow, onBatch: (batch, { insertId }) => numbers.note(batch, insertId) }, (statement, sink) => tx.run(statement, sink))
+    result = await runRows({ plan: { ...plan, rows: { ...rows, rows: part } }, database, watchRow, onBatch: (batch, { insertId }) => numbers.note(batch, insertId) }, (statement, sink) => tx.run(statement, sink))
     counts = addCounts(counts, result.counts as RowCounts)
     if (rows.isNumbered === true && database.dialect.engine === 'sqlite' && result.counts?.inserted === 0) numbers.set(part[0] as PlannedRow, await readNumber(tx, plan, database, part[0] as PlannedRow))
   }

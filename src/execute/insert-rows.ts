@@ -21,11 +21,11 @@ export interface RowsRun {
   readonly record?: RequestRecord | null | undefined
   /** Called with each batch of rows that one statement has written. */
   readonly onBatch?: ((batch: RowBatch, counts: RowCounts) => void) | undefined
-  readonly aroundRow?: AroundRow | undefined
+  readonly watchRow?: WatchRow | undefined
 }
 
-/** Called for each row of a plan whose rows are checked (`isChecked`): writes it by `write`, which throws a ServiceError that names the row. */
-export type AroundRow = (row: PlannedRow, write: () => Promise<RowCounts>) => Promise<RowCounts>
+/** Called before each row of a plan whose rows are checked (`isChecked`) is written. What it returns is called after that. */
+export type WatchRow = (row: PlannedRow) => Promise<(counts: RowCounts) => Promise<unknown>>
 
 type Run = Executor['run']
 
@@ -83,8 +83,10 @@ function runBatch ({ database, onBatch }: RowsRun, batch: RowBatch, run: Run): P
 async function runBatches (rowsRun: RowsRun, batches: readonly RowBatch[], run: Run): Promise<RowCounts> {
   let total: RowCounts | undefined
   for (const batch of batches) {
-    const write = (): Promise<RowCounts> => runDivided(rowsRun, batch, run)
-    total = addCounts(total, await (rowsRun.aroundRow === undefined ? write() : rowsRun.aroundRow(batch.rows[0] as PlannedRow, write)))
+    const check = rowsRun.watchRow === undefined ? undefined : await rowsRun.watchRow(batch.rows[0] as PlannedRow)
+    const counts = await runDivided(rowsRun, batch, run)
+    if (check !== undefined) await check(counts)
+    total = addCounts(total, counts)
   }
   return total as RowCounts
 }

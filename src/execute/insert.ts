@@ -9,7 +9,7 @@ import { numberOf } from '../response/insert-id.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import type { Value } from '../types/column-type.ts'
 import { insertReturning, type ReturningPlan } from './insert-returning.ts'
-import { insertsRows, runRows, type AroundRow } from './insert-rows.ts'
+import { insertsRows, runRows, type WatchRow } from './insert-rows.ts'
 import { insertUnkeyed } from './insert-unkeyed.ts'
 import { areTaken, keyChanged } from './inserted-keys.ts'
 import { readRows } from './read-rows.ts'
@@ -20,14 +20,14 @@ export interface InsertExecution {
   readonly database: Database
   /** For `returning`. */
   readonly sink: AnswerSink | undefined
-  readonly aroundRow?: AroundRow | undefined
+  readonly watchRow?: WatchRow | undefined
 }
 
 /** @throws ServiceError, which must undo the transaction */
-export function runInsert (tx: Executor, { plan, database, sink, aroundRow }: InsertExecution): Promise<Outcome & RowsResult> {
+export function runInsert (tx: Executor, { plan, database, sink, watchRow }: InsertExecution): Promise<Outcome & RowsResult> {
   if (insertsRows(plan)) {
-    if (sink !== undefined) return insertReturning(tx, { plan: plan as ReturningPlan, database, sink, aroundRow })
-    return runRows({ plan, database, aroundRow }, (statement, rows) => tx.run(statement, rows))
+    if (sink !== undefined) return insertReturning(tx, { plan: plan as ReturningPlan, database, sink, watchRow })
+    return runRows({ plan, database, watchRow }, (statement, rows) => tx.run(statement, rows))
   }
   return sink === undefined ? runStatement(tx, database, plan) : insertRowReturning(tx, database, plan, sink)
 }

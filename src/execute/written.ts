@@ -1,29 +1,29 @@
 /** Looks up written rows under the rules of a grant, where the database computes some of their values. */
 import { MAX_LIMIT } from '../../schemas/body.ts'
-import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
+import { mayFillColumns, mayFire, type Column, type Table } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { keepsTransaction, type Executor, type Outcome } from '../dialects/dialect.ts'
 import { notSupported, resultTooLarge, type ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
 import { findInsertKey } from '../plan/insert-key.ts'
 import { isNull } from '../plan/filters/operators.ts'
-import type { Assignment, Condition, Conflict, InsertPlan, Plan, PlannedRow, UpdatePlan, Written, WrittenReference } from '../plan/plan.ts'
-import { referenceOf } from '../plan/references.ts'
+import type { Condition, Conflict, InsertPlan, Plan, PlannedRow, UpdatePlan, Written, WrittenReference } from '../plan/plan.ts'
+import { referenceOf, textOf, toWritten } from '../plan/references.ts'
 import { keyAfter } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/rules.ts'
-import type { Result, RowCounts } from '../response/result.ts'
+import type { Result } from '../response/result.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import type { Value } from '../types/column-type.ts'
 import { countMatches } from './count-rows.ts'
 import { isTaken, keyValue } from './insert.ts'
-import { atRow, insertsRows, type AroundRow, type RowsRun } from './insert-rows.ts'
+import { atRow, insertsRows, type RowsRun, type WatchRow } from './insert-rows.ts'
 import { conditionOf } from './key-condition.ts'
 import { KeyList } from './key-list.ts'
-import { hasKey, readRows } from './read-rows.ts'
+import { hasKey, readRows, STEP } from './read-rows.ts'
 import { checkReference } from './references.ts'
 import { runStatement } from './run-statement.ts'
 
-type Run = (aroundRow?: AroundRow) => Promise<Result>
+type Run = (watchRow?: WatchRow) => Promise<Result>
 
 /** A plan whose rows are looked up after the write. */
 interface WrittenPlan<P> { readonly plan: P & { readonly written: Written }, readonly database: Database }
@@ -54,7 +54,7 @@ async function runUpdate (tx: Executor, { plan, database }: WrittenPlan<UpdatePl
   await runStatement(tx, database, { verb: 'select', table, columns: key, condition, order: [], limit: MAX_LIMIT + 1, lock: 'update' }, list)
   if (list.count > MAX_LIMIT) throw resultTooLarge(`the filters match more than ${MAX_LIMIT} rows, which is the most that can be checked after the write`)
   const after = list.keys.map((values) => hasKey(key, keyAfter(key, values, assignments)))
-  const wasTaken = assignments.some(({ column }) => key.includes(column)) && await areTakenByOthers(tx, { plan, database }, { key, before: list.keys, after })
+  const wasTaken = mayFire(table, 'update') && assignments.some(({ column }) => key.includes(column)) && await areTakenByOthers(tx, { plan, database }, { key, before: list.keys, after })
   const result = await run()
   if (wasTaken) throw notSupported()
   await requireRows(tx, { plan, database }, after)
@@ -68,48 +68,53 @@ interface ChangedKeys { readonly key: readonly Column[], readonly before: Readon
  * keys, and the rows that are found by them are others.
  */
 async function areTakenByOthers (tx: Executor, { plan: { table }, database }: WrittenPlan<UpdatePlan>, { key, before, after }: ChangedKeys): Promise<boolean> {
-  const toText = (values: readonly Value[]): string => JSON.stringify(values.map((value) => Buffer.isBuffer(value) ? value.toString('base64') : String(value)))
-  const own = new Set(before.map(toText))
+  const own = new Set(before.map(textOf))
   for (let from = 0; from < after.length; from += STEP) {
     const list = new KeyList(key)
     await runStatement(tx, database, { verb: 'select', table, columns: key, condition: combine('or', after.slice(from, from + STEP)), order: [], limit: STEP }, list)
-    if (list.keys.some((values) => !own.has(toText(values)))) return true
+    if (list.keys.some((values) => !own.has(textOf(values)))) return true
   }
   return false
 }
 
 /** A row that was inserted, with the values of its key. */
-interface InsertedRow<R> { readonly result: R, readonly values: readonly Value[] }
+interface InsertedRow { readonly result: Result, readonly values: readonly Value[] }
 
-/** Inserts a row by `run`. */
-async function runRow<R extends Pick<Outcome, 'insertId'>> (tx: Executor, { plan, database }: WrittenPlan<InsertPlan>, run: () => Promise<R>): Promise<InsertedRow<R>> {
+async function runRow (tx: Executor, execution: WrittenPlan<InsertPlan>, run: () => Promise<Result>): Promise<InsertedRow> {
+  const check = await watchInsert(tx, execution)
+  const result = await run()
+  return { result, values: await check(result) }
+}
+
+/** Called before a row is inserted. Returns a function that looks the row up after that, and returns the values of its key. */
+async function watchInsert (tx: Executor, { plan, database }: WrittenPlan<InsertPlan>): Promise<(outcome: Pick<Outcome, 'insertId'>) => Promise<readonly Value[]>> {
   const key = plan.written.key as readonly Column[]
   const wasTaken = mayFillColumns(plan.table) && await isTaken(tx, database, plan, key)
-  const result = await run()
-  if (wasTaken) throw notSupported()
-  const values = key.map((column): Value => {
-    try {
-      return keyValue(plan, column, result)
-    } catch {
-      throw notSupported() // a trigger has changed the key
-    }
-  })
-  await requireRows(tx, { plan, database }, [hasKey(key, values)])
-  return { result, values }
+  return async (outcome) => {
+    if (wasTaken) throw notSupported()
+    const values = key.map((column): Value => {
+      try {
+        return keyValue(plan, column, outcome)
+      } catch {
+        throw notSupported() // a trigger has changed the key
+      }
+    })
+    await requireRows(tx, { plan, database }, [hasKey(key, values)])
+    return values
+  }
 }
 
 /** One by one, as triggers may number the rows in any way. */
 async function runList (tx: Executor, { plan, database }: WrittenPlan<RowsRun['plan']>, sink: AnswerSink | undefined): Promise<Result> {
   const { table, rows: { rows, isList }, written, returning } = plan
-  const inserted: Array<InsertedRow<Result>> = []
+  const inserted: InsertedRow[] = []
   let last: readonly Column[] | undefined
-  for (const { index, columns, parameters } of rows) {
-    const single = planSingle(table, { columns, parameters }, written)
+  for (const row of rows) {
+    const single = planSingle(table, row, written)
     const { key } = single.written
     if (sink !== undefined && last?.some((column, place) => column !== key[place]) === true) throw notSupported()
     last = key
-    const row = await runRow(tx, { plan: single, database }, () => runStatement(tx, database, single)).catch((error: unknown) => { throw isList ? inRow(error, index) : error })
-    inserted.push(row)
+    inserted.push(await runRow(tx, { plan: single, database }, () => runStatement(tx, database, single)).catch((error: unknown) => { throw isList ? inRow(error, row.index) : error }))
   }
   if (sink !== undefined && returning !== undefined) await readRows(tx, database, sink, { table, columns: returning, key: last as readonly Column[], keys: inserted.map(({ values }) => values) })
   const insertId = inserted[0]?.result.insertId
@@ -122,8 +127,8 @@ function inRow (error: unknown, index: number | undefined): unknown {
 }
 
 /** The insert of a row alone. @throws NOT_SUPPORTED if the values of no key are known */
-function planSingle (table: Table, { columns, parameters }: Pick<PlannedRow, 'columns' | 'parameters'>, written: Written) {
-  const assignments = columns.map((column, place): Assignment => ({ column, parameter: parameters[place] ?? null }))
+function planSingle (table: Table, row: PlannedRow, written: Written) {
+  const { assignments } = toWritten(row)
   const key = findInsertKey(table, assignments)
   if (key === undefined) throw notSupported()
   return { verb: 'insert' as const, table, assignments, written: { ...written, key } }
@@ -133,29 +138,16 @@ function planSingle (table: Table, { columns, parameters }: Pick<PlannedRow, 'co
 async function runUpserts (tx: Executor, { plan, database }: WrittenPlan<RowsRun['plan']>, { conflict: { key, set }, run }: { conflict: Conflict, run: Run }): Promise<Result> {
   if (changesKey(key, set)) throw notSupported()
   const { table, rows: { isList }, written } = plan
-  return await run(async (row, write) => {
+  return await run(async (row) => {
     const condition = conditionOf(key, row)
-    let isWritten = false
-    const writeRow = async (): Promise<RowCounts> => {
-      const counts = await write()
-      isWritten = true
-      return counts
-    }
-    try {
-      if (condition === undefined) return (await runRow(tx, { plan: planSingle(table, row, written), database }, writeRow)).result
-      const counts = await writeRow()
-      await requireRows(tx, { plan, database }, [condition])
-      return counts
-    } catch (error) {
-      throw isList && isWritten ? inRow(error, row.index) : error
-    }
+    const check = condition === undefined
+      ? await watchInsert(tx, { plan: planSingle(table, row, written), database })
+      : async (): Promise<void> => await requireRows(tx, { plan, database }, [condition])
+    return async (counts) => await check(counts).catch((error: unknown) => { throw isList ? inRow(error, row.index) : error })
   })
 }
 
 const changesKey = (key: readonly Column[], set: Conflict['set']): boolean => set.kind === 'assignments' && set.assignments.some(({ column }) => key.includes(column))
-
-/** Conditions in one count. */
-const STEP = 100
 
 /** Each condition selects one row, which must satisfy the rules, as must the rows that it refers to. */
 async function requireRows (tx: Executor, execution: WrittenPlan<InsertPlan | UpdatePlan>, conditions: readonly Condition[]): Promise<void> {

@@ -14,6 +14,7 @@ export interface WrittenRow {
   readonly index?: number | undefined
 }
 
+/** A planned row as the look-ups take it. */
 export function toWritten ({ index, columns, parameters }: PlannedRow): WrittenRow {
   return { index, assignments: columns.map((column, place) => ({ column, parameter: parameters[place] as Parameter })) }
 }
@@ -146,6 +147,6 @@ function valueByRule (column: Column, rules: readonly Rule[]): Parameter {
 const unknownReference = () => permissionDenied('All columns of a foreign key to a table with rules must be given, as plain values')
 
 /** Equal for equal values of the same columns. */
-function textOf (values: ReadonlyArray<Parameter | undefined>): string {
+export function textOf (values: ReadonlyArray<Parameter | undefined>): string {
   return JSON.stringify(values.map((value) => Buffer.isBuffer(value) ? value.toString('base64') : String(value)))
 }
