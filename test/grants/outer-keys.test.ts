@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { startService } from '../support/service.ts'
-import { tokenOf } from './support.ts'
+import { outcomeOf, tokenOf, upsertById as upsert } from './support.ts'
 
 for (const engine of await engines()) {
   t.test(`a foreign key to a table with rules in another database was once not checked (${engine.name})`, async (t) => {
@@ -28,14 +28,10 @@ for (const engine of await engines()) {
       tokenOf('free', { databases: { other: { owners: {} }, shop: { cars: { rows: { x: 1 } } } } })
     ]
     const { post } = await startService(t as Test, database.url, { options: { databases: { shop: { url: database.url }, other: { url: other.url } }, tokens } })
-    const send = async (token: string, table: string, body: object) => {
-      const { status, json } = await post(table, body, { token })
-      return status === 200 ? json.data : [status, json.error.code, ...json.error.details.map(({ path }: { path: string }) => path)]
-    }
+    const send = async (token: string, table: string, body: object) => outcomeOf(await post(table, body, { token }))
     const cars = async () => await database.query('select * from cars order by id')
     const before = await cars()
     const refused = [403, 'PERMISSION_DENIED']
-    const upsert = (data: object, set?: unknown) => ({ verb: 'insert', data, onConflict: { key: ['id'], ...set !== undefined && { set } } })
     for (const token of ['all', 'list', 'narrowed']) {
       for (const owner of [1, 2, 99]) {
         t.same(await send(token, 'cars', { verb: 'insert', data: { id: 5, x: 1, owner_id: owner } }), refused)

@@ -1,7 +1,7 @@
 /** Foreign keys to a table with rules: only rows that satisfy them can be referred to. */
 import t from 'tap'
 import { onEachEngine, type Schema } from '../support/service.ts'
-import { ORDERS, tenants, tokenFor } from './support.ts'
+import { ORDERS, outcomeOf, tenants, tokenFor } from './support.ts'
 
 const rows = { tenant: { $claim: '/tenant' } }
 
@@ -63,10 +63,7 @@ await onEachEngine(t, 'a key of several columns and a key to the same table', {
   tokens: [tokenFor('acme', { parents: family, children: family }, { tenant: 'acme' }), tokenFor('zeta', { parents: { rows: { id: [2, 3] } }, children: { rows: { id: { $gt: 1 } } } })]
 }, async (t, { post, sql }) => {
   const before = await sql('select * from children order by id')
-  const send = async (token: string, body: object) => {
-    const { status, json } = await post('children', body, { token })
-    return status === 200 ? json.data : [status, json.error.code, ...json.error.details.map(({ path }: { path: string }) => path)]
-  }
+  const send = async (token: string, body: object) => outcomeOf(await post('children', body, { token }))
   const update = (data: object, id = 1) => ({ verb: 'update', data, filters: { id } })
   const violation = [409, 'FOREIGN_KEY_VIOLATION']
   for (const boss of [2, 99]) {

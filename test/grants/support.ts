@@ -3,12 +3,20 @@ import { hashToken } from '../../src/access/tokens.ts'
 import type { Static } from '@sinclair/typebox'
 import { VERBS, type TableGrantSchema } from '../../schemas/grant.ts'
 import type { TokenOptions } from '../../schemas/options.ts'
-import type { EngineName, Schema } from '../support/service.ts'
+import type { Answer, EngineName, Schema } from '../support/service.ts'
 
 /** A token that is called by its name. */
 export function tokenOf (name: string, rest: Partial<TokenOptions>): TokenOptions {
   return { name, sha256: hashToken(name), permissions: [...VERBS], ...rest }
 }
+
+/** The data of an answer, or its status, its code and the paths of its details. */
+export function outcomeOf ({ status, json }: Pick<Answer, 'status' | 'json'>): any {
+  return status === 200 ? json.data : [status, json.error.code, ...json.error.details.map(({ path }: { path: string }) => path)]
+}
+
+/** The body of an upsert by the primary key `id`. */
+export const upsertById = (data: object, set?: unknown) => ({ verb: 'insert', data, onConflict: { key: ['id'], ...set !== undefined && { set } } })
 
 /** A token with a grant for tables of the database `shop`. */
 export function tokenFor (name: string, tables: Record<string, Static<typeof TableGrantSchema>>, claims?: Record<string, unknown>): TokenOptions {

@@ -1,7 +1,7 @@
 /** Foreign keys to a table with rules whose values only the written rows show: the database computes them, or keeps a part of them. */
 import t from 'tap'
 import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
-import { tokenFor } from './support.ts'
+import { outcomeOf, tokenFor, upsertById as upsert } from './support.ts'
 
 const id = (engine: EngineName): string => engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id bigint auto_increment primary key'
 const generated = (engine: EngineName): string => engine === 'sqlite' ? 'half * 2' : '(half * 2)'
@@ -33,13 +33,9 @@ const hidden = { ...tables, moved: { ...own, columns: { select: ['id', 'note'] }
 const tokens = [tokenFor('seven', tables, { tenant: 7 }), tokenFor('children', { ...tables, stays: {}, halves: {}, moved: {} }, { tenant: 7 }), tokenFor('hidden', hidden, { tenant: 7 })]
 
 await onEachEngine(t, 'a write that makes a row refer to one outside of the rules is undone', { schema, tokens }, async (t, { post, operate, sql }) => {
-  const send = async (table: string, body: object, token = 'seven') => {
-    const { status, json } = await post(table, body, { token })
-    return status === 200 ? json.data : [status, json.error.code, ...json.error.details.map(({ path }: { path: string }) => path)]
-  }
+  const send = async (table: string, body: object, token = 'seven') => outcomeOf(await post(table, body, { token }))
   const dump = async () => await Promise.all(['stays', 'halves', 'moved'].map((table) => sql(`select * from ${table} order by id`)))
   const refused = (...paths: string[]) => [409, 'FOREIGN_KEY_VIOLATION', ...paths]
-  const upsert = (data: object, set?: unknown) => ({ verb: 'insert', data, onConflict: { key: ['id'], ...set !== undefined && { set } } })
 
   t.match(await send('stays', { verb: 'insert', data: { id: 20, x: 1, y: 1 } }), { inserted: 1 })
   t.match(await send('stays', { verb: 'insert', data: { id: 21, x: null, y: 2 } }), { inserted: 1 })
