@@ -5,11 +5,8 @@ import fp from 'fastify-plugin'
 import { BodySchema } from '../schemas/body.ts'
 import { OperationsBodySchema } from '../schemas/operations.ts'
 import { hashBody } from '../src/idempotency/key.ts'
-import type { PlanLimits } from '../src/plan/filters/scope.ts'
 import { compileBodySchema, parseBody } from '../src/request/check-body.ts'
 import { createOperationsCheck } from '../src/request/check-operations.ts'
-import { scanInsert } from '../src/scan/scan-insert.ts'
-import { ScannedBody } from '../src/scan/scanned-body.ts'
 import { invalidJson, ServiceError, unsupportedMediaType } from '../src/errors.ts'
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i
@@ -21,12 +18,12 @@ declare module 'fastify' {
   }
 }
 
-export default fp(async function body (app: FastifyInstance, { limits }: { readonly limits: PlanLimits }) {
+export default fp(async function body (app: FastifyInstance) {
   app.decorateRequest('rowQueryBodyHash', '')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request: FastifyRequest, bytes: Buffer, done) => {
     if (request.headers['idempotency-key'] !== undefined) request.rowQueryBodyHash = hashBody(bytes)
-    const parsed = parse(request, bytes, limits)
+    const parsed = parse(request, bytes)
     if (parsed instanceof ServiceError) done(parsed)
     else done(null, parsed)
   })
@@ -35,7 +32,6 @@ export default fp(async function body (app: FastifyInstance, { limits }: { reado
   app.setValidatorCompiler<typeof BodySchema | typeof OperationsBodySchema>(({ schema }) => {
     const findBodyError = schema === OperationsBodySchema ? createOperationsCheck(compileBodySchema(BodySchema)) : compileBodySchema(schema as typeof BodySchema)
     return (value: unknown) => {
-      if (value instanceof ScannedBody && value.isUntouched) return { value }
       const error = findBodyError(value)
       return error === undefined ? { value } : { error }
     }
@@ -43,12 +39,11 @@ export default fp(async function body (app: FastifyInstance, { limits }: { reado
 }, { name: 'row-query-body' })
 
 /** @returns the parsed body, or the refusal (not thrown) */
-function parse ({ headers, rowQueryAccess: access }: FastifyRequest, bytes: Buffer, limits: PlanLimits): unknown {
+function parse ({ headers }: FastifyRequest, bytes: Buffer): unknown {
   const { 'content-type': type, 'content-encoding': encoding = 'identity' } = headers
   if (!isUtf8Type(type as string) || encoding !== 'identity') return unsupportedMediaType()
   if (!isUtf8(bytes)) return invalidJson('it is not UTF-8')
-  // a request with several operations has no access of its own
-  return (access && scanInsert(bytes, access, limits)) ?? parseBody(bytes.toString())
+  return parseBody(bytes.toString())
 }
 
 function isUtf8Type (type: string): boolean {

@@ -11,7 +11,6 @@ import { runWithKey, type Keyed } from './idempotency/run-with-key.ts'
 import { createPlan } from './plan/create-plan.ts'
 import type { PlanLimits } from './plan/filters/scope.ts'
 import type { Plan } from './plan/plan.ts'
-import { ScannedBody } from './scan/scanned-body.ts'
 import { respond } from './response/summary.ts'
 import type { RequestRecord } from './telemetry/record.ts'
 
@@ -37,7 +36,7 @@ export async function runPipeline (request: PipelineRequest, before?: Table): Pr
   const found = authorize(access, body)
   const table = found instanceof Promise ? await found : found
   record?.begin(table)
-  const plan = (body instanceof ScannedBody ? body.planFor(table) : undefined) ?? createPlan(body, table, limits)
+  const plan = createPlan(body, table, limits)
   request.onPlan?.(plan)
   record?.planned()
   const inTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')

@@ -92,8 +92,6 @@ export interface Dialect {
    * @throws ServiceError; SchemaMoved where the catalog must be read again; what the sink throws
    */
   read (statement: Statement, sink: RowSink, options?: ReadOptions): Promise<Outcome>
-  /** Copies a list of rows from a body; undefined if its values must be read. Left out by dialects that bind values. */
-  readonly scanRows?: (list: RowList) => ScannedRows | undefined
   /** Runs an insert, update or delete, once. @throws ServiceError; SchemaMoved where the catalog must be read again */
   write (statement: Statement, options?: WriteOptions): Promise<Outcome>
   /**
@@ -112,26 +110,6 @@ export interface Dialect {
   poolUse? (): PoolUse[]
   close (): Promise<void>
 }
-
-/** A list of rows in a JSON body. */
-export interface RowList {
-  /** UTF-8. */
-  readonly bytes: Buffer
-  /** The place after the bracket that begins the list. */
-  readonly from: number
-  /** The place after the bracket that ends it. */
-  readonly to: number
-  /** In the order of the rows. */
-  readonly columns: readonly Column[]
-  /** Whether rows may leave out the first column, which is NULL then. */
-  readonly mayOmitFirst: boolean
-  /** The place of the column of integers that the rows are sorted by: those without a value come last. Undefined to keep their order. */
-  readonly sortBy: number | undefined
-  readonly maxRows: number
-}
-
-/** Rows as text: their literals in the order of the columns, with `), (` between rows. */
-export interface ScannedRows { readonly literals: string, readonly count: number }
 
 /** Lines for a person; `enough`: the statements that grant what the service needs, where the account has more. */
 export interface Risks { readonly risks: readonly string[], readonly enough: readonly string[] }

@@ -155,16 +155,6 @@ export interface RowsPlan {
   readonly isNumbered?: true
   /** Set for an upsert whose rows are written one by one, and looked up after each: a later row may hide what an earlier one refers to. */
   readonly isChecked?: true
-  /** Set if one statement can insert the rows as they are here. `rows` then plans them when it is read. */
-  readonly scanned?: ScannedList
-}
-
-/** Rows of a list that are text already. All of them have the columns of the first one, or leave out its first column. */
-export interface ScannedList {
-  readonly literals: string
-  readonly count: number
-  /** Of `data`. */
-  readonly first: PlannedRow
 }
 
 export interface PlannedRow {

@@ -19,7 +19,7 @@ export function respond (plan: Plan, outcome: Result, sink?: AnswerSink): string
 function insertedText ({ table, assignments, rows }: InsertPlan, outcome: Outcome & RowsResult): string {
   if (rows === undefined) return `"inserted":${outcome.changed},"id":${idOfInserted(table, assignments.find(({ column }) => column === table.identity)?.parameter, outcome)}`
   const { isList, conflict } = rows
-  if (conflict === undefined) return `"inserted":${outcome.changed},"id":${idOfInserted(table, findParameter(rows.scanned?.first ?? rows.rows[0] as PlannedRow, table.identity), outcome)}`
+  if (conflict === undefined) return `"inserted":${outcome.changed},"id":${idOfInserted(table, findParameter(rows.rows[0] as PlannedRow, table.identity), outcome)}`
   const { inserted, updated, unchanged } = outcome.counts as RowCounts
   return `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged},"id":${isList ? 'null' : idOfUpserted(table, rows, outcome)}`
 }

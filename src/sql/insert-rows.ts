@@ -18,8 +18,7 @@ const NONE: readonly Column[] = []
 /** Compiles a batch, or takes the statement of an earlier one of the same shape. Never throws. */
 export function compileRows (batch: RowBatch, engine: Engine, counts: StatementCounts): Statement {
   const { mark, statements } = builderFor(engine, batch.table)
-  const literals = batch.scanned?.literals
-  const parameters = literals === undefined ? cellsOf(batch) : []
+  const parameters = cellsOf(batch)
   const key = keyOf(batch, engine, { mark, parameters })
   // SQLite's statement compares what it writes with what is stored (upsert.ts)
   if (engine === 'sqlite') for (const assignment of batch.conflict?.assignments ?? []) addParameters(assignment, parameters)
@@ -27,7 +26,7 @@ export function compileRows (batch: RowBatch, engine: Engine, counts: StatementC
   counts[kept === undefined ? 'built' : 'kept']++
   const compiled = kept ?? describe(batch, engine)
   if (kept === undefined) statements.set(key, compiled)
-  return literals === undefined ? { ...compiled, parameters, rows: batch.rows.length } : { ...compiled, parameters, literals }
+  return { ...compiled, parameters, rows: batch.rows.length }
 }
 
 function describe (batch: RowBatch, engine: Engine): CompiledStatement {

@@ -1,6 +1,6 @@
 /** Divides the rows of an insert among statements. */
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
-import type { Assignment, Condition, Conflict, PlannedRow, RowsPlan, ScannedList } from '../plan/plan.ts'
+import type { Assignment, Condition, Conflict, PlannedRow, RowsPlan } from '../plan/plan.ts'
 import type { Engine } from './statement.ts'
 
 /** Rows that one statement inserts. */
@@ -10,8 +10,6 @@ export interface RowBatch {
   readonly columns: readonly Column[]
   readonly rows: readonly PlannedRow[]
   readonly conflict?: BatchConflict
-  /** The rows as text; `rows` is then read only after an error. */
-  readonly scanned?: ScannedList
   /** Set for a single row that has to be updated by its key, and inserted if it does not exist. */
   readonly isSeparate?: boolean
 }
@@ -30,11 +28,7 @@ export interface BatchConflict {
 
 /** One batch, unless rows with different columns need statements of their own. In the order of the rows. */
 export function toBatches (plan: RowsPlan, table: Table, engine: Engine): RowBatch[] {
-  const { conflict, scanned } = plan
-  if (scanned !== undefined) {
-    const [batch] = toBatches({ isList: true, conflict, rows: [scanned.first] }, table, engine)
-    return [{ ...batch as RowBatch, scanned, get rows () { return plan.rows } }]
-  }
+  const { conflict } = plan
   const groups = plan.isChecked === true ? plan.rows.map((row) => [row]) : groupsOf(plan, table, engine)
   return groups.map((group): RowBatch => {
     const columns = unionOf(group)

@@ -34,8 +34,6 @@ export interface Statement extends CompiledStatement {
    * those of what follows the row in the text.
    */
   readonly rows?: number
-  /** The values of the rows as text, in place of parameters (src/dialects/mysql/scan). */
-  readonly literals?: string
 }
 
 /** The value that an insert or update gives a column; undefined where it gives none. */

@@ -59,20 +59,6 @@ export const includesLevel = (level: Comparison, other: Comparison): boolean => 
  */
 export type WireFormat = 'plain' | 'quoted' | 'escaped' | 'moment' | 'instant' | 'json'
 
-/**
- * The plainest JSON values of a type, which the dialect of MySQL copies from a body into a statement (src/dialects/mysql/scan). For each of
- * them the literal of what `read` makes of it is: of an integer or number the same digits; of `text`, `member` and `decimal` the same
- * characters; of a `moment` the same with a space between date and time, without `Z` (`isUtc`) and with all digits of the scale; and of
- * JSON the same document. `text`: at most `bytes` in UTF-8. `decimal`: at most `whole` digits before the point, and exactly `scale` after it.
- */
-export type ScanForm =
-  | { readonly kind: 'integer', readonly min: number, readonly max: number }
-  | { readonly kind: 'text', readonly bytes: number }
-  | { readonly kind: 'member', readonly members: readonly string[] }
-  | { readonly kind: 'decimal', readonly whole: number, readonly scale: number }
-  | { readonly kind: 'moment', readonly scale: number, readonly isUtc: boolean }
-  | { readonly kind: 'date' | 'number' | 'json' }
-
 /** An aggregate function of one column: its SQL, and the type of its result. */
 export interface Aggregate {
   readonly type: ColumnType
@@ -92,8 +78,6 @@ export interface ColumnType {
   readonly write: (value: DriverValue) => string
   /** The fast alternative to `write`, if there is one. */
   readonly wireFormat?: WireFormat | undefined
-  /** Set if values can be copied from a body. */
-  readonly scan?: ScanForm
   /** Returns the JSON text with which a select shows a stored parameter; the text `null` if that cannot be known. */
   readonly echo: (parameter: Value) => string
   /** Converts a parameter for insert and update, if they need another one than conditions do. */

@@ -82,7 +82,6 @@ export function decimalType (bounds: DecimalBounds): ColumnType {
     read: (value) => typeof value === 'string' && canonical.test(value) ? value : readDecimal(value, bounds),
     write: (value) => `"${withoutZerofill(textOf(value))}"`,
     wireFormat: bounds.zerofill === true ? undefined : 'quoted',
-    scan: { kind: 'decimal', whole: bounds.precision - bounds.scale, scale: bounds.scale },
     order: (one, other) => naturalOrder(unscaled(one), unscaled(other)),
     compared: ['cast(', ` as decimal(${bounds.precision},${bounds.scale}))`]
   })

@@ -53,7 +53,6 @@ export function doubleType (bounds: FloatBounds): ColumnType {
     ...(fixed !== undefined && { echo: (parameter: Value) => Number(parameter).toFixed(fixed.scale) }),
     write: (value) => withoutZerofill(textOf(value)),
     wireFormat: zerofill ? undefined : 'plain',
-    ...(!unsigned && fixed === undefined && { scan: { kind: 'number' as const } }),
     order: numericOrder
   })
 }

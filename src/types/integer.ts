@@ -42,7 +42,6 @@ export function integerType (bits: number, unsigned: boolean, zerofill = false):
     write: (value) => withoutZerofill(textOf(value)),
     wireFormat: zerofill ? undefined : 'plain',
     wholeNumbers: true,
-    scan: { kind: 'integer', min: Number(bounds.min), max: Number(bounds.max) },
     order: naturalOrder
   })
 }

@@ -31,7 +31,6 @@ export function jsonType ({ checkNumber = () => {}, alwaysJson = false, ...sql }
     structured: true,
     holdsJson: true,
     ownNull: 'null',
-    scan: { kind: 'json' },
     ...sql
   })
 }

@@ -77,7 +77,6 @@ export function dateType (): ColumnType {
     },
     write: (value) => `"${textOf(value)}"`,
     wireFormat: 'quoted',
-    scan: { kind: 'date' },
     order: naturalOrder
   })
 }
@@ -125,7 +124,6 @@ export function datetimeType (precision: Precision): ColumnType {
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}"`,
     wireFormat: 'moment',
-    scan: { kind: 'moment', scale, isUtc: false },
     order: naturalOrder
   })
 }
@@ -148,7 +146,6 @@ export function timestampType (precision: Precision, lastSecond = LAST_SECOND): 
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}Z"`,
     wireFormat: 'instant',
-    scan: { kind: 'moment', scale: precision.scale, isUtc: true },
     order: naturalOrder
   })
 }

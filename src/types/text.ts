@@ -46,7 +46,6 @@ export function textType ({ characters, bytes, charset }: TextBounds): ColumnTyp
     },
     write: (value) => JSON.stringify(textOf(value)),
     wireFormat: 'escaped',
-    scan: { kind: 'text', bytes: longest },
     comparison: 'text',
     exact: EXACT
   })
@@ -68,9 +67,6 @@ function memberSchema (members: readonly string[], rest: { examples?: string[] }
   if (exactMembers(members).length === members.length) return Type.String({ enum: [...members], ...rest })
   return Type.String({ pattern: `^(${members.map(memberPattern).join('|')})$`, description: `One of ${quoted(members)}, where ? can be any character beyond U+FFFF.`, ...rest })
 }
-
-/** Members that are written in JSON as in SQL. */
-const SIMPLE = /^[\w -]+$/
 
 /** Texts that MySQL converts to the index 0 of an ENUM if no member has that name. */
 const ZEROS = ['0', '00', '000', '0000']
@@ -95,7 +91,6 @@ export function enumType (members: readonly string[]): ColumnType {
     write: (value) => JSON.stringify(textOf(value)),
     wireFormat: 'escaped',
     stored: (member) => member === '' ? zero : member,
-    scan: { kind: 'member', members: exactMembers(members).filter((member) => SIMPLE.test(member)) },
     echo: (member) => JSON.stringify(member === zero ? '' : member),
     comparison: 'equality',
     ...(new Set(members).size < members.length && { unplaced: true as const }),

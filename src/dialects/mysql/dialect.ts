@@ -14,7 +14,6 @@ import { sendPlainCommand } from './connection/plain-command.ts'
 import { createMysqlPool, type MysqlPool, type PoolLimits } from './pool/pool.ts'
 import type { SendCommand } from './connection/statement-command.ts'
 import { destroy, ask, within, type Ask } from './connection/session.ts'
-import { scanRows } from './scan/rows.ts'
 import { stopStatement } from './connection/kill.ts'
 import { trialOf, tryReader, type Trial } from './connection/try-reader.ts'
 
@@ -43,7 +42,6 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
   const replicaOptions: ExecutionOptions = { ...options, known: new WeakMap(), differences: differences.ofReplicas }
   return {
     engine: 'mysql',
-    scanRows,
     async introspect () {
       reader ??= (await trialOf(() => tryOn(primary, onPlainReader))).send
       const since = performance.now()

@@ -1,6 +1,6 @@
 /**
  * Writes parameters as literals into the text of a statement. MySQL's binary protocol, which sends them separately, returns rows whose
- * reading costs 1.4 to 2.4 times as much. Literals are written in this file, by their JavaScript type alone, and for lists in scan/. That is safe
+ * reading costs 1.4 to 2.4 times as much. Literals are written in this file, by their JavaScript type alone. That is safe
  * in the sessions that session-settings.ts sets up: utf8mb4, neither ANSI_QUOTES nor NO_BACKSLASH_ESCAPES.
  */
 import mysql from 'mysql2'
@@ -8,8 +8,7 @@ import type { Statement } from '../../sql/statement.ts'
 import type { Cell } from '../../types/column-type.ts'
 
 /** Returns the whole text of a statement. Its pieces contain no placeholders: the text was cut at each of them. */
-export function writeStatement ({ pieces, parameters, rows, assigned, literals }: Pick<Statement, 'pieces' | 'parameters' | 'rows'> & Partial<Statement>): string {
-  if (literals !== undefined) return `${pieces[0]}${literals}${pieces.at(-1)}`
+export function writeStatement ({ pieces, parameters, rows, assigned }: Pick<Statement, 'pieces' | 'parameters' | 'rows'> & Partial<Statement>): string {
   let text = pieces[0] as string
   let index = 0
   let piece = 1
