@@ -1,11 +1,11 @@
 /** Validates the documents with other tools. */
 import { execFile } from 'node:child_process'
-import { createRequire } from 'node:module'
-import { basename, dirname, join } from 'node:path'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import t, { type Test } from 'tap'
 import { writeFileSync } from 'node:fs'
+import { toolCommand } from '../clients/tools.ts'
 import { get, tokenFor } from '../support/documents.ts'
 import { WITHOUT_TAP } from '../support/package.ts'
 import { runRowQuery } from '../support/row-query.ts'
@@ -40,7 +40,7 @@ const schema: Schema = (engine) => {
   return [...(engine === 'sqlite' ? shop.sqlite : shop.mysql), ...tables]
 }
 
-const redocly = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin/cli.js')
+const redocly = await toolCommand('@redocly/cli', 'redocly')
 
 /** Documents of all tests. Redocly lints them together at the end, because it starts slowly. */
 const folder = t.testdir()

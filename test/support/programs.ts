@@ -1,13 +1,11 @@
 /** Programs of users: generated, compiled under `strict` and run. */
-import { copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Test } from 'tap'
+import { commandIn, toolCommand, toolsFolder } from '../clients/tools.ts'
 import { ROOT } from './markdown.ts'
 import { call } from './package.ts'
-
-const require = createRequire(import.meta.url)
 
 /** Runs a program of a package and returns its standard output. @throws with its output if it fails */
 async function runProgram (folder: string, file: string, args: string[], env: Record<string, string> = {}): Promise<string> {
@@ -16,16 +14,8 @@ async function runProgram (folder: string, file: string, args: string[], env: Re
     .catch((error: { stdout: string, stderr: string }) => { throw new Error(error.stdout + error.stderr) })
 }
 
-/** Path of the file that a command of a package runs. */
-function commandOf (name: string, command: string): string {
-  // a package need not export its package.json
-  const path = join(ROOT, 'node_modules', name, 'package.json')
-  const { bin } = require(path) as { bin: string | Record<string, string> }
-  return join(dirname(path), typeof bin === 'string' ? bin : bin[command] as string)
-}
-
 export interface Workshop {
-  /** Runs a command of an installed package, such as a generator. */
+  /** Runs a command of one of the tools (test/clients/tools.ts), such as a generator. */
   run (name: string, command: string, ...args: string[]): Promise<string>
   /** Copies a program of test/clients/programs/ here. */
   add (program: string): void
@@ -41,13 +31,22 @@ const strict = { strict: true, noUncheckedIndexedAccess: true, skipLibCheck: tru
 
 /** Creates a folder with the packages of this project, in which `fastify-row-query` is the source. */
 export function createWorkshop (t: Test): Workshop {
-  const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const above = mkdtempSync(join(tmpdir(), 'row-query-'))
+  t.teardown(() => rmSync(above, { recursive: true }))
+  const folder = join(above, 'programs')
+  mkdirSync(folder)
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  // what this folder lacks is looked up in the one above: generated clients need packages of their generators
+  const addTools = async (): Promise<void> => {
+    if (!existsSync(join(above, 'node_modules'))) symlinkSync(join(await toolsFolder(), 'node_modules'), join(above, 'node_modules'))
+  }
   const write = (file: string, text: string): void => writeFileSync(join(folder, file), text)
   write('package.json', '{ "type": "module" }')
   return {
-    run: (name, command, ...args) => runProgram(folder, commandOf(name, command), args),
+    run: async (name, command, ...args) => {
+      await addTools()
+      return await runProgram(folder, await toolCommand(name, command), args)
+    },
     add: (program) => copyFileSync(join(ROOT, 'test/clients/programs', program), join(folder, program)),
     write,
     remove: (file) => rmSync(join(folder, file)),
@@ -55,7 +54,7 @@ export function createWorkshop (t: Test): Workshop {
       const how = emit ? { outDir: 'out' } : { noEmit: true, rootDir: '/' }
       const compilerOptions = { ...strict, ...how, noEmitOnError: true, rewriteRelativeImportExtensions: true, paths: { 'fastify-row-query': [join(ROOT, 'src/index.ts')], 'fastify-row-query/client': [join(ROOT, 'src/client/index.ts')] } }
       write('tsconfig.json', JSON.stringify({ compilerOptions, exclude: ['out', 'node_modules'] }))
-      return await runProgram(folder, commandOf('@typescript/native', 'tsc'), []).catch((error: Error) => error.message)
+      return await runProgram(folder, commandIn(join(ROOT, 'node_modules'), '@typescript/native', 'tsc'), []).catch((error: Error) => error.message)
     },
     start: (program, env) => runProgram(folder, join(folder, 'out', program.replace(/\.ts$/, '.js')), [], env)
   }
