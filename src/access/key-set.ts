@@ -1,7 +1,8 @@
 /** The keys of an issuer, by `kid`. */
 import type { CryptoKey, JWTHeaderParameters } from 'jose'
 import type { FastifyBaseLogger } from 'fastify'
-import { keysUnavailable, withRetryAfter } from '../errors.ts'
+import { keysUnavailable, withReason, withRetryAfter } from '../errors.ts'
+import { hashToken } from './tokens.ts'
 import { downloadKeys, reasonOfDownload, type NamedKey } from './jwks.ts'
 
 /** The key that verified a token. */
@@ -13,7 +14,10 @@ export interface SigningKey {
 }
 
 export interface KeySet {
-  /** Returns undefined for an unknown `kid`. @throws KEYS_UNAVAILABLE if it may be unknown because the last download failed */
+  /**
+   * Returns undefined for a `kid` that is known to be absent: a download that ended after it was first asked for does not have it.
+   * @throws KEYS_UNAVAILABLE if it may be unknown because the last download failed, or because it is too early for the next one
+   */
   find (kid: string): Promise<SigningKey | undefined>
   /** Downloads the keys, unless the last download began less than 30 seconds ago. Never rejects. */
   refresh (): Promise<void>
@@ -33,6 +37,8 @@ export interface KeySetOptions {
 const INTERVAL = 600_000
 /** Minimum interval between downloads in milliseconds: tokens with a random `kid` must not cause downloads. */
 const COOLDOWN = 30_000
+/** Maximum number of absent keys that are remembered; the one that was noted first is forgotten first. */
+const MAX_ABSENT = 1000
 
 interface StoredKey extends SigningKey {
   /** The key as JSON, to notice changes. */
@@ -42,6 +48,8 @@ interface StoredKey extends SigningKey {
 
 export function createKeySet ({ url, setting, log, createSelector }: KeySetOptions): KeySet {
   let keys: ReadonlyMap<string, StoredKey> = new Map()
+  /** Each `kid` that a download did not have, or no longer had, as a hash because it can be long. Each later download confirms that it is absent, or has it. */
+  const absent = new Set<string>()
   let startedAt = -Infinity
   /** Whether the last download failed; also before the first one. */
   let hasFailed = true
@@ -55,6 +63,11 @@ export function createKeySet ({ url, setting, log, createSelector }: KeySetOptio
     return age >= 0 && age < COOLDOWN ? COOLDOWN - age : 0
   }
 
+  const noteAbsent = (kid: string): void => {
+    absent.add(hashToken(kid))
+    if (absent.size > MAX_ABSENT) absent.delete(absent.keys().next().value as string)
+  }
+
   const replace = (downloaded: NamedKey[]): void => {
     const groups = Map.groupBy(downloaded, ({ kid }) => kid)
     const next = new Map(Array.from(groups, ([kid, group]): [string, StoredKey] => {
@@ -62,7 +75,10 @@ export function createKeySet ({ url, setting, log, createSelector }: KeySetOptio
       const known = keys.get(kid)
       return [kid, known?.text === text ? known : { text, select: createSelector({ keys: group }), withdrawn: false }]
     }))
-    for (const [kid, key] of keys) if (next.get(kid) !== key) key.withdrawn = true
+    for (const [kid, key] of keys) {
+      if (next.get(kid) !== key) key.withdrawn = true
+      if (!next.has(kid)) noteAbsent(kid)
+    }
     keys = next
   }
 
@@ -95,10 +111,13 @@ export function createKeySet ({ url, setting, log, createSelector }: KeySetOptio
     async find (kid) {
       const known = keys.get(kid)
       if (known !== undefined) return known
+      const isLookedUp = running !== undefined || untilAllowed() === 0
       await refresh()
       const found = keys.get(kid)
-      if (found === undefined && hasFailed) throw withRetryAfter(keysUnavailable(), untilAllowed())
-      return found
+      if (found !== undefined) return found
+      if (hasFailed || !(isLookedUp || absent.has(hashToken(kid)))) throw withRetryAfter(withReason(keysUnavailable(), 'unknown key'), untilAllowed())
+      if (isLookedUp) noteAbsent(kid)
+      return undefined
     },
     refresh,
     stop () {

@@ -77,3 +77,15 @@ t.test('nothing is downloaded after the end', async (t) => {
   await t.rejects(keySet.find('one'), { code: 'KEYS_UNAVAILABLE', retryAfter: 1 })
   t.same(times, [0])
 })
+
+t.test('the last 1,000 absent keys are remembered, whatever the length of their names', async (t) => {
+  const { keySet, times, pass } = await start(good)
+  const name = (number: number): string => `${number}${'x'.repeat(10_000)}`
+  await pass(31)
+  const found = await Promise.all(Array.from({ length: 1001 }, (_, number) => keySet.find(name(number))))
+  t.same(new Set(found), new Set([undefined]))
+  for (const number of [1, 500, 1000]) t.equal(await keySet.find(name(number)), undefined)
+  await t.rejects(keySet.find(name(0)), { code: 'KEYS_UNAVAILABLE', retryAfter: 30 }, 'the first one is forgotten')
+  keySet.stop()
+  t.same(times, [0, 31], 'one download for all')
+})

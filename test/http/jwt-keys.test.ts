@@ -18,12 +18,12 @@ type Ask = (token: string) => Promise<Awaited<ReturnType<Service['post']>>>
 interface Started { readonly server: KeyServer, readonly ask: Ask, readonly log: string[] }
 
 /** Starts a service with its own key server. Only Date is a mock: `pass` moves it. */
-async function start (t: Test, { url }: Pick<Service, 'url'>, prepare: (server: KeyServer) => unknown = () => {}, rest: Partial<JwtOptions> = {}): Promise<Started> {
+async function start (t: Test, { url }: Pick<Service, 'url'>, prepare: (server: KeyServer) => unknown = () => {}, { maxFailures = 0, ...rest }: Partial<JwtOptions> & { maxFailures?: number } = {}): Promise<Started> {
   const server = await serveKeys(t, [first.jwk])
   await prepare(server)
   mock.timers.enable({ apis: ['Date'], now: Date.now() })
   t.teardown(() => mock.timers.reset())
-  const { post, log } = await startService(t, url, { options: { jwt: [jwtSetting({ jwks: server.url, ...rest })], roles, failedLogins: { max: 0 } } })
+  const { post, log } = await startService(t, url, { options: { jwt: [jwtSetting({ jwks: server.url, ...rest })], roles, failedLogins: { max: maxFailures } } })
   return { server, log, ask: async (token) => await post('customers', select, { token }) }
 }
 
@@ -37,17 +37,60 @@ await onEachEngine(t, 'keys are downloaded at the start, and again for a new kid
   t.equal(server.requests, 1)
   server.keys = [first.jwk, second.jwk]
   pass(29)
-  for (let time = 0; time < 3; time++) t.match(await ask(await sign(second)), { status: 401 })
+  for (let time = 0; time < 3; time++) t.match(await ask(await sign(second)), { status: 503 })
   t.equal(server.requests, 1, 'not within 30 seconds of the start')
   pass(2)
   const answers = await Promise.all([sign(second), sign(second, {}, { header: { kid: 'third' } }), sign(second)].map(async (token) => await ask(await token)))
   t.same(answers.map(({ status }) => status), [200, 401, 200])
   t.equal(server.requests, 2, 'several requests share one download')
-  for (let time = 0; time < 5; time++) t.match(await ask(await sign(second, {}, { header: { kid: `random-${time}` } })), { status: 401 })
+  for (let time = 0; time < 5; time++) t.match(await ask(await sign(second, {}, { header: { kid: `random-${time}` } })), { status: 503 })
   t.equal(server.requests, 2)
   pass(31)
   t.match(await ask(await sign(second, {}, { header: { kid: 'random' } })), { status: 401 })
   t.equal(server.requests, 3)
+})
+
+await onEachEngine(t, 'one unsigned token once kept the tokens of a new key out for 30 seconds, and their failed logins then blocked the address', { schema: shop }, async (t, service) => {
+  const { server, ask } = await start(t as Test, service, () => {}, { maxFailures: 2 })
+  t.match(await ask(await sign(first)), { status: 200 })
+  pass(31)
+  t.match(await ask(await sign(second, {}, { header: { kid: 'invented' } })), { status: 401 }, 'it is looked up')
+  server.keys = [first.jwk, second.jwk]
+  pass(10)
+  for (let time = 0; time < 5; time++) {
+    const answer = await ask(await sign(second))
+    isRefusal(t as Test, answer, { status: 503, code: 'KEYS_UNAVAILABLE', why: 'it is too early to look the new key up' })
+    t.equal(answer.headers['retry-after'], '20')
+    t.notOk('www-authenticate' in answer.headers)
+  }
+  t.match(await ask(await sign(first)), { status: 200 }, 'the address is not blocked')
+  pass(21)
+  t.match(await ask(await sign(second)), { status: 200 })
+  t.equal(server.requests, 3)
+})
+
+await onEachEngine(t, 'a kid that a download did not have is 401, and a failed login', { schema: shop }, async (t, service) => {
+  const { server, ask } = await start(t as Test, service, () => {}, { maxFailures: 3 })
+  t.match(await ask(await sign(first)), { status: 200 })
+  pass(31)
+  for (let time = 0; time < 2; time++) t.match(await ask(await sign(second)), { status: 401 })
+  t.equal(server.requests, 2, 'the second one is known to be absent')
+  server.keys = []
+  pass(31)
+  t.match(await ask(await sign(second)), { status: 401 })
+  t.match(await ask(await sign(first)), { status: 429 })
+})
+
+await onEachEngine(t, 'a key that is withdrawn stays 401 while other keys are looked up', { schema: shop, only }, async (t, service) => {
+  const { server, ask } = await start(t as Test, service, (server) => { server.keys = [first.jwk, second.jwk] })
+  t.match(await ask(await sign(first)), { status: 200 })
+  server.keys = [second.jwk]
+  for (let time = 0; time < 3; time++) {
+    pass(31)
+    t.match(await ask(await sign(second, {}, { header: { kid: `other-${time}` } })), { status: 401 })
+    t.match(await ask(await sign(first)), { status: 401 })
+  }
+  t.equal(server.requests, 4)
 })
 
 await onEachEngine(t, 'a token without kid, of another algorithm or of another issuer causes no download', { schema: shop, only }, async (t, service) => {
@@ -149,6 +192,7 @@ await onEachEngine(t, 'without keys the answer is 503, not 401, and no failed lo
 await onEachEngine(t, 'keys that cannot verify a signature are ignored', { schema: shop, only }, async (t, service) => {
   const unusable = [{ ...first.jwk, kid: undefined }, { ...first.jwk, use: 'enc' }, { ...first.jwk, kty: 'oct', k: 'AAAA' }, { ...first.jwk, d: 'AAAA' }, null, 'first', 7]
   const { server, ask } = await start(t as Test, service, (server) => { server.keys = unusable as typeof server.keys })
+  pass(31)
   t.match(await ask(await sign(first)), { status: 401 })
   server.keys = [...unusable, first.jwk] as typeof server.keys
   pass(31)

@@ -1,8 +1,9 @@
 /** JSON Web Tokens instead of configured tokens: which are accepted, and as which role. */
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
+import { mock } from 'node:test'
 import { base64url, exportSPKI } from 'jose'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { JwtOptions, SignatureAlgorithm } from '../../schemas/jwt.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { get } from '../support/documents.ts'
@@ -53,6 +54,13 @@ await onEachEngine(t, 'without a role that is configured the answer is 403, on e
   }
   t.same(statements(), [])
 })
+
+/** Stops the clock of the service. `pass` lets the pause between two downloads of keys end, so that a new kid is looked up. */
+function stopClock (t: Test): { pass: () => void } {
+  mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  t.teardown(() => mock.timers.reset())
+  return { pass: () => mock.timers.tick(31_000) }
+}
 
 /** Each way to be no valid token, as a function that makes it. */
 const forged: Array<[why: string, make: () => Promise<string> | string]> = [
@@ -132,8 +140,10 @@ function change (token: string, part: number, replace: (text: string) => string)
 await onEachEngine(t, 'a JWT that is not valid is refused like an unknown token', withKeys, async (t, { post, statements, log }) => {
   const unknown = await post('customers', select, { token: 'unknown', headers: { 'x-request-id': 'same' } })
   t.equal(unknown.headers['www-authenticate'], 'Bearer error="invalid_token"')
+  const { pass } = stopClock(t as Test)
   statements()
   for (const [why, make] of forged) {
+    pass()
     const token = await make()
     for (const [table, database] of [['customers', 'shop'], ['nope', 'nope']] as const) {
       const answer = await post(table, 'no JSON', { token, database, headers: { 'x-request-id': 'same' } })
@@ -212,7 +222,11 @@ const several: JwtOptions[] = [
 
 await onEachEngine(t, 'each issuer has its own keys, audience and claim of the role; an issuer may have two sets', { ...ok, options: { ...ok.options, jwt: several } }, async (t, { post }) => {
   const elsewhere = { iss: 'https://other.example.com', aud: 'cells', role: undefined, group: 'reader' }
-  const statusOf = async (...args: Parameters<typeof sign>): Promise<number> => (await post('customers', select, { token: await sign(...args) })).status
+  const { pass } = stopClock(t as Test)
+  const statusOf = async (...args: Parameters<typeof sign>): Promise<number> => {
+    pass()
+    return (await post('customers', select, { token: await sign(...args) })).status
+  }
   t.equal(await statusOf(pair), 200)
   t.equal(await statusOf(second, elsewhere), 200)
   t.equal(await statusOf(second, { aud: 'cells' }), 200, 'the second set of the first issuer')
