@@ -1,6 +1,7 @@
 /** What happens to a request once it is authorized: look up, plan, execute, respond. */
 import type { Body } from '../schemas/body.ts'
 import { authorize, type Access } from './access/authorize.ts'
+import { orUnavailable } from './access/lost.ts'
 import { toUnresolved } from './databases/broken-definitions.ts'
 import type { Table } from './catalog/catalog.ts'
 import { SchemaMoved, type ReadOptions, type Transaction } from './dialects/dialect.ts'
@@ -36,7 +37,7 @@ export async function runPipeline (request: PipelineRequest, before?: Table): Pr
   const found = authorize(access, body)
   const table = found instanceof Promise ? await found : found
   record?.begin(table)
-  const plan = createPlan(body, table, limits)
+  const plan = orUnavailable(access, table, (table) => createPlan(body, table, limits))
   request.onPlan?.(plan)
   record?.planned()
   const inTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
@@ -91,6 +92,6 @@ async function runAgain ({ request, plan, moved, isUndone }: ToRunAgain): Promis
   await database.refresh()
   if (plan.verb === 'select' || isUndone) return await runPipeline(request, before)
   const table = await authorize(access, body)
-  createPlan(body, table, limits)
+  orUnavailable(access, table, (table) => createPlan(body, table, limits))
   throw moved.isElsewhere ? toUnresolved(database.broken, { reason: moved.reason, before, table }) : databaseUnavailable()
 }

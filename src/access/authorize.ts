@@ -7,6 +7,7 @@ import { databaseNotFound, tableNotFound, unauthenticated } from '../errors.ts'
 import { findTableGrant, permissionsOn, seesDatabase, type Grant } from './grant.ts'
 import { requirePermissions } from './required-permissions.ts'
 import { checkClaims } from './rules.ts'
+import { findLost, lostForNow } from './lost.ts'
 import { viewTable } from './table-view.ts'
 
 /** A database and the name of a table in it on which the grant holds a permission. The catalog may not have the table. */
@@ -44,19 +45,21 @@ export function getAccess (databases: ReadonlyMap<string, Database>, grant: Gran
 
 /**
  * The table as the grant sees it; a promise only while the catalog is being read for the first time.
- * @throws PERMISSION_DENIED before TABLE_NOT_FOUND, also for claims that are missing; DATABASE_UNAVAILABLE where no catalog could be read
+ * @throws PERMISSION_DENIED before TABLE_NOT_FOUND, also for claims that are missing; DATABASE_UNAVAILABLE where no catalog could be read, or the table was there a moment ago
  */
-export function authorize ({ grant, permissions, database, tableName }: Access, body: Body): Table | Promise<Table> {
+export function authorize (access: Access, body: Body): Table | Promise<Table> {
+  const { grant, permissions, database, tableName } = access
   requirePermissions(permissions, body)
   const granted = findTableGrant(grant, database.name, tableName)
   if (granted !== undefined) checkClaims(granted.rules, grant.claims)
   const catalog = database.getCatalog()
-  return catalog instanceof Promise ? catalog.then((loaded) => getTable(grant, database.name, loaded, tableName)) : getTable(grant, database.name, catalog, tableName)
+  return catalog instanceof Promise ? catalog.then((loaded) => getTable(access, loaded)) : getTable(access, catalog)
 }
 
-function getTable (grant: Grant, database: string, catalog: Catalog, name: string): Table {
-  const found = catalog.tables.get(name)
-  const seen = found && viewTable(grant, database, catalog, found)
-  if (seen === undefined) throw tableNotFound(name, database)
+function getTable (access: Access, catalog: Catalog): Table {
+  const { grant, database, tableName } = access
+  const found = catalog.tables.get(tableName)
+  const seen = found && viewTable(grant, database.name, catalog, found)
+  if (seen === undefined) throw findLost(access) === undefined ? tableNotFound(tableName, database.name) : lostForNow()
   return seen
 }

@@ -148,6 +148,8 @@ export interface Parent {
 
 export interface Catalog {
   readonly tables: ReadonlyMap<string, Table>
+  /** The tables that this reading lacks, or of which it lacks a part, as they were: it may be a passing state. Undefined if there are none. */
+  readonly lost?: ReadonlyMap<string, Table>
   /** When it was read, in milliseconds since 1970. */
   readonly loadedAt: number
 }
@@ -176,21 +178,6 @@ export function createCatalog (tables: readonly TableFacts[], loadedAt: number):
   const usable = tables.filter(({ name, columns }) => columns.length > 0 && name.toLowerCase() !== KEYS_TABLE)
   return Object.freeze({ tables: new Map(usable.map((facts) => [facts.name, createTable(facts)])), loadedAt })
 }
-
-/**
- * Whether a reading lacks what the one before it had: a table, or a key, a check or a trigger of one. MariaDB's information_schema leaves out a
- * table at the moment when an ALTER TABLE puts the new one in its place.
- */
-export function lacksSome (catalog: Catalog, before: Catalog): boolean {
-  return [...before.tables.values()].some((had) => {
-    const has = catalog.tables.get(had.name)
-    return has === undefined || PARTS.some((partsOf) => partsOf(has) < partsOf(had))
-  })
-}
-
-const PARTS: ReadonlyArray<(table: Table) => number> = [
-  ({ uniqueKeys }) => uniqueKeys.length, ({ foreignKeys }) => foreignKeys.length, ({ checks }) => checks.length, ({ triggers }) => triggers.list.length
-]
 
 function createTable (facts: TableFacts): Table {
   const columns = new Map(facts.columns.map((column) => [column.name, Object.freeze(column)]))

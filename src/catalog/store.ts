@@ -1,4 +1,5 @@
-import { lacksSome, type Catalog } from './catalog.ts'
+import type { Catalog } from './catalog.ts'
+import { Doubts, lacksSome } from './doubts.ts'
 
 /** The catalog of one database: loaded once, cached, and refreshed in the background. */
 export interface CatalogStore {
@@ -24,6 +25,12 @@ export interface CatalogStoreOptions {
 }
 
 /**
+ * After a reading that lost something, the catalog is read again so many milliseconds after it, and then after each other: after 1, 2 and 4
+ * seconds. Only then is it sure that what is missing is gone.
+ */
+const CONFIRMED_AFTER: readonly number[] = [1000, 1000, 2000]
+
+/**
  * Keeps one refresh under way at a time: a slow database gets one set of questions, however many ask. They are asked once more where the answer
  * lacks what there was: a table that is passed by while it is altered would be a 404 until the next refresh.
  */
@@ -31,14 +38,40 @@ export function createCatalogStore ({ load, interval, onError }: CatalogStoreOpt
   let catalog: Catalog | undefined
   let running: Promise<Catalog> | undefined
   let next: Promise<Catalog> | undefined
+  const doubts = new Doubts()
+  /** Whether the next reading confirms what is in doubt. */
+  let isDue = false
+  let confirmations = 0
+  let timer: NodeJS.Timeout | undefined
+  let stopped = false
 
   const start = (): Promise<Catalog> => {
     next = undefined
+    const isConfirmation = isDue
+    isDue = false
     running = load()
       .then((loaded) => catalog !== undefined && lacksSome(loaded, catalog) ? load() : loaded)
-      .then((loaded) => (catalog = loaded))
-      .finally(() => { running = undefined })
+      .then((loaded) => {
+        const reviewed = doubts.review(loaded, catalog, isConfirmation)
+        if (reviewed.isNew) confirmations = 0
+        return (catalog = reviewed.catalog)
+      })
+      .finally(() => {
+        running = undefined
+        if (isConfirmation) timer = undefined
+        confirm()
+      })
     return running
+  }
+
+  /** Plans the next confirmation, unless there is nothing in doubt or one is planned. One that fails is repeated. */
+  const confirm = (): void => {
+    if (stopped || doubts.size === 0 || timer !== undefined) return
+    timer = setTimeout(() => {
+      isDue = true
+      refresh().catch(() => {})
+    }, CONFIRMED_AFTER[Math.min(confirmations++, CONFIRMED_AFTER.length - 1)])
+    timer.unref()
   }
 
   const refresh = (): Promise<Catalog> => {
@@ -47,13 +80,17 @@ export function createCatalogStore ({ load, interval, onError }: CatalogStoreOpt
     return next
   }
 
-  const timer = setInterval(() => { if (running === undefined) start().catch(onError) }, interval)
-  timer.unref()
+  const background = setInterval(() => { if (running === undefined) start().catch(onError) }, interval)
+  background.unref()
 
   return {
     current: () => catalog ?? running ?? start(),
     latest: () => catalog,
     refresh,
-    stop: () => clearInterval(timer)
+    stop () {
+      stopped = true
+      clearInterval(background)
+      clearTimeout(timer)
+    }
   }
 }

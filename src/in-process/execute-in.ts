@@ -1,6 +1,7 @@
 /** Requests of the host app in a transaction that is open. */
 import type { Body } from '../../schemas/body.ts'
 import { authorize, getAccess } from '../access/authorize.ts'
+import { orUnavailable } from '../access/lost.ts'
 import type { Database } from '../databases/database.ts'
 import { SchemaMoved, type Transaction } from '../dialects/dialect.ts'
 import { databaseUnavailable } from '../errors.ts'
@@ -33,7 +34,7 @@ export function createTransactionExecute ({ tx, database, limits, dryRun, isHook
     const grant = readGrant(granted)
     const access = getAccess(new Map([[database.name, database]]), grant, { database: database.name, table })
     const body: Body = readBody(given)
-    const plan = createPlan(body, await authorize(access, body), limits)
+    const plan = orUnavailable(access, await authorize(access, body), (table) => createPlan(body, table, limits))
     try {
       const { answer } = await answerIn(tx, { plan, database, limit: database.resultLimit, ...isHooked && { written: { grant, body, dryRun } } })
       return readAnswer(answer, plan, bigints)

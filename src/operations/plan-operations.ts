@@ -3,6 +3,7 @@ import type { Body } from '../../schemas/body.ts'
 import type { Operation } from '../../schemas/operations.ts'
 import { authorize, type Access } from '../access/authorize.ts'
 import { permissionsOn, type Grant } from '../access/grant.ts'
+import { orUnavailable } from '../access/lost.ts'
 import type { Table } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { at, invalidBody, notSupported, permissionDenied, tableNotFound, type ServiceError } from '../errors.ts'
@@ -41,7 +42,10 @@ export async function planOperations ({ grant, database, operations, limits, dry
   const found = await settle(operations, (operation) => authorizeOperation({ grant, database, dryRun }, operation))
   const tables = valuesOf(found, ['PERMISSION_DENIED'])
   const counted = { conditions: 0, values: 0 }
-  const planned = await settle(operations, (operation, index) => planOperation({ operation, index, table: tables[index] as Table, limits: { ...limits, counted } }))
+  const planned = await settle(operations, (operation, index) => {
+    const before = { ...counted }
+    return orUnavailable({ grant, database, tableName: operation.table }, tables[index] as Table, (table) => planOperation({ operation, index, table, limits: { ...limits, counted: Object.assign(counted, before) } }))
+  })
   // data that breaks a rule of the grant, and then what the database would refuse
   return valuesOf(planned, undefined, ['PERMISSION_DENIED', 'NOT_NULL_VIOLATION'])
 }

@@ -1,5 +1,6 @@
-import t from 'tap'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { mock } from 'node:test'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
 import { createCatalog, type Catalog } from '../../src/catalog/catalog.ts'
 import { createCatalogStore } from '../../src/catalog/store.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
@@ -22,6 +23,106 @@ function createManualStore (interval = HOUR) {
   const answer = (index: number) => answers[index] as PromiseWithResolvers<Catalog>
   return { store, answers, answer, errors }
 }
+
+const column = mysqlColumn('id', 'int')
+const tableWith = (name: string, ...columns: string[]) => {
+  const table = tableOf({ name, columns: [column, ...columns.map((each) => mysqlColumn(each, 'int'))] })
+  return { ...table, columns: table.columnList }
+}
+
+/** A store whose readings return what `tables` is then; the clock moves by `pass`. */
+async function createTickingStore (t: Test, tables: ReturnType<typeof tableWith>[]) {
+  mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+  const state = { tables, readings: 0, isDown: false }
+  const errors: unknown[] = []
+  const store = createCatalogStore({
+    load: async () => {
+      state.readings++
+      if (state.isDown) throw new Error('down')
+      return createCatalog(state.tables, state.readings)
+    },
+    interval: HOUR,
+    onError: (error) => { errors.push(error) }
+  })
+  t.teardown(() => {
+    store.stop()
+    mock.timers.reset()
+  })
+  await store.refresh()
+  const pass = async (milliseconds: number): Promise<void> => {
+    mock.timers.tick(milliseconds)
+    for (let turn = 0; turn < 5; turn++) await setImmediate()
+  }
+  const lost = (): string[] => [...store.latest()?.lost?.keys() ?? []]
+  return { state, store, pass, lost, errors }
+}
+
+t.test('what a reading has lost is read again after 1, 2 and 4 seconds, and then gone', async (t) => {
+  const { state, store, pass, lost } = await createTickingStore(t as Test, [tableWith('a', 'x'), tableWith('b')])
+  state.tables = [tableWith('a')]
+  await store.refresh()
+  t.same(lost(), ['a', 'b'])
+  t.equal(state.readings, 3, 'twice at once')
+  for (const [milliseconds, readings] of [[999, 3], [1, 4], [999, 4], [1, 5], [1999, 5]] as const) {
+    await pass(milliseconds)
+    t.equal(state.readings, readings)
+    t.same(lost(), ['a', 'b'])
+  }
+  await pass(1)
+  t.equal(state.readings, 6)
+  t.same(lost(), [])
+  await pass(60_000)
+  t.equal(state.readings, 6, 'and no more')
+})
+
+t.test('readings for other reasons do not make sure that something is gone', async (t) => {
+  const { state, store, pass, lost } = await createTickingStore(t as Test, [tableWith('a')])
+  state.tables = []
+  for (let time = 0; time < 20; time++) await store.refresh()
+  t.same(lost(), ['a'])
+  state.tables = [tableWith('a')]
+  await pass(1000)
+  t.same(lost(), [])
+  const { readings } = state
+  await pass(60_000)
+  t.equal(state.readings, readings)
+})
+
+t.test('tables that are dropped all the time cause one reading in a second, and each is gone after three', async (t) => {
+  const { state, store, pass, lost } = await createTickingStore(t as Test, Array.from({ length: 30 }, (_, index) => tableWith(`t${index}`)))
+  for (let second = 0; second < 20; second++) {
+    state.tables = state.tables.slice(1)
+    await store.refresh()
+    const { readings } = state
+    t.ok(lost().length <= 4, `${lost()}`)
+    await pass(1000)
+    t.ok(state.readings <= readings + 1)
+  }
+  await pass(1000)
+  for (let time = 0; time < 2; time++) await pass(2000)
+  t.same(lost(), [])
+})
+
+t.test('a confirmation that fails is repeated, and is no error of a refresh', async (t) => {
+  const { state, store, pass, lost, errors } = await createTickingStore(t as Test, [tableWith('a')])
+  state.tables = []
+  await store.refresh()
+  state.isDown = true
+  for (let time = 0; time < 10; time++) await pass(2000)
+  t.same(lost(), ['a'])
+  t.same(errors, [])
+  state.isDown = false
+  for (let time = 0; time < 3; time++) await pass(2000)
+  t.same(lost(), [])
+  state.tables = [tableWith('c')]
+  await store.refresh()
+  state.tables = []
+  await store.refresh()
+  store.stop()
+  const { readings } = state
+  await pass(10_000)
+  t.equal(state.readings, readings, 'none after the end')
+})
 
 const catalogs = [1, 2, 3].map((time) => createCatalog([], time)) as [Catalog, Catalog, Catalog]
 
@@ -136,7 +237,8 @@ t.test('a table that one read missed was once gone until the next refresh: the c
     t.equal(answers.length, 3)
     t.equal(store.latest(), whole, 'what there was goes on serving')
     answer(2).resolve(second)
-    t.equal(await refreshed, second, 'the second reading counts')
+    t.equal((await refreshed).tables, second.tables, 'the second reading counts')
+    t.same([...(await refreshed).lost?.keys() ?? []], second === whole ? [] : ['orders'], 'what it lacks may come back')
     t.equal(answers.length, 3)
     store.stop()
   }

@@ -35,8 +35,8 @@ const failures: Failure[] = [
   { body: { verb: 'update', data: { credit: '-500.00' }, filters: { id: 2 } }, status: 422 },
   { body: { verb: 'update', data: { name: null }, filters: { id: 2 } }, status: 422 },
   { body: { verb: 'insert', data: { a: 1 } }, table: 'unforeseen', status: 500 },
-  { body: { verb }, table: 'dropped', status: 404 },
-  { body: { verb: 'insert', data: { a: 1 } }, table: 'dropped', status: 404 }
+  { body: { verb }, table: 'dropped', status: 503 },
+  { body: { verb: 'insert', data: { a: 1 } }, table: 'dropped', status: 503 }
 ]
 
 const schema: Schema = {

@@ -193,7 +193,7 @@ t.test('a successful write is not reported as TABLE_NOT_FOUND if the catalog is 
   const databases = new Map([['shop', database]])
   const request = { database: 'shop', table: 'orders', body: { verb: 'delete', filters: { id: 1 } }, grant: everything }
   t.same(await execute({ databases, limits: LIMITS }, request), { deleted: 1 })
-  await t.rejects(execute({ databases, limits: LIMITS }, request), { code: 'TABLE_NOT_FOUND' })
+  await t.rejects(execute({ databases, limits: LIMITS }, request), { code: 'DATABASE_UNAVAILABLE' })
 })
 
 t.test('execute fails with a clear error before the plugin is ready', async (t) => {

@@ -1,0 +1,53 @@
+import type { Catalog, Table } from './catalog.ts'
+
+/** How often the catalog is read again before what it lacks is known to be gone. */
+export const CONFIRMATIONS = 3
+
+interface Doubt {
+  /** The table as it was. */
+  readonly table: Table
+  /** How often a reading has confirmed that it is not complete. */
+  confirmed: number
+}
+
+/**
+ * Remembers tables that a reading of the catalog lacks, or has without a column, key, check or trigger that they had. A reading can
+ * meet a passing state: a table that is renamed for a moment, or that MariaDB leaves out while an ALTER TABLE replaces it.
+ */
+export class Doubts {
+  readonly #doubts = new Map<string, Doubt>()
+
+  get size (): number { return this.#doubts.size }
+
+  /**
+   * Compares a reading with the catalog before it. `isConfirmation`: whether it counts as one of the readings that make sure. Returns the
+   * catalog with what it has lost, and whether some of it is new.
+   */
+  review (loaded: Catalog, before: Catalog | undefined, isConfirmation: boolean): { readonly catalog: Catalog, readonly isNew: boolean } {
+    let isNew = false
+    for (const [name, doubt] of this.#doubts) {
+      if (isConfirmation) doubt.confirmed++
+      if (doubt.confirmed >= CONFIRMATIONS || !lacks(loaded, doubt.table)) this.#doubts.delete(name)
+    }
+    for (const [name, table] of before?.tables ?? []) {
+      if (this.#doubts.has(name) || !lacks(loaded, table)) continue
+      this.#doubts.set(name, { table, confirmed: 0 })
+      isNew = true
+    }
+    if (this.#doubts.size === 0) return { catalog: loaded, isNew }
+    return { catalog: Object.freeze({ ...loaded, lost: new Map(Array.from(this.#doubts, ([name, { table }]) => [name, table])) }), isNew }
+  }
+}
+
+/** Whether a reading lacks something of what the one before it had. */
+export const lacksSome = (loaded: Catalog, before: Catalog): boolean => [...before.tables.values()].some((table) => lacks(loaded, table))
+
+/** Whether a reading lacks a table, or a column, key, check or trigger of it. */
+function lacks ({ tables }: Catalog, had: Table): boolean {
+  const has = tables.get(had.name)
+  return has === undefined || had.columnList.some(({ name }) => !has.columns.has(name)) || PARTS.some((partsOf) => partsOf(has) < partsOf(had))
+}
+
+const PARTS: ReadonlyArray<(table: Table) => number> = [
+  ({ uniqueKeys }) => uniqueKeys.length, ({ foreignKeys }) => foreignKeys.length, ({ checks }) => checks.length, ({ triggers }) => triggers.list.length
+]
