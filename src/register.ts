@@ -20,6 +20,7 @@ import { createWriteHook } from './in-process/on-write.ts'
 import { createDocuments } from './openapi/documents.ts'
 import { createAddTables, type AddTables } from './openapi/host-tables.ts'
 import { waitForAnswerBefore } from './request/pipelining.ts'
+import { endAfterUpgrade } from './request/upgrade.ts'
 import { setAnswerBudget } from './response/budget.ts'
 import { addRoute } from './route.ts'
 import { createCollectors } from './telemetry/collectors.ts'
@@ -61,6 +62,7 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   })
 
   app.setReplySerializer((payload) => payload as string) // answers are already text; the serializer of the host app must not apply
+  endAfterUpgrade(app)
   app.addHook('onRequest', waitForAnswerBefore)
   await app.register(errors)
   await app.register(requestId)
