@@ -1,4 +1,5 @@
 /** Parses the JSON of configuration files. */
+import { parseSafely } from './json/parser.ts'
 import { lookOver, repeatsKey } from './request/exact-json.ts'
 import { orThrow, positionOf } from './config-errors.ts'
 
@@ -7,11 +8,15 @@ import { orThrow, positionOf } from './config-errors.ts'
  * @throws Error with the reason; it contains no part of the file, which can contain secrets
  */
 export function parseConfigJson (text: string): unknown {
-  const parsed = orThrow(() => JSON.parse(text, keepInteger), (error) => new Error(`is not valid JSON${positionOf(error)}`))
+  const parse = (): unknown => {
+    JSON.parse(text) // its errors have the position
+    return parseSafely(text, keepInteger)
+  }
+  const parsed = orThrow(parse, (error) => new Error(`is not valid JSON${positionOf(error)}`))
   if (repeatsKey(lookOver(text), parsed)) throw new Error('has a key twice in one object')
   return parsed
 }
 
-function keepInteger (_key: string, value: unknown, { source = '' }: { source?: string }): unknown {
-  return typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value
+function keepInteger (value: number, source: string): number | bigint {
+  return !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value
 }

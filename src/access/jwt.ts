@@ -4,7 +4,8 @@ import { KeyObject } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { CryptoKey, JWTHeaderParameters } from 'jose'
 import { isTemporary, permissionDenied, ServiceError, unauthenticated, withReason } from '../errors.ts'
-import { isObject, lookOver, repeatsKey } from '../request/exact-json.ts'
+import { parseSafely } from '../json/parser.ts'
+import { isObject, lookOver, repeatsKey, type RawNumber } from '../request/exact-json.ts'
 import { findBySteps, stepsOf } from '../json-pointer.ts'
 import { withClaims, type Grant } from './grant.ts'
 import type { JwtIssuer } from './jwt-settings.ts'
@@ -96,16 +97,15 @@ function readClaims (token: string): Claims {
 
 function parseObject (text: string): Claims {
   try {
-    const value: unknown = JSON.parse(text, keepNumber)
+    const value: unknown = parseSafely(text, keepNumber)
     if (isObject(value)) return value
   } catch {} // also if the nesting is too deep
   throw notValid('claims are not a JSON object')
 }
 
 /** Keeps the text of each number that a double may have rounded: rules refuse such doubles, because an app may have rounded them. */
-function keepNumber (_key: string, value: unknown, { source = '' }: { source?: string }): unknown {
-  if (typeof value !== 'number' || (String(value) === source && (!Number.isInteger(value) || Number.isSafeInteger(value)))) return value
-  return JSON.rawJSON(source)
+function keepNumber (value: number, source: string): number | RawNumber {
+  return String(value) === source && (!Number.isInteger(value) || Number.isSafeInteger(value)) ? value : JSON.rawJSON(source)
 }
 
 interface VerifiedBy {

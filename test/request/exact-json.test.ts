@@ -40,18 +40,6 @@ t.test('JSON text is parsed as by JSON.parse, except for the text of numbers', a
   fc.assert(fc.property(fc.json({ noUnicodeString: false } as object), (text) => JSON.stringify(JSON.parse(JSON.stringify(parseExactJson(text)))) === JSON.stringify(JSON.parse(text))))
 })
 
-t.test('a key of one escape is not taken for a backslash that another text had at its place', async (t) => {
-  parseExactJson('{"a":1,"\\\\":2,"c":3}')
-  JSON.parse('{"a":1,"\\\\":2,"c":3}')
-  for (const [key, name] of [['\\n', '\n'], ['\\u000a', '\n'], ['\\"', '"'], ['\\\\', '\\'], ['\\u005C', '\\']] as const) {
-    t.same(Object.entries(parseExactJson(`{"a":"\\n","${key}" : 52.0,"c":["\\n", {"a":1,"${key}":2}]}`) as object).map(([each, value]) => [each, JSON.stringify(value)]), [['a', '"\\n"'], [name, '52.0'], ['c', `["\\n",{"a":1,${JSON.stringify(name)}:2}]`]])
-    t.ok(repeatsKey(lookOver(`{"a":1,"${key}":2,"${key}":3}`), parseExactJson(`{"a":1,"${key}":2,"${key}":3}`)), 'and it is found twice')
-  }
-  const text = '{"markk":"a\\":","\\t":{"__proto__":1}}'
-  t.equal(JSON.stringify(parseExactJson(text)), text)
-  t.throws(() => parseExactJson('{"a":1,"\\x":2}'), SyntaxError)
-})
-
 t.test('a number of any length keeps its value', async () => {
   const digits = fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: 40 })
   const number = fc.tuple(fc.constantFrom('', '-'), digits, fc.option(digits, { nil: '' }), fc.integer({ min: -20, max: 20 }))
