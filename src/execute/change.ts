@@ -59,7 +59,7 @@ async function updateReturning (tx: Executor, database: Database, plan: UpdatePl
   const outcome = await runStatement(tx, database, plan)
   if (outcome.matched !== undefined && outcome.matched !== list.count) throw changedMeanwhile(plan)
   await readRows(tx, database, sink, { table, columns: returning, key, keys: list.keys.map((values) => keyAfter(key, values, assignments)) })
-  return { ...outcome, rows: sink.count, changed: outcome.changed }
+  return { ...outcome, rows: sink.count, changed: outcome.changed, matched: list.count }
 }
 
 /** Reads and locks the rows, and deletes them. Fewer may be left to delete: foreign keys of the table to itself delete rows as well. */

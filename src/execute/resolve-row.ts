@@ -13,7 +13,7 @@ import type { Parameter } from '../types/column-type.ts'
 import { KEEP, REPORT_ID, TO_DEFAULT } from '../types/forms.ts'
 import { conditionOf } from './key-condition.ts'
 import type { RowCounts } from '../response/result.ts'
-import { countsOf } from './row-counts.ts'
+import { countsOf, withoutHidden } from './row-counts.ts'
 import { runStatement } from './run-statement.ts'
 
 interface Collision {
@@ -30,7 +30,7 @@ export async function resolveRow ({ batch, database, run }: Collision): Promise<
   const condition = sameKey === undefined || conflict.within === undefined ? sameKey : combine('and', [sameKey, conflict.within])
   if (condition !== undefined) {
     const update = await runStatement({ run }, database, { verb: 'update', table, assignments: assignmentsOf(batch), condition })
-    if (update.matched !== 0) return { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId: update.insertId }
+    if (update.matched !== 0) return withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId: update.insertId })
   }
   const { conflict: _, ...plain } = batch
   return countsOf(plain, await run(compileRows(plain, database.dialect.engine, database.statements)))

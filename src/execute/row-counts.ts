@@ -1,13 +1,20 @@
 import type { Outcome } from '../dialects/dialect.ts'
+import { writesHidden } from '../plan/hidden.ts'
 import type { RowCounts } from '../response/result.ts'
-import type { RowBatch } from '../sql/row-batches.ts'
+import { changedColumns, type RowBatch } from '../sql/row-batches.ts'
 
 /** An updated row counts twice in what changed; for a single row MySQL reports no duplicates. */
 export function countsOf (batch: RowBatch, { changed, duplicates, insertId }: Outcome): RowCounts {
   const { conflict, rows } = batch
   const updated = conflict === undefined ? 0 : duplicates ?? Number(changed === 2)
   const inserted = changed - 2 * updated
-  return { inserted, updated, unchanged: rows.length - inserted - updated, insertId }
+  return withoutHidden(batch, { inserted, updated, unchanged: rows.length - inserted - updated, insertId })
+}
+
+/** Counts the rows that exist as updated where a column is written that the grant does not see. */
+export function withoutHidden ({ table, conflict }: RowBatch, counts: RowCounts): RowCounts {
+  if (conflict === undefined || table.view === undefined || !writesHidden(table, changedColumns(conflict))) return counts
+  return { ...counts, updated: counts.updated + counts.unchanged, unchanged: 0 }
 }
 
 export function addCounts (total: RowCounts | undefined, counts: RowCounts): RowCounts {

@@ -4,6 +4,7 @@ import { permissionDenied } from '../errors.ts'
 import { planDelete } from './delete.ts'
 import type { PlanLimits } from './filters/scope.ts'
 import { planInsert } from './insert.ts'
+import { withTouched } from './hidden.ts'
 import { withInsertKey } from './insert-key.ts'
 import type { Plan } from './plan.ts'
 import { refuseNulls } from './not-null.ts'
@@ -16,6 +17,7 @@ export function createPlan (body: Body, table: Table, limits: PlanLimits): Plan 
   const planned = planBody(body, table, limits)
   const plan = table.view === undefined ? planned : applyRules(planned, table.view)
   refuseNulls(plan)
+  if (plan.verb === 'update') return withTouched(plan)
   return plan.verb === 'insert' && plan.returning !== undefined ? withInsertKey(plan) : plan
 }
 

@@ -1,6 +1,7 @@
 /** The body of a success. */
 import type { Outcome } from '../dialects/dialect.ts'
-import type { InsertPlan, Plan, PlannedRow, WriteTerms } from '../plan/plan.ts'
+import { writesHidden } from '../plan/hidden.ts'
+import type { InsertPlan, Plan, PlannedRow, UpdatePlan, WriteTerms } from '../plan/plan.ts'
 import { findParameter, idOfInserted, idOfUpserted } from './insert-id.ts'
 import { pageMembers } from './page-sink.ts'
 import type { Result, RowCounts, RowsResult } from './result.ts'
@@ -11,9 +12,14 @@ export function respond (plan: Plan, outcome: Result, sink?: AnswerSink): string
   switch (plan.verb) {
     case 'select': return (sink as AnswerSink).finish(pageMembers(plan, outcome, sink as AnswerSink))
     case 'insert': return finishWrite(plan, insertedText(plan, outcome), sink)
-    case 'update': return finishWrite(plan, `"updated":${outcome.changed}`, sink)
+    case 'update': return finishWrite(plan, `"updated":${updatedRows(plan, outcome)}`, sink)
     case 'delete': return finishWrite(plan, `"deleted":${outcome.changed}`, sink)
   }
+}
+
+/** All rows that were matched, where the number of those that were changed would tell of a column that the grant does not see. SQLite counts them so. */
+function updatedRows ({ table, assignments }: UpdatePlan, { matched, changed }: Result): number {
+  return table.view !== undefined && matched !== undefined && writesHidden(table, assignments.map(({ column }) => column)) ? matched : changed
 }
 
 function insertedText ({ table, assignments, rows }: InsertPlan, outcome: Outcome & RowsResult): string {

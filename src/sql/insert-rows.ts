@@ -12,6 +12,7 @@ import { addParameters, assignmentsKey, conditionKey } from './shape.ts'
 import type { StatementCounts } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 import { buildRows } from './upsert.ts'
+import { skipsUnchanged } from './write.ts'
 
 const NONE: readonly Column[] = []
 
@@ -21,7 +22,8 @@ export function compileRows (batch: RowBatch, engine: Engine, counts: StatementC
   const parameters = cellsOf(batch)
   const key = keyOf(batch, engine, { mark, parameters })
   // SQLite's statement compares what it writes with what is stored (upsert.ts)
-  if (engine === 'sqlite') for (const assignment of batch.conflict?.assignments ?? []) addParameters(assignment, parameters)
+  const { assignments, written } = batch.conflict ?? { assignments: [], written: NONE }
+  if (engine === 'sqlite' && skipsUnchanged(batch.table, assignments, written)) for (const assignment of assignments) addParameters(assignment, parameters)
   const kept = statements.get(key)
   counts[kept === undefined ? 'built' : 'kept']++
   const compiled = kept ?? describe(batch, engine)

@@ -1,5 +1,6 @@
 /** Divides the rows of an insert among statements. */
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
+import { touchedBy } from '../plan/hidden.ts'
 import type { Assignment, Condition, Conflict, PlannedRow, RowsPlan } from '../plan/plan.ts'
 import type { Engine } from './statement.ts'
 
@@ -26,6 +27,10 @@ export interface BatchConflict {
   readonly within: Condition | undefined
 }
 
+/** The columns of a row that exists to which something is written. */
+export const changedColumns = ({ written, assignments }: Pick<BatchConflict, 'written' | 'assignments'>): readonly Column[] =>
+  assignments.length === 0 ? written : [...written, ...assignments.map(({ column }) => column)]
+
 /** One batch, unless rows with different columns need statements of their own. In the order of the rows. */
 export function toBatches (plan: RowsPlan, table: Table, engine: Engine): RowBatch[] {
   const { conflict } = plan
@@ -36,6 +41,7 @@ export function toBatches (plan: RowsPlan, table: Table, engine: Engine): RowBat
     if (conflict === undefined || (columns.length === 0 && engine === 'sqlite')) return { table, columns, rows: group }
     const { key, set, within } = conflict
     const written = set.kind === 'given' ? columns.filter((column) => !key.includes(column)) : set.kind === 'columns' ? set.columns : []
+    const assigned = set.kind === 'assignments' ? set.assignments : []
     const identity = (plan.isList && plan.isNumbered !== true) || table.identity?.autoIncrement !== true ? undefined : table.identity
     // MySQL's statement can only refer to columns that it names
     const others = engine === 'mysql' ? new Set([...key, ...written].filter((column) => !columns.includes(column))) : []
@@ -44,7 +50,7 @@ export function toBatches (plan: RowsPlan, table: Table, engine: Engine): RowBat
       columns: [...others].length === 0 ? columns : [...columns, ...others],
       rows: group,
       isSeparate: engine === 'mysql' && group.length === 1 && (isMiscounted(group[0] as PlannedRow, conflict) || (plan.isChecked === true && mayFillColumns(table))),
-      conflict: { key, written, assignments: set.kind === 'assignments' ? set.assignments : [], identity, within }
+      conflict: { key, written, assignments: [...assigned, ...touchedBy(table, changedColumns({ written, assignments: assigned }))], identity, within }
     }
   })
 }

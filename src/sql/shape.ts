@@ -8,6 +8,7 @@ import type { AggregateColumn, Assignment, Condition, CountPlan, DeletePlan, Gro
 import { GIVEN, type Cell } from '../types/column-type.ts'
 import { rowsOf } from './page.ts'
 import type { Engine } from './statement.ts'
+import { skipsUnchanged } from './write.ts'
 
 export interface Shape {
   /** Equal for plans of one table whose statements have the same text. */
@@ -44,8 +45,8 @@ function keyOf (plan: Plan | CountPlan, engine: Engine, traversal: Traversal): s
     case 'insert': return 'i' + assignmentsKey(plan.assignments, traversal)
     case 'update': {
       const key = `u${assignmentsKey(plan.assignments, traversal)}?${conditionKey(plan.condition, traversal)}${limitKey(plan, traversal)}`
-      // In SQLite the statement skips rows that have the values already (write.ts).
-      if (engine === 'sqlite') for (const assignment of plan.assignments) addParameters(assignment, traversal.parameters)
+      // In SQLite the statement skips rows that have the values already.
+      if (engine === 'sqlite' && skipsUnchanged(plan.table, plan.assignments)) for (const assignment of plan.assignments) addParameters(assignment, traversal.parameters)
       return key
     }
     case 'delete': return `d${conditionKey(plan.condition, traversal)}${limitKey(plan, traversal)}`

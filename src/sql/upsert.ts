@@ -6,7 +6,7 @@ import { builderFor, type BuiltStatement, type ColumnToken, type TableBuilder } 
 import { bind, compileCondition } from './conditions.ts'
 import type { BatchConflict, RowBatch } from './row-batches.ts'
 import type { Engine } from './statement.ts'
-import { newValue } from './write.ts'
+import { newValue, skipsUnchanged } from './write.ts'
 
 type Sql = RawBuilder<unknown>
 
@@ -27,7 +27,8 @@ export function buildRows (batch: RowBatch, engine: Engine): BuiltRows {
   const nothing = abort(sql`nothing`)
   const changes = changesOf(conflict, builder, (column) => sql.ref(`excluded.${builder.token(column)}`))
   if (changes.length === 0) return pick(nothing)
-  return { ...pick(abort(sql`update set ${assign(changes)} where ${sql.join(changes.map(({ is, value }) => sql`${is} is not ${value} collate binary`), sql` or `)}`)), probe: nothing.sql }
+  const skipping = skipsUnchanged(table, conflict.assignments, conflict.written) ? sql` where ${sql.join(changes.map(({ is, value }) => sql`${is} is not ${value} collate binary`), sql` or `)}` : sql``
+  return { ...pick(abort(sql`update set ${assign(changes)}${skipping}`)), probe: nothing.sql }
 }
 
 const list = (columns: readonly Column[], { token }: TableBuilder): Sql => sql.join(columns.map((column) => sql.ref(token(column))))

@@ -1,4 +1,6 @@
 import { sql, type Expression } from 'kysely'
+import type { Column, Table } from '../catalog/catalog.ts'
+import { writesHidden } from '../plan/hidden.ts'
 import type { Assignment, DeletePlan, InsertPlan, UpdatePlan } from '../plan/plan.ts'
 import { builderFor, type BuiltStatement, type TableBuilder } from './aliases.ts'
 import { bind, compileCondition, compileForm } from './conditions.ts'
@@ -22,15 +24,20 @@ export function compileInsert ({ table, assignments }: InsertPlan, engine: Engin
 
 /**
  * `update <table> set … where …`. MySQL counts the changed rows. SQLite counts the matched rows, so the statement skips those that have
- * the values already; it compares texts byte by byte, as different texts may be equal in the collation of the column.
+ * the values already; it compares texts byte by byte, as different texts may be equal in the collation of the column. Where a hidden column is
+ * written, all matched rows count (src/plan/hidden.ts).
  */
 export function compileUpdate ({ table, assignments, condition, limit }: UpdatePlan, engine: Engine): BuiltStatement {
   const builder = builderFor(engine, table)
   const { db, build, token } = builder
   const update = db.updateTable('t').set(toRow(assignments, builder)).where(compileCondition(condition, builder))
   if (engine === 'mysql') return build(limit === undefined ? update : update.limit(limit))
-  return build(update.where(({ or, ref }) => or(assignments.map((each) => sql<boolean>`${ref(token(each.column))} is not ${newValue(each, builder)} collate binary`))))
+  return build(!skipsUnchanged(table, assignments) ? update : update.where(({ or, ref }) => or(assignments.map((each) => sql<boolean>`${ref(token(each.column))} is not ${newValue(each, builder)} collate binary`))))
 }
+
+/** Whether SQLite's update leaves out the rows that have the values already. `written`: columns of an upsert that get the values of its row. */
+export const skipsUnchanged = (table: Table, assignments: readonly Assignment[], written: readonly Column[] = []): boolean =>
+  table.view === undefined || !writesHidden(table, [...written, ...assignments.map(({ column }) => column)])
 
 /** `delete from <table> where …` */
 export function compileDelete ({ table, condition, limit }: DeletePlan, engine: Engine): BuiltStatement {
