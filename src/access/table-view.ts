@@ -3,6 +3,7 @@ import { findIgnoringCase, type Catalog, type Column, type ForeignKey, type Pare
 import { getOrCreate } from '../get-or-create.ts'
 import { findTableGrant, type ColumnGrant, type Grant, type TableGrant } from './grant.ts'
 import { bindRules, findBrokenRule, resolveRules, RuleBroken, type ConfiguredRule } from './rules.ts'
+import { findUncheckedKeys } from './unchecked-keys.ts'
 
 /**
  * The table as the grant sees it; undefined if it must appear not to exist, because a rule does not apply to it.
@@ -14,7 +15,7 @@ export function viewTable (grant: Grant, database: string, catalog: Catalog, tab
   if (granted === undefined) return table
   const { tables, isNarrowed } = granted
   if (tables !== 'all' && isNarrowed) return grant.views.get(table) ?? createView(grant, { database, tables, catalog }, table)
-  return table.outerKeys === undefined ? table : grant.views.get(table) ?? createView(grant, { database, tables: new Map(), catalog }, table)
+  return table.outerKeys === undefined && table.hidesKeys !== true ? table : grant.views.get(table) ?? createView(grant, { database, tables: new Map(), catalog }, table)
 }
 
 /**
@@ -38,17 +39,12 @@ function createView (grant: Grant, { database, tables, catalog }: GrantedTables,
     const theirs = (table && tables.get(table.name)?.rules) ?? []
     return table === undefined || theirs.length === 0 ? [] : [{ key, table, rules: () => tryBind(theirs, grant, table) }]
   })
-  const unchecked = (base.outerKeys ?? []).filter(({ referencedTable }) => hasRulesElsewhere(grant, database, referencedTable))
+  const unchecked = findUncheckedKeys(grant, database, catalog, base)
   const isFree = rules.length === 0 && parents.length === 0 && unchecked.length === 0
   const shape = columns === undefined && isFree ? base : getShape(catalog, base, columns, configured)
   const view = isFree ? shape : Object.freeze({ ...shape, view: { ...shape.view as View, shape, rules, parents, unchecked } })
   grant.views.set(base, view)
   return view
-}
-
-/** Whether the grant has rules for a table of this name in another database. It may be that of another server: the name is all that is known. */
-function hasRulesElsewhere ({ databases }: Grant, database: string, table: string): boolean {
-  return databases !== 'all' && [...databases].some(([name, { tables }]) => name !== database && tables !== 'all' && (findIgnoringCase(tables, table)?.rules.length ?? 0) > 0)
 }
 
 function tryBind (configured: readonly ConfiguredRule[], { claims }: Grant, { columns }: Table): Rule[] | undefined {

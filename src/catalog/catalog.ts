@@ -101,6 +101,8 @@ export interface Table {
   readonly foreignKeys: readonly ForeignKey[]
   /** Foreign keys to tables of other databases, if there are any. */
   readonly outerKeys?: readonly ForeignKey[]
+  /** Set if the table has foreign keys whose columns the account may not see. */
+  readonly hidesKeys?: true
   readonly checks: readonly Check[]
   /** The column that the database numbers, else the single column of the primary key: what `id` in an answer means. */
   readonly identity: Column | undefined
@@ -122,8 +124,14 @@ export interface View {
   readonly rules: readonly Rule[]
   /** The foreign keys to tables that the grant has rules for. */
   readonly parents: readonly Parent[]
-  /** Those to tables of other databases that the grant has rules for. Nothing is known of these tables, so the keys can only be NULL. */
-  readonly unchecked: readonly ForeignKey[]
+  /** Those to tables that the grant has rules for and whose rows cannot be looked up, so the keys can only be NULL. */
+  readonly unchecked: readonly UncheckedKey[]
+}
+
+/** A foreign key to rows that cannot be looked up. `reason`: why, for `row-query check`. */
+export interface UncheckedKey {
+  readonly columns: readonly string[]
+  readonly reason: string
 }
 
 /** A rule on a column of the table. All its tests hold. */

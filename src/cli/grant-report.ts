@@ -2,6 +2,7 @@
 import { VERBS } from '../../schemas/grant.ts'
 import { findTableGrant, permissionsOn, type Grant, type TableGrant } from '../access/grant.ts'
 import { describeRule, findBrokenRule } from '../access/rules.ts'
+import { findUncheckedKeys } from '../access/unchecked-keys.ts'
 import { mayFillColumns, type Catalog, type Table } from '../catalog/catalog.ts'
 
 export interface GrantReport {
@@ -9,7 +10,7 @@ export interface GrantReport {
   readonly lines: readonly string[]
   /** What can never work. */
   readonly errors: readonly string[]
-  /** Names that the database does not have. */
+  /** Names that the database does not have, and foreign keys that cannot be checked. */
   readonly warnings: readonly string[]
 }
 
@@ -18,14 +19,24 @@ export function reportGrant (label: string, grant: Grant, database: string, cata
   const granted = grant.databases === 'all' ? undefined : grant.databases.get(database)
   if (grant.databases !== 'all' && granted === undefined) return undefined
   const tables = granted?.tables ?? 'all'
-  if (tables === 'all') return { lines: [`${label}: ${verbsOf(grant.permissions)} on all tables`], errors: [], warnings: [] }
+  const unchecked = findUnchecked(grant, database, catalog).map((line) => `${label}: ${line}`)
+  if (tables === 'all') return { lines: [`${label}: ${verbsOf(grant.permissions)} on all tables`], errors: [], warnings: unchecked }
   const reports = [...tables.keys()].map((name) => reportTable(grant, database, name, catalog.tables.get(name)))
   const labelled = (lines: readonly string[]): string[] => lines.map((line) => `${label}: ${line}`)
   return {
     lines: labelled(reports.flatMap(({ lines }) => lines)),
     errors: labelled(reports.flatMap(({ errors }) => errors)),
-    warnings: labelled(reports.flatMap(({ warnings }) => warnings))
+    warnings: [...labelled(reports.flatMap(({ warnings }) => warnings)), ...unchecked]
   }
+}
+
+/** Foreign keys that the grant can only set to null. */
+function findUnchecked (grant: Grant, database: string, catalog: Catalog): string[] {
+  return [...catalog.tables.values()].flatMap((table) => {
+    const permissions = permissionsOn(grant, database, table.name)
+    if (!permissions.has('insert') && !permissions.has('update')) return []
+    return findUncheckedKeys(grant, database, catalog, table).map(({ columns, reason }) => `rules cannot be checked for ${columns.map((column) => `"${column}"`).join(', ')} of "${table.name}", so only null can be written: ${reason}`)
+  })
 }
 
 const verbsOf = (permissions: ReadonlySet<string>): string => VERBS.filter((verb) => permissions.has(verb)).join(', ') || 'nothing'

@@ -57,7 +57,7 @@ export function refuseUnchecked ({ verb, assignments, rows }: RowsToCheck, { bas
       // a row that exists keeps what an upsert does not write
       return conflict === undefined ? !values.includes(null) : values.some((value) => value !== null)
     })
-    if (isChanged || isInserted || columns.some(({ generated }) => generated)) throw permissionDenied('The grant has rules for the table of another database that a foreign key refers to: the key can only be null')
+    if (isChanged || isInserted || columns.some(({ generated }) => generated)) throw permissionDenied('The grant has rules for the table that a foreign key refers to, and its rows cannot be checked: the key can only be null')
   }
 }
 

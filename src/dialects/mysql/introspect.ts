@@ -16,9 +16,12 @@ const TABLES = `select TABLE_NAME, TABLE_TYPE, TABLE_COMMENT, ENGINE from inform
 const columnsQuery = (srid: string): string => `select TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, GENERATION_EXPRESSION, COLUMN_COMMENT,
   coalesce(CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION), CHARACTER_OCTET_LENGTH, coalesce(DATETIME_PRECISION, NUMERIC_SCALE), CHARACTER_SET_NAME, ${srid}
   from information_schema.COLUMNS where TABLE_SCHEMA = database() order by TABLE_NAME, ORDINAL_POSITION`
-const FOREIGN_KEYS = `select TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME, REFERENCED_TABLE_SCHEMA = database()
-  from information_schema.KEY_COLUMN_USAGE where TABLE_SCHEMA = database() and REFERENCED_TABLE_SCHEMA is not null
-  order by TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION`
+/** In MariaDB an account with privileges on single columns of a table sees the names of its foreign keys alone, which are added as rows without columns. */
+const foreignKeysQuery = (isMariadb: boolean): string => `select TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME, REFERENCED_TABLE_SCHEMA = database(), ORDINAL_POSITION
+  from information_schema.KEY_COLUMN_USAGE where TABLE_SCHEMA = database() and REFERENCED_TABLE_SCHEMA is not null${isMariadb
+    ? ` union all select TABLE_NAME, CONSTRAINT_NAME, null, null, null, null, 0 from information_schema.TABLE_CONSTRAINTS
+  where TABLE_SCHEMA = database() and CONSTRAINT_TYPE = 'FOREIGN KEY'`
+    : ''} order by 1, 2, 7`
 const ENGINES_WITHOUT_TRANSACTIONS = "select ENGINE from information_schema.ENGINES where TRANSACTIONS = 'NO'"
 /** Contains only the triggers that the account may see. */
 const TRIGGERS = `select EVENT_OBJECT_TABLE, ACTION_TIMING, EVENT_MANIPULATION from information_schema.TRIGGERS
@@ -54,7 +57,7 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
   const tables = await ask(TABLES)
   const columns = groupByTable(await ask(columnsQuery(isMariadb ? 'null' : 'SRS_ID')))
   const indexes = await loadIndexes(ask, isMariadb)
-  const foreigns = groupByTable(await ask(FOREIGN_KEYS))
+  const foreigns = groupByTable(await ask(foreignKeysQuery(isMariadb)))
   const withoutTransactions = new Set((await ask(ENGINES_WITHOUT_TRANSACTIONS)).map(([engine]) => (engine as string).toLowerCase()))
   const triggers = groupByTable(await ask(TRIGGERS))
   const seesTriggers = readPrivileges(await ask(privilegesQuery(isMariadb)))
@@ -82,6 +85,7 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
       indexes: indexesOfTable,
       foreignKeys: own,
       ...outer.length > 0 && { outerKeys: outer },
+      ...(foreigns.get(name) ?? []).some(([, key]) => ![...own, ...outer].some((seen) => seen.name === key)) && { hidesKeys: true as const },
       checks: checked.map((check) => toCheck(check, columnsOfTable.map((column) => column[1] as string)))
     }
   })
