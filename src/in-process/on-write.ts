@@ -2,7 +2,7 @@
 import type { Claims } from '../access/rules.ts'
 import type { WriteHook } from '../databases/database.ts'
 import { SchemaMoved } from '../dialects/dialect.ts'
-import { isServiceError, withReason, writeRefused } from '../errors.ts'
+import { isBug, isServiceError, isTrouble, ServiceError, withDetails, withReason, writeRefused } from '../errors.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
 import { ResultReference } from '../plan/result-reference.ts'
 import { createTransactionExecute, type TransactionExecute } from './execute-in.ts'
@@ -35,13 +35,19 @@ interface WriteOf<V extends keyof Counts> {
 /** A write that has run and is not committed. Its verb says which counts the result has. */
 export type WriteEvent = { [V in keyof Counts]: WriteOf<V> }[keyof Counts]
 
-/** Whatever it throws refuses the write: a ServiceError as it is, anything else as WRITE_REFUSED. */
+/** Whatever it throws refuses the write: with the code of a fault or a limit (5xx, 429), anything else with WRITE_REFUSED. */
 export type OnWrite = (write: WriteEvent) => unknown
 
 /** Converts the function of a host app. */
 export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHook {
   return async ({ tx, grant, database, plan, body, answer, dryRun }) => {
     let moved: SchemaMoved | undefined
+    const tables = new WeakMap<object, string>()
+    const run = createTransactionExecute({ tx, database, limits, dryRun, isHooked: false, onMoved: () => { moved = new SchemaMoved('hook', true) } })
+    const execute: TransactionExecute = async (request) => await run(request).catch((error: unknown) => {
+      if (error instanceof ServiceError) tables.set(error, request.table)
+      throw error
+    })
     const result = readAnswer(answer, plan, 'bigint')
     const { data, filters } = plainValue(body) as { data?: unknown, filters?: unknown }
     try {
@@ -55,13 +61,30 @@ export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHoo
         result,
         attempt: tx.attempt,
         dryRun,
-        tx: { execute: createTransactionExecute({ tx, database, limits, dryRun, isHooked: false, onMoved: () => { moved = new SchemaMoved('hook', true) } }) }
+        tx: { execute }
       } as WriteEvent)
     } catch (error) {
-      if (moved !== undefined || isServiceError(error)) throw moved ?? error
+      if (moved !== undefined) throw moved
+      if (isServiceError(error)) throw toOutside(error, tables.get(error))
       throw withReason(writeRefused(), error instanceof Error ? error.name : typeof error)
     }
   }
+}
+
+/** Characters of a reason in the log. */
+const MAX_REASON = 500
+
+/**
+ * What the client is told of an error that leaves the hook. The names and paths in a refusal are those of a request of the hook, with a grant of its own: they
+ * are only in the log. A fault or a limit has nothing to do with that request and keeps its code. `table`: of the request that was refused.
+ */
+function toOutside (error: ServiceError, table: string | undefined): ServiceError {
+  if (isBug(error)) return error
+  const { code, message, details } = error
+  const causes = details.map((detail) => `${detail.path} ${detail.message}`.trimStart())
+  const reason = `${code}${table === undefined ? '' : ` in "${table}"`}: ${causes.length === 0 ? message : causes.join('; ')}`.slice(0, MAX_REASON)
+  if (isTrouble(error) || code === 'RATE_LIMITED') return withDetails(withReason(error, error.reason ?? reason))
+  return Object.assign(withReason(writeRefused(), reason), { cause: error })
 }
 
 /** A copy without numbers as text and references. */

@@ -74,7 +74,7 @@ const audited = {
   sqlite: [...shop.sqlite, `create table audit (id integer primary key autoincrement, ${columns})`, ...CREATE.sqlite.split(';').slice(0, 1)],
   mysql: [...shop.mysql, `create table audit (id int not null auto_increment primary key, ${columns})`, CREATE.mysql]
 }
-const withHook = (onWrite: OnWrite) => ({ schema: audited, options: { onWrite } as Partial<RowQueryOptions> })
+const withHook = (onWrite: OnWrite) => ({ schema: audited, options: { onWrite, requestLog: true } as Partial<RowQueryOptions> })
 
 await onEachEngine(t, 'the hook for writes writes in the same transaction', withHook(audit), async (t, service) => {
   const { post, operate, sql, statements } = service
@@ -121,4 +121,53 @@ await onEachEngine(t, 'the hook is told everything', withHook((event) => { event
   t.match(events[1], { table: 'orders', dryRun: true, result: { inserted: 1, id: 3 }, grant: { name: 'in process' } })
   await rows.execute({ database: 'shop', table: 'orders', body: { verb: 'insert', data: { customer_id: 1 } }, grant })
   t.equal(events.length, 3)
+})
+
+const auditor = { permissions: ['insert' as const, 'update' as const], databases: { shop: ['audit', 'orders', 'ledger'] } }
+/** Requests of a hook that are refused, by the note of the order. */
+const refusedOfHook: Record<string, { table: string, body: object, code: string }> = {
+  key: { table: 'orders', body: { verb: 'insert', data: [{ id: 1, customer_id: 1 }] }, code: 'UNIQUE_VIOLATION' },
+  column: { table: 'audit', body: { verb: 'insert', data: { nope: 1 } }, code: 'COLUMN_NOT_FOUND' },
+  value: { table: 'audit', body: { verb: 'insert', data: { id: 'x' } }, code: 'INVALID_VALUE' },
+  body: { table: 'audit', body: { verb: 'insert', rows: 1 }, code: 'INVALID_BODY' },
+  missing: { table: 'ledger', body: { verb: 'insert', data: {} }, code: 'TABLE_NOT_FOUND' },
+  verb: { table: 'audit', body: { verb: 'delete', filters: { id: 1 } }, code: 'PERMISSION_DENIED' }
+}
+const onRefused: OnWrite = async ({ data, tx }) => {
+  const { table, body } = refusedOfHook[(data as { note: string }).note] ?? {}
+  if (table !== undefined) await tx.execute({ table, body: body as object, grant: auditor })
+}
+
+await onEachEngine(t, 'a refusal of a write of the hook once told the client of tables that it does not see', withHook(onRefused), async (t, service) => {
+  const { post, operate, server: { rows }, log } = service
+  const names = /audit|ledger|nope|PRIMARY|permission|\/data|\/rows|"id"/
+  const write = (note: string) => ({ verb: 'insert' as const, data: { customer_id: 1, note } })
+  for (const [note, { table, code }] of Object.entries(refusedOfHook)) {
+    const answers = [
+      await post('orders', write(note)),
+      await post('orders', write(note), { headers: { 'idempotency-key': note } }),
+      await operate([{ table: 'orders', ...write('fine') }, { table: 'orders', ...write(note) }])
+    ]
+    for (const answer of answers) {
+      isRefusal(t, answer, { status: 422, code: 'WRITE_REFUSED', why: note })
+      t.notMatch(answer.text, names)
+    }
+    t.same(answers.map(({ json }) => json.error.details.map(({ path }: { path: string }) => path)), [[], [], ['/operations/1']])
+    const reasons = log.splice(0).map((line) => JSON.parse(line).reason).filter((reason) => reason !== undefined)
+    t.equal(reasons.length, 3)
+    for (const reason of reasons) t.ok(reason.startsWith(`${code} in "${table}": `), reason)
+    await t.rejects(rows.execute({ database: 'shop', table: 'orders', body: write(note), grant }), { code: 'WRITE_REFUSED', details: [], cause: { code } })
+    await t.rejects(rows.transaction('shop', async (tx) => { await tx.execute({ table: 'orders', body: write(note), grant }) }), { code: 'WRITE_REFUSED', details: [], cause: { code } })
+  }
+  t.equal(await orders(service), 2)
+})
+
+await onEachEngine(t, 'a fault of a write of the hook keeps its code, without details', withHook(async ({ tx }) => {
+  const error = await tx.execute({ table: 'audit', body: {}, grant }).catch((error: ServiceError) => error)
+  throw Object.assign(Object.create(Object.getPrototypeOf(error)), { code: 'OUTCOME_UNKNOWN', statusCode: 502, message: 'Unknown', details: [{ path: '', message: 'table "audit"' }] })
+}), async (t, { post, log }) => {
+  const answer = await post('orders', insert)
+  isRefusal(t, answer, { status: 502, code: 'OUTCOME_UNKNOWN', why: 'as it is' })
+  t.same(answer.json.error.details, [])
+  t.match(log.join(), /OUTCOME_UNKNOWN: table \\"audit\\"/)
 })
