@@ -15,6 +15,7 @@ import { httpServerOptions, limitConnections } from './connections.ts'
 import { createRequestLogger } from './request-logger.ts'
 import { createDrain, type Drain } from './drain.ts'
 import { loggerOptions, type LogFormat, type LogStream } from './log.ts'
+import { routeToNothing } from './unroutable-path.ts'
 import { invalidRequest, notFound, type ServiceError } from '../errors.ts'
 
 export interface CreateServerOptions {
@@ -65,7 +66,10 @@ export async function createServer ({ options, prefix, logLevel, logFormat, metr
     ...WITHOUT_REQUEST_LOG,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     return503OnClosing: false, // requests on open connections are still answered
-    frameworkErrors: (error, request, reply) => answerOutside((findInvalid(request.raw) ?? error) as FastifyError, request, reply), // no hooks run for these errors
+    frameworkErrors: (error, request, reply) => { // no hooks run for these errors
+      const invalid = findInvalid(request.raw)
+      if (invalid !== undefined || !routeToNothing(app, prefix, request, reply)) answerOutside((invalid ?? error) as FastifyError, request, reply)
+    },
     clientErrorHandler: answerBrokenRequest
   })
   answerEverything(app, answerOutside)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type PostOptions } from '../support/service.ts'
+import { onEachEngine, TOKEN, type PostOptions } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import type { TokenOptions } from '../../schemas/options.ts'
@@ -51,4 +51,21 @@ await onEachEngine(t, 'an unknown path is rejected after the token and before th
   t.equal(await send({}), 401)
   t.equal(await send({ authorization: 'Bearer nobody' }), 401)
   isRefusal(t, await post('customers/1', '{', { headers: { 'content-type': 'text/plain' }, method: 'GET' }), { status: 405, code: 'METHOD_NOT_ALLOWED', why: 'a method comes before the body too' })
+})
+
+await onEachEngine(t, 'a path that cannot be decoded was once 404 without a token, and its failed logins were not counted', { schema: shop, only: ['sqlite'], options: { failedLogins: { max: 2 } } }, async (t, { server }) => {
+  const paths = ['/api/shop/%', '/api/shop/%zz', '/api/%ff/customers', '/api/%c3%28', `/api/shop/${'x'.repeat(2000)}`, 'http://elsewhere/api/shop/%zz?a=%', '/api/shop/customers/%']
+  const send = async (url: string, authorization?: string, method: 'POST' | 'GET' = 'POST') => {
+    const { statusCode, headers, json } = await server.app.inject({ method, url, headers: { 'content-type': 'application/json', ...authorization !== undefined && { authorization } }, ...method === 'POST' && { payload: '{' } })
+    t.match(headers, { 'x-request-id': String, 'content-type': 'application/json; charset=utf-8' })
+    return [statusCode, json().error.code]
+  }
+  for (const url of paths) {
+    t.same(await send(url, `Bearer ${TOKEN}`), [404, 'NOT_FOUND'], url)
+    t.same(await send(url, `Bearer ${TOKEN}`, 'GET'), [404, 'NOT_FOUND'], url)
+    t.same(await send(url), [401, 'UNAUTHENTICATED'], url)
+  }
+  t.same(await send('/elsewhere/%zz'), [404, 'NOT_FOUND'], 'outside the prefix, as every path')
+  for (let count = 0; count < 2; count++) t.same(await send('/api/shop/%zz', 'Bearer wrong'), [401, 'UNAUTHENTICATED'])
+  t.same(await send('/api/shop/%zz', 'Bearer wrong'), [429, 'RATE_LIMITED'])
 })
