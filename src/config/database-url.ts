@@ -1,7 +1,8 @@
+import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { basename, extname } from 'node:path'
-import { orThrow } from '../config-errors.ts'
+import { orThrow, succeeds } from '../config-errors.ts'
 import type { Address } from '../databases/open.ts'
 import type { Host, MysqlAddress } from '../dialects/mysql/options.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
@@ -59,7 +60,16 @@ function parseTls ({ searchParams, hash }: URL, hosts: readonly Host[]): MysqlAd
   return { rejectUnauthorized: true, verifyIdentity: ssl === 'true', ...(path !== undefined && { ca: readCa(path) }) }
 }
 
-const readCa = (path: string): string => orThrow(() => readFileSync(path, 'utf8'), () => new Error('the file of ssl-ca cannot be read'))
+const CERTIFICATES = /-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----.*?-----END \1-----/gs
+
+/** OpenSSL ignores what it cannot read: every connection would then fail with an error about the server's certificate. */
+function readCa (path: string): string {
+  const text = orThrow(() => readFileSync(path, 'utf8'), () => new Error('the file of ssl-ca cannot be read'))
+  const certificates = text.match(CERTIFICATES) ?? []
+  const isReadable = (certificate: string): boolean => succeeds(() => new X509Certificate(certificate))
+  if (certificates.length === 0 || !certificates.every(isReadable)) throw new Error('the file of ssl-ca is not a certificate in PEM format')
+  return text
+}
 
 /** The name of the database of DATABASE_URL in paths. */
 export function databaseNameOf (address: Address): string {

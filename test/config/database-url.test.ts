@@ -1,12 +1,17 @@
+import { X509Certificate } from 'node:crypto'
 import t from 'tap'
 import { databaseNameOf, parseDatabaseUrl, parseReplicaUrl } from '../../src/config/database-url.ts'
 import type { MysqlAddress } from '../../src/dialects/mysql/options.ts'
+import { createCertificate } from '../support/certificates.ts'
 
 /** What a URL of MySQL says, over what it may leave out. */
 const mysql = (said: Partial<MysqlAddress>) =>
   ({ engine: 'mysql' as const, address: { hosts: [{ host: 'db', port: 3306 }], user: '', password: '', database: 'shop', ssl: undefined, ...said } })
 const host = (name: string, port = 3306) => ({ host: name, port })
-const ca = `${t.testdir({ 'ca.pem': 'a certificate' })}/ca.pem`
+const { cert, key } = await createCertificate()
+const bundle = `# two authorities\n${cert}\n${cert}`
+const files = t.testdir({ 'ca.pem': bundle, 'text.pem': 'a certificate', 'key.pem': key, 'cut.pem': cert.slice(0, 200), 'broken.pem': cert + cert.replace(/\n.{20}/, '\nAAAAAAAAAAAAAAAAAAAA'), 'ca.der': new X509Certificate(cert).raw, 'empty.pem': '' })
+const ca = `${files}/ca.pem`
 
 const read: Array<[url: string, address: ReturnType<typeof parseDatabaseUrl>, name: string]> = [
   ['mysql://ann:secret@db.example.com:3307/shop', mysql({ hosts: [host('db.example.com', 3307)], user: 'ann', password: 'secret' }), 'shop'],
@@ -19,7 +24,7 @@ const read: Array<[url: string, address: ReturnType<typeof parseDatabaseUrl>, na
   ['mysql://ann:a,b@one,two:3307,[::1]/shop', mysql({ hosts: [host('one'), host('two', 3307), host('::1')], user: 'ann', password: 'a,b' }), 'shop'],
   ['mysql://db/shop?ssl=true', mysql({ ssl: { rejectUnauthorized: true, verifyIdentity: true } }), 'shop'],
   ['mysql://db/shop?ssl=verify-ca', mysql({ ssl: { rejectUnauthorized: true, verifyIdentity: false } }), 'shop'],
-  [`mysql://db/shop?ssl-ca=${ca}`, mysql({ ssl: { rejectUnauthorized: true, verifyIdentity: true, ca: 'a certificate' } }), 'shop'],
+  [`mysql://db/shop?ssl-ca=${ca}`, mysql({ ssl: { rejectUnauthorized: true, verifyIdentity: true, ca: bundle } }), 'shop'],
   ['sqlite:data/shop.db', { engine: 'sqlite', path: 'data/shop.db' }, 'shop'],
   ['sqlite:/var/lib/shop.v2.sqlite', { engine: 'sqlite', path: '/var/lib/shop.v2.sqlite' }, 'shop.v2'],
   ['sqlite::memory:', { engine: 'sqlite', path: ':memory:' }, 'memory'],
@@ -64,6 +69,7 @@ const refused: Array<[url: string, message: string]> = [
   ['mysql://10.0.0.1/shop?ssl=true', addresses],
   ['mysql://db,[::1]/shop?ssl-ca=/ca.pem', addresses],
   ['mysql://db/shop?ssl-ca=/hunter2/ca.pem', 'the file of ssl-ca cannot be read'],
+  ...['text.pem', 'key.pem', 'cut.pem', 'broken.pem', 'ca.der', 'empty.pem'].map((name): [string, string] => [`mysql://db/shop?ssl-ca=${files}/${name}`, 'the file of ssl-ca is not a certificate in PEM format']),
   ['mysql://ann:hunter2%@db/shop', 'contains a % that is not followed by two hexadecimal digits']
 ]
 
