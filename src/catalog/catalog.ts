@@ -12,6 +12,8 @@ export interface Column {
   readonly nullable: boolean
   /** Computed by the database from other columns: never written. */
   readonly generated: boolean
+  /** SQLite: the collation, by which ON CONFLICT finds the index. Undefined for the rowid. */
+  readonly collation?: string
   /** Set to the current time by an update that does not write it. */
   readonly onUpdate?: true
   /** Numbered by the database where no value is given. */

@@ -1,6 +1,6 @@
 /**
- * SQLite's upsert has no place for the rules of a grant: its WHERE would leave a row outside of them unchanged, and count it as such. The rows
- * are looked up before. MySQL's statement checks the rules itself (src/sql/upsert.ts).
+ * SQLite's upsert leaves a row that does not satisfy the rules of a grant as it is, and counts it as unchanged (src/sql/upsert.ts). So the rows are
+ * looked up, to refuse such a row as MySQL's statement does.
  */
 import type { Database } from '../databases/database.ts'
 import type { Executor } from '../dialects/dialect.ts'

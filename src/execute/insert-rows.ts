@@ -57,6 +57,8 @@ export async function runRows (rowsRun: RowsRun, run: Run): Promise<Outcome & Ro
   record?.compiled()
   await requireAllWithin(rowsRun, run)
   const counts = await runBatches(rowsRun, toBatches(plan.rows, plan.table, database.dialect.engine), run)
+  // a trigger may have inserted the row that exists
+  if (counts.unchanged > 0) await requireAllWithin(rowsRun, run)
   if (!mustReadId(plan, database.dialect.engine)) return resultOf(counts)
   return { ...resultOf(counts), storedId: await readId(plan, counts, database, run) }
 }

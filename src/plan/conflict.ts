@@ -25,10 +25,8 @@ function planSet (set: OnConflict['set'], table: Table): Conflict['set'] {
   return { kind: 'assignments', assignments: planAssignments(set, table, { path: ['onConflict', 'set'], forms: true }) }
 }
 
-/** The unique keys that `onConflict` can name. */
-export function keysOf ({ uniqueKeys, indexes }: Table): Key[] {
-  return uniqueKeys.filter((key) => {
-    const index = indexes.find(({ name }) => name === key.name)
-    return index === undefined || isWhole(index)
-  })
+/** The unique keys that `onConflict` can name. All indexes of the table tell: a grant does not see those that compare otherwise than columns. */
+export function keysOf ({ uniqueKeys, indexes, view }: Table): Key[] {
+  const all = view?.base.indexes ?? indexes
+  return uniqueKeys.filter((key) => all.every((index) => index.name !== key.name || isWhole(index)))
 }

@@ -59,12 +59,15 @@ function cellsOf ({ columns, rows }: RowBatch): Cell[] {
 /** In sessions with NO_AUTO_VALUE_ON_ZERO, DEFAULT would store 0 in an AUTO_INCREMENT column. */
 const fallbackOf = ({ autoIncrement }: Column): Cell => autoIncrement ? null : DEFAULT
 
-/** Adds the parameters of what is written to existing rows. */
+/** Adds the parameters of what is written to existing rows, and of the rules that these satisfy: MySQL's statement begins with the rules. */
 function keyOf ({ columns, conflict }: RowBatch, engine: Engine, { mark, parameters }: { readonly mark: TableBuilder['mark'], readonly parameters: Cell[] }): string {
   const marks = (list: readonly Column[]): string => list.map(mark).join('')
   const key = `r${marks(columns)}`
   if (conflict === undefined) return key
-  // SQLite does not get it in the statement (src/execute/insert-rows.ts).
-  const within = conflict.within === undefined || engine === 'sqlite' ? '' : `?${conditionKey(conflict.within, { mark, parameters })}`
-  return `${key}${within}^${marks(conflict.key)}${conflict.identity === undefined ? '' : '#'}=${marks(conflict.written)}:${assignmentsKey(conflict.assignments, { mark, parameters })}`
+  // SQLite's statement has no condition where it changes nothing
+  const within = engine === 'mysql' || conflict.written.length + conflict.assignments.length > 0 ? conflict.within : undefined
+  const guard = (): string => within === undefined ? '' : `?${conditionKey(within, { mark, parameters })}`
+  const set = (): string => `=${marks(conflict.written)}:${assignmentsKey(conflict.assignments, { mark, parameters })}`
+  const [first, second] = engine === 'mysql' ? [guard(), set()] : [set(), guard()]
+  return `${key}${first}${second}^${marks(conflict.key)}${conflict.identity === undefined ? '' : '#'}`
 }

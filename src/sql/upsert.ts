@@ -2,6 +2,7 @@
 import { sql, type Expression, type RawBuilder } from 'kysely'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Parameter } from '../types/column-type.ts'
+import type { Condition } from '../plan/plan.ts'
 import { builderFor, type BuiltStatement, type ColumnToken, type TableBuilder } from './aliases.ts'
 import { bind, compileCondition } from './conditions.ts'
 import type { BatchConflict, RowBatch } from './row-batches.ts'
@@ -23,13 +24,22 @@ export function buildRows (batch: RowBatch, engine: Engine): BuiltRows {
   if (conflict === undefined) return pick(build(sql``))
   if (engine === 'mysql') return pick(build(onDuplicateKey(table, conflict, builder)))
   // "or abort" overrides an ON CONFLICT clause of the table, which could replace a row that collides in another key
-  const abort = (suffix: Sql): BuiltStatement => build(sql` on conflict (${list(conflict.key, builder)}) do ${suffix}`, 'insert or abort into')
+  const abort = (suffix: Sql): BuiltStatement => build(sql` on conflict (${targets(conflict.key, builder)}) do ${suffix}`, 'insert or abort into')
   const nothing = abort(sql`nothing`)
   const changes = changesOf(conflict, builder, (column) => sql.ref(`excluded.${builder.token(column)}`))
   if (changes.length === 0) return pick(nothing)
-  const skipping = skipsUnchanged(table, conflict.assignments, conflict.written) ? sql` where ${sql.join(changes.map(({ is, value }) => sql`${is} is not ${value} collate binary`), sql` or `)}` : sql``
-  return { ...pick(abort(sql`update set ${assign(changes)}${skipping}`)), probe: nothing.sql }
+  const conditions = conflict.within === undefined ? [] : [compileStored(conflict.within, builder)]
+  if (skipsUnchanged(table, conflict.assignments, conflict.written)) conditions.push(sql`(${sql.join(changes.map(({ is, value }) => sql`${is} is not ${value} collate binary`), sql` or `)})`)
+  const where = conditions.length === 0 ? sql`` : sql` where ${sql.join(conditions, sql` and `)}`
+  return { ...pick(abort(sql`update set ${assign(changes)}${where}`)), probe: nothing.sql }
 }
+
+/** With the collations of the columns: another index on the same columns may have others, and SQLite would take either. */
+const targets = (key: readonly Column[], { token }: TableBuilder): Sql =>
+  sql.join(key.map((column) => column.collation === undefined ? sql.ref(token(column)) : sql`${sql.ref(token(column))} collate ${sql.id(column.collation)}`))
+
+/** A condition on the row that exists. */
+const compileStored = (condition: Condition, builder: TableBuilder) => compileCondition(condition, { ...builder, token: (column) => `t.${builder.token(column)}` as ColumnToken })
 
 const list = (columns: readonly Column[], { token }: TableBuilder): Sql => sql.join(columns.map((column) => sql.ref(token(column))))
 
@@ -70,7 +80,7 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBu
   const stored = (column: Column) => sql.ref(`t.${token(column)}`)
   const guarded = identity ?? key.find(({ generated }) => !generated) ?? table.columnList.find(({ generated }) => !generated) as Column
   const conditions = key.map((column): Expression<unknown> => sql`${stored(column)} = ${given(column)}`)
-  if (within !== undefined) conditions.push(compileCondition(within, { ...builder, token: (column) => `t.${token(column)}` as ColumnToken }))
+  if (within !== undefined) conditions.push(compileStored(within, builder))
   const same = sql.join(conditions, sql` and `)
   // only reports the number: as a value, a negative one would be out of range
   const value = identity === undefined ? stored(guarded) : sql`if(last_insert_id(${stored(guarded)}) = 0, ${stored(guarded)}, ${stored(guarded)})`

@@ -59,7 +59,7 @@ const byPrimaryCode = new Map<number, Refuse>([
 /** Syntax is ours: a text of a trigger or view that cannot be parsed makes the whole file unreadable. */
 const OWN_SYNTAX = /^(?:near "|unrecognized token|incomplete input)/
 /** What is missing, which the catalog will show for the table itself. The name is reported if it looks like one. */
-const MISSING = /^(no such (?:table|column|function|view|module|collation sequence)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but/
+const MISSING = /^(no such (?:table|column|function|view|module|collation sequence)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but|ON CONFLICT clause does not match/
 
 /** What an error of SQLite's means for the client. */
 export function toServiceError (error: SqliteError, statement: Statement): Error {

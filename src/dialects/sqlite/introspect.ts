@@ -1,6 +1,6 @@
 import type { Check, Column, ForeignKey, Index, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
 import { sqliteType } from '../../types/sqlite.ts'
-import { loadIndexes, type Ask, type UniqueRow } from './indexes.ts'
+import { loadCollations, toIndexes, type Ask, type Collations, type UniqueRow } from './indexes.ts'
 
 /** Tables and views of the file, without those of SQLite itself (`sqlite_sequence`). */
 const TABLES = 'select name, type, sql from sqlite_schema where type in (\'table\', \'view\') and substr(name, 1, 7) <> \'sqlite_\' order by name'
@@ -25,15 +25,16 @@ export async function introspectSqlite (ask: Ask): Promise<TableFacts[]> {
   const uniques = await byTable<UniqueRow>(UNIQUE_KEYS)
   const foreigns = await byTable<ForeignRow>(FOREIGN_KEYS)
   const triggers = await byTable<TriggerRow>(TRIGGERS)
-  const tables: Array<TableRow & { columns: ColumnRow[], primaryKey: string[], indexes: Index[] }> = []
+  const tables: Array<TableRow & { columns: ColumnRow[], primaryKey: string[], collations: Collations }> = []
   for (const table of await ask(TABLES) as TableRow[]) {
     const columns = await columnsOf(ask, table.name)
-    const indexes = await loadIndexes(ask, { ...table, columns }, uniques.get(table.name) ?? [])
-    tables.push({ ...table, columns, indexes, primaryKey: columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk).map(({ name }) => name) })
+    const collations: Collations = table.type === 'table' ? await loadCollations(ask, { ...table, columns }) : new Map()
+    tables.push({ ...table, columns, collations, primaryKey: columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk).map(({ name }) => name) })
   }
   const primaryKeys = new Map(tables.map(({ name, primaryKey }) => [name.toLowerCase(), primaryKey]))
-  return tables.map(({ name, type, sql, columns, primaryKey, indexes }) => {
+  return tables.map(({ name, type, sql, columns, primaryKey, collations }) => {
     const keys = uniques.get(name) ?? []
+    const indexes = toIndexes(keys, collations)
     return {
       name,
       kind: type,
@@ -41,8 +42,8 @@ export async function introspectSqlite (ask: Ask): Promise<TableFacts[]> {
       engine: 'sqlite',
       transactional: true,
       triggers: toTriggers(triggers.get(name) ?? []),
-      columns: columns.map((column) => toColumn(column, isRowid(column, primaryKey, keys))),
-      primaryKey,
+      columns: columns.map((column) => toColumn(column, { rowid: isRowid(column, primaryKey, keys), collation: collations.get(column.name) })),
+      primaryKey: identifiesRows(indexes) ? primaryKey : [],
       uniqueKeys: toKeys(keys, primaryKey),
       indexes,
       foreignKeys: toForeignKeys(name, foreigns.get(name) ?? [], primaryKeys),
@@ -72,10 +73,13 @@ function isRowid (column: ColumnRow, primaryKey: readonly string[], keys: readon
   return column.pk === 1 && primaryKey.length === 1 && !keys.some(({ origin }) => origin === 'pk')
 }
 
+/** Whether the primary key identifies rows by its columns. One whose index has other collations does not: two rows may be equal in all of them. */
+const identifiesRows = ([first]: readonly Index[]): boolean => first?.name !== 'PRIMARY' || first.parts.every(({ column }) => column !== null)
+
 /** `decimal(10, 2)`. Every text matches, because it begins with a name. */
 const DECLARATION = /^([^(]*)(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?/
 
-function toColumn (row: ColumnRow, rowid: boolean): Column {
+function toColumn (row: ColumnRow, { rowid, collation }: { rowid: boolean, collation: string | undefined }): Column {
   const [, name, length, scale] = DECLARATION.exec(row.type.toLowerCase()) as unknown as [whole: string, name: string, length?: string, scale?: string]
   const generated = row.hidden === 2 || row.hidden === 3
   const nullable = row.notnull === 0 && !rowid
@@ -85,6 +89,7 @@ function toColumn (row: ColumnRow, rowid: boolean): Column {
     declaration: row.type,
     nullable,
     generated,
+    ...!rowid && collation !== undefined && { collation },
     autoIncrement: rowid,
     optional: nullable || rowid || generated || row.dflt_value !== null,
     ...readDefault(row.dflt_value),
