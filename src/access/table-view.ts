@@ -94,7 +94,7 @@ function createShape (base: Table, grant: ColumnGrant | undefined, { filled, giv
   const insertable = byName(among(grant?.insert))
   const isSeen = (names: readonly string[]): boolean => names.every((name) => columns.has(name))
   const hidesSome = columnList.length < base.columnList.length
-  const { name, kind, comment, engine, transactional, triggers, outerKeys } = base
+  const { name, kind, comment, engine, transactional, triggers, hasConflictClause, outerKeys } = base
   // No spread: a field that is added to Table must be decided on here.
   return Object.freeze({
     name,
@@ -103,6 +103,7 @@ function createShape (base: Table, grant: ColumnGrant | undefined, { filled, giv
     engine,
     transactional,
     triggers,
+    ...hasConflictClause !== undefined && { hasConflictClause },
     columns,
     columnList,
     requiredColumns: base.requiredColumns.filter(({ name }) => (columns.has(name) || insertable.has(name)) && !filled.has(name)),

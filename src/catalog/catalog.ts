@@ -91,6 +91,8 @@ export interface Table {
   /** False only where the server says that its engine has no transactions: a statement that fails may then leave rows changed. */
   readonly transactional: boolean
   readonly triggers: Triggers
+  /** SQLite: whether the definition may say what a statement does on a conflict (`on conflict replace`), unless the statement says it. */
+  readonly hasConflictClause?: true
   /** In the order of the table. */
   readonly columns: ReadonlyMap<string, Column>
   readonly columnList: readonly Column[]

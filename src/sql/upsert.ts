@@ -7,7 +7,7 @@ import { builderFor, type BuiltStatement, type ColumnToken, type TableBuilder } 
 import { bind, compileCondition } from './conditions.ts'
 import type { BatchConflict, RowBatch } from './row-batches.ts'
 import type { Engine } from './statement.ts'
-import { newValue, skipsUnchanged } from './write.ts'
+import { newValue, orAbort, skipsUnchanged } from './write.ts'
 
 type Sql = RawBuilder<unknown>
 
@@ -19,19 +19,18 @@ export interface BuiltRows extends Pick<BuiltStatement, 'sql' | 'pieces'> {
 export function buildRows (batch: RowBatch, engine: Engine): BuiltRows {
   const { table, columns, conflict } = batch
   const builder = builderFor(engine, table)
-  const build = (suffix: Sql, verb = 'insert into'): BuiltStatement => builder.build(sql`${sql.raw(verb)} ${sql.table('t')} ${rowOf(columns, builder, engine)}${suffix}`)
+  const build = (suffix: Sql): BuiltStatement => builder.build(sql`insert ${orAbort(table)}into ${sql.table('t')} ${rowOf(columns, builder, engine)}${suffix}`)
   const pick = ({ sql, pieces }: BuiltStatement) => ({ sql, pieces })
   if (conflict === undefined) return pick(build(sql``))
   if (engine === 'mysql') return pick(build(onDuplicateKey(table, conflict, builder)))
-  // "or abort" overrides an ON CONFLICT clause of the table, which could replace a row that collides in another key
-  const abort = (suffix: Sql): BuiltStatement => build(sql` on conflict (${targets(conflict.key, builder)}) do ${suffix}`, 'insert or abort into')
-  const nothing = abort(sql`nothing`)
+  const upsert = (suffix: Sql): BuiltStatement => build(sql` on conflict (${targets(conflict.key, builder)}) do ${suffix}`)
+  const nothing = upsert(sql`nothing`)
   const changes = changesOf(conflict, builder, (column) => sql.ref(`excluded.${builder.token(column)}`))
   if (changes.length === 0) return pick(nothing)
   const conditions = conflict.within === undefined ? [] : [compileStored(conflict.within, builder)]
   if (skipsUnchanged(table, conflict.assignments, conflict.written)) conditions.push(sql`(${sql.join(changes.map(({ is, value }) => sql`${is} is not ${value} collate binary`), sql` or `)})`)
   const where = conditions.length === 0 ? sql`` : sql` where ${sql.join(conditions, sql` and `)}`
-  return { ...pick(abort(sql`update set ${assign(changes)}${where}`)), probe: nothing.sql }
+  return { ...pick(upsert(sql`update set ${assign(changes)}${where}`)), probe: nothing.sql }
 }
 
 /** With the collations of the columns: another index on the same columns may have others, and SQLite would take either. */

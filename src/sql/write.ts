@@ -1,8 +1,8 @@
-import { sql, type Expression } from 'kysely'
+import { sql, type Expression, type RawBuilder } from 'kysely'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { writesHidden } from '../plan/hidden.ts'
 import type { Assignment, DeletePlan, InsertPlan, UpdatePlan } from '../plan/plan.ts'
-import { builderFor, type BuiltStatement, type TableBuilder } from './aliases.ts'
+import { builderFor, type BuiltStatement, type Rows, type TableBuilder } from './aliases.ts'
 import { bind, compileCondition, compileForm } from './conditions.ts'
 import type { Parameter } from '../types/column-type.ts'
 import type { Engine } from './statement.ts'
@@ -14,10 +14,16 @@ export function newValue ({ column, parameter, form }: Assignment, builder: Tabl
   return form === undefined ? bind(parameter) : compileForm(form.sql, sql.ref(`t.${builder.token(column)}`), parameter)
 }
 
+/**
+ * Overrides the ON CONFLICT clauses of the table: with REPLACE a write would delete the rows that it collides with, whoever may see or delete them.
+ * Other tables go without: SQLite overrides the clauses of statements in triggers as well, such as `insert or ignore into log`.
+ */
+export const orAbort = ({ hasConflictClause }: Table): RawBuilder<unknown> => hasConflictClause === true ? sql`or abort ` : sql``
+
 /** `insert into <table> (…) values (…)`. Each engine has its own syntax for a row of defaults only. */
 export function compileInsert ({ table, assignments }: InsertPlan, engine: Engine): BuiltStatement {
   const builder = builderFor(engine, table)
-  const insert = builder.db.insertInto('t')
+  const insert = table.hasConflictClause === true ? builder.db.insertInto('t').orAbort() : builder.db.insertInto('t')
   if (assignments.length > 0) return builder.build(insert.values(toRow(assignments, builder)))
   return builder.build(engine === 'mysql' ? insert.values({}) : insert.defaultValues())
 }
@@ -30,7 +36,8 @@ export function compileInsert ({ table, assignments }: InsertPlan, engine: Engin
 export function compileUpdate ({ table, assignments, condition, limit }: UpdatePlan, engine: Engine): BuiltStatement {
   const builder = builderFor(engine, table)
   const { db, build, token } = builder
-  const update = db.updateTable('t').set(toRow(assignments, builder)).where(compileCondition(condition, builder))
+  const target = table.hasConflictClause === true ? sql<Rows['t']>`${orAbort(table)}${sql.table('t')}`.as<'t'>(sql.id('t')) : 't'
+  const update = db.updateTable(target).set(toRow(assignments, builder)).where(compileCondition(condition, builder))
   if (engine === 'mysql') return build(limit === undefined ? update : update.limit(limit))
   return build(!skipsUnchanged(table, assignments) ? update : update.where(({ or, ref }) => or(assignments.map((each) => sql<boolean>`${ref(token(each.column))} is not ${newValue(each, builder)} collate binary`))))
 }

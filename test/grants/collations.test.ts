@@ -58,7 +58,7 @@ await onEachEngine(t, 'a token with rules cannot name a key with an expression e
 
 const redirected: Schema = () => [
   'create table codes (code text primary key, tenant int not null, v int) without rowid',
-  "create trigger first before insert on codes when new.v = 1 begin insert or ignore into codes values (new.code, 8, 0); end"
+  'create trigger first before insert on codes when new.v = 1 begin insert or ignore into codes values (new.code, 8, 0); end'
 ]
 
 await onEachEngine(t, 'the rules hold in the statement of an upsert: a row that a trigger inserts just before is not taken over', {

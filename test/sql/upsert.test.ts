@@ -47,8 +47,8 @@ t.test('SQLite runs one statement for each row, and a probe before it where rows
   const [statement, ...others] = compile('sqlite', [{ sku: 'a', n: 1 }, { sku: 'b', n: 2 }], { key: ['sku'] })
   t.same(others, [])
   t.match(statement, {
-    sql: 'insert or abort into "items" ("sku", "n") values (?, ?) on conflict ("sku") do update set "n" = "excluded"."n" where "items"."n" is not "excluded"."n" collate binary',
-    probe: 'insert or abort into "items" ("sku", "n") values (?, ?) on conflict ("sku") do nothing',
+    sql: 'insert into "items" ("sku", "n") values (?, ?) on conflict ("sku") do update set "n" = "excluded"."n" where "items"."n" is not "excluded"."n" collate binary',
+    probe: 'insert into "items" ("sku", "n") values (?, ?) on conflict ("sku") do nothing',
     parameters: ['a', 1n, 'b', 2n],
     rows: 2
   })

@@ -42,6 +42,7 @@ export async function introspectSqlite (ask: Ask): Promise<TableFacts[]> {
       engine: 'sqlite',
       transactional: true,
       triggers: toTriggers(triggers.get(name) ?? []),
+      ...type === 'table' && /conflict/i.test(sql) && { hasConflictClause: true as const },
       columns: columns.map((column) => toColumn(column, { rowid: isRowid(column, primaryKey, keys), collation: collations.get(column.name) })),
       primaryKey: identifiesRows(indexes) ? primaryKey : [],
       uniqueKeys: toKeys(keys, primaryKey),
