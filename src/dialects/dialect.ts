@@ -33,6 +33,11 @@ export interface Outcome {
   /** For an insert of several rows that updates rows where they exist: how many were updated. Undefined on SQLite, and for one row. */
   readonly duplicates?: number | undefined
   /**
+   * For an insert of several rows: the places of those that were neither inserted nor updated, because they had the values already or a trigger of SQLite
+   * has left them out. Only on SQLite.
+   */
+  readonly untouched?: readonly number[] | undefined
+  /**
    * For an insert: the number that the database gave the row, as digits, of no meaning where it gave none. Undefined where
    * the key of the row may have changed since.
    */

@@ -1,6 +1,6 @@
 /** Runs an update or delete that asks for more than the change: `returning`, `expect`, `dryRun`, or the setting `limits.changed`. */
 import { MAX_LIMIT } from '../../schemas/body.ts'
-import type { Column } from '../catalog/catalog.ts'
+import { mayFire, type Column } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor, Outcome } from '../dialects/dialect.ts'
 import { deadlock, outcomeUnknown, resultTooLarge, withDetails, withReason, type ServiceError } from '../errors.ts'
@@ -9,6 +9,7 @@ import { keyAfter } from '../plan/row-keys.ts'
 import { findUnexpected } from '../plan/row-range.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import { countMatches } from './count-rows.ts'
+import { areTaken, keyChanged } from './inserted-keys.ts'
 import { KeyList } from './key-list.ts'
 import { readRows } from './read-rows.ts'
 import { checkReferences } from './references.ts'
@@ -56,9 +57,14 @@ async function updateReturning (tx: Executor, database: Database, plan: UpdatePl
   await runStatement(tx, database, lockingSelect(plan, key), list)
   requireCount(plan, list.count)
   if (list.count === 0) return { rows: 0, changed: 0 }
+  const keys = list.keys.map((values) => keyAfter(key, values, assignments))
+  // a trigger of SQLite may leave out a row, whose new key is then that of another one
+  const mayLeaveOut = database.dialect.engine === 'sqlite' && mayFire(table, 'update', 'before') && assignments.some(({ column }) => key.includes(column))
+  const wasTaken = mayLeaveOut && await areTaken(tx, database, { table, key, keys })
   const outcome = await runStatement(tx, database, plan)
   if (outcome.matched !== undefined && outcome.matched !== list.count) throw changedMeanwhile(plan)
-  await readRows(tx, database, sink, { table, columns: returning, key, keys: list.keys.map((values) => keyAfter(key, values, assignments)) })
+  if (wasTaken && outcome.changed < list.count) throw keyChanged()
+  await readRows(tx, database, sink, { table, columns: returning, key, keys })
   return { ...outcome, rows: sink.count, changed: outcome.changed, matched: list.count }
 }
 

@@ -16,7 +16,7 @@ import { areTaken, keyChanged } from './inserted-keys.ts'
 import { runRows, type RowsRun, type WatchRow } from './insert-rows.ts'
 import { conditionOf } from './key-condition.ts'
 import { KeyList } from './key-list.ts'
-import { readRows } from './read-rows.ts'
+import { readRows, withinRules } from './read-rows.ts'
 import { addCounts } from './row-counts.ts'
 import { runStatement } from './run-statement.ts'
 
@@ -37,17 +37,23 @@ export async function insertReturning (tx: Executor, { plan, database, sink, wat
   const given = rows.rows.flatMap((row) => numbered === undefined || givenValue(row, numbered) !== null ? [valuesOf(key, row)] : [])
   const wasTaken = rows.conflict === undefined && mayFillColumns(table) && await areTaken(tx, database, { table, key, keys: given })
   const numbers = new Numbers()
+  const untouched = new Set<PlannedRow>()
+  const onBatch = (batch: RowBatch, { insertId, untouched: places = [] }: RowCounts): void => {
+    numbers.note(batch, insertId)
+    for (const place of places) untouched.add(batch.rows[place] as PlannedRow)
+  }
   let result: Outcome & RowsResult | undefined
   let counts: RowCounts | undefined
   for (const part of numbered === undefined ? [rows.rows] : rows.isNumbered === true ? rows.rows.map((row) => [row]) : divide(plan, numbered)) {
-    result = await runRows({ plan: { ...plan, rows: { ...rows, rows: part } }, database, watchRow, onBatch: (batch, { insertId }) => numbers.note(batch, insertId) }, (statement, sink) => tx.run(statement, sink))
+    result = await runRows({ plan: { ...plan, rows: { ...rows, rows: part } }, database, watchRow, onBatch }, (statement, sink) => tx.run(statement, sink))
     counts = addCounts(counts, result.counts as RowCounts)
-    if (rows.isNumbered === true && database.dialect.engine === 'sqlite' && result.counts?.inserted === 0) numbers.set(part[0] as PlannedRow, await readNumber(tx, plan, database, part[0] as PlannedRow))
+    if (rows.isNumbered === true && database.dialect.engine === 'sqlite' && result.counts?.inserted === 0) numbers.set(part[0] as PlannedRow, await readNumber(tx, plan, database, part[0] as PlannedRow), result.counts.updated > 0)
   }
   if (wasTaken) throw keyChanged()
   const step = numbers.needStep ? await readStep(tx, plan, database) : 1n
-  const keys = rows.rows.toSorted((a, b) => a.index - b.index).map((row) => key.map((column) => (rows.isNumbered === true ? null : storedValue(row, column)) ?? numbers.valueOf(row, column, step)))
-  await readRows(tx, database, sink, { table, columns: returning, key, keys })
+  const written = rows.rows.filter((row) => !untouched.has(row) || (rows.conflict !== undefined && (rows.isNumbered !== true || numbers.has(row)))).sort((a, b) => a.index - b.index)
+  const keys = written.map((row) => key.map((column) => (rows.isNumbered === true ? null : storedValue(row, column)) ?? numbers.valueOf(row, column, step)))
+  await readRows(tx, database, sink, { table, columns: returning, key, keys, optional: new Set(written.flatMap((row, place) => untouched.has(row) ? [place] : [])) })
   const { inserted, updated, insertId } = counts as RowCounts
   return { ...result as Outcome & RowsResult, rows: sink.count, changed: inserted + updated, insertId, counts: counts as RowCounts }
 }
@@ -88,8 +94,14 @@ class Numbers {
     for (const [offset, row] of rows.entries()) this.#places.set(row, { first, offset })
   }
 
-  set (row: PlannedRow, number: string): void {
+  /** The number of a row that exists; undefined if it does not. @throws NOT_SUPPORTED if a row that was updated cannot be found */
+  set (row: PlannedRow, number: string | undefined, wasUpdated: boolean): void {
+    if (number === undefined && wasUpdated) throw keyChanged()
     this.#places.set(row, { first: number, offset: 0 })
+  }
+
+  has (row: PlannedRow): boolean {
+    return this.#places.get(row)?.first !== undefined
   }
 
   /** @throws NOT_SUPPORTED if a trigger of SQLite has changed the key of the row */
@@ -100,14 +112,13 @@ class Numbers {
   }
 }
 
-/** The number of a row that exists in the named key. */
-async function readNumber (tx: Executor, { table, rows: { conflict }, key }: ReturningPlan, database: Database, row: PlannedRow): Promise<string> {
+/** The number of the row that exists in the named key; undefined if there is none. */
+async function readNumber (tx: Executor, { table, rows: { conflict }, key }: ReturningPlan, database: Database, row: PlannedRow): Promise<string | undefined> {
   const list = new KeyList(key)
   const condition = conditionOf((conflict as Conflict).key, row)
-  if (condition !== undefined) await runStatement(tx, database, { verb: 'select', table, columns: key, condition, order: [], limit: 1 }, list)
+  if (condition !== undefined) await runStatement(tx, database, { verb: 'select', table, columns: key, condition: withinRules(table, condition), order: [], limit: 1 }, list)
   const [number] = list.keys[0] ?? []
-  if (number === undefined) throw keyChanged()
-  return String(number)
+  return number === undefined ? undefined : String(number)
 }
 
 /** The distance of the numbers that a session gives to rows: not 1 in clusters where several servers are written to. */

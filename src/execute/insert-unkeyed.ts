@@ -33,6 +33,7 @@ export async function insertUnkeyed (tx: Executor, { plan, database, sink }: Unk
   const select: SelectPlan = { verb: 'select', table, columns: returning, condition, order: [], limit: MAX_EQUAL }
   const before = await count()
   const outcome = await runStatement(tx, database, plan)
+  if (outcome.changed === 0) return outcome
   if (before >= MAX_EQUAL || await count() !== before + 1 || (before > 0 && !await areEqual(tx, database, select))) throw refuse(plan)
   await runStatement(tx, database, { ...select, limit: 1 }, sink)
   return { ...outcome, rows: sink.count, changed: outcome.changed, insertId: outcome.insertId }

@@ -37,6 +37,7 @@ async function insertRowReturning (tx: Executor, database: Database, plan: Inser
   if (key === undefined) return await insertUnkeyed(tx, { plan: { ...plan, returning }, database, sink })
   const wasTaken = mayFillColumns(table) && await isTaken(tx, database, plan, key)
   const outcome = await runStatement(tx, database, plan)
+  if (outcome.changed === 0) return outcome
   if (wasTaken) throw keyChanged()
   await readRows(tx, database, sink, { table, columns: returning, key, keys: [key.map((column) => keyValue(plan, column, outcome))] })
   return { ...outcome, rows: sink.count, changed: outcome.changed, insertId: outcome.insertId }

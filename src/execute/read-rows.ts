@@ -2,9 +2,11 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor } from '../dialects/dialect.ts'
-import { unsupported } from '../errors.ts'
+import { unsupported, type ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
 import type { Condition, SelectPlan } from '../plan/plan.ts'
+import { planRules } from '../plan/rule.ts'
+import { rowRefused } from '../plan/rules.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import type { Value } from '../types/column-type.ts'
 import { runStatement } from './run-statement.ts'
@@ -20,13 +22,18 @@ export interface RowsToRead {
   readonly key: readonly Column[]
   /** The values of the key of each row, in the order of the answer. A row may be there more than once. */
   readonly keys: ReadonlyArray<readonly Value[]>
+  /** The places in `keys` of rows that need not be there. */
+  readonly optional?: ReadonlySet<number>
 }
 
-/** Writes the rows into the sink. @throws NOT_SUPPORTED if a row is not found: a trigger has changed its key; what the sink refuses */
-export async function readRows (tx: Executor, database: Database, sink: AnswerSink, { table, columns, key, keys }: RowsToRead): Promise<void> {
+/** A condition under the rules of the grant that sees the table: no other row is shown, whatever a trigger has done to the one that is looked up. */
+export const withinRules = ({ view }: Table, condition: Condition): Condition => view === undefined ? condition : combine('and', [planRules(view.rules), condition])
+
+/** Writes the rows into the sink. @throws NOT_SUPPORTED, or PERMISSION_DENIED under rules, if a row is not found; what the sink refuses */
+export async function readRows (tx: Executor, database: Database, sink: AnswerSink, { table, columns, key, keys, optional }: RowsToRead): Promise<void> {
   const select = async (conditions: readonly Condition[]): Promise<number> => {
     const plan: SelectPlan = {
-      verb: 'select', table, columns, condition: combine('or', [...conditions]), order: [], limit: conditions.length, ...conditions.length > 1 && { sequence: conditions }
+      verb: 'select', table, columns, condition: withinRules(table, combine('or', [...conditions])), order: [], limit: conditions.length, ...conditions.length > 1 && { sequence: conditions }
     }
     const before = sink.keptCount
     await runStatement(tx, database, plan, sink)
@@ -40,12 +47,17 @@ export async function readRows (tx: Executor, database: Database, sink: AnswerSi
       continue
     }
     // a row that is there twice comes once
-    for (const condition of conditions) {
-      if (await select([condition]) === 0) throw unsupported('/returning', 'a row cannot be found after the write: a trigger may have changed its key')
+    for (const [place, condition] of conditions.entries()) {
+      if (await select([condition]) === 0 && optional?.has(from + place) !== true) throw notFound(table)
       sink.keepRows()
     }
   }
 }
+
+/** Under rules, the row is probably one that they do not allow. */
+const notFound = ({ view }: Table): ServiceError => view !== undefined && view.rules.length > 0
+  ? rowRefused()
+  : unsupported('/returning', 'a row cannot be found after the write: a trigger may have changed its key')
 
 /** The condition of the row with these values of a unique key. */
 export const hasKey = (key: readonly Column[], values: readonly Value[]): Condition =>

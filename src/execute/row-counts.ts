@@ -4,11 +4,11 @@ import type { RowCounts } from '../response/result.ts'
 import { changedColumns, type RowBatch } from '../sql/row-batches.ts'
 
 /** An updated row counts twice in what changed; for a single row MySQL reports no duplicates. */
-export function countsOf (batch: RowBatch, { changed, duplicates, insertId }: Outcome): RowCounts {
+export function countsOf (batch: RowBatch, { changed, duplicates, insertId, untouched }: Outcome): RowCounts {
   const { conflict, rows } = batch
   const updated = conflict === undefined ? 0 : duplicates ?? Number(changed === 2)
   const inserted = changed - 2 * updated
-  return withoutHidden(batch, { inserted, updated, unchanged: rows.length - inserted - updated, insertId })
+  return withoutHidden(batch, { inserted, updated, unchanged: rows.length - inserted - updated, insertId, untouched })
 }
 
 /** Counts the rows that exist as updated where a column is written that the grant does not see. */

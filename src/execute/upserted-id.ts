@@ -1,4 +1,5 @@
 /** Finds the id of the row of an upsert where neither the request nor the answer of the statement has it. */
+import { mayFire } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor } from '../dialects/dialect.ts'
 import { givenValue } from '../plan/insert-key.ts'
@@ -9,6 +10,7 @@ import { AnswerSink } from '../response/answer-sink.ts'
 import type { Engine } from '../sql/statement.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { conditionOf } from './key-condition.ts'
+import { withinRules } from './read-rows.ts'
 import { runStatement } from './run-statement.ts'
 import type { RowCounts } from '../response/result.ts'
 
@@ -19,10 +21,12 @@ import type { RowCounts } from '../response/result.ts'
 export function mustReadId ({ table, rows: { isList, conflict } }: InsertPlan & { readonly rows: RowsPlan }, engine: Engine): boolean {
   const { identity } = table
   if (isList || conflict === undefined || identity === undefined) return false
+  // a trigger of SQLite may leave the row out
+  if (engine === 'sqlite' && mayFire(table, 'insert', 'before')) return true
   return engine === 'mysql' && identity.autoIncrement ? false : !conflict.key.includes(identity) || identity.type.exact !== undefined
 }
 
-/** Returns the id as JSON; undefined where the row is not found or its key has been computed. @throws ServiceError */
+/** Returns the id as JSON, null where the row is not found; undefined where its key has been computed. @throws ServiceError */
 export async function readId ({ table, rows: { rows, conflict } }: InsertPlan & { readonly rows: RowsPlan }, { inserted }: RowCounts, database: Database, run: Executor['run']): Promise<string | undefined> {
   const { identity } = table
   const row = rows[0] as PlannedRow
@@ -39,9 +43,9 @@ export async function readId ({ table, rows: { rows, conflict } }: InsertPlan & 
   if (condition === undefined) return undefined
   const sink = new AnswerSink([identity], database.resultLimit)
   try {
-    await runStatement({ run }, database, { verb: 'select', table, columns: [identity], condition, order: [], limit: 1 }, sink)
+    await runStatement({ run }, database, { verb: 'select', table, columns: [identity], condition: withinRules(table, condition), order: [], limit: 1 }, sink)
     const { data } = parseExactJson(String(sink.finish())) as { data: { rows: Array<Record<string, unknown>> } }
-    return JSON.stringify(data.rows[0]?.[identity.name])
+    return JSON.stringify(data.rows[0]?.[identity.name] ?? null)
   } finally {
     sink.drop()
   }

@@ -78,12 +78,13 @@ async function areTakenByOthers (tx: Executor, { plan: { table }, database }: Wr
 }
 
 /** A row that was inserted, with the values of its key. */
-interface InsertedRow { readonly result: Result, readonly values: readonly Value[] }
+interface InsertedRow { readonly result: Result, readonly values: readonly Value[] | undefined }
 
 async function runRow (tx: Executor, execution: WrittenPlan<InsertPlan>, run: () => Promise<Result>): Promise<InsertedRow> {
   const check = await watchInsert(tx, execution)
   const result = await run()
-  return { result, values: await check(result) }
+  // a trigger of SQLite may leave the row out
+  return { result, values: result.changed === 0 ? undefined : await check(result) }
 }
 
 /** Called before a row is inserted. Returns a function that looks the row up after that, and returns the values of its key. */
@@ -116,9 +117,10 @@ async function runList (tx: Executor, { plan, database }: WrittenPlan<RowsRun['p
     last = key
     inserted.push(await runRow(tx, { plan: single, database }, () => runStatement(tx, database, single)).catch((error: unknown) => { throw isList ? inRow(error, row.index) : error }))
   }
-  if (sink !== undefined && returning !== undefined) await readRows(tx, database, sink, { table, columns: returning, key: last as readonly Column[], keys: inserted.map(({ values }) => values) })
+  if (sink !== undefined && returning !== undefined) await readRows(tx, database, sink, { table, columns: returning, key: last as readonly Column[], keys: inserted.flatMap(({ values }) => values === undefined ? [] : [values]) })
   const insertId = inserted[0]?.result.insertId
-  return { rows: sink?.count ?? 0, changed: rows.length, insertId, counts: { inserted: rows.length, updated: 0, unchanged: 0, insertId } }
+  const changed = inserted.filter(({ values }) => values !== undefined).length
+  return { rows: sink?.count ?? 0, changed, insertId, counts: { inserted: changed, updated: 0, unchanged: 0, insertId } }
 }
 
 /** Names the row that an error is about. */
@@ -143,7 +145,8 @@ async function runUpserts (tx: Executor, { plan, database }: WrittenPlan<RowsRun
     const check = condition === undefined
       ? await watchInsert(tx, { plan: planSingle(table, row, written), database })
       : async (): Promise<void> => await requireRows(tx, { plan, database }, [condition])
-    return async (counts) => await check(counts).catch((error: unknown) => { throw isList ? inRow(error, row.index) : error })
+    // a row that was neither inserted nor updated may not be there: a trigger of SQLite has left it out
+    return async (counts) => counts.inserted + counts.updated === 0 ? undefined : await check(counts).catch((error: unknown) => { throw isList ? inRow(error, row.index) : error })
   })
 }
 

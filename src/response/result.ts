@@ -11,6 +11,8 @@ export interface RowCounts {
   readonly unchanged: number
   /** The number that the database gave the first row, or that the row has which was there before. */
   readonly insertId: string | undefined
+  /** The rows of the statement that were neither inserted nor updated, by their places (Outcome). */
+  readonly untouched?: readonly number[] | undefined
 }
 
 /** What an insert of rows adds to the outcome of its statements. */

@@ -94,6 +94,7 @@ export class Connection {
     const shared = parameters.slice(count * cells)
     let [changes, duplicates] = [0, 0]
     let insertId: string | undefined
+    const untouched: number[] = []
     this.#prepare('savepoint list').run()
     for (let row = 0; row < count; row++) {
       try {
@@ -105,14 +106,14 @@ export class Connection {
         } else if (probe !== undefined && this.#execute(sql, [...values, ...shared]).changes === 1n) {
           changes += 2
           duplicates++
-        }
+        } else untouched.push(row)
       } catch (error) {
         this.#undo('list')
         throw Object.assign(error as Error, { row })
       }
     }
     this.#prepare('release list').run()
-    return { changes, duplicates, ...(insertId !== undefined && { insertId }) }
+    return { changes, duplicates, ...(insertId !== undefined && { insertId }), ...(untouched.length > 0 && { untouched }) }
   }
 
   /** Where the row exists, what BEFORE triggers have done is undone: they run again with the statement that updates it. */

@@ -59,6 +59,8 @@ export interface Reply {
   readonly changes?: number
   /** Rows of a list that were updated. */
   readonly duplicates?: number
+  /** The places of the rows of a list that were neither inserted nor updated. */
+  readonly untouched?: readonly number[]
   /** The rowid that the last insert gave, as digits; of a list, that of its first row, if it was inserted. */
   readonly insertId?: string
   /**

@@ -19,9 +19,10 @@ export async function runSelect (session: Session, { sql, parameters, columns }:
 /** Runs an insert, update or delete. `begin`: whether it begins a transaction. @throws SqliteError */
 export async function runWrite (session: Session, statement: Statement, begin: boolean): Promise<Outcome> {
   const { sql, parameters, verb, rows, assigned, probe } = statement
-  const { changes, duplicates, insertId } = await session.ask({ kind: 'run', sql, parameters, begin, rows: rows === undefined ? undefined : { count: rows, cells: assigned.length, probe } })
-  const isCertain = verb === 'insert' && insertId !== undefined && !await hasOtherKey(session, statement, insertId)
-  return { rows: 0, changed: changes as number, duplicates, insertId: isCertain ? insertId : undefined }
+  const { changes, duplicates, insertId, untouched } = await session.ask({ kind: 'run', sql, parameters, begin, rows: rows === undefined ? undefined : { count: rows, cells: assigned.length, probe } })
+  // a row that a trigger has left out has none: the number would be that of an earlier insert
+  const isCertain = verb === 'insert' && insertId !== undefined && changes !== 0 && !await hasOtherKey(session, statement, insertId)
+  return { rows: 0, changed: changes as number, duplicates, insertId: isCertain ? insertId : undefined, untouched }
 }
 
 /** Whether an AFTER INSERT trigger has given the new row another key: then no row has the one that it was inserted with. */
