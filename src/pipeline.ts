@@ -12,6 +12,7 @@ import { runWithKey, type Keyed } from './idempotency/run-with-key.ts'
 import { createPlan } from './plan/create-plan.ts'
 import type { PlanLimits } from './plan/filters/scope.ts'
 import type { Plan } from './plan/plan.ts'
+import type { AnswerSink } from './response/answer-sink.ts'
 import { respond } from './response/summary.ts'
 import type { RequestRecord } from './telemetry/record.ts'
 
@@ -34,26 +35,31 @@ export interface PipelineRequest extends ReadOptions, Keyed {
 export async function runPipeline (request: PipelineRequest, before?: Table): Promise<string | Buffer> {
   const { access, body, limits, record } = request
   const { database } = access
-  const found = authorize(access, body)
-  const table = found instanceof Promise ? await found : found
-  record?.begin(table)
-  const plan = orUnavailable(access, table, (table) => createPlan(body, table, limits))
-  request.onPlan?.(plan)
-  record?.planned()
-  const inTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
-  const sink = inTransaction ? undefined : createSink(plan, database.resultLimit)
+  let sink: AnswerSink | undefined
+  database.running.begin()
   try {
-    if (inTransaction) return await runAndAnswer(request, plan)
-    const result = await executePlan({ plan, database, sink, record }, request)
-    if (sink?.refusal !== undefined) throw sink.refusal
-    record?.executed(result)
-    return respond(plan, result, sink)
-  } catch (error) {
-    if (!(error instanceof SchemaMoved)) throw error
-    if (before !== undefined) throw toUnresolved(database.broken, { reason: error.reason, before, table })
-    return await runAgain({ request, plan, moved: error, isUndone: inTransaction || plan.inTransaction === true })
+    const found = authorize(access, body)
+    const table = found instanceof Promise ? await found : found
+    record?.begin(table)
+    const plan = orUnavailable(access, table, (table) => createPlan(body, table, limits))
+    request.onPlan?.(plan)
+    record?.planned()
+    const inTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
+    sink = inTransaction ? undefined : createSink(plan, database.resultLimit)
+    try {
+      if (inTransaction) return await runAndAnswer(request, plan)
+      const result = await executePlan({ plan, database, sink, record }, request)
+      if (sink?.refusal !== undefined) throw sink.refusal
+      record?.executed(result)
+      return respond(plan, result, sink)
+    } catch (error) {
+      if (!(error instanceof SchemaMoved)) throw error
+      if (before !== undefined) throw toUnresolved(database.broken, { reason: error.reason, before, table })
+      return await runAgain({ request, plan, moved: error, isUndone: inTransaction || plan.inTransaction === true })
+    }
   } finally {
     sink?.drop()
+    database.running.end()
   }
 }
 

@@ -8,6 +8,7 @@ import { createKeyCleanUp } from '../idempotency/clean-up.ts'
 import { KeysInUse } from '../idempotency/run-once.ts'
 import type { KeyedDatabase } from '../idempotency/run-with-key.ts'
 import type { Plan } from '../plan/plan.ts'
+import { RunningRequests } from './running-requests.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
 
 /** A configured database: its name in paths, its dialect and its catalog. */
@@ -19,12 +20,15 @@ export interface Database extends KeyedDatabase {
   readonly onWrite: WriteHook | undefined
   /** Tables with a broken trigger, view or routine. */
   readonly broken: BrokenDefinitions
+  /** Whoever runs a request on the database adds it here. */
+  readonly running: RunningRequests
   /** A promise only until the catalog has been read. @throws DATABASE_UNAVAILABLE until the catalog has been read */
   getCatalog (): Catalog | Promise<Catalog>
   /** The catalog without reading it; undefined until it has been read. */
   latestCatalog (): Catalog | undefined
   /** Reads the catalog again. */
   refresh (): Promise<Catalog>
+  /** Waits for the running requests, up to `closeTimeout`, and then ends those that are left. */
   close (): Promise<void>
 }
 
@@ -51,6 +55,8 @@ export interface DatabaseSettings {
   refreshInterval: number
   /** Milliseconds that the answer to a request with an idempotency key is kept. */
   keyLifetime?: number | undefined
+  /** Milliseconds that `close` waits for running requests. */
+  closeTimeout?: number
   onWrite?: WriteHook | undefined
   onRefreshError: (error: unknown, database: string) => void
   onCleanUpError?: (error: unknown, database: string) => void
@@ -59,8 +65,9 @@ export interface DatabaseSettings {
 /** In milliseconds. */
 const DAY = 86_400_000
 
-export function createDatabase ({ name, dialect, resultLimit, refreshInterval, keyLifetime = DAY, onWrite, onRefreshError, onCleanUpError = () => {} }: DatabaseSettings): Database {
+export function createDatabase ({ name, dialect, resultLimit, refreshInterval, keyLifetime = DAY, closeTimeout = 0, onWrite, onRefreshError, onCleanUpError = () => {} }: DatabaseSettings): Database {
   const keyCleanUp = createKeyCleanUp(dialect, { lifetime: keyLifetime, onError: (error) => onCleanUpError(error, name) })
+  const running = new RunningRequests()
   const store = createCatalogStore({
     load: async () => createCatalog(await dialect.introspect(), Date.now()),
     interval: refreshInterval,
@@ -72,6 +79,7 @@ export function createDatabase ({ name, dialect, resultLimit, refreshInterval, k
     statements: { kept: 0, built: 0 },
     resultLimit,
     broken: new BrokenDefinitions(),
+    running,
     keysInUse: new KeysInUse(),
     keyCleanUp,
     onWrite,
@@ -81,6 +89,7 @@ export function createDatabase ({ name, dialect, resultLimit, refreshInterval, k
     async close () {
       store.stop()
       keyCleanUp.stop()
+      await running.ended(closeTimeout)
       await dialect.close()
     }
   }

@@ -45,8 +45,8 @@ export async function openDatabases (configs: readonly DatabaseConfig[], { log, 
   const onCleanUpError = (error: unknown, database: string): void => { log.warn({ database, code: (error as ServiceError).code }, 'old idempotency keys could not be deleted') }
   const onPlainReader = (reason: string): void => { log.warn({ reason }, 'rows are read more slowly: the fast reader does not work with the installed version of mysql2') }
   const dialects = await openDialects(configs, onPlainReader)
-  const databases = await Promise.all(configs.map(async ({ name, resultLimit, refreshInterval, keyLifetime }, index): Promise<[string, Database]> => {
-    const database = createDatabase({ name, resultLimit, refreshInterval, keyLifetime, onRefreshError, onCleanUpError, onWrite, dialect: dialects[index] as Dialect })
+  const databases = await Promise.all(configs.map(async ({ name, resultLimit, refreshInterval, keyLifetime, pool, statementTimeout }, index): Promise<[string, Database]> => {
+    const database = createDatabase({ name, resultLimit, refreshInterval, keyLifetime, closeTimeout: pool.wait + statementTimeout, onRefreshError, onCleanUpError, onWrite, dialect: dialects[index] as Dialect })
     await atMost(START_TIME, database.refresh().catch((error: unknown) => onRefreshError(error, name)))
     return [name, database]
   }))

@@ -31,11 +31,14 @@ export async function runInProcess<T> ({ databases, limits }: InProcess, name: s
     attempt: tx.attempt + moved,
     execute: createTransactionExecute({ tx, database, limits, dryRun, isHooked: true, onMoved: () => { moved++ } })
   }), { readOnly: false, isolation, dryRun })
+  database.running.begin()
   try {
     return await run()
   } catch (error) {
     if (moved === 0) throw error
     await database.refresh()
     return await run()
+  } finally {
+    database.running.end()
   }
 }

@@ -35,19 +35,23 @@ interface Moved { readonly index: number, readonly table: Table, readonly error:
  */
 export async function runOperations (request: OperationsRequest, before?: Moved): Promise<string | Buffer> {
   const { database, body: { operations, dryRun = false }, record } = request
-  record?.beginOperations(operations.length)
-  const planned = await planOperations({ ...request, operations, dryRun })
-  record?.planned()
-  const run = new OperationsRun(request, planned)
+  database.running.begin()
+  let run: OperationsRun | undefined
   try {
+    record?.beginOperations(operations.length)
+    const planned = await planOperations({ ...request, operations, dryRun })
+    record?.planned()
+    run = new OperationsRun(request, planned)
     return await run.execute()
   } catch (error) {
-    const { moved } = run
+    const moved = run?.moved
     if (!(error instanceof SchemaMoved) || moved === undefined) throw error
     if (before !== undefined) throw toUnresolved(database.broken, { reason: error.reason, before: before.index === moved.index ? before.table : undefined, table: moved.table })
     if (database.broken.has(moved.table, error.reason)) throw withReason(brokenDefinition(), error.reason)
     await database.refresh()
     return await runOperations(request, moved)
+  } finally {
+    database.running.end()
   }
 }
 
