@@ -7,16 +7,17 @@ import type { Parameter } from '../types/column-type.ts'
 
 /**
  * The condition that selects the row with the same unique key as a given row. Undefined where there cannot be one: NULL is equal to nothing, and a
- * row without a value for an AUTO_INCREMENT column gets a new one. @throws NOT_SUPPORTED if the database computes a column of the key
+ * row without a value for an AUTO_INCREMENT column gets a new one. A constant default whose exact value only the database knows is compared by it.
+ * @throws NOT_SUPPORTED if the database computes a column of the key
  */
 export function conditionOf (key: readonly Column[], { columns, parameters }: Pick<PlannedRow, 'columns' | 'parameters'>): Condition | undefined {
   const conditions: Condition[] = []
   for (const column of key) {
     const index = columns.indexOf(column)
     const parameter = index >= 0 ? parameters[index] as Parameter : column.autoIncrement ? null : knownDefault(column)
-    if (parameter === undefined) throw unsupported('/onConflict/key', `the database computes "${column.name}": send a value`)
     if (parameter === null) return undefined
-    conditions.push({ kind: 'compare', column, operator: '=', parameter: storedKey(column, parameter) })
+    if (parameter === undefined && (column.generated || column.defaultComputed === true)) throw unsupported('/onConflict/key', `the database computes "${column.name}": send a value`)
+    conditions.push(parameter === undefined ? { kind: 'default', column } : { kind: 'compare', column, operator: '=', parameter: storedKey(column, parameter) })
   }
   return { kind: 'and', conditions }
 }

@@ -1,9 +1,8 @@
 /** Finds the id of the row of an upsert where neither the request nor the answer of the statement has it. */
-import { mayFire } from '../catalog/catalog.ts'
+import { mayFire, type Column } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor } from '../dialects/dialect.ts'
 import { givenValue } from '../plan/insert-key.ts'
-import { knownDefault } from '../plan/known-default.ts'
 import type { InsertPlan, PlannedRow, RowsPlan } from '../plan/plan.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import { AnswerSink } from '../response/answer-sink.ts'
@@ -32,14 +31,17 @@ export async function readId ({ table, rows: { rows, conflict } }: InsertPlan & 
   const row = rows[0] as PlannedRow
   if (conflict === undefined || identity === undefined) return undefined
   const changes = inserted > 0 || conflict.set.kind !== 'assignments' ? [] : conflict.set.assignments
+  const columns: Column[] = []
   const parameters: Parameter[] = []
   for (const column of conflict.key) {
     const change = changes.find((each) => each.column === column)
-    const parameter = change !== undefined ? change.parameter : row.columns.includes(column) ? givenValue(row, column) : knownDefault(column)
-    if (parameter === undefined || change?.form !== undefined) return undefined
-    parameters.push(parameter)
+    const isGiven = change !== undefined || row.columns.includes(column)
+    if (change?.form !== undefined || (!isGiven && (column.generated || column.autoIncrement || column.defaultComputed === true))) return undefined
+    if (!isGiven) continue
+    columns.push(column)
+    parameters.push(change === undefined ? givenValue(row, column) : change.parameter)
   }
-  const condition = conditionOf(conflict.key, { columns: conflict.key, parameters })
+  const condition = conditionOf(conflict.key, { columns, parameters })
   if (condition === undefined) return undefined
   const sink = new AnswerSink([identity], database.resultLimit)
   try {

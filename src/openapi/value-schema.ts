@@ -1,8 +1,8 @@
 /** The schemas of a column's values, derived from the schema of its type. */
 import type { Column } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import { readDefault } from '../plan/known-default.ts'
 import { parseExactJson } from '../request/exact-json.ts'
+import { readDefault } from '../types/default-value.ts'
 import { anyOf, membersOf, orNull, plainText, requiring, type Schema } from './schema.ts'
 
 /** The forms in which a value that looks like a form can be sent to a JSON column: `{"$eq": value}`; an update also takes `{"$merge": {…}}`. */
@@ -55,7 +55,8 @@ function describe (column: Column, members: readonly Schema[]): Schema {
 }
 
 /** Returns the default of a column as JSON (`{ value: 0 }`) if it is a constant that the type accepts. */
-export function findDefault (column: Column): { readonly value: unknown } | undefined {
-  const value = readDefault(column)
-  return value === undefined ? undefined : { value: parseExactJson(column.type.echo(value)) }
+export function findDefault ({ type, defaultText }: Column): { readonly value: unknown } | undefined {
+  const value = defaultText === null ? undefined : readDefault(type, defaultText)
+  const shown = value === undefined ? null : parseExactJson(type.echo(value))
+  return shown === null ? undefined : { value: shown }
 }

@@ -19,6 +19,8 @@ export type Condition =
   | { readonly kind: 'compare', readonly column: Column, readonly operator: Operator, readonly parameter: Value }
   /** Compares texts byte by byte. Always combined with an equality, which can use an index. */
   | { readonly kind: 'exact', readonly column: Column, readonly parameter: Value }
+  /** Compares with the default of the column, which is a constant. */
+  | { readonly kind: 'default', readonly column: Column }
   | { readonly kind: 'in', readonly column: Column, readonly negated: boolean, readonly parameters: ReadonlyArray<Value> }
   | { readonly kind: 'between', readonly column: Column, readonly low: Value, readonly high: Value }
   | { readonly kind: 'like', readonly column: Column, readonly negated: boolean, readonly pattern: string }

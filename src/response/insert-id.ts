@@ -31,8 +31,9 @@ export function idOfUpserted (table: Table, { rows, conflict }: RowsPlan, outcom
   if (assigned !== undefined) return assigned.form === undefined && assigned.parameter !== null ? identity.type.echo(assigned.parameter) : 'null'
   const isWritten = set?.kind === 'columns' ? set.columns.includes(identity) : set?.kind === 'given'
   if (identity.autoIncrement && insertId !== undefined && !(isWritten && given !== undefined)) return shownNumber(identity, insertId)
-  // a BEFORE INSERT trigger may have made it the key of another row
-  const isKnown = given !== undefined && given !== null && (identity.autoIncrement || !mayFillColumns(table))
+  // a row that was found by another key has another id, and a BEFORE INSERT trigger may have made it the key of another row
+  const isOfRow = isWritten || conflict?.key.includes(identity) === true
+  const isKnown = isOfRow && given !== undefined && given !== null && (identity.autoIncrement || !mayFillColumns(table))
   return isKnown ? identity.type.echo(given) : 'null'
 }
 

@@ -57,6 +57,7 @@ export function compileCondition (condition: Condition, builder: Pick<TableBuild
       const { column, parameter } = condition.column.type.exact as NonNullable<ColumnType['exact']>
       return eb(wrap(column, left(condition.column)), '=', bind(condition.parameter, parameter))
     }
+    case 'default': return eb(left(condition.column), '=', sql<Parameter>`default(${left(condition.column)})`)
     case 'in': return eb(comparable(condition.column), condition.negated ? 'not in' : 'in', bindList(condition.parameters, wrapping(condition.column, true)))
     case 'between': return eb.between(comparable(condition.column), right(condition.column)(condition.low), right(condition.column)(condition.high))
     case 'like': return sql`${eb(left(condition.column), condition.negated ? 'not like' : 'like', bind(condition.pattern))} escape ${sql.lit(ESCAPE)}`

@@ -50,7 +50,7 @@ function collect (condition: Condition, equal: Set<string>, others: Set<string>)
 }
 
 function isEquality (condition: Condition): boolean {
-  return (condition.kind === 'compare' && condition.operator === '=') ||
+  return (condition.kind === 'compare' && condition.operator === '=') || condition.kind === 'default' ||
     (condition.kind === 'in' && !condition.negated && condition.parameters.length === 1) || (condition.kind === 'null' && !condition.negated)
 }
 

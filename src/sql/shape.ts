@@ -116,6 +116,7 @@ export function conditionKey (condition: Condition, traversal: Traversal): strin
     case 'like':
       parameters.push(condition.pattern)
       return `${mark(condition.column)}${condition.negated ? 'k' : 'l'}`
+    case 'default': return `${mark(condition.column)}d`
     case 'null': return `${mark(condition.column)}${condition.negated ? 'v' : 'z'}`
     case 'not': return `!(${conditionKey(condition.condition, traversal)})`
     case 'constant': return condition.value ? 't' : 'f'

@@ -80,6 +80,13 @@ export interface ColumnType {
   readonly wireFormat?: WireFormat | undefined
   /** Returns the JSON text with which a select shows a stored parameter; the text `null` if that cannot be known. */
   readonly echo: (parameter: Value) => string
+  /**
+   * Converts the text of a default in the catalog to the JSON value that `read` accepts; undefined if the text does not tell the value. Omitted if
+   * the text is that value.
+   */
+  readonly defaultOf?: (text: string) => unknown
+  /** Set if the catalog rounds defaults: their texts do not tell which value is stored. */
+  readonly roundsDefaults?: true
   /** Converts a parameter for insert and update, if they need another one than conditions do. */
   readonly stored?: (parameter: Value) => Value
   /** The forms that an update accepts for the column; none if omitted. */

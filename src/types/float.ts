@@ -53,6 +53,7 @@ export function doubleType (bounds: FloatBounds): ColumnType {
     ...(fixed !== undefined && { echo: (parameter: Value) => Number(parameter).toFixed(fixed.scale) }),
     write: (value) => withoutZerofill(textOf(value)),
     wireFormat: zerofill ? undefined : 'plain',
+    defaultOf: defaultNumber,
     order: numericOrder
   })
 }
@@ -73,9 +74,17 @@ export function floatType (bounds: FloatBounds): ColumnType {
     write: (value) => shortestFloat(Number(textOf(value))),
     selected: ['cast(', ' as double)'],
     selectedAs: DOUBLE,
+    defaultOf: (text) => text.replace(/\D|^[-0.]+|e.*/gi, '').length < FLOAT_DIGITS ? defaultNumber(text) : undefined,
+    roundsDefaults: true,
     order: numericOrder
   })
 }
+
+/** The servers fill up the text of a ZEROFILL column with zeros. */
+const defaultNumber = (text: string): number | undefined => parseDigits(text) === undefined ? undefined : Number(text)
+
+/** To so many digits the servers round the default of a FLOAT. A text with fewer digits is most likely not rounded. */
+const FLOAT_DIGITS = 6
 
 const DOUBLE: ReadonlySet<string> = new Set(['double'])
 

@@ -73,6 +73,9 @@ export function yearType (): ColumnType {
   })
 }
 
+/** Both servers show the default of a BIT column in this form, without leading zeros. */
+const BIT_LITERAL = /^b'([01]+)'$/
+
 /** BIT(1) is a boolean, BIT(n) a string of n zeros and ones, the most significant bit first. */
 export function bitType (length: number): ColumnType {
   const pattern = new RegExp(`^[01]{1,${length}}$`)
@@ -91,6 +94,10 @@ export function bitType (length: number): ColumnType {
     },
     write: (value) => show(BigInt('0x' + (value as Buffer).toString('hex'))),
     echo: (parameter) => show(parameter as bigint),
+    defaultOf: (text) => {
+      const [, bits] = BIT_LITERAL.exec(text) ?? []
+      return length === 1 && bits !== undefined ? bits === '1' : bits
+    },
     ranked: false
   })
 }

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { isObject } from '../request/exact-json.ts'
+import { isObject, parseExactJson } from '../request/exact-json.ts'
 import { createType, textOf, ValueRefused, type ColumnType, type DriverValue, type Wrapping } from './column-type.ts'
 import { parseDigits } from './decimal.ts'
 import { integerBounds } from './integer.ts'
@@ -31,6 +31,7 @@ export function jsonType ({ checkNumber = () => {}, alwaysJson = false, ...sql }
     structured: true,
     holdsJson: true,
     ownNull: 'null',
+    defaultOf: parseExactJson,
     ...sql
   })
 }

@@ -127,7 +127,7 @@ const byPrefix: ReadonlyArray<readonly [RegExp, (facts: TypeFacts) => ColumnType
   [/^json/, () => SQLITE_JSON],
   [/^(dec|num)/, sqliteDecimal],
   [/int|^year/, () => native(createType({ ...integerType(64, false), forms: [INCREMENT_INTEGER], totals: integerTotals }))],
-  [/char|clob|text/, () => native({ ...textType({ characters: null, bytes: null }), readPattern, exact: EXACT })],
+  [/char|clob|text/, () => native({ ...textType({ characters: null, bytes: null }), readPattern, exact: EXACT, defaultOf: (text) => text })],
   [/blob/, () => native(binaryType({ bytes: null, padded: false }))],
   [/real|floa|doub/, () => native(createType({ ...doubleType({ unsigned: false }), forms: [INCREMENT_REAL], totals: doubleTotals(writeNative) }))]
 ]

@@ -146,6 +146,8 @@ export function timestampType (precision: Precision, lastSecond = LAST_SECOND): 
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}Z"`,
     wireFormat: 'instant',
+    // MySQL shows it in the time zone of the session that made the column
+    defaultOf: (text) => precision.padded ? undefined : `${text}Z`,
     order: naturalOrder
   })
 }

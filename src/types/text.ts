@@ -23,6 +23,9 @@ const CHARACTERS = new Map([
   ...['utf8', 'utf8mb3', 'ucs2'].map((name): [string, string] => [name, '^[\\u0000-\\ud7ff\\ue000-\\uffff]*$'])
 ])
 
+/** A ? in a default may be any character beyond U+FFFF: information_schema is utf8mb3. */
+const exactDefault = (text: string): string | undefined => text.includes('?') ? undefined : text
+
 /** Reads a string that UTF-8 can encode. @throws ValueRefused for a lone surrogate */
 export function readString (value: unknown): string {
   if (typeof value !== 'string') throw expected('a string')
@@ -46,6 +49,7 @@ export function textType ({ characters, bytes, charset }: TextBounds): ColumnTyp
     },
     write: (value) => JSON.stringify(textOf(value)),
     wireFormat: 'escaped',
+    ...(pattern === undefined && { defaultOf: exactDefault }),
     comparison: 'text',
     exact: EXACT
   })
@@ -91,6 +95,7 @@ export function enumType (members: readonly string[]): ColumnType {
     write: (value) => JSON.stringify(textOf(value)),
     wireFormat: 'escaped',
     stored: (member) => member === '' ? zero : member,
+    defaultOf: exactDefault,
     echo: (member) => JSON.stringify(member === zero ? '' : member),
     comparison: 'equality',
     ...(new Set(members).size < members.length && { unplaced: true as const }),
@@ -118,6 +123,7 @@ export function setType (members: readonly string[]): ColumnType {
       const text = textOf(value)
       return text === '' ? '[]' : JSON.stringify(text.split(','))
     },
+    defaultOf: (text) => text === '' ? [] : exactDefault(text)?.split(','),
     comparison: 'equality',
     structured: true,
     sortable: true, // by the stored number, where each member is one bit

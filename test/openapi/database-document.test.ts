@@ -79,7 +79,7 @@ await onEachEngine(t, 'a row has a schema for each column', { schema: facts }, a
   if (engine !== 'sqlite') t.match(tags, [{ name: 'people', description: 'who there is' }])
 })
 
-await onEachEngine(t, 'the data of insert and update has the writable columns; those without a default are required', { schema: facts }, async (t, { server }) => {
+await onEachEngine(t, 'the data of insert and update has the writable columns; those without a default are required', { schema: facts }, async (t, { server, engine }) => {
   const { json: { components: { schemas } }, text } = await get(server, '/shop/openapi.json')
   const { ThingsInsert: insert, ThingsUpdate: update, ThingsRow: row, PeopleInsert: people } = schemas
   t.same(insert.required, ['code', 'owner', 'title', 'doc'])
@@ -94,7 +94,7 @@ await onEachEngine(t, 'the data of insert and update has the writable columns; t
   t.same(update.required, undefined)
   t.equal(update.minProperties, 1)
   const defaults = Object.entries<any>(insert.properties).flatMap(([name, schema]) => 'x-default' in schema ? [[name, schema['x-default']]] : [])
-  t.same(defaults, [['kind', "it's"], ['small', 7], ['amount', '1.500'], ['big', 2 ** 63], ['flag', 1]])
+  t.same(defaults, [['kind', "it's"], ...engine === 'sqlite' ? [] : [['marks', ['a']]], ['small', 7], ['amount', '1.500'], ['big', 2 ** 63], ['flag', 1]])
   t.match(text, '"x-default":9223372036854775807', 'exactly, in the text')
   t.notMatch(JSON.stringify(schemas), '"default"', 'a keyword by which generators would demand the column or send it')
 })

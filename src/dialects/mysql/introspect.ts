@@ -160,10 +160,10 @@ function readDefault (sql: string | null, isMariadb: boolean, extra: string): Pi
 /** MySQL returns a constant as it is and marks expressions. */
 const isExpression = (extra: string): boolean => /default_generated/i.test(extra)
 
-/** MariaDB returns the SQL of a default: `'it''s'`, `5`, `NULL`, `current_timestamp()`. */
+/** MariaDB returns the SQL of a default: `'it''s'`, `5`, `b'101'`, `NULL`, `current_timestamp()`. */
 function constantIn (sql: string | null): string | null {
   if (sql?.startsWith("'")) return parseMembers(sql)[0] as string
-  return sql !== null && /^-?\d/.test(sql) ? sql : null
+  return sql !== null && /^(-?\d|b')/.test(sql) ? sql : null
 }
 
 /** Its columns are the identifiers in its text that are columns of the table. In MariaDB a CHECK of a column has the name of the column. */

@@ -1,4 +1,6 @@
 import type { Check, Column, ForeignKey, Index, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
+import type { ColumnType } from '../../types/column-type.ts'
+import { readDefault } from '../../types/default-value.ts'
 import { sqliteType } from '../../types/sqlite.ts'
 import { loadCollations, toIndexes, type Ask, type Collations, type UniqueRow } from './indexes.ts'
 
@@ -84,29 +86,40 @@ function toColumn (row: ColumnRow, { rowid, collation }: { rowid: boolean, colla
   const [, name, length, scale] = DECLARATION.exec(row.type.toLowerCase()) as unknown as [whole: string, name: string, length?: string, scale?: string]
   const generated = row.hidden === 2 || row.hidden === 3
   const nullable = row.notnull === 0 && !rowid
+  const type = sqliteType({ name, declaration: row.type, length: toNumber(length), bytes: null, scale: toNumber(scale), charset: null, srid: null, json: false })
   return {
     name: row.name,
-    type: sqliteType({ name, declaration: row.type, length: toNumber(length), bytes: null, scale: toNumber(scale), charset: null, srid: null, json: false }),
+    type,
     declaration: row.type,
     nullable,
     generated,
     ...!rowid && collation !== undefined && { collation },
     autoIncrement: rowid,
     optional: nullable || rowid || generated || row.dflt_value !== null,
-    ...readDefault(row.dflt_value),
+    ...defaultOf(row.dflt_value, type),
     comment: ''
   }
 }
 
-function readDefault (sql: string | null): Pick<Column, 'defaultText' | 'defaultComputed'> {
-  const defaultText = constantIn(sql)
+function defaultOf (sql: string | null, type: ColumnType): Pick<Column, 'defaultText' | 'defaultComputed'> {
+  const defaultText = constantIn(sql, type)
   return { defaultText, ...(defaultText === null && sql !== null && sql.toLowerCase() !== 'null' && { defaultComputed: true }) }
 }
 
-/** The constant in the SQL of a default: `'it''s'`, `-5`; null for an expression. */
-function constantIn (sql: string | null): string | null {
-  const [, text, number = null] = /^(?:'((?:[^']|'')*)'|([-+]?\d+(?:\.\d+)?))$/.exec(sql ?? '') ?? []
-  return text === undefined ? number : text.replaceAll("''", "'")
+/** A whole number as SQLite writes it where a column stores it as a text. It writes others in its own way: 1.50 is `1.5`. */
+const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,17})$/
+
+/**
+ * The constant in the SQL of a default: `'it''s'`, `-5`. Null for an expression, and for a constant that is stored in another form than the type
+ * writes values: a text in a BLOB column, or a time with a `T`.
+ */
+function constantIn (sql: string | null, type: ColumnType): string | null {
+  const [, quoted, number = ''] = /^(?:'((?:[^']|'')*)'|([-+]?\d+(?:\.\d+)?))$/.exec(sql ?? '') ?? []
+  const text = quoted?.replaceAll("''", "'") ?? number
+  const value = readDefault(type, text)
+  if (value === undefined || (quoted === undefined && number === '')) return null
+  const isStoredText = typeof value === 'string' && !type.structured
+  return isStoredText && (value !== text || (quoted === undefined && !WHOLE_NUMBER.test(number))) ? null : text
 }
 
 const GAP = String.raw`(?:\s|--[^\n]*\n|/\*[^]*?\*/)`
