@@ -2,9 +2,10 @@
  * The order in which the rows of an upsert are written. Two requests that write the same rows in different orders block each other until the
  * server ends one of them; in the same order one waits for the other.
  */
-import type { Column, Table } from '../catalog/catalog.ts'
+import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Parameter } from '../types/column-type.ts'
+import { knownDefault } from './known-default.ts'
 import type { Conflict, PlannedRow } from './plan.ts'
 
 /** What a value is sorted by. Undefined if values that look different may be equal in the database. */
@@ -14,10 +15,12 @@ const PRINTABLE_ASCII = /^[\x20-\x7e]*$/
 const NUMBER = /^-?\d+(\.\d+)?$/
 
 /**
- * Whether the order of the rows makes no difference: none of them refers to another one, and none gives up a value of another unique key, which
- * the next one may take.
+ * Whether the order of the rows makes no difference: none of them refers to another one, none gives up a value of another unique key, which
+ * the next one may take, and no trigger gives two of them the same key.
  */
-export function isAnyOrder (rows: readonly PlannedRow[], { key, set }: Conflict, { name, foreignKeys, uniqueKeys, view }: Table): boolean {
+export function isAnyOrder (rows: readonly PlannedRow[], { key, set }: Conflict, table: Table): boolean {
+  const { name, foreignKeys, uniqueKeys, view } = table
+  if (mayFillColumns(table)) return false
   if ((view?.base.foreignKeys ?? foreignKeys).some(({ referencedTable }) => referencedTable === name)) return false
   const others = new Set((view?.base.uniqueKeys ?? uniqueKeys).flatMap(({ columns }) => columns))
   const isOther = (column: Column): boolean => others.has(column.name) && !key.includes(column)
@@ -30,16 +33,17 @@ export function isAnyOrder (rows: readonly PlannedRow[], { key, set }: Conflict,
 
 /**
  * Sorts rows by the values of the key. Rows whose keys the database may consider equal keep their order, because the last of them decides what
- * is stored; if that cannot be known, as with texts beyond ASCII, all rows keep their order.
+ * is stored; if that cannot be known, as with texts beyond ASCII and with defaults that only the database knows, all rows keep their order.
  */
 export function sortByKey (rows: readonly PlannedRow[], key: readonly Column[]): readonly PlannedRow[] {
   if (rows.length === 1) return rows
   const known = new Map<readonly Column[], readonly number[]>()
+  const defaults = key.map(sortValueOfDefault)
   const sorted: Keyed[] = []
   for (const row of rows) {
     const places = getOrCreate(known, row.columns, () => key.map((column) => row.columns.indexOf(column)))
     const values: SortValue[] = []
-    for (const place of places) values.push(sortValueOf(row.parameters[place]))
+    for (const [index, place] of places.entries()) values.push(place < 0 ? defaults[index] : sortValueOf(row.parameters[place] as Parameter))
     if (values.includes(undefined)) return rows
     sorted.push({ row, values: values as Keyed['values'] })
   }
@@ -48,9 +52,16 @@ export function sortByKey (rows: readonly PlannedRow[], key: readonly Column[]):
 
 interface Keyed { readonly row: PlannedRow, readonly values: ReadonlyArray<NonNullable<SortValue>> }
 
-/** Equal for values that any column may consider equal. A key that the row does not give is not sorted. */
-function sortValueOf (parameter: Parameter | undefined): SortValue {
-  if (parameter === null || parameter === undefined) return ''
+/** Of rows that leave a column of the key out. A number of the database is new, and no row gives a generated column. */
+function sortValueOfDefault (column: Column): SortValue {
+  if (column.autoIncrement || column.generated) return ''
+  const parameter = knownDefault(column)
+  return parameter === undefined ? undefined : sortValueOf(parameter)
+}
+
+/** Equal for values that any column may consider equal. */
+function sortValueOf (parameter: Parameter): SortValue {
+  if (parameter === null) return ''
   if (typeof parameter === 'bigint') return Number(parameter)
   if (typeof parameter === 'number') return Math.fround(parameter)
   if (typeof parameter !== 'string') return parameter.toString('hex').replace(/(00)+$/, '')

@@ -33,7 +33,18 @@ const UUID = addressType({
   normal: (text) => text.toLowerCase().replace(UUID_TEXT, '$1-$2-$3-$4-$5')
 })
 const INET4 = addressType({ name: 'an IPv4 address', format: 'ipv4', title: 'Ipv4', example: '192.0.2.1', isValid: isIPv4 })
-const INET6 = addressType({ name: 'an IPv6 address', format: 'ipv6', title: 'Ipv6', example: '2001:db8::1', isValid: (text) => isIPv6(text) && !text.includes('%'), rewritten: true })
+const INET6 = addressType({ name: 'an IPv6 address', format: 'ipv6', title: 'Ipv6', example: '2001:db8::1', isValid: (text) => isIPv6(text) && !text.includes('%'), normal: allGroups, rewritten: true })
+
+/** The eight groups of an IPv6 address: the same text for all spellings. */
+function allGroups (address: string): string {
+  const groups = address.toLowerCase().replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_match, ...bytes) => {
+    const [a, b, c, d] = bytes.map(Number) as [number, number, number, number]
+    return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
+  })
+  const [before, after] = groups.split('::').map((part) => part === '' ? [] : part.split(':')) as [string[], string[]?]
+  const all = after === undefined ? before : [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after]
+  return all.map((group) => group.replace(/^0+(?=.)/, '')).join(':')
+}
 
 const isUnsigned = (facts: TypeFacts): boolean => / unsigned/i.test(facts.declaration)
 const isZerofill = (facts: TypeFacts): boolean => / zerofill/i.test(facts.declaration)

@@ -91,7 +91,8 @@ export function timeType (precision: Precision): ColumnType {
       const [, sign, hours, minutes, seconds, digits] = match
       const fraction = fractionOf(digits, precision)
       if (Number(hours) > 838) throw new ValueRefused('must be from -838:59:59 to 838:59:59')
-      const time = `${hours}:${minutes}:${seconds}${fraction}`
+      // the servers show two digits of the hour where they are enough
+      const time = `${precision.padded ? String(Number(hours)).padStart(2, '0') : hours}:${minutes}:${seconds}${fraction}`
       return /[1-9]/.test(time) ? sign + time : time // the servers have no -00:00:00
     },
     write: (value) => `"${textOf(value)}"`,

@@ -217,3 +217,35 @@ await onEachEngine(t, 'an upsert that may change rows needs the permission updat
   t.match((await upsert({ sku: 'A', n: 1 }, { key: ['sku'], set: [] })).json.data, { unchanged: 1 })
   t.match((await upsert({ sku: 'A' }, { key: ['sku'] })).json.data, { unchanged: 1 }, 'only the key')
 })
+
+const spelled: Schema = (engine) => [
+  'create table words (k varchar(20) not null default \'x\' unique, v int null)',
+  `create table timed (k ${engine === 'sqlite' ? 'varchar(20)' : 'time(1)'} not null unique, v int null)`,
+  ...engine === 'mariadb' ? ['create table addresses (k inet6 not null unique, v int null)', 'create table ids (k uuid not null unique, v int null)'] : [],
+  ...engine === 'sqlite'
+    ? []
+    : [
+        "create table hashes (k varbinary(8) not null default 'x' unique, v int null)",
+        'create table cut (k varchar(20) not null unique, v int null)',
+        'create trigger cut_key before insert on cut for each row set new.k = left(new.k, 1)'
+      ]
+]
+
+/** Two rows of a list with the same key, the one that would be written first if they were sorted as texts behind the other. */
+const pairs: Record<EngineName, Array<[table: string, one: unknown, other: unknown]>> = {
+  sqlite: [['words', 'x', undefined], ['words', undefined, 'x']],
+  mysql: [['words', 'x', undefined], ['words', undefined, 'X'], ['hashes', 'eA==', undefined], ['hashes', undefined, 'eA=='], ['timed', '10:00:00', '010:00:00'], ['timed', '010:00:00.0', '10:00:00'], ['timed', '-010:00:00', '-10:00:00.0'], ['cut', 'ab', 'aa']],
+  mariadb: [['addresses', '::1', '0:0:0:0:0:0:0:1'], ['addresses', '::ffff:1.2.3.4', '0:0::FFFF:0102:0304'], ['addresses', '::5:6', '0::0005:0006'], ['ids', '123E4567-e89b-12d3-a456-426655440000', '123e4567e89b12d3a456426655440000']]
+}
+
+await onEachEngine(t, 'of two rows with the same key the last one of the list wins, however the key is written, and also if one of them leaves it to its default', { schema: spelled }, async (t, { post, sql, engine }) => {
+  for (const [table, one, other] of [...pairs[engine], ...engine === 'mariadb' ? pairs.mysql : []]) {
+    for (const keys of [[one, other], [other, one]]) {
+      const data = keys.map((k, index) => ({ ...k !== undefined && { k }, v: index + 1 }))
+      const answer = await post(table, { verb: 'insert', data, onConflict: { key: ['k'], set: ['v'] } })
+      t.match(answer, { status: 200, json: { data: { inserted: 1, updated: 1, unchanged: 0 } } }, `${table} ${keys.join()}`)
+      t.match(await sql(`select v from ${table}`), [{ v: 2 }], `${table} ${keys.join()}`)
+      await sql(`delete from ${table}`)
+    }
+  }
+})
