@@ -145,11 +145,11 @@ export function findBrokenRule (rules: readonly ConfiguredRule[], columns: Reado
   }
 }
 
-/** A value that is stored as another one (`acme ` in a CHAR column) would give the rows to somebody else. */
+/** A value that is stored as another one (`acme ` in a CHAR column, 16777217 in a FLOAT) would give the rows to somebody else. */
 function readStable (rule: ResolvedRule, { name, type }: Column, value: unknown): Value {
   try {
     const parameter = type.read(value)
-    if (type.order === undefined && !isStable(type, parameter)) throw new ValueRefused('is not stored as it is')
+    if (type.keeps?.(value) === false || (type.order === undefined && !isStable(type, parameter))) throw new ValueRefused('is not stored as it is')
     return parameter
   } catch (error) {
     if (!(error instanceof ValueRefused)) throw error

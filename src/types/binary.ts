@@ -42,6 +42,7 @@ export function binaryType ({ bytes, padded }: { bytes: number | null, padded: b
       if (bytes !== null && given.length > bytes) throw new ValueRefused(`is longer than ${bytes} bytes`)
       return padded && bytes !== null && given.length < bytes ? Buffer.concat([given], bytes) : given
     },
+    ...(padded && { keeps: (value: unknown) => bytes === null || Buffer.from(String(value), 'base64').length === bytes }),
     write: (value) => `"${(value as Buffer).toString('base64')}"`,
     // MySQL shows the bytes up to the first zero byte, and MariaDB shows a ? for bytes that are no text
     defaultOf: () => undefined

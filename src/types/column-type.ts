@@ -80,6 +80,8 @@ export interface ColumnType {
   readonly wireFormat?: WireFormat | undefined
   /** Returns the JSON text with which a select shows a stored parameter; the text `null` if that cannot be known. */
   readonly echo: (parameter: Value) => string
+  /** Whether a JSON value that `read` accepts is certainly stored as this value, and not as another one or not at all. Always if omitted. */
+  readonly keeps?: (value: unknown) => boolean
   /**
    * Converts the text of a default in the catalog to the JSON value that `read` accepts; undefined if the text does not tell the value. Omitted if
    * the text is that value.

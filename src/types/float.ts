@@ -50,6 +50,7 @@ export function doubleType (bounds: FloatBounds): ColumnType {
   return createType({
     schema: numberSchema('double', bounds),
     read: (value) => doubleParameter(signed(readFixed(value, fixed), unsigned)),
+    keeps: (value) => areSameDigits(numberText(value), jsonNumber(readDouble(value))),
     ...(fixed !== undefined && { echo: (parameter: Value) => Number(parameter).toFixed(fixed.scale) }),
     write: (value) => withoutZerofill(textOf(value)),
     wireFormat: zerofill ? undefined : 'plain',
@@ -71,6 +72,7 @@ export function floatType (bounds: FloatBounds): ColumnType {
       if (!Number.isFinite(float)) throw new ValueRefused('is too large for a FLOAT')
       return doubleParameter(float)
     },
+    keeps: (value) => areSameDigits(numberText(value), shortestFloat(Math.fround(readDouble(value)))),
     write: (value) => shortestFloat(Number(textOf(value))),
     selected: ['cast(', ' as double)'],
     selectedAs: DOUBLE,
@@ -102,6 +104,12 @@ function readFixed (value: unknown, fixed: FixedPoint | undefined): number {
   const floor = Math.floor(number)
   const unit = Number(`1e${scale}`)
   return floor + Math.round((number - floor) * unit) / unit
+}
+
+/** Whether two texts are the same number, to the last digit. */
+function areSameDigits (one: string | undefined, other: string): boolean {
+  const [a, b] = [parseDigits(one ?? ''), parseDigits(other)]
+  return a !== undefined && b !== undefined && a.negative === b.negative && a.whole === b.whole && a.fraction === b.fraction
 }
 
 function signed (number: number, unsigned: boolean): number {

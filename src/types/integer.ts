@@ -94,6 +94,7 @@ export function bitType (length: number): ColumnType {
     },
     write: (value) => show(BigInt('0x' + (value as Buffer).toString('hex'))),
     echo: (parameter) => show(parameter as bigint),
+    keeps: (value) => length === 1 || String(value).length === length,
     defaultOf: (text) => {
       const [, bits] = BIT_LITERAL.exec(text) ?? []
       return length === 1 && bits !== undefined ? bits === '1' : bits

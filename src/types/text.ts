@@ -26,6 +26,21 @@ const CHARACTERS = new Map([
 /** A ? in a default may be any character beyond U+FFFF: information_schema is utf8mb3. */
 const exactDefault = (text: string): string | undefined => text.includes('?') ? undefined : text
 
+/** Character sets with all of Unicode. */
+const WITHOUT_LIMIT = new Set(['utf8mb4', 'utf16', 'utf16le', 'utf32', 'gb18030'])
+const BEYOND_FFFF = /[\ud800-\udfff]/
+
+/**
+ * Whether a character set may have all characters of a text. What the small sets lack is known of ASCII and latin1 only; all of them lack the characters
+ * beyond U+FFFF.
+ */
+function mayHave (charset: string | null | undefined): (text: unknown) => boolean {
+  if (charset === null || charset === undefined || WITHOUT_LIMIT.has(charset)) return () => true
+  const pattern = CHARACTERS.get(charset)
+  const only = pattern === undefined ? undefined : new RegExp(pattern)
+  return (text) => only === undefined ? !BEYOND_FFFF.test(String(text)) : only.test(String(text))
+}
+
 /** Reads a string that UTF-8 can encode. @throws ValueRefused for a lone surrogate */
 export function readString (value: unknown): string {
   if (typeof value !== 'string') throw expected('a string')
@@ -49,6 +64,7 @@ export function textType ({ characters, bytes, charset }: TextBounds): ColumnTyp
     },
     write: (value) => JSON.stringify(textOf(value)),
     wireFormat: 'escaped',
+    keeps: mayHave(charset),
     ...(pattern === undefined && { defaultOf: exactDefault }),
     comparison: 'text',
     exact: EXACT
@@ -95,6 +111,8 @@ export function enumType (members: readonly string[]): ColumnType {
     write: (value) => JSON.stringify(textOf(value)),
     wireFormat: 'escaped',
     stored: (member) => member === '' ? zero : member,
+    // a collation may consider all characters beyond U+FFFF equal
+    keeps: (member) => member === '' || exactMembers(members).includes(String(member)),
     defaultOf: exactDefault,
     echo: (member) => JSON.stringify(member === zero ? '' : member),
     comparison: 'equality',

@@ -13,11 +13,13 @@ const keys = await serveKeys(t, [pair.jwk])
 
 /** Values that a double cannot tell apart, or that text could be confused with. */
 const stored = ['9007199254740992', '9007199254740993', '9223372036854775806', '9223372036854775807', '-9223372036854775808', '0', '1']
+const sizes = ['create table sizes (tenant double not null primary key)', 'insert into sizes values (9007199254740992), (0.1)']
 const schema = {
-  mysql: ['create table things (tenant bigint not null primary key)', `insert into things values ${stored.map((value) => `(${value})`).join()}`],
-  sqlite: ['create table things (tenant bigint not null primary key)', `insert into things values ${stored.map((value) => `(${value})`).join()}`]
+  mysql: [...sizes, 'create table things (tenant bigint not null primary key)', `insert into things values ${stored.map((value) => `(${value})`).join()}`],
+  sqlite: [...sizes, 'create table things (tenant bigint not null primary key)', `insert into things values ${stored.map((value) => `(${value})`).join()}`]
 }
-const databases = { shop: { things: { rows: { tenant: { $claim: '/app/tenant' } } } } }
+const rule = { rows: { tenant: { $claim: '/app/tenant' } } }
+const databases = { shop: { things: rule, sizes: rule } }
 const roles = { reader: { permissions: ['select' as const], databases } }
 const select = { verb: 'select' }
 const jwtWith = (tenant: string): Promise<string> => signText(pair, `{"iss":"${ISSUER}","aud":"${AUDIENCE}","exp":4000000000,"role":"reader","app":{"tenant":${tenant}}}`)
@@ -28,6 +30,10 @@ await onEachEngine(t, 'numbers in the claims of a JWT are exact to 64 bits', { s
   t.match((await post('things', select, { token: await jwtWith('9007199254740994') })).text, '"rows":[]')
   for (const value of ['null', '[1]', '{"a":1}', '{"rawJSON":"1"}', '1.5', '9223372036854775808', '"x"']) {
     isRefusal(t, await post('things', select, { token: await jwtWith(value) }), { status: 403, code: 'PERMISSION_DENIED', why: value })
+  }
+  for (const value of ['0.1', '0.10', '9007199254740992']) t.match((await post('sizes', select, { token: await jwtWith(value) })).json, { data: { count: 1 } }, value)
+  for (const value of ['9007199254740993', '0.10000000000000000001']) {
+    isRefusal(t, await post('sizes', select, { token: await jwtWith(value) }), { status: 403, code: 'PERMISSION_DENIED', why: `a double: ${value}` })
   }
 })
 
