@@ -66,6 +66,8 @@ export const unsupportedMediaType = define('UNSUPPORTED_MEDIA_TYPE', 415, 'Send 
 export const notNullViolation = define('NOT_NULL_VIOLATION', 422, 'A column that is NOT NULL has no value')
 export const checkViolation = define('CHECK_VIOLATION', 422, 'A CHECK constraint of the table refused the row')
 export const valueOutOfRange = define('VALUE_OUT_OF_RANGE', 422, 'The database refused a value that does not fit its column')
+/** The same code for what is too large for the database as a whole. */
+export const statementTooLarge = define('VALUE_OUT_OF_RANGE', 422, 'The request makes a value or a statement that is larger than the database accepts')
 export const resultTooLarge = define<[reason: string]>('RESULT_TOO_LARGE', 422, 'The result is too large: %s')
 export const unreadableValue = define<[column: string, reason: string]>('UNREADABLE_VALUE', 422, 'A row cannot be read: column "%s" %s')
 export const notSupported = define('NOT_SUPPORTED', 422, 'The database does not support this operation on the table')

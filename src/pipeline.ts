@@ -54,7 +54,7 @@ export async function runPipeline (request: PipelineRequest, before?: Table): Pr
       return respond(plan, result, sink)
     } catch (error) {
       if (!(error instanceof SchemaMoved)) throw error
-      if (before !== undefined) throw toUnresolved(database.broken, { reason: error.reason, before, table })
+      if (before !== undefined) throw toUnresolved(database, { moved: error, before, table })
       return await runAgain({ request, plan, moved: error, isUndone: inTransaction || plan.inTransaction === true })
     }
   } finally {
@@ -99,5 +99,5 @@ async function runAgain ({ request, plan, moved, isUndone }: ToRunAgain): Promis
   if (plan.verb === 'select' || isUndone) return await runPipeline(request, before)
   const table = await authorize(access, body)
   orUnavailable(access, table, (table) => createPlan(body, table, limits))
-  throw moved.isElsewhere ? toUnresolved(database.broken, { reason: moved.reason, before, table }) : databaseUnavailable()
+  throw moved.isElsewhere ? toUnresolved(database, { moved, before, table }) : databaseUnavailable()
 }

@@ -58,8 +58,8 @@ t.test('a select that fails twice while its table is unchanged in the catalog is
 })
 
 t.test('the catalog is not read for each request that fails with BROKEN_DEFINITION', async (t) => {
-  const ends = Array.from({ length: 5 }, () => new SchemaMoved('ER_NO_SUCH_TABLE (shop.audit)', true))
-  const { told, ask } = databaseThat(t, ...ends, new SchemaMoved('ER_NO_SUCH_TABLE (shop.other)', true), new SchemaMoved(), new SchemaMoved())
+  const ends = Array.from({ length: 5 }, () => new SchemaMoved('ER_NO_SUCH_TABLE (shop.audit)', { isElsewhere: true }))
+  const { told, ask } = databaseThat(t, ...ends, new SchemaMoved('ER_NO_SUCH_TABLE (shop.other)', { isElsewhere: true }), new SchemaMoved(), new SchemaMoved())
   for (let request = 0; request < 5; request++) await t.rejects(ask(update), { code: 'BROKEN_DEFINITION' })
   t.same(told, { executed: 5, introspected: 2 })
   await t.rejects(ask(update), { code: 'BROKEN_DEFINITION' })
@@ -69,7 +69,7 @@ t.test('the catalog is not read for each request that fails with BROKEN_DEFINITI
 })
 
 t.test('a statement that fails twice while its table changes may be retried by the client', async (t) => {
-  const { ask, change } = databaseThat(t, new SchemaMoved(), new SchemaMoved(), new SchemaMoved('ER_NO_SUCH_TABLE (shop.audit)', true))
+  const { ask, change } = databaseThat(t, new SchemaMoved(), new SchemaMoved(), new SchemaMoved('ER_NO_SUCH_TABLE (shop.audit)', { isElsewhere: true }))
   change()
   await t.rejects(ask(select), { code: 'DATABASE_UNAVAILABLE' })
   await t.rejects(ask(update), { code: 'DATABASE_UNAVAILABLE' })

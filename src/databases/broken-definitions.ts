@@ -1,11 +1,19 @@
-import type { Table } from '../catalog/catalog.ts'
-import { brokenDefinition, databaseUnavailable, withReason, type ServiceError } from '../errors.ts'
+import type { Catalog, Table } from '../catalog/catalog.ts'
+import type { SchemaMoved } from '../dialects/dialect.ts'
+import { brokenDefinition, databaseUnavailable, withReason, withRetryAfter, type ServiceError } from '../errors.ts'
 
 /** The maximum number of errors that are remembered; the oldest one is forgotten first. */
 const MAX_KNOWN = 1000
 
 /** How long an error is remembered, in milliseconds. Then the catalog is read again: only this makes SQLite notice that what was missing exists. */
 const KNOWN_FOR = 5000
+
+/** How long an error must last that a passing state may cause, such as a table that is renamed and back, in milliseconds. */
+const LASTS = 4000
+/** The same error after so many milliseconds without it has begun anew. */
+const FORGOTTEN = 15_000
+
+interface Suspected { readonly facts: string, readonly since: number, readonly last: number }
 
 interface Known { readonly facts: string, readonly until: number }
 
@@ -15,6 +23,7 @@ interface Known { readonly facts: string, readonly until: number }
  */
 export class BrokenDefinitions {
   readonly #known = new Map<string, Known>()
+  readonly #suspected = new Map<string, Suspected>()
   readonly #now: () => number
 
   constructor (now: () => number = () => performance.now()) {
@@ -28,11 +37,26 @@ export class BrokenDefinitions {
 
   note (table: Table, reason: string | undefined): void {
     if (reason === undefined) return // it cannot be told from other errors
-    const key = keyOf(table, reason)
-    this.#known.delete(key)
-    this.#known.set(key, { facts: factsOf(table), until: this.#now() + KNOWN_FOR })
-    if (this.#known.size > MAX_KNOWN) this.#known.delete(this.#known.keys().next().value as string)
+    set(this.#known, keyOf(table, reason), { facts: factsOf(table), until: this.#now() + KNOWN_FOR })
   }
+
+  /** Notes an error that may be a passing one. Returns the milliseconds for which it must still last before it is a permanent one. */
+  suspect (table: Table, reason: string | undefined): number {
+    const now = this.#now()
+    const key = keyOf(table, reason)
+    const facts = factsOf(table)
+    const before = this.#suspected.get(key)
+    const since = before?.facts === facts && now - before.last < FORGOTTEN ? before.since : now
+    set(this.#suspected, key, { facts, since, last: now })
+    return since + LASTS - now
+  }
+}
+
+/** Sets the newest entry, and removes the oldest one of too many. */
+function set<T> (map: Map<string, T>, key: string, value: T): void {
+  map.delete(key)
+  map.set(key, value)
+  if (map.size > MAX_KNOWN) map.delete(map.keys().next().value as string)
 }
 
 const keyOf = ({ name }: Table, reason: string | undefined): string => `${reason}: ${name}`
@@ -41,15 +65,34 @@ const keyOf = ({ name }: Table, reason: string | undefined): string => `${reason
 const factsOf = (table: Table): string => JSON.stringify(table.view?.base ?? table, (key, value) => key === 'type' ? undefined : value)
 
 export interface Unresolved {
-  readonly reason: string | undefined
+  readonly moved: SchemaMoved
   /** The table in the catalog that the database refused first, if it was the same one, and in the present catalog. */
   readonly before: Table | undefined
   readonly table: Table
 }
 
-/** Returns the answer where the error remains although the catalog was read again. If the table is the same in both catalogs, a definition is broken. */
-export function toUnresolved (broken: BrokenDefinitions, { reason, before, table }: Unresolved): ServiceError {
+/** What is known of a database. */
+export interface KnownDatabase {
+  readonly broken: BrokenDefinitions
+  latestCatalog (): Catalog | undefined
+}
+
+/**
+ * Returns the answer where the error remains although the catalog was read again. If the table is the same in both catalogs, a definition is
+ * broken; at once if the catalog does not have what is missing, otherwise if the error lasts: it may have been renamed for a moment.
+ */
+export function toUnresolved ({ broken, latestCatalog }: KnownDatabase, { moved: { reason, missing }, before, table }: Unresolved): ServiceError {
   if (before === undefined || factsOf(before) !== factsOf(table)) return databaseUnavailable()
+  const left = isThere(missing, table, latestCatalog()) ? broken.suspect(table, reason) : 0
+  if (left > 0) return withRetryAfter(withReason(databaseUnavailable(), reason), left)
   broken.note(table, reason)
   return withReason(brokenDefinition(), reason)
+}
+
+/** Whether the table has such a column, or the catalog such a table; or has just lost it, so that it may come back. */
+function isThere (missing: string | undefined, table: Table, catalog: Catalog | undefined): boolean {
+  const name = missing?.slice(missing.lastIndexOf('.') + 1)
+  if (name === undefined || catalog === undefined) return false
+  const { tables, lost = new Map() } = catalog
+  return tables.has(name) || lost.has(name) || [table.view?.base ?? table, ...lost.values()].some(({ columns }) => columns.has(name))
 }

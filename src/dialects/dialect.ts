@@ -140,12 +140,15 @@ export class SchemaMoved extends Error {
   readonly reason: string | undefined
   /** Whether the table itself may be complete, and a trigger, view or routine names what is missing. */
   readonly isElsewhere: boolean
+  /** What is missing, as the database names it: a table or column, perhaps behind the names of what it is in. Not for the log. */
+  readonly missing: string | undefined
 
-  constructor (reason?: string, isElsewhere = false) {
+  constructor (reason?: string, { isElsewhere = false, missing }: { isElsewhere?: boolean, missing?: string | undefined } = {}) {
     super('the schema has changed')
     this.name = 'SchemaMoved'
     this.reason = reason
     this.isElsewhere = isElsewhere
+    this.missing = missing
   }
 }
 

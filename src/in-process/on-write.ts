@@ -43,7 +43,7 @@ export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHoo
   return async ({ tx, grant, database, plan, body, answer, dryRun }) => {
     let moved: SchemaMoved | undefined
     const tables = new WeakMap<object, string>()
-    const run = createTransactionExecute({ tx, database, limits, dryRun, isHooked: false, onMoved: () => { moved = new SchemaMoved('hook', true) } })
+    const run = createTransactionExecute({ tx, database, limits, dryRun, isHooked: false, onMoved: () => { moved = new SchemaMoved('hook', { isElsewhere: true }) } })
     const execute: TransactionExecute = async (request) => await run(request).catch((error: unknown) => {
       if (error instanceof ServiceError) tables.set(error, request.table)
       throw error

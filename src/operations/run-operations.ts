@@ -46,7 +46,7 @@ export async function runOperations (request: OperationsRequest, before?: Moved)
   } catch (error) {
     const moved = run?.moved
     if (!(error instanceof SchemaMoved) || moved === undefined) throw error
-    if (before !== undefined) throw toUnresolved(database.broken, { reason: error.reason, before: before.index === moved.index ? before.table : undefined, table: moved.table })
+    if (before !== undefined) throw toUnresolved(database, { moved: error, before: before.index === moved.index ? before.table : undefined, table: moved.table })
     if (database.broken.has(moved.table, error.reason)) throw withReason(brokenDefinition(), error.reason)
     await database.refresh()
     return await runOperations(request, moved)

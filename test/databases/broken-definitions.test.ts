@@ -32,3 +32,20 @@ t.test('the latest thousand tables are remembered', async (t) => {
   t.ok(broken.has(table('t1'), 'why'))
   t.ok(broken.has(table('t1000'), 'why'))
 })
+
+t.test('an error that may pass is permanent once it has lasted for four seconds, for the same table with the same error', async (t) => {
+  let now = 0
+  const broken = new BrokenDefinitions(() => now)
+  const leftAfter = (milliseconds: number, ...args: [name?: string, declaration?: string, reason?: string]): number => {
+    const [name = 't', declaration = 'int', reason = 'why'] = args
+    now += milliseconds
+    return broken.suspect(table(name, declaration), reason)
+  }
+  t.same([leftAfter(0), leftAfter(1000), leftAfter(3000)], [4000, 3000, 0])
+  t.same([leftAfter(0, 't', 'int', 'another'), leftAfter(0, 'u')], [4000, 4000])
+  t.ok(leftAfter(14_999) < 0)
+  t.equal(leftAfter(15_000), 4000, 'it has begun anew')
+  t.equal(leftAfter(1000, 't', 'bigint'), 4000, 'the table has changed')
+  for (let index = 0; index < 1000; index++) leftAfter(0, `t${index}`)
+  t.equal(leftAfter(4000, 't', 'bigint'), 4000, 'of a thousand others it is forgotten')
+})

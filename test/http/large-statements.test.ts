@@ -15,7 +15,11 @@ await onEachEngine(t, 'a statement that the server would not take is not sent, a
   t.same((await post('notes', { verb: 'insert', data: rows })).json.data, { inserted: 50, id: 1 })
   t.same((await sql('select id from notes where text like concat(id - 1, \'😀%\')')).length, 50, 'in its order')
   const large = { text: 'x'.repeat(20_000) }
-  isRefusal(t, await post('notes', { verb: 'insert', data: large }), { status: 422, code: 'VALUE_OUT_OF_RANGE', why: 'one row' })
+  const one = await post('notes', { verb: 'insert', data: large })
+  isRefusal(t, one, { status: 422, code: 'VALUE_OUT_OF_RANGE', why: 'one row' })
+  const select = await post('notes', { verb: 'select', filters: large })
+  isRefusal(t, select, { status: 422, code: 'VALUE_OUT_OF_RANGE', why: 'a select' })
+  for (const { json } of [one, select]) t.match(json.error.message, /larger than the database accepts/, 'it was once "a value that does not fit its column"')
   const answer = await post('notes', { verb: 'insert', data: [...rows.slice(0, 7), large] })
   isRefusal(t, answer, { status: 422, code: 'VALUE_OUT_OF_RANGE', why: 'a row of a list' })
   t.equal(answer.json.error.details[0].path, '/data/7')

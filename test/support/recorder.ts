@@ -42,8 +42,8 @@ export interface Proxy {
 const TOO_MANY = Buffer.from('\x18\0\0\0\xff\x10\x04#08004Too many connec', 'latin1')
 
 /** An error as the response to a statement (MySQL manual, "Protocol::ERR_Packet"). */
-export function errorPacket (number: number, state: string): Buffer {
-  const body = Buffer.from(`\xff\0\0#${state}refused`, 'latin1')
+export function errorPacket (number: number, state: string, message = 'refused'): Buffer {
+  const body = Buffer.from(`\xff\0\0#${state}${message}`, 'latin1')
   body.writeUInt16LE(number, 1)
   return Buffer.concat([Buffer.from([body.length, 0, 0, 1]), body])
 }

@@ -1,7 +1,7 @@
 /** Errors of MySQL and MariaDB as refusals, by number (https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html). */
 import { mayFire, type Check, type ForeignKey, type Key, type Table } from '../../catalog/catalog.ts'
 import {
-  checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, notSupported, outcomeUnknown, permissionDenied, queryTimeout, uniqueViolation, valueOutOfRange, ServiceError,
+  checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, notSupported, outcomeUnknown, permissionDenied, queryTimeout, statementTooLarge, uniqueViolation, valueOutOfRange, ServiceError,
   withDetails, withReason
 } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
@@ -26,7 +26,8 @@ const referenced: Refuse = (statement, { message }) => rowIsReferenced(!firesTri
 /** Something is missing: the table or a column, as reading the catalog again will show, or something that a trigger, view or routine names. */
 const moved: Refuse = (statement, error) => {
   const missing = missingIn(error)
-  return new SchemaMoved(missing === undefined ? nameOf(error) : `${nameOf(error)} (${missing})`, firesTrigger(statement) && missing?.endsWith(`.${statement.table.name}`) !== true)
+  const isPlain = missing !== undefined && PLAIN_NAME.test(missing)
+  return new SchemaMoved(isPlain ? `${nameOf(error)} (${missing})` : nameOf(error), { isElsewhere: firesTrigger(statement) && missing?.endsWith(`.${statement.table.name}`) !== true, missing })
 }
 
 /** The error for a view whose definer does not exist, for accounts that cannot see other accounts (others get 1449). */
@@ -60,8 +61,9 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [twoRows, [1242]],
   [raised, [1172, 1369, 1442, 1526, 1643, 1644, 1748, 1863]],
   [() => valueOutOfRange(), [
-    182, 1118, PACKET, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1436, 1441, 1467, 1690, 3140, 3548, 3643, 3854, 4084
+    182, 1118, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1436, 1441, 1467, 1690, 3140, 3548, 3643, 3854, 4084
   ]],
+  [() => statementTooLarge(), [PACKET]],
   [() => notSupported(), ENGINE_CANNOT],
   [() => deadlock(), [1020, 1180, 1213, 1297, 1613, 1614, 3058, 3101]],
   [() => lockTimeout(), LOCKED],
@@ -167,9 +169,12 @@ function nameOf ({ code, errno }: MysqlError): string {
 /** Errors that name what is missing first, in quotes or, routines, after a word. 1449 names an account, which no line of a log carries. */
 const NAMES_MISSING = new Set([1054, 1146, 1305, 1356])
 
-/** `shop.audit`, if it looks like a name: a trigger that raises such an error itself may write anything. */
+/** A trigger that raises such an error itself may write anything. */
+const PLAIN_NAME = /^[\w$.-]{1,200}$/
+
+/** `shop.audit`. */
 function missingIn (error: MysqlError): string | undefined {
-  return NAMES_MISSING.has(numberOf(error)) ? /^[^']*'([\w$.-]{1,200})'|^\w+ ([\w$.-]{1,200}) /.exec(error.message)?.slice(1).find((name) => name !== undefined) : undefined
+  return NAMES_MISSING.has(numberOf(error)) ? /^[^']*'([^']+)'|^\w+ ([\w$.-]+) /.exec(error.message)?.slice(1).find((name) => name !== undefined) : undefined
 }
 
 /** No connection, or none with the session as we need it: nothing was sent, whatever the reason. */

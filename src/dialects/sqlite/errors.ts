@@ -1,6 +1,6 @@
 /** SQLite's extended result codes (https://www.sqlite.org/rescode.html) as refusals. */
 import type { Check, Key } from '../../catalog/catalog.ts'
-import { checkViolation, databaseUnavailable, lockTimeout, notNullViolation, permissionDenied, valueOutOfRange, withReason, ServiceError } from '../../errors.ts'
+import { checkViolation, databaseUnavailable, lockTimeout, notNullViolation, permissionDenied, statementTooLarge, valueOutOfRange, withReason, ServiceError } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
 import { checkViolationOf, firesTrigger, foreignKeysWritten, noReferencedRow, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
@@ -35,7 +35,7 @@ const byCode = new Map<number, Refuse>([
   [1811, raised],
   [3091, valueOutOfRange],
   [20, valueOutOfRange],
-  [18, valueOutOfRange]
+  [18, statementTooLarge]
 ])
 
 /** The same by the primary code, which is the low byte. */
@@ -61,6 +61,9 @@ const OWN_SYNTAX = /^(?:near "|unrecognized token|incomplete input)/
 /** What is missing, which the catalog will show for the table itself. The name is reported if it looks like one. */
 const MISSING = /^(no such (?:table|column|function|view|module|collation sequence)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but|ON CONFLICT clause does not match/
 
+/** `no such column: t.c`, `table t has no column named c`. */
+const NAMED = /(?:^no such (?:table|column|view): |has no column named )(.+)$/
+
 /** What an error of SQLite's means for the client. */
 export function toServiceError (error: SqliteError, statement: Statement): Error {
   const { row } = error
@@ -83,7 +86,10 @@ function toError (error: SqliteError, statement: Statement): Error {
 function toLogicError (message: string, statement: Statement): Error {
   const [found, what = found, name] = MISSING.exec(message) ?? []
   const isDefined = statement.table.kind === 'view' || firesTrigger(statement)
-  if (found !== undefined) return new SchemaMoved(name === undefined ? what : `${what}: ${name}`, isDefined && name !== statement.table.name && name !== `main.${statement.table.name}`)
+  if (found !== undefined) {
+    const isElsewhere = isDefined && name !== statement.table.name && name !== `main.${statement.table.name}`
+    return new SchemaMoved(name === undefined ? what : `${what}: ${name}`, { isElsewhere, missing: NAMED.exec(message)?.[1] })
+  }
   return OWN_SYNTAX.test(message) ? new UnknownDatabaseError(1) : valueOutOfRange()
 }
 
