@@ -75,3 +75,32 @@ await onEachEngine(t, 'rows of a table without transactions are not said to be l
     t.match(await operate([select]), { status: 200 })
   }
 })
+
+const logged: Schema = {
+  mysql: [
+    'create table orders (id int not null primary key auto_increment, ref int not null unique)',
+    'create table log (ref int not null primary key) engine = MyISAM',
+    'create trigger noted after insert on orders for each row insert into log values (new.ref)',
+    'create trigger renamed before update on orders for each row insert into log values (new.ref + 1000)',
+    'insert into orders (ref) values (3), (4)'
+  ],
+  sqlite: []
+}
+
+await onEachEngine(t, 'a list once named the wrong row where a trigger had written to a table without transactions', { schema: logged, only: ['mariadb', 'mysql'] }, async (t, { post, operate, sql }) => {
+  const list = (...refs: number[]) => ({ verb: 'insert', data: refs.map((ref) => ({ ref })) })
+  const send = async (body: object) => {
+    const { status, json } = await post('orders', body)
+    return status === 200 ? json.data : [status, json.error.code, ...json.error.details.map(({ path }: { path: string }) => path)]
+  }
+  const unknown = [502, 'OUTCOME_UNKNOWN']
+  t.same(await send(list(10, 11, 3, 12)), unknown, 'the first rows stay in the log')
+  t.same((await sql('select ref from log order by ref')).map(({ ref }) => ref), [3, 4, 10, 11])
+  t.same(await send({ ...list(20, 21, 3), returning: ['ref'] }), unknown, 'in a transaction too')
+  t.same(await send({ verb: 'update', data: { ref: 3 }, filters: { ref: 4 } }), unknown, 'an update')
+  t.equal((await operate([{ table: 'orders', ...list(30, 3) }])).status, 502)
+  t.match(await send(list(3, 40)), [409, 'UNIQUE_VIOLATION', /^\/data\/0/], 'nothing was written before the first row')
+  t.equal((await send({ verb: 'insert', data: { ref: 3 } }))[1], 'UNIQUE_VIOLATION')
+  t.match(await send(list(50, 51)), { inserted: 2 })
+  t.same((await sql('select ref from orders order by ref')).map(({ ref }) => ref), [3, 4, 50, 51])
+})

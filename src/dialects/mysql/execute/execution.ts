@@ -5,11 +5,14 @@ import { confirm, expectationsOf, isConfirmed, type Confirmation, type Expectati
 import type { TimeoutQueue } from '../../timeout-queue.ts'
 import type { KnownDifferences } from '../connection/definitions.ts'
 import type { FifoEntry } from '../../fifo.ts'
+import { firesTrigger } from '../../violations.ts'
+import { outcomeUnknown, withReason } from '../../../errors.ts'
 import { isLost, type MysqlError } from '../errors.ts'
 import { killFailed, STOPPED, TOO_LARGE, toFailure, type TransactionKind } from './failure.ts'
 import { writeStatement } from '../literal.ts'
 import type { MysqlPool } from '../pool/pool.ts'
 import type { OkPacket } from '../connection/packets.ts'
+import { NOT_COMPLETE, warnsOfRest } from '../connection/rest-warning.ts'
 import type { CommandDone, SendCommand } from '../connection/statement-command.ts'
 import type { Session } from '../connection/session.ts'
 import { stopStatement, type Stop } from '../connection/kill.ts'
@@ -143,6 +146,21 @@ class Execution implements Stoppable {
   }
 
   #leave (error: MysqlError | null, ok: OkPacket | undefined): void {
+    const { pool, session, request: { statement, transaction } } = this.#run
+    // the ROLLBACK of a transaction has the same warning
+    const mayLeaveRest = error !== null && session.open && transaction === undefined && this.#confirmation === undefined && firesTrigger(statement)
+    if (mayLeaveRest) {
+      warnsOfRest(session).then((isPartial) => {
+        if (isPartial) this.#failure = withReason(outcomeUnknown(), NOT_COMPLETE)
+        this.#giveBack(error, ok)
+      }, () => {
+        this.#tell(error, ok)
+        pool.discard(session)
+      })
+    } else this.#giveBack(error, ok)
+  }
+
+  #giveBack (error: MysqlError | null, ok: OkPacket | undefined): void {
     this.#tell(error, ok)
     const { pool, session } = this.#run
     session.memory.free()

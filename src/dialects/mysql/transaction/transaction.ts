@@ -8,7 +8,8 @@ import type { Statement } from '../../../sql/statement.ts'
 import { createCommandQueue } from '../../command-queue.ts'
 import { clientGone, keepsTransaction, type Client, type Outcome, type RowSink, type Transaction, type TransactionOptions } from '../../dialect.ts'
 import type { FifoEntry } from '../../fifo.ts'
-import { ask, send, within, type Session } from '../connection/session.ts'
+import { NOT_COMPLETE, warnsOfRest } from '../connection/rest-warning.ts'
+import { send, within, type Session } from '../connection/session.ts'
 import type { MysqlError } from '../errors.ts'
 import { runOn, type ExecutionOptions, type Run, type SessionOwner, type Stoppable } from '../execute/execution.ts'
 import { Retryable } from '../execute/failure.ts'
@@ -27,9 +28,6 @@ const GROWTH = 3
 
 /** How long ROLLBACK may take, in milliseconds. Then its connection is closed, and the server rolls back by itself. */
 const PATIENCE = 5000
-
-/** The warning after a ROLLBACK that some tables have no transactions (ER_WARNING_NOT_COMPLETE_ROLLBACK). */
-const NOT_COMPLETE = '1196'
 
 /** Runs a transaction and gives the session back to its pool. @throws Retryable, ServiceError or SchemaMoved; what `use` throws */
 export function runTransaction<T> (run: Run<TransactionRequest<T>>): Promise<T> {
@@ -197,10 +195,10 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     const { connection, memory } = this.#session
     this.#isEnding = true
     try {
-      const before = isDeadlock(failure) && await this.#warnsOfRest()
+      const before = isDeadlock(failure) && await warnsOfRest(this.#session)
       const { warningStatus } = await within(PATIENCE, send(connection, ROLLBACK))
       memory.free()
-      if (before || (warningStatus > 0 && await this.#warnsOfRest())) this.#failure = withReason(outcomeUnknown(), 'ER_WARNING_NOT_COMPLETE_ROLLBACK')
+      if (before || (warningStatus > 0 && await warnsOfRest(this.#session))) this.#failure = withReason(outcomeUnknown(), NOT_COMPLETE)
       else return
     } catch {
       return this.#run.pool.discard(this.#session)
@@ -208,12 +206,6 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
       this.#isEnding = false
     }
     throw this.#failure
-  }
-
-  async #warnsOfRest (): Promise<boolean> {
-    const warnings = await within(PATIENCE, ask(this.#session.connection, 'show warnings'))
-    this.#session.memory.free()
-    return warnings.some(([, code]) => code === NOT_COMPLETE)
   }
 
   async #restoreVariables (): Promise<void> {
