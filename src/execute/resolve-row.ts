@@ -1,17 +1,20 @@
 /**
  * Writes a row of an upsert by its key: updates the row that exists, or inserts it. That is necessary for a row that collides in another key
  * than the named one: the server may have met that key first although the row collides in the named key as well. If it does not, the insert fails.
+ * Other rows are written like this because the statement of an upsert would do more than was asked (`isSeparate`).
  */
-import type { Column } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor } from '../dialects/dialect.ts'
+import type { ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
-import type { Assignment, PlannedRow } from '../plan/plan.ts'
+import type { Assignment, Condition, PlannedRow } from '../plan/plan.ts'
 import { compileRows } from '../sql/insert-rows.ts'
 import type { BatchConflict, RowBatch } from '../sql/row-batches.ts'
 import type { Parameter } from '../types/column-type.ts'
-import { KEEP, REPORT_ID, TO_DEFAULT } from '../types/forms.ts'
+import { REPORT_ID, TO_DEFAULT } from '../types/forms.ts'
+import { countMatches } from './count-rows.ts'
 import { conditionOf } from './key-condition.ts'
+import { KeyList } from './key-list.ts'
 import type { RowCounts } from '../response/result.ts'
 import { countsOf, withoutHidden } from './row-counts.ts'
 import { runStatement } from './run-statement.ts'
@@ -24,27 +27,48 @@ interface Collision {
 }
 
 /** @throws ServiceError */
-export async function resolveRow ({ batch, database, run }: Collision): Promise<RowCounts> {
+export async function resolveRow (collision: Collision): Promise<RowCounts> {
+  const { batch, database, run } = collision
   const { table, conflict, rows } = batch
   const sameKey = conditionOf(conflict.key, rows[0] as PlannedRow)
   const condition = sameKey === undefined || conflict.within === undefined ? sameKey : combine('and', [sameKey, conflict.within])
-  if (condition !== undefined) {
-    const update = await runStatement({ run }, database, { verb: 'update', table, assignments: assignmentsOf(batch), condition })
-    if (update.matched !== 0) return withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId: update.insertId })
-  }
+  // without a lock: that of a row which does not exist keeps others from inserting theirs
+  const isThere = condition !== undefined && await countMatches({ run }, database, { table, condition, limit: 1 }) !== '0'
+  const counts = isThere ? await changeRow(collision, condition) : undefined
+  if (counts !== undefined) return counts
   const { conflict: _, ...plain } = batch
-  return countsOf(plain, await run(compileRows(plain, database.dialect.engine, database.statements)))
+  try {
+    return countsOf(plain, await run(compileRows(plain, database.dialect.engine, database.statements)))
+  } catch (error) {
+    // another client may have inserted the row meanwhile
+    const changed = condition === undefined || (error as ServiceError).code !== 'UNIQUE_VIOLATION' ? undefined : await changeRow(collision, condition)
+    if (changed === undefined) throw error
+    return changed
+  }
 }
 
-/** What is written to the row that exists, if only to find out whether it does. */
-function assignmentsOf ({ table, rows, conflict: { key, identity, written, assignments } }: Collision['batch']): Assignment[] {
+/** Writes the row that exists, or only locks it if nothing is written; undefined if there is none. */
+async function changeRow ({ batch, database, run }: Collision, condition: Condition): Promise<RowCounts | undefined> {
+  const { table, conflict: { key, identity } } = batch
+  const assignments = assignmentsOf(batch)
+  if (assignments.length === 0) {
+    const columns = identity === undefined ? key : [identity]
+    const list = new KeyList(columns)
+    await runStatement({ run }, database, { verb: 'select', table, columns, condition, order: [], limit: 1, lock: 'share' }, list)
+    return list.count === 0 ? undefined : { inserted: 0, updated: 0, unchanged: 1, insertId: identity === undefined ? undefined : String(list.keys[0]?.[0]) }
+  }
+  const update = await runStatement({ run }, database, { verb: 'update', table, assignments, condition })
+  return update.matched === 0 ? undefined : withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId: update.insertId })
+}
+
+/** What is written to the row that exists. */
+function assignmentsOf ({ rows, conflict: { identity, written, assignments } }: Collision['batch']): Assignment[] {
   const { columns, parameters } = rows[0] as PlannedRow
   const given = written.map((column): Assignment => {
     const index = columns.indexOf(column)
     return index < 0 ? { column, parameter: null, form: TO_DEFAULT } : { column, parameter: parameters[index] as Parameter }
   })
   const changes = [...given, ...assignments]
-  if (identity !== undefined && changes.every(({ column }) => column !== identity)) return [{ column: identity, parameter: null, form: REPORT_ID }, ...changes]
-  if (changes.length > 0) return changes
-  return [{ column: [...key, ...table.columnList].find(({ generated }) => !generated) as Column, parameter: null, form: KEEP }]
+  const reportsId = changes.length > 0 && identity !== undefined && changes.every(({ column }) => column !== identity)
+  return reportsId ? [{ column: identity, parameter: null, form: REPORT_ID }, ...changes] : changes
 }

@@ -1,5 +1,5 @@
 /** Divides the rows of an insert among statements. */
-import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
+import { mayFillColumns, mayFire, type Column, type Table } from '../catalog/catalog.ts'
 import { touchedBy } from '../plan/hidden.ts'
 import type { Assignment, Condition, Conflict, PlannedRow, RowsPlan } from '../plan/plan.ts'
 import type { Engine } from './statement.ts'
@@ -49,7 +49,7 @@ export function toBatches (plan: RowsPlan, table: Table, engine: Engine): RowBat
       table,
       columns: [...others].length === 0 ? columns : [...columns, ...others],
       rows: group,
-      isSeparate: engine === 'mysql' && group.length === 1 && (isMiscounted(group[0] as PlannedRow, conflict) || (plan.isChecked === true && mayFillColumns(table))),
+      isSeparate: engine === 'mysql' && group.length === 1 && (isByKey(group[0] as PlannedRow, conflict, table) || (plan.isChecked === true && mayFillColumns(table))),
       conflict: { key, written, assignments: [...assigned, ...touchedBy(table, changedColumns({ written, assignments: assigned }))], identity, within }
     }
   })
@@ -58,7 +58,7 @@ export function toBatches (plan: RowsPlan, table: Table, engine: Engine): RowBat
 function groupsOf (plan: RowsPlan, table: Table, engine: Engine): ReadonlyArray<readonly PlannedRow[]> {
   const { conflict } = plan
   const shaped = needsOneShape(plan, table, engine) ? groupByColumns(plan.rows) : [plan.rows]
-  const groups = conflict === undefined || engine !== 'mysql' ? shaped : shaped.flatMap((group) => separate(group, (row) => isMiscounted(row, conflict)))
+  const groups = conflict === undefined || engine !== 'mysql' ? shaped : shaped.flatMap((group) => separate(group, (row) => isByKey(row, conflict, table)))
   if (reportsFirstId(plan, table, engine)) return groups
   const [first, ...others] = groups as [readonly PlannedRow[], ...Array<readonly PlannedRow[]>]
   return [first.slice(0, 1), first.slice(1), ...others].filter(({ length }) => length > 0)
@@ -78,15 +78,36 @@ function reportsFirstId ({ rows, conflict }: RowsPlan, table: Table, engine: Eng
   return engine !== 'mysql' || conflict !== undefined || rows.length === 1 || table.identity?.autoIncrement !== true || !mayFillColumns(table)
 }
 
+/** Whether MySQL and MariaDB must look for the row by its key: their statement would fire triggers where nothing is to be changed, or miscount the row. */
+function isByKey (row: PlannedRow, conflict: Conflict, table: Table): boolean {
+  if (writesNothing(row, conflict)) return mayFire(table, 'update')
+  return isMiscounted(row, conflict) || (mayFire(table, 'update', 'before') && isKnown(row, conflict))
+}
+
+/** Whether a row that exists stays as it is. */
+function writesNothing ({ columns }: PlannedRow, { key, set }: Conflict): boolean {
+  switch (set.kind) {
+    case 'given': return columns.every((column) => key.includes(column))
+    case 'columns': return set.columns.length === 0
+    case 'assignments': return false
+  }
+}
+
 /**
- * Whether the servers may count the row as inserted although it exists: they do so where NULL is written over NULL in a column whose default is
- * another value, because the bytes of the two differ.
+ * Whether the servers may count the row as inserted although it exists: they do so where the bytes of a row differ from those of the row that it replaces,
+ * and the values do not. That is so where NULL is written over NULL in a column whose default is another value, also by a BEFORE UPDATE trigger, and on
+ * MySQL where such a trigger undoes the change.
  */
 function isMiscounted ({ columns, parameters }: PlannedRow, { key, set }: Conflict): boolean {
-  const differs = ({ nullable, defaultText }: Column): boolean => nullable && defaultText !== null
-  if (set.kind === 'assignments') return set.assignments.some(({ column, parameter, form }) => differs(column) && (form !== undefined || parameter === null))
-  return columns.some((column, index) => parameters[index] === null && differs(column) && (set.kind === 'given' ? !key.includes(column) : set.columns.includes(column)))
+  if (set.kind === 'assignments') return set.assignments.some(({ column, parameter, form }) => hidesDefault(column) && (form !== undefined || parameter === null))
+  return columns.some((column, index) => parameters[index] === null && hidesDefault(column) && (set.kind === 'given' ? !key.includes(column) : set.columns.includes(column)))
 }
+
+/** Whether NULL in the column differs from its default. */
+export const hidesDefault = ({ nullable, defaultText, defaultComputed }: Column): boolean => nullable && (defaultText !== null || defaultComputed === true)
+
+/** Whether the key of the row is known before the write. */
+const isKnown = ({ columns }: PlannedRow, { key }: Conflict): boolean => key.every((column) => columns.includes(column) || !(column.generated || column.defaultComputed === true))
 
 /** Divides a group so that each row for which `isAlone` is true is alone. */
 function separate (rows: readonly PlannedRow[], isAlone: (row: PlannedRow) => boolean): ReadonlyArray<readonly PlannedRow[]> {

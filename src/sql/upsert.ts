@@ -26,7 +26,7 @@ export function buildRows (batch: RowBatch, engine: Engine): BuiltRows {
   const upsert = (suffix: Sql): BuiltStatement => build(sql` on conflict (${targets(conflict.key, builder)}) do ${suffix}`)
   const nothing = upsert(sql`nothing`)
   const changes = changesOf(conflict, builder, (column) => sql.ref(`excluded.${builder.token(column)}`))
-  if (changes.length === 0) return pick(nothing)
+  if (changes.length === 0) return { ...pick(nothing), probe: nothing.sql }
   const conditions = conflict.within === undefined ? [] : [compileStored(conflict.within, builder)]
   if (skipsUnchanged(table, conflict.assignments, conflict.written)) conditions.push(sql`(${sql.join(changes.map(({ is, value }) => sql`${is} is not ${value} collate binary`), sql` or `)})`)
   const where = conditions.length === 0 ? sql`` : sql` where ${sql.join(conditions, sql` and `)}`

@@ -11,8 +11,7 @@ export function sqlOf (texts: TemplateStringsArray, ...places: ReadonlyArray<typ
   return texts.flatMap((text, index) => index < places.length ? [text, places[index] as string] : [text])
 }
 
-/** What the service itself assigns: a column keeps its value, gets its default, or keeps its value and is reported as the id of the row. */
-export const KEEP: Pick<UpdateForm, 'name' | 'sql'> = { name: '$keep', sql: [COLUMN] }
+/** What the service itself assigns: a column gets its default, or keeps its value and is reported as the id of the row. */
 export const TO_DEFAULT: Pick<UpdateForm, 'name' | 'sql'> = { name: '$default', sql: ['default'] }
 export const REPORT_ID: Pick<UpdateForm, 'name' | 'sql'> = { name: '$report', sql: ['if(last_insert_id(', COLUMN, ') = 0, ', COLUMN, ', ', COLUMN, ')'] }
 

@@ -103,7 +103,7 @@ export class Connection {
         if (inserted.changes === 1n) {
           changes++
           if (row === 0) insertId = String(inserted.lastInsertRowid)
-        } else if (probe !== undefined && this.#execute(sql, [...values, ...shared]).changes === 1n) {
+        } else if (probe !== undefined && probe !== sql && this.#execute(sql, [...values, ...shared]).changes === 1n) {
           changes += 2
           duplicates++
         } else untouched.push(row)

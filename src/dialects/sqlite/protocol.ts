@@ -16,7 +16,7 @@ export interface RowsOrder {
   readonly count: number
   /** Parameters of a row. */
   readonly cells: number
-  /** The statement that inserts a row unless it exists. The statement of the order then runs for rows that exist. */
+  /** The statement that inserts a row unless it exists. The statement of the order then runs for rows that exist, unless it is the same. */
   readonly probe: string | undefined
 }
 

@@ -1,0 +1,86 @@
+/** Upserts of rows that exist, in tables with triggers of updates and with defaults that differ from NULL: what fires, and what is counted. */
+import t from 'tap'
+import { outcomeOf } from '../grants/support.ts'
+import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
+
+const id = (engine: EngineName): string => engine === 'sqlite' ? 'id integer primary key' : 'id int auto_increment primary key'
+const trigger = (engine: EngineName, name: string, event: string, statement: string): string => engine === 'sqlite'
+  ? `create trigger ${name} ${event} begin ${statement}; end`
+  : `create trigger ${name} ${event} for each row ${statement}`
+
+const watched: Schema = (engine) => [
+  'create table fired (what varchar(20))',
+  ...['before', 'after'].flatMap((timing) => [
+    `create table ${timing}s (${id(engine)}, code varchar(10) not null unique, v int null, seen int not null default 0)`,
+    ...['insert', 'update'].map((event) => trigger(engine, `${timing}_${event}`, `${timing} ${event} on ${timing}s`, `insert into fired values ('${event}')`)),
+    `insert into ${timing}s values (1, 'a', 1, 0), (2, 'b', 2, 0)`
+  ]),
+  'create table stamped (code varchar(10) primary key, v int null, seen int not null default 0)', "insert into stamped values ('a', 1, 0)",
+  engine === 'sqlite' ? 'create trigger stamp after update on stamped begin update stamped set seen = seen + 1 where code = new.code; end' : 'create trigger stamp before update on stamped for each row set new.seen = old.seen + 1'
+]
+
+await onEachEngine(t, 'an upsert that writes nothing fires no trigger of an update and changes nothing', { schema: watched }, async (t, { post, operate, sql }) => {
+  const body = (data: object, rest: object = {}) => ({ verb: 'insert', data, onConflict: { key: ['code'], set: [] }, ...rest })
+  await sql('delete from fired')
+  const fired = async () => (await sql('select what from fired')).map(({ what }) => what)
+  for (const table of ['befores', 'afters']) {
+    const send = async (data: object, rest?: object) => outcomeOf(await post(table, body(data, rest)))
+    const before = await sql(`select * from ${table} order by id`)
+    t.match(await send({ code: 'a', v: 9 }), { inserted: 0, updated: 0, unchanged: 1, id: 1 })
+    t.match(await send({ code: 'b', v: 9 }, { returning: ['id', 'v'] }), { unchanged: 1, id: 2, rows: [{ id: 2, v: 2 }] })
+    t.match(await send([{ code: 'b', v: 9 }, { code: 'a', v: 8 }], { dryRun: true }), { inserted: 0, updated: 0, unchanged: 2, id: null })
+    t.match(outcomeOf(await post(table, { verb: 'insert', data: { code: 'a' }, onConflict: { key: ['code'] } })), { unchanged: 1, id: 1 }, 'only the key is given')
+    t.match(outcomeOf(await operate([{ table, ...body({ code: 'a', v: 9 }) }])).results, [{ unchanged: 1, id: 1 }])
+    t.same(await sql(`select * from ${table} order by id`), before)
+    t.same(await fired(), [])
+    t.match(await send([{ code: 'c', v: 3 }, { code: 'a', v: 8 }, { code: 'c', v: 4 }], { returning: ['code', 'v'] }), { inserted: 1, updated: 0, unchanged: 2, rows: [{ code: 'c', v: 3 }, { code: 'a', v: 1 }, { code: 'c', v: 3 }] })
+    t.same(await fired(), ['insert'])
+    await sql('delete from fired')
+    t.match(await send({ code: 'z', id: 1 }), [409, 'UNIQUE_VIOLATION'], 'another key')
+  }
+  t.match(outcomeOf(await post('stamped', body({ code: 'a', v: 9 }))), { inserted: 0, updated: 0, unchanged: 1, id: 'a' })
+  t.same(await sql('select * from stamped'), [{ code: 'a', v: 1, seen: 0 }])
+})
+
+const counted: Schema = (engine) => {
+  const bits = engine === 'sqlite' ? '5' : "b'101'"
+  const type = engine === 'sqlite' ? 'int' : 'bit(3)'
+  return [
+    'create table computed (id int primary key, v int null default (1 + 1), w int)', 'insert into computed values (1, null, 1), (2, null, 2)',
+    `create table bits (id int primary key, v ${type} null default ${bits}, w int)`, 'insert into bits values (1, null, 1), (2, null, 2)',
+    ...['undone', 'nulled'].flatMap((name) => [`create table ${name} (id int primary key, v int null default 7, w int)`, `insert into ${name} values (1, null, 1), (2, null, 2)`]),
+    ...engine === 'sqlite'
+      ? ['undone', 'nulled'].map((name) => `create trigger ${name}_back before update on ${name} begin select raise(ignore); end`)
+      : ['create trigger undone_back before update on undone for each row set new.v = old.v, new.w = old.w', 'create trigger nulled_back before update on nulled for each row set new.v = null, new.w = old.w']
+  ]
+}
+
+await onEachEngine(t, 'a row that exists is not counted as inserted, whatever its triggers and defaults are', { schema: counted }, async (t, { post, sql }) => {
+  for (const table of ['computed', 'bits', 'undone', 'nulled']) {
+    const given = ['computed', 'bits'].includes(table) ? { v: null } : { w: 9 }
+    for (const set of [undefined, Object.keys(given), given]) {
+      const send = async (data: object) => outcomeOf(await post(table, { verb: 'insert', data, onConflict: { key: ['id'], ...set !== undefined && { set } }, dryRun: true }))
+      const what = `${table}: ${JSON.stringify(set)}`
+      t.match(await send({ id: 1, ...given }), { inserted: 0, updated: 0, unchanged: 1, id: 1 }, what)
+      t.match(await send([{ id: 1, ...given }, { id: 2, ...given }]), { inserted: 0, updated: 0, unchanged: 2 }, what)
+      t.match(await send([{ id: 1, ...given }, { id: 3, ...given }, { id: 2, ...given }]), { inserted: 1, updated: 0, unchanged: 2 }, what)
+    }
+  }
+  t.same((await sql('select id, w from undone order by id')), [{ id: 1, w: 1 }, { id: 2, w: 2 }])
+})
+
+await onEachEngine(t, 'upserts from eight clients at once succeed in a table with a trigger of updates', { schema: watched }, async (t, { post, sql }) => {
+  const lists = Array.from({ length: 40 }, (_, list) => Array.from({ length: 10 }, (_, row) => ({ code: `s${(list * 7 + row * 13) % 40}`, v: list })))
+  const refused: unknown[] = []
+  let next = 0
+  let inserted = 0
+  await Promise.all(Array.from({ length: 8 }, async () => {
+    for (let list = lists[next++]; list !== undefined; list = lists[next++]) {
+      const { status, json } = await post('stamped', { verb: 'insert', data: list, onConflict: { key: ['code'], ...next % 2 === 0 && { set: [] } } })
+      if (status === 200) inserted += json.data.inserted
+      else refused.push(json)
+    }
+  }))
+  t.same(refused, [])
+  t.match(await sql('select count(*) as n from stamped'), [{ n: inserted + 1 }])
+})
