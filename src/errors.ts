@@ -19,6 +19,8 @@ export abstract class ServiceError extends Error {
   declare reason?: string
   /** For an insert of several rows: which of them the database refused, counted from 0, where it is known. */
   declare row?: number
+  /** For an error of COMMIT: which statement of the transaction is the reason, counted from 0, where it is known. */
+  declare statement?: number
   /** Seconds after which a retry may succeed, if it is known. */
   declare retryAfter?: number
 }

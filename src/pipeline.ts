@@ -68,6 +68,7 @@ async function runAndAnswer (request: PipelineRequest, plan: Plan): Promise<stri
   const { access: { grant, database, tableName }, body, record, client, key } = request
   const dryRun = plan.verb !== 'select' && plan.dryRun === true
   const isolation = 'repeatableRead'
+  const isShared = database.onWrite !== undefined
   let rows = 0
   const work = async (tx: Transaction): Promise<string | Buffer> => {
     record?.attempted(tx.attempt)
@@ -77,8 +78,8 @@ async function runAndAnswer (request: PipelineRequest, plan: Plan): Promise<stri
   }
   record?.compiled()
   const answer = key === undefined
-    ? await database.dialect.transaction(work, { readOnly: false, isolation, dryRun, client })
-    : await runWithKey({ ...request, grant, database, path: tableName, tables: [plan.table], client, isolation }, work)
+    ? await database.dialect.transaction(work, { readOnly: false, isolation, dryRun, client, isShared })
+    : await runWithKey({ ...request, grant, database, path: tableName, tables: [plan.table], client, isolation, isShared }, work)
   record?.executed({ rows, changed: 0 })
   return answer
 }

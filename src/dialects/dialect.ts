@@ -74,6 +74,8 @@ export interface Transaction extends Executor {
   run (statement: Statement, sink?: RowSink, timeLimit?: number): Promise<Outcome>
   /** 1, or more where the transaction runs again. */
   readonly attempt: number
+  /** Statements that have been run so far. Left out by dialects whose COMMIT does not refuse single statements. */
+  readonly ran?: number
 }
 
 /** `readCommitted` is for the service's own statements. */
@@ -85,6 +87,8 @@ export interface TransactionOptions extends ReadOptions {
   readonly isolation: Isolation
   /** Rolls back in place of COMMIT. */
   readonly dryRun?: boolean | undefined
+  /** Whether a host app runs statements of its own in it: an error of COMMIT has no details then, as they may be about those. */
+  readonly isShared?: boolean | undefined
 }
 
 /** A connected database. */
@@ -102,7 +106,7 @@ export interface Dialect {
   /**
    * Runs `use` in a transaction and commits, or rolls back if `use` throws. `statementTimeout` is the time limit for the whole. After a
    * deadlock the transaction runs again, at most three times, so `use` must have no other effects than those of its statements.
-   * @throws ServiceError; SchemaMoved; what `use` throws. Nothing was changed, except with OUTCOME_UNKNOWN
+   * @throws ServiceError, with `statement` where COMMIT refuses one; SchemaMoved; what `use` throws. Nothing was changed, except with OUTCOME_UNKNOWN
    */
   transaction<T> (use: (transaction: Transaction) => Promise<T>, options: TransactionOptions): Promise<T>
   /** The privileges of the account, a line each, as the database lists them. @throws ServiceError */

@@ -30,14 +30,16 @@ export interface KeyedRequest extends Keyed {
   readonly tables: readonly Table[]
   readonly client: Client | undefined
   readonly isolation: Isolation
+  /** As in TransactionOptions. */
+  readonly isShared: boolean
 }
 
 /** Runs `work` in a transaction, or returns the answer to an earlier request with the same key. @throws as runOnce; NOT_SUPPORTED for a table without transactions */
 export async function runWithKey (request: KeyedRequest, work: (tx: Transaction) => Promise<string | Buffer>): Promise<string | Buffer> {
-  const { key, grant, database, path, tables, client, isolation } = request
+  const { key, grant, database, path, tables, client, isolation, isShared } = request
   if (tables.some(({ transactional }) => !transactional)) throw notSupported()
   const claim = createClaim({ key: key as RequestKey, grant, database: database.name, path, tables })
-  const { answer, isReplayed } = await runOnce({ dialect: database.dialect, keysInUse: database.keysInUse, claim, transaction: { client, isolation } }, work)
+  const { answer, isReplayed } = await runOnce({ dialect: database.dialect, keysInUse: database.keysInUse, claim, transaction: { client, isolation, isShared } }, work)
   database.keyCleanUp.noteUse()
   if (isReplayed) request.onReplay?.()
   return answer

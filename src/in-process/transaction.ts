@@ -30,7 +30,7 @@ export async function runInProcess<T> ({ databases, limits }: InProcess, name: s
   const run = (): Promise<T> => database.dialect.transaction(async (tx) => await use({
     attempt: tx.attempt + moved,
     execute: createTransactionExecute({ tx, database, limits, dryRun, isHooked: true, onMoved: () => { moved++ } })
-  }), { readOnly: false, isolation, dryRun })
+  }), { readOnly: false, isolation, dryRun, isShared: true })
   database.running.begin()
   try {
     return await run()

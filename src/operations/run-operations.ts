@@ -60,6 +60,8 @@ class OperationsRun {
   readonly #planned: readonly PlannedOperation[]
   /** Rows that were read or changed. */
   #rows = 0
+  /** How many statements had been run when each operation began. */
+  #starts: number[] = []
   moved: Moved | undefined
 
   constructor (request: OperationsRequest, planned: readonly PlannedOperation[]) {
@@ -70,12 +72,20 @@ class OperationsRun {
   async execute (): Promise<string | Buffer> {
     const { grant, database, body, body: { isolation = 'repeatableRead', dryRun = false }, client, consistency, record, key } = this.#request
     record?.compiled()
+    const isShared = database.onWrite !== undefined
     const run = (tx: Transaction): Promise<string | Buffer> => this.#runAll(tx, dryRun)
-    const answer = key === undefined
-      ? await database.dialect.transaction(run, { readOnly: isReadOnly(body), isolation, dryRun, client, consistency })
-      : await runWithKey({ ...this.#request, path: undefined, grant, tables: this.#planned.map(({ table }) => table), client, isolation }, run)
+    const answer = await (key === undefined
+      ? database.dialect.transaction(run, { readOnly: isReadOnly(body), isolation, dryRun, client, consistency, isShared })
+      : runWithKey({ ...this.#request, path: undefined, grant, tables: this.#planned.map(({ table }) => table), client, isolation, isShared }, run)
+    ).catch((error: unknown) => { throw this.#place(error) })
     record?.executed({ rows: this.#rows, changed: 0 })
     return answer
+  }
+
+  /** Names the operation whose statement COMMIT has refused. */
+  #place (error: unknown): unknown {
+    const statement = error instanceof ServiceError ? error.statement : undefined
+    return statement === undefined ? error : inOperation(this.#starts.findLastIndex((start) => start <= statement), error as ServiceError)
   }
 
   /** May run several times: after a deadlock. */
@@ -84,6 +94,7 @@ class OperationsRun {
     record?.attempted(tx.attempt)
     const results = new Results(database.resultLimit)
     this.#rows = 0
+    this.#starts = []
     try {
       for (const index of this.#planned.keys()) await this.#run(tx, index, results)
       return respondToOperations(results.answers, dryRun)
@@ -95,6 +106,7 @@ class OperationsRun {
   async #run (tx: Transaction, index: number, results: Results): Promise<void> {
     const { grant, database, body: { dryRun = false } } = this.#request
     const operation = this.#planned[index] as PlannedOperation
+    this.#starts.push(tx.ran ?? 0)
     try {
       const { answer, rows } = await answerIn(tx, { plan: planNow(operation, results), database, limit: results.room, written: { grant, body: operation.body, dryRun } })
       results.add(answer)

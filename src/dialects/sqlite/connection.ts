@@ -1,6 +1,6 @@
 /** A connection to a SQLite file as the process that has it open (process.ts) works with it. */
 import { existsSync } from 'node:fs'
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { constants, DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import type { Order, ReadOrder, Reply, Row, RowsOrder, RunOrder, TransactionOrder } from './protocol.ts'
 
 /** How long a statement waits for another process's lock, in milliseconds. */
@@ -17,6 +17,10 @@ const VALUE = 16
 
 /** SQLITE_CANTOPEN (https://www.sqlite.org/rescode.html) */
 const CANNOT_OPEN = { errcode: 14, errstr: 'unable to open database file' }
+
+/** SQLITE_CONSTRAINT_FOREIGNKEY */
+const BROKEN_KEY = { errcode: 787, errstr: 'constraint failed' }
+const NO_CHANGES = new Uint8Array(0)
 
 /** SQLITE_BUSY */
 const BUSY = 5
@@ -57,6 +61,7 @@ export class Connection {
       switch (order.kind) {
         case 'run': return this.#run(order)
         case 'transaction': return this.#begin(order)
+        case 'checkKeys': return this.#checkKeys()
         case 'read': return this.#read(order)
         case 'script': return this.#script(order.sql)
         case 'more': return this.#more()
@@ -79,8 +84,13 @@ export class Connection {
 
   #run (order: RunOrder): Reply {
     if (order.begin === true) this.#prepare('begin immediate').run()
-    if (order.rows !== undefined) return this.#runRows(order, order.rows)
-    const { changes, lastInsertRowid } = this.#execute(order.sql, order.parameters)
+    const reply = order.rows === undefined ? this.#runOne(order) : this.#runRows(order, order.rows)
+    if (order.begin === true) this.#isOpen = true
+    return reply
+  }
+
+  #runOne ({ sql, parameters }: RunOrder): Reply {
+    const { changes, lastInsertRowid } = this.#execute(sql, parameters)
     return { changes: Number(changes), insertId: String(lastInsertRowid) }
   }
 
@@ -132,9 +142,30 @@ export class Connection {
   }
 
   #begin ({ sql }: TransactionOrder): Reply {
-    this.#isOpen = false
+    const begins = sql.startsWith('begin')
+    if (begins) this.#isOpen = false
     this.#prepare(sql).run()
-    this.#isOpen = sql.startsWith('begin')
+    this.#isOpen = begins
+    return {}
+  }
+
+  /**
+   * SQLite tells whoever applies a changeset, an empty one too, whether a key of the open transaction is broken (SQLITE_CHANGESET_FOREIGN_KEY in
+   * https://www.sqlite.org/session/c_changeset_abort.html). Only "abort" leaves it broken: "omit" would make COMMIT accept it.
+   */
+  #checkKeys (): Reply {
+    let isBroken = false
+    try {
+      this.#database.applyChangeset(NO_CHANGES, {
+        onConflict: () => {
+          isBroken = true
+          return constants.SQLITE_CHANGESET_ABORT
+        }
+      })
+    } catch (error) {
+      if (!isBroken) throw error
+    }
+    if (isBroken) throw Object.assign(new Error(BROKEN_KEY.errstr), BROKEN_KEY)
     return {}
   }
 

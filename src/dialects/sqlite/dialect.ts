@@ -1,10 +1,12 @@
 /** The dialect of SQLite: one file, one session by `node:sqlite`, statements one after the other. */
 import { resolve } from 'node:path'
-import { outcomeUnknown, queryTimeout, ServiceError } from '../../errors.ts'
+import { queryTimeout, ServiceError } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { clientGone, type Client, type Dialect, type Outcome } from '../dialect.ts'
 import { createTimeoutQueue } from '../timeout-queue.ts'
-import { toReadError, toServiceError, type SqliteError } from './errors.ts'
+import { Writes } from './broken-keys.ts'
+import { commit, undo } from './commit.ts'
+import { toReadError, toServiceError } from './errors.ts'
 import { findFileRisks } from './file-risks.ts'
 import type { Ask } from './indexes.ts'
 import { introspectSqlite } from './introspect.ts'
@@ -65,13 +67,15 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout }: 
 
   /**
    * Runs in two steps, so that the outcome of a statement that was stopped is known: before COMMIT is sent nothing is changed.
-   * COMMIT has a time limit of its own.
    */
   const change = async (session: Session, statement: Statement, client: Client | undefined): Promise<Outcome> => {
-    const outcome = await limit(session, client, () => runWrite(session, statement, true))
-    await limit(session, undefined, () => session.ask({ kind: 'run', sql: 'commit', parameters: [] })).catch((error: SqliteError) => {
-      throw error.errcode === undefined ? outcomeUnknown() : error
+    const outcome = await limit(session, client, () => runWrite(session, statement, true)).catch(async (error: unknown) => {
+      await undo(session, limit)
+      throw error
     })
+    const writes = new Writes()
+    writes.add(statement, 0)
+    await commit({ session, limit, writes })
     return outcome
   }
 
@@ -100,9 +104,9 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout }: 
     }).catch((error: Error) => { throw toReadError(error) }),
     read: (statement, sink, { client } = {}) => execute(statement, client, (session) => limit(session, client, () => runSelect(session, statement, sink))),
     write: (statement, { client } = {}) => execute(statement, client, (session) => change(session, statement, client)),
-    transaction: (use, { client, readOnly, dryRun }) => sessions.use((session) => {
+    transaction: (use, { client, readOnly, dryRun, isShared }) => sessions.use((session) => {
       if (client?.destroyed === true) throw clientGone()
-      return runTransaction({ session, limit, use, client, readOnly, dryRun })
+      return runTransaction({ session, limit, use, client, readOnly, dryRun, isShared })
     }),
     privileges: async () => ['reads and writes the file'],
     findRisks: async () => file === undefined ? findFileRisks(path) : { risks: [], enough: [] },

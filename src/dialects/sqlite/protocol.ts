@@ -1,7 +1,7 @@
 /** The messages between the service and the process that has a SQLite file open. There is one order at a time, and each has one reply. */
 import type { DriverValue } from '../../types/column-type.ts'
 
-/** Runs a statement that gives no rows. After an error nothing is left of the transaction that it begins. */
+/** Runs a statement that gives no rows. After an error nothing is left of the transaction that it begins; else it stays open. */
 export interface RunOrder {
   readonly kind: 'run'
   readonly sql: string
@@ -20,10 +20,15 @@ export interface RowsOrder {
   readonly probe: string | undefined
 }
 
-/** Begins or ends a transaction. While it is open, an error of another order undoes the statement alone, if SQLite can. */
+/** Begins or ends a transaction. While it is open, an error of another order undoes the statement alone, if SQLite can. It stays open if COMMIT fails. */
 export interface TransactionOrder {
   readonly kind: 'transaction'
   readonly sql: 'begin' | 'begin immediate' | 'commit' | 'rollback'
+}
+
+/** Fails as COMMIT would because of a foreign key that is checked there, and changes nothing. */
+export interface CheckKeysOrder {
+  readonly kind: 'checkKeys'
 }
 
 /** Runs a select. */
@@ -44,7 +49,7 @@ export interface ScriptOrder {
 }
 
 /** `more` requests the next rows of the select, `end` ends it early. */
-export type Order = RunOrder | TransactionOrder | ReadOrder | ScriptOrder | { readonly kind: 'more' } | { readonly kind: 'end' }
+export type Order = RunOrder | TransactionOrder | CheckKeysOrder | ReadOrder | ScriptOrder | { readonly kind: 'more' } | { readonly kind: 'end' }
 
 /** Values in the order of the columns; an object if the order has `named`. */
 export type Row = ReadonlyArray<DriverValue | null>

@@ -77,14 +77,26 @@ t.test('a statement in a transaction changes nothing before COMMIT', async (t) =
   t.match(direct.prepare('select count(*) as count from items').all(), [{ count: 2 }])
 })
 
-t.test('an error ends the transaction and has its number', async (t) => {
+t.test('an error ends the transaction that the statement has begun, and has its number', async (t) => {
   const { direct, run, read } = await start(t, ['create table items (id integer primary key)', 'insert into items values (1)'])
-  await run('update items set id = 5', true)
-  const { error } = await run('insert into items values (5)')
+  const { error } = await run('insert into items values (5), (1)', true)
   t.match(error, { errcode: 1555, thrown: { message: 'UNIQUE constraint failed: items.id' } })
   t.match((await run('commit')).error, { thrown: { message: /no transaction/ } })
   t.same(direct.prepare('select id from items').all().map(({ id }) => id), [1])
   t.match(await read('select ?', { parameters: [{ a: 1 }] }), { error: { thrown: { message: /named parameter/ } } })
+})
+
+t.test('COMMIT of a broken key fails and leaves the transaction open, and checking it changes nothing', async (t) => {
+  const { direct, run, ask } = await start(t, ['create table items (id integer primary key, parent int references items deferrable initially deferred)'])
+  const broken = { error: { errcode: 787 } }
+  await run('insert into items values (1, 1)', true)
+  t.same(await ask({ kind: 'checkKeys' }), {})
+  await run('insert into items values (2, 9)')
+  for (const order of [{ kind: 'checkKeys' }, { kind: 'checkKeys' }, { kind: 'transaction', sql: 'commit' }, { kind: 'checkKeys' }] as const) t.match(await ask(order), broken)
+  await run('insert into items values (9, null)')
+  t.same(await ask({ kind: 'checkKeys' }), {})
+  t.same(await ask({ kind: 'transaction', sql: 'commit' }), {})
+  t.equal(direct.prepare('select * from items').all().length, 3)
 })
 
 t.test('a missing file is not created', async (t) => {
