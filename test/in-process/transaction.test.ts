@@ -47,6 +47,18 @@ await onEachEngine(t, 'a transaction undoes everything if its function throws', 
   await t.rejects(rows.transaction('shop', async (tx) => { await tx.execute({ table: 'orders', body: insert, grant: { permissions: ['select'] } }) }), { code: 'PERMISSION_DENIED' })
 })
 
+await onEachEngine(t, 'what the function of a transaction threw came back as another error', { schema: shop }, async (t, service) => {
+  const own = Object.assign(new Error('the app'), { errcode: 787, errno: 1062, code: 'ER_DUP_ENTRY' })
+  for (const reason of [undefined, null, 'text', own]) {
+    const thrown = await service.server.rows.transaction('shop', async (tx) => {
+      await tx.execute({ table: 'orders', body: insert, grant })
+      throw reason
+    }).then(() => t.fail('it throws'), (error: unknown) => ({ error }))
+    t.equal((thrown as { error: unknown }).error, reason)
+  }
+  t.equal(await orders(service), 2)
+})
+
 await onEachEngine(t, 'a transaction runs again after a deadlock, and where the tables have changed', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, service) => {
   const { server: { rows }, proxy, sql } = service as Service & { proxy: Proxy }
   let failures = 1
