@@ -1,10 +1,7 @@
 /** A connection to a SQLite file as the process that has it open (process.ts) works with it. */
-import { existsSync } from 'node:fs'
-import { constants, DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { constants, type DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { openFile } from './open-file.ts'
 import type { Order, ReadOrder, Reply, Row, RowsOrder, RunOrder, TransactionOrder } from './protocol.ts'
-
-/** How long a statement waits for another process's lock, in milliseconds. */
-const LOCK_WAIT = 5000
 
 /** Statements kept prepared. */
 const MAX_PREPARED = 100
@@ -15,30 +12,9 @@ const BATCH = 65_536
 /** What each value counts besides the bytes of a text or blob. */
 const VALUE = 16
 
-/** SQLITE_CANTOPEN (https://www.sqlite.org/rescode.html) */
-const CANNOT_OPEN = { errcode: 14, errstr: 'unable to open database file' }
-
 /** SQLITE_CONSTRAINT_FOREIGNKEY */
 const BROKEN_KEY = { errcode: 787, errstr: 'constraint failed' }
 const NO_CHANGES = new Uint8Array(0)
-
-/** SQLITE_BUSY */
-const BUSY = 5
-/** Milliseconds between two attempts to set the journal mode. */
-const PAUSE = 10
-
-/** Where several processes open a file for the first time, SQLite refuses all but one at once: `busy_timeout` does not hold for the journal mode. */
-function setJournalMode (database: DatabaseSync): void {
-  const sleeper = new Int32Array(new SharedArrayBuffer(4))
-  for (const end = performance.now() + LOCK_WAIT; ;) {
-    try {
-      return database.exec('pragma journal_mode = wal')
-    } catch (error) {
-      if ((error as { errcode?: number }).errcode !== BUSY || performance.now() > end) throw error
-      Atomics.wait(sleeper, 0, 0, PAUSE)
-    }
-  }
-}
 
 /** Answers the orders that one client sends, one after the other. */
 export class Connection {
@@ -48,12 +24,15 @@ export class Connection {
   #isOpen = false
   #rows: { readonly iterator: Iterator<object>, readonly named: boolean, room: number } | undefined
 
-  /** The file must exist: SQLite would make an empty one of a wrong name. */
-  constructor (path: string) {
-    if (!existsSync(path)) throw Object.assign(new Error(CANNOT_OPEN.errstr), CANNOT_OPEN)
-    this.#database = new DatabaseSync(path, { enableForeignKeyConstraints: true })
-    this.#database.exec(`pragma busy_timeout = ${LOCK_WAIT}; pragma case_sensitive_like = on`)
-    setJournalMode(this.#database)
+  /** Whether the file may not be written. */
+  readonly isReadOnly: boolean
+
+  /** `readsOnly`: nothing is to be written. @throws SqliteError where the file cannot be opened */
+  constructor (path: string, readsOnly: boolean) {
+    const { database, isReadOnly } = openFile(path)
+    if (readsOnly) database.exec('pragma query_only = on')
+    this.#database = database
+    this.isReadOnly = isReadOnly
   }
 
   reply (order: Order): Reply {

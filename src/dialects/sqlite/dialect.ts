@@ -1,6 +1,6 @@
-/** The dialect of SQLite: one file, one session by `node:sqlite`, statements one after the other. */
+/** The dialect of SQLite: one file, one session by `node:sqlite` that writes and one that only reads, statements one after the other. */
 import { resolve } from 'node:path'
-import { queryTimeout, ServiceError } from '../../errors.ts'
+import { queryTimeout, ServiceError, unsupported } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { clientGone, type Client, type Dialect, type Outcome } from '../dialect.ts'
 import { createTimeoutQueue } from '../timeout-queue.ts'
@@ -79,10 +79,17 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout }: 
     return outcome
   }
 
-  const execute = (statement: Statement, client: Client | undefined, work: (session: Session) => Promise<Outcome>): Promise<Outcome> => sessions.use((session) => {
+  /** Runs work on the session that writes. @throws NOT_SUPPORTED where the file may not be written */
+  const useToWrite = <T>(client: Client | undefined, work: (session: Session) => Promise<T>): Promise<T> => sessions.use((session) => {
+    if (client?.destroyed === true) throw clientGone()
+    if (session.isReadOnly) throw unsupported('', 'the file of the database may not be written')
+    return work(session)
+  })
+  const useToRead = <T>(client: Client | undefined, work: (session: Session) => Promise<T>): Promise<T> => sessions.read((session) => {
     if (client?.destroyed === true) throw clientGone()
     return work(session)
-  }).catch((error: Error) => { throw error instanceof ServiceError ? error : toServiceError(error, statement) })
+  })
+  const refuse = (statement: Statement) => (error: Error): never => { throw error instanceof ServiceError ? error : toServiceError(error, statement) }
 
   try {
     await sessions.use(async (session) => {
@@ -94,7 +101,7 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout }: 
   }
   return {
     engine: 'sqlite',
-    introspect: () => sessions.use((session) => {
+    introspect: () => sessions.read((session) => {
       const ask: Ask = (sql, ...parameters) => limit(session, undefined, async () => {
         const rows: object[] = []
         await session.read({ sql, parameters, limit: Infinity, named: true }, (row) => rows.push(row) > 0)
@@ -102,13 +109,13 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout }: 
       })
       return introspectSqlite(ask)
     }).catch((error: Error) => { throw toReadError(error) }),
-    read: (statement, sink, { client } = {}) => execute(statement, client, (session) => limit(session, client, () => runSelect(session, statement, sink))),
-    write: (statement, { client } = {}) => execute(statement, client, (session) => change(session, statement, client)),
-    transaction: (use, { client, readOnly, dryRun, isShared }) => sessions.use((session) => {
-      if (client?.destroyed === true) throw clientGone()
-      return runTransaction({ session, limit, use, client, readOnly, dryRun, isShared })
-    }),
-    privileges: async () => ['reads and writes the file'],
+    read: (statement, sink, { client } = {}) => useToRead(client, (session) => limit(session, client, () => runSelect(session, statement, sink))).catch(refuse(statement)),
+    write: (statement, { client } = {}) => useToWrite(client, (session) => change(session, statement, client)).catch(refuse(statement)),
+    transaction: (use, { client, readOnly, dryRun, isShared }) => {
+      const work = (session: Session): ReturnType<typeof use> => runTransaction({ session, limit, use, client, readOnly, dryRun, isShared })
+      return readOnly ? useToRead(client, work) : useToWrite(client, work)
+    },
+    privileges: () => sessions.read(async ({ isReadOnly }) => [isReadOnly ? 'reads the file, which may not be written' : 'reads and writes the file']),
     findRisks: async () => file === undefined ? findFileRisks(path) : { risks: [], enough: [] },
     close
   }

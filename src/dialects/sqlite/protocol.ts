@@ -1,6 +1,9 @@
 /** The messages between the service and the process that has a SQLite file open. There is one order at a time, and each has one reply. */
 import type { DriverValue } from '../../types/column-type.ts'
 
+/** The argument of a process that only reads. */
+export const READS_ONLY = 'reads-only'
+
 /** Runs a statement that gives no rows. After an error nothing is left of the transaction that it begins; else it stays open. */
 export interface RunOrder {
   readonly kind: 'run'
@@ -55,6 +58,8 @@ export type Order = RunOrder | TransactionOrder | CheckKeysOrder | ReadOrder | S
 export type Row = ReadonlyArray<DriverValue | null>
 
 export interface Reply {
+  /** In the first reply, which says that the file is open: whether it may not be written. */
+  readonly isReadOnly?: boolean
   readonly rows?: readonly Row[]
   /** Whether there may be more rows: the next order is `more` or `end`. */
   readonly more?: boolean

@@ -3,7 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { databaseUnavailable, withReason } from '../../errors.ts'
-import type { Order, ReadOrder, Reply, Row } from './protocol.ts'
+import { READS_ONLY, type Order, type ReadOrder, type Reply, type Row } from './protocol.ts'
 
 /** Has the extension of this file: TypeScript in the repository, JavaScript in the package. */
 const PROGRAM = fileURLToPath(new URL(`./process${extname(fileURLToPath(import.meta.url))}`, import.meta.url))
@@ -24,13 +24,14 @@ export class Session {
   readonly #ended = Promise.withResolvers<void>()
   #waiting: Waiting | undefined
   #isLost = false
+  #isReadOnly = false
   #loss: PromiseWithResolvers<never> | undefined
 
-  private constructor (path: string) {
+  private constructor (path: string, readsOnly: boolean) {
     // NODE_OPTIONS may load or open something (a debugger, a tracer) that is meant for the service.
     const env = { ...process.env, NODE_OPTIONS: '' }
     const execArgv = ['--disable-warning=ExperimentalWarning'] // Node 22 has one for node:sqlite
-    this.#process = fork(PROGRAM, [path], { serialization: 'advanced', execArgv, env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    this.#process = fork(PROGRAM, readsOnly ? [path, READS_ONLY] : [path], { serialization: 'advanced', execArgv, env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
     living.add(this)
     this.#process.on('message', (reply: Reply) => this.#settle()?.resolve(reply))
     this.#process.once('disconnect', () => this.#fail()) // a reply that was sent before has been read by then
@@ -41,12 +42,12 @@ export class Session {
     })
   }
 
-  /** @throws SqliteError where the file cannot be opened, DATABASE_UNAVAILABLE where the process cannot be started */
-  static async open (path: string): Promise<Session> {
-    const session = new Session(path)
+  /** `readsOnly`: it can run beside one that writes. @throws SqliteError where the file cannot be opened, DATABASE_UNAVAILABLE where the process cannot be started */
+  static async open (path: string, readsOnly = false): Promise<Session> {
+    const session = new Session(path, readsOnly)
     const timer = setTimeout(() => session.kill(), PATIENCE)
     try {
-      resultOf(await session.#reply())
+      session.#isReadOnly = resultOf(await session.#reply()).isReadOnly === true
     } catch (error) {
       session.kill()
       throw error
@@ -60,6 +61,11 @@ export class Session {
   /** Whether the session can no longer be used. */
   get isLost (): boolean {
     return this.#isLost
+  }
+
+  /** Whether the file may not be written. */
+  get isReadOnly (): boolean {
+    return this.#isReadOnly
   }
 
   /** Rejects when the session is lost, also while no order runs. */

@@ -1,55 +1,110 @@
 import { databaseUnavailable } from '../../errors.ts'
 import { createWaiters } from '../waiters.ts'
+import { toReadError, type SqliteError } from './errors.ts'
 import { Session } from './session.ts'
 
 export interface SessionLimits {
-  /** Requests that may wait for the session. */
+  /** Requests that may wait for a session. */
   readonly queue: number
   /** How long a request may wait, in milliseconds. */
   readonly wait: number
 }
 
-/** The session with a file, which one request uses at a time. If it is lost, another one is opened. */
+/**
+ * The sessions with a file, which one request uses at a time: one for everything, and one that only reads. The second one is opened when a
+ * request has waited for the first one: a write may wait for another process's lock for seconds, and SQLite can read meanwhile.
+ */
 export interface Sessions {
   /** @throws OVERLOADED where too many requests wait or one waits too long; the error of opening the file; what `work` throws */
   use<T> (work: (session: Session) => Promise<T>): Promise<T>
+  /** Like `use`, for work that only reads. It sees everything that was committed before it began, in either session. */
+  read<T> (work: (session: Session) => Promise<T>): Promise<T>
   close (): Promise<void>
 }
 
-export function createSessions (path: string, { queue: places, wait }: SessionLimits): Sessions {
-  const waiters = createWaiters<void>(places, wait)
-  let session: Session | undefined
-  let opening: Promise<Session> | undefined
-  let busy = false
-  let closed = false
+/** How long a request that reads waits for the first session before the second one is opened, in milliseconds. */
+const PATIENCE = 50
 
-  const getSession = async (): Promise<Session> => {
-    if (session?.isLost !== false) {
-      await session?.ended() // its locks end with it
-      if (closed) throw databaseUnavailable()
-      opening = Session.open(path)
-      session = await opening
+export function createSessions (path: string, { queue: places, wait }: SessionLimits): Sessions {
+  const writes = createWaiters<Place>(places, wait)
+  const reads = createWaiters<Place>(places, wait)
+  const main = new Place(path, false)
+  const reader = new Place(path, true)
+  let hasReader = false
+  let timer: NodeJS.Timeout | undefined
+
+  const release = (place: Place): void => {
+    place.isBusy = (place === main && writes.give(place)) || reads.give(place)
+  }
+
+  const useReader = (): void => {
+    timer = undefined
+    if (reads.size === 0) return
+    hasReader = true
+    release(reader)
+  }
+
+  const findFree = (): Place | undefined => {
+    if (hasReader && !reader.isBusy) return reader
+    return main.isBusy ? undefined : main
+  }
+
+  const waitToRead = (): Promise<Place> => {
+    if (!hasReader) timer ??= setTimeout(useReader, PATIENCE)
+    return reads.wait(-writes.size)
+  }
+
+  const useOne = async <T>(place: Place, work: (session: Session) => Promise<T>): Promise<T> => {
+    place.isBusy = true
+    try {
+      return await work(await place.getSession())
+    } finally {
+      release(place)
     }
-    if (closed) throw databaseUnavailable()
-    return session
   }
 
   return {
-    async use (work) {
-      if (busy) await waiters.wait(0)
-      busy = true
-      try {
-        return await work(await getSession())
-      } finally {
-        if (!waiters.give()) busy = false
-      }
-    },
+    use: async (work) => useOne(main.isBusy ? await writes.wait(-reads.size) : main, work),
+    read: async (work) => useOne(findFree() ?? await waitToRead(), work),
     async close () {
-      closed = true
-      waiters.refuse(() => databaseUnavailable())
-      await opening?.catch(() => {})
-      if (busy) session?.kill()
-      await session?.close()
+      clearTimeout(timer)
+      for (const waiters of [writes, reads]) waiters.refuse(() => databaseUnavailable())
+      await Promise.all([main.close(), reader.close()])
     }
+  }
+}
+
+/** One session, which is opened when it is needed, and again if it is lost. */
+class Place {
+  readonly #path: string
+  readonly #readsOnly: boolean
+  #session: Session | undefined
+  #opening: Promise<Session> | undefined
+  #isClosed = false
+  isBusy = false
+
+  constructor (path: string, readsOnly: boolean) {
+    this.#path = path
+    this.#readsOnly = readsOnly
+  }
+
+  /** @throws DATABASE_UNAVAILABLE; SqliteError where the file is opened for the first time */
+  async getSession (): Promise<Session> {
+    if (this.#session?.isLost !== false) {
+      await this.#session?.ended() // its locks end with it
+      if (this.#isClosed) throw databaseUnavailable()
+      const isFirst = this.#opening === undefined && !this.#readsOnly
+      this.#opening = Session.open(this.#path, this.#readsOnly)
+      this.#session = await this.#opening.catch((error: SqliteError) => { throw isFirst ? error : toReadError(error) })
+    }
+    if (this.#isClosed) throw databaseUnavailable()
+    return this.#session
+  }
+
+  async close (): Promise<void> {
+    this.#isClosed = true
+    await this.#opening?.catch(() => {})
+    if (this.isBusy) this.#session?.kill()
+    await this.#session?.close()
   }
 }

@@ -31,7 +31,7 @@ async function start (t: Test, statements: string[] = [], path = join(t.testdir(
     if (child.connected) await end()
     direct.close()
   })
-  t.same(await reply(), {}, 'it says that the file is open')
+  t.same(await reply(), { isReadOnly: false }, 'it says that the file is open')
   return { direct, child, ask, read, run, end }
 }
 
