@@ -4,6 +4,7 @@ import { ESCAPE } from '../plan/filters/pattern.ts'
 import type { Condition, Operator } from '../plan/plan.ts'
 import { COLUMN, GIVEN, type ColumnType, type FormSql, type Parameter, type Value, type Wrapping } from '../types/column-type.ts'
 import type { Rows, TableBuilder } from './aliases.ts'
+import { findOutlying } from './outlying.ts'
 
 const eb: ExpressionBuilder<Rows, 't'> = expressionBuilder<Rows, 't'>()
 
@@ -47,9 +48,11 @@ const isEquality = (operator: Operator): boolean => operator === '=' || operator
 
 /** Compiles a condition on the columns of a table, or on `operands`, to a Kysely expression. */
 export function compileCondition (condition: Condition, builder: Pick<TableBuilder, 'token'>, operands: Operands = columnsOf(builder)): Expression<SqlBool> {
-  const { left, wrapping } = operands
+  const { left } = operands
+  const outlying = findOutlying(condition)
+  const wrapping: Operands['wrapping'] = outlying === undefined ? operands.wrapping : () => outlying
   const build = (each: Condition): Expression<SqlBool> => compileCondition(each, builder, operands)
-  const comparable = (column: Column): Expression<Parameter> => wrap(column.type.comparedColumn, left(column))
+  const comparable = (column: Column): Expression<Parameter> => wrap(outlying ?? column.type.comparedColumn, left(column))
   const right = (column: Column) => (parameter: Parameter) => bind(parameter, wrapping(column, false))
   switch (condition.kind) {
     case 'compare': return eb(comparable(condition.column), condition.operator, bind(condition.parameter, wrapping(condition.column, isEquality(condition.operator))))

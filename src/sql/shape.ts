@@ -6,6 +6,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import type { AggregateColumn, Assignment, Condition, CountPlan, DeletePlan, Groups, Page, Plan, SelectPlan, UpdatePlan } from '../plan/plan.ts'
 import { GIVEN, type Cell } from '../types/column-type.ts'
+import { findOutlying } from './outlying.ts'
 import { rowsOf } from './page.ts'
 import type { Engine } from './statement.ts'
 import { skipsUnchanged } from './write.ts'
@@ -99,7 +100,8 @@ export function addParameters ({ parameter, form }: Assignment, parameters: Cell
 }
 
 export function conditionKey (condition: Condition, traversal: Traversal): string {
-  const { mark, parameters } = traversal
+  const { parameters } = traversal
+  const mark: Traversal['mark'] = findOutlying(condition) === undefined ? traversal.mark : (column) => `${traversal.mark(column)}o`
   switch (condition.kind) {
     case 'compare':
       parameters.push(condition.parameter)

@@ -134,6 +134,8 @@ export interface ColumnType {
   readonly computed?: Wrapping
   /** SQL around the column in a condition; only for types for which no index can be used. */
   readonly comparedColumn?: Wrapping
+  /** Set if a server changes some stored values where they are compared with the bare column: SQL around the column and the parameter for these. */
+  readonly outlying?: { readonly includes: (parameter: Value) => boolean, readonly wrapping: Wrapping }
   /**
    * Set if `=` can treat different values as equal, as collations do: SQL around the column and the parameter that
    * compares their bytes (`$is`).

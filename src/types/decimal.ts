@@ -52,7 +52,7 @@ export function readDecimal (value: unknown, { precision, scale, unsigned }: Dec
 }
 
 /** Bounds of JSON numbers with these digits. They are exact, as powers of ten are. */
-export function digitBounds ({ precision, scale, unsigned }: DecimalBounds) {
+function digitBounds ({ precision, scale, unsigned }: DecimalBounds) {
   const beyond = Number(`1e${precision - scale}`)
   return { multipleOf: Number(`1e-${scale}`), ...(unsigned ? { minimum: 0 } : { exclusiveMinimum: -beyond }), exclusiveMaximum: beyond }
 }

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { numberText } from '../request/exact-json.ts'
 import { createType, expected, numericOrder, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
-import { digitBounds, digitsName, parseDigits, withoutZerofill } from './decimal.ts'
+import { digitsName, parseDigits, withoutZerofill } from './decimal.ts'
 
 /** Converts a JSON number to a double and keeps -0. @throws ValueRefused if it is not a number or too large */
 function readDouble (value: unknown): number {
@@ -23,9 +23,8 @@ export const MAX_FLOAT = 3.4028235e38
 function numberSchema (format: 'float' | 'double', { unsigned, fixed }: FloatBounds) {
   const title = `${unsigned ? 'Unsigned' : ''}${format === 'float' ? 'Float' : 'Double'}`
   if (fixed !== undefined) {
-    // validators that compute multipleOf in binary floating point would reject stored values
-    const { multipleOf, ...bounds } = digitBounds({ ...fixed, unsigned })
-    return Type.Number({ title: title + digitsName(fixed), format, ...bounds, ...digitsOf(fixed) })
+    const limit = format === 'float' ? floatLimit(fixed) : largest(fixed)
+    return Type.Number({ title: title + digitsName(fixed), format, minimum: unsigned ? 0 : -limit, maximum: limit, ...digitsOf(fixed) })
   }
   return Type.Number({ title, format, ...(unsigned ? { minimum: 0 } : format === 'float' && { minimum: -MAX_FLOAT }), ...(format === 'float' && { maximum: MAX_FLOAT }), examples: [1.5] })
 }
@@ -38,6 +37,12 @@ function digitsOf ({ precision, scale }: FixedPoint) {
 /** DOUBLE(M,D) and FLOAT(M,D): at most `precision` digits, `scale` of them after the decimal point. */
 export interface FixedPoint { readonly precision: number, readonly scale: number }
 
+/** The largest number of FLOAT(M,D) and DOUBLE(M,D). The servers compare with the double nearest to it. */
+export const largest = ({ precision, scale }: FixedPoint): number => Number(`${'9'.repeat(precision - scale)}.${'9'.repeat(scale)}`)
+
+/** The largest number that a FLOAT(M,D) accepts or shows: 999999.99 in a FLOAT(8,2) is stored as the float 1000000. */
+const floatLimit = (fixed: FixedPoint): number => Math.max(largest(fixed), Number(shortestFloat(Math.fround(largest(fixed)))))
+
 export interface FloatBounds {
   readonly unsigned: boolean
   readonly zerofill?: boolean
@@ -49,7 +54,7 @@ export function doubleType (bounds: FloatBounds): ColumnType {
   const { unsigned, zerofill = false, fixed } = bounds
   return createType({
     schema: numberSchema('double', bounds),
-    read: (value) => doubleParameter(signed(readFixed(value, fixed), unsigned)),
+    read: (value) => doubleParameter(signed(readFixed(value, fixed, fixed && largest(fixed)), unsigned)),
     keeps: (value) => areSameDigits(numberText(value), jsonNumber(readDouble(value))),
     ...(fixed !== undefined && { echo: (parameter: Value) => Number(parameter).toFixed(fixed.scale) }),
     write: (value) => withoutZerofill(textOf(value)),
@@ -61,20 +66,27 @@ export function doubleType (bounds: FloatBounds): ColumnType {
 
 /**
  * FLOAT: the server rounds its text to six digits. The column is therefore selected as a double, written as the shortest
- * number with the same 32-bit value, and compared with the double that equals the 32-bit value.
+ * number with the same 32-bit value, and compared with the double that equals the 32-bit value. FLOAT(M,D) refuses this double where it
+ * has more digits than the column: what it stores is then written as the largest number of the column.
  */
 export function floatType (bounds: FloatBounds): ColumnType {
   const { unsigned, fixed } = bounds
   return createType({
     schema: numberSchema('float', bounds),
     read: (value) => {
-      const float = Math.fround(signed(readFixed(value, fixed), unsigned))
+      const float = Math.fround(signed(readFixed(value, fixed, fixed && floatLimit(fixed)), unsigned))
       if (!Number.isFinite(float)) throw new ValueRefused('is too large for a FLOAT')
       return doubleParameter(float)
     },
     keeps: (value) => areSameDigits(numberText(value), shortestFloat(Math.fround(readDouble(value)))),
     write: (value) => shortestFloat(Number(textOf(value))),
-    selected: ['cast(', ' as double)'],
+    ...(fixed !== undefined && {
+      stored: (parameter: Value) => Math.abs(Number(parameter)) > largest(fixed) ? Math.sign(Number(parameter)) * largest(fixed) : parameter,
+      echo: (parameter: Value) => shortestFloat(Math.fround(Number(parameter))),
+      // MySQL would compare with the largest number of the column
+      outlying: { includes: (parameter: Value) => Math.abs(Number(parameter)) > largest(fixed), wrapping: AS_DOUBLE }
+    }),
+    selected: AS_DOUBLE,
     selectedAs: DOUBLE,
     defaultOf: (text) => text.replace(/\D|^[-0.]+|e.*/gi, '').length < FLOAT_DIGITS ? defaultNumber(text) : undefined,
     roundsDefaults: true,
@@ -88,19 +100,21 @@ const defaultNumber = (text: string): number | undefined => parseDigits(text) ==
 /** To so many digits the servers round the default of a FLOAT. A text with fewer digits is most likely not rounded. */
 const FLOAT_DIGITS = 6
 
+const AS_DOUBLE = ['cast(', ' as double)'] as const
+
 const DOUBLE: ReadonlySet<string> = new Set(['double'])
 
 /**
  * Rounds to the digits of DOUBLE(M,D) with the server's arithmetic, so that a condition finds the stored value.
- * @throws ValueRefused if the number has more digits, which the server would drop silently
+ * @throws ValueRefused if the number has more digits after the point, which the server would drop silently, or is larger than `limit`
  */
-function readFixed (value: unknown, fixed: FixedPoint | undefined): number {
+function readFixed (value: unknown, fixed: FixedPoint | undefined, limit = Infinity): number {
   const number = readDouble(value)
   if (fixed === undefined) return number
   const { precision, scale } = fixed
-  const { whole, fraction } = parseDigits(numberText(value) as string) ?? { whole: '', fraction: numberText(value) as string }
+  const { fraction } = parseDigits(numberText(value) as string) ?? { fraction: numberText(value) as string }
   if (fraction.length > scale) throw new ValueRefused(`can have at most ${scale} digits after the decimal point`)
-  if (whole.length > precision - scale) throw new ValueRefused(`can have at most ${precision - scale} digits before the decimal point`)
+  if (Math.abs(number) > limit) throw new ValueRefused(`can have at most ${precision - scale} digits before the decimal point`)
   const floor = Math.floor(number)
   const unit = Number(`1e${scale}`)
   return floor + Math.round((number - floor) * unit) / unit

@@ -2,8 +2,8 @@
 import { Type } from '@sinclair/typebox'
 import { isObject } from '../request/exact-json.ts'
 import { COLUMN, expected, type FormSql, type GIVEN, type UpdateForm, type Value } from './column-type.ts'
-import { decimalSchema, digitBounds, digitsName, readDecimal } from './decimal.ts'
-import { doubleType, type FixedPoint } from './float.ts'
+import { decimalSchema, digitsName, readDecimal } from './decimal.ts'
+import { doubleType, largest, type FixedPoint } from './float.ts'
 import { integerBounds, readInteger } from './integer.ts'
 
 /** The SQL of a form: ``sqlOf`${COLUMN} + ${GIVEN}` ``. */
@@ -30,7 +30,7 @@ export function incrementDecimal (bounds: { precision: number, scale: number }, 
 
 /** `$inc` of a FLOAT or DOUBLE column. `fixed`: the digits of FLOAT(M,D), to which the server would round. */
 export function incrementDouble (sql: FormSql, fixed?: FixedPoint): UpdateForm {
-  const schema = fixed === undefined ? Type.Number({ title: 'IncrementNumber', format: 'double' }) : Type.Number({ title: `IncrementNumber${digitsName(fixed)}`, format: 'double', ...digitBounds({ ...fixed, unsigned: false }) })
+  const schema = fixed === undefined ? Type.Number({ title: 'IncrementNumber', format: 'double' }) : Type.Number({ title: `IncrementNumber${digitsName(fixed)}`, format: 'double', minimum: -largest(fixed), maximum: largest(fixed) })
   return { name: '$inc', schema, read: doubleType({ unsigned: false, fixed }).read, sql }
 }
 

@@ -1,0 +1,17 @@
+import type { Condition } from '../plan/plan.ts'
+import type { Wrapping } from '../types/column-type.ts'
+
+/** The SQL around the column and the parameters of a condition, if it compares with a value that a server would change (`ColumnType.outlying`). */
+export function findOutlying (condition: Condition): Wrapping | undefined {
+  switch (condition.kind) {
+    case 'compare':
+    case 'in':
+    case 'between': {
+      const { outlying } = condition.column.type
+      if (outlying === undefined) return undefined
+      const values = condition.kind === 'compare' ? [condition.parameter] : condition.kind === 'in' ? condition.parameters : [condition.low, condition.high]
+      return values.some(outlying.includes) ? outlying.wrapping : undefined
+    }
+    default: return undefined
+  }
+}
