@@ -5,13 +5,14 @@ import type { Database } from '../databases/database.ts'
 import { keepsTransaction, type Executor, type Outcome } from '../dialects/dialect.ts'
 import { notSupported, resultTooLarge, type ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
+import { mayChange } from '../plan/computed.ts'
 import { findInsertKey } from '../plan/insert-key.ts'
 import { isNull } from '../plan/filters/operators.ts'
 import type { Condition, Conflict, InsertPlan, Plan, PlannedRow, UpdatePlan, Written, WrittenReference } from '../plan/plan.ts'
 import { referenceOf, textOf, toWritten } from '../plan/references.ts'
 import { keyAfter } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/rules.ts'
-import type { Result } from '../response/result.ts'
+import type { Result, RowCounts } from '../response/result.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import type { Value } from '../types/column-type.ts'
 import { countMatches } from './count-rows.ts'
@@ -140,11 +141,13 @@ function planSingle (table: Table, row: PlannedRow, written: Written) {
 async function runUpserts (tx: Executor, { plan, database }: WrittenPlan<RowsRun['plan']>, { conflict: { key, set }, run }: { conflict: Conflict, run: Run }): Promise<Result> {
   if (changesKey(key, set)) throw notSupported()
   const { table, rows: { isList }, written } = plan
+  // a row that exists keeps what is not written, also where it could not be written: what it refers to is not checked
+  const references = (row: PlannedRow) => written.references.filter(({ from }) => mayChange(plan, row, from))
   return await run(async (row) => {
     const condition = conditionOf(key, row)
     const check = condition === undefined
       ? await watchInsert(tx, { plan: planSingle(table, row, written), database })
-      : async (): Promise<void> => await requireRows(tx, { plan, database }, [condition])
+      : async ({ inserted }: RowCounts): Promise<void> => await requireRows(tx, { plan: inserted > 0 ? plan : { ...plan, written: { ...written, references: references(row) } }, database }, [condition])
     // a row that was neither inserted nor updated may not be there: a trigger of SQLite has left it out
     return async (counts) => counts.inserted + counts.updated === 0 ? undefined : await check(counts).catch((error: unknown) => { throw isList ? inRow(error, row.index) : error })
   })

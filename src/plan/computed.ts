@@ -25,3 +25,21 @@ export function mayMix ({ rows, conflict }: RowsPlan, columns: readonly Column[]
     columns.some((column) => written.includes(column) && !key.includes(column)) && columns.some((column) => !written.includes(column) && !key.includes(column))
   return set.kind === 'columns' ? mixes(set.columns) : rows.some((row: PlannedRow) => mixes(row.columns))
 }
+
+/** Whether rows of an upsert get one of these columns by its default if they are new, and keep what they have if they exist. */
+export function mayDefault ({ rows, conflict }: RowsPlan, columns: readonly Column[]): boolean {
+  const defaulted = columns.filter(({ defaultText, defaultComputed }) => defaultText !== null || defaultComputed === true)
+  return conflict !== undefined && defaulted.some((column) => rows.some((row) => !row.columns.includes(column)))
+}
+
+/** Whether an upsert may write one of these columns to a row that exists. */
+export function mayChange (plan: InsertPlan & { readonly rows: RowsPlan }, row: PlannedRow, columns: readonly Column[]): boolean {
+  const { conflict } = plan.rows
+  if (conflict === undefined || mayCompute(plan, columns)) return true
+  const { key, set } = conflict
+  switch (set.kind) {
+    case 'given': return row.columns.some((column) => columns.includes(column) && !key.includes(column))
+    case 'columns': return set.columns.some((column) => columns.includes(column))
+    case 'assignments': return set.assignments.some(({ column }) => columns.includes(column))
+  }
+}

@@ -2,7 +2,7 @@
 import { findIgnoringCase, type Column, type Parent, type Rule, type Table, type View } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
-import { mayCompute, mayMix } from './computed.ts'
+import { mayCompute, mayDefault, mayMix } from './computed.ts'
 import { combine } from './filters/constants.ts'
 import { knownDefault } from './known-default.ts'
 import type { Assignment, Condition, InsertPlan, Lookup, PlannedRow, Reference, UpdatePlan, WrittenReference } from './plan.ts'
@@ -24,7 +24,7 @@ export function divideParents (plan: InsertPlan | UpdatePlan, view: View): { rea
   if (view.parents.length === 0) return { known: view, written: [] }
   const isWritten = ({ key }: Parent): boolean => {
     const columns = key.columns.map((name) => getNamed(view.base, name))
-    return mayCompute(plan, columns) || (plan.verb === 'insert' && plan.rows !== undefined && mayMix(plan.rows, columns))
+    return mayCompute(plan, columns) || (plan.verb === 'insert' && plan.rows !== undefined && (mayMix(plan.rows, columns) || mayDefault(plan.rows, columns)))
   }
   const written = view.parents.filter(isWritten)
   return {

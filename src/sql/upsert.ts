@@ -27,9 +27,10 @@ export function buildRows (batch: RowBatch, engine: Engine): BuiltRows {
   const nothing = upsert(sql`nothing`)
   const changes = changesOf(conflict, builder, (column) => sql.ref(`excluded.${builder.token(column)}`))
   if (changes.length === 0) return { ...pick(nothing), probe: nothing.sql }
-  const conditions = conflict.within === undefined ? [] : [compileStored(conflict.within, builder)]
-  if (skipsUnchanged(table, conflict.assignments, conflict.written)) conditions.push(sql`(${sql.join(changes.map(({ is, value }) => sql`${is} is not ${value} collate binary`), sql` or `)})`)
-  const where = conditions.length === 0 ? sql`` : sql` where ${sql.join(conditions, sql` and `)}`
+  const within = conflict.within && compileStored(conflict.within, builder)
+  const differs = skipsUnchanged(table, conflict.assignments, conflict.written) ? sql.join(changes.map(({ is, value }) => sql`${is} is not ${value} collate binary`), sql` or `) : undefined
+  const condition = within !== undefined && differs !== undefined ? sql`${within} and (${differs})` : within ?? differs
+  const where = condition === undefined ? sql`` : sql` where ${condition}`
   return { ...pick(upsert(sql`update set ${assign(changes)}${where}`)), probe: nothing.sql }
 }
 

@@ -3,7 +3,7 @@ import { hashToken } from '../../src/access/tokens.ts'
 import type { Static } from '@sinclair/typebox'
 import { VERBS, type TableGrantSchema } from '../../schemas/grant.ts'
 import type { TokenOptions } from '../../schemas/options.ts'
-import type { Answer, EngineName, Schema } from '../support/service.ts'
+import type { Answer, EngineName } from '../support/service.ts'
 
 /** A token that is called by its name. */
 export function tokenOf (name: string, rest: Partial<TokenOptions>): TokenOptions {
@@ -28,7 +28,7 @@ const end = (engine: EngineName): string => engine === 'sqlite' ? '' : ' collate
 const text = (engine: EngineName, length: number): string => engine === 'sqlite' ? `varchar(${length}) collate nocase` : `varchar(${length})`
 
 /** `acme` has the orders 1 to 3, `zeta` 4 to 6; `ACME` has 7: it equals `acme` in the collation of the column. */
-export const tenants: Schema = (engine) => [
+export const tenants = (engine: EngineName): string[] => [
   `create table customers (${id(engine)}, tenant ${text(engine, 20)} not null, name varchar(50) not null)${end(engine)}`,
   `create table orders (${id(engine)}, tenant ${text(engine, 20)} not null, status ${text(engine, 10)} not null default 'new', total int, secret varchar(50) default 's3cret',
     sku varchar(20), customer_id bigint, unique (tenant, sku), unique (secret), foreign key (customer_id) references customers (id))${end(engine)}`,
