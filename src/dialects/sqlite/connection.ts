@@ -1,5 +1,5 @@
 /** A connection to a SQLite file as the process that has it open (process.ts) works with it. */
-import { constants, type DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { openFile } from './open-file.ts'
 import type { Order, ReadOrder, Reply, Row, RowsOrder, RunOrder, TransactionOrder } from './protocol.ts'
 
@@ -12,8 +12,9 @@ const BATCH = 65_536
 /** What each value counts besides the bytes of a text or blob. */
 const VALUE = 16
 
-/** SQLITE_CONSTRAINT_FOREIGNKEY */
-const BROKEN_KEY = { errcode: 787, errstr: 'constraint failed' }
+/** SQLITE_CONSTRAINT and SQLITE_CONSTRAINT_FOREIGNKEY (https://www.sqlite.org/rescode.html) */
+const REFUSED = new Set<number | undefined>([19, 0]) // Node 22.13 reads the code too late
+const BROKEN_KEY = 787
 const NO_CHANGES = new Uint8Array(0)
 
 /** Answers the orders that one client sends, one after the other. */
@@ -130,22 +131,16 @@ export class Connection {
 
   /**
    * SQLite tells whoever applies a changeset, an empty one too, whether a key of the open transaction is broken (SQLITE_CHANGESET_FOREIGN_KEY in
-   * https://www.sqlite.org/session/c_changeset_abort.html). Only "abort" leaves it broken: "omit" would make COMMIT accept it.
+   * https://www.sqlite.org/session/c_changeset_abort.html). Node answers
+   * "abort" unless it is told otherwise; after "omit", COMMIT would accept the key.
    */
   #checkKeys (): Reply {
-    let isBroken = false
     try {
-      this.#database.applyChangeset(NO_CHANGES, {
-        onConflict: () => {
-          isBroken = true
-          return constants.SQLITE_CHANGESET_ABORT
-        }
-      })
+      this.#database.applyChangeset(NO_CHANGES)
+      return {}
     } catch (error) {
-      if (!isBroken) throw error
+      throw REFUSED.has((error as { errcode?: number }).errcode) ? Object.assign(error as Error, { errcode: BROKEN_KEY }) : error
     }
-    if (isBroken) throw Object.assign(new Error(BROKEN_KEY.errstr), BROKEN_KEY)
-    return {}
   }
 
   #read ({ sql, parameters, limit, named = false }: ReadOrder): Reply {
