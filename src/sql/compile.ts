@@ -5,6 +5,7 @@ import { builderFor, type BuiltStatement } from './aliases.ts'
 import { selectedColumns } from './page.ts'
 import { compileCount, compileDefinitions, compileSelect } from './select.ts'
 import { shapeOf } from './shape.ts'
+import { isSingleRow } from './single-row.ts'
 import type { StatementCounts } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 import { compileDelete, compileInsert, compileUpdate } from './write.ts'
@@ -24,8 +25,8 @@ export function compileStatement (plan: Plan | CountPlan, engine: Engine, counts
   return withParameters(compiled, parameters)
 }
 
-function withParameters ({ verb, table, sql, pieces, columns, assigned, confirmation }: CompiledStatement, parameters: Statement['parameters']): Statement {
-  return { verb, table, sql, pieces, columns, assigned, confirmation, parameters }
+function withParameters ({ verb, table, sql, pieces, columns, assigned, confirmation, isSingle }: CompiledStatement, parameters: Statement['parameters']): Statement {
+  return { verb, table, sql, pieces, columns, assigned, confirmation, isSingle, parameters }
 }
 
 /** The text and the parameters of a plan as Kysely builds them. */
@@ -56,7 +57,9 @@ function describe (plan: Plan | CountPlan, engine: Engine, { sql, pieces }: Buil
   const table = statementTable(plan.table)
   const columns = verb === 'select' ? selectedColumns(plan) : verb === 'count' ? COUNT : NONE
   const assigned = verb === 'insert' || verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE
-  return { verb: verb === 'count' ? 'select' : verb, table, sql, pieces, columns, assigned, confirmation: engine === 'mysql' ? compileConfirmation(plan) : undefined }
+  // tables with transactions need not know
+  const isSingle = (verb === 'update' || verb === 'delete') && !table.transactional && isSingleRow(plan)
+  return { verb: verb === 'count' ? 'select' : verb, table, sql, pieces, columns, assigned, confirmation: engine === 'mysql' ? compileConfirmation(plan) : undefined, isSingle }
 }
 
 /**

@@ -20,6 +20,8 @@ export interface CompiledStatement {
   readonly assigned: readonly Column[]
   /** Selects the columns whose types have to be confirmed before the statement runs; undefined where there are none. */
   readonly confirmation: Statement | undefined
+  /** Set if an update or delete can match one row at most. */
+  readonly isSingle?: boolean | undefined
   /** Whether an insert updates the rows that exist. */
   readonly isUpsert?: boolean
   /** For an upsert on SQLite: the text that leaves an existing row as it is. */

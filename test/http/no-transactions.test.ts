@@ -37,6 +37,19 @@ await onEachEngine(t, 'errors that certainly changed nothing keep their codes in
     t.match(await insert({ id: 1 }), { error: { code: 'UNIQUE_VIOLATION', details: [{ path: '/data/id' }] } }, name)
     t.match(await insert({ id: 4, n: 1 }), { error: { code: 'UNIQUE_VIOLATION', details: [{ path: '/data/n' }] } }, name)
     t.match(await insert({ id: 4, n: 100 }), { error: { code: 'CHECK_VIOLATION', details: [{ path: '/data/n' }] } }, name)
+    const updates: Array<[filters: object, data: object, error: object]> = [
+      [{ id: 1 }, { n: 2 }, { code: 'UNIQUE_VIOLATION', details: [{ path: '/data/n' }] }], [{ id: { $in: [1] } }, { n: 2 }, { code: 'UNIQUE_VIOLATION' }],
+      [{ n: 1, id: { $gte: 0 } }, { id: 2 }, { code: 'UNIQUE_VIOLATION' }], [{ $and: [{ n: { $is: 1 } }, { id: { $ne: 7 } }] }, { n: 100 }, { code: 'CHECK_VIOLATION' }],
+      [{ id: 1 }, { n: { $inc: 2147483647 } }, { code: 'VALUE_OUT_OF_RANGE' }]
+    ]
+    for (const [filters, data, error] of updates) {
+      const update = { verb: 'update', data, filters }
+      t.match((await post(name, update)).json, { error }, `${name}: ${JSON.stringify(update)}`)
+      t.match((await post(name, { ...update, returning: ['id'] })).json, { error: { code: (error as { code: string }).code } }, `${name}: ${JSON.stringify(update)}, with "returning"`)
+    }
+    for (const filters of [{ id: { $gte: 2 } }, { id: { $in: [2, 3] } }, { $or: [{ id: 2 }, { id: 3 }] }, { $not: { id: 1 } }]) {
+      t.match((await post(name, { verb: 'update', data: { n: 1 }, filters })).json, { error: { code: 'OUTCOME_UNKNOWN' } }, `${name}: ${JSON.stringify(filters)}`)
+    }
     t.same(await sql(`select * from ${name} order by id`), before, 'nothing was changed')
     t.match(await insert({ id: 4, n: 4 }), { data: { inserted: 1 } })
   }

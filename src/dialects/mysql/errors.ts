@@ -147,18 +147,20 @@ function changedInPart ({ name }: Table): ServiceError {
 
 /** Raised before the first row is changed, unless a trigger raises them. */
 const BEFORE_ROWS = new Set([...MISSING, ...DENIED, ...ENGINE_CANNOT, ...LOCKED, PACKET])
-/** Refusals of an insert whose row was not stored. */
+/** Refusals of a row that was not stored or changed. */
 const ROW_REFUSED = new Set(['UNIQUE_VIOLATION', 'FOREIGN_KEY_VIOLATION', 'NOT_NULL_VIOLATION', 'CHECK_VIOLATION', 'VALUE_OUT_OF_RANGE', 'MISSING_COLUMN'])
 
 /**
  * Whether rows may be changed although the statement failed: in a table whose engine cannot roll back. The row of an insert
- * is stored or not before a trigger runs after it; an insert of several rows, an update or a delete may have changed others before the one that failed.
+ * is stored or not before a trigger runs after it, and so is the change of a single row; a statement for several rows may have changed others before
+ * the one that failed.
  */
-function mayHaveChanged ({ verb, table, isUpsert = false, rows = 1 }: Statement, number: number, refusal: Error): boolean {
+function mayHaveChanged ({ verb, table, isUpsert = false, isSingle = false, rows = 1 }: Statement, number: number, refusal: Error): boolean {
   if (verb === 'select' || table.transactional || NOT_HERE.has(number)) return false
   if (mayFire(table, verb, verb === 'insert' ? 'after' : undefined) || (isUpsert && mayFire(table, 'update'))) return true
   if (BEFORE_ROWS.has(number)) return false
-  return verb !== 'insert' || rows > 1 || !(number === FULL || ROW_REFUSED.has((refusal as ServiceError).code))
+  if (verb === 'insert' ? rows > 1 : !isSingle) return true
+  return !((verb === 'insert' && number === FULL) || ROW_REFUSED.has((refusal as ServiceError).code))
 }
 
 /** The driver's name for the error; MariaDB has errors that mysql2 has no names for. */
