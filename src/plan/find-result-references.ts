@@ -20,8 +20,8 @@ interface Search {
 export interface SearchOptions extends Omit<Search, 'found'> {}
 
 /**
- * Returns the body with its references as such: in `data` the whole value of a column, in `filters` an operand or a value in a list. Anywhere
- * else, as within a JSON value, `{"$ref": …}` is an ordinary object. `depth`: levels of filters at most; deeper ones are refused by the planner.
+ * Returns the body with its references as such: in `data` the whole value of a column, in `filters` an operand, a value in a list or a value of
+ * `$is`. Anywhere else, as within a JSON value, `{"$ref": …}` is an ordinary object. `depth`: levels of filters at most; deeper ones are refused by the planner.
  * @throws INVALID_BODY for one that is no JSON Pointer or does not lead to an earlier operation
  */
 export function findReferences<B extends object> (body: B, options: SearchOptions): { body: B, references: readonly ResultReference[] } {
@@ -53,10 +53,14 @@ function inFilters (filters: unknown, search: Search, path: Path, level: number)
     const place = [...path, key]
     if ((key === '$and' || key === '$or') && Array.isArray(value)) return value.map((each, index) => inFilters(each, search, [...place, index], level + 1))
     if (key === '$not') return inFilters(value, search, place, level + 1)
-    // a row as a select returned it
-    if (key === '$is') return value
+    if (key === '$is') return isObject(value) ? inExactRow(value, search, place) : value
     return inColumnFilter(value, search.table.columns.get(key.startsWith('$$') ? key.slice(1) : key), search, place)
   })
+}
+
+/** A row as a select returned it: a JSON column may have stored an object that looks like a reference. */
+function inExactRow (row: Fields, search: Search, path: Path): Fields {
+  return map(row, (value, name) => isReference(value) && search.table.columns.get(name)?.type.holdsJson !== true ? toReference(value, search, [...path, name]) : value)
 }
 
 function inColumnFilter (value: unknown, column: Column | undefined, search: Search, path: Path): unknown {

@@ -58,7 +58,7 @@ const DIGITS: Wrapping = ["'", "'"]
 const SUM = sqlOf`${COLUMN} + ${GIVEN}`
 const INCREMENT_INTEGER = [incrementInteger(SUM)]
 /** The servers would store 51 as the year 2051. */
-const INCREMENT_YEAR = [incrementInteger(sqlOf`if(${COLUMN} + ${GIVEN} not between 1901 and 2155, 9999, ${COLUMN} + ${GIVEN})`)]
+const INCREMENT_YEAR = [incrementInteger(sqlOf`if(${COLUMN} + ${GIVEN} <> 0 and ${COLUMN} + ${GIVEN} not between 1901 and 2155, 9999, ${COLUMN} + ${GIVEN})`)]
 /** A BIGINT has 20 digits. */
 const INTEGER_TOTALS = exactTotals({ precision: 20, scale: 0 })
 const wholeNumbers = (type: ColumnType): ColumnType => createType({ ...type, equated: DIGITS, forms: INCREMENT_INTEGER, totals: INTEGER_TOTALS })

@@ -112,12 +112,21 @@ await onEachEngine(t, 'a reference is a value, exact to 64 bits, and never an op
   t.match((await resultsOf(select({ id: 1 }), select({ big: { $in: [5, { $ref: '/0/rows/0/big' }] } })))[1], { count: 2 })
   t.match((await resultsOf(select({ id: 1 }), select({ id: [{ $ref: '/0/count' }] })))[1], { count: 1 })
   t.match((await resultsOf(select({ id: 1 }), select({ $or: [{ note: { $startsWith: { $ref: '/0/rows/0/note' } } }, { $not: { id: { $ref: '/0/count' } } }] })))[1], { count: 2 })
-  t.match((await resultsOf(insert({ doc: { $eq: { $ref: '/0/id' } } }), select({ id: 3 })))[1].rows, [{ doc: { $ref: '/0/id' } }], 'under $eq it is an ordinary object')
+  for (const filters of [{ $is: { id: { $ref: '/0/count' }, note: { $ref: '/0/rows/0/note' } } }, { big: { $is: { $ref: '/0/rows/0/big' } }, id: 1 }, { $not: { $is: { id: { $ref: '/0/count' } } } }]) {
+    t.match((await resultsOf(select({ id: 1 }), select(filters)))[1], { count: 1 }, JSON.stringify(filters))
+  }
+  t.match((await resultsOf(insert({ doc: { $eq: { $ref: '/0/id' } } }), select({ $is: { doc: { $ref: '/0/id' } } })))[1].rows, [{ doc: { $ref: '/0/id' } }], 'in the row of $is, a JSON column may have such an object')
+  await sql('delete from items where id = 3')
+  t.match((await resultsOf(insert({ id: 3, doc: { $eq: { $ref: '/0/id' } } }), select({ id: 3 })))[1].rows, [{ doc: { $ref: '/0/id' } }], 'under $eq it is an ordinary object')
   t.match((await resultsOf(insert({ doc: { a: { $ref: '/0/id' } } }), select({ id: 4 })))[1].rows, [{ doc: { a: { $ref: '/0/id' } } }], 'and within a JSON value')
   const refused: Array<[object[], string, string]> = [
     [[select({ id: 1 }), insert({ big: { $ref: '/1/id' } })], 'INVALID_BODY', '/operations/1/data/big'],
     [[select({ id: { $ref: '/1/id' } }), select({})], 'INVALID_BODY', '/operations/0/filters/id'],
     [[select({ id: 1 }), insert({ big: { $ref: '' } })], 'INVALID_BODY', '/operations/1/data/big'],
+    [[select({ id: 1 }), select({ $is: { big: { $ref: '/1/count' } } })], 'INVALID_BODY', '/operations/1/filters/$is/big'],
+    [[select({ id: 1 }), select({ $is: { big: { $ref: '/0/rows/0/note' } } })], 'INVALID_VALUE', '/operations/1/filters/$is/big'],
+    [[select({ id: 1 }), { table: 'items', verb: 'update', data: { big: { $inc: { $ref: '/0/count' } } }, filters: { id: 1 } }], 'INVALID_VALUE', '/operations/1/data/big/$inc'],
+    [[select({ id: 1 }), { ...insert({ id: 1 }), onConflict: { key: ['id'], set: { big: { $ref: '/0/count' } } } }], 'INVALID_VALUE', '/operations/1/onConflict/set/big'],
     [[select({ id: 1 }), insert({ big: { $ref: '0/id' } })], 'INVALID_BODY', '/operations/1/data/big'],
     [[select({ id: 1 }), insert({ big: { $ref: '/00/id' } })], 'INVALID_BODY', '/operations/1/data/big'],
     [[select({ id: 1 }), insert({ big: { $ref: '/0/~2' } })], 'INVALID_BODY', '/operations/1/data/big'],

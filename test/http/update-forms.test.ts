@@ -30,6 +30,11 @@ await onEachEngine(t, '$inc adds to the stored number exactly, and counts the ro
   t.same((await update({ big: { $inc: '-9223372036854775807' } })).json.data, { updated: 1 }, 'a string of digits')
   t.match((await post('counters', { verb: 'select', columns: ['n', 'big'], filters: { word: 'y' } })).json.data.rows, [{ n: -2, big: 0 }])
   if (engine === 'sqlite') return
+  for (const born of [0, 2026, 1901, 0]) {
+    const { rows: [before] } = (await post('counters', { verb: 'select', columns: ['born'], filters: { id: 1 } })).json.data
+    t.match(await update({ born: { $inc: born - before.born } }), { status: 200 }, `a YEAR from ${before.born} to ${born}`)
+    t.match((await post('counters', { verb: 'select', columns: ['born'], filters: { id: 1 } })).json.data.rows, [{ born }])
+  }
   await update({ wide: { $inc: '0.000000000000000000000000000001' } })
   t.match((await post('counters', { verb: 'select', columns: ['wide'], filters: { id: 1 } })).json.data.rows, [{ wide: '99999999999999999999999999999999999.500000000000000000000000000001' }])
 })
