@@ -64,6 +64,38 @@ await onEachEngine(t, 'a pool without free connections counts as ready, and the 
   for (const answer of answers) t.equal((await answer).status, 200)
 })
 
+const slow = { pool: { size: 2 }, statementTimeout: 200 }
+
+await onEachEngine(t, 'a database that refused every connection was once ready while the end of a statement was not confirmed', { schema: shop, only, database: slow, options: { metrics: true } }, async (t, service) => {
+  const { sql, post } = service
+  const proxy = service.proxy as NonNullable<typeof service.proxy>
+  await sql('lock tables orders write')
+  proxy.killsNothing = true
+  const answer = post('orders', { verb: 'select' })
+  const metric = async (name: string) => valueOf(parseMetrics(await service.server.rows.registry.metrics()), name)
+  await until('the statement is being stopped', async () => await metric('row_query_pool_ending') === 1)
+  proxy.full = true
+  await until('noticed', async () => !(await ready(service)), 4)
+  t.equal(await metric('row_query_pool_ending'), 1, 'meanwhile nothing has ended')
+  proxy.full = proxy.killsNothing = false
+  await until('ready again', () => ready(service))
+  await sql('unlock tables')
+  t.equal((await answer).status, 504)
+})
+
+await onEachEngine(t, 'a pool with all connections being stopped is not ready', { schema: shop, only, database: { ...slow, pool: { size: 1 } } }, async (t, service) => {
+  const { sql, post } = service
+  const proxy = service.proxy as NonNullable<typeof service.proxy>
+  await sql('lock tables orders write')
+  proxy.killsNothing = true
+  const answer = post('orders', { verb: 'select' })
+  await until('not ready', async () => !(await ready(service)))
+  proxy.killsNothing = false
+  await sql('unlock tables')
+  await until('ready again', () => ready(service))
+  await answer
+})
+
 t.test('isReady() is false before the plugin is registered and while the app closes', async (t) => {
   const rows = createRowQuery({ databases: { shop: { url: 'mysql://nobody@127.0.0.1:1/shop' } } })
   t.equal(await rows.isReady(), false)

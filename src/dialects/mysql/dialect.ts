@@ -63,9 +63,8 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
       return runWithRetries({ pools, attempts: pools.length + address.hosts.length, options, replicaOptions }, { use, client, ...transaction }, runTransaction)
     },
     async check () {
-      const { open, idle } = primary.use
       // if all connections are in use, they are about to answer, or to reach their time limit
-      if (open === 0 || idle > 0) primary.release(await primary.acquire())
+      if (!primary.isBusy) primary.release(await primary.acquire())
     },
     poolUse: () => all.map(({ use }) => use),
     close: async () => { await Promise.all(all.map((pool) => pool.close())) }

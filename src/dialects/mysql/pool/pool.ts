@@ -38,6 +38,8 @@ export interface MysqlPool extends StoppingSessions {
   moveOn (session: Session): boolean
   /** Whether the last attempt to connect succeeded, and the connections are not all being stopped. */
   readonly isUp: boolean
+  /** Whether no connection is free, no further one may be opened, and not all of them are being stopped. */
+  readonly isBusy: boolean
   /** Tries to connect although no request waits. */
   probe (): void
   readonly use: PoolUse
@@ -132,6 +134,7 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
       return moved
     },
     get isUp () { return !connector.failing && connections.stopping.size < size },
+    get isBusy () { return connections.idle === 0 && open() >= size && connections.open > connections.stopping.size },
     probe: connector.probe,
     confirmed: new WeakMap(),
     get use () { return { size, open: connections.open, idle: connections.idle, ending: connections.stopping.size, waiting: waiters.size, waits: waiters.last, waited: waiters.waited, failures: connector.failures } },
