@@ -1,8 +1,7 @@
 /** Temporarily blocks addresses that send too many invalid tokens: 429, before the next token is looked up. */
-import { isIP } from 'node:net'
-import fastifyRateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { clientAddress } from '../src/access/client-address.ts'
 import { rateLimited } from '../src/errors.ts'
 import type { RateLimit } from './rate-limit.ts'
 
@@ -32,14 +31,14 @@ export default fp(async function failedLogins (app: FastifyInstance, { max, wind
     if (latest === 0) return 0
     const now = Date.now()
     if (latest <= now) latest = 0
-    const found = failures.get(addressOf(request))
+    const found = failures.get(clientAddress(request.ip))
     return found === undefined || found.count < max ? 0 : found.until - now
   }
 
   app.decorate('rowQueryLoginFailed', (request: FastifyRequest): void => {
     if (!hasCredentials(request)) return
     const now = Date.now()
-    const address = addressOf(request)
+    const address = clientAddress(request.ip)
     const found = failures.get(address)
     const counted = found === undefined || found.until <= now ? { count: 0, until: now + window } : found
     counted.count++
@@ -60,11 +59,6 @@ export default fp(async function failedLogins (app: FastifyInstance, { max, wind
 /** Requests without credentials are not counted: a load balancer may send them as health checks. */
 function hasCredentials ({ headers }: FastifyRequest): boolean {
   return headers.authorization !== undefined
-}
-
-/** The counted address: for IPv6 the network, because one customer has a whole network; one constant for Unix sockets. */
-function addressOf ({ ip }: FastifyRequest): string {
-  return isIP(ip) === 0 ? 'unknown' : fastifyRateLimit.normalizeIP(ip)
 }
 
 function refuse (reply: FastifyReply, max: number, seconds: number): Error {

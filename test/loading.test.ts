@@ -53,7 +53,7 @@ t.test('an import loads the schemas of the options, and no more', async (t) => {
 
 t.test('each option loads its package when the plugin is registered, so that a package that is missing stops the start', async (t) => {
   const lists: Array<[options: string, packages: string[]]> = [
-    ["{ docs: true, cors: { origins: ['*'] }, metrics: true, failedLogins: {} }", ['@fastify/cors', '@fastify/helmet', '@fastify/rate-limit', '@fastify/swagger', '@fastify/swagger-ui', 'prom-client']],
+    ["{ docs: true, cors: { origins: ['*'] }, metrics: true, failedLogins: {}, rateLimit: { max: 1000 } }", ['@fastify/cors', '@fastify/helmet', '@fastify/rate-limit', '@fastify/swagger', '@fastify/swagger-ui', 'prom-client']],
     ["{ databases: { ...databases, other: { url: 'mysql://localhost:1/other' } }, failedLogins: { max: 0 }, jwt: [{ issuer: 'x', audience: 'x', algorithms: ['HS256'], secret: 'x'.repeat(32), role: '/role' }], roles: { clerk: { permissions: ['select'], databases: '*' } } }", ['jose', 'mysql2']]
   ]
   await Promise.all(lists.map(async ([options, packages]) => {

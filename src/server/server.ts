@@ -8,6 +8,7 @@ import { requestId } from '../../plugins/request-id.ts'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import type { HttpsOptions } from '../../schemas/server.ts'
 import { createRowQuery, type RowQuery } from '../app.ts'
+import { withoutPort } from '../access/client-address.ts'
 import { answerBrokenRequest, answerConnect } from './client-error.ts'
 import { readCertificate, reloadCertificate } from './tls.ts'
 import { HTTP_DEFAULTS, type HttpSettings } from '../config/server-settings.ts'
@@ -72,6 +73,7 @@ export async function createServer ({ options, prefix, logLevel, logFormat, metr
     },
     clientErrorHandler: answerBrokenRequest
   })
+  if (trustProxy.length > 0) app.addHook('onRequest', removePorts)
   answerEverything(app, answerOutside)
   const drain = createDrain(app)
   limitConnections(app, http)
@@ -94,6 +96,13 @@ async function serveMetrics (app: FastifyInstance, { registry, tokens, metricsAp
   const metricsApp = await createMetricsApp(registry)
   app.addHook('onClose', async () => { await metricsApp.close() })
   return metricsApp
+}
+
+/** Removes the ports from X-Forwarded-For: Fastify trusts no address with a port, so that the last proxy would count as the client. */
+function removePorts ({ raw: { headers } }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  const forwarded = headers['x-forwarded-for'] as string | undefined // Node joins several
+  if (forwarded?.includes(':') === true) headers['x-forwarded-for'] = forwarded.split(',').map((entry) => withoutPort(entry.trim())).join(', ')
+  done()
 }
 
 /** Gives answers that Fastify or Node would send themselves the JSON envelope of the service. */

@@ -82,7 +82,17 @@ const networks: Array<[one: string, other: string, same: boolean]> = [
   ['2001:db8:1:2::1', '2001:db8:1:3::1', false],
   ['192.0.2.1', '::ffff:192.0.2.1', true],
   ['192.0.2.1', '192.0.2.9', false],
-  ['unix', '/run/row-query.sock', true]
+  ['unix', '/run/row-query.sock', true],
+  ['64:ff9b::192.0.2.1', '64:ff9b::192.0.2.9', false],
+  ['64:ff9b::192.0.2.1', '192.0.2.1', true],
+  ['64:ff9b:1::192.0.2.1', '64:ff9b:1::192.0.2.9', false],
+  ['::ffff:0:192.0.2.1', '192.0.2.1', true],
+  ['2002:c000:201:1::1', '2002:c000:0201:ffff::2', true],
+  ['2002:c000:201::1', '2002:c000:209::1', false],
+  ['2001:0:4136:e378:8000:63bf:3fff:fdd2', '192.0.2.45', true],
+  ['fe80::1%eth0', 'fe80::2', true],
+  ['::1', '::2', true],
+  ['::1', '::ffff:192.0.2.1', false]
 ]
 
 for (const [one, other, same] of networks) {
@@ -97,6 +107,37 @@ await onEachEngine(t, 'behind a trusted proxy, the forwarded addresses count', {
   t.match(await ask(service, { address: '10.0.0.1', authorization: right, forwarded: '198.51.100.1, 192.0.2.7' }), { status: 429 }, 'addresses that the client added to the header are ignored')
   t.match(await ask(service, { address: '10.0.0.1', authorization: right, forwarded: '192.0.2.8' }), { status: 200 })
   t.match(await ask(service, { address: '192.0.2.9', authorization: right, forwarded: '192.0.2.7' }), { status: 200 }, 'the header of an untrusted host is ignored')
+})
+
+await onEachEngine(t, 'forwarded addresses with ports were once counted as one address', { ...few, server: { trustProxy: ['10.0.0.0/8', 'fd00::/8'] } }, async (t, service) => {
+  const through = (forwarded: string): From => ({ address: '10.0.0.1', forwarded })
+  for (const port of [4711, 4712, 4713]) t.same(await fail(service, 1, through(`203.0.113.15:${port}`)), [401])
+  t.same(await fail(service, 1, through('203.0.113.15:4714')), [429])
+  t.same(await fail(service, 1, through('203.0.113.15')), [429], 'the same without a port')
+  t.same(await fail(service, 3, through('203.0.113.16:4711')), [401], 'another one')
+  t.same(await fail(service, 3, through('[2001:db8::1]:443')), [401])
+  t.same(await fail(service, 1, through('[2001:db8::2]')), [429])
+  t.same(await fail(service, 3, through('[2001:db8:1::1]:443')), [401])
+  t.same(await fail(service, 3, through('198.51.100.1:99, 10.0.0.2:4711,[fd00::1]:80')), [401], 'ports of trusted proxies')
+  t.same(await fail(service, 1, through('198.51.100.1')), [429])
+  t.same(await fail(service, 3, through('198.51.100.2:99, 10.0.0.2:4711')), [401])
+})
+
+await onEachEngine(t, 'the limit of public documents counts addresses in the same way', { ...few, options: { openapi: 'public', rateLimit: { max: 2 } }, server: { trustProxy: ['10.0.0.1'] } }, async (t, { server: { app } }) => {
+  const statusFor = async (forwarded: string): Promise<number> => (await app.inject({ url: '/api/shop/openapi.json', remoteAddress: '10.0.0.1', headers: { 'x-forwarded-for': forwarded } })).statusCode
+  const statuses = []
+  for (const forwarded of ['203.0.113.15:1', '203.0.113.15:2', '64:ff9b::203.0.113.15', '203.0.113.16:1', '2001:db8::1', '2001:db8::2', '2001:db8::3']) statuses.push(await statusFor(forwarded))
+  t.same(statuses, [200, 200, 429, 200, 200, 200, 429])
+})
+
+await onEachEngine(t, 'an app that trusts a proxy with ports counts its addresses', few, async (t, { url }) => {
+  const app = Fastify({ trustProxy: '10.0.0.1' })
+  t.teardown(() => app.close())
+  await app.register(rowQuery, { prefix: '/api', databases: { shop: { url } }, tokens: [tokenFor(TOKEN, ['select'])], failedLogins: { max: 2 } })
+  const service = { server: { app } } as unknown as Service
+  t.same(await fail(service, 2, { address: '10.0.0.1', forwarded: '203.0.113.15:4711' }), [401])
+  t.same(await fail(service, 1, { address: '10.0.0.1', forwarded: '203.0.113.15:4712' }), [429])
+  t.same(await fail(service, 1, { address: '10.0.0.1', forwarded: '203.0.113.16:4711' }), [401])
 })
 
 await onEachEngine(t, 'without a trusted proxy, forwarded addresses are ignored', few, async (t, service) => {
