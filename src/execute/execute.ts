@@ -1,6 +1,7 @@
 /** Runs a plan: a plain one as a single statement, any other in a transaction. */
 import type { Database } from '../databases/database.ts'
 import { keepsTransaction, type Executor, type ReadOptions } from '../dialects/dialect.ts'
+import { hasMoments, settleMoments } from '../plan/moments.ts'
 import type { Plan, SelectPlan } from '../plan/plan.ts'
 import { findUnexpected } from '../plan/row-range.ts'
 import { createSelectSink } from '../response/page-sink.ts'
@@ -9,6 +10,7 @@ import { AnswerSink } from '../response/answer-sink.ts'
 import { compileStatement } from '../sql/compile.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { runChange } from './change.ts'
+import { readClock } from './clock.ts'
 import { countRows } from './count-rows.ts'
 import { runInsert } from './insert.ts'
 import { executeRows, insertsRows, type WatchRow } from './insert-rows.ts'
@@ -64,10 +66,13 @@ function transact (execution: Execution, { client, consistency }: ReadOptions): 
 
 /** Runs a plan in a transaction, which its caller commits or rolls back. Whatever is thrown must undo the transaction. */
 export async function runIn (tx: Executor, execution: Execution): Promise<Result> {
-  const { plan, sink } = execution
-  const result = plan.references === undefined ? await runOne(tx, execution) : await runReferring(tx, execution)
+  const { plan, database, sink } = execution
+  const isSettled = !hasMoments(plan)
+  const settled = isSettled ? plan : settleMoments(plan, await readClock(tx, plan.table, database))
+  const run = isSettled ? execution : { ...execution, plan: settled }
+  const result = settled.references === undefined ? await runOne(tx, run) : await runReferring(tx, run)
   if (sink?.refusal !== undefined) throw sink.refusal
-  return result
+  return isSettled || settled.verb !== 'insert' ? result : { ...result, settled }
 }
 
 function runOne (tx: Executor, execution: Execution): Promise<Result> {

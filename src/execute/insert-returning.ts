@@ -4,6 +4,7 @@ import type { Database } from '../databases/database.ts'
 import type { Executor, Outcome } from '../dialects/dialect.ts'
 import { givenValue } from '../plan/insert-key.ts'
 import type { Conflict, PlannedRow } from '../plan/plan.ts'
+import { settled } from '../plan/moments.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { CountSink } from '../response/count-sink.ts'
 import type { RowCounts, RowsResult } from '../response/result.ts'
@@ -63,7 +64,7 @@ const valuesOf = (key: readonly Column[], row: PlannedRow): Value[] => key.map((
 /** The value that the request gives a column, as it is stored. */
 function storedValue (row: PlannedRow, column: Column): Value | null {
   const given = givenValue(row, column)
-  return given === null ? null : storedKey(column, given)
+  return given === null ? null : storedKey(column, settled(given) as Value)
 }
 
 /**

@@ -6,10 +6,12 @@ import { unsupported } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
 import { isExactly, isNull } from '../plan/filters/operators.ts'
 import type { Condition, InsertPlan, SelectPlan } from '../plan/plan.ts'
+import { settled } from '../plan/moments.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { planRules } from '../plan/rule.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import { AnswerSink } from '../response/answer-sink.ts'
+import type { Value } from '../types/column-type.ts'
 import { countMatches } from './count-rows.ts'
 import { runStatement } from './run-statement.ts'
 
@@ -43,7 +45,7 @@ export async function insertUnkeyed (tx: Executor, { plan, database, sink }: Unk
 function conditionOf ({ table: { columns, view }, assignments }: InsertPlan): Condition {
   const given = assignments.flatMap(({ column, parameter }) => {
     if (columns.get(column.name) !== column || column.type.comparison === 'none') return []
-    return [parameter === null ? isNull(column, false) : isExactly(column, storedKey(column, parameter))]
+    return [parameter === null ? isNull(column, false) : isExactly(column, storedKey(column, settled(parameter) as Value))]
   })
   return combine('and', view === undefined ? given : [planRules(view.rules), ...given])
 }

@@ -3,6 +3,7 @@ import { mayFillColumns, type Column } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor, Outcome } from '../dialects/dialect.ts'
 import type { InsertPlan } from '../plan/plan.ts'
+import { settled } from '../plan/moments.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import type { RowsResult } from '../response/result.ts'
 import { numberOf } from '../response/insert-id.ts'
@@ -49,7 +50,7 @@ export async function isTaken (tx: Executor, database: Database, plan: InsertPla
   return !given.includes(null) && await areTaken(tx, database, { table: plan.table, key, keys: [given as Value[]] })
 }
 
-const givenTo = ({ assignments }: InsertPlan, column: Column): Value | null => assignments.find((assignment) => assignment.column === column)?.parameter ?? null
+const givenTo = ({ assignments }: InsertPlan, column: Column): Value | null => settled(assignments.find((assignment) => assignment.column === column)?.parameter ?? null)
 
 /** The value of a column of the key in the new row. @throws NOT_SUPPORTED if a trigger of SQLite has changed it, or has left out the row */
 export function keyValue (plan: InsertPlan, column: Column, { insertId }: Pick<Outcome, 'insertId'>): Value {

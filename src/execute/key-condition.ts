@@ -1,9 +1,9 @@
 import type { Column } from '../catalog/catalog.ts'
 import { unsupported } from '../errors.ts'
 import { knownDefault } from '../plan/known-default.ts'
+import { settled } from '../plan/moments.ts'
 import type { Condition, PlannedRow } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
-import type { Parameter } from '../types/column-type.ts'
 
 /**
  * The condition that selects the row with the same unique key as a given row. Undefined where there cannot be one: NULL is equal to nothing, and a
@@ -14,7 +14,7 @@ export function conditionOf (key: readonly Column[], { columns, parameters }: Pi
   const conditions: Condition[] = []
   for (const column of key) {
     const index = columns.indexOf(column)
-    const parameter = index >= 0 ? parameters[index] as Parameter : column.autoIncrement ? null : knownDefault(column)
+    const parameter = index >= 0 ? settled(parameters[index]) : column.autoIncrement ? null : knownDefault(column)
     if (parameter === null) return undefined
     if (parameter === undefined && (column.generated || column.defaultComputed === true)) throw unsupported('/onConflict/key', `the database computes "${column.name}": send a value`)
     conditions.push(parameter === undefined ? { kind: 'default', column } : { kind: 'compare', column, operator: '=', parameter: storedKey(column, parameter) })

@@ -3,6 +3,7 @@ import { mayFire, type Column } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor } from '../dialects/dialect.ts'
 import { givenValue } from '../plan/insert-key.ts'
+import { settled } from '../plan/moments.ts'
 import type { InsertPlan, PlannedRow, RowsPlan } from '../plan/plan.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import { AnswerSink } from '../response/answer-sink.ts'
@@ -39,7 +40,7 @@ export async function readId ({ table, rows: { rows, conflict } }: InsertPlan & 
     if (change?.form !== undefined || (!isGiven && (column.generated || column.autoIncrement || column.defaultComputed === true))) return undefined
     if (!isGiven) continue
     columns.push(column)
-    parameters.push(change === undefined ? givenValue(row, column) : change.parameter)
+    parameters.push(settled(change === undefined ? givenValue(row, column) : change.parameter))
   }
   const condition = conditionOf(conflict.key, { columns, parameters })
   if (condition === undefined) return undefined

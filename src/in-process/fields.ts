@@ -30,15 +30,22 @@ type Needed<T> = { [K in keyof T]: [InsertOf<T[K]>] extends [never] ? never : un
 type Possible<T> = { [K in keyof T]: undefined extends InsertOf<T[K]> ? K : never }[keyof T]
 type Changeable<T> = { [K in keyof T]: [UpdateOf<T[K]>] extends [never] ? never : K }[keyof T]
 
+/** The present time by the clock of the database, moved by an offset. */
+export interface Now { $now: true | Offset }
+/** Whole numbers. Years and months are added first, the day at most the last of its month, then the rest. */
+export interface Offset { years?: number, months?: number, days?: number, hours?: number, minutes?: number, seconds?: number }
+/** Texts and times have the same type here. */
+type NowOf<V> = string extends V ? Now : never
+
 /** Data of an insert: columns without a default are required. */
-export type Insert<T> = { [K in Needed<T>]: InsertOf<T[K]> } & { [K in Possible<T>]?: Exclude<InsertOf<T[K]>, undefined> }
+export type Insert<T> = { [K in Needed<T>]: InsertOf<T[K]> | NowOf<InsertOf<T[K]>> } & { [K in Possible<T>]?: Exclude<InsertOf<T[K]>, undefined> | NowOf<InsertOf<T[K]>> }
 /** Data of an update. */
 export type Update<T> = { [K in Changeable<T>]?: UpdateOf<T[K]> }
 
-/** What computes a new value: a number of the stored one, the present time, or a JSON Merge Patch. Texts and times have the same type here. */
+/** What computes a new value: a number of the stored one, the present time, or a JSON Merge Patch. */
 type FormOf<C> =
   | ([SumOf<C>] extends [never] ? never : { $inc: number | bigint | string })
-  | (string extends SelectOf<C> ? { $now: true } : never)
+  | NowOf<UpdateOf<C>>
   | (object extends SelectOf<C> ? { $merge: object } : never)
 
 /** Data of an update, with forms. */
@@ -58,19 +65,19 @@ type DryOf<X> = [X] extends [undefined] ? unknown : { dryRun?: true }
 
 type ValueOf<C> = Exclude<SelectOf<C> | InsertOf<C> | UpdateOf<C>, null | undefined>
 
-/** `X`: what an operand may be besides a value. */
-export interface Operators<V, X = never> {
-  $eq?: V | X | null
+/** `X`: what an operand may be besides a value; `N`: what may be compared besides. */
+export interface Operators<V, X = never, N = never> {
+  $eq?: V | X | N | null
   /** As `$eq`, but compares texts byte by byte. */
   $is?: V | X | null
-  $ne?: V | X | null
+  $ne?: V | X | N | null
   $in?: ReadonlyArray<V | X | null>
   $nin?: ReadonlyArray<V | X | null>
-  $gt?: V | X
-  $gte?: V | X
-  $lt?: V | X
-  $lte?: V | X
-  $between?: readonly [V | X, V | X]
+  $gt?: V | X | N
+  $gte?: V | X | N
+  $lt?: V | X | N
+  $lte?: V | X | N
+  $between?: readonly [V | X | N, V | X | N]
   $like?: string
   $nlike?: string
   $startsWith?: string
@@ -79,17 +86,18 @@ export interface Operators<V, X = never> {
 }
 
 /** Columns with names that begin with `$` get another `$` in filters. */
-type Dollars<T, X> = { [K in Extract<keyof T, `$${string}`> as `$${K}`]?: ColumnFilter<T[K], X> }
+type Dollars<T, X, N> = { [K in Extract<keyof T, `$${string}`> as `$${K}`]?: ColumnFilter<T[K], X, N> }
 
-type ColumnFilter<C, X> = ValueOf<C> | X | null | ReadonlyArray<ValueOf<C> | X | null> | Operators<ValueOf<C>, X>
+type ColumnFilter<C, X, N> = ValueOf<C> | X | (N & NowOf<ValueOf<C>>) | null | ReadonlyArray<ValueOf<C> | X | null> | Operators<ValueOf<C>, X, N & NowOf<ValueOf<C>>>
 
-export type Filters<T, X = never> = { [K in keyof T]?: ColumnFilter<T[K], X> } & {
-  $and?: ReadonlyArray<Filters<T, X>>
-  $or?: ReadonlyArray<Filters<T, X>>
-  $not?: Filters<T, X>
+/** `N`: never where the present time is not allowed. */
+export type Filters<T, X = never, N = Now> = { [K in keyof T]?: ColumnFilter<T[K], X, N> } & {
+  $and?: ReadonlyArray<Filters<T, X, N>>
+  $or?: ReadonlyArray<Filters<T, X, N>>
+  $not?: Filters<T, X, N>
   /** A row as a select returns it, or some of its columns. */
   $is?: { readonly [K in keyof T]?: ValueOf<T[K]> | null }
-} & Dollars<T, X>
+} & Dollars<T, X, N>
 
 type Direction = 'ASC' | 'DESC' | 'asc' | 'desc'
 
@@ -144,7 +152,7 @@ export interface GroupFields<T, G extends Name<T>, A extends Aggregates<T>, X = 
   filters?: Filters<T, X>
   groupBy?: readonly G[]
   aggregates?: A
-  having?: Filters<GroupColumns<T, G, A>, X>
+  having?: Filters<GroupColumns<T, G, A>, X, never>
   limit?: number
   orderBy?: string | ReadonlyArray<OrderTerm<GroupColumns<T, G, A>>>
 }

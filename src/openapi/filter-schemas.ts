@@ -2,6 +2,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import { operators } from '../plan/filters/operators.ts'
 import { includesLevel } from '../types/column-type.ts'
+import { NOW } from '../types/moment.ts'
 import type { DocumentLimits } from './document-settings.ts'
 import { anyOf, closedObject, membersOf, orNull, refTo, type Schema } from './schema.ts'
 import { bare } from './value-schema.ts'
@@ -10,8 +11,11 @@ import { bare } from './value-schema.ts'
 interface Operands {
   /** A value of the column. */
   readonly value: Schema
+  /** The same, or the present time for a column of time. */
+  readonly compared: Schema
   /** The same, and null if the column may be NULL. */
   readonly orNull: Schema
+  readonly comparedOrNull: Schema
   readonly pattern: Schema
   /** Maximum length of a list. */
   readonly maxItems: number
@@ -19,13 +23,13 @@ interface Operands {
 
 /** Operators with an operand that is not a plain value of the column -> the schema of the operand. */
 const operands = new Map<string, (operands: Operands) => Schema>([
-  ['$eq', ({ orNull }) => orNull],
+  ['$eq', ({ comparedOrNull }) => comparedOrNull],
   ['$is', ({ orNull }) => orNull],
-  ['$ne', ({ orNull }) => orNull],
+  ['$ne', ({ comparedOrNull }) => comparedOrNull],
   ['$in', ({ orNull: items, maxItems }) => ({ type: 'array', items, maxItems })],
   // an empty list would say nothing
   ['$nin', ({ orNull: items, maxItems }) => ({ type: 'array', items, minItems: 1, maxItems })],
-  ['$between', ({ value: items }) => ({ type: 'array', items, minItems: 2, maxItems: 2 })],
+  ['$between', ({ compared: items }) => ({ type: 'array', items, minItems: 2, maxItems: 2 })],
   ['$like', ({ pattern }) => pattern],
   ['$nlike', ({ pattern }) => pattern],
   ['$startsWith', ({ pattern }) => pattern],
@@ -75,11 +79,13 @@ const LIKE_OPERATORS: Schema = { type: 'object', minProperties: 1, propertyNames
 function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxLength }: DocumentLimits): Schema {
   const value = anyOf(membersOf(type.schema).map(bare))
   const pattern = { type: 'string', maxLength, ...type.readPattern !== undefined && { pattern: '^[^\\u0000]*$' } }
-  const given: Operands = { value, orNull: nullable ? orNull(value) : value, pattern, maxItems }
+  const ifNull = (schema: Schema): Schema => nullable ? orNull(schema) : schema
+  const compared = type.moment?.isComparable === true ? anyOf([...membersOf(value), refTo(NOW)]) : value
+  const given: Operands = { value, compared, orNull: ifNull(value), comparedOrNull: ifNull(compared), pattern, maxItems }
   const usable = [...operators].filter(([name, { needs }]) => includesLevel(type.comparison, needs) && (name !== '$null' || nullable)).map(([name]) => name)
-  const own = closedObject(usable.map((name) => [name, operands.get(name)?.(given) ?? value]), { minProperties: 1 })
+  const own = closedObject(usable.map((name) => [name, operands.get(name)?.(given) ?? compared]), { minProperties: 1 })
   if (type.comparison === 'none') return { anyOf: [{ type: 'null' }, own] }
   // any JSON value is allowed, which includes objects with operators
   if (type.holdsJson === true) return { not: { ...LIKE_OPERATORS, not: own }, description: 'Any JSON value, or an object of operators.' }
-  return { anyOf: [...membersOf(value), ...nullable ? [{ type: 'null' }] : [], ...type.structured ? [] : [{ type: 'array', items: given.orNull, minItems: 1, maxItems }], own] }
+  return { anyOf: [...membersOf(compared), ...nullable ? [{ type: 'null' }] : [], ...type.structured ? [] : [{ type: 'array', items: given.orNull, minItems: 1, maxItems }], own] }
 }

@@ -7,7 +7,7 @@ import { joinWords, type Names } from './names.ts'
 import { hasConflicts, onConflictName, onConflictSchema } from './insert-schemas.ts'
 import { hasPositions, insertedId, positionName, positionSchema, requestName, requestSchema, selectAnswer, unions, writeAnswer } from './request-schemas.ts'
 import { closedObject, plainText, refTo, type Schema, type Schemas } from './schema.ts'
-import { findDefault, shownSchema, takenSchema } from './value-schema.ts'
+import { findDefault, shownSchema } from './value-schema.ts'
 import { writableColumns } from './visible.ts'
 import { changeSchema } from './write-schemas.ts'
 
@@ -71,12 +71,12 @@ function insertSchema (table: Table): Schema {
   const required = writable.filter((column) => !isOptional(table, column)).map(({ name }) => name)
   return closedObject(writable.map((column) => {
     const found = findDefault(column)
-    return [column.name, { ...takenSchema(column), ...(found !== undefined && { 'x-default': found.value }) }]
+    return [column.name, { ...changeSchema(column, 'insert'), ...(found !== undefined && { 'x-default': found.value }) }]
   }), required.length > 0 ? { required } : {})
 }
 
 function updateSchema (table: Table): Schema {
-  return closedObject(writableColumns(table, 'update').map((column) => [column.name, changeSchema(column)]), { minProperties: 1 })
+  return closedObject(writableColumns(table, 'update').map((column) => [column.name, changeSchema(column, 'update')]), { minProperties: 1 })
 }
 
 /** Whether an insert may omit the column. A known trigger may fill it in; triggers that the account cannot see are ignored. */

@@ -8,28 +8,33 @@ import { writableColumns, type VisibleTable } from './visible.ts'
 
 const titleOf = ({ schema }: UpdateForm): string => schema.title as string
 
-/** The forms of a column that its values do not include already: every JSON value is one of a JSON column. */
-const ownForms = ({ type }: Column): readonly UpdateForm[] => type.holdsJson === true ? [] : type.forms ?? []
+/** The forms of a column that its values do not include already: every JSON value is one of a JSON column. An insert has those that need no stored value. */
+function ownForms ({ type: { holdsJson, forms = [] } }: Column, verb: 'insert' | 'update'): readonly UpdateForm[] {
+  return holdsJson === true ? [] : forms.filter(({ sql }) => verb === 'update' || sql === undefined)
+}
 
-/** The schema of what an update accepts for a column. */
-export function changeSchema (column: Column): Schema {
-  if (column.type.holdsJson === true) return changedJson(column)
+/** The schema of what an insert or update accepts for a column. */
+export function changeSchema (column: Column, verb: 'insert' | 'update'): Schema {
+  if (column.type.holdsJson === true && verb === 'update') return changedJson(column)
   const taken = takenSchema(column)
-  const forms = ownForms(column)
+  const forms = ownForms(column, verb)
   if (forms.length === 0) return taken
   const { description, 'x-sql-type': declaration, ...value } = taken
   return { ...anyOf([...membersOf(value), ...forms.map((form) => refTo(titleOf(form)))]), ...description !== undefined && { description }, 'x-sql-type': declaration }
 }
 
-/** The forms that the updates of these tables accept, by the names of their schemas. */
+/** The forms that the writes and filters of these tables accept, by the names of their schemas. */
 export function formSchemas (subjects: readonly VisibleTable[]): Schemas {
-  const forms = subjects.flatMap(({ table, verbs }) => verbs.includes('update') ? writableColumns(table, 'update').flatMap(ownForms) : [])
-  return Object.fromEntries(forms.map((form) => [titleOf(form), closedObject([[form.name, anyOf(membersOf(form.schema).map(bare))]], { required: [form.name], description: `Computes the new value from the stored one: ${form.name}.` })]))
+  const forms = subjects.flatMap(({ table, verbs }) => [
+    ...(['insert', 'update'] as const).flatMap((verb) => verbs.includes(verb) ? writableColumns(table, verb).flatMap((column) => ownForms(column, verb)) : []),
+    ...verbs.some((verb) => verb !== 'insert') ? [...table.columns.values()].filter(({ type }) => type.moment?.isComparable === true).flatMap((column) => ownForms(column, 'insert')) : []
+  ])
+  return Object.fromEntries(forms.map((form) => [titleOf(form), closedObject([[form.name, anyOf(membersOf(form.schema).map(bare))]], { required: [form.name], description: form.sql === undefined ? `${String(form.schema.description)}` : `Computes the new value from the stored one: ${form.name}.` })]))
 }
 
 /** Names that forms may have in a document. */
 export function formNames (tables: readonly Table[]): string[] {
-  return tables.flatMap(({ columnList }) => columnList.flatMap(ownForms).map(titleOf))
+  return tables.flatMap(({ columnList }) => columnList.flatMap((column) => ownForms(column, 'update')).map(titleOf))
 }
 
 /** Fields that tell of rows: they are not in the document of who may not select. `dryRun` of an insert tells of none. */

@@ -1,12 +1,12 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import { at, columnNotWritable, invalidValue, type Path } from '../errors.ts'
-import { COLUMN, ValueRefused, type Parameter } from '../types/column-type.ts'
+import { COLUMN, ValueRefused, type ComputingForm, type Moment, type Parameter } from '../types/column-type.ts'
 import { isFields } from './filters/column-filter.ts'
 import { getColumn, readValue, readWith } from './columns.ts'
 import type { Assignment } from './plan.ts'
 import { ResultReference } from './result-reference.ts'
 
-/** Where the values stand in the body, and whether forms such as `{"$inc": 5}` are allowed. An insert has no forms. */
+/** Where the values stand in the body, and whether forms that compute with the stored value are allowed: an insert has none such as `{"$inc": 5}`. */
 export interface Place {
   readonly path: Path
   readonly forms: boolean
@@ -55,8 +55,8 @@ function planValue (column: Column, given: unknown, path: Path, forms: boolean):
 }
 
 /** Reads a row of a list, in the order of `columns`. @throws INVALID_VALUE */
-export function readRow (columns: readonly Column[], values: readonly unknown[], path: Path): Parameter[] {
-  const parameters = new Array<Parameter>(values.length)
+export function readRow (columns: readonly Column[], values: readonly unknown[], path: Path): Array<Parameter | Moment> {
+  const parameters = new Array<Parameter | Moment>(values.length)
   let place = 0
   try {
     for (; place < values.length; place++) {
@@ -95,9 +95,10 @@ function planForm (column: Column, given: Record<string, unknown>, path: Path, i
   const [name, other] = keys as [string, ...string[]]
   const operand = given[name]
   if (type.holdsJson === true && name === '$eq' && other === undefined) return toAssignment(column, operand, path)
-  const form = isAllowed && other === undefined ? type.forms?.find((each) => each.name === name) : undefined
+  const form = other === undefined ? type.forms?.find((each) => each.name === name && (isAllowed || each.sql === undefined)) : undefined
   if (form === undefined) throw at(path, invalidValue(column.name, describeRefusal(column, keys, isAllowed)))
-  return { column, form, parameter: readWith(form.read, column, operand, [...path, name]) }
+  const parameter = readWith(form.read, column, operand, [...path, name])
+  return form.sql === undefined ? { column, parameter } : { column, form: form as ComputingForm, parameter }
 }
 
 function describeRefusal ({ type, declaration }: Column, keys: readonly string[], isAllowed: boolean): string {

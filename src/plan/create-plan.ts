@@ -6,6 +6,7 @@ import type { PlanLimits } from './filters/scope.ts'
 import { planInsert } from './insert.ts'
 import { withTouched } from './hidden.ts'
 import { withInsertKey } from './insert-key.ts'
+import { isIdMoment } from './moments.ts'
 import type { Plan } from './plan.ts'
 import { refuseNulls } from './not-null.ts'
 import { applyRules } from './rules.ts'
@@ -18,7 +19,9 @@ export function createPlan (body: Body, table: Table, limits: PlanLimits): Plan 
   const plan = table.view === undefined ? planned : applyRules(planned, table.view)
   refuseNulls(plan)
   if (plan.verb === 'update') return withTouched(plan)
-  return plan.verb === 'insert' && plan.returning !== undefined ? withInsertKey(plan) : plan
+  if (plan.verb !== 'insert') return plan
+  const insert = isIdMoment(plan) ? Object.freeze({ ...plan, inTransaction: true as const }) : plan
+  return insert.returning === undefined ? insert : withInsertKey(insert)
 }
 
 function planBody (body: Body, table: Table, limits: PlanLimits): Plan {

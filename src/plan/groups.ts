@@ -51,7 +51,7 @@ export function planGroups (body: SelectBody, table: Table, limits: PlanLimits):
     table,
     columns,
     condition,
-    groups: { by, aggregates: computed, having: planGroup(having, { ...scope, table: result }, ['having']) },
+    groups: { by, aggregates: computed, having: planGroup(having, { ...scope, table: result, isTimeless: true }, ['having']) },
     order: orderBy === undefined ? [] : planOrder(orderBy, result),
     limit
   }

@@ -3,6 +3,7 @@
  * value before: every row that is matched counts as updated.
  */
 import type { Column, Table } from '../catalog/catalog.ts'
+import { readMoment } from '../types/moment.ts'
 import type { Assignment, UpdatePlan } from './plan.ts'
 import { onlyValueOf } from './rule.ts'
 
@@ -18,8 +19,8 @@ export function writesHidden ({ columns, view }: Table, written: readonly Column
 export function touchedBy (table: Table, written: readonly Column[]): Assignment[] {
   if (!writesHidden(table, written)) return []
   return table.columnList.flatMap((column): Assignment[] => {
-    const form = column.onUpdate === true && !written.includes(column) ? column.type.forms?.find(({ name }) => name === '$now') : undefined
-    return form === undefined ? [] : [{ column, parameter: null, form }]
+    const { moment } = column.type
+    return column.onUpdate !== true || moment === undefined || written.includes(column) ? [] : [{ column, parameter: readMoment(true, moment, 'data') }]
   })
 }
 

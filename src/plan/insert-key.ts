@@ -1,5 +1,6 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import { unsupported } from '../errors.ts'
+import type { Moment, Parameter } from '../types/column-type.ts'
 import type { Assignment, Conflict, InsertPlan, PlannedRow } from './plan.ts'
 import { rowKeysOf } from './row-keys.ts'
 
@@ -51,7 +52,7 @@ function findNumber ({ identity, engine }: Table, { key, set }: Conflict, rows: 
   return isFound ? identity : undefined
 }
 
-/** The value that the request gives a column; null if it gives none. */
-export function givenValue ({ columns, parameters }: PlannedRow, column: Column) {
+/** The value that the request gives a column; null if it gives none. It is a moment only until the plan is settled. */
+export function givenValue ({ columns, parameters }: PlannedRow, column: Column): Parameter | Moment {
   return parameters[columns.indexOf(column)] ?? null
 }

@@ -4,7 +4,8 @@
  */
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import type { Parameter } from '../types/column-type.ts'
+import type { Moment, Parameter } from '../types/column-type.ts'
+import { isMoment } from '../types/moment.ts'
 import { knownDefault } from './known-default.ts'
 import type { Conflict, PlannedRow } from './plan.ts'
 
@@ -60,8 +61,9 @@ function sortValueOfDefault (column: Column): SortValue {
 }
 
 /** Equal for values that any column may consider equal. */
-function sortValueOf (parameter: Parameter): SortValue {
+function sortValueOf (parameter: Parameter | Moment): SortValue {
   if (parameter === null) return ''
+  if (isMoment(parameter)) return undefined
   if (typeof parameter === 'bigint') return Number(parameter)
   if (typeof parameter === 'number') return Math.fround(parameter)
   if (typeof parameter !== 'string') return parameter.toString('hex').replace(/(00)+$/, '')

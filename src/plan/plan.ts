@@ -3,26 +3,29 @@
  * values are converted to parameters. It contains no SQL and no request object.
  */
 import type { Column, ForeignKey, Table } from '../catalog/catalog.ts'
-import type { FormSql, Parameter, UpdateForm, Value } from '../types/column-type.ts'
+import type { ComputingForm, FormSql, Moment, Parameter, Value } from '../types/column-type.ts'
 import type { RowRange } from './row-range.ts'
 
 export interface Assignment {
   readonly column: Column
-  readonly parameter: Parameter
+  readonly parameter: Parameter | Moment
   /** Computes the new value from the stored one and the parameter; the parameter is the new value if omitted. */
-  readonly form?: Pick<UpdateForm, 'name' | 'sql'>
+  readonly form?: ComputingForm
 }
 
 export type Operator = '=' | '<>' | '>' | '>=' | '<' | '<='
 
+/** What a column is compared with; null for a moment that the column cannot hold: nothing is true of it. */
+export type Compared = Parameter | Moment
+
 export type Condition =
-  | { readonly kind: 'compare', readonly column: Column, readonly operator: Operator, readonly parameter: Value }
+  | { readonly kind: 'compare', readonly column: Column, readonly operator: Operator, readonly parameter: Compared }
   /** Compares texts byte by byte. Always combined with an equality, which can use an index. */
   | { readonly kind: 'exact', readonly column: Column, readonly parameter: Value }
   /** Compares with the default of the column, which is a constant. */
   | { readonly kind: 'default', readonly column: Column }
   | { readonly kind: 'in', readonly column: Column, readonly negated: boolean, readonly parameters: ReadonlyArray<Value> }
-  | { readonly kind: 'between', readonly column: Column, readonly low: Value, readonly high: Value }
+  | { readonly kind: 'between', readonly column: Column, readonly low: Compared, readonly high: Compared }
   | { readonly kind: 'like', readonly column: Column, readonly negated: boolean, readonly pattern: string }
   | { readonly kind: 'null', readonly column: Column, readonly negated: boolean }
   | { readonly kind: 'and' | 'or', readonly conditions: readonly Condition[] }
@@ -165,7 +168,7 @@ export interface PlannedRow {
   /** Rows with the same columns in a row share this array. */
   readonly columns: readonly Column[]
   /** In the order of `columns`. */
-  readonly parameters: readonly Parameter[]
+  readonly parameters: ReadonlyArray<Parameter | Moment>
 }
 
 /** What happens to a row that exists in the unique key `key`. */

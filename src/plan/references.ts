@@ -1,7 +1,8 @@
 /** Foreign keys to tables for which a grant has rules: the rows that a write refers to must satisfy them. */
 import { findIgnoringCase, type Column, type Parent, type Rule, type Table, type View } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
-import type { Parameter, Value } from '../types/column-type.ts'
+import type { Moment, Parameter, Value } from '../types/column-type.ts'
+import { isMoment } from '../types/moment.ts'
 import { mayCompute, mayDefault, mayMix } from './computed.ts'
 import { combine } from './filters/constants.ts'
 import { knownDefault } from './known-default.ts'
@@ -16,7 +17,7 @@ export interface WrittenRow {
 
 /** A planned row as the look-ups take it. */
 export function toWritten ({ index, columns, parameters }: PlannedRow): WrittenRow {
-  return { index, assignments: columns.map((column, place) => ({ column, parameter: parameters[place] as Parameter })) }
+  return { index, assignments: columns.map((column, place) => ({ column, parameter: parameters[place] as Parameter | Moment })) }
 }
 
 /** A view without the parents that only the written rows show, and those. @throws PERMISSION_DENIED for claims that cannot be used */
@@ -115,7 +116,12 @@ function rulesOf ({ rules }: Parent): Condition {
 }
 
 function valuesOf ({ assignments }: WrittenRow, columns: readonly Column[]): Array<Parameter | undefined> {
-  return columns.map((column) => assignments.find((assignment) => assignment.column === column)?.parameter)
+  return columns.map((column) => {
+    const parameter = assignments.find((assignment) => assignment.column === column)?.parameter
+    // it is not known before the write
+    if (parameter !== undefined && isMoment(parameter)) throw unknownReference()
+    return parameter
+  })
 }
 
 /** A column that is left out has its default, if that is a constant, or NULL. */

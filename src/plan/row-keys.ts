@@ -2,6 +2,7 @@
 import type { Column, Index, Table } from '../catalog/catalog.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import type { Value } from '../types/column-type.ts'
+import { settled } from './moments.ts'
 import type { Assignment } from './plan.ts'
 
 /**
@@ -65,6 +66,6 @@ export function keyAfter (key: readonly Column[], values: readonly Value[], assi
     const before = values[index] as Value
     const { form, parameter } = assignments.find((assignment) => assignment.column === column) ?? {}
     if (parameter === undefined || parameter === null) return before
-    return form === undefined ? storedKey(column, parameter) : (before as bigint) + (parameter as bigint)
+    return form === undefined ? storedKey(column, settled(parameter) as Value) : (before as bigint) + (parameter as bigint)
   })
 }

@@ -1,6 +1,7 @@
 /** One rule of a grant on one column: as a condition, and as a test of a value that is written. */
 import type { Column, Rule, RuleTest } from '../catalog/catalog.ts'
-import { isSame, type Parameter, type Value } from '../types/column-type.ts'
+import { isSame, type Moment, type Parameter, type Value } from '../types/column-type.ts'
+import { isMoment } from '../types/moment.ts'
 import { combine } from './filters/constants.ts'
 import { isExactly, isNull } from './filters/operators.ts'
 import type { Condition } from './plan.ts'
@@ -27,8 +28,9 @@ export function onlyValueOf ({ column, tests }: Rule): Parameter | undefined {
   return value === null ? null : toStored(column, value)
 }
 
-/** Whether a row with this value in the column satisfies the rule. */
-export function satisfies ({ column, tests }: Rule, parameter: Parameter): boolean {
+/** Whether a row with this value in the column satisfies the rule. A moment is not known before the write. */
+export function satisfies ({ column, tests }: Rule, parameter: Parameter | Moment): boolean {
+  if (isMoment(parameter)) return false
   // a reference to an earlier result is tested when its value is known
   if (parameter === PENDING) return true
   return tests.every((test) => parameter === null ? allowsNull(column, test) : passes(column, test, parameter))

@@ -4,7 +4,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
 import { BODIES, MAX_AGGREGATES, MAX_LIMIT, type Body, type BodySchema } from '../../schemas/body.ts'
 import { VERBS } from '../../schemas/grant.ts'
-import { at, filtersRequired, invalidBody, invalidJson, invalidOrderBy, limitOutOfRange, type ServiceError } from '../errors.ts'
+import { at, filtersRequired, invalidBody, invalidJson, invalidOrderBy, limitOutOfRange, valueNotAllowed, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { stepsOf } from '../json-pointer.ts'
 import { findConflict, findRowsError } from './conflicts.ts'
@@ -120,10 +120,16 @@ function describe (schema: TObject, body: object, verb: string): ServiceError {
   if (field === 'limit' && (type === ValueErrorType.IntegerMinimum || type === ValueErrorType.IntegerMaximum)) return at(path, limitOutOfRange(MAX_LIMIT))
   if (field === 'orderBy' && isListOfTerms(body)) return at(path, invalidOrderBy('must be a list of objects with one column each, such as {"<column>": "DESC"}; the direction is ASC or DESC'))
   if (type === ValueErrorType.ObjectMinProperties && field === 'data') return at(path, invalidBody('"data" must not be empty'))
+  if (field === 'expect' && hasNow((body as { expect?: unknown }).expect)) return at(path, valueNotAllowed('"$now" is not allowed in "expect", which counts rows'))
   const rowsError = verb === 'insert' ? findRowsError(body) : undefined
   // serializers of some languages send null for members that are not set
   const isUnset = (body as Readonly<Record<string, unknown>>)[field] === null && schema.required?.includes(field) !== true
   return rowsError ?? at(path, invalidBody(`"${field}" must be ${forms.get(field)}${isUnset ? '; leave it out instead of sending null' : ''}`))
+}
+
+/** Whether `expect` has the present time in place of a number. */
+function hasNow (expect: unknown): boolean {
+  return isObject(expect) && (Object.hasOwn(expect, '$now') || Object.values(expect).some((bound) => isObject(bound) && Object.hasOwn(bound, '$now')))
 }
 
 /** Says which verbs have a field that is not one of this verb. */

@@ -1,7 +1,8 @@
 /** `id` in the answer to an insert, as JSON. */
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import type { Outcome } from '../dialects/dialect.ts'
-import type { PlannedRow, RowsPlan } from '../plan/plan.ts'
+import { settled } from '../plan/moments.ts'
+import type { Assignment, PlannedRow, RowsPlan } from '../plan/plan.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
 import type { RowCounts, RowsResult } from './result.ts'
 
@@ -28,7 +29,7 @@ export function idOfUpserted (table: Table, { rows, conflict }: RowsPlan, outcom
   if (inserted > 0) return idOfInserted(table, given, outcome)
   const set = conflict?.set
   const assigned = set?.kind === 'assignments' ? set.assignments.find(({ column }) => column === identity) : undefined
-  if (assigned !== undefined) return assigned.form === undefined && assigned.parameter !== null ? identity.type.echo(assigned.parameter) : 'null'
+  if (assigned !== undefined) return assigned.form === undefined && assigned.parameter !== null ? identity.type.echo(settled(assigned.parameter) as Value) : 'null'
   const isWritten = set?.kind === 'columns' ? set.columns.includes(identity) : set?.kind === 'given'
   if (identity.autoIncrement && insertId !== undefined && !(isWritten && given !== undefined)) return shownNumber(identity, insertId)
   // a row that was found by another key has another id, and a BEFORE INSERT trigger may have made it the key of another row
@@ -37,9 +38,16 @@ export function idOfUpserted (table: Table, { rows, conflict }: RowsPlan, outcom
   return isKnown ? identity.type.echo(given) : 'null'
 }
 
+/** The value that an insert gives a column. */
+export function findAssigned (assignments: readonly Assignment[], column: Column | undefined): Parameter | undefined {
+  const parameter = assignments.find((assignment) => assignment.column === column)?.parameter
+  return parameter === undefined ? undefined : settled(parameter)
+}
+
 /** The value that a row has for a column. */
 export function findParameter ({ columns, parameters }: PlannedRow, column: Column | undefined): Parameter | undefined {
-  return column === undefined ? undefined : parameters[columns.indexOf(column)]
+  const parameter = column === undefined ? undefined : parameters[columns.indexOf(column)]
+  return parameter === undefined ? undefined : settled(parameter)
 }
 
 /** Numbers of so many digits are the same in every type. */

@@ -1,5 +1,6 @@
 /** What a plan did, from which its answer is written. */
 import type { Outcome } from '../dialects/dialect.ts'
+import type { InsertPlan } from '../plan/plan.ts'
 
 /** The outcome of the statement of a plan, and what else its answer contains. */
 export interface Result extends Outcome, RowsResult, CountResult {}
@@ -20,6 +21,8 @@ export interface RowsResult {
   readonly counts?: RowCounts
   /** The id of the row, as JSON, where it had to be read. */
   readonly storedId?: string | undefined
+  /** The insert as it ran, with values in place of moments, if its plan had some that were settled before. */
+  readonly settled?: InsertPlan
 }
 
 /** What a select with `total` adds to the outcome of its statement. */

@@ -2,7 +2,7 @@
 import type { Outcome } from '../dialects/dialect.ts'
 import { writesHidden } from '../plan/hidden.ts'
 import type { InsertPlan, Plan, PlannedRow, UpdatePlan, WriteTerms } from '../plan/plan.ts'
-import { findParameter, idOfInserted, idOfUpserted } from './insert-id.ts'
+import { findAssigned, findParameter, idOfInserted, idOfUpserted } from './insert-id.ts'
 import { pageMembers } from './page-sink.ts'
 import type { Result, RowCounts, RowsResult } from './result.ts'
 import type { AnswerSink } from './answer-sink.ts'
@@ -11,7 +11,7 @@ import type { AnswerSink } from './answer-sink.ts'
 export function respond (plan: Plan, outcome: Result, sink?: AnswerSink): string | Buffer {
   switch (plan.verb) {
     case 'select': return (sink as AnswerSink).finish(pageMembers(plan, outcome, sink as AnswerSink))
-    case 'insert': return finishWrite(plan, insertedText(plan, outcome), sink)
+    case 'insert': return finishWrite(plan, insertedText(outcome.settled ?? plan, outcome), sink)
     case 'update': return finishWrite(plan, `"updated":${updatedRows(plan, outcome)}`, sink)
     case 'delete': return finishWrite(plan, `"deleted":${outcome.changed}`, sink)
   }
@@ -23,7 +23,7 @@ function updatedRows ({ table, assignments }: UpdatePlan, { matched, changed }: 
 }
 
 function insertedText ({ table, assignments, rows }: InsertPlan, outcome: Outcome & RowsResult): string {
-  if (rows === undefined) return `"inserted":${outcome.changed},"id":${idOfInserted(table, assignments.find(({ column }) => column === table.identity)?.parameter, outcome)}`
+  if (rows === undefined) return `"inserted":${outcome.changed},"id":${idOfInserted(table, findAssigned(assignments, table.identity), outcome)}`
   const { isList, conflict } = rows
   if (conflict === undefined) return `"inserted":${outcome.changed},"id":${idOfInserted(table, findParameter(rows.rows[0] as PlannedRow, table.identity), outcome)}`
   const { inserted, updated, unchanged } = outcome.counts as RowCounts

@@ -10,7 +10,7 @@ import {
 } from 'kysely'
 import { statementTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import type { Parameter } from '../types/column-type.ts'
+import type { Cell, Parameter } from '../types/column-type.ts'
 import { createStatementCache, type TableStatements } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 
@@ -73,7 +73,7 @@ function createBuilder (engine: Engine, table: Table): TableBuilder {
   const build: TableBuilder['build'] = (query) => {
     const { sql, parameters } = compilers[engine].compileQuery(names.transformNode(query.toOperationNode()), createQueryId())
     const pieces = sql.split(PLACEHOLDER)
-    return { sql: pieces.join('?'), pieces, parameters: parameters as Parameter[] }
+    return { sql: pieces.join('?'), pieces, parameters: parameters as Cell[] }
   }
   const db = new QueryCreator<Rows>({ executor: NOOP_QUERY_EXECUTOR })
   return { db, build, token, indexToken: (index) => `i${base.indexes.indexOf(index)}`, mark: (column) => MARKS[indexes.get(column) as number] as string, statements: statementCache.forTable(table) }

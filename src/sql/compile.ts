@@ -45,10 +45,16 @@ const NONE: readonly Column[] = []
 const COUNT: readonly Column[] = [{ ...OF_RESULT, name: 'count', type: integerType(64, false), declaration: 'bigint', nullable: false }]
 
 const STEP = 'select @@auto_increment_increment as v0'
+const CLOCK = "select timestampdiff(microsecond, '1970-01-01', current_timestamp(6)) as v0"
 
 /** Selects the distance between the numbers of AUTO_INCREMENT in a session of MySQL or MariaDB. */
-export function compileStep (table: Table): Statement {
-  return { verb: 'select', table: statementTable(table), sql: STEP, pieces: [STEP], parameters: [], columns: COUNT, assigned: NONE, confirmation: undefined }
+export const compileStep = (table: Table): Statement => compileNumber(table, STEP)
+
+/** Selects the time of a server, in millionths of a second since 1970. */
+export const compileClock = (table: Table): Statement => compileNumber(table, CLOCK)
+
+function compileNumber (table: Table, sql: string): Statement {
+  return { verb: 'select', table: statementTable(table), sql, pieces: [sql], parameters: [], columns: COUNT, assigned: NONE, confirmation: undefined }
 }
 
 /** What a dialect needs to know of a statement besides its text. */

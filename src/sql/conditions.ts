@@ -2,7 +2,7 @@ import { expressionBuilder, sql, type AliasableExpression, type Expression, type
 import type { Column } from '../catalog/catalog.ts'
 import { ESCAPE } from '../plan/filters/pattern.ts'
 import type { Condition, Operator } from '../plan/plan.ts'
-import { COLUMN, GIVEN, type ColumnType, type FormSql, type Parameter, type Value, type Wrapping } from '../types/column-type.ts'
+import { COLUMN, GIVEN, type ColumnType, type FormSql, type Moment, type Parameter, type Value, type Wrapping } from '../types/column-type.ts'
 import type { Rows, TableBuilder } from './aliases.ts'
 import { findOutlying } from './outlying.ts'
 
@@ -14,12 +14,12 @@ export function wrap<T> (wrapping: Wrapping | undefined, expression: AliasableEx
 }
 
 /** Binds a parameter: a placeholder in the statement. */
-export function bind (parameter: Parameter, wrapping?: Wrapping): Expression<Parameter> {
+export function bind (parameter: Parameter | Moment, wrapping?: Wrapping): Expression<Parameter> {
   return wrap(wrapping, sql<Parameter>`${parameter}`)
 }
 
 /** Puts a column and a parameter into the SQL of a form or an aggregate. */
-export function compileForm (texts: FormSql, column?: Expression<Parameter>, parameter: Parameter = null): AliasableExpression<Parameter> {
+export function compileForm (texts: FormSql, column?: Expression<Parameter>, parameter: Parameter | Moment = null): AliasableExpression<Parameter> {
   return sql.join<Parameter>(texts.map((part) => part === COLUMN ? column : part === GIVEN ? bind(parameter) : sql.raw(part)), sql``)
 }
 
@@ -53,7 +53,7 @@ export function compileCondition (condition: Condition, builder: Pick<TableBuild
   const wrapping: Operands['wrapping'] = outlying === undefined ? operands.wrapping : () => outlying
   const build = (each: Condition): Expression<SqlBool> => compileCondition(each, builder, operands)
   const comparable = (column: Column): Expression<Parameter> => wrap(outlying ?? column.type.comparedColumn, left(column))
-  const right = (column: Column) => (parameter: Parameter) => bind(parameter, wrapping(column, false))
+  const right = (column: Column) => (parameter: Parameter | Moment) => bind(parameter, wrapping(column, false))
   switch (condition.kind) {
     case 'compare': return eb(comparable(condition.column), condition.operator, bind(condition.parameter, wrapping(condition.column, isEquality(condition.operator))))
     case 'exact': {

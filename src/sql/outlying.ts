@@ -1,5 +1,6 @@
 import type { Condition } from '../plan/plan.ts'
 import type { Wrapping } from '../types/column-type.ts'
+import { isMoment } from '../types/moment.ts'
 
 /** The SQL around the column and the parameters of a condition, if it compares with a value that a server would change (`ColumnType.outlying`). */
 export function findOutlying (condition: Condition): Wrapping | undefined {
@@ -10,7 +11,7 @@ export function findOutlying (condition: Condition): Wrapping | undefined {
       const { outlying } = condition.column.type
       if (outlying === undefined) return undefined
       const values = condition.kind === 'compare' ? [condition.parameter] : condition.kind === 'in' ? condition.parameters : [condition.low, condition.high]
-      return values.some(outlying.includes) ? outlying.wrapping : undefined
+      return values.some((value) => value !== null && !isMoment(value) && outlying.includes(value)) ? outlying.wrapping : undefined
     }
     default: return undefined
   }

@@ -10,8 +10,32 @@ export type Parameter = Value | null
 /** Stands for the default of a column where a row of a list leaves it out. */
 export const DEFAULT = Symbol('default')
 
-/** A value in a row of a list. */
-export type Cell = Parameter | typeof DEFAULT
+/** What a statement has in a place of its text. */
+export type Cell = Parameter | Moment | typeof DEFAULT
+
+/** How the columns of a type store a moment. */
+export interface MomentForm {
+  /** `moment`: date and time. */
+  readonly kind: 'moment' | 'date' | 'time' | 'year'
+  /** Digits after the second, and whether zeros at their end are kept. */
+  readonly digits: number
+  readonly padded: boolean
+  /** The first and the last second that a column can hold, since 1970. */
+  readonly first: number
+  readonly last: number
+  /** Set if filters can compare the column with a moment. */
+  readonly isComparable: boolean
+}
+
+/** The present time by the clock of the database, moved by an offset (moment.ts). */
+export interface Moment {
+  readonly form: MomentForm
+  /** Added first; the day is at most the last one of the month. */
+  readonly months: number
+  readonly seconds: number
+  /** A moment that the column cannot hold is an error in `data` and compares as NULL in `filters`. */
+  readonly use: 'data' | 'filters'
+}
 
 /** A parameter that is not NULL. */
 export type Value = string | number | bigint | Buffer
@@ -35,11 +59,14 @@ export interface UpdateForm {
   readonly name: string
   /** JSON Schema of the operand, with the name of the form in `title`: columns of the same kind share it. */
   readonly schema: TSchema
-  /** Converts the operand to a parameter; null for a form whose SQL has no place for one. @throws ValueRefused */
-  readonly read: (operand: unknown) => Parameter
-  /** The new value. */
-  readonly sql: FormSql
+  /** Converts the operand to a parameter. @throws ValueRefused */
+  readonly read: (operand: unknown) => Parameter | Moment
+  /** The new value, of the stored one and the parameter; the parameter itself if omitted: inserts accept such a form as well. */
+  readonly sql?: FormSql
 }
+
+/** A form that computes the new value from the stored one. */
+export interface ComputingForm { readonly name: string, readonly sql: FormSql }
 
 /**
  * The filter operators of a type. Each level includes the previous ones: `none` has only `$null`; `equality` adds `$eq $is
@@ -93,6 +120,8 @@ export interface ColumnType {
   readonly stored?: (parameter: Value) => Value
   /** The forms that an update accepts for the column; none if omitted. */
   readonly forms?: readonly UpdateForm[]
+  /** Set for columns of time. */
+  readonly moment?: MomentForm
   readonly comparison: Comparison
   /** Compares two parameters as the database does; set for numbers and times. Negative if `one` is lower, 0 if they are equal. */
   readonly order?: (one: Value, other: Value) => number

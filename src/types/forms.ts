@@ -1,10 +1,11 @@
 /** The forms of an update (`{"$inc": 5}`). The SQL of a form depends on the engine: mysql.ts and sqlite.ts have it. */
 import { Type } from '@sinclair/typebox'
 import { isObject } from '../request/exact-json.ts'
-import { COLUMN, expected, type FormSql, type GIVEN, type UpdateForm, type Value } from './column-type.ts'
+import { COLUMN, createType, expected, type ColumnType, type ComputingForm, type FormSql, type GIVEN, type MomentForm, type UpdateForm, type Value } from './column-type.ts'
 import { decimalSchema, digitsName, readDecimal } from './decimal.ts'
 import { doubleType, largest, type FixedPoint } from './float.ts'
 import { integerBounds, readInteger } from './integer.ts'
+import { CALENDAR, NowSchema, readMoment } from './moment.ts'
 
 /** The SQL of a form: ``sqlOf`${COLUMN} + ${GIVEN}` ``. */
 export function sqlOf (texts: TemplateStringsArray, ...places: ReadonlyArray<typeof COLUMN | typeof GIVEN | string>): FormSql {
@@ -12,8 +13,8 @@ export function sqlOf (texts: TemplateStringsArray, ...places: ReadonlyArray<typ
 }
 
 /** What the service itself assigns: a column gets its default, or keeps its value and is reported as the id of the row. */
-export const TO_DEFAULT: Pick<UpdateForm, 'name' | 'sql'> = { name: '$default', sql: ['default'] }
-export const REPORT_ID: Pick<UpdateForm, 'name' | 'sql'> = { name: '$report', sql: ['if(last_insert_id(', COLUMN, ') = 0, ', COLUMN, ', ', COLUMN, ')'] }
+export const TO_DEFAULT: ComputingForm = { name: '$default', sql: ['default'] }
+export const REPORT_ID: ComputingForm = { name: '$report', sql: ['if(last_insert_id(', COLUMN, ') = 0, ', COLUMN, ', ', COLUMN, ')'] }
 
 const INT64 = integerBounds(64, false)
 
@@ -34,17 +35,11 @@ export function incrementDouble (sql: FormSql, fixed?: FixedPoint): UpdateForm {
   return { name: '$inc', schema, read: doubleType({ unsigned: false, fixed }).read, sql }
 }
 
-/** `$now`: the time of the statement, in UTC, by the clock of the database. */
-export function nowForm (sql: FormSql): UpdateForm {
-  return {
-    name: '$now',
-    schema: Type.Boolean({ title: 'SetToNow', enum: [true] }),
-    read: (operand) => {
-      if (operand !== true) throw expected('true')
-      return null
-    },
-    sql
-  }
+/** A column type of time: adds `$now`, the time of the statement, in UTC, by the clock of the database. */
+export function withNow (type: ColumnType, own: Partial<MomentForm> & Pick<MomentForm, 'kind'>): ColumnType {
+  const moment: MomentForm = { digits: 0, padded: true, ...CALENDAR, isComparable: own.kind === 'date' || own.kind === 'moment', ...own }
+  const now: UpdateForm = { name: '$now', schema: NowSchema, read: (operand) => readMoment(operand, moment, 'data') }
+  return createType({ ...type, moment, forms: [...type.forms ?? [], now] })
 }
 
 /** `$merge`: a JSON Merge Patch (RFC 7396). A stored value that is not an object, or NULL, is replaced by an empty object before. */

@@ -5,12 +5,12 @@ import { binaryType } from './binary.ts'
 import { COLUMN, createType, GIVEN, type ColumnType, type FormSql, type TypeFacts, type Wrapping } from './column-type.ts'
 import { decimalType } from './decimal.ts'
 import { doubleType, floatType, type FixedPoint } from './float.ts'
-import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, nowForm, sqlOf } from './forms.ts'
+import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './forms.ts'
 import { bitType, integerType, tinyBoolType, yearType } from './integer.ts'
 import { geometryType } from './geometry.ts'
 import { jsonType, removalsFirst, requireMysqlNumber } from './json.ts'
 import { parseMembers } from './members.ts'
-import { datetimeType, dateType, timestampType, timeType } from './temporal.ts'
+import { datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
 import { vectorType } from './vector.ts'
 import { GEOMETRY_TYPES } from './wkb.ts'
 import { valueClassesOf } from './value-classes.ts'
@@ -59,6 +59,8 @@ const SUM = sqlOf`${COLUMN} + ${GIVEN}`
 const INCREMENT_INTEGER = [incrementInteger(SUM)]
 /** The servers would store 51 as the year 2051. */
 const INCREMENT_YEAR = [incrementInteger(sqlOf`if(${COLUMN} + ${GIVEN} <> 0 and ${COLUMN} + ${GIVEN} not between 1901 and 2155, 9999, ${COLUMN} + ${GIVEN})`)]
+/** The seconds of the years from 1901 to 2155, since 1970. */
+const YEARS = { first: Date.UTC(1901, 0) / 1000, last: Date.UTC(2156, 0) / 1000 - 1 }
 /** A BIGINT has 20 digits. */
 const INTEGER_TOTALS = exactTotals({ precision: 20, scale: 0 })
 const wholeNumbers = (type: ColumnType): ColumnType => createType({ ...type, equated: DIGITS, forms: INCREMENT_INTEGER, totals: INTEGER_TOTALS })
@@ -70,8 +72,7 @@ const decimal = (facts: TypeFacts): ColumnType => {
   return createType({ ...decimalType(bounds), forms: [incrementDecimal(bounds, sum)], totals: exactTotals(bounds) })
 }
 const double = (facts: TypeFacts, type: ColumnType): ColumnType => createType({ ...type, forms: [incrementDouble(SUM, fixedPoint(facts))], totals: doubleTotals })
-/** The functions of the present time cut the digits that the column does not have; MySQL would round them. */
-const time = (name: string, facts: TypeFacts, type: ColumnType): ColumnType => createType({ ...type, forms: [nowForm([`${name}(${facts.scale ?? 0})`])] })
+const digitsOf = (facts: TypeFacts) => ({ digits: facts.scale ?? 0 })
 const text = (facts: TypeFacts): ColumnType => textType({ characters: facts.length, bytes: null, charset: facts.charset })
 const longText = (facts: TypeFacts): ColumnType => textType({ characters: null, bytes: isUtf8(facts) ? facts.bytes : null, charset: facts.charset })
 const binary = (padded: boolean) => (facts: TypeFacts): ColumnType => binaryType({ bytes: facts.bytes, padded })
@@ -111,7 +112,7 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['mediumint', integer(24)],
   ['int', integer(32)],
   ['bigint', integer(64)],
-  ['year', () => createType({ ...yearType(), forms: INCREMENT_YEAR, totals: INTEGER_TOTALS })],
+  ['year', () => withNow(createType({ ...yearType(), forms: INCREMENT_YEAR, totals: INTEGER_TOTALS }), { kind: 'year', ...YEARS })],
   ['bit', (facts) => bitType(facts.length ?? 1)],
   ['decimal', decimal],
   ['float', (facts) => double(facts, floatType({ unsigned: isUnsigned(facts), fixed: fixedPoint(facts) }))],
@@ -123,11 +124,11 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['set', (facts) => setType(parseMembers(facts.declaration))],
   ['binary', binary(true)],
   ...['varbinary', 'tinyblob', 'blob', 'mediumblob', 'longblob'].map((name) => [name, binary(false)] as const),
-  ['date', () => createType({ ...dateType(), forms: [nowForm(['current_date'])] })],
+  ['date', () => withNow(dateType(), { kind: 'date' })],
   // MySQL would compare the result of an expression with a text as texts
-  ['time', (facts) => time('current_time', facts, createType({ ...timeType(precision(facts)), computed: ['cast(', ' as time(6))'] }))],
-  ['datetime', (facts) => time('current_timestamp', facts, datetimeType(precision(facts)))],
-  ['timestamp', (facts) => time('current_timestamp', facts, timestampType(precision(facts), facts.lastTimestamp))],
+  ['time', (facts) => withNow(createType({ ...timeType(precision(facts)), computed: ['cast(', ' as time(6))'] }), { kind: 'time', ...digitsOf(facts) })],
+  ['datetime', (facts) => withNow(datetimeType(precision(facts)), { kind: 'moment', ...digitsOf(facts) })],
+  ['timestamp', (facts) => withNow(timestampType(precision(facts), facts.lastTimestamp), { kind: 'moment', ...digitsOf(facts), ...timestampBounds(facts.lastTimestamp) })],
   ['json', () => MYSQL_JSON],
   ['vector', (facts) => vectorType(facts.bytes ?? 0)],
   ['geometry', geometry(null)],

@@ -7,11 +7,11 @@ import { binaryType } from './binary.ts'
 import { COLUMN, createType, GIVEN, numericOrder, ValueRefused, type ColumnType, type DriverValue, type FormSql, type TypeFacts, type Value } from './column-type.ts'
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
 import { doubleType, jsonNumber } from './float.ts'
-import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, nowForm, sqlOf } from './forms.ts'
+import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './forms.ts'
 import { integerBounds, integerType, tinyBoolType } from './integer.ts'
 import { jsonType, requireDouble, wholeNumber } from './json.ts'
 import { decimalTotals, doubleTotals, integerTotals } from './sqlite-aggregates.ts'
-import { datetimeType, dateType, timestampType, timeType } from './temporal.ts'
+import { datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
 import { readString, textType, unknownType } from './text.ts'
 
 /** SQLite stores a DECIMAL as a double, which represents this many decimal digits exactly. */
@@ -64,15 +64,8 @@ const INCREMENT_INTEGER = incrementInteger(sumWithin(SUM, WHOLE, sqlOf`typeof(${
 const INCREMENT_TINY = incrementInteger(sumWithin(SUM, WHOLE, sqlOf`${COLUMN} + ${GIVEN} between -128 and 127`))
 const INCREMENT_REAL = incrementDouble(sumWithin(SUM, NUMBERS, sqlOf`abs(${COLUMN} + ${GIVEN}) <= 1.7976931348623157e308`))
 
-/** The present time with as many digits of a second as the declaration has, three at most: without the zeros at the end, as values are stored. */
-function nowOf (day: string, { length }: TypeFacts): FormSql {
-  if (length === null || length === 0) return [`strftime('${day}%H:%M:%S', 'now')`]
-  const seconds = `substr(strftime('${day}%H:%M:%f', 'now'), 1, ${(day === '' ? 9 : 20) + Math.min(length, 3)})`
-  return [`rtrim(rtrim(${seconds}, '0'), '.')`]
-}
-
-const withNow = (type: ColumnType, sql: FormSql): ColumnType => createType({ ...type, forms: [nowForm(sql)] })
-const DAY = '%Y-%m-%d '
+/** Digits after the second: as many as the declaration has, without the zeros at the end, as values are stored. */
+const digitsOf = ({ length }: TypeFacts) => ({ digits: length ?? 0, padded: false })
 
 function fractionAt (fraction: string, scale: number): string {
   return fraction === '' && scale === 0 ? '' : '.' + fraction.padEnd(scale, '0')
@@ -115,18 +108,21 @@ function readPattern (value: unknown): string {
 /** Compares bytes, whatever the collation of the column is. */
 const EXACT: NonNullable<ColumnType['exact']> = { parameter: ['', ' collate binary'] }
 
+const SQLITE_INTEGER = createType({ ...integerType(64, false), forms: [INCREMENT_INTEGER], totals: integerTotals })
+
 const unpadded = { scale: 6, padded: false }
 
 /** The first pattern that matches the declaration determines the type; the last five are SQLite's affinity rules. */
 const byPrefix: ReadonlyArray<readonly [RegExp, (facts: TypeFacts) => ColumnType]> = [
   [/^bool|^tinyint\(1\)/, () => native(createType({ ...tinyBoolType(false), forms: [INCREMENT_TINY], totals: integerTotals }))],
-  [/^datetime/, (facts) => native(withNow(datetimeType(unpadded), nowOf(DAY, facts)), writeMoment(''))],
-  [/^timestamp/, (facts) => native(withNow(timestampType(unpadded), nowOf(DAY, facts)), writeMoment('Z'))],
-  [/^date/, () => native(withNow(dateType(), ['current_date']))],
-  [/^time/, (facts) => native(withNow(timeType(unpadded), nowOf('', facts)))],
+  [/^datetime/, (facts) => native(withNow(datetimeType(unpadded), { kind: 'moment', ...digitsOf(facts) }), writeMoment(''))],
+  [/^timestamp/, (facts) => native(withNow(timestampType(unpadded), { kind: 'moment', ...digitsOf(facts), ...timestampBounds() }), writeMoment('Z'))],
+  [/^date/, () => native(withNow(dateType(), { kind: 'date' }))],
+  [/^time/, (facts) => native(withNow(timeType(unpadded), { kind: 'time', ...digitsOf(facts) }))],
   [/^json/, () => SQLITE_JSON],
   [/^(dec|num)/, sqliteDecimal],
-  [/int|^year/, () => native(createType({ ...integerType(64, false), forms: [INCREMENT_INTEGER], totals: integerTotals }))],
+  [/^year/, () => native(withNow(SQLITE_INTEGER, { kind: 'year' }))],
+  [/int/, () => native(SQLITE_INTEGER)],
   [/char|clob|text/, () => native({ ...textType({ characters: null, bytes: null }), readPattern, exact: EXACT, defaultOf: (text) => text })],
   [/blob/, () => native(binaryType({ bytes: null, padded: false }))],
   [/real|floa|doub/, () => native(createType({ ...doubleType({ unsigned: false }), forms: [INCREMENT_REAL], totals: doubleTotals(writeNative) }))]

@@ -17,6 +17,8 @@ interface Indexed {
 
 const ROWS = 2000
 const day = (n: number): string => new Date(Date.UTC(2000, 0, 1 + n)).toISOString().slice(0, 10)
+/** The offset of the day of row n. */
+const daysSince = (n: number): number => -Math.round((Date.now() - Date.parse(day(n))) / 86_400_000)
 const bytes = (n: number): string => Buffer.from(`b${String(n).padStart(5, '0')}`).toString('base64')
 const texts = { fill: "concat('t', lpad(n, 5, '0'))", low: 't01998', high: 't01999' }
 
@@ -64,6 +66,7 @@ await onEachEngine(t, 'an index is used', { schema, only: ['mariadb', 'mysql'] }
     const filters: unknown[] = [{ $eq: high }, { $is: high }, { $in: [low, high] }]
     if (unordered === undefined) filters.push({ $gt: low }, { $gte: high }, { $between: [low, high] })
     if (/char|^text/.test(declaration)) filters.push({ $startsWith: 't0199' }, { $like: 't0199%' })
+    if (/^(date|timestamp)/.test(declaration)) filters.push({ $gt: { $now: { days: daysSince(1990) } } }, { $between: [{ $now: { days: daysSince(1990) } }, { $now: { months: 1 } }] })
     for (const filter of filters) {
       statements()
       const { json } = await post('indexed', { verb: 'select', filters: { [`c${index}`]: filter } })

@@ -23,13 +23,19 @@ t.test('data becomes columns and parameters, in its order', async (t) => {
   t.same(planned('{}'), [])
 })
 
+const now = { form: table.columns.get('at')?.type.moment, use: 'data' }
 const update = { path: ['data'], forms: true }
 
 t.test('an update accepts forms, which come after the values', async (t) => {
   const forms = (json: string): Array<[string, unknown, string | undefined]> => planAssignments(JSON.parse(json), table, update).map(({ column, parameter, form }) => [column.name, parameter, form?.name])
   t.same(forms('{"id":{"$inc":-5},"name":"x","at":{"$now":true},"tags":{"$merge":{"$inc":1}},"maybe_tags":{"$eq":{"$inc":1}}}'), [
-    ['name', 'x', undefined], ['maybe_tags', '{"$inc":1}', undefined], ['id', -5n, '$inc'], ['at', null, '$now'], ['tags', '{"$inc":1}', '$merge']
+    ['name', 'x', undefined], ['at', { ...now, months: 0, seconds: 0 }, undefined], ['maybe_tags', '{"$inc":1}', undefined], ['id', -5n, '$inc'], ['tags', '{"$inc":1}', '$merge']
   ])
+})
+
+t.test('an insert accepts the present time, which is a moment in the plan', async (t) => {
+  t.same(planned('{"at":{"$now":true}}'), [['at', { ...now, months: 0, seconds: 0 }]])
+  t.same(planned('{"at":{"$now":{"years":1,"months":-2,"days":3,"hours":-4,"minutes":5,"seconds":-6}}}'), [['at', { ...now, months: 10, seconds: 3 * 86400 - 4 * 3600 + 5 * 60 - 6 }]])
 })
 
 t.test('a form that the column does not accept is rejected with its path', async (t) => {
@@ -39,13 +45,18 @@ t.test('a form that the column does not accept is rejected with its path', async
     ['{"id":{"$inc":1,"$now":true}}', '/data/id', /expected a value, or an object with one operator/],
     ['{"id":{"$inc":"x"}}', '/data/id/$inc', /expected an integer/],
     ['{"id":{"$eq":1}}', '/data/id', /does not accept "\$eq"/],
-    ['{"at":{"$now":false}}', '/data/at/$now', /expected true/],
+    ['{"at":{"$now":false}}', '/data/at/$now', /expected true, or an offset of years, months, days, hours, minutes, seconds/],
+    ['{"at":{"$now":{}}}', '/data/at/$now', /expected true, or an offset/],
+    ['{"at":{"$now":{"weeks":1}}}', '/data/at/$now', /expected true, or an offset/],
+    ['{"at":{"$now":{"days":1.5}}}', '/data/at/$now', /whole numbers from -100000 to 100000/],
+    ['{"at":{"$now":{"days":"1"}}}', '/data/at/$now', /whole numbers/],
+    ['{"at":{"$now":{"days":100001}}}', '/data/at/$now', /whole numbers/],
     ['{"tags":{"$merge":[1]}}', '/data/tags/$merge', /expected an object/],
     ['{"tags":{"$inc":1}}', '/data/tags', /"\$inc" is not allowed here; send an object whose keys all begin with \$ as \{"\$eq": …\}/],
     ['{"tags":{"$merge":{},"$eq":1}}', '/data/tags', /"\$merge" is not allowed here/]
   ]
   for (const [json, path, message] of rejected) t.throws(() => planAssignments(JSON.parse(json), table, update), { code: 'INVALID_VALUE', message, details: [{ path, message }] }, json)
-  for (const json of ['{"id":{"$inc":1}}', '{"at":{"$now":true}}', '{"tags":{"$merge":{}}}']) {
+  for (const json of ['{"id":{"$inc":1}}', '{"id":{"$now":true}}', '{"tags":{"$merge":{}}}']) {
     t.throws(() => planned(json), { code: 'INVALID_VALUE', message: /is not allowed here/ }, `${json} in an insert`)
   }
 })

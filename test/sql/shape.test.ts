@@ -31,7 +31,7 @@ const createTable = (engine: Engine): Table => createCatalog([{
   engine: '',
   transactional: true,
   triggers: { known: true, list: [] },
-  columns: [column(engine, 'id', 'bigint'), column(engine, 'a?b', 'varchar'), column(engine, 'price', 'decimal'), column(engine, 'ratio', engine === 'mysql' ? 'float' : 'real'), column(engine, 'doc', 'json')],
+  columns: [column(engine, 'id', 'bigint'), column(engine, 'a?b', 'varchar'), column(engine, 'price', 'decimal'), column(engine, 'ratio', engine === 'mysql' ? 'float' : 'real'), column(engine, 'doc', 'json'), column(engine, 'at', 'datetime')],
   primaryKey: ['id'],
   uniqueKeys: [],
   indexes: [['PRIMARY', 'id'], ['by?price', 'price', 'id'], ['c1', 'a?b', 'price']].map(([name = '', ...parts]) => ({ name, unique: name === 'PRIMARY', ordered: true, parts: parts.map((each) => ({ column: each, descending: false, prefix: false })) })),
@@ -40,7 +40,9 @@ const createTable = (engine: Engine): Table => createCatalog([{
 }], 0).tables.get('what?') as Table
 
 const limits = { depth: 100, conditions: 10_000, values: 10_000, pattern: 1000, offset: 100_000 }
-const values: Record<string, Arbitrary<unknown>> = { id: fc.nat(99), 'a?b': fc.constantFrom('x', '?', "'", '\\', ''), price: fc.constantFrom('1.50', 2), ratio: fc.constantFrom(0.5, -0, 1e300 / 1e290), doc: fc.constantFrom({ a: 1 }, [1], 'x', 5) }
+const values: Record<string, Arbitrary<unknown>> = { id: fc.nat(99), 'a?b': fc.constantFrom('x', '?', "'", '\\', ''), price: fc.constantFrom('1.50', 2), ratio: fc.constantFrom(0.5, -0, 1e300 / 1e290), doc: fc.constantFrom({ a: 1 }, [1], 'x', 5), at: fc.constantFrom('2026-11-20T10:15:00', '2026-11-21T00:00:00') }
+/** What a column of time is also compared with, and set to. */
+const moments = fc.constantFrom({ $now: true }, { $now: { days: -7 } }, { $now: { months: 1, seconds: -5 } })
 const names = Object.keys(values)
 const valueOf = (name: string): Arbitrary<unknown> => values[name] as Arbitrary<unknown>
 
@@ -48,13 +50,14 @@ const operation = (name: string): Arbitrary<object> => fc.oneof(
   valueOf(name).map((value) => ({ $eq: value })), valueOf(name).map((value) => ({ $ne: value })), fc.array(fc.option(valueOf(name)), { maxLength: 4 }).map((list) => ({ $in: list })),
   fc.array(valueOf(name), { maxLength: 3 }).map((list) => ({ $nin: list })), fc.boolean().map((value) => ({ $null: value })), fc.option(valueOf(name)).map((value) => ({ $is: value })),
   ...name === 'doc' ? [] : [fc.tuple(valueOf(name), valueOf(name)).map((pair) => ({ $between: pair })), valueOf(name).map((value) => ({ $gte: value, $lt: value }))],
+  ...name === 'at' ? [moments.map((now) => ({ $eq: now })), moments.map((now) => ({ $lt: now, $ne: now })), fc.tuple(moments, valueOf(name)).map((pair) => ({ $between: pair })), moments] : [],
   ...name === 'a?b' ? [fc.constantFrom({ $like: 'a%' }, { $nlike: '?' }, { $startsWith: '%?' }, { $contains: '' })] : []
 )
 const leaf = fc.constantFrom(...names).chain((name) => operation(name).map((operators) => ({ [name]: operators })))
 const { filters } = fc.letrec((tie) => ({
   filters: fc.oneof({ maxDepth: 3 }, leaf, fc.record({ $or: fc.array(tie('filters'), { maxLength: 3 }) }), fc.record({ $and: fc.array(tie('filters'), { maxLength: 3 }) }), fc.record({ $not: tie('filters') }), fc.constant({}))
 }))
-const data = fc.subarray(names).chain((chosen) => fc.record(Object.fromEntries(chosen.map((name) => [name, fc.option(valueOf(name))]))))
+const data = fc.subarray(names).chain((chosen) => fc.record(Object.fromEntries(chosen.map((name) => [name, fc.option(name === 'at' ? fc.oneof(moments, valueOf(name)) : valueOf(name))]))))
 const changes = fc.tuple(data, fc.subarray(['id', 'price', 'ratio', 'doc'])).map(([values, formed]) => ({ ...values, ...Object.fromEntries(formed.map((name) => [name, name === 'doc' ? { $merge: { b: 2 } } : { $inc: 1 }])) }))
 const computed = fc.constantFrom({ $count: '*' }, { $count: 'doc' }, { $countDistinct: 'a?b' }, { $sum: 'price' }, { $avg: 'price' }, { $sum: 'id' }, { $avg: 'ratio' }, { $min: 'a?b' }, { $max: 'id' }, { $min: 'ratio' })
 /** Some of the names, so that a kept statement is found again, and found for another select. */

@@ -1,7 +1,8 @@
 /** The SQL of the forms of an update on SQLite itself. On the servers test/http/update-forms.test.ts runs it. */
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
-import { COLUMN, GIVEN } from '../../src/types/column-type.ts'
+import { COLUMN, GIVEN, type Moment } from '../../src/types/column-type.ts'
+import { systemClock, valueAt } from '../../src/types/moment.ts'
 import { mysqlColumn, sqliteColumn } from '../support/tables.ts'
 
 const database = new DatabaseSync(':memory:')
@@ -9,7 +10,7 @@ const database = new DatabaseSync(':memory:')
 /** The value that a form makes of a stored one. */
 function apply (declaration: string, stored: string, name: string, operand: unknown): unknown {
   const form = sqliteColumn('c', declaration).type.forms?.find((each) => each.name === name)
-  if (form === undefined) throw new Error(`${declaration} has no ${name}`)
+  if (form?.sql === undefined) throw new Error(`${declaration} has no ${name}`)
   const parameter = form.read(operand)
   const parameters = form.sql.flatMap((part) => part === GIVEN ? [parameter] : [])
   const sql = form.sql.map((part) => part === COLUMN ? 'c' : part === GIVEN ? '?' : part).join('')
@@ -67,7 +68,8 @@ t.test('a sum that does not fit, or of what is no number, is an error', async (t
 })
 
 t.test('$now has the digits of the declaration, in the form in which values are stored', async (t) => {
-  const now = (declaration: string) => apply(declaration, 'null', '$now', true) as string
+  const clock = systemClock()
+  const now = (declaration: string) => valueAt(sqliteColumn('c', declaration).type.forms?.find(({ name }) => name === '$now')?.read(true) as Moment, clock) as string
   const forms: Array<[declaration: string, form: RegExp]> = [
     ['datetime', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/], ['timestamp', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/], ['time', /^\d\d:\d\d:\d\d$/], ['date', /^\d{4}-\d\d-\d\d$/],
     ['datetime(1)', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.[1-9])?$/], ['timestamp(6)', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{0,2}[1-9])?$/], ['time(3)', /^\d\d:\d\d:\d\d(\.\d{0,2}[1-9])?$/]
@@ -91,7 +93,7 @@ t.test('$merge is a JSON Merge Patch', async (t) => {
 
 t.test('a form is offered by the types that can have it, on both engines', async (t) => {
   const expected: Array<[declaration: string, forms: string[]]> = [
-    ['tinyint(1)', ['$inc']], ['int', ['$inc']], ['bigint', ['$inc']], ['year', ['$inc']], ['decimal(10,2)', ['$inc']], ['float', ['$inc']], ['double', ['$inc']],
+    ['tinyint(1)', ['$inc']], ['int', ['$inc']], ['bigint', ['$inc']], ['year', ['$inc', '$now']], ['decimal(10,2)', ['$inc']], ['float', ['$inc']], ['double', ['$inc']],
     ['date', ['$now']], ['time', ['$now']], ['datetime', ['$now']], ['timestamp', ['$now']], ['json', ['$merge']],
     ['varchar(10)', []], ['text', []], ['blob', []], ['something', []]
   ]

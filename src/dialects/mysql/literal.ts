@@ -6,6 +6,8 @@
 import mysql from 'mysql2'
 import type { Statement } from '../../sql/statement.ts'
 import type { Cell } from '../../types/column-type.ts'
+import { isMoment } from '../../types/moment.ts'
+import { writeMoment } from './moment.ts'
 
 /** Returns the whole text of a statement. Its pieces contain no placeholders: the text was cut at each of them. */
 export function writeStatement ({ pieces, parameters, rows, assigned }: Pick<Statement, 'pieces' | 'parameters' | 'rows'> & Partial<Statement>): string {
@@ -33,5 +35,6 @@ function writeLiteral (parameter: Cell): string {
   if (typeof parameter === 'string') return SPECIAL.test(parameter) ? mysql.escape(parameter) : `'${parameter}'`
   if (typeof parameter === 'number' || typeof parameter === 'bigint') return String(parameter)
   if (typeof parameter === 'symbol') return 'default'
-  return parameter === null ? 'null' : `x'${parameter.toString('hex')}'`
+  if (parameter === null) return 'null'
+  return isMoment(parameter) ? writeMoment(parameter) : `x'${parameter.toString('hex')}'`
 }

@@ -3,6 +3,7 @@ import type { Column } from '../../catalog/catalog.ts'
 import { at, invalidBody, invalidValue, type Path, type ServiceError } from '../../errors.ts'
 import { isObject } from '../../request/exact-json.ts'
 import { includesLevel } from '../../types/column-type.ts'
+import { isNow } from '../../types/moment.ts'
 import { combine } from './constants.ts'
 import { operators, refuse, type Operand } from './operators.ts'
 import { countCondition, type FilterScope } from './scope.ts'
@@ -16,7 +17,7 @@ export function isFields (value: unknown): value is Record<string, unknown> {
 
 /** Plans the filter of one column. @throws INVALID_VALUE, INVALID_BODY */
 export function planColumnFilter (column: Column, value: unknown, scope: FilterScope, path: Path): Condition {
-  if (isFields(value) && hasOperators(column, value)) {
+  if (isFields(value) && hasOperators(column, value) && (column.type.structured || !isNow(value))) {
     return combine('and', Object.entries(value).map(([name, operand]) => planOperator(name, { column, value: operand, scope, path: [...path, name] })))
   }
   const operand = { column, value, scope, path }

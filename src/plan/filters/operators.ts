@@ -2,12 +2,13 @@
 import type { Column } from '../../catalog/catalog.ts'
 import { at, invalidBody, invalidValue, type Path } from '../../errors.ts'
 import type { Comparison, Value } from '../../types/column-type.ts'
+import { isNow, readMoment } from '../../types/moment.ts'
 import { countCharacters, readString } from '../../types/text.ts'
 import { readWith, readValue } from '../columns.ts'
 import { combine } from './constants.ts'
 import { escapePattern, toPattern } from './pattern.ts'
 import { countValues, type FilterScope } from './scope.ts'
-import type { Condition, Operator } from '../plan.ts'
+import type { Compared, Condition, Operator } from '../plan.ts'
 import { ResultReference } from '../result-reference.ts'
 
 /** An operand as the client sent it, with its column and its path in the body. */
@@ -43,11 +44,11 @@ export const refuse = (operand: Operand, reason: string) => at(operand.path, inv
 
 function planEqual (operand: Operand, negated: boolean): Condition {
   if (operand.value === null) return planNull(operand.column, negated)
-  return { kind: 'compare', column: operand.column, operator: negated ? '<>' : '=', parameter: readOperand(operand) }
+  return planCompare(operand, negated ? '<>' : '=')
 }
 
 function planIs (operand: Operand): Condition {
-  return operand.value === null ? planNull(operand.column, false) : isExactly(operand.column, readOperand(operand))
+  return operand.value === null ? planNull(operand.column, false) : isExactly(operand.column, readValue(operand.column, operand.value, operand.path))
 }
 
 /**
@@ -78,7 +79,7 @@ function planIn (operand: Operand, negated: boolean): Condition {
 function planBetween (operand: Operand): Condition {
   const values = readList(operand)
   if (values.length !== 2 || values.includes(null)) throw refuse(operand, '$between requires a list of two values')
-  const [low, high] = values.map((value, index) => readValue(operand.column, value, [...operand.path, index])) as [Value, Value]
+  const [low, high] = values.map((value, index) => readCompared({ ...operand, value, path: [...operand.path, index] })) as [Compared, Compared]
   return { kind: 'between', column: operand.column, low, high }
 }
 
@@ -106,9 +107,19 @@ export function isNull (column: Column, negated: boolean): Condition {
   return column.nullable ? { kind: 'null', column, negated } : { kind: 'constant', value: negated }
 }
 
-function readOperand (operand: Operand): Value {
+function readOperand (operand: Operand): Compared {
   if (operand.value === null) throw refuse(operand, `null cannot be compared with ${operand.path.at(-1)}; use $null`)
-  return readValue(operand.column, operand.value, operand.path)
+  return readCompared(operand)
+}
+
+/** Reads a value, or the present time for a column of time. */
+function readCompared (operand: Operand): Compared {
+  const { column, value, scope, path } = operand
+  if (typeof value !== 'object' || column.type.structured || !isNow(value)) return readValue(column, value, path)
+  const { moment } = column.type
+  if (scope.isTimeless === true) throw refuse(operand, '"$now" is not allowed in "having"')
+  if (moment?.isComparable !== true) throw refuse(operand, `the type ${column.declaration} cannot be compared with "$now"`)
+  return readWith((given) => readMoment(given, moment, 'filters'), column, value.$now, [...path, '$now'])
 }
 
 function readList (operand: Operand): unknown[] {

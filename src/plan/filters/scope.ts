@@ -26,6 +26,8 @@ export interface PlanLimits extends FilterLimits {
 export interface FilterScope {
   readonly table: ColumnScope
   readonly limits: FilterLimits
+  /** Set where no value can be a moment: in `having`. */
+  readonly isTimeless?: true
   conditions: number
   values: number
 }

@@ -57,6 +57,16 @@ export async function writes (row: Insert<DB['orders']>): Promise<void> {
   const { id, inserted, rows: [made] } = await db.insert('orders', { data: { customer_id: 1n }, returning: ['id', 'note'] }, { idempotencyKey: 'k', retries: 1, timeout: 500, headers: { traceparent: '00' } })
   const upsert = await db.insert('orders', { data: [row, { id: 1, customer_id: 1 }], onConflict: { key: ['id'], set: { note: null, customer_id: { $inc: 1 } } } })
   const { updated, dryRun } = await db.update('customers', { data: { credit: { $inc: '0.50' }, created_at: { $now: true } }, filters: { id: 1 }, expect: { $gte: 1 }, dryRun: true })
+  await db.insert('customers', { data: { email: 'x', name: 'y', created_at: { $now: { days: 1 } } } })
+  await db.update('customers', { data: { created_at: { $now: { months: -1 } } }, filters: { created_at: { $lt: { $now: { years: -1, seconds: 1 } } }, $or: [{ created_at: { $now: true } }] } })
+  // @ts-expect-error: weeks are no part of an offset
+  await db.insert('customers', { data: { email: 'x', name: 'y', created_at: { $now: { weeks: 1 } } } })
+  // @ts-expect-error: a number is no time
+  await db.select('orders', { filters: { id: { $gt: { $now: true } } } })
+  // @ts-expect-error: a list has no present time
+  await db.select('customers', { filters: { created_at: { $in: [{ $now: true }] } } })
+  // @ts-expect-error: groups have no present time
+  await db.select('customers', { groupBy: ['created_at'], having: { created_at: { $now: true } } })
   const { deleted, rows: [gone] } = await db.delete('orders', { filters: { $is: { id: 1, note: null } }, expect: 1, returning: '*' })
   console.log(id, inserted, made?.note, upsert.inserted + upsert.unchanged, updated, dryRun, deleted, gone?.customer_id)
   // @ts-expect-error: a column that was not asked for

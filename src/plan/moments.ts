@@ -1,0 +1,96 @@
+/**
+ * The moments of a plan (`{"$now": …}`). A plan of one statement leaves them to the database. One of several statements is settled before:
+ * all of its statements see the same moment, and the keys that it writes are known.
+ */
+import { valueOutOfRange, withDetails, pointer } from '../errors.ts'
+import type { Parameter } from '../types/column-type.ts'
+import { isMoment, valueAt, type Clock } from '../types/moment.ts'
+import type { Assignment, Compared, Condition, InsertPlan, Plan, PlannedRow, RowsPlan } from './plan.ts'
+
+/** Whether some value of a plan is a moment. */
+export function hasMoments (plan: Plan): boolean {
+  switch (plan.verb) {
+    case 'select': return namesMoment(plan.condition)
+    case 'delete': return namesMoment(plan.condition)
+    case 'update': return namesMoment(plan.condition) || assignsMoment(plan.assignments)
+    case 'insert': return assignsMoment(plan.assignments) || (plan.rows !== undefined && givesMoment(plan.rows))
+  }
+}
+
+const assignsMoment = (assignments: readonly Assignment[]): boolean => assignments.some(({ parameter }) => isMoment(parameter))
+
+function givesMoment ({ rows, conflict }: RowsPlan): boolean {
+  return (conflict?.set.kind === 'assignments' && assignsMoment(conflict.set.assignments)) || rows.some(({ parameters }) => parameters.some(isMoment))
+}
+
+function namesMoment (condition: Condition): boolean {
+  switch (condition.kind) {
+    case 'compare': return isMoment(condition.parameter)
+    case 'between': return isMoment(condition.low) || isMoment(condition.high)
+    case 'and':
+    case 'or': return condition.conditions.some(namesMoment)
+    case 'not': return namesMoment(condition.condition)
+    default: return false
+  }
+}
+
+/** Whether an insert gives the column of its id a moment. */
+export function isIdMoment ({ table: { identity }, assignments, rows }: InsertPlan): boolean {
+  if (identity?.type.moment === undefined) return false
+  const conflict = rows?.conflict?.set.kind === 'assignments' ? rows.conflict.set.assignments : []
+  const isGiven = ({ column, parameter }: Assignment): boolean => column === identity && isMoment(parameter)
+  return assignments.some(isGiven) || conflict.some(isGiven) || (rows !== undefined && rows.rows.some((row) => isMoment(row.parameters[row.columns.indexOf(identity)] ?? null)))
+}
+
+/** A copy of the plan with values in place of moments. @throws VALUE_OUT_OF_RANGE for one in `data` that its column cannot hold */
+export function settleMoments<P extends Plan> (plan: P, clock: Clock): P
+export function settleMoments (plan: Plan, clock: Clock): Plan {
+  switch (plan.verb) {
+    case 'select': return { ...plan, condition: settleCondition(plan.condition, clock) }
+    case 'delete': return { ...plan, condition: settleCondition(plan.condition, clock) }
+    case 'update': return { ...plan, condition: settleCondition(plan.condition, clock), assignments: settleAll(plan.assignments, clock) }
+    case 'insert': return { ...plan, assignments: settleAll(plan.assignments, clock), ...plan.rows !== undefined && { rows: settleRows(plan.rows, clock) } }
+  }
+}
+
+const settleAll = (assignments: readonly Assignment[], clock: Clock): Assignment[] => assignments.map((each) => ({ ...each, parameter: stored(each.parameter, clock) }))
+
+function stored (parameter: Assignment['parameter'], clock: Clock): Parameter {
+  if (!isMoment(parameter)) return parameter
+  const value = valueAt(parameter, clock)
+  if (value === undefined) throw valueOutOfRange()
+  return value
+}
+
+function settleRows (plan: RowsPlan, clock: Clock): RowsPlan {
+  const { conflict } = plan
+  const settled = conflict?.set.kind === 'assignments' ? { ...conflict, set: { ...conflict.set, assignments: settleAll(conflict.set.assignments, clock) } } : conflict
+  return { ...plan, conflict: settled, rows: plan.rows.map((row) => row.parameters.some(isMoment) ? settleRow(row, plan, clock) : row) }
+}
+
+function settleRow (row: PlannedRow, { isList }: RowsPlan, clock: Clock): PlannedRow {
+  try {
+    return { ...row, parameters: row.parameters.map((parameter) => stored(parameter, clock)) }
+  } catch {
+    const error = valueOutOfRange()
+    throw isList ? withDetails(error, { path: pointer('data', row.index), message: error.message }) : error
+  }
+}
+
+function settleCondition (condition: Condition, clock: Clock): Condition {
+  const settle = (compared: Compared): Compared => isMoment(compared) ? valueAt(compared, clock) ?? null : compared
+  switch (condition.kind) {
+    case 'compare': return { ...condition, parameter: settle(condition.parameter) }
+    case 'between': return { ...condition, low: settle(condition.low), high: settle(condition.high) }
+    case 'and':
+    case 'or': return { ...condition, conditions: condition.conditions.map((each) => settleCondition(each, clock)) }
+    case 'not': return { ...condition, condition: settleCondition(condition.condition, clock) }
+    default: return condition
+  }
+}
+
+/** A value of a plan that has been settled. */
+export function settled (parameter: Parameter | Compared | undefined): Parameter {
+  if (parameter === undefined || isMoment(parameter)) throw new Error('a moment has not been settled')
+  return parameter
+}
