@@ -1,4 +1,5 @@
 /** A bounded cache of documents: that of a large database has megabytes, and every grant can have its own. */
+import { hash } from 'node:crypto'
 import type { DocumentText } from './document-text.ts'
 
 /** Returns the document of the key; calls `make` if it is neither cached nor being made. */
@@ -30,7 +31,9 @@ export function createDocumentCache (limit: number): DocumentCache {
     return entry
   }
 
-  return (key, make) => {
+  return (name, make) => {
+    // the names of all columns, for some grants
+    const key = hash('sha256', name)
     const entry = entries.get(key) ?? start(key, make)
     entries.delete(key)
     entries.set(key, entry)

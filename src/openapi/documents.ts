@@ -9,15 +9,18 @@ import { createDocumentCache, type DocumentCache } from './document-cache.ts'
 import type { DocumentSettings } from './document-settings.ts'
 import type { DocumentText } from './document-text.ts'
 import { createInterfaceDocument } from './interface-document.ts'
+import { createTurns } from './turns.ts'
 import { cacheKeyOf, visibleTables } from './visible.ts'
 
 /** Maximum bytes of cached documents for each catalog. Grants with the same rights share a document. */
 const MAX_CACHED_BYTES = 64 * 2 ** 20
+/** Documents that are made at once, and that wait for it: each takes many times its size while it is made, and every grant can have its own. */
+const MAX_MADE = { running: 2, waiting: 100 }
 
 export interface Documents {
   /** Describes the interface, limited to the permissions of the grant. */
   ofInterface (grant: Grant): Promise<DocumentText>
-  /** Describes the tables that the grant may see. @throws DATABASE_UNAVAILABLE if no catalog could be read yet */
+  /** Describes the tables that the grant may see. @throws DATABASE_UNAVAILABLE if no catalog could be read yet, OVERLOADED if too many documents are being made */
   ofDatabase (database: Database, grant: Grant): Promise<DocumentText>
 }
 
@@ -28,6 +31,7 @@ export interface DocumentsOptions {
 
 export function createDocuments ({ databases, settings }: DocumentsOptions): Documents {
   const interfaces = createDocumentCache(MAX_CACHED_BYTES)
+  const takeTurn = createTurns(MAX_MADE)
   const byCatalog = new WeakMap<Catalog, DocumentCache>()
   return {
     ofInterface (grant) {
@@ -38,11 +42,11 @@ export function createDocuments ({ databases, settings }: DocumentsOptions): Doc
     async ofDatabase (database, grant) {
       const catalog = await database.getCatalog()
       const cache = getOrCreate(byCatalog, catalog, () => createDocumentCache(MAX_CACHED_BYTES))
-      return await cache(cacheKeyOf(catalog, grant, database.name), () => createDatabaseDocument({
+      return await cache(cacheKeyOf(catalog, grant, database.name), () => takeTurn(() => createDatabaseDocument({
         database: database.name,
         tables: visibleTables(catalog, grant, database.name),
         settings
-      }))
+      })))
     }
   }
 }
