@@ -61,8 +61,12 @@ export const GrantDatabasesSchema = Type.Record(Type.String(), Type.Union([
 
 export const ClaimsSchema = Type.Record(Type.String(), Type.Unknown(), { description: 'values for {"$claim": …} in the rules of "rows"' })
 
+/** The name of a token, or of a grant of a host app. */
+export const NameSchema = Type.String({ minLength: 1, maxLength: 100 })
+
 /** The grant of a request in process: the fields that an entry for a token has as well. */
 export const GrantSchema = Type.Object({
+  name: Type.Optional(NameSchema),
   permissions: Type.Array(VerbSchema),
   databases: Type.Optional(Type.Union([Type.Literal('*'), GrantDatabasesSchema])),
   claims: Type.Optional(ClaimsSchema)

@@ -1,6 +1,6 @@
 /** Grants that are not those of tokens: of the roles of JWTs, and of a host app. Both must say where they hold. */
 import { type Static, Type } from '@sinclair/typebox'
-import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema } from './grant.ts'
+import { ClaimsSchema, GrantDatabasesSchema, NameSchema, PermissionsSchema } from './grant.ts'
 import { closed } from './server.ts'
 
 const grant = {
@@ -19,7 +19,7 @@ export const RolesSchema = Type.Record(Type.String({ pattern: '^.{1,100}$' }), R
 
 export const HostGrantSchema = Type.Object({
   ...grant,
-  name: Type.String({ minLength: 1, maxLength: 100 }),
+  name: NameSchema,
   claims: Type.Optional(ClaimsSchema)
 }, closed)
 

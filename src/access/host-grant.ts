@@ -1,6 +1,8 @@
-/** The grant that the function `authenticate` of a host app returns for a request. */
+/** The grants of a host app: that which its function `authenticate` returns for a request, and that of a request in process. */
+import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FastifyRequest } from 'fastify'
+import { GrantSchema } from '../../schemas/grant.ts'
 import { HostGrantSchema } from '../../schemas/role.ts'
 import { findConfigErrors, orThrow } from '../config-errors.ts'
 import { createGrant, type Grant, type GrantOptions } from './grant.ts'
@@ -13,39 +15,55 @@ export interface HostGrant extends GrantOptions {
   readonly databases: NonNullable<GrantOptions['databases']>
 }
 
+/** The grant of a request in process. */
+export interface CallGrant extends GrantOptions {
+  /** Reaches the hook for writes; `in process` if omitted. */
+  readonly name?: string
+}
+
 /** Authenticates a request in the way of the host app. Returns null if it does not know the caller. */
 export type Authenticate = (request: FastifyRequest) => HostGrant | null | undefined | Promise<HostGrant | null | undefined>
 
 const hostGrants = TypeCompiler.Compile(HostGrantSchema)
+/** Strict: a misspelt `databases` would allow access to all databases. */
+const callGrants = TypeCompiler.Compile(GrantSchema)
 
 /**
  * Returns null if the app does not know the caller.
- * @throws Error if the grant is not valid, and whatever the function throws
+ * @throws InvalidGrant, and whatever the function throws
  */
 export async function getHostGrant (authenticate: Authenticate, request: FastifyRequest): Promise<Grant | null> {
-  const given = authenticate(request)
-  return isPromise(given) ? await given.then(toGrantOrNull) : toGrantOrNull(given)
-}
-
-function isPromise (value: unknown): value is Promise<unknown> {
-  return typeof (value as Promise<unknown> | null)?.then === 'function'
-}
-
-function toGrantOrNull (given: unknown): Grant | null {
+  const given: unknown = await authenticate(request)
   return given === null || given === undefined ? null : toGrant(given)
 }
 
-/** Copies the grant at once, because the app may use the same object for the next request. `giver`: the beginning of the message. @throws Error if the grant is not valid */
+/** Copies the grant at once, because the app may use the same object for the next request. `giver`: the beginning of the message. @throws InvalidGrant */
 export function toGrant (given: unknown, giver = 'authenticate() returned'): Grant {
-  if (!hostGrants.Check(given)) throw new InvalidGrant(giver, findConfigErrors(HostGrantSchema, given, new Map([['configuration', 'the grant']])).join('; '))
-  const { name, permissions, databases, claims } = given as HostGrant
+  if (!hostGrants.Check(given)) throw new InvalidGrant(giver, describe(HostGrantSchema, given))
+  return copy(given as HostGrant, giver)
+}
+
+/** The grant of a request in process. @throws InvalidGrant */
+export function toCallGrant (given: unknown): Grant {
+  const giver = 'The request has'
+  if (!callGrants.Check(given)) throw new InvalidGrant(giver, describe(GrantSchema, given))
+  return copy({ name: 'in process', ...given as CallGrant }, giver)
+}
+
+const describe = (schema: TSchema, given: unknown): string => findConfigErrors(schema, given, new Map([['configuration', 'the grant']])).join('; ')
+
+function copy ({ name, permissions, databases, claims }: GrantOptions & { readonly name: string }, giver: string): Grant {
   const copied = orThrow(() => structuredClone(claims), () => new InvalidGrant(giver, 'the claims contain something that cannot be copied, such as a function'))
   return orThrow(() => createGrant(name, { permissions, databases, claims: copied }, 'app'), ({ message }) => new InvalidGrant(giver, message))
 }
 
-/** A bug of the host app. Without a status, so that the answer is 500. */
-class InvalidGrant extends Error {
+/** A bug of the host app: over HTTP 500, whose reason is only in the log. */
+export class InvalidGrant extends Error {
+  readonly code = 'INTERNAL'
+  readonly statusCode = 500
+
   constructor (giver: string, reason: string) {
     super(`${giver} a grant that is not valid: ${reason}`)
+    this.name = 'InvalidGrant'
   }
 }

@@ -1,6 +1,6 @@
 /** The interface of a database engine. Only files below this folder use a driver. */
 import type { Column, TableFacts } from '../catalog/catalog.ts'
-import { queryTimeout, withReason, type ServiceError } from '../errors.ts'
+import { isServiceError, isTrouble, queryTimeout, withReason, type ServiceError } from '../errors.ts'
 import type { Engine, Statement } from '../sql/statement.ts'
 import type { DriverValue } from '../types/column-type.ts'
 
@@ -66,12 +66,18 @@ export interface Executor {
 }
 
 /**
- * A transaction in progress. Its statements run one after the other. After a violated constraint or a value that the database refused only
- * the statement is undone and the next one may run; after any other error the transaction is over and `run` throws that error again.
+ * A transaction in progress. Its statements run one after the other. After a refusal (isRefusal) only the statement is undone and the next one
+ * may run; after any other error the transaction is over and `run` throws that error again.
  */
 export interface Transaction extends Executor {
   /** `timeLimit`: milliseconds that this statement may run, less than the whole. */
   run (statement: Statement, sink?: RowSink, timeLimit?: number): Promise<Outcome>
+  /**
+   * Runs a part of the transaction, whose statements are undone together if `use` throws, as far as their tables have transactions. The
+   * transaction goes on. Parts may contain others; of one transaction they must not run at the same time.
+   * @throws what `use` throws; OUTCOME_UNKNOWN, which ends the transaction, if a table without transactions was written and cannot be undone
+   */
+  nested<T> (use: (transaction: Transaction) => Promise<T>): Promise<T>
   /** 1, or more where the transaction runs again. */
   readonly attempt: number
   /** Statements that have been run so far. Left out by dialects whose COMMIT does not refuse single statements. */
@@ -164,10 +170,13 @@ export class UnknownDatabaseError extends Error {
   }
 }
 
-/** Errors of one row or value, after which a transaction goes on: only the statement was undone. */
+/** Whether the database, or a row sink, has refused a statement: it was undone, and is not the fault of the database or its connection. */
+export const isRefusal = (error: unknown): boolean => isServiceError(error) && !isTrouble(error)
+
+/** Errors of one row or value. */
 const OF_ROWS = new Set(['UNIQUE_VIOLATION', 'FOREIGN_KEY_VIOLATION', 'NOT_NULL_VIOLATION', 'CHECK_VIOLATION', 'VALUE_OUT_OF_RANGE', 'MISSING_COLUMN'])
 
-/** Whether the next statement of a transaction may run after this error. */
+/** Whether a row was refused, without which the others may be written. */
 export const keepsTransaction = (error: unknown): boolean => OF_ROWS.has((error as ServiceError).code)
 
 /** The client has disconnected before its answer was ready. No client sees this error; the log has its reason. */

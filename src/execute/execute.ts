@@ -33,6 +33,9 @@ export function createSink (plan: Plan, limit: number): AnswerSink | undefined {
   return plan.returning === undefined ? undefined : new AnswerSink(plan.returning, limit)
 }
 
+/** Whether one statement is all that a plan takes: if it fails, the database undoes it. */
+export const isOneStatement = (plan: Plan): boolean => plan.inTransaction !== true && !insertsRows(plan)
+
 /**
  * Runs a plan by itself. @throws ServiceError, SchemaMoved; nothing was changed, except with OUTCOME_UNKNOWN. If the sink is full, it
  * has the reason (`refusal`).

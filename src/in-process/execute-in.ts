@@ -1,17 +1,25 @@
 /** Requests of the host app in a transaction that is open. */
 import type { Body } from '../../schemas/body.ts'
-import { authorize, getAccess } from '../access/authorize.ts'
+import { authorize, getAccess, type Access } from '../access/authorize.ts'
+import { toCallGrant } from '../access/host-grant.ts'
 import { orUnavailable } from '../access/lost.ts'
 import type { Database } from '../databases/database.ts'
+import { createCommandQueue } from '../dialects/command-queue.ts'
 import { SchemaMoved, type Transaction } from '../dialects/dialect.ts'
 import { databaseUnavailable } from '../errors.ts'
-import { answerIn } from '../execute/answer.ts'
+import { answerIn, type PlanToAnswer } from '../execute/answer.ts'
+import { isOneStatement } from '../execute/execute.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
 import { createPlan } from '../plan/create-plan.ts'
-import { readBody, readGrant, type ExecuteRequest } from './execute.ts'
+import { lockRows, requireLock } from '../plan/lock.ts'
+import type { FindBodyError } from '../request/check-body.ts'
+import { findErrorInTransaction } from '../request/check-operations.ts'
+import { isObject } from '../request/exact-json.ts'
+import { findBodyError, readBody, type ExecuteRequest } from './execute.ts'
+import type { Bigints } from './fields.ts'
 import { readAnswer } from './to-values.ts'
 
-/** A request without its database, which is that of the transaction. */
+/** A request without its database, which is that of the transaction. The body of a select may have `lock`; none may have `dryRun`. */
 export type TransactionRequest = Omit<ExecuteRequest, 'database' | 'consistency'>
 
 /** Returns `data` of the response. */
@@ -28,15 +36,35 @@ export interface ExecuteInOptions {
   readonly onMoved?: () => void
 }
 
-/** @returns a function that throws ServiceError. Its statements run in the transaction. */
-export function createTransactionExecute ({ tx, database, limits, dryRun, isHooked, onMoved }: ExecuteInOptions): TransactionExecute {
-  return async ({ table, body: given, grant: granted, bigints = 'bigint' }) => {
-    const grant = readGrant(granted)
-    const access = getAccess(new Map([[database.name, database]]), grant, { database: database.name, table })
-    const body: Body = readBody(given)
-    const plan = orUnavailable(access, await authorize(access, body), (table) => createPlan(body, table, limits))
+/** The requests of one function of the host app. */
+export interface Calls {
+  /** One request after the other. If one is refused, the transaction is as it was before that. @throws ServiceError, InvalidGrant */
+  readonly execute: TransactionExecute
+  /** Waits for those that the function has not waited for. No other one can run then. */
+  end (): Promise<void>
+}
+
+interface Call {
+  readonly access: Access
+  readonly body: Body
+  readonly isLocked: boolean
+  readonly bigints: Bigints
+}
+
+export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved }: ExecuteInOptions): Calls {
+  const queue = createCommandQueue()
+  let hasEnded = false
+
+  const run = async ({ access, body, isLocked, bigints }: Call): Promise<unknown> => {
+    if (isLocked) requireLock(access.permissions)
+    const made = orUnavailable(access, await authorize(access, body), (table) => createPlan(body, table, limits))
+    const plan = isLocked ? lockRows(made) : made
+    const written = isHooked ? { grant: access.grant, body, dryRun } : undefined
+    const request: PlanToAnswer = { plan, database, limit: database.resultLimit, ...written !== undefined && { written } }
+    // the database itself undoes a statement that it refuses; what comes after a statement may refuse it as well
+    const isAtomic = plan.verb === 'select' || (isOneStatement(plan) && (written === undefined || database.onWrite === undefined))
     try {
-      const { answer } = await answerIn(tx, { plan, database, limit: database.resultLimit, ...isHooked && { written: { grant, body, dryRun } } })
+      const { answer } = isAtomic ? await answerIn(tx, request) : await tx.nested((part) => answerIn(part, request))
       return readAnswer(answer, plan, bigints)
     } catch (error) {
       if (!(error instanceof SchemaMoved)) throw error
@@ -44,4 +72,22 @@ export function createTransactionExecute ({ tx, database, limits, dryRun, isHook
       throw databaseUnavailable()
     }
   }
+
+  return {
+    execute: async ({ table, body: given, grant: granted, bigints = 'bigint' }) => {
+      if (hasEnded) throw new Error('The transaction has ended')
+      const grant = toCallGrant(granted)
+      const access = getAccess(new Map([[database.name, database]]), grant, { database: database.name, table })
+      const { lock, ...body } = readBody<Body & { readonly lock?: boolean }>(given, findError)
+      const call = { access, body: body as Body, isLocked: lock === true, bigints }
+      return await queue.run(() => run(call))
+    },
+    end: async () => {
+      await queue.drain()
+      hasEnded = true
+    }
+  }
 }
+
+/** Finds the first error of a body. */
+const findError: FindBodyError = (body) => isObject(body) ? findErrorInTransaction(body, { findBodyError, ofWhole: 'in a transaction; it is an option of the whole' }) : findBodyError(body)

@@ -1,11 +1,12 @@
 /** The hook of a host app for writes. */
+import { InvalidGrant } from '../access/host-grant.ts'
 import type { Claims } from '../access/rules.ts'
 import type { WriteHook } from '../databases/database.ts'
 import { SchemaMoved } from '../dialects/dialect.ts'
 import { isBug, isServiceError, isTrouble, ServiceError, withDetails, withReason, writeRefused } from '../errors.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
 import { ResultReference } from '../plan/result-reference.ts'
-import { createTransactionExecute, type TransactionExecute } from './execute-in.ts'
+import { createCalls, type TransactionExecute } from './execute-in.ts'
 import { readAnswer } from './to-values.ts'
 
 /** The counts of each verb. The id of an insert is a bigint beyond 2^53; `updated` and `unchanged` are those of `onConflict`. */
@@ -43,8 +44,8 @@ export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHoo
   return async ({ tx, grant, database, plan, body, answer, dryRun }) => {
     let moved: SchemaMoved | undefined
     const tables = new WeakMap<object, string>()
-    const run = createTransactionExecute({ tx, database, limits, dryRun, isHooked: false, onMoved: () => { moved = new SchemaMoved('hook', { isElsewhere: true }) } })
-    const execute: TransactionExecute = async (request) => await run(request).catch((error: unknown) => {
+    const calls = createCalls({ tx, database, limits, dryRun, isHooked: false, onMoved: () => { moved = new SchemaMoved('hook', { isElsewhere: true }) } })
+    const execute: TransactionExecute = async (request) => await calls.execute(request).catch((error: unknown) => {
       if (error instanceof ServiceError) tables.set(error, request.table)
       throw error
     })
@@ -65,8 +66,11 @@ export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHoo
       } as WriteEvent)
     } catch (error) {
       if (moved !== undefined) throw moved
+      if (error instanceof InvalidGrant) throw error
       if (isServiceError(error)) throw toOutside(error, tables.get(error))
       throw withReason(writeRefused(), error instanceof Error ? error.name : typeof error)
+    } finally {
+      await calls.end()
     }
   }
 }

@@ -3,12 +3,15 @@ import { ISOLATIONS } from '../../schemas/operations.ts'
 import type { Isolation } from '../dialects/dialect.ts'
 import { databaseNotFound, invalidBody } from '../errors.ts'
 import type { InProcess } from './execute.ts'
-import { createTransactionExecute, type TransactionExecute } from './execute-in.ts'
+import { createCalls, type TransactionExecute } from './execute-in.ts'
 
 export interface InProcessTransaction {
   /** 1, or more where the function runs again after a deadlock. */
   readonly attempt: number
-  /** Runs a request in the transaction, and returns `data` of the response. @throws ServiceError */
+  /**
+   * Runs a request in the transaction, and returns `data` of the response. The body of a select may have `lock`. If the request is refused, the transaction
+   * is as it was before it, and the next one may run. @throws ServiceError
+   */
   readonly execute: TransactionExecute
 }
 
@@ -27,10 +30,12 @@ export async function runInProcess<T> ({ databases, limits }: InProcess, name: s
   if (database === undefined) throw databaseNotFound(name)
   if (!ISOLATIONS.includes(isolation)) throw invalidBody(`"isolation" must be one of ${ISOLATIONS.join(', ')}`)
   let moved = 0
-  const run = (): Promise<T> => database.dialect.transaction(async (tx) => await use({
-    attempt: tx.attempt + moved,
-    execute: createTransactionExecute({ tx, database, limits, dryRun, isHooked: true, onMoved: () => { moved++ } })
-  }), { readOnly: false, isolation, dryRun, isShared: true })
+  const run = (): Promise<T> => database.dialect.transaction(async (tx) => {
+    const calls = createCalls({ tx, database, limits, dryRun, isHooked: true, onMoved: () => { moved++ } })
+    const result = await use({ attempt: tx.attempt + moved, execute: calls.execute })
+    await calls.end()
+    return result
+  }, { readOnly: false, isolation, dryRun, isShared: true })
   database.running.begin()
   try {
     return await run()

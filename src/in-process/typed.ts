@@ -1,5 +1,5 @@
 /** The types of `execute`: the body, and the answer that belongs to it. */
-import type { GrantOptions } from '../access/grant.ts'
+import type { CallGrant } from '../access/host-grant.ts'
 import type { Consistency } from '../request/consistency.ts'
 import type {
   Aggregates, AnyDatabases, Bigints, DeleteFields, DeleteResult, GroupFields, GroupsResult, InsertFields, InsertResult, Name, OnConflict, Paging, Position, Returning,
@@ -11,7 +11,7 @@ interface Request<D extends string, T extends string, B, N extends Bigints = Big
   table: T
   body: B
   /** Permissions of the request, as in the configuration of a token. */
-  grant: GrantOptions
+  grant: CallGrant
   /** Type of integers beyond 2^53 in the result; `bigint` if omitted, which `JSON.stringify` does not accept. */
   bigints?: N
 }

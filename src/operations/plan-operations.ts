@@ -6,10 +6,11 @@ import { permissionsOn, type Grant } from '../access/grant.ts'
 import { orUnavailable } from '../access/lost.ts'
 import type { Table } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
-import { at, invalidBody, notSupported, permissionDenied, tableNotFound, type ServiceError } from '../errors.ts'
+import { at, notSupported, tableNotFound, type ServiceError } from '../errors.ts'
 import { createPlan } from '../plan/create-plan.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
 import { findReferences } from '../plan/find-result-references.ts'
+import { lockRows, requireLock } from '../plan/lock.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { ResultReference } from '../plan/result-reference.ts'
 import { inOperation } from '../request/check-operations.ts'
@@ -56,7 +57,7 @@ function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan,
   // a table that the grant does not see is refused like one that does not exist
   if (permissions.size === 0) throw at('/table', tableNotFound(table, database.name))
   const access: Access = { grant, database, tableName: table, permissions }
-  if (lock === true && !permissions.has('update')) throw at('/lock', permissionDenied('"lock" needs the permission update'))
+  if (lock === true) requireLock(permissions)
   const refuse = (error: unknown): never => {
     throw (error as Partial<ServiceError>).code === 'TABLE_NOT_FOUND' ? at('/table', error as ServiceError) : error
   }
@@ -75,12 +76,10 @@ function planOperation ({ operation, index, table, limits }: OperationToPlan): P
   const { body, references } = findReferences<Body>(operation, { table, index, depth: limits.depth })
   const planWith = (applied: PlanLimits): Plan => {
     const plan = createPlan(body, table, applied)
-    return lock === true ? Object.freeze({ ...plan, lock: 'update' }) as Plan : plan
+    return lock === true ? lockRows(plan) : plan
   }
   const plan = planWith(limits)
-  if (lock === true && plan.verb === 'select' && plan.groups !== undefined) throw at('/lock', invalidBody('"lock" is not allowed with "groupBy" and "aggregates"'))
-  // a write could not be undone, and a lock would not hold
-  if ((plan.verb !== 'select' || lock === true) && !table.transactional) throw notSupported()
+  if (plan.verb !== 'select' && !table.transactional) throw notSupported() // it could not be undone
   const { counted: _counted, ...uncounted } = limits
   return { table, body, plan, references, replan: () => planWith(uncounted) }
 }

@@ -4,7 +4,7 @@ import { at, invalidBody, pointer, withDetails, type ServiceError } from '../err
 import { clampNumbers, type FindBodyError } from './check-body.ts'
 import { isObject } from './exact-json.ts'
 
-type Fields = Readonly<Record<string, unknown>>
+export type Fields = Readonly<Record<string, unknown>>
 
 /** The form of each field. */
 const forms: ReadonlyMap<string, { readonly isValid: (value: unknown) => boolean, readonly form: string }> = new Map([
@@ -33,9 +33,14 @@ export function createOperationsCheck (findBodyError: FindBodyError): FindBodyEr
 
 function findError (operation: unknown, findBodyError: FindBodyError): ServiceError | undefined {
   if (!isObject(operation)) return invalidBody('An operation must be a JSON object')
-  const { table, lock, ...body } = clampNumbers(operation) as Fields
+  const { table, ...body } = clampNumbers(operation) as Fields
   if (typeof table !== 'string') return at(['table'], invalidBody('"table" must be the name of a table'))
-  if (Object.hasOwn(body, 'dryRun')) return at(['dryRun'], invalidBody('"dryRun" is not allowed in an operation; it belongs beside "operations"'))
+  return findErrorInTransaction(body, { findBodyError, ofWhole: 'in an operation; it belongs beside "operations"' })
+}
+
+/** Of the body of a request that is a part of a transaction. It may have `lock` and not `dryRun`. `ofWhole`: where `dryRun` is not allowed, for the message. */
+export function findErrorInTransaction ({ lock, ...body }: Fields, { findBodyError, ofWhole }: { readonly findBodyError: FindBodyError, readonly ofWhole: string }): ServiceError | undefined {
+  if (Object.hasOwn(body, 'dryRun')) return at(['dryRun'], invalidBody(`"dryRun" is not allowed ${ofWhole}`))
   const error = findBodyError(body)
   if (error !== undefined || lock === undefined) return error
   if (body['verb'] !== 'select') return at(['lock'], invalidBody(`"lock" is not allowed with ${String(body['verb'])}; it is a field of select`))

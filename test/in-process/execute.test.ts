@@ -1,5 +1,5 @@
 /** Requests without HTTP: the same results, and the same errors in the same order. */
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createDatabase } from '../../src/databases/database.ts'
 import type { Dialect } from '../../src/dialects/dialect.ts'
 import { execute, type ExecuteRequest } from '../../src/in-process/execute.ts'
@@ -87,7 +87,7 @@ const grants: Array<[why: string, grant: GrantOptions]> = [
 
 const noGrants = [
   undefined, null, 'everything', {}, { permissions: 'select' }, { permissions: ['read'] }, { permissions: ['select'], databases: null },
-  { permissions: ['select'], databases: ['shop'] }, { permissions: ['select'], databases: { shop: { customers: { rows: { id: 2 ** 60 } } } } }, { permissions: ['select'], database: { other: '*' } }
+  { permissions: ['select'], databases: ['shop'] }, { ...everything, name: '' }, { ...everything, name: 7 }, { ...everything, claims: { call: () => {} } }, { permissions: ['select'], databases: { shop: { customers: { rows: { id: 2 ** 60 } } } } }, { permissions: ['select'], database: { other: '*' } }
 ]
 
 await onEachEngine(t, 'errors have the order of HTTP', {
@@ -107,7 +107,18 @@ await onEachEngine(t, 'errors have the order of HTTP', {
   }
   t.match(await refusalOf(call({ grant: grants[0]?.[1], body: 0 })), { status: 404, error: { code: 'DATABASE_NOT_FOUND' } })
   t.match(await refusalOf(call({ grant: grants[3]?.[1], body: { verb: 'select' } })), { status: 404, error: { code: 'DATABASE_NOT_FOUND' } })
-  for (const grant of noGrants) t.match(await refusalOf(call({ grant, body: { verb: 'select' } })), { status: 401, error: { code: 'UNAUTHENTICATED' } })
+})
+
+t.test('a grant of the wrong form is an error of the app, with its reason, and no refusal of the caller', async (t) => {
+  await onEachEngine(t as Test, 'in process', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+    const call = callOf(service)
+    for (const grant of noGrants) {
+      const error = await call({ grant, body: { verb: 'select' } }).catch((error: unknown) => error)
+      t.notOk(error instanceof ServiceError)
+      t.match(error, { code: 'INTERNAL', statusCode: 500, message: /^The request has a grant that is not valid: / })
+    }
+    t.match(await call({ grant: { ...everything, name: 'ada', claims: { tenant: 1 } }, body: { verb: 'select' } }), { count: 4 })
+  })
 })
 
 const circular: Record<string, unknown> = { verb: 'select' }

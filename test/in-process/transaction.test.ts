@@ -131,8 +131,20 @@ await onEachEngine(t, 'the hook is told everything', withHook((event) => { event
   t.match(events, [{ database: 'shop', table: 'customers', verb: 'update', filters: { id: 9223372036854775807n }, result: { updated: 0 }, attempt: 1, dryRun: false, grant: { name: 'everything' } }])
   await rows.transaction('shop', async (tx) => { await tx.execute({ table: 'orders', body: insert, grant }) }, { dryRun: true })
   t.match(events[1], { table: 'orders', dryRun: true, result: { inserted: 1, id: 3 }, grant: { name: 'in process' } })
-  await rows.execute({ database: 'shop', table: 'orders', body: { verb: 'insert', data: { customer_id: 1 } }, grant })
+  await rows.execute({ database: 'shop', table: 'orders', body: { verb: 'insert', data: { customer_id: 1 } }, grant: { ...grant, name: 'nightly', claims: { tenant: 7 } } })
   t.equal(events.length, 3)
+  t.match(events[2], { grant: { name: 'nightly', claims: { tenant: 7 } } }, 'of the grant')
+})
+
+await onEachEngine(t, 'a grant of the wrong form in the hook is an error of the app, whose reason only the log has', withHook(async ({ tx }) => {
+  await tx.execute({ table: 'audit', body: { verb: 'insert', data: { who: 'x' } }, grant: { permissions: ['insert'], database: 'shop' } as GrantOptions })
+}), async (t, service) => {
+  const { post, log } = service
+  const answer = await post('orders', insert)
+  isRefusal(t, answer, { status: 500, code: 'INTERNAL', why: 'an unknown field' })
+  t.notMatch(answer.text, /database/)
+  t.match(log.join(), /The request has a grant that is not valid: .*database/)
+  t.equal(await orders(service), 2)
 })
 
 const auditor = { permissions: ['insert' as const, 'update' as const], databases: { shop: ['audit', 'orders', 'ledger'] } }

@@ -3,7 +3,8 @@ import { ServiceError, withDetails } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { createCommandQueue } from '../command-queue.ts'
 import { controlStatement } from '../control-statement.ts'
-import { keepsTransaction, type Outcome, type RowSink, type Transaction, type TransactionOptions } from '../dialect.ts'
+import { isRefusal, type Outcome, type RowSink, type Transaction, type TransactionOptions } from '../dialect.ts'
+import { runNested, type Savepoints } from '../nested.ts'
 import { Writes } from './broken-keys.ts'
 import { commit, undo, type Limit } from './commit.ts'
 import { toServiceError, type SqliteError } from './errors.ts'
@@ -17,7 +18,7 @@ export interface SqliteTransaction<T> extends Pick<TransactionOptions, 'readOnly
   readonly use: (transaction: Transaction) => Promise<T>
 }
 
-/** What an error of BEGIN and COMMIT is described by. */
+/** What an error of BEGIN, COMMIT and of savepoints is described by. */
 const BEGIN = controlStatement('update', 'begin')
 
 /** SQLite's transactions are serializable: there is one writer, and a reader sees one state of the file. @throws ServiceError; SchemaMoved; what `use` throws */
@@ -42,13 +43,37 @@ export async function runTransaction<T> ({ session, limit, use, readOnly, dryRun
       return outcome
     } catch (error) {
       const refusal = toRefusal(error as Error, statement)
-      if ((error as SqliteError).isRolledBack === true || !keepsTransaction(refusal)) failure ??= refusal
+      if ((error as SqliteError).isRolledBack === true || !isRefusal(refusal)) failure ??= refusal
       throw refusal
     }
   }
 
+  const script = (sql: string): Promise<void> => queue.run(async () => {
+    if (isClosed) throw new Error('The transaction has ended')
+    if (failure !== undefined) throw failure
+    try {
+      await session.ask({ kind: 'script', sql })
+    } catch (error) {
+      throw failure = toRefusal(error as Error, BEGIN)
+    }
+  })
+
+  const savepoints: Savepoints = {
+    isOver: () => isClosed || failure !== undefined,
+    set: (name) => script(`savepoint ${name}`),
+    undo: (name) => script(`rollback to ${name}; release ${name}`),
+    release: (name) => script(`release ${name}`)
+  }
+
+  const transactionOf = (level: number): Transaction => ({
+    attempt: 1,
+    get ran () { return ran },
+    run: (statement, sink) => queue.run(() => execute(statement, sink)),
+    nested: (use) => runNested({ use, transaction: transactionOf(level + 1), level: level + 1, savepoints })
+  })
+
   const useAll = async (): Promise<T> => {
-    const result = await use({ attempt: 1, get ran () { return ran }, run: (statement, sink) => queue.run(() => execute(statement, sink)) })
+    const result = await use(transactionOf(0))
     await queue.drain()
     isClosed = true
     if (failure !== undefined) throw failure

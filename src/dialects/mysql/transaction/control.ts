@@ -1,4 +1,4 @@
-/** The statements that begin and end a transaction. */
+/** The statements that begin and end a transaction or a part of it. */
 import type { Statement } from '../../../sql/statement.ts'
 import { controlStatement } from '../../control-statement.ts'
 import type { Isolation } from '../../dialect.ts'
@@ -7,6 +7,10 @@ export const ROLLBACK = 'rollback'
 
 /** If its connection is lost, the outcome is unknown, as with any write. */
 export const COMMIT = controlStatement('update', 'commit')
+
+/** Replaces the savepoint of the same name. The status after it shows whether a transaction is open. */
+export const setSavepoint = (name: string): Statement => controlStatement('update', `savepoint ${name}`)
+export const rollbackTo = (name: string): string => `rollback to savepoint ${name}`
 
 /** Sessions are set to REPEATABLE READ (session-settings.ts). */
 const SNAPSHOT = [controlStatement('select', 'start transaction with consistent snapshot, read only')]

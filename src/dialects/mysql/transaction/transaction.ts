@@ -6,15 +6,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseUnavailable, outcomeUnknown, queryTimeout, withReason, type ServiceError } from '../../../errors.ts'
 import type { Statement } from '../../../sql/statement.ts'
 import { createCommandQueue } from '../../command-queue.ts'
-import { clientGone, keepsTransaction, type Client, type Outcome, type RowSink, type Transaction, type TransactionOptions } from '../../dialect.ts'
+import { clientGone, isRefusal, keepsTransaction, type Client, type Outcome, type RowSink, type Transaction, type TransactionOptions } from '../../dialect.ts'
 import type { FifoEntry } from '../../fifo.ts'
+import { runNested, type Savepoints } from '../../nested.ts'
+import { firesTrigger } from '../../violations.ts'
 import { NOT_COMPLETE, warnsOfRest } from '../connection/rest-warning.ts'
-import { send, within, type Session } from '../connection/session.ts'
+import type { Session } from '../connection/session.ts'
 import type { MysqlError } from '../errors.ts'
 import { runOn, type ExecutionOptions, type Run, type SessionOwner, type Stoppable } from '../execute/execution.ts'
 import { Retryable } from '../execute/failure.ts'
 import type { WriteOutcome } from '../execute/write-outcome.ts'
-import { beginStatements, COMMIT, ROLLBACK } from './control.ts'
+import { beginStatements, COMMIT, ROLLBACK, rollbackTo, setSavepoint } from './control.ts'
+import { isOpen, setVariables, undo } from './undo.ts'
 
 export interface TransactionRequest<T> extends Omit<TransactionOptions, 'consistency' | 'client'> {
   readonly use: (transaction: Transaction) => Promise<T>
@@ -25,9 +28,6 @@ export interface TransactionRequest<T> extends Omit<TransactionOptions, 'consist
 const RETRIES = 3
 const PAUSE = 20
 const GROWTH = 3
-
-/** How long ROLLBACK may take, in milliseconds. Then its connection is closed, and the server rolls back by itself. */
-const PATIENCE = 5000
 
 /** Runs a transaction and gives the session back to its pool. @throws Retryable, ServiceError or SchemaMoved; what `use` throws */
 export function runTransaction<T> (run: Run<TransactionRequest<T>>): Promise<T> {
@@ -63,6 +63,8 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   #wasChanged = false
   /** Whether the session is not the transaction's any more. */
   #isGivenUp = false
+  /** Statements that may have written a table without transactions. */
+  #lasting = 0
   #attempt = 1
   /** The last attempt that takes no more statements. */
   #closed = 0
@@ -105,10 +107,9 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     const { request: { dryRun = false, readOnly, isolation } } = this.#run
     await this.#begin(beginStatements({ readOnly, isolation }))
     const attempt = this.#attempt
-    const transaction: Transaction = { attempt, run: (statement, sink, timeLimit) => this.#queue.run(() => this.#execute({ attempt, statement, sink, timeLimit })) }
     let result: T
     try {
-      result = await this.#use(transaction)
+      result = await this.#use(this.#transactionOf(attempt, 0))
       await this.#queue.drain()
       this.#closed = attempt
       this.#failure ??= this.#stopped
@@ -124,6 +125,24 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     if (dryRun || readOnly) await this.#rollBack()
     else await this.#commit()
     return result
+  }
+
+  /** `level`: of parts that contain each other; 0 is the whole. */
+  #transactionOf (attempt: number, level: number): Transaction {
+    const run: Transaction['run'] = (statement, sink, timeLimit) => this.#queue.run(() => this.#execute({ attempt, statement, sink, timeLimit }))
+    return { attempt, run, nested: (use) => runNested({ use, transaction: this.#transactionOf(attempt, level + 1), level: level + 1, savepoints: this.#savepointsOf(attempt, run) }) }
+  }
+
+  #savepointsOf (attempt: number, run: Transaction['run']): Savepoints {
+    let before = 0
+    return {
+      isOver: () => attempt <= this.#closed || this.#failure !== undefined || this.#stopped !== undefined,
+      set: async (name) => {
+        before = this.#lasting
+        await run(setSavepoint(name))
+      },
+      undo: (name) => this.#queue.run(() => this.#rollBackTo(name, this.#lasting > before))
+    }
   }
 
   /** Settles as the function does, unless the transaction has to end before. */
@@ -144,6 +163,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     try {
       if (this.#isChanged) await this.#restoreVariables()
       const request = { statement, sink, client, transaction: readOnly ? 'read' as const : 'write' as const }
+      if (statement.verb !== 'select' && (!statement.table.transactional || firesTrigger(statement))) this.#lasting++
       const outcome = await runOn({ pool: this, session: this.#session, options: this.#options, request })
       // a proxy that sends each statement to another server, for one
       if (statement.verb !== 'select' && !(outcome as WriteOutcome).isInTransaction) throw withReason(outcomeUnknown(), 'NO_TRANSACTION')
@@ -151,11 +171,36 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     } catch (error) {
       // what was written may not be written twice: of a transaction that writes, only one that the server does not take runs elsewhere
       const failure = readOnly || this.#session.open ? error : refusalOf(error)
-      if (!keepsTransaction(failure)) this.#failure ??= failure
+      if (!keepsTransaction(failure) && !(isRefusal(failure) && await this.#isOpen())) this.#failure ??= failure
       throw refusalOf(failure)
     } finally {
       clearTimeout(timer)
     }
+  }
+
+  /** Whether the server has undone the statement alone, after an error that is not about a row. */
+  async #isOpen (): Promise<boolean> {
+    if (!this.#isUsable) return false
+    return await isOpen(this.#session).catch(() => {
+      this.#run.pool.discard(this.#session)
+      return false
+    })
+  }
+
+  /**
+   * Undoes a part. `wroteLasting`: whether it may have written a table without transactions. The server warns of earlier parts as well.
+   * @throws why the transaction is over
+   */
+  async #rollBackTo (name: string, wroteLasting: boolean): Promise<void> {
+    try {
+      const warns = await undo(this.#session, rollbackTo(name))
+      if (wroteLasting && warns && await warnsOfRest(this.#session)) this.#failure = withReason(outcomeUnknown(), NOT_COMPLETE)
+      else return
+    } catch (error) {
+      this.#failure = withReason(databaseUnavailable(), (error as MysqlError).code)
+      this.#run.pool.discard(this.#session)
+    }
+    throw this.#failure
   }
 
   async #begin (statements: readonly Statement[]): Promise<void> {
@@ -192,13 +237,11 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
    */
   async #rollBack (failure?: unknown): Promise<void> {
     if (!this.#isUsable) return
-    const { connection, memory } = this.#session
     this.#isEnding = true
     try {
       const before = isDeadlock(failure) && await warnsOfRest(this.#session)
-      const { warningStatus } = await within(PATIENCE, send(connection, ROLLBACK))
-      memory.free()
-      if (before || (warningStatus > 0 && await warnsOfRest(this.#session))) this.#failure = withReason(outcomeUnknown(), NOT_COMPLETE)
+      const warns = await undo(this.#session, ROLLBACK)
+      if (before || (warns && await warnsOfRest(this.#session))) this.#failure = withReason(outcomeUnknown(), NOT_COMPLETE)
       else return
     } catch {
       return this.#run.pool.discard(this.#session)
@@ -209,9 +252,8 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   }
 
   async #restoreVariables (): Promise<void> {
-    const { connection, settingsInTransaction } = this.#session
     try {
-      await within(PATIENCE, send(connection, settingsInTransaction))
+      await setVariables(this.#session)
       this.#isChanged = false
     } catch (error) {
       this.#run.pool.discard(this.#session)

@@ -1,0 +1,15 @@
+/** `lock` of a select in a transaction. */
+import { at, invalidBody, notSupported, permissionDenied } from '../errors.ts'
+import type { Plan } from './plan.ts'
+
+/** @throws PERMISSION_DENIED */
+export function requireLock (permissions: ReadonlySet<string>): void {
+  if (!permissions.has('update')) throw at('/lock', permissionDenied('"lock" needs the permission update'))
+}
+
+/** A plan that locks the rows that it selects. @throws INVALID_BODY, NOT_SUPPORTED for a table where a lock would not hold */
+export function lockRows (plan: Plan): Plan {
+  if (plan.verb === 'select' && plan.groups !== undefined) throw at('/lock', invalidBody('"lock" is not allowed with "groupBy" and "aggregates"'))
+  if (!plan.table.transactional) throw notSupported()
+  return Object.freeze({ ...plan, lock: 'update' }) as Plan
+}

@@ -1,0 +1,201 @@
+/** Requests in a transaction of a host app that are refused: the transaction is as it was before them, and goes on. */
+import t from 'tap'
+import type { RowQueryOptions } from '../../schemas/options.ts'
+import type { GrantOptions, InProcessTransaction, OnWrite } from '../../src/index.ts'
+import { errorPacket, type Proxy } from '../support/recorder.ts'
+import { onEachEngine, type EngineName, type Service } from '../support/service.ts'
+
+const grant: GrantOptions = { permissions: ['select', 'insert', 'update', 'delete'] }
+/** It sees the groups of tenant 1, and items whose computed column is at most 10. */
+const narrow: GrantOptions = { ...grant, databases: { shop: { groups_: { rows: { tenant: 1 } }, items: { rows: { doubled: { $lte: 10 } } } } } }
+
+const tables = (engine: EngineName): string[] => [
+  'create table groups_ (id int not null primary key, tenant int not null)',
+  'insert into groups_ values (1, 1), (2, 2)',
+  `create table items (id int not null primary key, name varchar(20) not null unique, n int not null, group_id int null, doubled int generated always as (n * 2) stored,
+    foreign key (group_id) references groups_ (id), check (n >= 0))`,
+  "insert into items (id, name, n) values (1, 'a', 1), (2, 'b', 1), (3, 'c', 1), (4, 'd', 2)",
+  ...engine === 'sqlite' ? [] : ['create table kept (id int not null primary key, n int null unique) engine = MyISAM', 'insert into kept values (1, 1)']
+]
+
+type Item = Readonly<Record<'id' | 'n', number> & { name: string }>
+const select = { table: 'items', body: { verb: 'select', columns: ['id', 'name', 'n'], orderBy: 'id' }, grant }
+const itemsIn = async (tx: InProcessTransaction): Promise<Item[]> => (await tx.execute(select)).rows
+const stored = async ({ sql }: Pick<Service, 'sql'>): Promise<Item[]> => (await sql('select id, name, n from items order by id')).map((row) => ({ ...row }))
+const insert = (id: number, more = {}) => ({ verb: 'insert', data: { id, name: `new ${id}`, n: 1, ...more } })
+
+const refused: Array<[why: string, code: string, body: object, grant?: GrantOptions]> = [
+  ['too few rows', 'EXPECTATION_FAILED', { verb: 'delete', filters: { n: 1 }, expect: { $gte: 4 } }],
+  ['too many rows', 'EXPECTATION_FAILED', { verb: 'delete', filters: { n: 1 }, expect: 2 }],
+  ['too many rows to return', 'EXPECTATION_FAILED', { verb: 'update', data: { n: 7 }, filters: { n: 1 }, expect: 2, returning: ['id'] }],
+  ['more rows than may be changed', 'RESULT_TOO_LARGE', { verb: 'update', data: { n: 9 }, filters: { id: { $gte: 0 } } }],
+  ['the last row of a list', 'UNIQUE_VIOLATION', { verb: 'insert', data: [insert(50).data, insert(51).data, { id: 52, name: 'a', n: 1 }] }],
+  ['the last row of a list that is returned', 'CHECK_VIOLATION', { verb: 'insert', data: [insert(50).data, { id: 51, name: 'x', n: -1 }], returning: '*' }],
+  ['the last row of an upsert list', 'UNIQUE_VIOLATION', { verb: 'insert', data: [{ id: 1, name: 'a', n: 8 }, { id: 2, name: 'x', n: 8 }], onConflict: { key: ['name'], set: ['n'] } }],
+  ['a row that the grant does not see', 'FOREIGN_KEY_VIOLATION', insert(50, { group_id: 2 }), narrow],
+  ['a value that the database computes', 'PERMISSION_DENIED', insert(50, { n: 6 }), narrow],
+  ['such a value in an update', 'PERMISSION_DENIED', { verb: 'update', data: { n: 6 }, filters: { id: 1 } }, narrow]
+]
+
+await onEachEngine(t, 'a request that is refused after it has written leaves nothing in the transaction that catches the error', { schema: tables, options: { limits: { changed: 3 } } }, async (t, service) => {
+  const { server: { rows } } = service
+  await rows.transaction('shop', async (tx) => {
+    await tx.execute({ table: 'items', body: insert(10, { n: 3 }), grant })
+    const before = await itemsIn(tx)
+    t.equal(before.length, 5)
+    for (const [why, code, body, granted = grant] of refused) {
+      await t.rejects(tx.execute({ table: 'items', body, grant: granted }), { code }, why)
+      t.same(await itemsIn(tx), before, why)
+    }
+    await tx.execute({ table: 'items', body: insert(11), grant })
+  })
+  t.same((await stored(service)).map(({ id, n }) => [id, n]), [[1, 1], [2, 1], [3, 1], [4, 2], [10, 3], [11, 1]])
+})
+
+await onEachEngine(t, 'requests that the function sends at the same time are undone one by one', { schema: tables }, async (t, service) => {
+  const { server: { rows } } = service
+  await rows.transaction('shop', async (tx) => {
+    const outcomes = await Promise.allSettled([
+      tx.execute({ table: 'items', body: insert(10), grant }),
+      tx.execute({ table: 'items', body: { verb: 'insert', data: [insert(11).data, { id: 12, name: 'a', n: 1 }] }, grant }),
+      tx.execute({ table: 'items', body: { verb: 'insert', data: [insert(13).data, insert(14).data], returning: ['id'] }, grant }),
+      tx.execute({ table: 'items', body: { verb: 'delete', filters: { id: { $gte: 0 } }, expect: 1 }, grant })
+    ])
+    t.same(outcomes.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled', 'rejected'])
+  })
+  t.same((await stored(service)).map(({ id }) => id), [1, 2, 3, 4, 10, 13, 14])
+  await rows.transaction('shop', async (tx) => {
+    tx.execute({ table: 'items', body: { verb: 'insert', data: [insert(15).data, insert(16).data], returning: ['id'] }, grant }).catch(() => {})
+  })
+  t.equal((await stored(service)).length, 9, 'one that is not awaited is committed as a whole')
+})
+
+const withHook = (onWrite: OnWrite) => ({ schema: tables, options: { onWrite } as Partial<RowQueryOptions> })
+
+await onEachEngine(t, 'a write that the hook refuses leaves nothing in the transaction that catches the error', withHook(async ({ data, tx }) => {
+  const { id } = data as { id: number }
+  await tx.execute({ table: 'items', body: insert(id + 100), grant })
+  if (id === 10) throw new Error('not this one')
+  if (id === 11) await tx.execute({ table: 'items', body: { verb: 'insert', data: [insert(500).data, { id: 501, name: 'a', n: 1 }] }, grant }).catch(() => {})
+}), async (t, service) => {
+  const { server: { rows }, post } = service
+  const ids = async (): Promise<number[]> => (await stored(service)).map(({ id }) => id)
+  await rows.transaction('shop', async (tx) => {
+    await tx.execute({ table: 'items', body: insert(9), grant })
+    await t.rejects(tx.execute({ table: 'items', body: insert(10), grant }), { code: 'WRITE_REFUSED' })
+    await tx.execute({ table: 'items', body: insert(11), grant })
+  })
+  t.same(await ids(), [1, 2, 3, 4, 9, 11, 109, 111], 'what the hook has written is undone with it')
+  t.equal((await post('items', { verb: 'delete', filters: { id: { $in: [9, 11, 109, 111] } } })).status, 422, 'a delete has no data')
+  t.equal((await post('items', insert(11, { name: 'over HTTP' }))).status, 409)
+  t.equal((await post('items', insert(10, { id: 20, name: 'over HTTP' }))).status, 200)
+  t.same(await ids(), [1, 2, 3, 4, 9, 11, 20, 109, 111, 120])
+})
+
+await onEachEngine(t, 'a hook that catches an error over HTTP commits nothing of the request that was refused', withHook(async ({ tx }) => {
+  await tx.execute({ table: 'items', body: { verb: 'delete', filters: { id: { $lte: 4 } }, expect: 2 }, grant }).catch(() => {})
+  await tx.execute({ table: 'items', body: { verb: 'insert', data: [insert(50).data, { id: 51, name: 'a', n: 1 }] }, grant }).catch(() => {})
+}), async (t, service) => {
+  const { post, operate } = service
+  t.equal((await post('items', insert(10))).status, 200)
+  t.equal((await operate([{ table: 'items', ...insert(11) }, { table: 'items', ...insert(12) }])).status, 200)
+  t.same((await stored(service)).map(({ id }) => id), [1, 2, 3, 4, 10, 11, 12])
+})
+
+let late: Parameters<OnWrite>[0]['tx'] | undefined
+await onEachEngine(t, 'what a hook does not wait for belongs to its write, and nothing runs after it', withHook(({ tx, data }) => {
+  late = tx
+  const { id } = data as { id: number }
+  tx.execute({ table: 'items', body: { verb: 'insert', data: [insert(id + 100).data, insert(id + 200).data], returning: ['id'] }, grant }).catch(() => {})
+  if (id === 11) throw new Error('refused')
+}), async (t, service) => {
+  const { server: { rows } } = service
+  await rows.transaction('shop', async (tx) => {
+    await tx.execute({ table: 'items', body: insert(10), grant })
+    await t.rejects(tx.execute({ table: 'items', body: insert(11), grant }), { code: 'WRITE_REFUSED' })
+    await t.rejects((late as typeof tx).execute({ table: 'items', body: insert(12), grant }), /has ended/)
+  })
+  t.same((await stored(service)).map(({ id }) => id), [1, 2, 3, 4, 10, 110, 210])
+})
+
+await onEachEngine(t, 'a select in a transaction may lock its rows, and a dry run is of the whole', { schema: tables }, async (t, service) => {
+  const { server: { rows }, engine, statements, sql } = service
+  const lock = { verb: 'select', filters: { id: 1 }, lock: true }
+  await rows.transaction('shop', async (tx) => {
+    statements()
+    t.match(await tx.execute({ table: 'items', body: lock, grant }), { count: 1 })
+    if (engine !== 'sqlite') t.match(statements().join(), /for update/)
+    t.match(await tx.execute({ table: 'items', body: { ...lock, lock: false }, grant }), { count: 1 })
+    for (const dryRun of [true, false]) await t.rejects(tx.execute({ table: 'items', body: { ...insert(10), dryRun }, grant }), { code: 'INVALID_BODY', details: [{ path: '/dryRun' }] })
+    await t.rejects(tx.execute({ table: 'items', body: lock, grant: { permissions: ['select'] } }), { code: 'PERMISSION_DENIED', details: [{ path: '/lock' }] })
+    await t.rejects(tx.execute({ table: 'items', body: { ...insert(10), lock: true }, grant }), { code: 'INVALID_BODY', details: [{ path: '/lock' }] })
+    await t.rejects(tx.execute({ table: 'items', body: { ...lock, lock: 1 }, grant }), { code: 'INVALID_BODY', details: [{ path: '/lock' }] })
+    await t.rejects(tx.execute({ table: 'items', body: { verb: 'select', aggregates: { n: { $count: '*' } }, lock: true }, grant }), { code: 'INVALID_BODY', details: [{ path: '/lock' }] })
+    if (engine !== 'sqlite') await t.rejects(tx.execute({ table: 'kept', body: { verb: 'select', lock: true }, grant }), { code: 'NOT_SUPPORTED' })
+  })
+  await t.rejects(rows.execute({ database: 'shop', table: 'items', body: lock as { verb: 'select' }, grant }), { code: 'INVALID_BODY' })
+  t.equal((await sql('select id from items')).length, 4)
+})
+
+const servers: readonly EngineName[] = ['mariadb', 'mysql']
+
+await onEachEngine(t, 'what cannot be undone in a table without transactions is reported and ends the transaction', {
+  ...withHook(({ data }) => { if ((data as { n?: number }).n === 5) throw new Error('refused') }),
+  only: servers
+}, async (t, service) => {
+  const { server: { rows }, sql } = service
+  await t.rejects(rows.transaction('shop', async (tx) => {
+    await tx.execute({ table: 'items', body: insert(10), grant })
+    await t.rejects(tx.execute({ table: 'kept', body: { verb: 'insert', data: { id: 2, n: 5 } }, grant }), { code: 'OUTCOME_UNKNOWN' })
+    await t.rejects(tx.execute({ table: 'items', body: insert(11), grant }), { code: 'OUTCOME_UNKNOWN' })
+  }), { code: 'OUTCOME_UNKNOWN' })
+  t.equal((await stored(service)).length, 4)
+  t.match(await sql('select id from kept'), [{ id: 1 }, { id: 2 }])
+  await rows.transaction('shop', async (tx) => {
+    await tx.execute({ table: 'kept', body: { verb: 'insert', data: { id: 3, n: 3 } }, grant })
+    await t.rejects(tx.execute({ table: 'items', body: { verb: 'delete', filters: { n: 1 }, expect: 1 }, grant }), { code: 'EXPECTATION_FAILED' }, 'written before by another request')
+    await t.rejects(tx.execute({ table: 'kept', body: { verb: 'delete', filters: { id: { $gte: 0 } }, expect: 1 }, grant }), { code: 'EXPECTATION_FAILED' }, 'found out before the write')
+    await tx.execute({ table: 'items', body: insert(10), grant })
+  })
+  t.equal((await stored(service)).length, 5)
+})
+
+await onEachEngine(t, 'a statement that the server refuses for other reasons does not end the transaction', { schema: tables, only: servers }, async (t, service) => {
+  const { server: { rows }, proxy } = service as Service & { proxy: Proxy }
+  const fail = (start: string, number: number): void => {
+    proxy.onStatement = (sql) => {
+      if (!sql.startsWith(start)) return undefined
+      proxy.onStatement = () => undefined
+      return errorPacket(number, '42000')
+    }
+  }
+  await rows.transaction('shop', async (tx) => {
+    await tx.execute({ table: 'items', body: insert(10), grant })
+    for (const [number, code] of [[1142, 'PERMISSION_DENIED'], [1235, 'NOT_SUPPORTED']] as const) {
+      fail('delete', number)
+      await t.rejects(tx.execute({ table: 'items', body: { verb: 'delete', filters: { id: 1 } }, grant }), { code })
+      fail('update', number)
+      await t.rejects(tx.execute({ table: 'items', body: { verb: 'update', data: { n: 4 }, filters: { id: 1 }, returning: ['id'] }, grant }), { code })
+    }
+    await tx.execute({ table: 'items', body: insert(11), grant })
+  })
+  t.equal((await stored(service)).length, 6)
+  await t.rejects(rows.transaction('shop', async (tx) => {
+    await tx.execute({ table: 'items', body: insert(12), grant })
+    fail('rollback to', 1305)
+    await t.rejects(tx.execute({ table: 'items', body: { verb: 'delete', filters: { n: 1 }, expect: 1 }, grant }), { code: 'DATABASE_UNAVAILABLE' })
+    await t.rejects(tx.execute({ table: 'items', body: insert(13), grant }), { code: 'DATABASE_UNAVAILABLE' })
+  }), { code: 'DATABASE_UNAVAILABLE' }, 'unless the request cannot be undone')
+  t.equal((await stored(service)).length, 6)
+})
+
+await onEachEngine(t, 'a plain request in a transaction is one statement', { schema: tables, only: servers }, async (t, { server: { rows }, statements }) => {
+  await rows.transaction('shop', async (tx) => {
+    statements()
+    await tx.execute({ table: 'items', body: insert(10), grant })
+    await tx.execute({ table: 'items', body: { verb: 'update', data: { n: 4 }, filters: { id: 1 } }, grant })
+    await tx.execute({ table: 'items', body: { verb: 'delete', filters: { id: 2 } }, grant })
+    await itemsIn(tx)
+    t.equal(statements().length, 4)
+  })
+})
