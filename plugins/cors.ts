@@ -2,6 +2,7 @@
 import fastifyCors, { type FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { ConfigError } from '../src/config-errors.ts'
 
 export interface CorsOptions { readonly origins: readonly string[] }
 
@@ -12,6 +13,25 @@ const ALLOWED: FastifyCorsOptions = {
   exposedHeaders: ['x-request-id', 'retry-after', 'idempotency-replayed', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'www-authenticate', 'etag'],
   maxAge: 600,
   credentials: false
+}
+
+/** What @fastify/cors decorates requests with in the context that it is registered in. */
+const DECORATOR = 'corsPreflightEnabled'
+
+/**
+ * Refuses @fastify/cors in a context around that of the plugin, where it is registered before the plugin or later: both would answer preflight requests
+ * and set the same headers. @throws ConfigError
+ */
+export function refuseOuterCors (app: FastifyInstance): void {
+  const check = (): void => {
+    for (let outer: object = Object.getPrototypeOf(app); 'hasRequestDecorator' in outer; outer = Object.getPrototypeOf(outer)) {
+      if ((outer as FastifyInstance).hasRequestDecorator(DECORATOR)) {
+        throw new ConfigError(['cors: the app has registered @fastify/cors for these paths as well; leave "cors" out and list the origins there, or register @fastify/cors in a context that does not contain this plugin'])
+      }
+    }
+  }
+  check()
+  app.addHook('onReady', async () => check())
 }
 
 export default fp(async function cors (app: FastifyInstance, { origins }: CorsOptions) {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { getOrCreate } from '../src/get-or-create.ts'
 
 const PRINTABLE = /^[\x20-\x7e]{1,128}$/
 
@@ -12,17 +13,26 @@ let count = 0
 
 /** For Fastify's `genReqId`: 1 to 128 printable ASCII characters are kept. An id of the service is the UUID of its process and a number. */
 export function requestId (headers: IncomingMessage['headers']): string {
-  return keptId(headers) ?? `${PROCESS}-${++count}`
+  return keptId(headers) ?? newId()
 }
+
+const newId = (): string => `${PROCESS}-${++count}`
 
 function keptId (headers: IncomingMessage['headers']): string | undefined {
   const given = headers['x-request-id']
   return typeof given === 'string' && PRINTABLE.test(given) ? given : undefined
 }
 
+/** What a header can carry. */
+const SENDABLE = /^[\x20-\x7e]+$/
+
+/** The ids of requests for which the app has generated none that a header can carry. */
+const replaced = new WeakMap<FastifyRequest, string>()
+
 /** The id in the response and in the log. A host app may generate its own `request.id` for requests with a valid id. */
-export function shownId ({ headers, id }: FastifyRequest): string {
-  return keptId(headers) ?? id
+export function shownId (request: FastifyRequest): string {
+  const own: unknown = request.id
+  return keptId(request.headers) ?? (typeof own === 'string' && SENDABLE.test(own) ? own : getOrCreate(replaced, request, newId))
 }
 
 export default fp(async function requestIds (app: FastifyInstance) {

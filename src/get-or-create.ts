@@ -5,7 +5,7 @@ interface Store<K, V> {
 }
 
 /** Returns the value stored under the key; if there is none, stores and returns the result of `create`. */
-export function getOrCreate<K, V extends object> (store: Store<K, V>, key: K, create: () => V): V {
+export function getOrCreate<K, V extends object | string> (store: Store<K, V>, key: K, create: () => V): V {
   const found = store.get(key)
   if (found !== undefined) return found
   const created = create()

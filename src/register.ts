@@ -49,6 +49,7 @@ export interface Registered {
 export async function registerParts (app: FastifyInstance, { settings, tokens, readiness, registry }: RegisterOptions): Promise<Registered> {
   let tokenWatch: TokenWatch | undefined
   let jwt: JwtVerifier | undefined
+  if (settings.cors !== undefined) (await import('../plugins/cors.ts')).refuseOuterCors(app)
   await app.register(notFoundAnswers)
   setAnswerBudget(settings.answerMemory)
   const databases = await openDatabases(settings.databases, { log: app.log, onWrite: settings.onWrite && createWriteHook(settings.onWrite, settings.limits) })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
 import fastifyAuth from '@fastify/auth'
 import bearerAuth from '@fastify/bearer-auth'
+import fastifyCors from '@fastify/cors'
 import fastifyRateLimit from '@fastify/rate-limit'
 import t, { type Test } from 'tap'
 import { createShop } from '../src/demo/shop.ts'
@@ -180,3 +181,44 @@ for (const [thrown, status, code] of refusals) {
     t.notMatch(JSON.stringify(answer.json), 'text of the host')
   })
 }
+
+const forAll = { origin: 'https://host.example.com' }
+const withCors = (t: Test): PluginOptions => ({ prefix: '/api', ...optionsFor(t), cors: { origins: ['https://app.example.com'] } })
+const aroundIt: Array<[why: string, register: (app: FastifyInstance, options: PluginOptions) => unknown]> = [
+  ['before', (app, options) => app.register(fastifyCors, forAll).register(rowQuery, options)],
+  ['before, with another hook', async (app, options) => { await app.register(fastifyCors, { ...forAll, hook: 'preHandler' }).register(rowQuery, options) }],
+  ['later', (app, options) => app.register(rowQuery, options).register(fastifyCors, forAll)],
+  ['around a context that has the plugin', (app, options) => app.register(fastifyCors, forAll).register(async (inner) => { await inner.register(rowQuery, options) })]
+]
+
+t.test('the option cors is a configuration error in an app that has @fastify/cors for the same paths', async (t) => {
+  for (const [why, register] of aroundIt) {
+    const app = Fastify()
+    await t.rejects(async () => {
+      await register(app, withCors(t as Test))
+      await app.ready()
+    }, { code: 'ROW_QUERY_INVALID_CONFIG', message: /^cors: / }, why)
+    await app.close()
+  }
+  const app = createHost(t as Test)
+  await app.register(async (other) => { await other.register(fastifyCors, forAll) })
+  await app.register(rowQuery, withCors(t as Test))
+  const { headers } = await ask(app, '/api/shop/orders', { headers: { authorization: `Bearer ${TOKEN}`, origin: 'https://app.example.com' } })
+  t.equal(headers['access-control-allow-origin'], 'https://app.example.com', 'in another context it does no harm')
+})
+
+t.test('an answer has a request id also where the app generates none, or one that no header can carry', async (t) => {
+  for (const [why, id] of [['nothing', undefined], ['null', null], ['empty', ''], ['a number', 7], ['a line feed', 'a\nb'], ['a character beyond ASCII', 'ü'], ['an object', {}]] as const) {
+    const lines: string[] = []
+    const app = createHost(t as Test, { genReqId: () => id, logger: { stream: { write: (line: string) => { lines.push(line) } } } })
+    await app.register(rowQuery, { prefix: '/api', requestLog: true, ...optionsFor(t as Test) })
+    const answer = await ask(app, '/api/shop/orders')
+    t.match(answer, { status: 200, json: selected, headers: { 'x-request-id': /^[\w-]{36,}$/ } }, why)
+    t.ok(lines.some((line) => JSON.parse(line).requestId === answer.headers['x-request-id']), 'the same one in the log')
+    t.match(await ask(app, '/api/shop/nowhere'), { status: 404, headers: { 'x-request-id': String } })
+    t.match(await ask(app, '/api/shop/orders', { headers: { authorization: `Bearer ${TOKEN}`, 'x-request-id': 'mine' } }), { headers: { 'x-request-id': 'mine' } })
+  }
+  const app = createHost(t as Test, { genReqId: () => 'of the app' })
+  await app.register(rowQuery, { prefix: '/api', ...optionsFor(t as Test) })
+  t.match(await ask(app, '/api/shop/orders'), { headers: { 'x-request-id': 'of the app' } })
+})

@@ -33,7 +33,16 @@ const callGrants = TypeCompiler.Compile(GrantSchema)
  * @throws InvalidGrant, and whatever the function throws
  */
 export async function getHostGrant (authenticate: Authenticate, request: FastifyRequest): Promise<Grant | null> {
-  const given: unknown = await authenticate(request)
+  const given = authenticate(request)
+  // what `then` of a thenable returns is not what it resolves to
+  return isThenable(given) ? await Promise.resolve(given).then(toGrantOrNull) : toGrantOrNull(given)
+}
+
+function isThenable (value: unknown): value is Promise<unknown> {
+  return typeof (value as Promise<unknown> | null)?.then === 'function'
+}
+
+function toGrantOrNull (given: unknown): Grant | null {
   return given === null || given === undefined ? null : toGrant(given)
 }
 

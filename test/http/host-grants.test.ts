@@ -69,6 +69,15 @@ const pair = await createPair('one')
 const keys = await serveKeys(t, [pair.jwk])
 const roles = { nobody: { permissions: ['select' as const], databases: {} } }
 
+await onEachEngine(t, 'a thenable that resolves to nothing is a caller that the app does not know', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+  const thenable = (given: unknown): Promise<HostGrant> => ({ then (resolve: (value: unknown) => void) { resolve(given) } }) as Promise<HostGrant>
+  const found = new Map([['ada', everything]])
+  const { ask } = await start(t as Test, service, ({ headers }) => thenable(headers['x-user'] === 'null' ? null : found.get(String(headers['x-user']))))
+  isRefusal(t as Test, await ask({}), { status: 401, code: 'UNAUTHENTICATED', why: 'undefined' })
+  isRefusal(t as Test, await ask({ 'x-user': 'null' }), { status: 401, code: 'UNAUTHENTICATED', why: 'null' })
+  t.match(await ask({ 'x-user': 'ada' }), { status: 200 }, 'a grant')
+})
+
 await onEachEngine(t, 'tokens and JWTs are tried before the function', { schema: shop, only: ['sqlite'] }, async (t, service) => {
   const { ask, calls } = await start(t as Test, service, byUser({ ada: everything }), { tokens: [tokenFor('orders-only', ['select'], { shop: ['orders'] })], jwt: [jwtSetting({ jwks: keys.url })], roles, failedLogins: { max: 3 } })
   const user = { 'x-user': 'ada' }
