@@ -45,7 +45,7 @@ export async function runPipeline (request: PipelineRequest, before?: Table): Pr
     request.onPlan?.(plan)
     record?.planned()
     const inTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
-    sink = inTransaction ? undefined : createSink(plan, database.resultLimit)
+    sink = inTransaction ? undefined : createSink(plan, database, database.resultLimit)
     try {
       if (inTransaction) return await runAndAnswer(request, plan)
       const result = await executePlan({ plan, database, sink, record }, request)

@@ -21,7 +21,7 @@ import { createDocuments } from './openapi/documents.ts'
 import { createAddTables, type AddTables } from './openapi/host-tables.ts'
 import { waitForAnswerBefore } from './request/pipelining.ts'
 import { endAfterUpgrade } from './request/upgrade.ts'
-import { setAnswerBudget } from './response/budget.ts'
+import { AnswerBudget } from './response/budget.ts'
 import { addRoute } from './route.ts'
 import { createCollectors } from './telemetry/collectors.ts'
 import { isTracingSetUp } from './telemetry/spans.ts'
@@ -51,8 +51,8 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   let jwt: JwtVerifier | undefined
   if (settings.cors !== undefined) (await import('../plugins/cors.ts')).refuseOuterCors(app)
   await app.register(notFoundAnswers)
-  setAnswerBudget(settings.answerMemory)
-  const databases = await openDatabases(settings.databases, { log: app.log, onWrite: settings.onWrite && createWriteHook(settings.onWrite, settings.limits) })
+  const budget = new AnswerBudget(settings.answerMemory)
+  const databases = await openDatabases(settings.databases, { log: app.log, budget, onWrite: settings.onWrite && createWriteHook(settings.onWrite, settings.limits) })
   if (settings.tokenFile !== undefined) tokenWatch = watchTokens({ file: settings.tokenFile.file, log: app.log, onChange: tokens.replace })
   if (settings.jwt.length > 0) jwt = await createJwtVerifier({ issuers: settings.jwt, roles: settings.roles, log: app.log })
   app.addHook('preClose', async () => readiness.end())
@@ -81,6 +81,6 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   if (settings.rateLimit !== undefined) await app.register(import('../plugins/rate-limit.ts'), settings.rateLimit)
   if (settings.openapi !== 'off') await app.register(openapi, { documents, databases, isPublic: settings.openapi === 'public' })
   await app.register(body)
-  addRoute(app, { databases, limits: settings.limits, bodyLimit: settings.bodyLimit })
+  addRoute(app, { databases, limits: settings.limits, bodyLimit: settings.bodyLimit, budget })
   return { databases, addTables: createAddTables(described), refresh: async () => { await Promise.all([tokenWatch?.refresh(), ...Array.from(databases.values(), (database) => database.refresh())]) } }
 }

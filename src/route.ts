@@ -12,7 +12,7 @@ import { readKey } from './idempotency/key.ts'
 import { shownInHost } from './openapi/interface-document.ts'
 import { isReadOnly, runOperations } from './operations/run-operations.ts'
 import type { PlanLimits } from './plan/filters/scope.ts'
-import { countUnsent } from './response/budget.ts'
+import type { AnswerBudget } from './response/budget.ts'
 import { runPipeline } from './pipeline.ts'
 
 export interface RouteOptions {
@@ -20,6 +20,7 @@ export interface RouteOptions {
   readonly limits: PlanLimits
   /** Maximum size of a body in bytes. */
   readonly bodyLimit: number
+  readonly budget: AnswerBudget
 }
 
 const CONSISTENCY = 'The header "Row-Query-Consistency"'
@@ -39,7 +40,7 @@ const REPLAYED = 'idempotency-replayed'
 /** @throws INVALID_IDEMPOTENCY_KEY, INVALID_BODY */
 const keyOf = ({ headers, rowQueryBodyHash: bodyHash }: FastifyRequest, body: object) => readKey({ header: headers[KEY], bodyHash, dryRun: (body as { dryRun?: boolean }).dryRun === true })
 
-export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }: RouteOptions): void {
+export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit, budget }: RouteOptions): void {
   const url = '/:database/:table'
   app.decorateRequest('rowQueryAccess')
   app.decorateRequest('rowQueryDatabase')
@@ -52,7 +53,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit }
   }
 
   app.addHook('onSend', (_request, reply, payload, done) => {
-    countUnsent(reply.raw, payload)
+    budget.countUnsent(reply.raw, payload)
     done()
   })
 

@@ -222,3 +222,24 @@ t.test('an answer has a request id also where the app generates none, or one tha
   await app.register(rowQuery, { prefix: '/api', ...optionsFor(t as Test) })
   t.match(await ask(app, '/api/shop/orders'), { headers: { 'x-request-id': 'of the app' } })
 })
+
+const wide = 'create table wide (id integer primary key, text varchar(2000000) not null)'
+const MEGABYTE = 2 ** 20
+
+t.test('each registration has its own memory for answers', async (t) => {
+  const setup = [wide, ...[1, 2].map((id) => `insert into wide values (${id}, printf('%.*c', ${MEGABYTE}, 'x'))`)]
+  const optionsWith = (answerMemory: number): PluginOptions => ({ databases: { db: { url: 'sqlite::memory:', setup } }, tokens, limits: { answerMemory } })
+  const small = { code: 'RESULT_TOO_LARGE', limit: 1.5 * MEGABYTE }
+  for (const [first, second] of [[2, 64], [64, 2]] as const) {
+    const app = createHost(t as Test)
+    await app.register(rowQuery, { prefix: '/first', ...optionsWith(first * MEGABYTE) })
+    await app.register(rowQuery, { prefix: '/second', ...optionsWith(second * MEGABYTE) })
+    for (const [prefix, memory] of [['first', first], ['second', second]] as const) {
+      for (const [url, payload] of [[`/${prefix}/db/wide`, { verb: 'select' }], [`/${prefix}/db/wide`, { verb: 'select', after: null }], [`/${prefix}/db`, { operations: [{ table: 'wide', verb: 'select' }] }]] as const) {
+        const answer = await ask(app, url, { payload })
+        const expected = memory === 64 ? { status: 200 } : { status: 422, json: { error: { code: small.code, message: new RegExp(String(small.limit)) } } }
+        t.match(answer, expected, `${prefix} of ${first} and ${second} MiB: ${JSON.stringify(payload)}`)
+      }
+    }
+  }
+})

@@ -9,6 +9,7 @@ import { KeysInUse } from '../idempotency/run-once.ts'
 import type { KeyedDatabase } from '../idempotency/run-with-key.ts'
 import type { Plan } from '../plan/plan.ts'
 import { RunningRequests } from './running-requests.ts'
+import { UNLIMITED, type AnswerBudget } from '../response/budget.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
 
 /** A configured database: its name in paths, its dialect and its catalog. */
@@ -16,6 +17,8 @@ export interface Database extends KeyedDatabase {
   readonly statements: StatementCounts
   /** Bytes that an answer may have. */
   readonly resultLimit: number
+  /** The memory for answers, which all databases of a registration share. */
+  readonly budget: AnswerBudget
   /** Called in the transaction of each write, if there is one. */
   readonly onWrite: WriteHook | undefined
   /** Tables with a broken trigger, view or routine. */
@@ -51,6 +54,7 @@ export interface DatabaseSettings {
   name: string
   dialect: Dialect
   resultLimit: number
+  budget?: AnswerBudget | undefined
   /** Milliseconds between background refreshes of the catalog. */
   refreshInterval: number
   /** Milliseconds that the answer to a request with an idempotency key is kept. */
@@ -65,7 +69,7 @@ export interface DatabaseSettings {
 /** In milliseconds. */
 const DAY = 86_400_000
 
-export function createDatabase ({ name, dialect, resultLimit, refreshInterval, keyLifetime = DAY, closeTimeout = 0, onWrite, onRefreshError, onCleanUpError = () => {} }: DatabaseSettings): Database {
+export function createDatabase ({ name, dialect, resultLimit, budget = UNLIMITED, refreshInterval, keyLifetime = DAY, closeTimeout = 0, onWrite, onRefreshError, onCleanUpError = () => {} }: DatabaseSettings): Database {
   const keyCleanUp = createKeyCleanUp(dialect, { lifetime: keyLifetime, onError: (error) => onCleanUpError(error, name) })
   const running = new RunningRequests()
   const store = createCatalogStore({
@@ -78,6 +82,7 @@ export function createDatabase ({ name, dialect, resultLimit, refreshInterval, k
     dialect,
     statements: { kept: 0, built: 0 },
     resultLimit,
+    budget,
     broken: new BrokenDefinitions(),
     running,
     keysInUse: new KeysInUse(),

@@ -7,6 +7,7 @@ import type { MysqlAddress } from '../dialects/mysql/options.ts'
 import type { PoolLimits } from '../dialects/mysql/pool/pool.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
 import { ServiceError } from '../errors.ts'
+import type { AnswerBudget } from '../response/budget.ts'
 
 /** The address of a database, parsed from its URL. */
 export type Address =
@@ -31,13 +32,14 @@ export interface DatabaseConfig {
 export interface OpenOptions {
   readonly log: FastifyBaseLogger
   readonly onWrite?: WriteHook | undefined
+  readonly budget?: AnswerBudget | undefined
 }
 
 /**
  * Opens every configured database and reads its catalog. The service starts even if a server does not answer yet: requests to it
  * are refused with 503 until it does. @throws ConfigError where a SQLite file cannot be opened
  */
-export async function openDatabases (configs: readonly DatabaseConfig[], { log, onWrite }: OpenOptions): Promise<ReadonlyMap<string, Database>> {
+export async function openDatabases (configs: readonly DatabaseConfig[], { log, onWrite, budget }: OpenOptions): Promise<ReadonlyMap<string, Database>> {
   const onRefreshError = (error: unknown, database: string): void => {
     const { code, reason } = error instanceof ServiceError ? error : { code: 'INTERNAL', reason: (error as Error).name }
     log.warn({ database, code, reason }, 'the catalog could not be read')
@@ -46,7 +48,7 @@ export async function openDatabases (configs: readonly DatabaseConfig[], { log, 
   const onPlainReader = (reason: string): void => { log.warn({ reason }, 'rows are read more slowly: the fast reader does not work with the installed version of mysql2') }
   const dialects = await openDialects(configs, onPlainReader)
   const databases = await Promise.all(configs.map(async ({ name, resultLimit, refreshInterval, keyLifetime, pool, statementTimeout }, index): Promise<[string, Database]> => {
-    const database = createDatabase({ name, resultLimit, refreshInterval, keyLifetime, closeTimeout: pool.wait + statementTimeout, onRefreshError, onCleanUpError, onWrite, dialect: dialects[index] as Dialect })
+    const database = createDatabase({ name, resultLimit, budget, refreshInterval, keyLifetime, closeTimeout: pool.wait + statementTimeout, onRefreshError, onCleanUpError, onWrite, dialect: dialects[index] as Dialect })
     await atMost(START_TIME, database.refresh().catch((error: unknown) => onRefreshError(error, name)))
     return [name, database]
   }))

@@ -23,7 +23,7 @@ export interface Answered {
 
 /** Runs a plan in a transaction, writes its answer and calls the hook for writes. @throws as runIn; what the hook throws */
 export async function answerIn (tx: Transaction, { plan, database, limit, record, written }: PlanToAnswer): Promise<Answered> {
-  const sink = createSink(plan, limit)
+  const sink = createSink(plan, database, limit)
   try {
     const result = await runIn(tx, { plan, database, sink, record })
     const answer = respond(plan, result, sink)

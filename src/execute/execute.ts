@@ -28,9 +28,9 @@ export interface Execution {
 }
 
 /** The sink for the rows of an answer; undefined where it has none. `limit`: bytes that the answer may have. */
-export function createSink (plan: Plan, limit: number): AnswerSink | undefined {
-  if (plan.verb === 'select') return createSelectSink(plan, limit)
-  return plan.returning === undefined ? undefined : new AnswerSink(plan.returning, limit)
+export function createSink (plan: Plan, { budget }: Pick<Database, 'budget'>, limit: number): AnswerSink | undefined {
+  if (plan.verb === 'select') return createSelectSink(plan, limit, budget)
+  return plan.returning === undefined ? undefined : new AnswerSink(plan.returning, limit, budget)
 }
 
 /** Whether one statement is all that a plan takes: if it fails, the database undoes it. */

@@ -52,7 +52,7 @@ function conditionOf ({ table: { columns, view }, assignments }: InsertPlan): Co
 
 /** Whether the rows of a select look the same. */
 async function areEqual (tx: Executor, database: Database, select: SelectPlan): Promise<boolean> {
-  const found = new AnswerSink(select.columns, database.resultLimit)
+  const found = new AnswerSink(select.columns, database.resultLimit, database.budget)
   try {
     await runStatement(tx, database, select, found)
     const { data } = parseExactJson(String(found.finish())) as { data: { rows: unknown[] } }

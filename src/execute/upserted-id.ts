@@ -44,7 +44,7 @@ export async function readId ({ table, rows: { rows, conflict } }: InsertPlan & 
   }
   const condition = conditionOf(conflict.key, { columns, parameters })
   if (condition === undefined) return undefined
-  const sink = new AnswerSink([identity], database.resultLimit)
+  const sink = new AnswerSink([identity], database.resultLimit, database.budget)
   try {
     await runStatement({ run }, database, { verb: 'select', table, columns: [identity], condition: withinRules(table, condition), order: [], limit: 1 }, sink)
     const { data } = parseExactJson(String(sink.finish())) as { data: { rows: Array<Record<string, unknown>> } }

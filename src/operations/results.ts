@@ -3,19 +3,21 @@ import { at, invalidValue, overloaded, pointer, resultTooLarge } from '../errors
 import { findBySteps } from '../json-pointer.ts'
 import type { ResultReference } from '../plan/result-reference.ts'
 import { parseExactJson } from '../request/exact-json.ts'
-import { giveMemory, takeMemory } from '../response/budget.ts'
+import type { AnswerBudget } from '../response/budget.ts'
 import { dataOf } from '../response/operations.ts'
 
 export class Results {
   readonly #limit: number
+  readonly #budget: AnswerBudget
   readonly #answers: Array<string | Buffer> = []
   /** Results that references lead to, parsed. */
   readonly #parsed = new Map<number, unknown>()
   #bytes = 0
 
   /** `limit`: bytes that the whole answer may have. */
-  constructor (limit: number) {
+  constructor (limit: number, budget: AnswerBudget) {
     this.#limit = limit
+    this.#budget = budget
   }
 
   /** Bytes that are left. */
@@ -30,14 +32,14 @@ export class Results {
   /** Adds the answer of the next operation. @throws RESULT_TOO_LARGE, OVERLOADED */
   add (answer: string | Buffer): void {
     if (answer.length > this.room) throw resultTooLarge(`the answer would be larger than ${this.#limit} bytes; request fewer rows or columns`)
-    if (!takeMemory(answer.length, this.#bytes + answer.length)) throw overloaded()
+    if (!this.#budget.take(answer.length, this.#bytes + answer.length)) throw overloaded()
     this.#bytes += answer.length
     this.#answers.push(answer)
   }
 
   /** Frees the memory. */
   drop (): void {
-    giveMemory(this.#bytes)
+    this.#budget.give(this.#bytes)
     this.#bytes = 0
   }
 

@@ -92,7 +92,7 @@ class OperationsRun {
   async #runAll (tx: Transaction, dryRun: boolean): Promise<string | Buffer> {
     const { database, record } = this.#request
     record?.attempted(tx.attempt)
-    const results = new Results(database.resultLimit)
+    const results = new Results(database.resultLimit, database.budget)
     this.#rows = 0
     this.#starts = []
     try {

@@ -3,7 +3,7 @@ import type { Column } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { RowSink } from '../dialects/dialect.ts'
 import type { DriverValue } from '../types/column-type.ts'
-import { giveMemory, largestAnswer, takeMemory } from './budget.ts'
+import { UNLIMITED, type AnswerBudget } from './budget.ts'
 import { overloaded, resultTooLarge, type ServiceError } from '../errors.ts'
 import { createRowLayout, writeRow, writeValue, type RowLayout } from './encode-row.ts'
 import { Output } from './output.ts'
@@ -25,6 +25,7 @@ export class AnswerSink implements RowSink {
   #layout: RowLayout | undefined
   /** Bytes that the answer may have. */
   readonly #limit: number
+  readonly #budget: AnswerBudget
   /** Bytes up to which no more of the budget has to be taken. */
   #room: number
   /** Bytes of the budget that this answer has taken. */
@@ -37,9 +38,10 @@ export class AnswerSink implements RowSink {
   count = 0
 
   /** `limit`: bytes that the answer may have, if there is so much memory for answers. */
-  constructor (columns: readonly Column[], limit: number) {
+  constructor (columns: readonly Column[], limit: number, budget = UNLIMITED) {
     this.#columns = columns
-    this.#limit = Math.min(limit, largestAnswer())
+    this.#budget = budget
+    this.#limit = Math.min(limit, budget.largest)
     this.#room = Math.min(this.#limit, SHORT_ANSWER)
     this.#output.limit = this.#limit
   }
@@ -98,7 +100,7 @@ export class AnswerSink implements RowSink {
   }
 
   #release (): void {
-    giveMemory(this.#taken)
+    this.#budget.give(this.#taken)
     this.#taken = 0
   }
 
@@ -107,7 +109,7 @@ export class AnswerSink implements RowSink {
     const { length } = this.#output
     const more = Math.max(Math.min(STEP, this.#limit - this.#taken), length - this.#taken)
     if (length > this.#limit) this.overflow()
-    else if (!takeMemory(more, this.#taken + more)) this.#refuse(overloaded())
+    else if (!this.#budget.take(more, this.#taken + more)) this.#refuse(overloaded())
     else {
       this.#taken += more
       this.#room = Math.min(this.#limit, this.#taken)

@@ -1,6 +1,4 @@
-/**
- * The memory budget of the process for answers: those that are being written, and those that clients have not read yet.
- */
+/** The memory for answers of one registration of the plugin: those that are being written, and those that clients have not read yet. */
 import type { ServerResponse } from 'node:http'
 
 /** Sent answers of up to so many bytes are not counted: they fit into the send buffer of a connection. */
@@ -9,42 +7,44 @@ const SMALL = 16_384
 const MEDIUM = 1_048_576
 const FOR_LARGE = 0.75
 
-let budget = Infinity
-let used = 0
+export class AnswerBudget {
+  readonly #bytes: number
+  /** The maximum size of an answer, in bytes. */
+  readonly largest: number
+  #used = 0
 
-/** If the plugin is registered several times in one process, the last registration decides. */
-export function setAnswerBudget (bytes: number): void {
-  budget = bytes
-}
-
-/** The maximum size of an answer, in bytes. */
-export function largestAnswer (): number {
-  return Math.floor(budget * FOR_LARGE)
-}
-
-/**
- * Takes `bytes` for an answer that then has `size` bytes; returns false where fewer are left. The larger an answer is, the more of the
- * budget it may use: an answer that is nearly complete is not refused because of others that have just begun.
- */
-export function takeMemory (bytes: number, size: number): boolean {
-  if (used + bytes > (size > MEDIUM ? (largestAnswer() + size) / 2 : budget)) return false
-  used += bytes
-  return true
-}
-
-export function giveMemory (bytes: number): void {
-  used -= bytes
-}
-
-/** Counts an answer until its client has read it, or has disconnected. */
-export function countUnsent (response: ServerResponse, payload: unknown): void {
-  const { length = 0 } = (payload ?? '') as { length?: number }
-  if (length <= SMALL || response.destroyed) return
-  used += length
-  let isCounted = true
-  const end = (): void => {
-    if (isCounted) used -= length
-    isCounted = false
+  constructor (bytes: number) {
+    this.#bytes = bytes
+    this.largest = Math.floor(bytes * FOR_LARGE)
   }
-  response.once('finish', end).once('close', end)
+
+  /**
+   * Takes `bytes` for an answer that then has `size` bytes; returns false where fewer are left. The larger an answer is, the more of the
+   * budget it may use: an answer that is nearly complete is not refused because of others that have just begun.
+   */
+  take (bytes: number, size: number): boolean {
+    if (this.#used + bytes > (size > MEDIUM ? (this.largest + size) / 2 : this.#bytes)) return false
+    this.#used += bytes
+    return true
+  }
+
+  give (bytes: number): void {
+    this.#used -= bytes
+  }
+
+  /** Counts an answer until its client has read it, or has disconnected. */
+  countUnsent (response: ServerResponse, payload: unknown): void {
+    const { length = 0 } = (payload ?? '') as { length?: number }
+    if (length <= SMALL || response.destroyed) return
+    this.#used += length
+    let isCounted = true
+    const end = (): void => {
+      if (isCounted) this.give(length)
+      isCounted = false
+    }
+    response.once('finish', end).once('close', end)
+  }
 }
+
+/** For answers outside of a registration. */
+export const UNLIMITED = new AnswerBudget(Infinity)

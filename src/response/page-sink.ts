@@ -6,6 +6,7 @@ import { copyCells, skipCells } from './cells.ts'
 import { writeValue } from './encode-row.ts'
 import type { CountResult } from './result.ts'
 import { AnswerSink } from './answer-sink.ts'
+import type { AnswerBudget } from './budget.ts'
 
 /** Where the next page begins and how many rows there are in all, as members of the answer; empty if the request asked for neither. */
 export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult, sink: AnswerSink): string {
@@ -16,10 +17,10 @@ export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult
 }
 
 /** The sink for the rows of a select. `limit`: bytes that the answer may have. */
-export function createSelectSink ({ columns, page, order, limit: rows }: SelectPlan, limit: number): AnswerSink {
-  if (page === undefined) return new AnswerSink(columns, limit)
+export function createSelectSink ({ columns, page, order, limit: rows }: SelectPlan, limit: number, budget?: AnswerBudget): AnswerSink {
+  if (page === undefined) return new AnswerSink(columns, limit, budget)
   const byPosition = page.by === 'position'
-  return new PageSink({ columns, hidden: byPosition ? page.hidden : [], position: byPosition ? order.map(({ column }) => column) : [], rows, limit })
+  return new PageSink({ columns, hidden: byPosition ? page.hidden : [], position: byPosition ? order.map(({ column }) => column) : [], rows, limit, budget })
 }
 
 interface PageOptions {
@@ -33,6 +34,7 @@ interface PageOptions {
   readonly rows: number
   /** Bytes that the answer may have. */
   readonly limit: number
+  readonly budget?: AnswerBudget | undefined
 }
 
 /** By the columns of rows: those that are in the answer. */
@@ -51,8 +53,8 @@ export class PageSink extends AnswerSink {
   #last: ReadonlyArray<DriverValue | null> = []
   #hasMore = false
 
-  constructor ({ columns, hidden, position, rows, limit }: PageOptions) {
-    super(columns, limit)
+  constructor ({ columns, hidden, position, rows, limit, budget }: PageOptions) {
+    super(columns, limit, budget)
     this.#columns = [...columns, ...hidden]
     this.#shown = columns.length
     this.#hidden = hidden.length
