@@ -1,6 +1,7 @@
 /** Requests in a transaction of a host app that are refused: the transaction is as it was before them, and goes on. */
 import t from 'tap'
 import type { RowQueryOptions } from '../../schemas/options.ts'
+import { MAX_WAITING } from '../../src/dialects/command-queue.ts'
 import type { GrantOptions, InProcessTransaction, OnWrite } from '../../src/index.ts'
 import { errorPacket, type Proxy } from '../support/recorder.ts'
 import { onEachEngine, type EngineName, type Service } from '../support/service.ts'
@@ -187,6 +188,25 @@ await onEachEngine(t, 'a statement that the server refuses for other reasons doe
     await t.rejects(tx.execute({ table: 'items', body: insert(13), grant }), { code: 'DATABASE_UNAVAILABLE' })
   }), { code: 'DATABASE_UNAVAILABLE' }, 'unless the request cannot be undone')
   t.equal((await stored(service)).length, 6)
+})
+
+const places = (): string[] => ['create table places (id int not null primary key, n int not null, g geometry null)', "insert into places values (1, 1, x'000000000101000000000000000000F07F0000000000000040')"]
+
+await onEachEngine(t, 'a value that cannot be read does not end the transaction', { schema: places, only: ['mariadb'] }, async (t, service) => {
+  const { server: { rows }, sql } = service
+  await rows.transaction('shop', async (tx) => {
+    await t.rejects(tx.execute({ table: 'places', body: { verb: 'select' }, grant }), { code: 'UNREADABLE_VALUE' })
+    await t.rejects(tx.execute({ table: 'places', body: { verb: 'update', data: { n: 2 }, filters: { id: 1 }, returning: '*' }, grant }), { code: 'UNREADABLE_VALUE' })
+    await tx.execute({ table: 'places', body: { verb: 'insert', data: { id: 2, n: 2 } }, grant })
+  })
+  t.match(await sql('select id, n from places order by id'), [{ id: 1, n: 1 }, { id: 2, n: 2 }])
+})
+
+await onEachEngine(t, 'requests that wait for others in a transaction are limited', { schema: tables, only: ['sqlite'] }, async (t, { server: { rows } }) => {
+  await rows.transaction('shop', async (tx) => {
+    const outcomes = await Promise.allSettled(Array.from({ length: MAX_WAITING + 3 }, () => itemsIn(tx)))
+    t.same(outcomes.flatMap((outcome) => outcome.status === 'rejected' ? [(outcome.reason as { code: string }).code] : []), ['OVERLOADED', 'OVERLOADED'])
+  })
 })
 
 await onEachEngine(t, 'a plain request in a transaction is one statement', { schema: tables, only: servers }, async (t, { server: { rows }, statements }) => {

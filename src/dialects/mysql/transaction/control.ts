@@ -10,7 +10,6 @@ export const COMMIT = controlStatement('update', 'commit')
 
 /** Replaces the savepoint of the same name. The status after it shows whether a transaction is open. */
 export const setSavepoint = (name: string): Statement => controlStatement('update', `savepoint ${name}`)
-export const rollbackTo = (name: string): string => `rollback to savepoint ${name}`
 
 /** Sessions are set to REPEATABLE READ (session-settings.ts). */
 const SNAPSHOT = [controlStatement('select', 'start transaction with consistent snapshot, read only')]

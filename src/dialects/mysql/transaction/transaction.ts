@@ -10,14 +10,14 @@ import { clientGone, isRefusal, keepsTransaction, type Client, type Outcome, typ
 import type { FifoEntry } from '../../fifo.ts'
 import { runNested, type Savepoints } from '../../nested.ts'
 import { firesTrigger } from '../../violations.ts'
-import { NOT_COMPLETE, warnsOfRest } from '../connection/rest-warning.ts'
+import { warnsOfRest } from '../connection/rest-warning.ts'
 import type { Session } from '../connection/session.ts'
 import type { MysqlError } from '../errors.ts'
 import { runOn, type ExecutionOptions, type Run, type SessionOwner, type Stoppable } from '../execute/execution.ts'
 import { Retryable } from '../execute/failure.ts'
 import type { WriteOutcome } from '../execute/write-outcome.ts'
-import { beginStatements, COMMIT, ROLLBACK, rollbackTo, setSavepoint } from './control.ts'
-import { isOpen, setVariables, undo } from './undo.ts'
+import { beginStatements, COMMIT, ROLLBACK, setSavepoint } from './control.ts'
+import { isOpen, notComplete, rollBackTo, setVariables, undo } from './undo.ts'
 
 export interface TransactionRequest<T> extends Omit<TransactionOptions, 'consistency' | 'client'> {
   readonly use: (transaction: Transaction) => Promise<T>
@@ -141,7 +141,10 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
         before = this.#lasting
         await run(setSavepoint(name))
       },
-      undo: (name) => this.#queue.run(() => this.#rollBackTo(name, this.#lasting > before))
+      undo: (name) => this.#queue.run(async () => {
+        this.#failure = await rollBackTo(this.#session, this.#run.pool, { name, wroteLasting: this.#lasting > before })
+        if (this.#failure !== undefined) throw this.#failure
+      })
     }
   }
 
@@ -171,36 +174,11 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     } catch (error) {
       // what was written may not be written twice: of a transaction that writes, only one that the server does not take runs elsewhere
       const failure = readOnly || this.#session.open ? error : refusalOf(error)
-      if (!keepsTransaction(failure) && !(isRefusal(failure) && await this.#isOpen())) this.#failure ??= failure
+      if (!keepsTransaction(failure) && !(isRefusal(failure) && this.#isUsable && await isOpen(this.#session, this.#run.pool))) this.#failure ??= failure
       throw refusalOf(failure)
     } finally {
       clearTimeout(timer)
     }
-  }
-
-  /** Whether the server has undone the statement alone, after an error that is not about a row. */
-  async #isOpen (): Promise<boolean> {
-    if (!this.#isUsable) return false
-    return await isOpen(this.#session).catch(() => {
-      this.#run.pool.discard(this.#session)
-      return false
-    })
-  }
-
-  /**
-   * Undoes a part. `wroteLasting`: whether it may have written a table without transactions. The server warns of earlier parts as well.
-   * @throws why the transaction is over
-   */
-  async #rollBackTo (name: string, wroteLasting: boolean): Promise<void> {
-    try {
-      const warns = await undo(this.#session, rollbackTo(name))
-      if (wroteLasting && warns && await warnsOfRest(this.#session)) this.#failure = withReason(outcomeUnknown(), NOT_COMPLETE)
-      else return
-    } catch (error) {
-      this.#failure = withReason(databaseUnavailable(), (error as MysqlError).code)
-      this.#run.pool.discard(this.#session)
-    }
-    throw this.#failure
   }
 
   async #begin (statements: readonly Statement[]): Promise<void> {
@@ -241,7 +219,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     try {
       const before = isDeadlock(failure) && await warnsOfRest(this.#session)
       const warns = await undo(this.#session, ROLLBACK)
-      if (before || (warns && await warnsOfRest(this.#session))) this.#failure = withReason(outcomeUnknown(), NOT_COMPLETE)
+      if (before || (warns && await warnsOfRest(this.#session))) this.#failure = notComplete()
       else return
     } catch {
       return this.#run.pool.discard(this.#session)

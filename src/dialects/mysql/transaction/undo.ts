@@ -1,5 +1,9 @@
 /** What the server is asked while a transaction, or a part of it, is undone. Not under the time limit of the transaction. */
+import { databaseUnavailable, outcomeUnknown, withReason, type ServiceError } from '../../../errors.ts'
+import { NOT_COMPLETE, warnsOfRest } from '../connection/rest-warning.ts'
 import { send, within, type Session } from '../connection/session.ts'
+import type { MysqlError } from '../errors.ts'
+import type { MysqlPool } from '../pool/pool.ts'
 
 /** How long each of these may take, in milliseconds. Then the connection is closed, and the server rolls back by itself. */
 const PATIENCE = 5000
@@ -14,11 +18,35 @@ export async function undo ({ connection, memory }: Session, sql: string): Promi
   return warningStatus > 0
 }
 
-/** Whether a transaction is open, as a statement that does nothing shows. @throws as `undo` */
-export async function isOpen ({ connection, memory }: Session): Promise<boolean> {
-  const { serverStatus } = await within(PATIENCE, send(connection, 'do 0'))
-  memory.free()
-  return (serverStatus & IN_TRANSACTION) !== 0
+/** The answer where a part was written to tables without transactions. */
+export const notComplete = (): ServiceError => withReason(outcomeUnknown(), NOT_COMPLETE)
+
+type Owner = Pick<MysqlPool, 'discard'>
+
+/** Whether the server has undone the last statement alone, and the transaction is open. Discards the session where it does not say that. */
+export async function isOpen (session: Session, pool: Owner): Promise<boolean> {
+  try {
+    const { serverStatus } = await within(PATIENCE, send(session.connection, 'do 0'))
+    session.memory.free()
+    return (serverStatus & IN_TRANSACTION) !== 0
+  } catch {
+    pool.discard(session)
+    return false
+  }
+}
+
+/**
+ * Undoes a part of a transaction, and returns why the transaction is over, if it is: discards the session where the server cannot undo the part.
+ * `wroteLasting`: whether the part may have written a table without transactions. The server warns of earlier parts as well.
+ */
+export async function rollBackTo (session: Session, pool: Owner, { name, wroteLasting }: { readonly name: string, readonly wroteLasting: boolean }): Promise<ServiceError | undefined> {
+  try {
+    const warns = await undo(session, `rollback to savepoint ${name}`)
+    return wroteLasting && warns && await warnsOfRest(session) ? notComplete() : undefined
+  } catch (error) {
+    pool.discard(session)
+    return withReason(databaseUnavailable(), (error as MysqlError).code)
+  }
 }
 
 /** Sets the variables of the session again. @throws as `undo` */
