@@ -61,8 +61,8 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved }
     const plan = isLocked ? lockRows(made) : made
     const written = isHooked ? { grant: access.grant, body, dryRun } : undefined
     const request: PlanToAnswer = { plan, database, limit: database.resultLimit, ...written !== undefined && { written } }
-    // the database itself undoes a statement that it refuses; what comes after a statement may refuse it as well
-    const isAtomic = plan.verb === 'select' || (isOneStatement(plan) && (written === undefined || database.onWrite === undefined))
+    // a server undoes a statement that it refuses, SQLite not always (RAISE(FAIL)); what comes after a statement may refuse it as well
+    const isAtomic = plan.verb === 'select' || (isOneStatement(plan) && database.dialect.engine !== 'sqlite' && (written === undefined || database.onWrite === undefined))
     try {
       const { answer } = isAtomic ? await answerIn(tx, request) : await tx.nested((part) => answerIn(part, request))
       return readAnswer(answer, plan, bigints)

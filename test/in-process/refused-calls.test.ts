@@ -71,6 +71,34 @@ await onEachEngine(t, 'requests that the function sends at the same time are und
   t.equal((await stored(service)).length, 9, 'one that is not awaited is committed as a whole')
 })
 
+/** A trigger writes another tenant than the request. SQLite's BEFORE triggers cannot change the row. */
+const moving = (engine: EngineName): string[] => [
+  'create table tenants (id int not null primary key, tenant int not null)',
+  engine === 'sqlite'
+    ? 'create trigger moves after insert on tenants when new.id > 9 begin update tenants set tenant = 2 where id = new.id; end'
+    : 'create trigger moves before insert on tenants for each row set new.tenant = if(new.id > 9, 2, new.tenant)'
+]
+
+await onEachEngine(t, 'a row that a trigger moves out of the rules is not there after the refusal', { schema: moving }, async (t, { server: { rows }, sql }) => {
+  const ofOne: GrantOptions = { permissions: ['select', 'insert'], databases: { shop: { tenants: { rows: { tenant: 1 } } } } }
+  await rows.transaction('shop', async (tx) => {
+    await tx.execute({ table: 'tenants', body: { verb: 'insert', data: { id: 1 } }, grant: ofOne })
+    await t.rejects(tx.execute({ table: 'tenants', body: { verb: 'insert', data: { id: 10 } }, grant: ofOne }), { code: 'PERMISSION_DENIED' })
+    await t.rejects(tx.execute({ table: 'tenants', body: { verb: 'insert', data: [{ id: 2 }, { id: 11 }] }, grant: ofOne }), { code: 'PERMISSION_DENIED' })
+  })
+  t.match(await sql('select id, tenant from tenants'), [{ id: 1, tenant: 1 }])
+})
+
+await onEachEngine(t, 'rows that SQLite has changed before a trigger raises FAIL are not there after the refusal', {
+  schema: () => ['create table few (id integer primary key, n int not null)', 'insert into few values (1, 0), (2, 0), (3, 0)', "create trigger fails after update on few when new.id = 3 begin select raise(fail, 'no'); end"], only: ['sqlite']
+}, async (t, { server: { rows }, sql }) => {
+  await rows.transaction('shop', async (tx) => {
+    await t.rejects(tx.execute({ table: 'few', body: { verb: 'update', data: { n: 1 }, filters: { id: { $gte: 0 } } }, grant }), { code: 'CHECK_VIOLATION' })
+    await tx.execute({ table: 'few', body: { verb: 'insert', data: { id: 4, n: 4 } }, grant })
+  })
+  t.same((await sql('select n from few order by id')).map(({ n }) => n), [0, 0, 0, 4])
+})
+
 const withHook = (onWrite: OnWrite) => ({ schema: tables, options: { onWrite } as Partial<RowQueryOptions> })
 
 await onEachEngine(t, 'a write that the hook refuses leaves nothing in the transaction that catches the error', withHook(async ({ data, tx }) => {
