@@ -1,7 +1,9 @@
 /** The error handler: turns every error into a response with the error envelope. */
+import type { IncomingMessage } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { shownId } from './request-id.ts'
+import { answerBeforeEnd } from '../src/response/unread-body.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 import {
   bodyTooLarge, internal, invalidRequest, isBug, isServiceError, isTemporary, isTrouble, notFound, overloaded, permissionDenied, rateLimited, refusalOf, unauthenticated,
@@ -44,7 +46,15 @@ export function sendError (error: FastifyError, request: FastifyRequest, reply: 
   // the rate limiter, or a hook of the app, may have set a better time
   const mayRetry = isTemporary(refusal) || refusal.code === 'RATE_LIMITED' || refusal.retryAfter !== undefined
   if (mayRetry && !reply.hasHeader('retry-after')) reply.header('retry-after', String(refusal.retryAfter ?? RETRY_AFTER))
-  return reply.code(refusal.statusCode).type('application/json; charset=utf-8').send(JSON.stringify(refusalOf(refusal)))
+  const text = JSON.stringify(refusalOf(refusal))
+  reply.code(refusal.statusCode).type('application/json; charset=utf-8')
+  return closesUnread(request.raw, reply) ? reply.header('content-length', Buffer.byteLength(text)).send(answerBeforeEnd(request.raw, text)) : reply.send(text)
+}
+
+/** Whether the connection is closed after the answer, and a part of the body has not been read. Node reads on by itself where the connection stays open. */
+function closesUnread ({ complete, headers }: IncomingMessage, reply: FastifyReply): boolean {
+  if (complete !== false || (headers['content-length'] ?? headers['transfer-encoding'] ?? '0') === '0') return false
+  return !reply.raw.shouldKeepAlive || reply.getHeader('connection') === 'close'
 }
 
 /** The error as the client sees it; INTERNAL for unexpected errors. */

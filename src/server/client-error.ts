@@ -24,8 +24,8 @@ export function answerBrokenRequest (error: Error & { code?: string }, socket: R
   if (closesAfterRunning(socket)) return
   const running = socket._httpMessage
   // The error is in the body of a request that has been answered. The client would take a second answer for that of the next request.
-  if (running === null && socket.parser?.incoming?.complete === false) {
-    socket.destroySoon()
+  if (running == null ? socket.parser?.incoming?.complete === false : !running.req.complete && running.hasHeader('content-type')) {
+    setImmediate(() => socket.destroySoon()) // the answer may be a stream, which begins in the next tick
     return
   }
   if (!socket.writable || running?.headersSent === true) {
