@@ -1,13 +1,16 @@
-/** Reads and checks request bodies. Refuses with 400 and 415; 413 comes from Fastify itself. */
+/** Reads and checks request bodies. Refuses with 400, 413 and 415, with 503 if there is no memory for a body, and with 408 if another one needs that of a slow one. */
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { BodySchema } from '../schemas/body.ts'
 import { OperationsBodySchema } from '../schemas/operations.ts'
 import { hashBody } from '../src/idempotency/key.ts'
+import type {} from './auth.ts' // declares request.rowQueryGrant
+import { BodyMemory, BodyPlace } from '../src/request/body-memory.ts'
 import { compileBodySchema, parseBody } from '../src/request/check-body.ts'
 import { createOperationsCheck } from '../src/request/check-operations.ts'
-import { invalidJson, ServiceError, unsupportedMediaType } from '../src/errors.ts'
+import { readBody, type Payload } from '../src/request/read-body.ts'
+import { invalidJson, unsupportedMediaType } from '../src/errors.ts'
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i
 
@@ -15,17 +18,40 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** SHA-256 of the bytes of the body, if the request has an idempotency key. */
     rowQueryBodyHash: string
+    /** What the body holds in the memory for bodies, until the response has ended. */
+    rowQueryBodyPlace: BodyPlace | null
   }
 }
 
-export default fp(async function body (app: FastifyInstance) {
+export interface BodyOptions {
+  /** Maximum size of a body, in bytes. */
+  readonly bodyLimit: number
+  /** Maximum memory of all bodies, in bytes. */
+  readonly bodyMemory: number
+}
+
+export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMemory }: BodyOptions) {
+  const memory = new BodyMemory(bodyMemory)
   app.decorateRequest('rowQueryBodyHash', '')
+  app.decorateRequest('rowQueryBodyPlace', null)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request: FastifyRequest, bytes: Buffer, done) => {
-    if (request.headers['idempotency-key'] !== undefined) request.rowQueryBodyHash = hashBody(bytes)
-    const parsed = parse(request, bytes)
-    if (parsed instanceof ServiceError) done(parsed)
-    else done(null, parsed)
+  app.addHook('preParsing', (request, { raw: response }, _payload, done) => {
+    const { rowQueryGrant: grant } = request
+    if (request.method === 'POST' && grant !== null) {
+      const place = new BodyPlace(memory, grant.owner ?? grant.name)
+      request.rowQueryBodyPlace = place
+      response.once('close', () => place.leave())
+    }
+    done()
+  })
+  app.addContentTypeParser('application/json', (request: FastifyRequest, payload: Payload, done) => {
+    const place = request.rowQueryBodyPlace as BodyPlace
+    place.onLost = readBody(payload, { headers: request.headers, limit: bodyLimit, place }, (error, bytes) => {
+      const parsed = error ?? parseBytes(request, bytes as Buffer)
+      if (!(parsed instanceof Error)) return done(null, parsed)
+      place.leave()
+      done(parsed)
+    })
   })
   // Fastify does not read a body without a Content-Type header; the interface requires the header.
   app.addHook('preValidation', ({ method, body }, _reply, done) => done(method === 'POST' && body === undefined ? unsupportedMediaType() : undefined))
@@ -39,7 +65,9 @@ export default fp(async function body (app: FastifyInstance) {
 }, { name: 'row-query-body' })
 
 /** @returns the parsed body, or the refusal (not thrown) */
-function parse ({ headers }: FastifyRequest, bytes: Buffer): unknown {
+function parseBytes (request: FastifyRequest, bytes: Buffer): unknown {
+  const { headers } = request
+  if (headers['idempotency-key'] !== undefined) request.rowQueryBodyHash = hashBody(bytes)
   const { 'content-type': type, 'content-encoding': encoding = 'identity' } = headers
   if (!isUtf8Type(type as string) || encoding !== 'identity') return unsupportedMediaType()
   if (!isUtf8(bytes)) return invalidJson('it is not UTF-8')

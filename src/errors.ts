@@ -82,7 +82,7 @@ export const outcomeUnknown = define('OUTCOME_UNKNOWN', 502, 'The write failed p
 export const databaseUnavailable = define('DATABASE_UNAVAILABLE', 503, 'The database is not available; nothing was changed')
 export const deadlock = define('DEADLOCK', 503, 'The statement was rolled back because of a deadlock; nothing was changed')
 export const lockTimeout = define('LOCK_TIMEOUT', 503, 'A row was locked for too long; nothing was changed')
-export const overloaded = define('OVERLOADED', 503, 'Too many requests are waiting for the database, or too many large answers are waiting for their clients; nothing was changed')
+export const overloaded = define('OVERLOADED', 503, 'Too many requests are waiting for the database, or large bodies and answers use all memory that there is for them; nothing was changed')
 export const keysUnavailable = define('KEYS_UNAVAILABLE', 503, 'The keys that verify the token are not available; nothing was changed')
 export const queryTimeout = define('QUERY_TIMEOUT', 504, 'The statement took too long; nothing was changed')
 

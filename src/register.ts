@@ -80,7 +80,7 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   await app.register(auth, { tokens, jwt, authenticate: settings.authenticate })
   if (settings.rateLimit !== undefined) await app.register(import('../plugins/rate-limit.ts'), settings.rateLimit)
   if (settings.openapi !== 'off') await app.register(openapi, { documents, databases, isPublic: settings.openapi === 'public' })
-  await app.register(body)
-  addRoute(app, { databases, limits: settings.limits, bodyLimit: settings.bodyLimit, budget })
+  await app.register(body, settings)
+  addRoute(app, { databases, limits: settings.limits, budget })
   return { databases, addTables: createAddTables(described), refresh: async () => { await Promise.all([tokenWatch?.refresh(), ...Array.from(databases.values(), (database) => database.refresh())]) } }
 }

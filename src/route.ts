@@ -18,8 +18,6 @@ import { runPipeline } from './pipeline.ts'
 export interface RouteOptions {
   readonly databases: ReadonlyMap<string, Database>
   readonly limits: PlanLimits
-  /** Maximum size of a body in bytes. */
-  readonly bodyLimit: number
   readonly budget: AnswerBudget
 }
 
@@ -40,7 +38,7 @@ const REPLAYED = 'idempotency-replayed'
 /** @throws INVALID_IDEMPOTENCY_KEY, INVALID_BODY */
 const keyOf = ({ headers, rowQueryBodyHash: bodyHash }: FastifyRequest, body: object) => readKey({ header: headers[KEY], bodyHash, dryRun: (body as { dryRun?: boolean }).dryRun === true })
 
-export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit, budget }: RouteOptions): void {
+export function addRoute (app: FastifyInstance, { databases, limits, budget }: RouteOptions): void {
   const url = '/:database/:table'
   app.decorateRequest('rowQueryAccess')
   app.decorateRequest('rowQueryDatabase')
@@ -57,7 +55,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit, 
     done()
   })
 
-  app.withTypeProvider<TypeBoxTypeProvider>().post(url, { schema: { body: BodySchema }, config: shownInHost(app.prefix), bodyLimit, onRequest: checkPath }, (request, reply) => {
+  app.withTypeProvider<TypeBoxTypeProvider>().post(url, { schema: { body: BodySchema }, config: shownInHost(app.prefix), onRequest: checkPath }, (request, reply) => {
     const { body, headers, rowQueryAccess: access, rowQueryRecord: record } = request
     const consistency = readConsistency(body.verb, CONSISTENCY, headers['row-query-consistency'])
     reply.type('application/json; charset=utf-8')
@@ -73,7 +71,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, bodyLimit, 
     done()
   }
 
-  app.post('/:database', { schema: { body: OperationsBodySchema, hide: true }, bodyLimit, onRequest: checkDatabase }, (request, reply) => {
+  app.post('/:database', { schema: { body: OperationsBodySchema, hide: true }, onRequest: checkDatabase }, (request, reply) => {
     const { headers, rowQueryDatabase: database, rowQueryRecord: record } = request
     const body = request.body as OperationsBody
     const isRead = isReadOnly(body)

@@ -37,6 +37,8 @@ export interface Settings extends Readonly<Pick<CompleteOptions, Unchanged>> {
   readonly limits: PlanLimits
   /** Maximum size of all answers that are being built or sent, in bytes. */
   readonly answerMemory: number
+  /** Maximum memory of all bodies that are not answered yet, in bytes. */
+  readonly bodyMemory: number
 }
 
 /** Does not change `options`. @throws ConfigError with all errors */
@@ -57,7 +59,8 @@ export function resolveSettings (given: unknown): Settings {
     authenticate,
     onWrite,
     limits: { depth: limits.filterDepth, conditions: limits.filterConditions, values: limits.filterValues, pattern: limits.filterPattern, offset: limits.offset, ...limits.changed !== undefined && { changed: limits.changed } },
-    answerMemory: limits.answerMemory
+    answerMemory: limits.answerMemory,
+    bodyMemory: limits.bodyMemory
   }
   if (jwt.length > 0 && Object.keys(roles).length === 0) errors.push('roles: is required with jwt')
   if (unchanged.openapiInfo?.license?.identifier !== undefined && unchanged.openapiInfo.license.url !== undefined) errors.push('openapiInfo.license: cannot have both identifier and url')

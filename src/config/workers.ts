@@ -57,7 +57,7 @@ function mapLimits (config: Config, use: Use): Config {
     ...(rateLimit !== undefined && { rateLimit: mapNumbers(rateLimit, { schema: RateLimitSchema, path: 'rateLimit', keys: ['max'], use }) }),
     // 0 is no limit, and would be the share of some workers if the limit were less than their number
     ...(failedLogins?.max !== 0 && { failedLogins: mapNumbers(failedLogins, { schema: FailedLoginsSchema, path: 'failedLogins', keys: ['max'], use: (limit) => use({ ...limit, least: 1 }) }) }),
-    limits: mapNumbers(limits, { schema: LimitsSchema, path: 'limits', keys: ['answerMemory'], use }),
+    limits: mapNumbers(limits, { schema: LimitsSchema, path: 'limits', keys: ['answerMemory', 'bodyMemory'], use }),
     http: mapNumbers(http, { schema: HttpSchema, path: 'http', keys: ['maxConnections'], use })
   }
 }

@@ -17,6 +17,9 @@ const ENDS = `${SPACES},]}`
 /** A backslash, or a character that JSON does not allow in a string. */
 const SPECIAL = /[^ -[\]-\uffff]/
 
+/** Lists with fewer items are copied. */
+const SHORT = 16
+
 /** Index of the closing quote of the string that begins at `start`, or the length of the text. An even number of backslashes precedes a closing quote. */
 export function endOfString (text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
@@ -81,7 +84,8 @@ export function parseSafely (text: string, readNumber: ReadNumber): unknown {
   const readList = (): unknown[] => {
     const list: unknown[] = []
     readItems(CLOSE_LIST, () => { list.push(readValue()) })
-    return list
+    // without the room that V8 reserves for more items
+    return list.length < SHORT ? list.slice() : list
   }
 
   const readValue = (): unknown => {

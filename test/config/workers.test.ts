@@ -10,14 +10,14 @@ const mysql = 'mysql://root@db/shop'
 const config: Config = {
   databases: { shop: { url: mysql, pool: { size: 11, queue: 7, minimum: 2 }, statementTimeout: 5000 }, crm: { url: mysql } },
   rateLimit: { max: 601, window: 1000 },
-  limits: { answerMemory: 67_108_867, filterDepth: 5 },
+  limits: { answerMemory: 67_108_867, bodyMemory: 134_217_731, filterDepth: 5 },
   http: { maxConnections: 10, answerRate: 5 },
   port: 8080,
   workers: 4
 }
 
 /** Limits that the whole service shares. */
-const SHARED = ['databases.<name>.pool.size', 'databases.<name>.pool.queue', 'databases.<name>.pool.minimum', 'rateLimit.max', 'failedLogins.max', 'limits.answerMemory', 'http.maxConnections']
+const SHARED = ['databases.<name>.pool.size', 'databases.<name>.pool.queue', 'databases.<name>.pool.minimum', 'rateLimit.max', 'failedLogins.max', 'limits.answerMemory', 'limits.bodyMemory', 'http.maxConnections']
 
 /** Numbers that are not limits of the whole, but of a request, an answer or a connection, or ports. Times are not listed: their descriptions end with "in milliseconds". */
 const OF_EACH = ['port', 'metrics.port', 'workers', 'bodyLimit', 'databases.<name>.resultLimit', 'limits.filterDepth', 'limits.filterConditions', 'limits.filterValues', 'limits.filterPattern', 'limits.offset', 'limits.changed', 'http.answerRate', 'http.maxHeaderSize']
@@ -45,7 +45,7 @@ t.test('the shares of a limit add up to it, and differ by one at most', async (t
     const total = (path: string): number => parts.reduce((sum, part) => sum + valueAt(part, path), 0)
     t.same(SHARED.map((path) => [path, total(path)]), [
       ['databases.<name>.pool.size', 10], ['databases.<name>.pool.queue', 500], ['databases.<name>.pool.minimum', 0],
-      ['rateLimit.max', 601], ['failedLogins.max', 30], ['limits.answerMemory', 67_108_867], ['http.maxConnections', 10]
+      ['rateLimit.max', 601], ['failedLogins.max', 30], ['limits.answerMemory', 67_108_867], ['limits.bodyMemory', 134_217_731], ['http.maxConnections', 10]
     ], 'defaults are divided as well')
     for (const path of SHARED) {
       const shares = parts.map((part) => valueAt(part, path))

@@ -1,0 +1,109 @@
+import { EventEmitter } from 'node:events'
+import t from 'tap'
+import { BodyMemory, BodyPlace } from '../../src/request/body-memory.ts'
+import { weighBody } from '../../src/request/body-weight.ts'
+import { readBody, type Payload } from '../../src/request/read-body.ts'
+
+t.test('a caller holds at most half of what the others leave, and all is given back', async (t) => {
+  const memory = new BodyMemory(1000)
+  const place = (owner: string): BodyPlace => new BodyPlace(memory, owner)
+  const [first, second, other, third] = [place('a'), place('a'), place('b'), place('c')]
+  t.ok(first.hold(300))
+  t.ok(first.hold(200), 'it holds more already')
+  t.ok(second.hold(200))
+  t.notOk(second.hold(201), 'half of all')
+  t.ok(other.hold(250), 'half of the rest')
+  t.notOk(third.hold(126))
+  t.ok(third.hold(125))
+  for (const each of [first, second, other, third, first]) each.leave()
+  t.equal(memory.held, 0)
+  t.notOk(first.hold(1000), 'a place that was left holds nothing')
+})
+
+t.test('a body that needs more than all of it is taken while there is no other', async (t) => {
+  const memory = new BodyMemory(1000)
+  const [large, small] = [new BodyPlace(memory, 'a'), new BodyPlace(memory, 'b')]
+  t.ok(large.hold(10))
+  t.ok(large.hold(5000))
+  t.notOk(small.hold(1))
+  large.leave()
+  t.ok(small.hold(1))
+  t.notOk(new BodyPlace(memory, 'a').hold(5000))
+})
+
+t.test('a slow body loses its place to one of the same caller, or of a caller that holds less', async (t) => {
+  const lost: string[] = []
+  const memory = new BodyMemory(1_000_000)
+  const wait = (milliseconds: number): void => { for (let time = 0; time < milliseconds; time += 250) memory.tick() }
+  const begin = (name: string, owner: string, bytes: number): BodyPlace => {
+    const place = new BodyPlace(memory, owner)
+    place.onLost = ({ code }) => { lost.push(`${name} ${code}`) }
+    t.ok(place.hold(bytes))
+    place.begin()
+    return place
+  }
+  const stalled = begin('stalled', 'a', 200_000)
+  const fast = begin('fast', 'a', 200_000)
+  const small = begin('small', 'c', 10)
+  wait(750)
+  t.notOk(new BodyPlace(memory, 'a').hold(200_000), 'too early to tell')
+  fast.progress(100_000)
+  wait(250)
+  fast.progress(180_000)
+  t.notOk(new BodyPlace(memory, 'b').hold(450_000), 'it would hold more')
+  t.same(lost, [])
+  t.ok(new BodyPlace(memory, 'a').hold(200_000))
+  t.same(lost, ['stalled REQUEST_TIMEOUT'])
+  stalled.leave()
+  wait(1000)
+  fast.progress(200_000)
+  t.ok(new BodyPlace(memory, 'b').hold(390_000), 'it has become slow')
+  t.same(lost, ['stalled REQUEST_TIMEOUT', 'fast REQUEST_TIMEOUT'])
+  small.finish()
+  small.leave()
+})
+
+/** Reads chunks, and returns what became of them and how much was held at most. */
+function read (chunks: ReadonlyArray<Buffer | string>, declared?: number, memory = new BodyMemory(1e9)) {
+  const payload = Object.assign(new EventEmitter(), { resume: () => payload }) as unknown as Payload & EventEmitter
+  const place = new BodyPlace(memory, 'a')
+  const seen: Array<[error: string | undefined, text: string | undefined]> = []
+  let held = 0
+  readBody(payload, { headers: declared === undefined ? {} : { 'content-length': String(declared) }, limit: 100_000, place }, (error, body) => { seen.push([(error as { code?: string } | undefined)?.code, body?.toString()]) })
+  for (const chunk of chunks) {
+    payload.emit('data', chunk)
+    held = Math.max(held, place.bytes)
+  }
+  payload.emit('end')
+  return { seen, held, listeners: payload.eventNames() }
+}
+
+t.test('a body is read whole, in chunks of any size, and its memory is in proportion to it', async (t) => {
+  const text = 'abcdefghij'.repeat(4000)
+  t.match(read([Buffer.from(text)], text.length), { seen: [[undefined, text]], held: text.length, listeners: [] })
+  t.same(read([text]).seen, [[undefined, text]], 'a stream of a host app may have strings')
+  for (const declared of [undefined, text.length]) {
+    const { seen, held } = read(Array.from(text, (character) => Buffer.from(character)), declared)
+    t.same(seen, [[undefined, text]])
+    t.ok(held <= text.length * 2, `${held}`)
+  }
+  t.same(read([]).seen, [[undefined, '']])
+})
+
+t.test('a body that is too large, has another length or finds no memory is refused once', async (t) => {
+  const part = Buffer.alloc(60_000)
+  t.same(read([part, part, part]).seen, [['BODY_TOO_LARGE', undefined]])
+  t.same(read([], 100_001).seen, [['BODY_TOO_LARGE', undefined]])
+  t.same(read([part], 70_000).seen, [['INVALID_REQUEST', undefined]])
+  for (const [chunks, free] of [[[part], 50_000], [[part, Buffer.alloc(30_000)], 70_000], [[part], 70_000]] as const) {
+    const memory = new BodyMemory(free * 2 + 2)
+    new BodyPlace(memory, 'other').hold(1)
+    t.same(read(chunks, undefined, memory).seen, [['OVERLOADED', undefined]])
+  }
+})
+
+t.test('a body weighs what parsing makes of it', async (t) => {
+  t.equal(weighBody(Buffer.alloc(1000)), 32_000)
+  t.equal(weighBody(Buffer.alloc(20_000)), 120_000)
+  t.equal(weighBody(Buffer.from('[{},'.repeat(5000))), 20_000 * 6 + 15_000 * 72)
+})
