@@ -7,6 +7,7 @@ import { OperationsBodySchema } from '../schemas/operations.ts'
 import { hashBody } from '../src/idempotency/key.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
 import { BodyMemory, BodyPlace } from '../src/request/body-memory.ts'
+import type { RequestLimits } from '../src/plan/filters/scope.ts'
 import { compileBodySchema, parseBody } from '../src/request/check-body.ts'
 import { createOperationsCheck } from '../src/request/check-operations.ts'
 import { readBody, type Payload } from '../src/request/read-body.ts'
@@ -24,13 +25,14 @@ declare module 'fastify' {
 }
 
 export interface BodyOptions {
+  readonly limits: RequestLimits
   /** Maximum size of a body, in bytes. */
   readonly bodyLimit: number
   /** Maximum memory of all bodies, in bytes. */
   readonly bodyMemory: number
 }
 
-export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMemory }: BodyOptions) {
+export default fp(async function body (app: FastifyInstance, { limits, bodyLimit, bodyMemory }: BodyOptions) {
   const memory = new BodyMemory(bodyMemory)
   app.decorateRequest('rowQueryBodyHash', '')
   app.decorateRequest('rowQueryBodyPlace', null)
@@ -56,7 +58,7 @@ export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMe
   // Fastify does not read a body without a Content-Type header; the interface requires the header.
   app.addHook('preValidation', ({ method, body }, _reply, done) => done(method === 'POST' && body === undefined ? unsupportedMediaType() : undefined))
   app.setValidatorCompiler<typeof BodySchema | typeof OperationsBodySchema>(({ schema }) => {
-    const findBodyError = schema === OperationsBodySchema ? createOperationsCheck(compileBodySchema(BodySchema)) : compileBodySchema(schema as typeof BodySchema)
+    const findBodyError = schema === OperationsBodySchema ? createOperationsCheck(compileBodySchema(BodySchema), limits.operations) : compileBodySchema(schema as typeof BodySchema)
     return (value: unknown) => {
       const error = findBodyError(value)
       return error === undefined ? { value } : { error }

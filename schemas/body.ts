@@ -50,8 +50,21 @@ export const AggregateSchema = Type.Object({
   $sum: Type.Optional(Type.String({ description: 'Adds the numbers of this column.' })),
   $avg: Type.Optional(Type.String({ description: 'The average of the numbers of this column.' })),
   $min: Type.Optional(Type.String({ description: 'The least value of this column.' })),
-  $max: Type.Optional(Type.String({ description: 'The greatest value of this column.' }))
-}, { ...closed, minProperties: 1, maxProperties: 1, description: 'One function and its column.' })
+  $max: Type.Optional(Type.String({ description: 'The greatest value of this column.' })),
+  filters: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Selects the rows that the function is computed from, of those that the filters of the request select.' }))
+}, { ...closed, minProperties: 1, maxProperties: 2, description: 'One function and its column, and optionally filters.' })
+
+/** A part of time of a column, by which rows are grouped. */
+export const PartSchema = Type.Object({
+  $year: Type.Optional(Type.String({ description: 'The year of this column, a number.' })),
+  $month: Type.Optional(Type.String({ description: 'The month of this column: "2026-11".' })),
+  $week: Type.Optional(Type.String({ description: 'The week of this column by ISO 8601: "2026-W47".' })),
+  $date: Type.Optional(Type.String({ description: 'The day of this column: "2026-11-23".' })),
+  $hour: Type.Optional(Type.String({ description: 'The hour of this column: "2026-11-23T10".' }))
+}, { ...closed, minProperties: 1, maxProperties: 1, description: 'One part of time and its column.' })
+
+/** The name of an aggregate or of a part of time in the rows of the answer. */
+export const RESULT_NAME = '^[A-Za-z0-9_]{1,64}$'
 
 /** Maximum number of aggregates. The database needs memory for each of them. */
 export const MAX_AGGREGATES = 100
@@ -69,8 +82,11 @@ export const SelectBodySchema = Type.Object({
   orderBy: Type.Optional(Type.Union([Type.String(), Type.Array(OrderTerm, { minItems: 1 })], {
     description: '"<column>", "<column> ASC" or "<column> DESC", several separated by commas; or a list of terms such as {"<column>": "DESC"}, for columns of any name.'
   })),
-  groupBy: Type.Optional(Names({ description: 'Returns one row for each combination of values of these columns.' })),
-  aggregates: Type.Optional(Type.Record(Type.String({ pattern: '^[A-Za-z0-9_]{1,64}$' }), AggregateSchema, {
+  // repeats are found by src/request/conflicts.ts
+  groupBy: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Record(Type.String({ pattern: RESULT_NAME }), PartSchema, { ...closed, minProperties: 1, maxProperties: 1 })]), {
+    minItems: 1, maxItems: MAX_COLUMNS, description: 'Returns one row for each combination of values of these columns. An entry such as {"month": {"$month": "<column>"}} groups by a part of time, and gives it a name.'
+  })),
+  aggregates: Type.Optional(Type.Record(Type.String({ pattern: RESULT_NAME }), AggregateSchema, {
     ...closed,
     minProperties: 1,
     maxProperties: MAX_AGGREGATES,
@@ -135,6 +151,8 @@ export const BodySchema = Type.Union([SelectBodySchema, InsertBodySchema, Update
 })
 
 export type SelectBody = Static<typeof SelectBodySchema>
+/** A function of `aggregates`. */
+export type AggregateCall = Static<typeof AggregateSchema>
 export type InsertBody = Static<typeof InsertBodySchema>
 export type OnConflict = Static<typeof OnConflictSchema>
 export type UpdateBody = Static<typeof UpdateBodySchema>

@@ -2,14 +2,15 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { Body } from './body.ts'
 
-export const MAX_OPERATIONS = 100
+/** Default and maximum of the setting `limits.operations`. */
+export const DEFAULT_OPERATIONS = 100
+export const MAX_OPERATIONS = 1000
 
 export const ISOLATIONS = ['repeatableRead', 'serializable'] as const
 
 export const OperationsBodySchema = Type.Object({
   operations: Type.Array(Type.Unknown(), {
     minItems: 1,
-    maxItems: MAX_OPERATIONS,
     description: 'Run in this order, in one transaction: all of them happen, or none.'
   }),
   isolation: Type.Optional(Type.Union(ISOLATIONS.map((name) => Type.Literal(name)), { description: 'The isolation level; repeatableRead if left out. Operations that only select always read one snapshot.' })),

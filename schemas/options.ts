@@ -2,6 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema } from './grant.ts'
 import { JwtSchema } from './jwt.ts'
+import { DEFAULT_OPERATIONS, MAX_OPERATIONS } from './operations.ts'
 import { RolesSchema } from './role.ts'
 import { closed, Milliseconds, ServerSchema } from './server.ts'
 
@@ -44,6 +45,7 @@ export const LimitsSchema = Type.Object({
   filterPattern: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 1000, description: 'maximum length of a pattern, in characters' })),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 100_000, description: 'maximum number of rows that the field offset of a select may skip' })),
   changed: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'maximum number of rows that one update or delete may match; no limit by default' })),
+  operations: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_OPERATIONS, default: DEFAULT_OPERATIONS, description: 'maximum number of operations in one transaction' })),
   answerMemory: Type.Optional(Type.Integer({ minimum: 2_097_152, maximum: 1_099_511_627_776, default: 67_108_864, description: 'maximum size of all answers that are being built or sent, in bytes; further requests are refused with 503' })),
   bodyMemory: Type.Optional(Type.Integer({ minimum: 4_194_304, maximum: 1_099_511_627_776, default: 134_217_728, description: 'maximum memory of all request bodies that are not answered yet, in bytes; further requests are refused with 503' }))
 }, { ...closed, default: {}, description: 'limits of requests and answers' })

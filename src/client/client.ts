@@ -1,6 +1,6 @@
 /** The types of the client: the fields of each method, and the result that belongs to them. */
 import type {
-  Aggregates, AnyDatabases, Bigints, DeleteFields, DeleteResult, GroupFields, GroupsResult, InsertFields, InsertResult, Name, OnConflict, Paging, Position, Returning,
+  Aggregates, AnyDatabases, Bigints, DeleteFields, DeleteResult, GroupFields, Grouping, GroupsResult, InsertFields, InsertResult, Name, OnConflict, Paging, Position, Returning,
   SelectFields, SelectResult, UpdateFields, UpdateResult, Writing
 } from '../in-process/fields.ts'
 import type { Checked, OperationOf, ResultOf } from './operations.ts'
@@ -29,7 +29,7 @@ export type WriteOptions = Omit<RequestOptions, 'consistency'>
 export interface DatabaseClient<Tables, N extends Bigints = 'bigint'> {
   /** Returns rows, or groups with `groupBy` and `aggregates`. */
   select<T extends Name<Tables>, const C extends Name<Tables[T]> = Name<Tables[T]>, A extends Position<Tables[T]> | null | undefined = undefined, O extends number | undefined = undefined, S extends true | number | undefined = undefined>(table: T, fields?: SelectFields<Tables[T], C> & Paging<A, O, S>, options?: ReadOptions): Promise<SelectResult<Tables[T], C, A, O, S, N>>
-  select<T extends Name<Tables>, const G extends Name<Tables[T]> = never, const A extends Aggregates<Tables[T]> = {}, O extends number | undefined = undefined>(table: T, fields: GroupFields<Tables[T], G, A> & { offset?: O }, options?: ReadOptions): Promise<GroupsResult<Tables[T], G, A, O, N>>
+  select<T extends Name<Tables>, const G extends Grouping<Tables[T]> = never, const A extends Aggregates<Tables[T]> = {}, O extends number | undefined = undefined>(table: T, fields: GroupFields<Tables[T], G, A> & { offset?: O }, options?: ReadOptions): Promise<GroupsResult<Tables[T], G, A, O, N>>
   /** Inserts a row or a list of rows. `onConflict` updates those that exist. */
   insert<T extends Name<Tables>, const R extends Returning<Tables[T]> = undefined, X extends boolean | undefined = undefined, const K extends OnConflict<Tables[T]> | undefined = undefined>(table: T, fields: InsertFields<Tables[T], K> & Writing<R, X>, options?: WriteOptions): Promise<InsertResult<Tables[T], K, R, X, N>>
   /** Updates the rows that the filters select. */
@@ -38,6 +38,6 @@ export interface DatabaseClient<Tables, N extends Bigints = 'bigint'> {
   delete<T extends Name<Tables>, const R extends Returning<Tables[T]> = undefined, X extends boolean | undefined = undefined>(table: T, fields: DeleteFields<Tables[T]> & Writing<R, X>, options?: WriteOptions): Promise<DeleteResult<Tables[T], R, X, N>>
   /** Iterates over all rows that the filters select. `limit` is the number of rows of each request; `after` where to begin. `timeout` applies to each request. */
   pages<T extends Name<Tables>, const C extends Name<Tables[T]> = Name<Tables[T]>>(table: T, fields?: Omit<SelectFields<Tables[T], C>, 'expect'> & { after?: Position<Tables[T]> | null }, options?: ReadOptions): AsyncGenerator<SelectResult<Tables[T], C, undefined, undefined, undefined, N>['rows'][number], void, undefined>
-  /** Runs up to 100 operations in one transaction: all of them happen, or none. `{ $ref: '/0/id' }` takes a value from an earlier result. */
+  /** Runs operations in one transaction, up to 100 if the service has no other limit: all of them happen, or none. `{ $ref: '/0/id' }` takes a value from an earlier result. */
   transaction<const Operations extends ReadonlyArray<OperationOf<Tables>>, X extends boolean | undefined = undefined>(operations: Operations & Checked<Tables, Operations>, fields?: OperationsFields<X>, options?: RequestOptions): Promise<{ results: { -readonly [I in keyof Operations]: ResultOf<Tables, Operations[I], N> } } & ([X] extends [undefined] ? unknown : { dryRun?: true })>
 }

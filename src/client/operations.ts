@@ -1,6 +1,6 @@
 /** The types of operations in one transaction, and of their results. */
 import type {
-  Aggregates, Bigints, Changes, DeleteFields, DeleteResult, Filters, GroupFields, GroupsResult, Insert, InsertResult, Name, OnConflict, Paging, Position, Returning,
+  Aggregates, Bigints, Changes, DeleteFields, DeleteResult, Filters, GroupFields, Grouping, GroupsResult, Insert, InsertResult, Name, OnConflict, Paging, Position, Returning,
   SelectFields, SelectResult, UpdateResult, Writing
 } from '../in-process/fields.ts'
 
@@ -14,7 +14,7 @@ type GivenFilters<T> = Filters<T, Reference>
 
 type Fields<T> =
   | ({ verb: 'select', lock?: boolean } & SelectFields<T, Name<T>, Reference> & Paging<Position<T> | null | undefined, number | undefined, true | number | undefined>)
-  | ({ verb: 'select', lock?: boolean, offset?: number } & GroupFields<T, Name<T>, Aggregates<T>, Reference>)
+  | ({ verb: 'select', lock?: boolean, offset?: number } & GroupFields<T, Grouping<T>, Aggregates<T, Reference>, Reference>)
   | ({ verb: 'insert', data: GivenData<Insert<T>> | ReadonlyArray<GivenData<Insert<T>>>, onConflict?: OnConflict<T> } & Writing<Returning<T>, false>)
   | ({ verb: 'update', data: GivenData<Changes<T>>, filters: GivenFilters<T> } & Omit<DeleteFields<T>, 'filters'> & Writing<Returning<T>, false>)
   | ({ verb: 'delete', filters: GivenFilters<T> } & Omit<DeleteFields<T>, 'filters'> & Writing<Returning<T>, false>)
@@ -50,5 +50,5 @@ type ResultIn<T, V, O, N extends Bigints> =
     : V extends 'update' ? UpdateResult<T, FieldOf<O, 'returning'>, undefined, N>
       : V extends 'delete' ? DeleteResult<T, FieldOf<O, 'returning'>, undefined, N>
         : O extends { readonly groupBy: unknown } | { readonly aggregates: unknown }
-          ? GroupsResult<T, O extends { readonly groupBy: unknown } ? ColumnsOf<O, T, 'groupBy'> : never, O extends { readonly aggregates: infer A } ? A : {}, FieldOf<O, 'offset'>, N>
+          ? GroupsResult<T, O extends { readonly groupBy: ReadonlyArray<infer G> } ? G : never, O extends { readonly aggregates: infer A } ? A : {}, FieldOf<O, 'offset'>, N>
           : SelectResult<T, ColumnsOf<O, T, 'columns'>, FieldOf<O, 'after'>, FieldOf<O, 'offset'>, FieldOf<O, 'total'>, N>

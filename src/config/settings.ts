@@ -5,7 +5,7 @@ import { readJwtIssuers, type JwtIssuer } from '../access/jwt-settings.ts'
 import type { Grant } from '../access/grant.ts'
 import type { Authenticate } from '../access/host-grant.ts'
 import type { OnWrite } from '../in-process/on-write.ts'
-import type { PlanLimits } from '../plan/filters/scope.ts'
+import type { RequestLimits } from '../plan/filters/scope.ts'
 import type { StoredToken } from '../access/tokens.ts'
 import { parseDatabaseUrl, parseReplicaUrl } from './database-url.ts'
 import { collect, ConfigError, findConfigErrors } from '../config-errors.ts'
@@ -34,7 +34,7 @@ export interface Settings extends Readonly<Pick<CompleteOptions, Unchanged>> {
   readonly roles: ReadonlyMap<string, Grant>
   readonly authenticate: Authenticate | undefined
   readonly onWrite: OnWrite | undefined
-  readonly limits: PlanLimits
+  readonly limits: RequestLimits
   /** Maximum size of all answers that are being built or sent, in bytes. */
   readonly answerMemory: number
   /** Maximum memory of all bodies that are not answered yet, in bytes. */
@@ -58,7 +58,7 @@ export function resolveSettings (given: unknown): Settings {
     roles: readRoles(errors, roles, databases),
     authenticate,
     onWrite,
-    limits: { depth: limits.filterDepth, conditions: limits.filterConditions, values: limits.filterValues, pattern: limits.filterPattern, offset: limits.offset, ...limits.changed !== undefined && { changed: limits.changed } },
+    limits: { depth: limits.filterDepth, conditions: limits.filterConditions, values: limits.filterValues, pattern: limits.filterPattern, offset: limits.offset, operations: limits.operations, ...limits.changed !== undefined && { changed: limits.changed } },
     answerMemory: limits.answerMemory,
     bodyMemory: limits.bodyMemory
   }

@@ -1,7 +1,7 @@
 /** Runs a plan: a plain one as a single statement, any other in a transaction. */
 import type { Database } from '../databases/database.ts'
 import { keepsTransaction, type Executor, type ReadOptions } from '../dialects/dialect.ts'
-import { hasMoments, settleMoments } from '../plan/moments.ts'
+import { mustSettle, settleMoments } from '../plan/moments.ts'
 import type { Plan, SelectPlan } from '../plan/plan.ts'
 import { findUnexpected } from '../plan/row-range.ts'
 import { createSelectSink } from '../response/page-sink.ts'
@@ -70,7 +70,7 @@ function transact (execution: Execution, { client, consistency }: ReadOptions): 
 /** Runs a plan in a transaction, which its caller commits or rolls back. Whatever is thrown must undo the transaction. */
 export async function runIn (tx: Executor, execution: Execution): Promise<Result> {
   const { plan, database, sink } = execution
-  const isSettled = !hasMoments(plan)
+  const isSettled = !mustSettle(plan)
   const settled = isSettled ? plan : settleMoments(plan, await readClock(tx, plan.table, database))
   const run = isSettled ? execution : { ...execution, plan: settled }
   const result = settled.references === undefined ? await runOne(tx, run) : await runReferring(tx, run)

@@ -83,6 +83,8 @@ export interface Operators<V, X = never, N = never> {
   $startsWith?: string
   $contains?: string
   $null?: boolean
+  /** A SET has this member, or all of these. */
+  $has?: V extends ReadonlyArray<infer M> ? M | X | ReadonlyArray<M | X> : never
 }
 
 /** Columns with names that begin with `$` get another `$` in filters. */
@@ -128,11 +130,23 @@ type TotalOf<S> = [S] extends [undefined] ? unknown : { total: number }
 /** The columns that have a sum. */
 type Summable<T> = { [K in Name<T>]: [SumOf<T[K]>] extends [never] ? never : K }[Name<T>]
 
-/** One function and its column. */
-export type Aggregate<T> =
+/** One function and its column, and the rows that it is computed from. */
+export type Aggregate<T, X = never> = { readonly filters?: Filters<T, X> } & (
   | { readonly $count: Name<T> | '*' } | { readonly $countDistinct: Name<T> }
   | { readonly $sum: Summable<T> } | { readonly $avg: Summable<T> }
   | { readonly $min: Name<T> } | { readonly $max: Name<T> }
+)
+
+/** The columns that can be times: texts and times have the same type here. */
+type Timed<T> = { [K in Name<T>]: string extends SelectOf<T[K]> ? K : never }[Name<T>]
+
+/** Parts of time by their names in the rows. Of several objects in a list, TypeScript gives each the names of all, as undefined. */
+export type Part<T> = Readonly<Record<string, undefined | { readonly $year: Timed<T> } | { readonly $month: Timed<T> } | { readonly $week: Timed<T> } | { readonly $date: Timed<T> } | { readonly $hour: Timed<T> }>>
+/** An entry of `groupBy`: a column, or a part of time with its name. */
+export type Grouping<T> = Name<T> | Part<T>
+
+type PartNames<G> = G extends string ? never : keyof G
+type PartOf<G, K> = G extends string ? never : K extends keyof G ? G[K] extends infer P ? P extends undefined ? never : P extends { readonly $year: unknown } ? number | null : string | null : never : never
 
 /** The type of the value that an aggregate returns. Without rows there is no sum. */
 type AggregateOf<T, A> =
@@ -141,14 +155,14 @@ type AggregateOf<T, A> =
       : A extends { readonly $min: infer K extends keyof T } | { readonly $max: infer K extends keyof T } ? SelectOf<T[K]> | null : never
 
 /** Name to function. */
-export type Aggregates<T> = Readonly<Record<string, Aggregate<T>>>
+export type Aggregates<T, X = never> = Readonly<Record<string, Aggregate<T, X>>>
 /** A row of groups. */
-export type GroupRow<T, G extends keyof T, A> = { [K in G]: SelectOf<T[K]> } & { [K in keyof A]: AggregateOf<T, A[K]> }
+export type GroupRow<T, G, A> = { [K in Extract<G, keyof T>]: SelectOf<T[K]> } & { [K in PartNames<G>]: PartOf<G, K> } & { [K in keyof A]: AggregateOf<T, A[K]> }
 /** What `having` and `orderBy` name. A sum that is a string may be compared with a number. */
-type GroupColumns<T, G extends keyof T, A> = Pick<T, G> & { [K in keyof A]: Column<AggregateOf<T, A[K]>, AggregateOf<T, A[K]> extends string | null ? number : never, never> }
+type GroupColumns<T, G, A> = Pick<T, Extract<G, keyof T>> & { [K in PartNames<G>]: PartOf<G, K> } & { [K in keyof A]: Column<AggregateOf<T, A[K]>, AggregateOf<T, A[K]> extends string | null ? number : never, never> }
 
 /** The fields of a select of groups. */
-export interface GroupFields<T, G extends Name<T>, A extends Aggregates<T>, X = never> {
+export interface GroupFields<T, G extends Grouping<T>, A extends Aggregates<T, X>, X = never> {
   filters?: Filters<T, X>
   groupBy?: readonly G[]
   aggregates?: A
@@ -179,7 +193,7 @@ export interface UpdateFields<T> { data: Changes<T>, filters: Filters<T>, expect
 export interface DeleteFields<T> { filters: Filters<T>, expect?: Expect }
 
 export type SelectResult<T, C extends keyof T, A, O, S, N extends Bigints> = { rows: Array<LargeIn<Pick<Row<T>, C>, N>>, count: number } & NextOf<T, A, O, N> & TotalOf<S>
-export type GroupsResult<T, G extends keyof T, A, O, N extends Bigints> = { rows: Array<LargeIn<GroupRow<T, G, A>, N>>, count: number } & NextOf<T, undefined, O, N>
+export type GroupsResult<T, G, A, O, N extends Bigints> = { rows: Array<LargeIn<GroupRow<T, G, A>, N>>, count: number } & NextOf<T, undefined, O, N>
 export type InsertResult<T, K, R, X, N extends Bigints> = { inserted: number, id: Large<number | bigint | string | null, N> } & CountsOf<K> & RowsOf<T, R, N> & DryOf<X>
 export type UpdateResult<T, R, X, N extends Bigints> = { updated: number } & RowsOf<T, R, N> & DryOf<X>
 export type DeleteResult<T, R, X, N extends Bigints> = { deleted: number } & RowsOf<T, R, N> & DryOf<X>

@@ -2,7 +2,7 @@
 import type { CallGrant } from '../access/host-grant.ts'
 import type { Consistency } from '../request/consistency.ts'
 import type {
-  Aggregates, AnyDatabases, Bigints, DeleteFields, DeleteResult, GroupFields, GroupsResult, InsertFields, InsertResult, Name, OnConflict, Paging, Position, Returning,
+  Aggregates, AnyDatabases, Bigints, DeleteFields, DeleteResult, GroupFields, Grouping, GroupsResult, InsertFields, InsertResult, Name, OnConflict, Paging, Position, Returning,
   SelectFields, SelectResult, UpdateFields, UpdateResult, Writing
 } from './fields.ts'
 
@@ -24,7 +24,7 @@ interface Reading {
 /** Runs a request in process. @throws ServiceError: the errors that HTTP would return, in the same order */
 export interface Execute<All extends AnyDatabases> {
   <D extends Name<All>, T extends Name<All[D]>, const C extends Name<All[D][T]> = Name<All[D][T]>, N extends Bigints = 'bigint', A extends Position<All[D][T]> | null | undefined = undefined, O extends number | undefined = undefined, S extends true | number | undefined = undefined>(request: Request<D, T, { verb: 'select' } & SelectFields<All[D][T], C> & Paging<A, O, S>, N> & Reading): Promise<SelectResult<All[D][T], C, A, O, S, N>>
-  <D extends Name<All>, T extends Name<All[D]>, const G extends Name<All[D][T]> = never, const A extends Aggregates<All[D][T]> = {}, N extends Bigints = 'bigint', O extends number | undefined = undefined>(request: Request<D, T, { verb: 'select', offset?: O } & GroupFields<All[D][T], G, A>, N> & Reading): Promise<GroupsResult<All[D][T], G, A, O, N>>
+  <D extends Name<All>, T extends Name<All[D]>, const G extends Grouping<All[D][T]> = never, const A extends Aggregates<All[D][T]> = {}, N extends Bigints = 'bigint', O extends number | undefined = undefined>(request: Request<D, T, { verb: 'select', offset?: O } & GroupFields<All[D][T], G, A>, N> & Reading): Promise<GroupsResult<All[D][T], G, A, O, N>>
   <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint', const K extends OnConflict<All[D][T]> | undefined = undefined>(request: Request<D, T, { verb: 'insert' } & InsertFields<All[D][T], K> & Writing<R, X>, N>): Promise<InsertResult<All[D][T], K, R, X, N>>
   <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'update' } & UpdateFields<All[D][T]> & Writing<R, X>, N>): Promise<UpdateResult<All[D][T], R, X, N>>
   <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'delete' } & DeleteFields<All[D][T]> & Writing<R, X>, N>): Promise<DeleteResult<All[D][T], R, X, N>>

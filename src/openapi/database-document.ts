@@ -66,7 +66,7 @@ function * writeDocument ({ database, tables, settings }: DatabaseDocument): Gen
     for (const subject of slice) document.add(tableSchemas(subject, filters, names))
     yield
   }
-  document.add({ ...filters.schemas, ...sharedSchemas(subjects) })
+  document.add({ ...filters.schemas, ...sharedSchemas(subjects, settings.limits) })
   document.close()
   document.close()
   return document.end()
@@ -123,11 +123,11 @@ function tagOf ({ table: { name, comment, kind } }: Subject): Schema {
   return { name, description: plainText(comment || `The ${kind} ${name}`) }
 }
 
-function sharedSchemas (subjects: readonly Subject[]): Record<string, Schema> {
+function sharedSchemas (subjects: readonly Subject[], limits: DocumentLimits): Record<string, Schema> {
   const verbs = new Set(subjects.flatMap((subject) => subject.verbs))
   return {
     ...(verbs.has('select') && GROUPS),
     ...formSchemas(subjects),
-    ...(subjects.length > 0 && { ...operationSchemas(tablesByVerb(subjects), subjects.length > MAX_TYPED_TABLES ? undefined : typedOperations(OPERATION, subjects)), [REFUSAL]: refusalSchema })
+    ...(subjects.length > 0 && { ...operationSchemas(tablesByVerb(subjects), limits.operations, subjects.length > MAX_TYPED_TABLES ? undefined : typedOperations(OPERATION, subjects)), [REFUSAL]: refusalSchema })
   }
 }

@@ -1,11 +1,11 @@
 /** What documents depend on: the settings, and the tables with their names. */
 import type { OpenapiInfo } from '../../schemas/options.ts'
 import type { ForeignKey } from '../catalog/catalog.ts'
-import type { PlanLimits } from '../plan/filters/scope.ts'
+import type { RequestLimits } from '../plan/filters/scope.ts'
 import type { VisibleTable } from './visible.ts'
 
 /** The limits that documents state. */
-export type DocumentLimits = Pick<PlanLimits, 'values' | 'pattern' | 'offset'>
+export type DocumentLimits = Pick<RequestLimits, 'values' | 'pattern' | 'offset' | 'operations'>
 
 export interface DocumentSettings {
   /** Path prefix of the service. */

@@ -1,7 +1,6 @@
 /** The schemas of column filters. Columns with the same bounds share one schema. */
 import type { Column } from '../catalog/catalog.ts'
-import { operators } from '../plan/filters/operators.ts'
-import { includesLevel } from '../types/column-type.ts'
+import { acceptsOperator, operators } from '../plan/filters/operators.ts'
 import { NOW } from '../types/moment.ts'
 import type { DocumentLimits } from './document-settings.ts'
 import { anyOf, closedObject, membersOf, orNull, refTo, type Schema } from './schema.ts'
@@ -34,7 +33,9 @@ const operands = new Map<string, (operands: Operands) => Schema>([
   ['$nlike', ({ pattern }) => pattern],
   ['$startsWith', ({ pattern }) => pattern],
   ['$contains', ({ pattern }) => pattern],
-  ['$null', () => ({ type: 'boolean' })]
+  ['$null', () => ({ type: 'boolean' })],
+  // a value of a SET is a list of its members
+  ['$has', ({ value: { items }, maxItems }) => ({ anyOf: [items as Schema, { type: 'array', items, minItems: 1, maxItems }] })]
 ])
 
 /** Returns the schema name of a column that cannot share a schema: ENUM and SET columns have their own members. */
@@ -82,7 +83,7 @@ function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxL
   const ifNull = (schema: Schema): Schema => nullable ? orNull(schema) : schema
   const compared = type.moment?.isComparable === true ? anyOf([...membersOf(value), refTo(NOW)]) : value
   const given: Operands = { value, compared, orNull: ifNull(value), comparedOrNull: ifNull(compared), pattern, maxItems }
-  const usable = [...operators].filter(([name, { needs }]) => includesLevel(type.comparison, needs) && (name !== '$null' || nullable)).map(([name]) => name)
+  const usable = [...operators].filter(([name, operator]) => acceptsOperator(operator, type) && (name !== '$null' || nullable)).map(([name]) => name)
   const own = closedObject(usable.map((name) => [name, operands.get(name)?.(given) ?? compared]), { minProperties: 1 })
   if (type.comparison === 'none') return { anyOf: [{ type: 'null' }, own] }
   // any JSON value is allowed, which includes objects with operators

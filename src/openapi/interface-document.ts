@@ -96,7 +96,7 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
     tags: [{ name: 'rows', description: 'Rows of tables' }],
     'x-databases': databases,
     paths: { '/{database}': operations, '/{database}/{table}': item },
-    components: { securitySchemes, schemas: { ...Object.fromEntries(schemas), ...operationSchemas(new Map(verbs.map((verb) => [verb, undefined]))), ...unions(NAME, verbs), [REFUSAL]: refusalSchema } }
+    components: { securitySchemes, schemas: { ...Object.fromEntries(schemas), ...operationSchemas(new Map(verbs.map((verb) => [verb, undefined])), settings.limits.operations), ...unions(NAME, verbs), [REFUSAL]: refusalSchema } }
   })
   return document.end()
 }

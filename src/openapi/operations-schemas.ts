@@ -18,12 +18,12 @@ export const OPERATION_NAMES: readonly string[] = [OPERATIONS_REQUEST, OPERATION
 /** The tables on which each verb is allowed; every name if undefined. */
 export type TablesByVerb = ReadonlyMap<Verb, readonly string[] | undefined>
 
-/** `own`: the schemas of an operation by name, if they are others. */
-export function operationSchemas (tables: TablesByVerb, own = untypedOperations(tables)): Schemas {
+/** `most`: operations that a request may have; `own`: the schemas of an operation by name, if they are others. */
+export function operationSchemas (tables: TablesByVerb, most: number, own = untypedOperations(tables)): Schemas {
   const { operations, ...fields } = OperationsBodySchema.properties
   return {
     [OPERATIONS_REQUEST]: closedObject([
-      ['operations', { ...operations, items: refTo(OPERATION) }],
+      ['operations', { ...operations, maxItems: most, items: refTo(OPERATION) }],
       ['isolation', { type: 'string', enum: fields.isolation.anyOf.map((each) => each.const), description: fields.isolation.description }],
       ['dryRun', fields.dryRun]
     ], { required: ['operations'] }),

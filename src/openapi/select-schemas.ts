@@ -7,7 +7,7 @@ import { defining, requiring, type Schema } from './schema.ts'
 /** Terms of `orderBy` as a text beyond the first one. An order of more columns is a list, or a text that the service accepts all the same. */
 const MORE_TERMS = 2
 const DIRECTION = '( +([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc]))?'
-/** A name of an aggregate, which is free. */
+/** A name of an aggregate or of a part of time, which is free. */
 export const FREE_NAME = '[A-Za-z0-9_]{1,64}'
 
 /** Columns by which rows can be sorted and grouped. */

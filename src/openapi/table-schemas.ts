@@ -2,7 +2,7 @@
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import type { Subject } from './document-settings.ts'
 import { canFilter, type FilterSchemas } from './filter-schemas.ts'
-import { aggregateSchema, GROUPS_RESPONSE } from './group-schemas.ts'
+import { aggregateSchema, GROUPS_RESPONSE, hasParts, partName, partSchema } from './group-schemas.ts'
 import { joinWords, type Names } from './names.ts'
 import { hasConflicts, onConflictName, onConflictSchema } from './insert-schemas.ts'
 import { hasPositions, insertedId, positionName, positionSchema, requestName, requestSchema, selectAnswer, unions, writeAnswer } from './request-schemas.ts'
@@ -13,7 +13,7 @@ import { changeSchema } from './write-schemas.ts'
 
 /** The endings of schema names. A table reserves all of them, whatever verbs the document has. */
 export const ENDINGS = [
-  'Row', 'Position', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse', 'UpdateResponse', 'DeleteResponse', 'Aggregate', 'OnConflict',
+  'Row', 'Position', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse', 'UpdateResponse', 'DeleteResponse', 'Aggregate', 'Part', 'OnConflict',
   'Operation', 'SelectOperation', 'InsertOperation', 'UpdateOperation', 'DeleteOperation'
 ]
 
@@ -25,7 +25,8 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
   if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Row`] = rowSchema(subject, columns)
   if (verbs.includes('select')) {
     schemas[`${name}Column`] = { type: 'string', enum: columns.map((column) => column.name) }
-    schemas[`${name}Aggregate`] = aggregateSchema(columns)
+    schemas[`${name}Aggregate`] = aggregateSchema(name, columns)
+    if (hasParts(table)) schemas[partName(name)] = partSchema(columns)
     if (hasPositions(table)) schemas[positionName(name)] = positionSchema(table)
     schemas[`${name}SelectResponse`] = selectAnswer(name, table)
   }

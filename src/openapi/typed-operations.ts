@@ -80,7 +80,7 @@ const anyDifferent = (schemas: readonly Schema[]): Schema => anyOf([...new Map(s
 const container: Schema = {
   description: 'Contains a reference such as {"$ref": "/0/id"}.',
   anyOf: [
-    { type: 'object', propertyNames: { enum: ['$ref'] }, minProperties: 1, additionalProperties: { type: 'string', pattern: '^/\\d{1,2}/' } },
+    { type: 'object', propertyNames: { enum: ['$ref'] }, minProperties: 1, additionalProperties: { type: 'string', pattern: '^/\\d{1,3}/' } },
     { type: 'object', additionalProperties: true, not: { additionalProperties: { not: refTo(CONTAINER) } } },
     { type: 'array', contains: refTo(CONTAINER) }
   ]

@@ -26,11 +26,12 @@ export interface SearchOptions extends Omit<Search, 'found'> {}
  */
 export function findReferences<B extends object> (body: B, options: SearchOptions): { body: B, references: readonly ResultReference[] } {
   const search: Search = { ...options, found: [] }
-  const { data, filters } = body as { data?: unknown, filters?: unknown }
+  const { data, filters, aggregates } = body as { data?: unknown, filters?: unknown, aggregates?: Fields }
   const rows = Array.isArray(data) ? data.map((row, index) => inRow(row, search, ['data', index])) : inRow(data, search, ['data'])
   const conditions = inFilters(filters, search, ['filters'], 0)
+  const functions = aggregates === undefined ? undefined : map(aggregates, (call, name) => inAggregate(call, search, ['aggregates', name]))
   if (search.found.length === 0) return { body, references: search.found }
-  return { body: { ...body, ...(data !== undefined && { data: rows }), ...(filters !== undefined && { filters: conditions }) }, references: search.found }
+  return { body: { ...body, ...(data !== undefined && { data: rows }), ...(filters !== undefined && { filters: conditions }), ...(functions !== undefined && { aggregates: functions }) }, references: search.found }
 }
 
 /** Copies the fields only if one of them is changed, which is rare. */
@@ -46,6 +47,8 @@ function map (fields: Fields, change: (value: unknown, key: string) => unknown):
 function inRow (row: unknown, search: Search, path: Path): unknown {
   return isObject(row) ? map(row, (value, name) => isReference(value) ? toReference(value, search, [...path, name]) : value) : row
 }
+
+const inAggregate = (call: unknown, search: Search, path: Path): unknown => isObject(call) ? map(call, (value, key) => key === 'filters' ? inFilters(value, search, [...path, key], 0) : value) : call
 
 function inFilters (filters: unknown, search: Search, path: Path, level: number): unknown {
   if (!isObject(filters) || level > search.depth) return filters
@@ -75,7 +78,7 @@ function inColumnFilter (value: unknown, column: Column | undefined, search: Sea
   })
 }
 
-const LISTS = new Set(['$in', '$nin', '$between'])
+const LISTS = new Set(['$in', '$nin', '$between', '$has'])
 
 const inList = (list: readonly unknown[], search: Search, path: Path): unknown[] => list.map((value, index) => isReference(value) ? toReference(value, search, [...path, index]) : value)
 

@@ -1,22 +1,22 @@
 /** Plans `groupBy`, `aggregates` and `having`. */
-import { DEFAULT_LIMIT, type SelectBody } from '../../schemas/body.ts'
+import { DEFAULT_LIMIT, type AggregateCall, type SelectBody } from '../../schemas/body.ts'
 import { OF_RESULT, type Column, type Table } from '../catalog/catalog.ts'
 import { at, invalidValue, type Path } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { COUNT_DISTINCT, COUNT_ROWS, COUNT_VALUES, createMax, createMin } from '../types/aggregates.ts'
-import type { Aggregate, ColumnType, Totals } from '../types/column-type.ts'
+import type { Computation, ColumnType, Totals } from '../types/column-type.ts'
 import { getColumn, type ColumnScope } from './columns.ts'
-import { createFilterScope, type PlanLimits } from './filters/scope.ts'
+import { createFilterScope, type FilterScope, type PlanLimits } from './filters/scope.ts'
 import { planGroup } from './filters/filters.ts'
 import { planOrder } from './order-by.ts'
 import { planPage } from './page.ts'
-import type { AggregateColumn, SelectPlan } from './plan.ts'
+import type { ComputedColumn, SelectPlan } from './plan.ts'
 
 /** Stands for the rows in `{"$count": "*"}`. */
 const ROWS = '*'
 
 /** The aggregate functions: what each makes of a type; undefined for types that it refuses. */
-const functions: ReadonlyMap<string, (type: ColumnType) => Aggregate | undefined> = new Map([
+const functions: ReadonlyMap<string, (type: ColumnType) => Computation | undefined> = new Map([
   ['$count', () => COUNT_VALUES],
   ['$countDistinct', ({ sortable }: ColumnType) => sortable ? COUNT_DISTINCT : undefined],
   ['$sum', (type: ColumnType) => totalsOf(type)?.sum],
@@ -26,7 +26,7 @@ const functions: ReadonlyMap<string, (type: ColumnType) => Aggregate | undefined
 ])
 
 /** What a function makes of a column of the type; undefined if it does not accept it. */
-export function findAggregate (call: string, type: ColumnType): Aggregate | undefined {
+export function findAggregate (call: string, type: ColumnType): Computation | undefined {
   return functions.get(call)?.(type)
 }
 
@@ -42,8 +42,8 @@ export function planGroups (body: SelectBody, table: Table, limits: PlanLimits):
   const { filters = {}, groupBy = [], aggregates = {}, having = {}, limit = DEFAULT_LIMIT, orderBy } = body
   const scope = createFilterScope(table, limits)
   const condition = planGroup(filters, scope, ['filters'])
-  const by = groupBy.map((name, index) => planGroupColumn(getColumn(table, name, ['groupBy', index]), ['groupBy', index]))
-  const computed = Object.entries(aggregates).map(([name, call]) => planAggregate(name, call, table))
+  const by = groupBy.map((entry, index) => typeof entry === 'string' ? planGroupColumn(getColumn(table, entry, ['groupBy', index]), ['groupBy', index]) : planPart(entry, ['groupBy', index], table))
+  const computed = Object.entries(aggregates).map(([name, call]) => planAggregate(name, call, scope, table))
   const columns = [...by, ...computed]
   const result: ColumnScope = { name: table.name, columns: new Map(columns.map((column) => [column.name, column])), isResult: true }
   const plan: SelectPlan = {
@@ -63,11 +63,28 @@ function planGroupColumn (column: Column, path: Path): Column {
   return column
 }
 
-/** Plans `{"$sum": "total"}`, which has exactly one key. */
-function planAggregate (name: string, call: Readonly<Record<string, string>>, table: Table): AggregateColumn {
+/** Plans `{"month": {"$month": "created_at"}}`: both objects have exactly one key. */
+function planPart (entry: Exclude<NonNullable<SelectBody['groupBy']>[number], string>, parent: Path, table: Table): ComputedColumn {
+  const [[name, part]] = Object.entries(entry) as [[string, Readonly<Record<string, string>>]]
+  const [[key, operand]] = Object.entries(part) as [[string, string]]
+  const path = [...parent, name, key]
+  const source = getColumn(table, operand, path)
+  const found = source.type.parts?.get(key)
+  if (found === undefined) throw at(path, invalidValue(operand, `the type ${source.declaration} has no ${key}`))
+  return resultColumn(name, key, found, source)
+}
+
+/** Plans `{"$sum": "total"}`, or `{"$sum": "total", "filters": {…}}`. */
+function planAggregate (name: string, { filters = {}, ...call }: AggregateCall, scope: FilterScope, table: Table): ComputedColumn {
   const [[key, operand]] = Object.entries(call) as [[string, string]]
+  const path = ['aggregates', name]
+  const column = planFunction(name, [key, operand], [...path, key], table)
+  const condition = planGroup(filters, scope, [...path, 'filters'])
+  return condition.kind === 'constant' && condition.value ? column : { ...column, condition }
+}
+
+function planFunction (name: string, [key, operand]: [string, string], path: Path, table: Table): ComputedColumn {
   if (key === '$count' && operand === ROWS) return resultColumn(name, key, COUNT_ROWS)
-  const path = ['aggregates', name, key]
   const source = getColumn(table, operand, path)
   const aggregate = findAggregate(key, source.type)
   if (aggregate === undefined) throw at(path, invalidValue(operand, `the type ${source.declaration} has no ${key}`))
@@ -75,7 +92,7 @@ function planAggregate (name: string, call: Readonly<Record<string, string>>, ta
 }
 
 /** `declaration` is used in messages only. */
-function resultColumn (name: string, call: string, { type, sql }: Aggregate, source?: Column): AggregateColumn {
+function resultColumn (name: string, call: string, { type, sql }: Computation, source?: Column): ComputedColumn {
   const isCount = source === undefined || type === COUNT_VALUES.type
   return { ...OF_RESULT, name, type, declaration: isCount ? 'count' : source.declaration, nullable: !isCount, call, sql, source }
 }

@@ -7,14 +7,10 @@ import type { Parameter } from '../types/column-type.ts'
 import { isMoment, valueAt, type Clock } from '../types/moment.ts'
 import type { Assignment, Compared, Condition, InsertPlan, Plan, PlannedRow, RowsPlan } from './plan.ts'
 
-/** Whether some value of a plan is a moment. */
-export function hasMoments (plan: Plan): boolean {
-  switch (plan.verb) {
-    case 'select': return namesMoment(plan.condition)
-    case 'delete': return namesMoment(plan.condition)
-    case 'update': return namesMoment(plan.condition) || assignsMoment(plan.assignments)
-    case 'insert': return assignsMoment(plan.assignments) || (plan.rows !== undefined && givesMoment(plan.rows))
-  }
+/** Whether a plan takes several statements and has a moment. */
+export function mustSettle (plan: Plan): boolean {
+  if (plan.verb === 'insert') return (plan.inTransaction === true && assignsMoment(plan.assignments)) || (plan.rows !== undefined && givesMoment(plan.rows))
+  return plan.inTransaction === true && (namesMoment(plan.condition) || (plan.verb === 'update' && assignsMoment(plan.assignments)))
 }
 
 const assignsMoment = (assignments: readonly Assignment[]): boolean => assignments.some(({ parameter }) => isMoment(parameter))

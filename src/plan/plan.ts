@@ -28,25 +28,32 @@ export type Condition =
   | { readonly kind: 'between', readonly column: Column, readonly low: Compared, readonly high: Compared }
   | { readonly kind: 'like', readonly column: Column, readonly negated: boolean, readonly pattern: string }
   | { readonly kind: 'null', readonly column: Column, readonly negated: boolean }
+  /** A SET has all members whose bits these are. */
+  | { readonly kind: 'has', readonly column: Column, readonly bits: bigint }
   | { readonly kind: 'and' | 'or', readonly conditions: readonly Condition[] }
   | { readonly kind: 'not', readonly condition: Condition }
   | { readonly kind: 'constant', readonly value: boolean }
 
 export interface Order { readonly column: Column, readonly direction: 'asc' | 'desc' }
 
-/** A column of a result that the database computes from the rows of a group. */
-export interface AggregateColumn extends Column {
-  /** The name of the function: `$sum`. */
+/** A column of a result that the database computes: an aggregate of the rows of a group, or a part of time by which rows are grouped. */
+export interface ComputedColumn extends Column {
+  /** The name of the function: `$sum`, `$month`. */
   readonly call: string
   readonly sql: FormSql
   /** The column in `sql`; undefined for the number of rows. */
   readonly source: Column | undefined
+  /** The rows that an aggregate is computed from; all of them if omitted. */
+  readonly condition?: Condition
 }
+
+/** Whether a column of groups is computed. */
+export const isComputed = (column: Column): column is ComputedColumn => 'call' in column
 
 /** Turns rows into groups: the columns of the plan are those of `by`, then `aggregates`. Without columns in `by` all rows are one group. */
 export interface Groups {
-  readonly by: readonly Column[]
-  readonly aggregates: readonly AggregateColumn[]
+  readonly by: ReadonlyArray<Column | ComputedColumn>
+  readonly aggregates: readonly ComputedColumn[]
   /** A condition on the columns of the plan. */
   readonly having: Condition
 }

@@ -2,12 +2,12 @@
 import { Kind, TypeRegistry, type TArray, type TObject, type TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
-import { BODIES, MAX_AGGREGATES, MAX_LIMIT, type Body, type BodySchema } from '../../schemas/body.ts'
+import { BODIES, MAX_LIMIT, type Body, type BodySchema } from '../../schemas/body.ts'
 import { VERBS } from '../../schemas/grant.ts'
 import { at, filtersRequired, invalidBody, invalidJson, invalidOrderBy, limitOutOfRange, valueNotAllowed, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { stepsOf } from '../json-pointer.ts'
-import { findConflict, findRowsError } from './conflicts.ts'
+import { AGGREGATES, findConflict, findRowsError, GROUP_BY } from './conflicts.ts'
 import { isObject, lookOver, parseExactJson, repeatsKey } from './exact-json.ts'
 
 /** Returns the first error of a parsed body. */
@@ -21,8 +21,8 @@ const forms = new Map([
   ['columns', 'a list of column names, not empty and without repeats'],
   ['limit', 'a whole number'],
   ['orderBy', 'a string or a list of objects'],
-  ['groupBy', 'a list of column names, not empty and without repeats'],
-  ['aggregates', `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one function such as {"$sum": "<column>"}`],
+  ['groupBy', GROUP_BY],
+  ['aggregates', AGGREGATES],
   ['having', 'an object of filters'],
   ['after', 'null or an object of column values'],
   ['offset', 'a whole number from 0'],

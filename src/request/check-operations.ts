@@ -1,5 +1,5 @@
 /** Checks the body of a request with several operations: first its own fields, then each operation like the body of a request to its table. */
-import { ISOLATIONS, MAX_OPERATIONS, OperationsBodySchema } from '../../schemas/operations.ts'
+import { ISOLATIONS, OperationsBodySchema } from '../../schemas/operations.ts'
 import { at, invalidBody, pointer, withDetails, type ServiceError } from '../errors.ts'
 import { clampNumbers, type FindBodyError } from './check-body.ts'
 import { isObject } from './exact-json.ts'
@@ -7,14 +7,15 @@ import { isObject } from './exact-json.ts'
 export type Fields = Readonly<Record<string, unknown>>
 
 /** The form of each field. */
-const forms: ReadonlyMap<string, { readonly isValid: (value: unknown) => boolean, readonly form: string }> = new Map([
-  ['operations', { isValid: (value) => Array.isArray(value) && value.length >= 1 && value.length <= MAX_OPERATIONS, form: `a list of 1 to ${MAX_OPERATIONS} operations` }],
-  ['isolation', { isValid: (value) => ISOLATIONS.some((name) => name === value), form: `one of ${ISOLATIONS.join(', ')}` }],
-  ['dryRun', { isValid: (value) => typeof value === 'boolean', form: 'true or false' }]
+const formsOf = (most: number): ReadonlyMap<string, { readonly isValid: (value: unknown) => boolean, readonly form: string }> => new Map([
+  ['operations', { isValid: (value: unknown) => Array.isArray(value) && value.length >= 1 && value.length <= most, form: `a list of 1 to ${most} operations` }],
+  ['isolation', { isValid: (value: unknown) => ISOLATIONS.some((name) => name === value), form: `one of ${ISOLATIONS.join(', ')}` }],
+  ['dryRun', { isValid: (value: unknown) => typeof value === 'boolean', form: 'true or false' }]
 ])
 
-/** `findBodyError`: of the bodies of single requests. */
-export function createOperationsCheck (findBodyError: FindBodyError): FindBodyError {
+/** `findBodyError`: of the bodies of single requests. `most`: operations that a request may have. */
+export function createOperationsCheck (findBodyError: FindBodyError, most: number): FindBodyError {
+  const forms = formsOf(most)
   return (body) => {
     if (!isObject(body)) return invalidBody('The body must be a JSON object')
     for (const [field, value] of Object.entries(body)) {

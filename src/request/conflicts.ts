@@ -1,5 +1,5 @@
 /** What the schemas cannot express, or not in words that help: fields that are valid each for itself and not together, and the rows of an insert. */
-import { MAX_CELLS, MAX_ROWS, type Body, type SelectBody } from '../../schemas/body.ts'
+import { MAX_AGGREGATES, MAX_CELLS, MAX_ROWS, type AggregateCall, type Body, type SelectBody } from '../../schemas/body.ts'
 import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from './exact-json.ts'
 
@@ -11,6 +11,10 @@ export function findConflict (body: Body): ServiceError | undefined {
   return findInGroups(body)
 }
 
+/** The expected forms, for messages. */
+export const GROUP_BY = 'a list of column names and of parts of time such as {"month": {"$month": "<column>"}}, not empty and without repeats'
+export const AGGREGATES = `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one function such as {"$sum": "<column>"} and optionally "filters"`
+
 /** Fields that concern the rows of a table. They do not go together with groups. */
 export const OF_ROWS = ['columns', 'after', 'total', 'expect']
 
@@ -19,8 +23,35 @@ function findInGroups (body: SelectBody): ServiceError | undefined {
   if (groupBy === undefined && aggregates === undefined) return having === undefined ? undefined : refuse(['having'], '"having" requires "groupBy" or "aggregates"')
   const field = OF_ROWS.find((name) => Object.hasOwn(body, name))
   if (field !== undefined) return refuse([field], `"${field}" is not allowed with ${groupBy === undefined ? '"aggregates"' : '"groupBy"'}`)
-  const name = groupBy?.find((column) => aggregates !== undefined && Object.hasOwn(aggregates, column))
-  return name === undefined ? undefined : refuse(['aggregates', name], `"${name}" is already a column of "groupBy"`)
+  return findRepeat(groupBy) ?? findFunctionError(aggregates) ?? findTaken(groupBy, aggregates)
+}
+
+type GroupBy = NonNullable<SelectBody['groupBy']>
+const isName = (entry: GroupBy[number]): entry is string => typeof entry === 'string'
+const nameOf = (entry: GroupBy[number]): string => isName(entry) ? entry : Object.keys(entry)[0] as string
+
+function findRepeat (groupBy: GroupBy = []): ServiceError | undefined {
+  const names = groupBy.map(nameOf)
+  if (new Set(names).size === names.length) return undefined
+  const repeated = groupBy.findIndex((entry, index) => !isName(entry) && names.indexOf(nameOf(entry)) !== names.lastIndexOf(names[index] as string))
+  if (repeated < 0) return refuse(['groupBy'], `"groupBy" must be ${GROUP_BY}`)
+  return refuse(['groupBy', repeated, names[repeated] as string], `"${names[repeated]}" is already a name of "groupBy"`)
+}
+
+/** Each aggregate has exactly one function. */
+function findFunctionError (aggregates: SelectBody['aggregates'] = {}): ServiceError | undefined {
+  for (const name in aggregates) {
+    const { filters, ...call } = aggregates[name] as AggregateCall
+    if (Object.keys(call).length !== 1) return refuse(['aggregates', name], `"aggregates" must be ${AGGREGATES}`)
+  }
+  return undefined
+}
+
+function findTaken (groupBy: GroupBy = [], aggregates: SelectBody['aggregates'] = {}): ServiceError | undefined {
+  const taken = groupBy.find((entry) => Object.hasOwn(aggregates, nameOf(entry)))
+  if (taken === undefined) return undefined
+  const name = nameOf(taken)
+  return refuse(['aggregates', name], `"${name}" is already ${isName(taken) ? 'a column' : 'a name'} of "groupBy"`)
 }
 
 /** Finds the first error in `data` and `onConflict` of an insert; undefined if there is none that is told here. */

@@ -1,5 +1,5 @@
 import { OF_RESULT, statementTable, type Column, type Table } from '../catalog/catalog.ts'
-import type { Condition, CountPlan, Plan } from '../plan/plan.ts'
+import { isComputed, type Condition, type CountPlan, type Plan } from '../plan/plan.ts'
 import { integerType } from '../types/integer.ts'
 import { builderFor, type BuiltStatement } from './aliases.ts'
 import { selectedColumns } from './page.ts'
@@ -84,14 +84,16 @@ function compileConfirmation (plan: Plan | CountPlan): Statement | undefined {
 function dependenciesOf (plan: Plan | CountPlan): Column[] {
   if (plan.verb === 'insert') return []
   const columns = new Set(comparedColumns(plan.condition))
+  const groups = plan.verb === 'select' ? plan.groups : undefined
+  for (const { condition } of groups?.aggregates ?? []) if (condition !== undefined) for (const column of comparedColumns(condition)) columns.add(column)
   if (plan.verb === 'update') for (const { column, form } of plan.assignments) if (form !== undefined) columns.add(column)
   if (plan.verb === 'select') {
     if (plan.page?.by === 'position') for (const column of comparedColumns(plan.page.after)) columns.add(column)
-    for (const column of plan.groups?.by ?? selectedColumns(plan)) {
+    for (const column of groups?.by.filter((each) => !isComputed(each)) ?? selectedColumns(plan)) {
       if (column.type.selected === undefined) columns.delete(column)
       else columns.add(column)
     }
-    for (const { source, nullable } of plan.groups?.aggregates ?? []) if (source !== undefined && nullable) columns.add(source)
+    for (const { source, nullable } of [...groups?.by.filter(isComputed) ?? [], ...groups?.aggregates ?? []]) if (source !== undefined && nullable) columns.add(source)
   }
   return [...columns].filter(({ type }) => type.sentAs !== undefined)
 }

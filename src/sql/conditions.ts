@@ -2,7 +2,7 @@ import { expressionBuilder, sql, type AliasableExpression, type Expression, type
 import type { Column } from '../catalog/catalog.ts'
 import { ESCAPE } from '../plan/filters/pattern.ts'
 import type { Condition, Operator } from '../plan/plan.ts'
-import { COLUMN, GIVEN, type ColumnType, type FormSql, type Moment, type Parameter, type Value, type Wrapping } from '../types/column-type.ts'
+import { COLUMN, FILTER, GIVEN, type ColumnType, type FormSql, type Moment, type Parameter, type Value, type Wrapping } from '../types/column-type.ts'
 import type { Rows, TableBuilder } from './aliases.ts'
 import { findOutlying } from './outlying.ts'
 
@@ -18,9 +18,19 @@ export function bind (parameter: Parameter | Moment, wrapping?: Wrapping): Expre
   return wrap(wrapping, sql<Parameter>`${parameter}`)
 }
 
-/** Puts a column and a parameter into the SQL of a form or an aggregate. */
-export function compileForm (texts: FormSql, column?: Expression<Parameter>, parameter: Parameter | Moment = null): AliasableExpression<Parameter> {
-  return sql.join<Parameter>(texts.map((part) => part === COLUMN ? column : part === GIVEN ? bind(parameter) : sql.raw(part)), sql``)
+/** What stands in the places of a form or a computation. */
+interface Places { readonly column: Expression<unknown>, readonly given?: Parameter | Moment, readonly filter?: Expression<unknown> | undefined }
+
+/** Fills the places in the SQL of a form or a computation. */
+export function compileForm (texts: FormSql, { column, given = null, filter = sql`` }: Places): AliasableExpression<Parameter> {
+  return sql.join<Parameter>(texts.map((part) => {
+    switch (part) {
+      case COLUMN: return column
+      case GIVEN: return bind(given)
+      case FILTER: return filter
+      default: return sql.raw(part)
+    }
+  }), sql``)
 }
 
 /** Binds a list, with few nodes: it may have ten thousand values. */
@@ -65,6 +75,7 @@ export function compileCondition (condition: Condition, builder: Pick<TableBuild
     case 'between': return eb.between(comparable(condition.column), right(condition.column)(condition.low), right(condition.column)(condition.high))
     case 'like': return sql`${eb(left(condition.column), condition.negated ? 'not like' : 'like', bind(condition.pattern))} escape ${sql.lit(ESCAPE)}`
     case 'null': return eb(left(condition.column), condition.negated ? 'is not' : 'is', null)
+    case 'has': return sql<SqlBool>`${left(condition.column)} & ${bind(condition.bits)} = ${bind(condition.bits)}`
     case 'not': return eb.not(eb.parens(build(condition.condition)))
     case 'constant': return condition.value ? sql`1 = 1` : sql`1 = 0`
     case 'and': return eb.parens(eb.and(condition.conditions.map(build)))

@@ -1,8 +1,8 @@
-import { sql, type AliasableExpression } from 'kysely'
-import type { Column } from '../catalog/catalog.ts'
-import type { Groups, SelectPlan } from '../plan/plan.ts'
+import { sql, type AliasableExpression, type Expression } from 'kysely'
+import type { Column, Table } from '../catalog/catalog.ts'
+import { isComputed, type ComputedColumn, type Groups, type SelectPlan } from '../plan/plan.ts'
 import type { Parameter } from '../types/column-type.ts'
-import { builderFor, type BuiltStatement } from './aliases.ts'
+import { builderFor, type BuiltStatement, type TableBuilder } from './aliases.ts'
 import { compileCondition, compileForm, wrap, type Operands } from './conditions.ts'
 import { rowsOf } from './page.ts'
 import type { Engine } from './statement.ts'
@@ -11,33 +11,40 @@ import type { Engine } from './statement.ts'
 export function compileGroups (plan: SelectPlan, { by, aggregates, having }: Groups, engine: Engine): BuiltStatement {
   const { table, columns, condition, order, page } = plan
   const builder = builderFor(engine, table)
-  const alias = createAlias(by)
+  const alias = createAlias(table)
   const column = (each: Column): AliasableExpression<Parameter> => sql.ref(`t.${builder.token(each)}`)
-  const expressions = new Map<Column, AliasableExpression<Parameter>>([
-    ...by.map((each) => [each, column(each)] as const),
-    ...aggregates.map((each) => [each, compileForm(each.sql, each.source === undefined ? undefined : column(each.source))] as const)
-  ])
+  const expressions = new Map([...by, ...aggregates].map((each) => [each as Column, isComputed(each) ? compute(each, engine, builder) : column(each)]))
   const selected = columns.map((each, index) => wrap(each.type.selected, expressions.get(each) as AliasableExpression<Parameter>).as(alias(index)))
   const operands: Operands = {
-    // MySQL would compute an expression again. SQLite does not, and in HAVING it prefers any column of the table to an alias.
-    left: (each) => {
-      if (by.includes(each)) return wrap(each.type.grouped, column(each))
-      return engine === 'mysql' ? sql.id(alias(columns.indexOf(each))) : expressions.get(each) as AliasableExpression<Parameter>
-    },
+    // an expression would be computed again, and has parameters
+    left: (each) => isComputed(each) ? sql.id(alias(columns.indexOf(each))) : wrap(each.type.grouped, column(each)),
     wrapping: ({ type }) => type.computed ?? type.compared
   }
   let query = builder.db.selectFrom('t').select(selected)
   if (condition.kind !== 'constant' || !condition.value) query = query.where(compileCondition(condition, builder))
-  if (by.length > 0) query = query.groupBy(by.map(column))
+  if (by.length > 0) query = query.groupBy(by.map((each) => expressions.get(each) as AliasableExpression<Parameter>))
   if (having.kind !== 'constant' || !having.value) query = query.having(compileCondition(having, builder, operands))
   for (const { column: each, direction } of order) query = query.orderBy(operands.left(each), direction)
   query = query.limit(rowsOf(plan))
   return builder.build(page?.by === 'offset' ? query.offset(page.offset) : query)
 }
 
-/** Creates aliases that no column of GROUP BY has: in HAVING, MySQL prefers those to an alias. */
-function createAlias (by: readonly Column[]): (index: number) => string {
+/**
+ * An aggregate or a part of time. The servers compute the aggregate of a CASE, which is NULL for the other rows. SQLite would not know the collation of
+ * that, and has a clause.
+ */
+function compute ({ sql: texts, source, condition }: ComputedColumn, engine: Engine, builder: TableBuilder): AliasableExpression<Parameter> {
+  const column: Expression<unknown> = source === undefined ? sql`*` : sql.ref(`t.${builder.token(source)}`)
+  if (condition === undefined) return compileForm(texts, { column })
+  const passes = compileCondition(condition, builder)
+  if (engine === 'sqlite') return compileForm(texts, { column, filter: sql` filter (where ${passes})` })
+  return compileForm(texts, { column: sql`case when ${passes} then ${source === undefined ? sql`1` : column} end` })
+}
+
+/** Creates aliases that no column of the table has: HAVING prefers columns to an alias, on SQLite any, on MySQL those of GROUP BY. */
+function createAlias (table: Table): (index: number) => string {
+  const { columnList } = table.view?.base ?? table
   let prefix = 'v'
-  while (by.some(({ name }) => name.toLowerCase().startsWith(prefix))) prefix += '_'
+  while (columnList.some(({ name }) => name.toLowerCase().startsWith(prefix))) prefix += '_'
   return (index) => `${prefix}${index}`
 }

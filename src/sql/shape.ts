@@ -4,8 +4,8 @@
  * placeholders in the text; a property test compares them with the output of Kysely (test/sql/shape.test.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
-import type { AggregateColumn, Assignment, Condition, CountPlan, DeletePlan, Groups, Page, Plan, SelectPlan, UpdatePlan } from '../plan/plan.ts'
-import { GIVEN, type Cell } from '../types/column-type.ts'
+import { isComputed, type Assignment, type ComputedColumn, type Condition, type CountPlan, type DeletePlan, type Groups, type Page, type Plan, type SelectPlan, type UpdatePlan } from '../plan/plan.ts'
+import { COLUMN, FILTER, GIVEN, type Cell } from '../types/column-type.ts'
 import { findOutlying } from './outlying.ts'
 import { rowsOf } from './page.ts'
 import type { Engine } from './statement.ts'
@@ -28,7 +28,7 @@ export function shapeOf (plan: Plan | CountPlan, engine: Engine, mark: (column: 
 function keyOf (plan: Plan | CountPlan, engine: Engine, traversal: Traversal): string {
   switch (plan.verb) {
     case 'select': {
-      if (plan.groups !== undefined) return groupsKey(plan, plan.groups, traversal)
+      if (plan.groups !== undefined) return groupsKey(plan, plan.groups, engine, traversal)
       const columns = plan.columns === plan.table.columnList ? '*' : plan.columns.map(traversal.mark).join('')
       const condition = conditionKey(plan.condition, traversal)
       const page = plan.page === undefined ? '' : pageKey(plan.page, traversal)
@@ -60,22 +60,31 @@ function limitKey ({ limit }: UpdatePlan | DeletePlan, { parameters }: Traversal
   return '<'
 }
 
-/** Marks of aggregates by their position, beyond those of the columns of a table (aliases.ts). */
-const FIRST_AGGREGATE = 0x2000
+/** Marks of computed columns by their position, beyond those of the columns of a table (aliases.ts). */
+const FIRST_COMPUTED = 0x2000
 
-/** A kept statement has the names of its aggregates, so they are part of the key. They consist of letters, digits and `_`. */
-function groupsKey (plan: SelectPlan, { by, aggregates, having }: Groups, traversal: Traversal): string {
+/** A kept statement has the names of its computed columns, so they are part of the key. They consist of letters, digits and `_`. */
+function groupsKey (plan: SelectPlan, { by, aggregates, having }: Groups, engine: Engine, traversal: Traversal): string {
   const { condition, order, page } = plan
   const mark = (column: Column): string => {
-    const index = aggregates.indexOf(column as AggregateColumn)
-    return index < 0 ? traversal.mark(column) : String.fromCharCode(FIRST_AGGREGATE + index)
+    return isComputed(column) ? String.fromCharCode(FIRST_COMPUTED + plan.columns.indexOf(column)) : traversal.mark(column)
   }
-  const computed = aggregates.map(({ name, call, source }) => `${name}=${call}${source === undefined ? '' : traversal.mark(source)}`)
-  const rows = `g${by.map(mark).join('')}/${computed.join()}?${conditionKey(condition, traversal)}`
+  const describe = (column: Column): string => isComputed(column) ? computedKey(column, engine, traversal) : traversal.mark(column)
+  const rows = `g${by.map(describe).join()}/${aggregates.map(describe).join()}?${conditionKey(condition, traversal)}`
   const key = `${rows}#${conditionKey(having, { ...traversal, mark })}^${order.map(({ column, direction }) => mark(column) + direction).join()}${page === undefined ? '' : pageKey(page, traversal)}`
   traversal.parameters.push(rowsOf(plan))
   if (page?.by === 'offset') traversal.parameters.push(page.offset)
   return key
+}
+
+/** A condition has its parameters at each place of the column, or of SQLite's clause (groups.ts). */
+function computedKey ({ name, call, source, sql, condition }: ComputedColumn, engine: Engine, { mark, parameters }: Traversal): string {
+  const key = `${name}=${call}${source === undefined ? '' : mark(source)}`
+  if (condition === undefined) return key
+  const own: Cell[] = []
+  const filter = conditionKey(condition, { mark, parameters: own })
+  for (const part of sql) if (part === (engine === 'sqlite' ? FILTER : COLUMN)) parameters.push(...own)
+  return `${key}(${filter})`
 }
 
 /** The index that is forced depends on the condition and the order, and the hidden columns are those of the order. */
@@ -119,6 +128,9 @@ export function conditionKey (condition: Condition, traversal: Traversal): strin
       parameters.push(condition.pattern)
       return `${mark(condition.column)}${condition.negated ? 'k' : 'l'}`
     case 'default': return `${mark(condition.column)}d`
+    case 'has':
+      parameters.push(condition.bits, condition.bits)
+      return `${mark(condition.column)}h`
     case 'null': return `${mark(condition.column)}${condition.negated ? 'v' : 'z'}`
     case 'not': return `!(${conditionKey(condition.condition, traversal)})`
     case 'constant': return condition.value ? 't' : 'f'

@@ -11,7 +11,7 @@ const toRow = (assignments: readonly Assignment[], builder: TableBuilder) => Obj
 
 /** The value that an assignment gives its column. The table is named: an upsert has the column of the given row as well. */
 export function newValue ({ column, parameter, form }: Assignment, builder: TableBuilder): Expression<Parameter> {
-  return form === undefined ? bind(parameter) : compileForm(form.sql, sql.ref(`t.${builder.token(column)}`), parameter)
+  return form === undefined ? bind(parameter) : compileForm(form.sql, { column: sql.ref(`t.${builder.token(column)}`), given: parameter })
 }
 
 /**

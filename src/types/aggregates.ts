@@ -3,7 +3,7 @@
  * decimals, those of floats are doubles; `$min` and `$max` have the type of their column.
  */
 import { Type } from '@sinclair/typebox'
-import { COLUMN, createType, type Aggregate, type ColumnType, type FormSql, type Totals } from './column-type.ts'
+import { COLUMN, createType, FILTER, type Computation, type ColumnType, type FormSql, type Totals } from './column-type.ts'
 import { decimalType } from './decimal.ts'
 import { doubleType } from './float.ts'
 import { sqlOf } from './forms.ts'
@@ -15,16 +15,16 @@ const COUNT = createType({
   sentAs: new Set(['integer'])
 })
 
-/** The number of rows. */
-export const COUNT_ROWS: Aggregate = { type: COUNT, sql: ['count(*)'] }
+/** The number of rows: what stands in place of the column is `*`. */
+export const COUNT_ROWS: Computation = { type: COUNT, sql: sqlOf`count(${COLUMN})${FILTER}` }
 /** The number of values that are not NULL. */
-export const COUNT_VALUES: Aggregate = { type: COUNT, sql: sqlOf`count(${COLUMN})` }
-export const COUNT_DISTINCT: Aggregate = { type: COUNT, sql: sqlOf`count(distinct ${COLUMN})` }
+export const COUNT_VALUES: Computation = { type: COUNT, sql: sqlOf`count(${COLUMN})${FILTER}` }
+export const COUNT_DISTINCT: Computation = { type: COUNT, sql: sqlOf`count(distinct ${COLUMN})${FILTER}` }
 
-const MIN = sqlOf`min(${COLUMN})`
-const MAX = sqlOf`max(${COLUMN})`
-export const createMin = (type: ColumnType): Aggregate => ({ type, sql: MIN })
-export const createMax = (type: ColumnType): Aggregate => ({ type, sql: MAX })
+const MIN = sqlOf`min(${COLUMN})${FILTER}`
+const MAX = sqlOf`max(${COLUMN})${FILTER}`
+export const createMin = (type: ColumnType): Computation => ({ type, sql: MIN })
+export const createMax = (type: ColumnType): Computation => ({ type, sql: MAX })
 
 /** Digits of a DECIMAL, all of them and after the point (MySQL manual, "DECIMAL Data Type Characteristics"). */
 const MAX_PRECISION = 65

@@ -49,9 +49,11 @@ export type Wrapping = readonly [before: string, after: string]
 /** The places of the column and of the parameter in the SQL of a form. */
 export const COLUMN = Symbol('column')
 export const GIVEN = Symbol('given')
+/** The place after a call of an aggregate function where SQLite has the filter of its rows. */
+export const FILTER = Symbol('filter')
 
 /** SQL text and the places in it, of a form or an aggregate function. Its texts are constants of this folder, never text of a request. */
-export type FormSql = ReadonlyArray<string | typeof COLUMN | typeof GIVEN>
+export type FormSql = ReadonlyArray<string | typeof COLUMN | typeof GIVEN | typeof FILTER>
 
 /** What the data of an update accepts in place of a value: `{"$inc": 5}` computes the new value from the stored one. */
 export interface UpdateForm {
@@ -86,14 +88,14 @@ export const includesLevel = (level: Comparison, other: Comparison): boolean => 
  */
 export type WireFormat = 'plain' | 'quoted' | 'escaped' | 'moment' | 'instant' | 'json'
 
-/** An aggregate function of one column: its SQL, and the type of its result. */
-export interface Aggregate {
+/** What the database computes from a column, by an aggregate function or as a part of time: its SQL, and the type of the result. */
+export interface Computation {
   readonly type: ColumnType
   readonly sql: FormSql
 }
 
 /** `$sum` and `$avg` of a type. */
-export interface Totals { readonly sum: Aggregate, readonly avg: Aggregate }
+export interface Totals { readonly sum: Computation, readonly avg: Computation }
 
 /** Describes one SQL type: its JSON Schema, its conversions and its comparison. */
 export interface ColumnType {
@@ -125,6 +127,8 @@ export interface ColumnType {
   readonly comparison: Comparison
   /** Compares two parameters as the database does; set for numbers and times. Negative if `one` is lower, 0 if they are equal. */
   readonly order?: (one: Value, other: Value) => number
+  /** What computes the parts of time of the column, by name; none if omitted. */
+  readonly parts?: ReadonlyMap<string, Computation>
   /** Whether `orderBy`, `groupBy` and `$countDistinct` accept the column. */
   readonly sortable: boolean
   /** Whether `$min` and `$max` accept the column. */
@@ -139,6 +143,8 @@ export interface ColumnType {
   readonly holdsJson?: true
   /** The parameter for null in a NOT NULL column: a JSON column can store JSON's null. */
   readonly ownNull?: Value
+  /** For a SET: the bit of a member (`$has`). @throws ValueRefused */
+  readonly readMember?: (value: unknown) => bigint
   /** Converts a JSON value to a LIKE pattern, if not every text is accepted. @throws ValueRefused */
   readonly readPattern?: (value: unknown) => string
   /** Set if values are sorted by their place in a list, and not as `>` compares them. */

@@ -1,14 +1,14 @@
 /** The forms of an update (`{"$inc": 5}`). The SQL of a form depends on the engine: mysql.ts and sqlite.ts have it. */
 import { Type } from '@sinclair/typebox'
 import { isObject } from '../request/exact-json.ts'
-import { COLUMN, createType, expected, type ColumnType, type ComputingForm, type FormSql, type GIVEN, type MomentForm, type UpdateForm, type Value } from './column-type.ts'
+import { COLUMN, createType, expected, type ColumnType, type ComputingForm, type FormSql, type MomentForm, type UpdateForm, type Value } from './column-type.ts'
 import { decimalSchema, digitsName, readDecimal } from './decimal.ts'
 import { doubleType, largest, type FixedPoint } from './float.ts'
 import { integerBounds, readInteger } from './integer.ts'
 import { CALENDAR, NowSchema, readMoment } from './moment.ts'
 
 /** The SQL of a form: ``sqlOf`${COLUMN} + ${GIVEN}` ``. */
-export function sqlOf (texts: TemplateStringsArray, ...places: ReadonlyArray<typeof COLUMN | typeof GIVEN | string>): FormSql {
+export function sqlOf (texts: TemplateStringsArray, ...places: FormSql): FormSql {
   return texts.flatMap((text, index) => index < places.length ? [text, places[index] as string] : [text])
 }
 

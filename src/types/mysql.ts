@@ -10,6 +10,7 @@ import { bitType, integerType, tinyBoolType, yearType } from './integer.ts'
 import { geometryType } from './geometry.ts'
 import { jsonType, removalsFirst, requireMysqlNumber } from './json.ts'
 import { parseMembers } from './members.ts'
+import { MYSQL_PARTS } from './parts.ts'
 import { datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
 import { vectorType } from './vector.ts'
 import { GEOMETRY_TYPES } from './wkb.ts'
@@ -124,11 +125,11 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['set', (facts) => setType(parseMembers(facts.declaration))],
   ['binary', binary(true)],
   ...['varbinary', 'tinyblob', 'blob', 'mediumblob', 'longblob'].map((name) => [name, binary(false)] as const),
-  ['date', () => withNow(dateType(), { kind: 'date' })],
+  ['date', () => withNow(createType({ ...dateType(), parts: MYSQL_PARTS.day }), { kind: 'date' })],
   // MySQL would compare the result of an expression with a text as texts
   ['time', (facts) => withNow(createType({ ...timeType(precision(facts)), computed: ['cast(', ' as time(6))'] }), { kind: 'time', ...digitsOf(facts) })],
-  ['datetime', (facts) => withNow(datetimeType(precision(facts)), { kind: 'moment', ...digitsOf(facts) })],
-  ['timestamp', (facts) => withNow(timestampType(precision(facts), facts.lastTimestamp), { kind: 'moment', ...digitsOf(facts), ...timestampBounds(facts.lastTimestamp) })],
+  ['datetime', (facts) => withNow(createType({ ...datetimeType(precision(facts)), parts: MYSQL_PARTS.moment }), { kind: 'moment', ...digitsOf(facts) })],
+  ['timestamp', (facts) => withNow(createType({ ...timestampType(precision(facts), facts.lastTimestamp), parts: MYSQL_PARTS.moment }), { kind: 'moment', ...digitsOf(facts), ...timestampBounds(facts.lastTimestamp) })],
   ['json', () => MYSQL_JSON],
   ['vector', (facts) => vectorType(facts.bytes ?? 0)],
   ['geometry', geometry(null)],

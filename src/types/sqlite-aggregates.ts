@@ -1,5 +1,5 @@
 /** `$sum` and `$avg` in SQLite, whose own sums of decimals are doubles. */
-import { COLUMN, createType, ValueRefused, type Aggregate, type ColumnType, type FormSql, type Totals } from './column-type.ts'
+import { COLUMN, createType, FILTER, ValueRefused, type Computation, type ColumnType, type FormSql, type Totals } from './column-type.ts'
 import { decimalSchema, parseDigits, readDecimal } from './decimal.ts'
 import { doubleType } from './float.ts'
 import { sqlOf } from './forms.ts'
@@ -19,7 +19,7 @@ const OVERFLOW = sqlOf`abs(-9223372036854775807 - 1 + (${COLUMN} is null))`
 const GROUP_OVERFLOW = sqlOf`abs(-9223372036854775807 - 1 + 0 * count(${COLUMN}))`
 
 /** Integers: SQLite's sum is exact, or fails with "integer overflow". */
-export const integerTotals = (): Totals => ({ sum: { type: scaledType({ scale: 0, padded: true }), sql: sqlOf`sum(${COLUMN})` }, avg: average({ scale: 0, padded: true }) })
+export const integerTotals = (): Totals => ({ sum: { type: scaledType({ scale: 0, padded: true }), sql: sqlOf`sum(${COLUMN})${FILTER}` }, avg: average({ scale: 0, padded: true }) })
 
 /** Digits after the point. `padded`: whether zeros at the end are written. */
 interface Fraction { readonly scale: number, readonly padded: boolean }
@@ -29,7 +29,7 @@ export const decimalTotals = (given: Fraction) => (): Totals => {
   const fraction = { ...given, scale: Math.min(given.scale, MAX_SCALE) }
   const { scale } = fraction
   const factor = `1${'0'.repeat(scale)}.0`
-  const sql = [...sqlOf`sum(case when abs(${COLUMN} * ${factor}) >= 9.2e18 then `, ...OVERFLOW, ...sqlOf` else cast(round(${COLUMN} * ${factor}) as integer) end)`]
+  const sql = [...sqlOf`sum(case when abs(${COLUMN} * ${factor}) >= 9.2e18 then `, ...OVERFLOW, ...sqlOf` else cast(round(${COLUMN} * ${factor}) as integer) end)${FILTER}`]
   return { sum: { type: scaledType(fraction), sql }, avg: average(fraction) }
 }
 
@@ -37,7 +37,7 @@ export const decimalTotals = (given: Fraction) => (): Totals => {
 export const doubleTotals = (write: ColumnType['write']) => (): Totals => {
   const type = createType({ ...doubleType({ unsigned: false }), wireFormat: undefined, write, echo: write })
   const guard = (sql: FormSql): FormSql => ['case when abs(', ...sql, `) > ${Number.MAX_VALUE} then `, ...GROUP_OVERFLOW, ' else ', ...sql, ' end']
-  return { sum: { type, sql: guard(sqlOf`sum(${COLUMN})`) }, avg: { type, sql: guard(sqlOf`avg(${COLUMN})`) } }
+  return { sum: { type, sql: guard(sqlOf`sum(${COLUMN})${FILTER}`) }, avg: { type, sql: guard(sqlOf`avg(${COLUMN})${FILTER}`) } }
 }
 
 /** A decimal that the statement returns as an integer: 1250 is 12.50. */
@@ -65,11 +65,11 @@ function withPoint (value: bigint, scale: number): string {
 }
 
 /** A double, rounded as MySQL rounds an average of such a column. */
-function average ({ scale: columnScale, padded }: Fraction): Aggregate {
+function average ({ scale: columnScale, padded }: Fraction): Computation {
   const scale = columnScale + MORE_DIGITS
   const bounds = { precision: WHOLE_DIGITS + scale, scale, unsigned: false }
   const type = createType({ schema: decimalSchema(bounds), read: (value) => Number(readDecimal(value, bounds)), write: (value) => writeDecimal(digitsOf(value as number), { scale, padded }) })
-  return { type, sql: sqlOf`round(avg(${COLUMN}), ${String(scale)})` }
+  return { type, sql: sqlOf`round(avg(${COLUMN})${FILTER}, ${String(scale)})` }
 }
 
 /** All digits of a large whole number: JavaScript would round them. */

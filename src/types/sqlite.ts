@@ -11,6 +11,7 @@ import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, 
 import { integerBounds, integerType, tinyBoolType } from './integer.ts'
 import { jsonType, requireDouble, wholeNumber } from './json.ts'
 import { decimalTotals, doubleTotals, integerTotals } from './sqlite-aggregates.ts'
+import { SQLITE_PARTS } from './parts.ts'
 import { datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
 import { readString, textType, unknownType } from './text.ts'
 
@@ -115,9 +116,9 @@ const unpadded = { scale: 6, padded: false }
 /** The first pattern that matches the declaration determines the type; the last five are SQLite's affinity rules. */
 const byPrefix: ReadonlyArray<readonly [RegExp, (facts: TypeFacts) => ColumnType]> = [
   [/^bool|^tinyint\(1\)/, () => native(createType({ ...tinyBoolType(false), forms: [INCREMENT_TINY], totals: integerTotals }))],
-  [/^datetime/, (facts) => native(withNow(datetimeType(unpadded), { kind: 'moment', ...digitsOf(facts) }), writeMoment(''))],
-  [/^timestamp/, (facts) => native(withNow(timestampType(unpadded), { kind: 'moment', ...digitsOf(facts), ...timestampBounds() }), writeMoment('Z'))],
-  [/^date/, () => native(withNow(dateType(), { kind: 'date' }))],
+  [/^datetime/, (facts) => native(withNow(createType({ ...datetimeType(unpadded), parts: SQLITE_PARTS.moment }), { kind: 'moment', ...digitsOf(facts) }), writeMoment(''))],
+  [/^timestamp/, (facts) => native(withNow(createType({ ...timestampType(unpadded), parts: SQLITE_PARTS.moment }), { kind: 'moment', ...digitsOf(facts), ...timestampBounds() }), writeMoment('Z'))],
+  [/^date/, () => native(withNow(createType({ ...dateType(), parts: SQLITE_PARTS.day }), { kind: 'date' }))],
   [/^time/, (facts) => native(withNow(timeType(unpadded), { kind: 'time', ...digitsOf(facts) }))],
   [/^json/, () => SQLITE_JSON],
   [/^(dec|num)/, sqliteDecimal],

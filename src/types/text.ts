@@ -137,6 +137,11 @@ export function setType (members: readonly string[]): ColumnType {
       if (new Set(chosen.map(({ member }) => member)).size !== chosen.length) throw new ValueRefused('contains a member twice')
       return chosen.map(({ member }) => member).join(',')
     },
+    readMember: (value) => {
+      const place = findMember(readString(value))
+      if (place === undefined) throw expected('one of ' + quoted(members))
+      return 1n << BigInt(place)
+    },
     write: (value) => {
       const text = textOf(value)
       return text === '' ? '[]' : JSON.stringify(text.split(','))

@@ -27,7 +27,7 @@ t.test('a setting that is missing has the default of its schema', async (t) => {
     bodyLimit: OptionsSchema.properties.bodyLimit.default,
     answerMemory: 67_108_864,
     bodyMemory: 134_217_728,
-    limits: { depth: 32, conditions: 256, values: 10_000, pattern: 1000, offset: 100_000 },
+    limits: { depth: 32, conditions: 256, values: 10_000, pattern: 1000, offset: 100_000, operations: 100 },
     failedLogins: defaultsOf(FailedLoginsSchema),
     openapi: OptionsSchema.properties.openapi.default,
     docs: OptionsSchema.properties.docs.default,
@@ -36,7 +36,7 @@ t.test('a setting that is missing has the default of its schema', async (t) => {
     requestLog: OptionsSchema.properties.requestLog.default,
     metrics: OptionsSchema.properties.metrics.default
   })
-  t.strictSame(defaultsOf(LimitsSchema), { filterDepth: 32, filterConditions: 256, filterValues: 10_000, filterPattern: 1000, offset: 100_000, answerMemory: 67_108_864, bodyMemory: 134_217_728 })
+  t.strictSame(defaultsOf(LimitsSchema), { filterDepth: 32, filterConditions: 256, filterValues: 10_000, filterPattern: 1000, offset: 100_000, operations: 100, answerMemory: 67_108_864, bodyMemory: 134_217_728 })
   t.strictSame(resolveSettings({ databases: { shop: { url } }, rateLimit: { max: 1 } }).rateLimit, { max: 1, ...defaultsOf(RateLimitSchema) })
 })
 
@@ -44,7 +44,7 @@ t.test('a setting that is present is used', async (t) => {
   const options: RowQueryOptions = {
     databases: { shop: { url, replicas: ['mysql://root@copy,db/shop'], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5 } },
     bodyLimit: 6,
-    limits: { filterDepth: 7, filterConditions: 8, filterValues: 9, filterPattern: 14, offset: 15, changed: 16, answerMemory: 15_000_000, bodyMemory: 17_000_000 },
+    limits: { filterDepth: 7, filterConditions: 8, filterValues: 9, filterPattern: 14, offset: 15, changed: 16, operations: 17, answerMemory: 15_000_000, bodyMemory: 17_000_000 },
     rateLimit: { max: 10, window: 11 },
     failedLogins: { max: 12, window: 13 },
     cors: { origins: ['https://app.example.com'] },
@@ -66,7 +66,7 @@ t.test('a setting that is present is used', async (t) => {
     bodyLimit: 6,
     answerMemory: 15_000_000,
     bodyMemory: 17_000_000,
-    limits: { depth: 7, conditions: 8, values: 9, pattern: 14, offset: 15, changed: 16 },
+    limits: { depth: 7, conditions: 8, values: 9, pattern: 14, offset: 15, changed: 16, operations: 17 },
     rateLimit: { max: 10, window: 11 },
     failedLogins: { max: 12, window: 13 },
     cors: { origins: ['https://app.example.com'] },

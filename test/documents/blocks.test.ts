@@ -63,6 +63,7 @@ const claims: Claim[] = [
   { document: 'docs/plugin.md', kind: 'ts execute', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/reading.md', kind: 'js readAll', blocks: 1, test: 'test/documents/reading.test.ts' },
   { document: 'docs/reading.md', kind: 'json aggregates', blocks: 2, test: 'test/documents/reading.test.ts' },
+  { document: 'docs/reading.md', kind: 'sql local days', blocks: 1, test: 'test/documents/reading.test.ts' },
   { document: 'docs/reading.md', kind: 'sh', blocks: 1, test: 'test/documents/commands.test.ts' },
   { document: 'docs/testing.md', kind: 'sh', blocks: 2, test: 'test/documents/commands.test.ts' },
   { document: 'docs/testing.md', kind: 'text fuzz', blocks: 1, because: 'it is what a run printed before the bug was fixed' },

@@ -1,7 +1,9 @@
 /** The program of docs/reading.md is run against the demo. */
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { createTestDatabase, engines } from '../servers/engines.ts'
 import { codeBlocks, readDocument } from '../support/markdown.ts'
 import { serveRowQuery } from '../support/row-query.ts'
+import { startService } from '../support/service.ts'
 
 t.test('the example of aggregates in docs/reading.md has the answer that it shows', async (t) => {
   const token = 'reading-test-token-0123456789-0123456789'
@@ -9,6 +11,22 @@ t.test('the example of aggregates in docs/reading.md has the answer that it show
   const [body, answer] = codeBlocks(readDocument('docs/reading.md')).filter(({ kind }) => kind === 'json aggregates').map(({ text }) => text) as [string, string]
   const response = await fetch(`${server.address}/api/demo/orders`, { method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, body })
   t.equal(await response.text(), JSON.stringify(JSON.parse(answer)))
+})
+
+t.test('the generated column of docs/reading.md has days of a time zone, by which rows are grouped', async (t) => {
+  const [block] = codeBlocks(readDocument('docs/reading.md')).filter(({ kind }) => kind === 'sql local days') as unknown as [{ text: string }]
+  // servers without time zone tables know offsets only
+  const local = block.text.replace("'Europe/Berlin'", "'+01:00'")
+  for (const engine of await engines()) {
+    const { url, query, drop } = await createTestDatabase(engine, ['create table orders (id int not null primary key, ordered_at datetime not null)', local, "insert into orders (id, ordered_at) values (1, '2026-10-31 22:59:59'), (2, '2026-10-31 23:00:00'), (3, '2026-11-30 10:00:00')"])
+    const { server, post } = await startService(t as Test, url)
+    const groupsOf = async (column: string) => (await post('orders', { verb: 'select', groupBy: [{ month: { $month: column } }], aggregates: { n: { $count: '*' } }, orderBy: 'month' })).json.data.rows
+    t.same(await groupsOf('local_day'), [{ month: '2026-10', n: 1 }, { month: '2026-11', n: 2 }], engine.name)
+    t.same(await groupsOf('ordered_at'), [{ month: '2026-10', n: 2 }, { month: '2026-11', n: 1 }], engine.name)
+    await query(block.text.replaceAll('local_day', 'named_day')) // with the name of a time zone the statement is valid as well
+    await server.app.close()
+    await drop()
+  }
 })
 
 type ReadAll = (table: string, body: object) => AsyncGenerator<{ id: number, ordered_at: string }>

@@ -37,6 +37,7 @@ const filters = (rest: object): Probe[] => [
   column((x) => ({ ...rest, filters: { id: 1, [x]: { $like: 'a%' } } })),
   column((x) => ({ ...rest, filters: { id: 1, $or: [{ [x]: null }, { $not: { [x]: { $in: ['z4', null] } } }] } })),
   column((x) => ({ ...rest, filters: { $is: { id: 1, [x]: 'a1' } } })),
+  column((x) => ({ ...rest, filters: { id: 1, [x]: { $gt: { $now: { days: -1 } } } } })), column((x) => ({ ...rest, filters: { id: 1, [x]: { $has: 'a' } } })),
   row((x) => ({ ...rest, filters: { id: x } })),
   row((x) => ({ ...rest, filters: { id: { $in: [x] } } })),
   row((x) => ({ ...rest, filters: { $or: [{ id: x }, { $and: [{ id: { $gte: x } }, { id: { $lte: x } }] }] } })),
@@ -54,12 +55,17 @@ const matrix: Record<string, Probe[]> = {
     column((x) => ({ orderBy: x })), column((x) => ({ orderBy: `id, ${x} DESC` })), column((x) => ({ orderBy: [{ [x]: 'ASC' }] })),
     row((x) => ({ filters: { id: { $gte: x } }, orderBy: 'id DESC' }))
   ],
-  'select.groupBy': [column((x) => ({ groupBy: [x] })), column((x) => ({ groupBy: ['status', x] })), row((x) => ({ filters: { id: x }, groupBy: ['status'] }))],
+  'select.groupBy': [
+    column((x) => ({ groupBy: [x] })), column((x) => ({ groupBy: ['id', { month: { $month: x } }] })), column((x) => ({ groupBy: [{ [x]: { $month: 'status' } }] })), row((x) => ({ groupBy: ['id'], having: { id: x } })),
+    column((x) => ({ groupBy: ['status', x] })), row((x) => ({ filters: { id: x }, groupBy: ['status'] }))
+  ],
   'select.aggregates': [
     ...['$count', '$countDistinct', '$sum', '$avg', '$min', '$max'].map((call) => column((x) => ({ aggregates: { a: { [call]: x } } }))),
     column((x) => ({ aggregates: { [x]: { $max: 'id' } }, having: { [x]: { $gt: 3 } }, orderBy: x })),
     ...['$count', '$countDistinct', '$sum', '$avg', '$min', '$max'].map((call) => row((x) => ({ filters: { id: { $gte: x } }, aggregates: { a: { [call]: 'total' } } }))),
-    row((x) => ({ filters: { id: x }, aggregates: { n: { $count: '*' } } }))
+    row((x) => ({ filters: { id: x }, aggregates: { n: { $count: '*' } } })),
+    column((x) => ({ aggregates: { n: { $count: '*', filters: { [x]: 'z4' } } } })), column((x) => ({ aggregates: { n: { $sum: 'total', filters: { $or: [{ id: 1 }, { [x]: null }] } } } })),
+    ...['$count', '$sum', '$max'].map((call) => row((x) => ({ aggregates: { a: { [call]: 'total', filters: { id: x } } } }))), row((x) => ({ aggregates: { n: { $count: '*', filters: { id: { $gte: x } } } } }))
   ],
   'select.having': [
     column((x) => ({ groupBy: ['status'], having: { [x]: 'z4' } })),
@@ -80,7 +86,7 @@ const matrix: Record<string, Probe[]> = {
   'insert.dryRun': [column((x) => ({ data: { [x]: 'z4' }, dryRun: true })), reference((x) => ({ data: { sku: 'N', customer_id: x }, dryRun: true }))],
   'insert.verb': [reference((x) => ({ data: { sku: 'N', customer_id: x } }))],
   'insert.data': [
-    column((x) => ({ data: { [x]: 'z4' } })), column((x) => ({ data: [{ sku: 'N' }, { [x]: 'acme' }] })),
+    column((x) => ({ data: { [x]: 'z4' } })), column((x) => ({ data: [{ sku: 'N' }, { [x]: 'acme' }] })), column((x) => ({ data: { sku: 'N', [x]: { $now: true } } })),
     reference((x) => ({ data: { sku: 'A', customer_id: x } })), reference((x) => ({ data: [{ sku: 'N' }, { sku: 'A', customer_id: x }] }))
   ],
   'insert.onConflict': [

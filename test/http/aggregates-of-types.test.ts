@@ -9,6 +9,8 @@ import { onEachEngine, type EngineName } from '../support/service.ts'
 import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-columns.ts'
 
 const ROWS = 60
+/** Filters of an aggregate that every row passes. */
+const every = { id: { $gte: 0 } }
 
 const columnsFor = (engine: EngineName, group: readonly TypedColumn[]): TypedColumn[] => group.filter(({ only, declaration }) => (only === undefined || only === engine) && !/json|geometry|point|vector/.test(declaration))
 
@@ -28,12 +30,12 @@ for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(s
     for (const [index, { declaration }] of columns.entries()) {
       const column = `c${index}`
       const isRanked = !/^(enum|set|bit)/.test(declaration)
-      const aggregates = { n: { $count: '*' }, filled: { $count: column }, different: { $countDistinct: column }, ...(isRanked && { least: { $min: column }, greatest: { $max: column } }) }
+      const aggregates = { n: { $count: '*' }, filled: { $count: column }, different: { $countDistinct: column }, ...(isRanked && { least: { $min: column }, greatest: { $max: column, filters: every }, most: { $max: column } }), filtered: { $countDistinct: column, filters: every } }
       const { status, json, text } = await post('every', { verb: 'select', groupBy: [column], aggregates, orderBy: [{ [column]: 'ASC' }] })
       t.equal(status, 200, `${declaration}: ${text}`)
       const groups = json.data.rows as Array<Record<string, number | null>>
       t.equal(groups.reduce((sum, { n }) => sum + (n as number), 0), ROWS, `${declaration}: each row is in one group (seed ${seed})`)
-      t.same(groups.filter((row) => row['filled'] !== (row[column] === null ? 0 : row['n']) || row['different'] !== Number(row[column] !== null)), [], `${declaration}: a group has one value (seed ${seed})`)
+      t.same(groups.filter((row) => row['filled'] !== (row[column] === null ? 0 : row['n']) || row['different'] !== Number(row[column] !== null) || row['filtered'] !== row['different'] || JSON.stringify(row['greatest']) !== JSON.stringify(row['most'])), [], `${declaration}: a group has one value (seed ${seed})`)
       const lost = []
       // as it was sent, with every digit of its numbers
       for (const row of text.slice('{"success":true,"data":{"rows":['.length).matchAll(/\{"c\d+":(?:"(?:[^"\\]|\\.)*"|[^{}"])*(?:"(?:[^"\\]|\\.)*"|[^{}"])*\}/g)) {

@@ -1,6 +1,9 @@
 /** `{"$now": true}` and `{"$now": {"days": -30}}`: in `data` of every write, and as an operand in `filters`. */
 import fc from 'fast-check'
 import t from 'tap'
+import { hashToken } from '../../src/access/tokens.ts'
+import { ConfigError } from '../../src/config-errors.ts'
+import { resolveSettings } from '../../src/config/settings.ts'
 import '../support/seed.ts'
 import { parseMetrics, valueOf } from '../support/metrics.ts'
 import { isRefusal } from '../support/refusals.ts'
@@ -213,6 +216,21 @@ await onEachEngine(t, 'operations and their references work with the present tim
   ])
   t.same(answer.json.data.results[1].rows[0].id, 1)
   t.same(answer.json.data.results[2], { updated: 1, rows: [{ id: 1 }] })
+})
+
+const ruled = { name: 'ruled', sha256: hashToken('the token of ruled'), permissions: ['select' as const, 'insert' as const, 'update' as const], databases: { shop: { moments: { rows: { dt: { $gte: '2020-01-01T00:00:00' } } } } } }
+
+await onEachEngine(t, 'a column with a rule of the grant cannot get the present time, which is not known before the write, and a rule has none', { schema, tokens: [ruled] }, async (t, { post }) => {
+  const token = 'the token of ruled'
+  t.equal((await post('moments', { verb: 'insert', data: { id: 1, dt: '2026-01-01T00:00:00', ts: { $now: true } } }, { token })).status, 200)
+  const refused = { status: 403, code: 'PERMISSION_DENIED', why: 'a rule' }
+  isRefusal(t, await post('moments', { verb: 'insert', data: { id: 2, dt: { $now: true } } }, { token }), refused)
+  isRefusal(t, await post('moments', { verb: 'insert', data: [{ id: 2, dt: { $now: { days: 1 } } }] }, { token }), refused)
+  isRefusal(t, await post('moments', { verb: 'update', data: { dt: { $now: true } }, filters: { id: 1 } }, { token }), refused)
+  t.same((await post('moments', { verb: 'select', filters: { ts: { $lte: { $now: { hours: 1 } } } }, columns: ['id'] }, { token })).json.data.rows, [{ id: 1 }])
+  for (const rule of [{ $now: true }, { $gte: { $now: { days: -1 } } }, [{ $now: true }]]) {
+    t.throws(() => resolveSettings({ databases: { shop: { url: 'sqlite:x.db' } }, tokens: [{ ...ruled, databases: { shop: { moments: { rows: { dt: rule } } } } }] }), ConfigError, JSON.stringify(rule))
+  }
 })
 
 await onEachEngine(t, 'requests with different offsets are one statement each, whose text is built once', { schema, options: { metrics: true } }, async (t, { post, statements, server }) => {

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type Service } from '../support/service.ts'
+import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const schema = shop
@@ -89,6 +89,20 @@ await onEachEngine(t, 'the body as such', { schema, only: ['sqlite'] }, async (t
   isRefusal(t, await operate([insertOrder], { token: null }), { status: 401, code: 'UNAUTHENTICATED', why: 'no token' })
   t.equal((await operate(Array(100).fill({ table: 'orders', verb: 'select', limit: 1 }))).json.data.results.length, 100)
 })
+
+for (const operations of [2, 150]) {
+  await onEachEngine(t, `the setting limits.operations allows ${operations} operations, which the document says and references reach`, { schema, only: ['sqlite'], options: { limits: { operations } } }, async (t, { operate, server }) => {
+    const select = { table: 'orders', verb: 'select', limit: 1 }
+    t.equal((await operate(Array(operations).fill(select))).json.data.results.length, operations)
+    const refused = await operate(Array(operations + 1).fill(select))
+    isRefusal(t, refused, { status: 400, code: 'INVALID_BODY', why: 'one more' })
+    t.match(refused.json.error, { message: `"operations" must be a list of 1 to ${operations} operations`, details: [{ path: '/operations' }] })
+    const last = `/${operations - 2}/count`
+    t.equal((await operate([...Array(operations - 1).fill(select), { ...select, filters: { id: { $gt: { $ref: last } } } }])).status, 200)
+    const document = (await server.app.inject({ url: '/api/shop/openapi.json', headers: { authorization: `Bearer ${TOKEN}` } })).json()
+    t.equal(document.components.schemas.OperationsRequest.properties.operations.maxItems, operations)
+  })
+}
 
 await onEachEngine(t, 'a reference is a value, exact to 64 bits, and never an operator', {
   schema: {

@@ -30,7 +30,7 @@ function schema (engine: EngineName): string[] {
 /** What no schema can say, because it depends on other values of the body or on what the database computes. */
 const UNSAYABLE: ReadonlyArray<readonly [code: string, message: RegExp]> = [
   ['COLUMN_NOT_FOUND', /the result of "groupBy" and "aggregates"/],
-  ['INVALID_BODY', /is already a column of "groupBy"|must have the columns of the order/],
+  ['INVALID_BODY', /is already a (column|name) of "groupBy"|must have the columns of the order/],
   ['INVALID_ORDER_BY', /contains a column twice|is not possible with the type/],
   ['INVALID_BODY', /contain more than \d+ (conditions|values)|nested deeper/],
   ['FILTERS_REQUIRED', /restrict the affected rows/],

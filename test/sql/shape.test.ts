@@ -60,10 +60,13 @@ const { filters } = fc.letrec((tie) => ({
 const data = fc.subarray(names).chain((chosen) => fc.record(Object.fromEntries(chosen.map((name) => [name, fc.option(name === 'at' ? fc.oneof(moments, valueOf(name)) : valueOf(name))]))))
 const changes = fc.tuple(data, fc.subarray(['id', 'price', 'ratio', 'doc'])).map(([values, formed]) => ({ ...values, ...Object.fromEntries(formed.map((name) => [name, name === 'doc' ? { $merge: { b: 2 } } : { $inc: 1 }])) }))
 const computed = fc.constantFrom({ $count: '*' }, { $count: 'doc' }, { $countDistinct: 'a?b' }, { $sum: 'price' }, { $avg: 'price' }, { $sum: 'id' }, { $avg: 'ratio' }, { $min: 'a?b' }, { $max: 'id' }, { $min: 'ratio' })
+const nameOf = (entry: string | object): string => typeof entry === 'string' ? entry : Object.keys(entry)[0] as string
 /** Some of the names, so that a kept statement is found again, and found for another select. */
-const groups = fc.tuple(fc.uniqueArray(fc.constantFrom('id', 'a?b', 'ratio'), { maxLength: 2 }), fc.dictionary(fc.constantFrom('m', 'n', 'v0'), computed, { minKeys: 1, maxKeys: 2 })).chain(([groupBy, aggregates]) => {
-  const names = [...groupBy, ...Object.keys(aggregates)]
-  const having = fc.subarray(names).chain((chosen) => fc.record(Object.fromEntries(chosen.map((name) => [name, names.indexOf(name) < groupBy.length ? operation(name) : fc.constantFrom({ $null: true }, { $null: false }, { $in: [] })]))))
+const parts = fc.constantFrom({ p: { $month: 'at' } }, { p: { $week: 'at' } }, { q: { $year: 'at' } }, { q: { $hour: 'at' } })
+const filtered = fc.tuple(computed, filters, fc.boolean()).map(([call, filters, isFiltered]) => isFiltered ? { ...call, filters } : call)
+const groups = fc.tuple(fc.uniqueArray(fc.oneof(fc.constantFrom('id', 'a?b', 'ratio'), parts), { maxLength: 3, selector: nameOf }), fc.dictionary(fc.constantFrom('m', 'n', 'v0'), filtered, { minKeys: 1, maxKeys: 2 })).chain(([groupBy, aggregates]) => {
+  const names = [...groupBy.map(nameOf), ...Object.keys(aggregates)]
+  const having = fc.subarray(names).chain((chosen) => fc.record(Object.fromEntries(chosen.map((name) => [name, values[name] !== undefined ? operation(name) : fc.constantFrom({ $null: true }, { $null: false }, { $in: [] })]))))
   return fc.record({ verb: fc.constant('select'), aggregates: fc.constant(aggregates), ...(groupBy.length > 0 && { groupBy: fc.constant(groupBy) }), filters, having, limit: fc.integer({ min: 1, max: 9 }), orderBy: fc.constantFrom(...names).map((name) => [{ [name]: 'DESC' }]) })
 })
 /** Pages by position; some of them have an index that is forced. */

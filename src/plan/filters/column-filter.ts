@@ -2,10 +2,9 @@
 import type { Column } from '../../catalog/catalog.ts'
 import { at, invalidBody, invalidValue, type Path, type ServiceError } from '../../errors.ts'
 import { isObject } from '../../request/exact-json.ts'
-import { includesLevel } from '../../types/column-type.ts'
 import { isNow } from '../../types/moment.ts'
 import { combine } from './constants.ts'
-import { operators, refuse, type Operand } from './operators.ts'
+import { acceptsOperator, operators, refuse, type Operand } from './operators.ts'
 import { countCondition, type FilterScope } from './scope.ts'
 import type { Condition } from '../plan.ts'
 import { ResultReference } from '../result-reference.ts'
@@ -52,7 +51,7 @@ export function planOperator (name: string, operand: Operand): Condition {
   if (operator === undefined) throw unknownOperator(name, operand)
   if (countCondition(scope)) throw at(path, invalidBody(`The filters contain more than ${scope.limits.conditions} conditions`))
   const isNull = operand.value === null && operator.takesNull === true
-  if (!isNull && !includesLevel(column.type.comparison, operator.needs)) {
+  if (!isNull && !acceptsOperator(operator, column.type)) {
     throw refuse(operand, `the type ${column.declaration} cannot be compared with ${name}`)
   }
   return operator.plan(operand)

@@ -1,7 +1,7 @@
 /** The filter operators, one per line, and how each plans its operand. */
 import type { Column } from '../../catalog/catalog.ts'
 import { at, invalidBody, invalidValue, type Path } from '../../errors.ts'
-import type { Comparison, Value } from '../../types/column-type.ts'
+import { includesLevel, type ColumnType, type Comparison, type Value } from '../../types/column-type.ts'
 import { isNow, readMoment } from '../../types/moment.ts'
 import { countCharacters, readString } from '../../types/text.ts'
 import { readWith, readValue } from '../columns.ts'
@@ -15,8 +15,8 @@ import { ResultReference } from '../result-reference.ts'
 export interface Operand { column: Column, value: unknown, scope: FilterScope, path: Path }
 
 interface FilterOperator {
-  /** The kind of comparison that the column's type must support. */
-  readonly needs: Comparison
+  /** The kind of comparison that the column's type must support; `members` is that of a SET. */
+  readonly needs: Comparison | 'members'
   /** The operator accepts null, for columns of every type. */
   readonly takesNull?: true
   readonly plan: (operand: Operand) => Condition
@@ -37,8 +37,14 @@ export const operators: ReadonlyMap<string, FilterOperator> = new Map<string, Fi
   ['$nlike', { needs: 'text', plan: (operand) => planLike(operand, toPattern(readPattern(operand)), true) }],
   ['$startsWith', { needs: 'text', plan: (operand) => planLike(operand, escapePattern(readPattern(operand)) + '%', false) }],
   ['$contains', { needs: 'text', plan: (operand) => planLike(operand, '%' + escapePattern(readPattern(operand)) + '%', false) }],
-  ['$null', { needs: 'none', plan: planNullOperator }]
+  ['$null', { needs: 'none', plan: planNullOperator }],
+  ['$has', { needs: 'members', plan: planHas }]
 ])
+
+/** Whether an operator can be used with columns of a type. */
+export function acceptsOperator ({ needs }: FilterOperator, { comparison, readMember }: ColumnType): boolean {
+  return needs === 'members' ? readMember !== undefined : includesLevel(comparison, needs)
+}
 
 export const refuse = (operand: Operand, reason: string) => at(operand.path, invalidValue(operand.column.name, reason))
 
@@ -85,6 +91,19 @@ function planBetween (operand: Operand): Condition {
 
 function planLike ({ column }: Operand, pattern: string, negated: boolean): Condition {
   return { kind: 'like', column, negated, pattern }
+}
+
+/** One member or a list of them. */
+function planHas (operand: Operand): Condition {
+  const { column, value, path } = operand
+  const read = column.type.readMember as NonNullable<ColumnType['readMember']>
+  const list = Array.isArray(value) ? readList(operand) : [value]
+  if (list.length === 0) throw refuse(operand, '$has requires a member, or a list of members that is not empty')
+  const bits = list.map((member, index) => {
+    if (member instanceof ResultReference && member.value === undefined) return 0n
+    return readWith(read, column, member instanceof ResultReference ? member.value : member, Array.isArray(value) ? [...path, index] : path)
+  })
+  return { kind: 'has', column, bits: bits.reduce((all, bit) => all | bit, 0n) }
 }
 
 function planNullOperator (operand: Operand): Condition {

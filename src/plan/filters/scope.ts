@@ -22,6 +22,12 @@ export interface PlanLimits extends FilterLimits {
   readonly changed?: number | undefined
 }
 
+/** Limits on one request. */
+export interface RequestLimits extends PlanLimits {
+  /** Operations in one transaction. */
+  readonly operations: number
+}
+
 /** The state while the filters of one body are planned: where their columns are, their limits and what has been counted so far. */
 export interface FilterScope {
   readonly table: ColumnScope

@@ -48,6 +48,21 @@ export async function reads (filters: Filters<DB['orders']>): Promise<void> {
   await db.select('orders', {}, { idempotencyKey: 'x' })
   // @ts-expect-error: pages are no groups
   for await (const row of db.pages('customers', { groupBy: ['status'] })) console.log(row)
+  const { rows: [byTime] } = await db.select('customers', { groupBy: ['status', { month: { $month: 'created_at' } }, { year: { $year: 'created_at' } }], aggregates: { paid: { $sum: 'credit', filters: { status: 'old', created_at: { $gt: { $now: { days: -7 } } } } }, n: { $count: '*' } }, having: { month: { $gte: '2026-01' }, paid: { $gt: 1 }, year: 2026 }, orderBy: [{ month: 'DESC' }] })
+  const month: string | null | undefined = byTime?.month
+  const year: number | null | undefined = byTime?.year
+  const paid: string | null | undefined = byTime?.paid
+  console.log(month, year, paid, byTime?.status)
+  // @ts-expect-error: a number has no month
+  await db.select('customers', { groupBy: [{ month: { $month: 'id' } }] })
+  // @ts-expect-error: an unknown part of time
+  await db.select('customers', { groupBy: [{ day: { $day: 'created_at' } }] })
+  // @ts-expect-error: a column that is not grouped
+  console.log(byTime?.email)
+  // @ts-expect-error: filters of an aggregate have values of the columns
+  await db.select('customers', { aggregates: { n: { $count: '*', filters: { name: 1 } } } })
+  // @ts-expect-error: a text has no members
+  await db.select('customers', { filters: { name: { $has: 'x' } } })
   // @ts-expect-error: a column that was not asked for
   for await (const row of db.pages('orders', { columns: ['id'] })) console.log(row.note)
   console.log(plain)
