@@ -12,18 +12,23 @@ const patterns: JsonTexts = fc.oneof(
   fc.string({ unit: fc.constantFrom('a', 'b', ' ', '%', '_', '\\', "'", '\0', 'é', '😀'), maxLength: 5 })
 ).map(text)
 
+/** The present time, and times that few or no columns can hold. */
+const MOMENTS = fc.constantFrom('{"$now":true}', '{"$now":{"years":6000,"days":-1}}', '{"$now":{"years":-9000}}', '{"$now":{"months":100000,"seconds":-100000}}')
+
 const lists = (values: Arbitrary<Json>, minLength = 0): Arbitrary<Json> => fc.array(values, { minLength, maxLength: 5 }).map((items) => list(...items))
 const operator = (name: string, operand: Arbitrary<Json>): Arbitrary<Json> => operand.map((value) => pairs([name, value]))
 const oneOf = (names: readonly string[], operand: Arbitrary<Json>): Arbitrary<Json> => fc.constantFrom(...names).chain((name) => operator(name, operand))
 
 /** Filters on one column. */
-function conditions ({ type: { comparison, structured } }: Column, values: JsonTexts): Arbitrary<Json> {
+function conditions ({ type: { comparison, structured, moment, readMember } }: Column, values: JsonTexts, isTimeless = false): Arbitrary<Json> {
   const nothing = fc.oneof(fc.constant<Json>('null'), operator('$null', fc.constantFrom('true', 'false')))
   if (comparison === 'none') return nothing
   const withNull = fc.option(values, { freq: 8, nil: 'null' })
   const equality = fc.oneof(structured ? operator('$eq', values) : values, oneOf(['$eq', '$ne', '$is'], withNull), oneOf(['$in', '$nin'], lists(withNull)), structured ? nothing : lists(withNull, 1), nothing)
+  if (readMember !== undefined) return fc.oneof({ weight: 3, arbitrary: equality }, { weight: 1, arbitrary: operator('$has', values.filter((json) => json !== '[]')) })
   if (comparison === 'equality') return equality
-  const order = fc.oneof(oneOf(['$gt', '$gte', '$lt', '$lte'], values), operator('$between', fc.tuple(values, values).map((two) => list(...two))),
+  const compared: Arbitrary<Json> = moment?.isComparable === true && !isTimeless ? fc.oneof({ weight: 2, arbitrary: values }, { weight: 1, arbitrary: MOMENTS }) : values
+  const order = fc.oneof(oneOf(['$gt', '$gte', '$lt', '$lte'], compared), operator('$between', fc.tuple(compared, compared).map((two) => list(...two))),
     fc.tuple(values, values).map(([low, high]) => pairs(['$gte', low], ['$lt', high])))
   if (comparison === 'order') return fc.oneof({ weight: 2, arbitrary: equality }, { weight: 1, arbitrary: order })
   return fc.oneof({ weight: 2, arbitrary: equality }, { weight: 1, arbitrary: order }, { weight: 2, arbitrary: oneOf(['$like', '$nlike', '$startsWith', '$contains'], patterns) })
@@ -79,7 +84,7 @@ export function bodiesOf (table: FuzzTable): Arbitrary<Json> {
   return fc.oneof(
     { weight: 2, arbitrary: fields('select', [['expect', expect, 9], ['filters', filters, 8], ['columns', columns, 2], ['limit', fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 1000 })).map(String), 2], ['orderBy', order, 2]]) },
     { weight: 2, arbitrary: page },
-    { weight: 2, arbitrary: fc.tuple(fields('select', [['filters', filters, 3], ['limit', fc.integer({ min: 1, max: 30 }).map(String), 2]]), groupsOf(table, conditions)).map(([body, groups]) => pairs(...(body as Pairs).pairs, ...groups)) },
+    { weight: 2, arbitrary: fc.tuple(fields('select', [['filters', filters, 3], ['limit', fc.integer({ min: 1, max: 30 }).map(String), 2]]), groupsOf(table, conditions, filters)).map(([body, groups]) => pairs(...(body as Pairs).pairs, ...groups)) },
     { weight: 2, arbitrary: fields('insert', [['data', data(0)], ['returning', returning, 4], ['dryRun', dryRun, 9]]) },
     { weight: 1, arbitrary: fields('insert', [['data', rows], ['returning', returning, 4], ['dryRun', dryRun, 9]]) },
     { weight: 2, arbitrary: fields('insert', [['data', fc.oneof(rows, data(1))], ['onConflict', onConflict], ['returning', returning, 4], ['dryRun', dryRun, 9]]) },

@@ -7,7 +7,7 @@ import { list, pairs, text, type Json } from './json.ts'
 import { predict, valueOf, type Row } from './model.ts'
 import type { FuzzTable, Kind } from './tables.ts'
 
-type Conditions = (column: Column, values: JsonTexts) => Arbitrary<Json>
+type Conditions = (column: Column, values: JsonTexts, isTimeless: boolean) => Arbitrary<Json>
 
 /** Function -> whether a type has it. */
 const functions: ReadonlyArray<readonly [call: string, accepts: (type: ColumnType) => boolean]> = [
@@ -22,29 +22,33 @@ const WHOLE = fc.integer({ min: -2, max: 8 }).map(String)
 const COMPARISONS = fc.constantFrom('$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$is')
 
 /** An aggregate, and conditions on it for `having`. */
-interface Aggregate { readonly call: Json, readonly conditions: Arbitrary<Json> }
+interface Aggregate { readonly call: readonly [string, Json], readonly conditions: Arbitrary<Json> }
 
-/** The fields `groupBy`, `aggregates`, `having`, `orderBy` and `offset` of a body. `conditions`: of a column, as in filters. */
-export function groupsOf ({ catalog, values, kinds }: FuzzTable, conditions: Conditions): Arbitrary<ReadonlyArray<readonly [string, Json]>> {
+/** The fields `groupBy`, `aggregates`, `having`, `orderBy` and `offset` of a body. `conditions`: of a column, as in filters. `filters`: of an aggregate. */
+export function groupsOf ({ catalog, values, kinds }: FuzzTable, conditions: Conditions, filters: Arbitrary<Json>): Arbitrary<ReadonlyArray<readonly [string, Json]>> {
   const usable = catalog.columnList.filter(({ name }) => values.has(name))
-  const onColumn = (column: Column): Arbitrary<Json> => conditions(column, values.get(column.name) as JsonTexts)
+  const onColumn = (column: Column): Arbitrary<Json> => conditions(column, values.get(column.name) as JsonTexts, true)
   const groupable = usable.filter(({ type }) => type.sortable)
   const known = groupable.filter(({ name }) => kinds.has(name))
   const counted = fc.oneof(WHOLE, fc.tuple(COMPARISONS, WHOLE).map(([operator, value]) => pairs([operator, value])), fc.constant(pairs(['$null', 'false'])))
   const aggregate = fc.constantFrom(...functions).chain(([name, accepts]): Arbitrary<Aggregate> => fc.constantFrom(...usable.filter(({ type }) => accepts(type))).map((column) => ({
-    call: pairs([name, text(column.name)]),
+    call: [name, text(column.name)] as const,
     conditions: name === '$min' || name === '$max' ? onColumn(column) : counted
   })))
-  const rows: Arbitrary<Aggregate> = fc.constant({ call: pairs(['$count', text('*')]), conditions: counted })
-  const named = fc.uniqueArray(fc.tuple(fc.constantFrom('a', 'b', 'v0', 'total'), fc.oneof({ weight: 1, arbitrary: rows }, { weight: 3, arbitrary: aggregate })), { maxLength: 3, selector: ([name]) => name })
+  const rows: Arbitrary<Aggregate> = fc.constant({ call: ['$count', text('*')] as const, conditions: counted })
+  const filtered = fc.tuple(fc.oneof({ weight: 1, arbitrary: rows }, { weight: 3, arbitrary: aggregate }), fc.option(filters, { freq: 1, nil: undefined }))
+    .map(([{ call, conditions }, own]) => ({ call: pairs(call, ...own === undefined ? [] : [['filters', own] as const]), conditions }))
+  const named = fc.uniqueArray(fc.tuple(fc.constantFrom('a', 'b', 'v0', 'total'), filtered), { maxLength: 3, selector: ([name]) => name })
   const by = fc.uniqueArray(fc.oneof({ weight: 2, arbitrary: fc.constantFrom(...known) }, { weight: 1, arbitrary: fc.constantFrom(...groupable) }), { maxLength: 2 })
-  return fc.tuple(by, named).filter(([columns, aggregates]) => columns.length + aggregates.length > 0).chain(([columns, aggregates]) => {
-    const names = [...columns.map(({ name }) => name), ...aggregates.map(([name]) => name)]
-    const condition = fc.oneof(...columns.map((column) => onColumn(column).map((json) => pairs([column.name, json]))), ...aggregates.map(([name, { conditions }]) => conditions.map((json) => pairs([name, json]))))
+  const timed = groupable.flatMap(({ name, type: { parts } }) => Array.from(parts?.keys() ?? [], (part) => pairs(['part', pairs([part, text(name)])])))
+  const part = timed.length === 0 ? fc.constant(undefined) : fc.option(fc.constantFrom(...timed), { freq: 4, nil: undefined })
+  return fc.tuple(by, named, part).filter(([columns, aggregates, chosen]) => columns.length + aggregates.length > 0 || chosen !== undefined).chain(([columns, aggregates, chosen]) => {
+    const names = [...columns.map(({ name }) => name), ...aggregates.map(([name]) => name), ...chosen === undefined ? [] : ['part']]
+    const condition = fc.oneof(...columns.map((column) => onColumn(column).map((json) => pairs([column.name, json]))), ...aggregates.map(([name, { conditions }]) => conditions.map((json) => pairs([name, json]))), ...chosen === undefined ? [] : [fc.constantFrom('true', 'false').map((isNull) => pairs(['part', pairs(['$null', isNull])]))])
     const order = fc.constantFrom(...names).chain((name) => fc.constantFrom(text(`${name} DESC`), list(pairs([name, text('asc')]))))
     return fc.record({ having: fc.option(condition, { freq: 2, nil: undefined }), orderBy: fc.option(order, { freq: 2, nil: undefined }), offset: fc.option(fc.integer({ min: 0, max: 3 }).map(String), { freq: 1, nil: undefined }) })
       .map((rest) => [
-        ...columns.length === 0 ? [] : [['groupBy', list(...columns.map(({ name }) => text(name)))] as const],
+        ...columns.length === 0 && chosen === undefined ? [] : [['groupBy', list(...columns.map(({ name }) => text(name)), ...chosen === undefined ? [] : [chosen])] as const],
         ...aggregates.length === 0 ? [] : [['aggregates', pairs(...aggregates.map(([name, { call }]) => [name, call] as const))] as const],
         ...Object.entries(rest).flatMap(([field, json]) => json === undefined ? [] : [[field, json] as const])
       ])
@@ -52,8 +56,8 @@ export function groupsOf ({ catalog, values, kinds }: FuzzTable, conditions: Con
 }
 
 export interface GroupsBody {
-  readonly groupBy?: string[]
-  readonly aggregates?: Record<string, Record<string, string>>
+  readonly groupBy?: Array<string | object>
+  readonly aggregates?: Record<string, Record<string, unknown>>
   readonly having?: unknown
   readonly orderBy?: unknown
   readonly limit?: unknown
@@ -64,15 +68,16 @@ export const isGrouped = ({ groupBy, aggregates }: GroupsBody): boolean => group
 
 /** What is wrong with the rows of an answer; undefined if the model finds nothing. `selected`: the rows that were grouped, if they are known. */
 export function findGroupFault (table: FuzzTable, body: GroupsBody, { rows, next }: { rows: readonly Row[], next?: unknown }, selected: readonly Row[] | undefined): string | undefined {
-  const { groupBy = [], aggregates = {}, offset, limit } = body
+  const { aggregates = {}, offset, limit } = body
+  const groupBy = (body.groupBy ?? []).map((entry) => typeof entry === 'string' ? entry : Object.keys(entry)[0] as string)
   const names = [...groupBy, ...Object.keys(aggregates)]
   const odd = rows.find((row) => Object.keys(row).join() !== names.join())
   if (odd !== undefined) return `a row has the columns ${Object.keys(odd).join()} and not ${names.join()}`
-  const kinds = kindsOf(table, body)
+  const kinds = kindsOf(table, body, groupBy)
   const order = findOrderFault(kinds, body.orderBy, rows)
   if (order !== undefined) return order
   if (selected === undefined || !groupBy.every((name) => table.kinds.has(name))) return undefined
-  const groups = groupsIn(table, body, selected)
+  const groups = groupsIn(table, body, groupBy, selected)
   for (const row of rows) {
     const group = groups.get(keyOf(table, groupBy, row))
     if (group === undefined) return `the model has no group ${JSON.stringify(row)}`
@@ -95,12 +100,15 @@ export function findGroupFault (table: FuzzTable, body: GroupsBody, { rows, next
 }
 
 /** The columns of the result that the model can compute. */
-function kindsOf ({ kinds }: FuzzTable, { groupBy = [], aggregates = {} }: GroupsBody): Map<string, Kind> {
-  const computed = Object.entries(aggregates).map(([name, call]) => [name, kindOf(kinds, call)] as const)
+function kindsOf (table: FuzzTable, { aggregates = {} }: GroupsBody, groupBy: readonly string[]): Map<string, Kind> {
+  const { kinds } = table
+  const computed = Object.entries(aggregates).map(([name, call]) => [name, kindOf(table, call)] as const)
   return new Map([...groupBy.map((name) => [name, kinds.get(name)] as const), ...computed].filter((entry): entry is [string, Kind] => entry[1] !== undefined))
 }
 
-function kindOf (kinds: FuzzTable['kinds'], aggregate: Readonly<Record<string, string>>): Kind | undefined {
+function kindOf (table: FuzzTable, aggregate: Readonly<Record<string, unknown>>): Kind | undefined {
+  const { kinds } = table
+  if (predict(aggregate['filters'] ?? {}, table) === undefined) return undefined
   const [[call, column]] = Object.entries(aggregate) as [[string, string]]
   const kind = kinds.get(column)
   if (call === '$count') return 'integer'
@@ -118,17 +126,19 @@ function keyOf ({ kinds, engine }: FuzzTable, groupBy: readonly string[], row: R
 }
 
 /** The rows of the result, without `having`. */
-function groupsIn (table: FuzzTable, { groupBy = [], aggregates = {} }: GroupsBody, selected: readonly Row[]): Map<string, Row> {
+function groupsIn (table: FuzzTable, { aggregates = {} }: GroupsBody, groupBy: readonly string[], selected: readonly Row[]): Map<string, Row> {
   const groups = Map.groupBy(selected, (row) => keyOf(table, groupBy, row))
   if (groupBy.length === 0 && groups.size === 0) groups.set('', [])
   return new Map(Array.from(groups, ([key, rows]) => {
-    const computed = Object.entries(aggregates).map(([name, call]) => [name, kindOf(table.kinds, call) === undefined ? undefined : compute(table.kinds, call, rows)])
+    const computed = Object.entries(aggregates).map(([name, call]) => [name, kindOf(table, call) === undefined ? undefined : compute(table, call, rows)])
     return [key, { ...Object.fromEntries(groupBy.map((name) => [name, rows[0]?.[name]])), ...Object.fromEntries(computed) }]
   }))
 }
 
 /** The value of an aggregate, in the form of an answer. */
-function compute (kinds: FuzzTable['kinds'], aggregate: Readonly<Record<string, string>>, group: readonly Row[]): unknown {
+function compute (table: FuzzTable, aggregate: Readonly<Record<string, unknown>>, all: readonly Row[]): unknown {
+  const { kinds } = table
+  const group = all.filter(predict(aggregate['filters'] ?? {}, table) as (row: Row) => boolean)
   const [[call, column]] = Object.entries(aggregate) as [[string, string]]
   if (column === '*') return String(group.length)
   const cells = group.map((row) => row[column]).filter((cell) => cell !== null)

@@ -80,7 +80,7 @@ function attempt (ask: () => Truth): Truth | undefined {
 }
 
 function column (name: string, kind: Kind, value: unknown, table: FuzzTable): Matcher {
-  if (isObject(value)) return all(Object.entries(value).map(([operator, operand]) => leaf(name, kind, operator, operand, table)))
+  if (isObject(value) && !isNow(value)) return all(Object.entries(value).map(([operator, operand]) => leaf(name, kind, operator, operand, table)))
   return leaf(name, kind, Array.isArray(value) ? '$in' : '$eq', value, table)
 }
 
@@ -92,7 +92,7 @@ function leaf (name: string, kind: Kind, operator: string, operand: unknown, { e
   const known = (test: (cell: Comparable) => boolean): Matcher => (row) => row[name] === null ? null : test(valueOf(kind, row[name]))
   // older collations of MySQL, such as utf8mb4_bin, ignore trailing spaces
   const same = (a: Comparable, b: Comparable): boolean => kind === 'word' && engine !== 'sqlite' ? trimmed(a) === trimmed(b) : a === b
-  const ordered = (): Comparable => kind === 'word' ? unpredictable() : valueOf(kind, operand)
+  const ordered = (): Comparable | undefined => kind === 'word' ? unpredictable() : comparedOf(kind, operand)
   // a NUL ends a text in SQLite's LIKE
   const likable = (cell: Comparable): string => engine === 'sqlite' ? String(cell).replace(/\0.*/s, '') : String(cell)
   const listed = (): { values: Comparable[], hasNull: boolean } => {
@@ -105,13 +105,13 @@ function leaf (name: string, kind: Kind, operator: string, operand: unknown, { e
     return hasNull ? not(all([not(isListed), not(isNull)])) : isListed
   }
   switch (operator) {
-    case '$eq': return operand === null ? isNull : equal(known, same, valueOf(kind, operand))
+    case '$eq': return operand === null ? isNull : compared(known, comparedOf(kind, operand), same)
     case '$is': {
       if (operand === null) return isNull
       const value = valueOf(kind, operand)
       return (row) => row[name] !== null && valueOf(kind, row[name]) === value
     }
-    case '$ne': return not(operand === null ? isNull : equal(known, same, valueOf(kind, operand)))
+    case '$ne': return not(operand === null ? isNull : compared(known, comparedOf(kind, operand), same))
     case '$in': return isIn()
     case '$nin': return not(isIn())
     case '$gt': return compared(known, ordered(), (cell, value) => cell > value)
@@ -119,8 +119,8 @@ function leaf (name: string, kind: Kind, operator: string, operand: unknown, { e
     case '$lt': return compared(known, ordered(), (cell, value) => cell < value)
     case '$lte': return compared(known, ordered(), (cell, value) => cell <= value)
     case '$between': {
-      const { values: [low = unpredictable(), high = unpredictable()] } = listed()
-      return kind === 'word' ? unpredictable() : known((cell) => cell >= low && cell <= high)
+      const [low, high] = Array.isArray(operand) && operand.length === 2 && !operand.includes(null) && kind !== 'word' ? operand : unpredictable()
+      return all([compared(known, comparedOf(kind, low), (cell, value) => cell >= value), compared(known, comparedOf(kind, high), (cell, value) => cell <= value)])
     }
     case '$startsWith': return compared(known, textOf(kind, operand), (cell, value) => likable(cell).startsWith(String(value)))
     case '$contains': return compared(known, textOf(kind, operand), (cell, value) => likable(cell).includes(String(value)))
@@ -130,8 +130,22 @@ function leaf (name: string, kind: Kind, operator: string, operand: unknown, { e
 }
 
 type Known = (test: (cell: Comparable) => boolean) => Matcher
-const equal = (known: Known, same: (a: Comparable, b: Comparable) => boolean, value: Comparable): Matcher => known((cell) => same(cell, value))
-const compared = (known: Known, value: Comparable, test: (cell: Comparable, value: Comparable) => boolean): Matcher => known((cell) => test(cell, value))
+/** Nothing is true of a value that the column cannot hold. */
+const compared = (known: Known, value: Comparable | undefined, test: (cell: Comparable, value: Comparable) => boolean): Matcher => value === undefined ? () => null : known((cell) => test(cell, value))
+
+const isNow = (value: unknown): value is { $now: unknown } => isObject(value) && Object.keys(value).join() === '$now'
+
+/** A value, or a time relative to the present one: undefined for one that a day cannot be. Only the offsets of bodies.ts. */
+function comparedOf (kind: Kind, operand: unknown): Comparable | undefined {
+  if (!isNow(operand)) return valueOf(kind, operand)
+  if (kind !== 'day') return unpredictable()
+  const { years = 0, months = 0, days = 0 } = Object.fromEntries(Object.entries(isObject(operand.$now) ? operand.$now : {}).map(([unit, amount]) => [unit, Number(JSON.stringify(amount))]))
+  const date = new Date()
+  const year = date.getUTCFullYear() + years
+  if (months !== 0 || year < 1) return undefined
+  date.setUTCFullYear(year)
+  return new Date(date.getTime() + days * 86_400_000).toISOString().slice(0, 10)
+}
 
 const trimmed = (value: Comparable): string => String(value).replace(/ +$/, '')
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
