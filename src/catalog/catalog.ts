@@ -12,8 +12,13 @@ export interface Column {
   readonly nullable: boolean
   /** Computed by the database from other columns: never written. */
   readonly generated: boolean
-  /** SQLite: the collation, by which ON CONFLICT finds the index. Undefined for the rowid. */
+  /**
+   * The collation that compares the values of the column, as the database names it: `utf8mb4_0900_ai_ci`, `NOCASE`. MySQL and MariaDB: set for
+   * columns of texts. SQLite: set for columns of tables, except the rowid, and in upper case.
+   */
   readonly collation?: string
+  /** MySQL and MariaDB: the character set of a column of texts. */
+  readonly charset?: string
   /** Set to the current time by an update that does not write it. */
   readonly onUpdate?: true
   /** Numbered by the database where no value is given. */

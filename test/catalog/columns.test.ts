@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Column } from '../../src/catalog/catalog.ts'
-import { loadTable } from '../support/catalog.ts'
+import type { Column, Table } from '../../src/catalog/catalog.ts'
+import { loadCatalog, loadTable } from '../support/catalog.ts'
 import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
 
 const columns: Record<'sqlite' | 'mysql', string[]> = {
@@ -145,4 +145,24 @@ await onEachEngine(t, 'in SQLite only an INTEGER PRIMARY KEY is the rowid', {
   }
   t.equal((await loadTable(url, 'w')).columns.get('id')?.autoIncrement, true)
   t.equal((await loadTable(url, 'x')).columns.get('id')?.autoIncrement, false)
+})
+
+const collated: Schema = {
+  mysql: [`create table words (
+    plain varchar(5) character set utf8mb4 collate utf8mb4_unicode_ci null, old char(5) character set latin1 collate latin1_german1_ci null, exact text character set utf8mb4 collate utf8mb4_bin null,
+    small enum('a') character set ascii collate ascii_general_ci null, n int null, moment datetime null, bytes varbinary(5) null)`, 'create view shown as select plain, n from words'],
+  sqlite: ['create table words (id integer primary key, plain text, exact text collate binary, other text collate NoCase, padded text collate rtrim, n int)', 'create table plain (a text)']
+}
+
+await onEachEngine(t, 'a column has its collation, and its character set where the database has several', { schema: collated }, async (t, { url, engine }) => {
+  const { tables } = await loadCatalog(url)
+  const of = (name: string) => Object.fromEntries((tables.get(name) as Table).columnList.map(({ name, collation, charset }) => [name, charset === undefined ? collation : [charset, collation]]))
+  if (engine === 'sqlite') {
+    t.same(of('words'), { id: undefined, plain: 'BINARY', exact: 'BINARY', other: 'NOCASE', padded: 'RTRIM', n: 'BINARY' })
+    t.same(of('plain'), { a: 'BINARY' })
+  } else {
+    t.same(of('words'), { plain: ['utf8mb4', 'utf8mb4_unicode_ci'], old: ['latin1', 'latin1_german1_ci'], exact: ['utf8mb4', 'utf8mb4_bin'], small: ['ascii', 'ascii_general_ci'], n: undefined, moment: undefined, bytes: undefined })
+    t.same(of('shown'), { plain: ['utf8mb4', 'utf8mb4_unicode_ci'], n: undefined })
+  }
+  t.ok(tables.get('words')?.columnList.every((column) => Object.isFrozen(column)))
 })

@@ -14,7 +14,7 @@ const SERVER = "select version(), unix_timestamp('2106-02-07 06:28:15')"
 const TABLES = `select TABLE_NAME, TABLE_TYPE, TABLE_COMMENT, ENGINE from information_schema.TABLES
   where TABLE_SCHEMA = database() and TABLE_TYPE in ('BASE TABLE', 'SYSTEM VERSIONED', 'VIEW') order by TABLE_NAME`
 const columnsQuery = (srid: string): string => `select TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, GENERATION_EXPRESSION, COLUMN_COMMENT,
-  coalesce(CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION), CHARACTER_OCTET_LENGTH, coalesce(DATETIME_PRECISION, NUMERIC_SCALE), CHARACTER_SET_NAME, ${srid}
+  coalesce(CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION), CHARACTER_OCTET_LENGTH, coalesce(DATETIME_PRECISION, NUMERIC_SCALE), CHARACTER_SET_NAME, ${srid}, COLLATION_NAME
   from information_schema.COLUMNS where TABLE_SCHEMA = database() order by TABLE_NAME, ORDINAL_POSITION`
 /** In MariaDB an account with privileges on single columns of a table sees the names of its foreign keys alone, which are added as rows without columns. */
 const foreignKeysQuery = (isMariadb: boolean): string => `select TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME, REFERENCED_TABLE_SCHEMA = database(), ORDINAL_POSITION
@@ -135,13 +135,15 @@ function toColumn (row: Row, { jsonChecks, isMariadb, lastTimestamp, typeOf }: S
   const [length, bytes, scale] = row.slice(9, 12).map(toNumber) as [number | null, number | null, number | null]
   const generated = (expression ?? '') !== ''
   const autoIncrement = /auto_increment/i.test(extra)
+  const [charset = null, srid, collation = null] = row.slice(12)
   const json = jsonChecks.has(`json_valid(\`${name.toLowerCase().replaceAll('`', '``')}\`)`)
   return {
     name,
-    type: typeOf({ name: type.toLowerCase(), declaration, length, bytes, scale, charset: row[12] ?? null, srid: toNumber(row[13]), json, lastTimestamp }),
+    type: typeOf({ name: type.toLowerCase(), declaration, length, bytes, scale, charset, srid: toNumber(srid), json, lastTimestamp }),
     declaration: json ? 'json' : declaration,
     nullable: nullable === 'YES',
     generated,
+    ...charset !== null && collation !== null && { charset, collation },
     ...(/on update/i.test(extra) && { onUpdate: true }),
     autoIncrement,
     optional: nullable === 'YES' || generated || autoIncrement || defaultText !== null,
