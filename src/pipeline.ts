@@ -11,7 +11,7 @@ import { createSink, executePlan } from './execute/execute.ts'
 import { runWithKey, type Keyed } from './idempotency/run-with-key.ts'
 import { createPlan } from './plan/create-plan.ts'
 import type { PlanLimits } from './plan/filters/scope.ts'
-import type { Plan } from './plan/plan.ts'
+import { tablesOf, type Plan } from './plan/plan.ts'
 import type { AnswerSink } from './response/answer-sink.ts'
 import { respond } from './response/summary.ts'
 import type { RequestRecord } from './telemetry/record.ts'
@@ -29,19 +29,19 @@ export interface PipelineRequest extends ReadOptions, Keyed {
 /**
  * Returns the body of the answer. Where the tables of the database have changed, the catalog is read again, and what has
  * only read or was rolled back runs once more;
- * `before` is then the table of the first attempt.
+ * `before` are then the tables of the first attempt.
  * @throws ServiceError
  */
-export async function runPipeline (request: PipelineRequest, before?: Table): Promise<string | Buffer> {
+export async function runPipeline (request: PipelineRequest, before?: readonly Table[]): Promise<string | Buffer> {
   const { access, body, limits, record } = request
   const { database } = access
   let sink: AnswerSink | undefined
   database.running.begin()
   try {
     const found = authorize(access, body)
-    const table = found instanceof Promise ? await found : found
-    record?.begin(table)
-    const plan = orUnavailable(access, table, (table) => createPlan(body, table, limits))
+    const source = found instanceof Promise ? await found : found
+    record?.begin(source.table)
+    const plan = orUnavailable(access, source, (source) => createPlan(body, source, limits))
     request.onPlan?.(plan)
     record?.planned()
     const inTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
@@ -54,7 +54,7 @@ export async function runPipeline (request: PipelineRequest, before?: Table): Pr
       return respond(plan, result, sink)
     } catch (error) {
       if (!(error instanceof SchemaMoved)) throw error
-      if (before !== undefined) throw toUnresolved(database, { moved: error, before, table })
+      if (before !== undefined) throw toUnresolved(database, { moved: error, before, tables: tablesOf(plan) })
       return await runAgain({ request, plan, moved: error, isUndone: inTransaction || plan.inTransaction === true })
     }
   } finally {
@@ -79,7 +79,7 @@ async function runAndAnswer (request: PipelineRequest, plan: Plan): Promise<stri
   record?.compiled()
   const answer = key === undefined
     ? await database.dialect.transaction(work, { readOnly: false, isolation, dryRun, client, isShared })
-    : await runWithKey({ ...request, grant, database, path: tableName, tables: [plan.table], client, isolation, isShared }, work)
+    : await runWithKey({ ...request, grant, database, path: tableName, tables: tablesOf(plan), client, isolation, isShared }, work)
   record?.executed({ rows, changed: 0 })
   return answer
 }
@@ -94,11 +94,10 @@ interface ToRunAgain { readonly request: PipelineRequest, readonly plan: Plan, r
 async function runAgain ({ request, plan, moved, isUndone }: ToRunAgain): Promise<string | Buffer> {
   const { access, body, limits } = request
   const { database } = access
-  const { table: before } = plan
+  const before = tablesOf(plan)
   if (database.broken.has(before, moved.reason)) throw withReason(brokenDefinition(), moved.reason)
   await database.refresh()
   if (plan.verb === 'select' || isUndone) return await runPipeline(request, before)
-  const table = await authorize(access, body)
-  orUnavailable(access, table, (table) => createPlan(body, table, limits))
-  throw moved.isElsewhere ? toUnresolved(database, { moved, before, table }) : databaseUnavailable()
+  const planned = orUnavailable(access, await authorize(access, body), (source) => createPlan(body, source, limits))
+  throw moved.isElsewhere ? toUnresolved(database, { moved, before, tables: tablesOf(planned) }) : databaseUnavailable()
 }

@@ -1,14 +1,15 @@
 /** Authorization, over HTTP and in process: by the path before the body is read, then by the verb of the body. */
 import type { Body } from '../../schemas/body.ts'
 import type { Verb } from '../../schemas/grant.ts'
-import type { Catalog, Table } from '../catalog/catalog.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { TableSource } from '../catalog/table-source.ts'
 import type { Database } from '../databases/database.ts'
 import { databaseNotFound, tableNotFound, unauthenticated } from '../errors.ts'
 import { findTableGrant, permissionsOn, seesDatabase, type Grant } from './grant.ts'
 import { requirePermissions } from './required-permissions.ts'
 import { checkClaims } from './rules.ts'
 import { findLost, lostForNow } from './lost.ts'
-import { viewTable } from './table-view.ts'
+import { findSeen, type SeenTables } from './seen-tables.ts'
 
 /** A database and the name of a table in it on which the grant holds a permission. The catalog may not have the table. */
 export interface Access {
@@ -44,22 +45,21 @@ export function getAccess (databases: ReadonlyMap<string, Database>, grant: Gran
 }
 
 /**
- * The table as the grant sees it; a promise only while the catalog is being read for the first time.
+ * The tables as the grant sees them; a promise only while the catalog is being read for the first time.
  * @throws PERMISSION_DENIED before TABLE_NOT_FOUND, also for claims that are missing; DATABASE_UNAVAILABLE where no catalog could be read, or the table was there a moment ago
  */
-export function authorize (access: Access, body: Body): Table | Promise<Table> {
+export function authorize (access: Access, body: Body): TableSource | Promise<TableSource> {
   const { grant, permissions, database, tableName } = access
   requirePermissions(permissions, body)
   const granted = findTableGrant(grant, database.name, tableName)
   if (granted !== undefined) checkClaims(granted.rules, grant.claims)
   const catalog = database.getCatalog()
-  return catalog instanceof Promise ? catalog.then((loaded) => getTable(access, loaded)) : getTable(access, catalog)
+  return catalog instanceof Promise ? catalog.then((loaded) => getTables(access, loaded)) : getTables(access, catalog)
 }
 
-function getTable (access: Access, catalog: Catalog): Table {
+function getTables (access: Access, catalog: Catalog): SeenTables {
   const { grant, database, tableName } = access
-  const found = catalog.tables.get(tableName)
-  const seen = found && viewTable(grant, database.name, catalog, found)
+  const seen = findSeen({ grant, database: database.name, catalog }, tableName)
   if (seen === undefined) throw findLost(access) === undefined ? tableNotFound(tableName, database.name) : lostForNow()
   return seen
 }

@@ -1,26 +1,29 @@
-import type { Table } from '../catalog/catalog.ts'
+import type { TableSource } from '../catalog/table-source.ts'
 import type { Database } from '../databases/database.ts'
 import { databaseUnavailable, isServiceError, withReason, type ServiceError } from '../errors.ts'
 import type { Grant } from './grant.ts'
-import { viewTable } from './table-view.ts'
+import { findSeen } from './seen-tables.ts'
 
 /** A table that a request names. */
 interface Named { readonly grant: Grant, readonly database: Database, readonly tableName: string }
 
-/** The table as the grant saw it before the latest reading of the catalog lost it or parts of it; undefined unless that may be a passing state. */
-export function findLost ({ grant, database, tableName }: Named): Table | undefined {
+/**
+ * The tables as the grant saw them before the latest reading of the catalog lost some of them or parts of them; undefined unless that may be a
+ * passing state.
+ */
+export function findLost ({ grant, database, tableName }: Named): TableSource | undefined {
   const catalog = database.latestCatalog()
-  const lost = catalog?.lost?.get(tableName)
-  return catalog && lost && viewTable(grant, database.name, catalog, lost)
+  if (catalog?.lost === undefined) return undefined
+  return findSeen({ grant, database: database.name, catalog: { ...catalog, tables: new Map([...catalog.tables, ...catalog.lost]) } }, tableName)
 }
 
 /**
- * Calls `work`, which plans, with the table. What it refuses but would not refuse if the table were as it was a moment ago is
+ * Calls `work`, which plans, with the tables. What it refuses but would not refuse if the tables were as they were a moment ago is
  * DATABASE_UNAVAILABLE until it is sure that what is missing is gone. @throws what `work` throws
  */
-export function orUnavailable<T> (named: Named, table: Table, work: (table: Table) => T): T {
+export function orUnavailable<T> (named: Named, source: TableSource, work: (source: TableSource) => T): T {
   try {
-    return work(table)
+    return work(source)
   } catch (error) {
     const lost = isServiceError(error) ? findLost(named) : undefined
     if (lost === undefined) throw error

@@ -30,21 +30,21 @@ export class BrokenDefinitions {
     this.#now = now
   }
 
-  has (table: Table, reason: string | undefined): boolean {
-    const known = this.#known.get(keyOf(table, reason))
-    return known !== undefined && this.#now() < known.until && known.facts === factsOf(table)
+  has (tables: readonly Table[], reason: string | undefined): boolean {
+    const known = this.#known.get(keyOf(tables, reason))
+    return known !== undefined && this.#now() < known.until && known.facts === factsOf(tables)
   }
 
-  note (table: Table, reason: string | undefined): void {
+  note (tables: readonly Table[], reason: string | undefined): void {
     if (reason === undefined) return // it cannot be told from other errors
-    set(this.#known, keyOf(table, reason), { facts: factsOf(table), until: this.#now() + KNOWN_FOR })
+    set(this.#known, keyOf(tables, reason), { facts: factsOf(tables), until: this.#now() + KNOWN_FOR })
   }
 
   /** Notes an error that may be a passing one. Returns the milliseconds for which it must still last before it is a permanent one. */
-  suspect (table: Table, reason: string | undefined): number {
+  suspect (tables: readonly Table[], reason: string | undefined): number {
     const now = this.#now()
-    const key = keyOf(table, reason)
-    const facts = factsOf(table)
+    const key = keyOf(tables, reason)
+    const facts = factsOf(tables)
     const before = this.#suspected.get(key)
     const since = before?.facts === facts && now - before.last < FORGOTTEN ? before.since : now
     set(this.#suspected, key, { facts, since, last: now })
@@ -59,16 +59,18 @@ function set<T> (map: Map<string, T>, key: string, value: T): void {
   if (map.size > MAX_KNOWN) map.delete(map.keys().next().value as string)
 }
 
-const keyOf = ({ name }: Table, reason: string | undefined): string => `${reason}: ${name}`
+const baseOf = (table: Table): Table => table.view?.base ?? table
 
-/** All facts of a table, also those that a grant does not see. The type of a column follows from its declaration. */
-const factsOf = (table: Table): string => JSON.stringify(table.view?.base ?? table, (key, value) => key === 'type' ? undefined : value)
+const keyOf = (tables: readonly Table[], reason: string | undefined): string => `${reason}: ${tables.map(({ name }) => name).join()}`
+
+/** All facts of the tables, also those that a grant does not see. The type of a column follows from its declaration. */
+const factsOf = (tables: readonly Table[]): string => JSON.stringify(tables.map(baseOf), (key, value) => key === 'type' ? undefined : value)
 
 export interface Unresolved {
   readonly moved: SchemaMoved
-  /** The table in the catalog that the database refused first, if it was the same one, and in the present catalog. */
-  readonly before: Table | undefined
-  readonly table: Table
+  /** The tables in the catalog that the database refused first, if they were those of the same plan, and in the present catalog. */
+  readonly before: readonly Table[] | undefined
+  readonly tables: readonly Table[]
 }
 
 /** What is known of a database. */
@@ -78,21 +80,21 @@ export interface KnownDatabase {
 }
 
 /**
- * Returns the answer where the error remains although the catalog was read again. If the table is the same in both catalogs, a definition is
+ * Returns the answer where the error remains although the catalog was read again. If the tables are the same in both catalogs, a definition is
  * broken; at once if the catalog does not have what is missing, otherwise if the error lasts: it may have been renamed for a moment.
  */
-export function toUnresolved ({ broken, latestCatalog }: KnownDatabase, { moved: { reason, missing }, before, table }: Unresolved): ServiceError {
-  if (before === undefined || factsOf(before) !== factsOf(table)) return databaseUnavailable()
-  const left = isThere(missing, table, latestCatalog()) ? broken.suspect(table, reason) : 0
+export function toUnresolved ({ broken, latestCatalog }: KnownDatabase, { moved: { reason, missing }, before, tables }: Unresolved): ServiceError {
+  if (before === undefined || factsOf(before) !== factsOf(tables)) return databaseUnavailable()
+  const left = isThere(missing, tables, latestCatalog()) ? broken.suspect(tables, reason) : 0
   if (left > 0) return withRetryAfter(withReason(databaseUnavailable(), reason), left)
-  broken.note(table, reason)
+  broken.note(tables, reason)
   return withReason(brokenDefinition(), reason)
 }
 
-/** Whether the table has such a column, or the catalog such a table; or has just lost it, so that it may come back. */
-function isThere (missing: string | undefined, table: Table, catalog: Catalog | undefined): boolean {
+/** Whether one of the tables has such a column, or the catalog such a table; or has just lost it, so that it may come back. */
+function isThere (missing: string | undefined, named: readonly Table[], catalog: Catalog | undefined): boolean {
   const name = missing?.slice(missing.lastIndexOf('.') + 1)
   if (name === undefined || catalog === undefined) return false
   const { tables, lost = new Map() } = catalog
-  return tables.has(name) || lost.has(name) || [table.view?.base ?? table, ...lost.values()].some(({ columns }) => columns.has(name))
+  return tables.has(name) || lost.has(name) || [...named.map(baseOf), ...lost.values()].some(({ columns }) => columns.has(name))
 }

@@ -57,7 +57,7 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved }
 
   const run = async ({ access, body, isLocked, bigints }: Call): Promise<unknown> => {
     if (isLocked) requireLock(access.permissions)
-    const made = orUnavailable(access, await authorize(access, body), (table) => createPlan(body, table, limits))
+    const made = orUnavailable(access, await authorize(access, body), (source) => createPlan(body, source, limits))
     const plan = isLocked ? lockRows(made) : made
     const written = isHooked ? { grant: access.grant, body, dryRun } : undefined
     const request: PlanToAnswer = { plan, database, limit: database.resultLimit, ...written !== undefined && { written } }

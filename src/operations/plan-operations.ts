@@ -4,7 +4,7 @@ import type { Operation } from '../../schemas/operations.ts'
 import { authorize, type Access } from '../access/authorize.ts'
 import { permissionsOn, type Grant } from '../access/grant.ts'
 import { orUnavailable } from '../access/lost.ts'
-import type { Table } from '../catalog/catalog.ts'
+import type { TableSource } from '../catalog/table-source.ts'
 import type { Database } from '../databases/database.ts'
 import { at, notSupported, tableNotFound, type ServiceError } from '../errors.ts'
 import { createPlan } from '../plan/create-plan.ts'
@@ -16,7 +16,6 @@ import type { ResultReference } from '../plan/result-reference.ts'
 import { inOperation } from '../request/check-operations.ts'
 
 export interface PlannedOperation {
-  readonly table: Table
   /** With its references. */
   readonly body: Body
   /** Made without the values of its references. */
@@ -41,17 +40,17 @@ export interface OperationsToPlan {
 export async function planOperations ({ grant, database, operations, limits, dryRun }: OperationsToPlan): Promise<readonly PlannedOperation[]> {
   // waits for the first catalog, before it is said of any table that it does not exist
   const found = await settle(operations, (operation) => authorizeOperation({ grant, database, dryRun }, operation))
-  const tables = valuesOf(found, ['PERMISSION_DENIED'])
+  const sources = valuesOf(found, ['PERMISSION_DENIED'])
   const counted = { conditions: 0, values: 0 }
   const planned = await settle(operations, (operation, index) => {
     const before = { ...counted }
-    return orUnavailable({ grant, database, tableName: operation.table }, tables[index] as Table, (table) => planOperation({ operation, index, table, limits: { ...limits, counted: Object.assign(counted, before) } }))
+    return orUnavailable({ grant, database, tableName: operation.table }, sources[index] as TableSource, (source) => planOperation({ operation, index, source, limits: { ...limits, counted: Object.assign(counted, before) } }))
   })
   // data that breaks a rule of the grant, and then what the database would refuse
   return valuesOf(planned, undefined, ['PERMISSION_DENIED', 'NOT_NULL_VIOLATION'])
 }
 
-function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan, 'grant' | 'database' | 'dryRun'>, operation: Operation): Table | Promise<Table> {
+function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan, 'grant' | 'database' | 'dryRun'>, operation: Operation): TableSource | Promise<TableSource> {
   const { table, verb, lock } = operation
   const permissions = permissionsOn(grant, database.name, table)
   // a table that the grant does not see is refused like one that does not exist
@@ -69,19 +68,19 @@ function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan,
   }
 }
 
-interface OperationToPlan { readonly operation: Operation, readonly index: number, readonly table: Table, readonly limits: PlanLimits }
+interface OperationToPlan { readonly operation: Operation, readonly index: number, readonly source: TableSource, readonly limits: PlanLimits }
 
-function planOperation ({ operation, index, table, limits }: OperationToPlan): PlannedOperation {
+function planOperation ({ operation, index, source, limits }: OperationToPlan): PlannedOperation {
   const { lock } = operation
-  const { body, references } = findReferences<Body>(operation, { table, index, depth: limits.depth })
+  const { body, references } = findReferences<Body>(operation, { table: source.table, index, depth: limits.depth })
   const planWith = (applied: PlanLimits): Plan => {
-    const plan = createPlan(body, table, applied)
+    const plan = createPlan(body, source, applied)
     return lock === true ? lockRows(plan) : plan
   }
   const plan = planWith(limits)
-  if (plan.verb !== 'select' && !table.transactional) throw notSupported() // it could not be undone
+  if (plan.verb !== 'select' && !source.table.transactional) throw notSupported() // it could not be undone
   const { counted: _counted, ...uncounted } = limits
-  return { table, body, plan, references, replan: () => planWith(uncounted) }
+  return { body, plan, references, replan: () => planWith(uncounted) }
 }
 
 type Settled<T> = { readonly value: T } | { readonly error: ServiceError }

@@ -9,6 +9,7 @@ import { brokenDefinition, ServiceError, withReason } from '../errors.ts'
 import { answerIn } from '../execute/answer.ts'
 import { runWithKey, type Keyed } from '../idempotency/run-with-key.ts'
 import type { PlanLimits } from '../plan/filters/scope.ts'
+import { tablesOf } from '../plan/plan.ts'
 import { inOperation } from '../request/check-operations.ts'
 import { respondToOperations } from '../response/operations.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
@@ -26,8 +27,8 @@ export interface OperationsRequest extends ReadOptions, Keyed {
 /** Whether the operations run in a snapshot. A lock needs a transaction that writes. */
 export const isReadOnly = ({ operations }: OperationsBody): boolean => operations.every(({ verb, lock }) => verb === 'select' && lock !== true)
 
-/** The operation whose table is not as the catalog has it. */
-interface Moved { readonly index: number, readonly table: Table, readonly error: SchemaMoved }
+/** The operation whose tables are not as the catalog has them. */
+interface Moved { readonly index: number, readonly tables: readonly Table[], readonly error: SchemaMoved }
 
 /**
  * Returns the body of the answer. Where the tables of the database have changed, nothing has happened: the catalog is read again, and the
@@ -46,8 +47,8 @@ export async function runOperations (request: OperationsRequest, before?: Moved)
   } catch (error) {
     const moved = run?.moved
     if (!(error instanceof SchemaMoved) || moved === undefined) throw error
-    if (before !== undefined) throw toUnresolved(database, { moved: error, before: before.index === moved.index ? before.table : undefined, table: moved.table })
-    if (database.broken.has(moved.table, error.reason)) throw withReason(brokenDefinition(), error.reason)
+    if (before !== undefined) throw toUnresolved(database, { moved: error, before: before.index === moved.index ? before.tables : undefined, tables: moved.tables })
+    if (database.broken.has(moved.tables, error.reason)) throw withReason(brokenDefinition(), error.reason)
     await database.refresh()
     return await runOperations(request, moved)
   } finally {
@@ -76,7 +77,7 @@ class OperationsRun {
     const run = (tx: Transaction): Promise<string | Buffer> => this.#runAll(tx, dryRun)
     const answer = await (key === undefined
       ? database.dialect.transaction(run, { readOnly: isReadOnly(body), isolation, dryRun, client, consistency, isShared })
-      : runWithKey({ ...this.#request, path: undefined, grant, tables: this.#planned.map(({ table }) => table), client, isolation, isShared }, run)
+      : runWithKey({ ...this.#request, path: undefined, grant, tables: this.#planned.flatMap(({ plan }) => tablesOf(plan)), client, isolation, isShared }, run)
     ).catch((error: unknown) => { throw this.#place(error) })
     record?.executed({ rows: this.#rows, changed: 0 })
     return answer
@@ -112,7 +113,7 @@ class OperationsRun {
       results.add(answer)
       this.#rows += rows
     } catch (error) {
-      if (error instanceof SchemaMoved) this.moved = { index, table: operation.table, error }
+      if (error instanceof SchemaMoved) this.moved = { index, tables: tablesOf(operation.plan), error }
       throw error instanceof ServiceError && error.statusCode < 500 ? inOperation(index, error) : error
     }
   }

@@ -1,5 +1,6 @@
 import type { Body } from '../../schemas/body.ts'
 import type { Table } from '../catalog/catalog.ts'
+import type { TableSource } from '../catalog/table-source.ts'
 import { permissionDenied } from '../errors.ts'
 import { planDelete } from './delete.ts'
 import type { PlanLimits } from './filters/scope.ts'
@@ -13,8 +14,9 @@ import { applyRules } from './rules.ts'
 import { planSelect } from './select.ts'
 import { planUpdate } from './update.ts'
 
-/** Plans a validated body for its table. @throws PERMISSION_DENIED for a write to a view or one that breaks a rule of the grant, NOT_NULL_VIOLATION after all others, and the errors of the verb */
-export function createPlan (body: Body, table: Table, limits: PlanLimits): Plan {
+/** Plans a validated body for its table, and the others that it names. @throws PERMISSION_DENIED for a write to a view or one that breaks a rule of the grant, NOT_NULL_VIOLATION after all others, and the errors of the verb */
+export function createPlan (body: Body, source: TableSource, limits: PlanLimits): Plan {
+  const { table } = source
   const planned = planBody(body, table, limits)
   const plan = table.view === undefined ? planned : applyRules(planned, table.view)
   refuseNulls(plan)

@@ -226,6 +226,11 @@ export interface DeletePlan extends Common, ChangeTerms {
 
 export type Plan = SelectPlan | InsertPlan | UpdatePlan | DeletePlan
 
+/** The tables that a plan is about; that of the plan first. */
+export function tablesOf (plan: Plan): readonly Table[] {
+  return [plan.table]
+}
+
 /** The columns that rows of the answer can have, by name: those of the table, or of the result of aggregates. */
 export function resultColumns (plan: Plan): ReadonlyMap<string, Column> {
   const isGrouped = plan.verb === 'select' && plan.groups !== undefined

@@ -7,30 +7,30 @@ const table = (name: string, declaration = 'int') => tableOf({ name, columns: [m
 t.test('a broken definition is known for five seconds, for the same table with the same error', async (t) => {
   let now = 0
   const broken = new BrokenDefinitions(() => now)
-  t.notOk(broken.has(table('t'), 'why'))
-  broken.note(table('t'), 'why')
-  t.ok(broken.has(table('t'), 'why'), 'another reading that says the same')
-  t.notOk(broken.has(table('t'), 'another'))
-  t.notOk(broken.has(table('t', 'bigint'), 'why'))
-  broken.note(table('t'), 'another')
+  t.notOk(broken.has([table('t')], 'why'))
+  broken.note([table('t')], 'why')
+  t.ok(broken.has([table('t')], 'why'), 'another reading that says the same')
+  t.notOk(broken.has([table('t')], 'another'))
+  t.notOk(broken.has([table('t', 'bigint')], 'why'))
+  broken.note([table('t')], 'another')
   now = 4999
-  t.ok(broken.has(table('t'), 'why'))
+  t.ok(broken.has([table('t')], 'why'))
   now = 5000
-  t.notOk(broken.has(table('t'), 'why'))
+  t.notOk(broken.has([table('t')], 'why'))
 })
 
 t.test('an error without a reason is not remembered', async (t) => {
   const broken = new BrokenDefinitions()
-  broken.note(table('t'), undefined)
-  t.notOk(broken.has(table('t'), undefined))
+  broken.note([table('t')], undefined)
+  t.notOk(broken.has([table('t')], undefined))
 })
 
 t.test('the latest thousand tables are remembered', async (t) => {
   const broken = new BrokenDefinitions()
-  for (let index = 0; index <= 1000; index++) broken.note(table(`t${index}`), 'why')
-  t.notOk(broken.has(table('t0'), 'why'))
-  t.ok(broken.has(table('t1'), 'why'))
-  t.ok(broken.has(table('t1000'), 'why'))
+  for (let index = 0; index <= 1000; index++) broken.note([table(`t${index}`)], 'why')
+  t.notOk(broken.has([table('t0')], 'why'))
+  t.ok(broken.has([table('t1')], 'why'))
+  t.ok(broken.has([table('t1000')], 'why'))
 })
 
 t.test('an error that may pass is permanent once it has lasted for four seconds, for the same table with the same error', async (t) => {
@@ -39,7 +39,7 @@ t.test('an error that may pass is permanent once it has lasted for four seconds,
   const leftAfter = (milliseconds: number, ...args: [name?: string, declaration?: string, reason?: string]): number => {
     const [name = 't', declaration = 'int', reason = 'why'] = args
     now += milliseconds
-    return broken.suspect(table(name, declaration), reason)
+    return broken.suspect([table(name, declaration)], reason)
   }
   t.same([leftAfter(0), leftAfter(1000), leftAfter(3000)], [4000, 3000, 0])
   t.same([leftAfter(0, 't', 'int', 'another'), leftAfter(0, 'u')], [4000, 4000])

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Body } from '../../schemas/body.ts'
 import type { Column, Table } from '../../src/catalog/catalog.ts'
+import { alone } from '../../src/catalog/table-source.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
 import { respond } from '../../src/response/summary.ts'
 import { onEachEngine, type Schema } from '../support/service.ts'
@@ -8,7 +9,7 @@ import { LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 const answer = (body: object, table: Table, insertId = '0'): string =>
-  String(respond(createPlan(body as Body, table, LIMITS), { rows: 0, changed: 3, insertId }))
+  String(respond(createPlan(body as Body, alone(table), LIMITS), { rows: 0, changed: 3, insertId }))
 const idOf = (data: object, columns: Column[], primaryKey: string[], insertId?: string): string | undefined =>
   /"id":(.*)}}$/.exec(answer({ verb: 'insert', data }, tableOf({ columns, primaryKey }), insertId))?.[1]
 

@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import type { Table } from '../../src/catalog/catalog.ts'
+import { alone } from '../../src/catalog/table-source.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
 import { statementCache } from '../../src/sql/aliases.ts'
 import { buildStatement, compileStatement } from '../../src/sql/compile.ts'
@@ -16,7 +17,7 @@ const collectGarbage = runInNewContext('gc') as () => void
 
 const times = <T> (count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index))
 const createTable = (): Table => tableOf({ columns: times(50, (index) => mysqlColumn(index === 0 ? 'id' : `column_${index}`, 'int')) })
-const ask = (table: Table, values: number, use?: StatementCounts): void => { compileStatement(createPlan({ verb: 'select', filters: { id: times(values, (id) => id) } }, table, LIMITS), 'mysql', use) }
+const ask = (table: Table, values: number, use?: StatementCounts): void => { compileStatement(createPlan({ verb: 'select', filters: { id: times(values, (id) => id) } }, alone(table), LIMITS), 'mysql', use) }
 const statement = (length: number): KeptStatement => ({ sql: 'x'.repeat(length), pieces: ['x'] })
 const keep = (of: { set (key: string, kept: KeptStatement): void }, ...keys: string[]): void => { for (const key of keys) of.set(key, statement(1000)) }
 
@@ -113,7 +114,7 @@ t.test('NULLs in data use the same statement', async (t) => {
   const use = { kept: 0, built: 0 }
   for (const value of [1, null, 2]) {
     for (const body of [{ verb: 'insert', data: { id: value, column_1: 1 } }, { verb: 'update', data: { column_1: value }, filters: { id: 1 } }] as const) {
-      const plan = createPlan(body, table, LIMITS)
+      const plan = createPlan(body, alone(table), LIMITS)
       t.match(compileStatement(plan, 'mysql', use), buildStatement(plan, 'mysql'))
     }
   }

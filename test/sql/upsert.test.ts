@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { InsertPlan, RowsPlan } from '../../src/plan/plan.ts'
+import { alone } from '../../src/catalog/table-source.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
 import { writeStatement } from '../../src/dialects/mysql/literal.ts'
 import { compileRows } from '../../src/sql/insert-rows.ts'
@@ -22,7 +23,7 @@ const createTable = (engine: Engine, name = 'items', odd = 'n', triggers?: Trigg
 }
 
 function compile (engine: Engine, data: object | object[], onConflict?: object, table = createTable(engine)): Statement[] {
-  const { rows } = createPlan({ verb: 'insert', data, onConflict } as unknown as Body, table, LIMITS) as InsertPlan & { rows: RowsPlan }
+  const { rows } = createPlan({ verb: 'insert', data, onConflict } as unknown as Body, alone(table), LIMITS) as InsertPlan & { rows: RowsPlan }
   return toBatches(rows, table, engine).map((batch) => compileRows(batch, engine, { kept: 0, built: 0 }))
 }
 

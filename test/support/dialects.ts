@@ -7,6 +7,7 @@ import { createCatalog, type Table } from '../../src/catalog/catalog.ts'
 import type { Dialect, RowSink } from '../../src/dialects/dialect.ts'
 import { createMysqlDialect, type MysqlSettings } from '../../src/dialects/mysql/dialect.ts'
 import { openSqlite } from '../../src/dialects/sqlite/dialect.ts'
+import { alone } from '../../src/catalog/table-source.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
 import { compileStatement } from '../../src/sql/compile.ts'
 import type { Statement } from '../../src/sql/statement.ts'
@@ -66,7 +67,7 @@ export async function onEachDialect (t: Test, name: string, { schema, only, sett
 async function compilers (dialect: Dialect): Promise<Pick<DialectTest, 'statement' | 'sink'>> {
   const { tables } = createCatalog(await dialect.introspect(), 0)
   return {
-    statement: (table, body) => compileStatement(createPlan(body as Body, tables.get(table) as Table, LIMITS), dialect.engine),
+    statement: (table, body) => compileStatement(createPlan(body as Body, alone(tables.get(table) as Table), LIMITS), dialect.engine),
     sink: (table) => new AnswerSink((tables.get(table) as Table).columnList, 2 ** 20)
   }
 }

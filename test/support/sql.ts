@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import type { Body } from '../../schemas/body.ts'
 import type { Column } from '../../src/catalog/catalog.ts'
 import { parseExactJson } from '../../src/request/exact-json.ts'
+import { alone } from '../../src/catalog/table-source.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
 import { compileStatement } from '../../src/sql/compile.ts'
 import type { Engine, Statement } from '../../src/sql/statement.ts'
@@ -29,7 +30,7 @@ export const orders = {
 /** Compiles a request; `body` can be text, for numbers that JavaScript cannot represent. */
 export function compileBody (engine: Engine, body: object | string, table = orders[engine]): Statement {
   const parsed = typeof body === 'string' ? parseExactJson(body) : body
-  return compileStatement(createPlan(parsed as Body, table, LIMITS), engine)
+  return compileStatement(createPlan(parsed as Body, alone(table), LIMITS), engine)
 }
 
 type Expected = Readonly<Record<Engine, { sql: string, parameters: Parameter[] }>>

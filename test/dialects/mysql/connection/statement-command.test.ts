@@ -6,6 +6,7 @@ import { sendPlainCommand } from '../../../../src/dialects/mysql/connection/plai
 import { createCommandSender } from '../../../../src/dialects/mysql/connection/statement-command.ts'
 import { tryReader } from '../../../../src/dialects/mysql/connection/try-reader.ts'
 import { createCatalog } from '../../../../src/catalog/catalog.ts'
+import { alone } from '../../../../src/catalog/table-source.ts'
 import { createPlan } from '../../../../src/plan/create-plan.ts'
 import { AnswerSink } from '../../../../src/response/answer-sink.ts'
 import { compileStatement } from '../../../../src/sql/compile.ts'
@@ -98,7 +99,7 @@ for (const engine of servers) {
     const runPlan = async (body: object): Promise<unknown> => {
       const dialect = openDialect()
       const table = createCatalog(await dialect.introspect(), 0).tables.get('items')
-      const plan = createPlan(body as never, table as never, LIMITS)
+      const plan = createPlan(body as never, alone(table as never), LIMITS)
       const sink = new AnswerSink(plan.verb === 'select' ? plan.columns : [], 10_000)
       const statement = compileStatement(plan, 'mysql')
       const outcome = plan.verb === 'select' ? await dialect.read(statement, sink) : await dialect.write(statement)

@@ -1,0 +1,39 @@
+import type { Catalog, Table } from '../catalog/catalog.ts'
+import type { TableSource } from '../catalog/table-source.ts'
+import { permissionsOn, type Grant } from './grant.ts'
+import { viewTable } from './table-view.ts'
+
+export interface Seen {
+  readonly grant: Grant
+  /** The name of the database. */
+  readonly database: string
+  readonly catalog: Catalog
+}
+
+/** The tables of one reading of the catalog as a grant sees them. */
+export class SeenTables implements TableSource {
+  readonly #seen: Seen
+  readonly table: Table
+
+  constructor (seen: Seen, table: Table) {
+    this.#seen = seen
+    this.table = table
+  }
+
+  /** @throws PERMISSION_DENIED for claims that cannot be used */
+  see (name: string): Table | undefined {
+    const { grant, database } = this.#seen
+    return permissionsOn(grant, database, name).size === 0 ? undefined : viewNamed(this.#seen, name)
+  }
+}
+
+/** The tables for a request to a table on which the grant holds a permission; undefined if the catalog does not have that table. */
+export function findSeen (seen: Seen, name: string): SeenTables | undefined {
+  const table = viewNamed(seen, name)
+  return table && new SeenTables(seen, table)
+}
+
+function viewNamed ({ grant, database, catalog }: Seen, name: string): Table | undefined {
+  const table = catalog.tables.get(name)
+  return table && viewTable(grant, database, catalog, table)
+}

@@ -1,0 +1,12 @@
+import type { Table } from './catalog.ts'
+
+/** The tables that a request may name, as its grant sees them. */
+export interface TableSource {
+  /** The table of the request. */
+  readonly table: Table
+  /** Another table of the same database, by its exact name; undefined if there is none that the grant sees. */
+  see (name: string): Table | undefined
+}
+
+/** A table alone. */
+export const alone = (table: Table): TableSource => ({ table, see: () => undefined })
