@@ -96,11 +96,10 @@ const passing = [
   trigger('t7', 'after insert on pairs', 'insert into log (id) values (1)')
 ]
 
-await onEachEngine(t, 'a table of a trigger that was renamed for a moment was once a broken definition', { schema: { mysql: passing, sqlite: passing } }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a table of a trigger that was renamed for a moment was once a broken definition', { schema: { mysql: passing, sqlite: passing } }, async (t, { post, sql, engine }) => {
+  // otherwise SQLite adapts the triggers, and refuses to rename a table while one names a table that is not there
+  if (engine === 'sqlite') await sql('pragma legacy_alter_table = on')
   await sql('alter table log rename to away')
-  // SQLite adapts the trigger; MySQL and MariaDB do not
-  await sql('drop trigger t7')
-  await sql(trigger('t7', 'after insert on pairs', 'insert into log (id) values (1)'))
   const insert = async (id: number) => await post('pairs', { verb: 'insert', data: { id } })
   isRefusal(t, await insert(1), { status: 503, code: 'DATABASE_UNAVAILABLE', why: 'it may come back' })
   await sql('alter table away rename to log')

@@ -16,7 +16,7 @@ await onEachEngine(t, 'a key with an escape is stored as it is, whatever other c
     for (const [more, number] of [[first, '2'], [second, '12345678901234567']] as const) {
       t.match(await service.post('documents', insert(more, `{"id":1,"${poison}":${number}}`)), { status: 200 })
       t.match(await service.post('documents', insert(more + 1, `{"id":1,"${key}":${number}}`)), { status: 200 })
-      const [{ stored }] = await service.sql(`select ${service.engine === 'sqlite' ? 'value' : 'cast(value as char)'} as stored from documents where id = ${more + 1}`) as [{ stored: string }]
+      const [{ text: stored }] = await service.sql(`select ${service.engine === 'sqlite' ? 'value' : 'cast(value as char)'} as text from documents where id = ${more + 1}`) as [{ text: string }]
       t.same(Object.keys(parseSafely(stored, Number) as object).sort(), ['id', name].sort(), `${key} after ${poison}`)
     }
   }
