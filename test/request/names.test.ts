@@ -15,7 +15,9 @@ const body = fc.oneof(
 )
 
 t.test('lists of names are checked as their schema says', async () => {
-  fc.assert(fc.property(body, (each) => (findError(each) === undefined) === Value.Check(BodySchema, each)), { numRuns: 2000 })
+  // a schema cannot say that neither names nor parts of time are repeated
+  const isRepeated = ({ groupBy }: { groupBy?: unknown }): boolean => Array.isArray(groupBy) && new Set(groupBy).size < groupBy.length
+  fc.assert(fc.property(body, (each) => (findError(each) === undefined) === (Value.Check(BodySchema, each) && !isRepeated(each))), { numRuns: 2000 })
 })
 
 t.test('repeats are found where there are many names', async (t) => {
