@@ -14,7 +14,7 @@ export interface RowSink {
   readonly full: boolean
   /** Starts with the first row, again where the statement is run again. `columns`: the columns as the database has them now. */
   begin (columns: readonly Column[]): void
-  /** A row of MySQL's text protocol, in `bytes` from `from` to `to`. @throws UNREADABLE_VALUE */
+  /** A row of MySQL's text protocol (mysql/length-encoded.ts), in `bytes` from `from` to `to`. @throws UNREADABLE_VALUE */
   textRow (bytes: Buffer, from: number, to: number): void
   /** A row of values as a driver returns them. @throws UNREADABLE_VALUE */
   row (values: ReadonlyArray<DriverValue | null>): void

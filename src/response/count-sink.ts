@@ -1,7 +1,7 @@
 /** Sinks that read rows for the service itself, not for an answer. */
 import type { RowSink } from '../dialects/dialect.ts'
+import { copyValues } from '../dialects/mysql/length-encoded.ts'
 import type { DriverValue } from '../types/column-type.ts'
-import { copyCells } from './cells.ts'
 
 /** Counts rows. */
 export class RowCounter implements RowSink {
@@ -11,7 +11,7 @@ export class RowCounter implements RowSink {
 
   begin (): void { this.count = 0 }
 
-  textRow (bytes: Buffer, from: number, to: number): void { this.row(copyCells(bytes, from, to)) }
+  textRow (bytes: Buffer, from: number, to: number): void { this.row(copyValues(bytes, from, to)) }
 
   row (_values: ReadonlyArray<DriverValue | null>): void { this.count++ }
 

@@ -3,6 +3,7 @@
  * keeps its position in local variables and reserves memory once for a row.
  */
 import type { Column } from '../catalog/catalog.ts'
+import { afterLength, readLength } from '../dialects/mysql/length-encoded.ts'
 import { unreadableValue } from '../errors.ts'
 import { ValueUnreadable, type WireFormat, type DriverValue } from '../types/column-type.ts'
 import { copyJson } from '../types/json-text.ts'
@@ -34,11 +35,6 @@ const LONG = 512
 /** Size of the pieces in which a text is escaped, in bytes. */
 const PIECE = 65_536
 
-/** The first byte of a value is its length, or the size of the length (MySQL manual, "Protocol::LengthEncodedInteger"). */
-export const NULL_CELL = 0xfb
-export const TWO_BYTES = 0xfc
-export const THREE_BYTES = 0xfd
-
 export function createRowLayout (columns: readonly Column[]): RowLayout {
   const cells = columns.map((column, index): CellLayout => {
     const keyText = `${index === 0 ? '{' : ','}${JSON.stringify(column.name)}:`
@@ -56,15 +52,11 @@ export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes:
   for (let index = 0, at = offset; at < end; index++) {
     const { key, form, column } = cells[index] as CellLayout
     for (let each = 0; each < key.length; each++) target[to++] = key[each] as number
-    let length = bytes[at++] as number
-    if (length === NULL_CELL) {
+    const length = readLength(bytes, at)
+    at = afterLength(bytes, at)
+    if (length < 0) {
       for (let each = 0; each < NULL.length; each++) target[to++] = NULL[each] as number
       continue
-    }
-    if (length > NULL_CELL) {
-      const size = length === TWO_BYTES ? 2 : length === THREE_BYTES ? 3 : 6
-      length = bytes.readUIntLE(at, size)
-      at += size === 6 ? 8 : size
     }
     if (length > LONG && length > output.limit - to) return output.overflow()
     const start = at

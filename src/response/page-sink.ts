@@ -1,8 +1,8 @@
 import type { Column } from '../catalog/catalog.ts'
+import { copyValues, skipValues } from '../dialects/mysql/length-encoded.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 import type { DriverValue } from '../types/column-type.ts'
-import { copyCells, skipCells } from './cells.ts'
 import { writeValue } from './encode-row.ts'
 import type { CountResult } from './result.ts'
 import { AnswerSink } from './answer-sink.ts'
@@ -80,8 +80,8 @@ export class PageSink extends AnswerSink {
 
   override textRow (bytes: Buffer, offset: number, end: number): void {
     if (this.#isBehind()) return
-    super.textRow(bytes, offset, this.#hidden === 0 ? end : skipCells(bytes, offset, this.#shown))
-    if (this.#isLast()) this.#last = copyCells(bytes, offset, end)
+    super.textRow(bytes, offset, this.#hidden === 0 ? end : skipValues(bytes, offset, this.#shown))
+    if (this.#isLast()) this.#last = copyValues(bytes, offset, end)
   }
 
   override row (values: ReadonlyArray<DriverValue | null>): void {

@@ -1,6 +1,6 @@
 /** The rows of a page as bytes of MySQL's text protocol, with cells of every length. */
 import t from 'tap'
-import { copyCells, skipCells } from '../../src/response/cells.ts'
+import { copyValues, skipValues } from '../../src/dialects/mysql/length-encoded.ts'
 import { createSelectSink, PageSink } from '../../src/response/page-sink.ts'
 import { pageMembers } from '../../src/response/page-sink.ts'
 import type { SelectBody } from '../../schemas/body.ts'
@@ -27,10 +27,10 @@ t.test('cells of every length are found and copied', async (t) => {
   const row = Buffer.concat([Buffer.from('before'), ...parts])
   let at = 'before'.length
   for (const [index, part] of parts.entries()) {
-    t.equal(skipCells(row, 'before'.length, index), at)
+    t.equal(skipValues(row, 'before'.length, index), at)
     at += part.length
   }
-  const copies = copyCells(row, 'before'.length, row.length)
+  const copies = copyValues(row, 'before'.length, row.length)
   t.ok([...values, null, Buffer.from('end')].every((value, index) => value === null ? copies[index] === null : copies[index]?.equals(value) === true))
   row.fill(0)
   t.equal(copies.at(-1)?.toString(), 'end', 'the driver may use its bytes again')

@@ -1,5 +1,6 @@
 /** Reads the packets of a server's answer (MySQL source code documentation, "Client/Server Protocol"). */
 import type { ResultSetHeader } from 'mysql2'
+import { afterLength, readDigits, readLength } from '../length-encoded.ts'
 
 /** A packet: its bytes from `offset` to `end`, without its header. */
 export interface PacketBytes { readonly buffer: Buffer, readonly offset: number, readonly end: number }
@@ -70,9 +71,6 @@ function requireLast (status: number): void {
   if ((status & MORE_RESULTS_EXIST) !== 0) throw new Error('the server sends more than one result')
 }
 
-/** The first byte of an integer is its value, or says how many bytes follow ("Protocol::LengthEncodedInteger"). */
-const [NOT_A_LENGTH, TWO_BYTES, THREE_BYTES, EIGHT_BYTES] = [0xfb, 0xfc, 0xfd, 0xfe]
-
 /** Reads values one after the other, from `at`. */
 export class PacketReader {
   readonly #bytes: Buffer
@@ -89,21 +87,19 @@ export class PacketReader {
     return value
   }
 
+  /** @throws Error for what means NULL: a request for a local file begins so */
   length (): number {
-    const first = this.#bytes.readUInt8(this.at++)
-    if (first < NOT_A_LENGTH) return first
-    if (first === TWO_BYTES) return this.uint16()
-    if (first === EIGHT_BYTES) return Number(this.#uint64())
-    if (first !== THREE_BYTES) throw new Error('the packet has no length where one must be')
-    this.at += 3
-    return this.#bytes.readUIntLE(this.at - 3, 3)
+    const length = readLength(this.#bytes, this.at)
+    if (length < 0) throw new Error('the packet has no length where one must be')
+    this.at = afterLength(this.#bytes, this.at)
+    return length
   }
 
   /** An integer of up to 64 bits, as digits. */
   digits (): string {
-    if (this.#bytes[this.at] !== EIGHT_BYTES) return String(this.length())
-    this.at++
-    return String(this.#uint64())
+    const { at } = this
+    const integer = this.length()
+    return integer <= Number.MAX_SAFE_INTEGER ? String(integer) : readDigits(this.#bytes, at)
   }
 
   text (): string {
@@ -128,10 +124,5 @@ export class PacketReader {
       this.skip()
     }
     return false
-  }
-
-  #uint64 (): bigint {
-    this.at += 8
-    return this.#bytes.readBigUInt64LE(this.at - 8)
   }
 }

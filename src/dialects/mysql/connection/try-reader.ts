@@ -9,7 +9,7 @@ import { textType } from '../../../types/text.ts'
 import { valueClass } from '../../../types/value-classes.ts'
 import { readDefinition } from './definitions.ts'
 import type { MysqlError } from '../errors.ts'
-import { PacketReader } from './packets.ts'
+import { copyValues } from '../length-encoded.ts'
 import { sendPlainCommand } from './plain-command.ts'
 import { createCommandSender, type CommandSink, type SendCommand } from './statement-command.ts'
 import { within } from './session.ts'
@@ -58,24 +58,12 @@ export async function tryReader (connection: Connection): Promise<Trial> {
   return { send: sendPlainCommand, reason: found instanceof Error ? 'it does not answer' : 'it reads something else', isSpoilt: true }
 }
 
-/** The first byte of a cell that is NULL, in place of its length. */
-const NULL_CELL = 0xfb
-
 /** A sink that collects the texts of the cells. */
 function collect (rows: Array<Array<string | null>>): CommandSink {
   return {
     full: false,
     begin () {},
-    textRow (bytes, from, to) {
-      const cells: Array<string | null> = []
-      const reader = new PacketReader(bytes, from)
-      while (reader.at < to) {
-        const isNull = bytes[reader.at] === NULL_CELL
-        if (isNull) reader.at++
-        cells.push(isNull ? null : reader.text())
-      }
-      rows.push(cells)
-    },
+    textRow (bytes, from, to) { this.row(copyValues(bytes, from, to)) },
     row (values) { rows.push(values.map((value) => value === null ? null : String(value))) }
   }
 }
