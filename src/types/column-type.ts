@@ -176,7 +176,12 @@ export interface ColumnType {
    * compares their bytes (`$is`).
    */
   readonly exact?: { readonly column?: Wrapping, readonly parameter: Wrapping }
+  /** Columns of two tables can be related if both have the same one; texts also need the same collation. Omitted for types that relate no rows. */
+  readonly relatedAs?: string | undefined
 }
+
+/** `relatedAs` of texts. */
+export const RELATED_TEXT = 'text'
 
 /** The order of the members of an ENUM. */
 export interface Ranking {

@@ -2,7 +2,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { doubleTotals, exactTotals } from './aggregates.ts'
 import { binaryType } from './binary.ts'
-import { COLUMN, createType, GIVEN, type ColumnType, type FormSql, type TypeFacts, type Wrapping } from './column-type.ts'
+import { COLUMN, createType, GIVEN, RELATED_TEXT, type ColumnType, type FormSql, type TypeFacts, type Wrapping } from './column-type.ts'
 import { decimalType } from './decimal.ts'
 import { doubleType, floatType, type FixedPoint } from './float.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './forms.ts'
@@ -145,5 +145,18 @@ export function mysqlType (facts: TypeFacts): ColumnType {
   const sentAs = valueClassesOf(facts)
   if (facts.json && facts.name === 'longtext') return createType({ ...MARIADB_JSON, sentAs })
   const type = factories.get(facts.name)?.(facts) ?? unknownType(facts.declaration)
-  return createType({ ...type, sentAs })
+  return createType({ ...type, sentAs, relatedAs: relatedAs(facts) })
 }
+
+/** Types whose columns are related to those of the same type. */
+const RELATED = new Set(['date', 'year', 'binary', 'varbinary', 'uuid', 'inet4', 'inet6'])
+/** Those whose scale must be the same too. */
+const RELATED_BY_SCALE = new Set(['decimal', 'time', 'datetime', 'timestamp'])
+
+function relatedAs ({ name, scale }: TypeFacts): string | undefined {
+  if (INTEGERS.has(name)) return 'integer'
+  if (name === 'char' || name === 'varchar') return RELATED_TEXT
+  return RELATED.has(name) ? name : RELATED_BY_SCALE.has(name) ? `${name} ${scale ?? 0}` : undefined
+}
+
+const INTEGERS = new Set(['tinyint', 'smallint', 'mediumint', 'int', 'bigint'])

@@ -4,7 +4,7 @@
  */
 import { numberText } from '../request/exact-json.ts'
 import { binaryType } from './binary.ts'
-import { COLUMN, createType, GIVEN, numericOrder, ValueRefused, type ColumnType, type DriverValue, type FormSql, type TypeFacts, type Value } from './column-type.ts'
+import { COLUMN, createType, GIVEN, numericOrder, RELATED_TEXT, ValueRefused, type ColumnType, type DriverValue, type FormSql, type TypeFacts, type Value } from './column-type.ts'
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
 import { doubleType, jsonNumber } from './float.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './forms.ts'
@@ -113,18 +113,25 @@ const SQLITE_INTEGER = createType({ ...integerType(64, false), forms: [INCREMENT
 
 const unpadded = { scale: 6, padded: false }
 
-/** The first pattern that matches the declaration determines the type; the last five are SQLite's affinity rules. */
-const byPrefix: ReadonlyArray<readonly [RegExp, (facts: TypeFacts) => ColumnType]> = [
-  [/^bool|^tinyint\(1\)/, () => native(createType({ ...tinyBoolType(false), forms: [INCREMENT_TINY], totals: integerTotals }))],
-  [/^datetime/, (facts) => native(withNow(createType({ ...datetimeType(unpadded), parts: SQLITE_PARTS.moment }), { kind: 'moment', ...digitsOf(facts) }), writeMoment(''))],
-  [/^timestamp/, (facts) => native(withNow(createType({ ...timestampType(unpadded), parts: SQLITE_PARTS.moment }), { kind: 'moment', ...digitsOf(facts), ...timestampBounds() }), writeMoment('Z'))],
-  [/^date/, () => native(withNow(createType({ ...dateType(), parts: SQLITE_PARTS.day }), { kind: 'date' }))],
-  [/^time/, (facts) => native(withNow(timeType(unpadded), { kind: 'time', ...digitsOf(facts) }))],
+/** The number of a declaration is the scale of a time, the last one that of a decimal. */
+const byLength = (name: string) => ({ length }: TypeFacts): string => `${name} ${length ?? ''}`
+const related = (name: string) => (): string => name
+
+/**
+ * The first pattern that matches the declaration determines the type; the last five are SQLite's affinity rules. `relatedAs` is that of the
+ * column type.
+ */
+const byPrefix: ReadonlyArray<readonly [pattern: RegExp, toType: (facts: TypeFacts) => ColumnType, relatedAs?: (facts: TypeFacts) => string]> = [
+  [/^bool|^tinyint\(1\)/, () => native(createType({ ...tinyBoolType(false), forms: [INCREMENT_TINY], totals: integerTotals })), related('integer')],
+  [/^datetime/, (facts) => native(withNow(createType({ ...datetimeType(unpadded), parts: SQLITE_PARTS.moment }), { kind: 'moment', ...digitsOf(facts) }), writeMoment('')), byLength('datetime')],
+  [/^timestamp/, (facts) => native(withNow(createType({ ...timestampType(unpadded), parts: SQLITE_PARTS.moment }), { kind: 'moment', ...digitsOf(facts), ...timestampBounds() }), writeMoment('Z')), byLength('timestamp')],
+  [/^date/, () => native(withNow(createType({ ...dateType(), parts: SQLITE_PARTS.day }), { kind: 'date' })), related('date')],
+  [/^time/, (facts) => native(withNow(timeType(unpadded), { kind: 'time', ...digitsOf(facts) })), byLength('time')],
   [/^json/, () => SQLITE_JSON],
-  [/^(dec|num)/, sqliteDecimal],
-  [/^year/, () => native(withNow(SQLITE_INTEGER, { kind: 'year' }))],
-  [/int/, () => native(SQLITE_INTEGER)],
-  [/char|clob|text/, () => native({ ...textType({ characters: null, bytes: null }), readPattern, exact: EXACT, defaultOf: (text) => text })],
+  [/^(dec|num)/, sqliteDecimal, ({ scale }) => `decimal ${scale ?? ''}`],
+  [/^year/, () => native(withNow(SQLITE_INTEGER, { kind: 'year' })), related('year')],
+  [/int/, () => native(SQLITE_INTEGER), related('integer')],
+  [/char|clob|text/, () => native({ ...textType({ characters: null, bytes: null }), readPattern, exact: EXACT, defaultOf: (text) => text }), related(RELATED_TEXT)],
   [/blob/, () => native(binaryType({ bytes: null, padded: false }))],
   [/real|floa|doub/, () => native(createType({ ...doubleType({ unsigned: false }), forms: [INCREMENT_REAL], totals: doubleTotals(writeNative) }))]
 ]
@@ -133,5 +140,7 @@ const byPrefix: ReadonlyArray<readonly [RegExp, (facts: TypeFacts) => ColumnType
 export function sqliteType (facts: TypeFacts): ColumnType {
   const declaration = facts.declaration.toLowerCase()
   const found = byPrefix.find(([prefix]) => prefix.test(declaration))
-  return found === undefined ? native(unknownType(facts.declaration)) : found[1](facts)
+  if (found === undefined) return native(unknownType(facts.declaration))
+  const [, toType, relatedAs] = found
+  return relatedAs === undefined ? toType(facts) : createType({ ...toType(facts), relatedAs: relatedAs(facts) })
 }

@@ -62,6 +62,6 @@ await onEachEngine(t, 'of the unique keys of a table without a primary key, the 
   t.same(first?.parts, [part('b')])
   t.equal(first?.unique, true)
   if (engine !== 'sqlite') return
-  t.same(tables.get('no_primary_key')?.indexes.map(({ parts }) => parts.map(({ column }) => column)), [['b'], ['c'], ['a'], [null, 'b']])
+  t.same(tables.get('no_primary_key')?.indexes.map(({ parts }) => parts.map(({ column }) => column)), [['b'], ['c'], ['a'], ['b', 'a'], [null, 'b']])
   t.same(tables.get('events')?.indexes.map(({ parts }) => parts.map(({ column }) => column)), [['created', 'tenant']])
 })

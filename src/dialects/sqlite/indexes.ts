@@ -1,12 +1,12 @@
-/** The unique indexes of a table. SQLite chooses indexes itself, so the others are not needed. */
+/** The indexes of a table. */
 import type { Index, IndexPart } from '../../catalog/catalog.ts'
 import { quoted } from './statements.ts'
 
 /** Runs a query; rows are objects, and whole numbers are JavaScript numbers. @throws SqliteError */
 export type Ask = (sql: string, ...parameters: string[]) => Promise<object[]>
 
-/** A part of a unique index; `column` is null for an expression. */
-export interface UniqueRow { table: string, key: string, origin: 'c' | 'u' | 'pk', column: string | null, collation: string }
+/** A part of an index; `column` is null for an expression. */
+export interface IndexRow { table: string, key: string, isUnique: number, origin: 'c' | 'u' | 'pk', column: string | null, collation: string, isDescending: number }
 
 /** Column -> collation, in upper case. */
 export type Collations = ReadonlyMap<string, string>
@@ -15,17 +15,17 @@ const BINARY = 'BINARY'
 
 export interface TableWithColumns { readonly name: string, readonly sql: string, readonly columns: ReadonlyArray<{ readonly name: string }> }
 
-/** The unique indexes, that of the primary key first. `rows`: those of the table. */
-export function toIndexes (rows: readonly UniqueRow[], collations: Collations): Index[] {
+/** The indexes, that of the primary key first. `rows`: those of the table. */
+export function toIndexes (rows: readonly IndexRow[], collations: Collations): Index[] {
   const [primary, others] = [rows.filter(({ origin }) => origin === 'pk'), rows.filter(({ origin }) => origin !== 'pk')]
   const named = [...primary.length > 0 ? [['PRIMARY', primary] as const] : [], ...Map.groupBy(others, (row) => row.key)]
-  return named.map(([name, parts]) => ({ name, unique: true, ordered: true, parts: parts.map((part) => toPart(part, collations)) }))
+  return named.map(([name, parts]) => ({ name, unique: parts[0]?.isUnique === 1, ordered: true, parts: parts.map((part) => toPart(part, collations)) }))
 }
 
 /** A part with another collation than its column counts as an expression: values that one of them distinguishes may be equal for the other. */
-function toPart ({ column, collation }: UniqueRow, collations: Collations): IndexPart {
+function toPart ({ column, collation, isDescending }: IndexRow, collations: Collations): IndexPart {
   const isOfColumn = column !== null && collation.toUpperCase() === collations.get(column)
-  return { column: isOfColumn ? column : null, descending: false, prefix: false }
+  return { column: isOfColumn ? column : null, descending: isDescending === 1, prefix: false }
 }
 
 /**

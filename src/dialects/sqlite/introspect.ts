@@ -2,15 +2,15 @@ import type { Check, Column, ForeignKey, Index, Key, TableFacts, Trigger, Trigge
 import type { ColumnType } from '../../types/column-type.ts'
 import { readDefault } from '../../types/default-value.ts'
 import { sqliteType } from '../../types/sqlite.ts'
-import { loadCollations, toIndexes, type Ask, type Collations, type UniqueRow } from './indexes.ts'
+import { loadCollations, toIndexes, type Ask, type Collations, type IndexRow } from './indexes.ts'
 
 /** Tables and views of the file, without those of SQLite itself (`sqlite_sequence`). */
 const TABLES = 'select name, type, sql from sqlite_schema where type in (\'table\', \'view\') and substr(name, 1, 7) <> \'sqlite_\' order by name'
 const COLUMNS = 'select name, type, "notnull", dflt_value, pk, hidden from pragma_table_xinfo(?) order by cid'
 /** SQLite lists the indexes in reverse order of their definition. */
-const UNIQUE_KEYS = `select t.name as "table", i.name as "key", i.origin, c.name as "column", c.coll as collation
+const INDEXES = `select t.name as "table", i.name as "key", i."unique" as isUnique, i.origin, c.name as "column", c.coll as collation, c."desc" as isDescending
   from (${TABLES}) t, pragma_index_list(t.name) i, pragma_index_xinfo(i.name) c
-  where t.type = 'table' and i."unique" = 1 and i.partial = 0 and c.key = 1 order by t.name, i.seq desc, c.seqno`
+  where t.type = 'table' and i.partial = 0 and c.key = 1 order by t.name, i.seq desc, c.seqno`
 const FOREIGN_KEYS = `select t.name as "table", f.id, f."table" as referenced, f."from", f."to"
   from (${TABLES}) t, pragma_foreign_key_list(t.name) f where t.type = 'table' order by t.name, f.id, f.seq`
 /** A trigger may name its table in another letter case. */
@@ -24,7 +24,7 @@ interface TriggerRow { table: string, sql: string }
 
 export async function introspectSqlite (ask: Ask): Promise<TableFacts[]> {
   const byTable = async <Row extends { table: string }>(sql: string): Promise<Map<string, Row[]>> => Map.groupBy(await ask(sql) as Row[], (row) => row.table)
-  const uniques = await byTable<UniqueRow>(UNIQUE_KEYS)
+  const indexed = await byTable<IndexRow>(INDEXES)
   const foreigns = await byTable<ForeignRow>(FOREIGN_KEYS)
   const triggers = await byTable<TriggerRow>(TRIGGERS)
   const tables: Array<TableRow & { columns: ColumnRow[], primaryKey: string[], collations: Collations }> = []
@@ -35,8 +35,9 @@ export async function introspectSqlite (ask: Ask): Promise<TableFacts[]> {
   }
   const primaryKeys = new Map(tables.map(({ name, primaryKey }) => [name.toLowerCase(), primaryKey]))
   return tables.map(({ name, type, sql, columns, primaryKey, collations }) => {
-    const keys = uniques.get(name) ?? []
-    const indexes = toIndexes(keys, collations)
+    const parts = indexed.get(name) ?? []
+    const keys = parts.filter(({ isUnique }) => isUnique === 1)
+    const indexes = toIndexes(parts, collations)
     return {
       name,
       kind: type,
@@ -72,7 +73,7 @@ async function columnsOf (ask: Ask, table: string): Promise<ColumnRow[]> {
  * Whether the column is the rowid (https://www.sqlite.org/lang_createtable.html#rowid): an INTEGER PRIMARY KEY, the only primary key
  * without an index.
  */
-function isRowid (column: ColumnRow, primaryKey: readonly string[], keys: readonly UniqueRow[]): boolean {
+function isRowid (column: ColumnRow, primaryKey: readonly string[], keys: readonly IndexRow[]): boolean {
   return column.pk === 1 && primaryKey.length === 1 && !keys.some(({ origin }) => origin === 'pk')
 }
 
@@ -153,7 +154,7 @@ function toTriggers (rows: TriggerRow[]): Triggers {
 const toNumber = (digits: string | undefined): number | null => digits === undefined ? null : Number(digits)
 
 /** The columns of a key, without the expressions in it. */
-function toKeys (rows: UniqueRow[], primaryKey: readonly string[]): Key[] {
+function toKeys (rows: IndexRow[], primaryKey: readonly string[]): Key[] {
   const others = Map.groupBy(rows.filter(({ origin }) => origin !== 'pk'), (row) => row.key)
   const keys = [...others].map(([name, parts]): Key => ({ name, columns: parts.flatMap(({ column }) => column ?? []) }))
   return primaryKey.length === 0 ? keys : [{ name: 'PRIMARY', columns: primaryKey }, ...keys]
