@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client'
 import answerHeaders from '../plugins/answer-headers.ts'
 import auth from '../plugins/auth.ts'
 import body from '../plugins/body.ts'
+import catalogs from '../plugins/catalogs.ts'
 import errors from '../plugins/errors.ts'
 import notFoundAnswers from '../plugins/not-found.ts'
 import openapi from '../plugins/openapi.ts'
@@ -14,7 +15,6 @@ import { watchTokens, type TokenWatch } from './access/token-watch.ts'
 import type { TokenStore } from './access/tokens.ts'
 import type { Settings } from './config/settings.ts'
 import type { Database } from './databases/database.ts'
-import { openDatabases } from './databases/open.ts'
 import type { Readiness } from './databases/readiness.ts'
 import { createWriteHook } from './in-process/on-write.ts'
 import { createDocuments } from './openapi/documents.ts'
@@ -52,14 +52,14 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   if (settings.cors !== undefined) (await import('../plugins/cors.ts')).refuseOuterCors(app)
   await app.register(notFoundAnswers)
   const budget = new AnswerBudget(settings.answerMemory)
-  const databases = await openDatabases(settings.databases, { log: app.log, budget, onWrite: settings.onWrite && createWriteHook(settings.onWrite, settings.limits) })
+  await app.register(catalogs, { databases: settings.databases, budget, onWrite: settings.onWrite && createWriteHook(settings.onWrite, settings.limits) })
+  const databases = app.rowQueryDatabases
   if (settings.tokenFile !== undefined) tokenWatch = watchTokens({ file: settings.tokenFile.file, log: app.log, onChange: tokens.replace })
   if (settings.jwt.length > 0) jwt = await createJwtVerifier({ issuers: settings.jwt, roles: settings.roles, log: app.log })
   app.addHook('preClose', async () => readiness.end())
   app.addHook('onClose', async () => {
     tokenWatch?.stop()
     jwt?.stop()
-    await Promise.all(Array.from(databases.values(), (database) => database.close()))
   })
 
   app.setReplySerializer((payload) => payload as string) // answers are already text; the serializer of the host app must not apply

@@ -1,0 +1,28 @@
+/** Opens the configured databases, keeps their catalogs in `app.rowQueryDatabases`, and closes them with the app. */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Database, WriteHook } from '../src/databases/database.ts'
+import { openDatabases, type DatabaseConfig } from '../src/databases/open.ts'
+import type { AnswerBudget } from '../src/response/budget.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The configured databases by name. Each has the cache of its catalog. */
+    rowQueryDatabases: ReadonlyMap<string, Database>
+  }
+}
+
+export interface CatalogsOptions {
+  readonly databases: readonly DatabaseConfig[]
+  /** The memory for answers of all databases. */
+  readonly budget: AnswerBudget
+  /** Called in the transaction of each write. */
+  readonly onWrite: WriteHook | undefined
+}
+
+/** Waits for each catalog for a few seconds. Later a request waits for it, or gets a 503. @throws ConfigError where a SQLite file cannot be opened */
+export default fp(async function catalogs (app: FastifyInstance, { databases: configs, budget, onWrite }: CatalogsOptions) {
+  const databases = await openDatabases(configs, { log: app.log, budget, onWrite })
+  app.decorate('rowQueryDatabases', databases)
+  app.addHook('onClose', async () => { await Promise.all(Array.from(databases.values(), (database) => database.close())) })
+}, { name: 'row-query-catalogs' })
