@@ -8,7 +8,7 @@ import { hashBody } from '../src/idempotency/key.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
 import { BodyMemory, BodyPlace } from '../src/request/body-memory.ts'
 import type { RequestLimits } from '../src/plan/filters/scope.ts'
-import { compileBodySchema, parseBody } from '../src/request/check-body.ts'
+import { compileBodySchema, parseBody, type FindBodyError } from '../src/request/check-body.ts'
 import { createOperationsCheck } from '../src/request/check-operations.ts'
 import { readBody, type Payload } from '../src/request/read-body.ts'
 import { invalidJson, unsupportedMediaType } from '../src/errors.ts'
@@ -57,14 +57,22 @@ export default fp(async function body (app: FastifyInstance, { limits, bodyLimit
   })
   // Fastify does not read a body without a Content-Type header; the interface requires the header.
   app.addHook('preValidation', ({ method, body }, _reply, done) => done(method === 'POST' && body === undefined ? unsupportedMediaType() : undefined))
-  app.setValidatorCompiler<typeof BodySchema | typeof OperationsBodySchema>(({ schema }) => {
-    const findBodyError = schema === OperationsBodySchema ? createOperationsCheck(compileBodySchema(BodySchema), limits.operations) : compileBodySchema(schema as typeof BodySchema)
-    return (value: unknown) => {
-      const error = findBodyError(value)
-      return error === undefined ? { value } : { error }
-    }
+  const checks = new Map<unknown, () => FindBodyError>([
+    [BodySchema, () => compileBodySchema(BodySchema)],
+    [OperationsBodySchema, () => createOperationsCheck(compileBodySchema(BodySchema), limits.operations)]
+  ])
+  // of these routes alone: others in this scope keep the validator of the app
+  app.addHook('onRoute', (route) => {
+    const createCheck = checks.get(route.schema?.body)
+    if (createCheck !== undefined) route.validatorCompiler = () => validatorOf(createCheck())
   })
 }, { name: 'row-query-body' })
+
+/** A check as Fastify calls it. */
+const validatorOf = (findBodyError: FindBodyError) => (value: unknown) => {
+  const error = findBodyError(value)
+  return error === undefined ? { value } : { error }
+}
 
 /** @returns the parsed body, or the refusal (not thrown) */
 function parseBytes (request: FastifyRequest, bytes: Buffer): unknown {

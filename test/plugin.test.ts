@@ -53,6 +53,24 @@ t.test('it can be registered twice, under different prefixes with different data
   t.match(await ask(app, '/b/two/orders', { headers: { authorization: `Bearer ${secret}` } }), { status: 200, json: selected })
 })
 
+t.test('a route of the app in the scope of the plugin is validated by its own schema', async (t) => {
+  const app = createHost(t)
+  const schema = { params: { type: 'object', properties: { number: { type: 'integer' } }, required: ['number'] }, querystring: { type: 'object', properties: { size: { type: 'integer', maximum: 5 } } } }
+  let isAdded = false
+  app.addHook('onRegister', (scope) => {
+    if (!isAdded) scope.get('/numbers/:number', { schema }, async ({ params, query }) => JSON.stringify({ params, query }))
+    isAdded = true
+  })
+  await app.register(createRowQuery(optionsFor(t)).plugin, { prefix: '/api' })
+  const get = async (path: string) => (await app.inject({ url: `/api${path}`, headers: { authorization: `Bearer ${TOKEN}` } }))
+  t.same((await get('/numbers/7?size=3')).json(), { params: { number: 7 }, query: { size: 3 } })
+  t.not((await get('/numbers/seven')).statusCode, 200)
+  t.not((await get('/numbers/7?size=6')).statusCode, 200)
+  t.match(await ask(app, '/api/shop/orders'), { status: 200, json: selected })
+  t.match(await ask(app, '/api/shop/orders', { payload: { verb: 'select', limit: 'x' } }), { status: 400, json: { error: { code: 'INVALID_BODY' } } })
+  t.match(await ask(app, '/api/shop', { payload: { operations: [] } }), { status: 400, json: { error: { code: 'INVALID_BODY' } } })
+})
+
 const conflicts: Array<[why: string, register: (app: FastifyInstance, options: PluginOptions) => void]> = [
   ['the same prefix twice', (app, options) => { app.register(rowQuery, { prefix: '/api', ...options }).register(rowQuery, { prefix: '/api', ...options }) }],
   ['the same prefix with a slash', (app, options) => { app.register(rowQuery, { prefix: '/api', ...options }).register(rowQuery, { prefix: '/api/', ...options }) }],
