@@ -3,12 +3,14 @@
  *
  *     node test/run.ts [--all [--mysql-optional] | --sqlite-only] [tap's arguments…]
  *
- * Without options, the quick tests: on one of the servers, and on SQLite what concerns SQLite alone. With names of files, all tests in them, on
- * both. `--all`: all tests on MariaDB, MySQL and SQLite, and the coverage (coverage.ts), since some lines are for one of them alone.
- * `--mysql-optional`: goes on without MySQL on a day on which the archive does not provide its package. `--sqlite-only`: no server at all.
+ * Without options, the tests that are not marked as slow (marks.ts): on one of the servers, and on SQLite what concerns SQLite alone. With names
+ * of files, all tests in them, on both. `--all`: all tests on MariaDB, MySQL and SQLite, and the coverage (coverage.ts), since some lines are for
+ * one of them alone. `--mysql-optional`: goes on without MySQL on a day on which the archive does not provide its package. `--sqlite-only`: no
+ * server at all.
  */
 import { availableParallelism } from 'node:os'
 import { coverageProblems, readCoverage, UNMEASURED } from './coverage.ts'
+import { findSlowFiles } from './marks.ts'
 import { COMPILED } from './servers/folders.ts'
 import { obtain } from './servers/obtain.ts'
 import { NOT_PROVIDED } from './servers/packages.ts'
@@ -29,19 +31,6 @@ async function serversFor (options: string[]): Promise<Server[]> {
   console.log(`# tests go on WITHOUT MySQL: ${message}`)
   return [mariadb.value]
 }
-
-/**
- * The files that take the most time and rarely fail alone: many random cases, waits for real time limits, programs that are started, large documents.
- * Without `--all` they run only if they are named.
- */
-const SLOW = [
-  'test/build/**', 'test/clients/**', 'test/cli/check*', 'test/cli/serve-{config-errors,metrics,restarts,settings,shutdown,signals,workers}.test.ts',
-  'test/documents/programs.test.ts', 'test/loading.test.ts', 'test/readme.test.ts',
-  'test/**/*law.test.ts', 'test/grants/{matrix,tenants}.test.ts', 'test/openapi/{allowed,large,lint,page,truth}.test.ts', 'test/response/answer-sink.test.ts',
-  'test/sql/{shape,statement-cache}.test.ts', 'test/dialects/mysql/connection/read-memory.test.ts',
-  'test/http/{aggregates-of-types,answer-memory,failed-logins,hostile-server,https,idle-connections,is,jwt,jwt-keys,odd-names,page-cost}.test.ts',
-  'test/http/{pool-idle,slow-clients,sqlite-time-limit,stale-catalog,stale-connections,status-busy,status-given-up,token-file,upserts}.test.ts'
-]
 
 /** .taprc excludes these, and an option replaces its list. */
 const FAULTS = 'test/faults/**'
@@ -69,7 +58,7 @@ try {
   const run = (isMeasured: boolean, more: string[]): Promise<number> => {
     const sqlite = isQuick ? { TEST_SQLITE: 'alone' } : {}
     const { flags, env } = isMeasured ? { flags: ['--allow-incomplete-coverage'], env: { TEST_COVERAGE: 'on' } } : { flags: ['--disable-coverage'], env: { NODE_COMPILE_CACHE: COMPILED } }
-    return runTap([`--jobs=${JOBS}`, ...flags, ...(isQuick ? exclude([...SLOW, FAULTS]) : []), ...more], { TEST_ENGINES, ...sqlite, ...env })
+    return runTap([`--jobs=${JOBS}`, ...flags, ...(isQuick ? exclude([...findSlowFiles(), FAULTS]) : []), ...more], { TEST_ENGINES, ...sqlite, ...env })
   }
   if (!isMeasured || args.length > 0) process.exit(await run(isMeasured, args))
   const measured = await run(true, exclude([...UNMEASURED, FAULTS]))

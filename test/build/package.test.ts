@@ -1,3 +1,4 @@
+// slow: builds and installs the package
 /** The published package, installed without this repository. */
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// slow: starts programs
 /** What `row-query check` tells of grants. */
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'

@@ -1,3 +1,4 @@
+// slow: starts programs
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'

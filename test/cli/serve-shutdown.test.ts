@@ -1,3 +1,4 @@
+// slow: starts programs
 /** The end of a real process, as an orchestrator brings it about. */
 import { once } from 'node:events'
 import { Agent, createServer, request, type IncomingMessage } from 'node:http'

@@ -1,3 +1,4 @@
+// slow: starts programs
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createTestDatabase, engines, type Engine, type TestDatabase } from '../servers/engines.ts'

@@ -1,3 +1,4 @@
+// slow: many random cases
 import t from 'tap'
 import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
 

@@ -1,3 +1,4 @@
+// slow: large documents and answers
 /** The page at {prefix}/docs, in a browser. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'

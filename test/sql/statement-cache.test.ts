@@ -1,3 +1,4 @@
+// slow: many random cases
 /** Statements are kept within one bound, whatever tables there are and whatever is asked of them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
