@@ -1,4 +1,5 @@
-/** Types of the fields and results of requests, derived from the interfaces that `row-query types` writes. Imports nothing, so that the client can use it anywhere. */
+/** Types of the fields and results of requests, derived from the interfaces that `row-query types` writes. Imports only the grammar of filters, so that the client can use it anywhere. */
+import type { COMBINATORS, CombinatorForm, OPERATORS, OperandForm } from '../../schemas/filters.ts'
 
 /** Type of integers that a double cannot represent exactly. `JSON.stringify`, and therefore `reply.send`, does not accept bigints. */
 export type Bigints = 'bigint' | 'string'
@@ -65,27 +66,20 @@ type DryOf<X> = [X] extends [undefined] ? unknown : { dryRun?: true }
 
 type ValueOf<C> = Exclude<SelectOf<C> | InsertOf<C> | UpdateOf<C>, null | undefined>
 
-/** `X`: what an operand may be besides a value; `N`: what may be compared besides. */
-export interface Operators<V, X = never, N = never> {
-  $eq?: V | X | N | null
-  /** As `$eq`, but compares texts byte by byte. */
-  $is?: V | X | null
-  $ne?: V | X | N | null
-  $in?: ReadonlyArray<V | X | null>
-  $nin?: ReadonlyArray<V | X | null>
-  $gt?: V | X | N
-  $gte?: V | X | N
-  $lt?: V | X | N
-  $lte?: V | X | N
-  $between?: readonly [V | X | N, V | X | N]
-  $like?: string
-  $nlike?: string
-  $startsWith?: string
-  $contains?: string
-  $null?: boolean
-  /** A SET has this member, or all of these. */
-  $has?: V extends ReadonlyArray<infer M> ? M | X | ReadonlyArray<M | X> : never
+/** The types of operands by their form. */
+interface OperandTypes<V, X, N> extends Record<OperandForm, unknown> {
+  compared: V | X | N
+  comparedOrNull: V | X | N | null
+  valueOrNull: V | X | null
+  values: ReadonlyArray<V | X | null>
+  pair: readonly [V | X | N, V | X | N]
+  pattern: string
+  boolean: boolean
+  members: V extends ReadonlyArray<infer M> ? M | X | ReadonlyArray<M | X> : never
 }
+
+/** `X`: what an operand may be besides a value; `N`: what may be compared besides. */
+export type Operators<V, X = never, N = never> = { -readonly [O in keyof typeof OPERATORS]?: OperandTypes<V, X, N>[typeof OPERATORS[O]['operand']] }
 
 /** Columns with names that begin with `$` get another `$` in filters. */
 type Dollars<T, X, N> = { [K in Extract<keyof T, `$${string}`> as `$${K}`]?: ColumnFilter<T[K], X, N> }
@@ -93,13 +87,16 @@ type Dollars<T, X, N> = { [K in Extract<keyof T, `$${string}`> as `$${K}`]?: Col
 type ColumnFilter<C, X, N> = ValueOf<C> | X | (N & NowOf<ValueOf<C>>) | null | ReadonlyArray<ValueOf<C> | X | null> | Operators<ValueOf<C>, X, N & NowOf<ValueOf<C>>>
 
 /** `N`: never where the present time is not allowed. */
-export type Filters<T, X = never, N = Now> = { [K in keyof T]?: ColumnFilter<T[K], X, N> } & {
-  $and?: ReadonlyArray<Filters<T, X, N>>
-  $or?: ReadonlyArray<Filters<T, X, N>>
-  $not?: Filters<T, X, N>
-  /** A row as a select returns it, or some of its columns. */
-  $is?: { readonly [K in keyof T]?: ValueOf<T[K]> | null }
-} & Dollars<T, X, N>
+export type Filters<T, X = never, N = Now> = { [K in keyof T]?: ColumnFilter<T[K], X, N> } & Combinators<T, X, N> & Dollars<T, X, N>
+
+/** What combinators take, by its form. */
+interface CombinatorTypes<T, X, N> extends Record<CombinatorForm, unknown> {
+  list: ReadonlyArray<Filters<T, X, N>>
+  filters: Filters<T, X, N>
+  row: { readonly [K in keyof T]?: ValueOf<T[K]> | null }
+}
+
+type Combinators<T, X, N> = { -readonly [C in keyof typeof COMBINATORS]?: CombinatorTypes<T, X, N>[typeof COMBINATORS[C]] }
 
 type Direction = 'ASC' | 'DESC' | 'asc' | 'desc'
 

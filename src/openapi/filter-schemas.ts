@@ -1,4 +1,5 @@
 /** The schemas of column filters. Columns with the same bounds share one schema. */
+import type { FilterOperator, OperandForm } from '../../schemas/filters.ts'
 import type { Column } from '../catalog/catalog.ts'
 import { acceptsOperator, operators } from '../plan/filters/operators.ts'
 import { NOW } from '../types/moment.ts'
@@ -20,23 +21,18 @@ interface Operands {
   readonly maxItems: number
 }
 
-/** Operators with an operand that is not a plain value of the column -> the schema of the operand. */
-const operands = new Map<string, (operands: Operands) => Schema>([
-  ['$eq', ({ comparedOrNull }) => comparedOrNull],
-  ['$is', ({ orNull }) => orNull],
-  ['$ne', ({ comparedOrNull }) => comparedOrNull],
-  ['$in', ({ orNull: items, maxItems }) => ({ type: 'array', items, maxItems })],
-  // an empty list would say nothing
-  ['$nin', ({ orNull: items, maxItems }) => ({ type: 'array', items, minItems: 1, maxItems })],
-  ['$between', ({ compared: items }) => ({ type: 'array', items, minItems: 2, maxItems: 2 })],
-  ['$like', ({ pattern }) => pattern],
-  ['$nlike', ({ pattern }) => pattern],
-  ['$startsWith', ({ pattern }) => pattern],
-  ['$contains', ({ pattern }) => pattern],
-  ['$null', () => ({ type: 'boolean' })],
+/** The schema of an operand by its form. */
+const operandSchemas: Readonly<Record<OperandForm, (operands: Operands, bounds: { readonly minItems?: number }) => Schema>> = {
+  compared: ({ compared }) => compared,
+  comparedOrNull: ({ comparedOrNull }) => comparedOrNull,
+  valueOrNull: ({ orNull }) => orNull,
+  values: ({ orNull: items, maxItems }, bounds) => ({ type: 'array', items, ...bounds, maxItems }),
+  pair: ({ compared: items }) => ({ type: 'array', items, minItems: 2, maxItems: 2 }),
+  pattern: ({ pattern }) => pattern,
+  boolean: () => ({ type: 'boolean' }),
   // a value of a SET is a list of its members
-  ['$has', ({ value: { items }, maxItems }) => ({ anyOf: [items as Schema, { type: 'array', items, minItems: 1, maxItems }] })]
-])
+  members: ({ value: { items }, maxItems }, bounds) => ({ anyOf: [items as Schema, { type: 'array', items, ...bounds, maxItems }] })
+}
 
 /** Returns the schema name of a column that cannot share a schema: ENUM and SET columns have their own members. */
 export type OwnName = () => string
@@ -70,6 +66,10 @@ export function canFilter ({ type, nullable }: Column): boolean {
   return type.comparison !== 'none' || nullable
 }
 
+function operandSchema ({ operand, minItems }: FilterOperator, given: Operands): Schema {
+  return operandSchemas[operand](given, minItems === undefined ? {} : { minItems })
+}
+
 /** An object whose keys all begin with `$` is read as operators, not as a JSON value. */
 const LIKE_OPERATORS: Schema = { type: 'object', minProperties: 1, propertyNames: { pattern: '^\\$' } }
 
@@ -83,8 +83,8 @@ function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxL
   const ifNull = (schema: Schema): Schema => nullable ? orNull(schema) : schema
   const compared = type.moment?.isComparable === true ? anyOf([...membersOf(value), refTo(NOW)]) : value
   const given: Operands = { value, compared, orNull: ifNull(value), comparedOrNull: ifNull(compared), pattern, maxItems }
-  const usable = [...operators].filter(([name, operator]) => acceptsOperator(operator, type) && (name !== '$null' || nullable)).map(([name]) => name)
-  const own = closedObject(usable.map((name) => [name, operands.get(name)?.(given) ?? compared]), { minProperties: 1 })
+  const usable = [...operators].filter(([, operator]) => acceptsOperator(operator, type) && (operator.needs !== 'none' || nullable))
+  const own = closedObject(usable.map(([name, operator]) => [name, operandSchema(operator, given)]), { minProperties: 1 })
   if (type.comparison === 'none') return { anyOf: [{ type: 'null' }, own] }
   // any JSON value is allowed, which includes objects with operators
   if (type.holdsJson === true) return { not: { ...LIKE_OPERATORS, not: own }, description: 'Any JSON value, or an object of operators.' }

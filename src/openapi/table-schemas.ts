@@ -1,4 +1,5 @@
 /** The schemas of one table: rows, data of inserts and updates, filters. */
+import { COMBINATORS, type CombinatorForm } from '../../schemas/filters.ts'
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import type { Subject } from './document-settings.ts'
 import { canFilter, type FilterSchemas } from './filter-schemas.ts'
@@ -93,11 +94,11 @@ export function filterKey ({ name }: Column): string {
 
 function filtersSchema (name: string, columns: readonly Column[], filters: FilterSchemas, names: Names): Schema {
   const own = { ...refTo(`${name}Filters`), minProperties: 1 }
-  const list = { type: 'array', items: own, minItems: 1 }
   const incomparable = columns.filter(({ type }) => type.comparison === 'none')
   const row = { ...refTo(`${name}Row`), minProperties: 1, ...incomparable.length > 0 && { properties: Object.fromEntries(incomparable.map((column) => [column.name, { type: 'null' }])) } }
+  const forms: Readonly<Record<CombinatorForm, Schema>> = { list: { type: 'array', items: own, minItems: 1 }, filters: own, row }
   return closedObject([
     ...columns.filter(canFilter).map((column): [string, Schema] => [filterKey(column), filters.refTo(column, () => names.take(`${name}${joinWords(column.name)}Filter`))]),
-    ['$and', list], ['$or', list], ['$not', own], ['$is', row]
+    ...Object.entries(COMBINATORS).map(([key, form]): [string, Schema] => [key, forms[form]])
   ])
 }

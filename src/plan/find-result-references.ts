@@ -1,4 +1,5 @@
 /** Finds the references in the body of an operation (reference.ts). */
+import { COMBINATORS, OPERATORS, type CombinatorForm, type FilterOperator, type OperandForm } from '../../schemas/filters.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
 import { stepsOf } from '../json-pointer.ts'
@@ -50,13 +51,21 @@ function inRow (row: unknown, search: Search, path: Path): unknown {
 
 const inAggregate = (call: unknown, search: Search, path: Path): unknown => isObject(call) ? map(call, (value, key) => key === 'filters' ? inFilters(value, search, [...path, key], 0) : value) : call
 
+const combinators: ReadonlyMap<string, CombinatorForm> = new Map(Object.entries(COMBINATORS))
+
+/** What a combinator takes, by its form. */
+const inCombinator: Readonly<Record<CombinatorForm, (value: unknown, search: Search, path: Path, level: number) => unknown>> = {
+  list: (value, search, path, level) => Array.isArray(value) ? value.map((each, index) => inFilters(each, search, [...path, index], level)) : value,
+  filters: inFilters,
+  row: (value, search, path) => isObject(value) ? inExactRow(value, search, path) : value
+}
+
 function inFilters (filters: unknown, search: Search, path: Path, level: number): unknown {
   if (!isObject(filters) || level > search.depth) return filters
   return map(filters, (value, key) => {
     const place = [...path, key]
-    if ((key === '$and' || key === '$or') && Array.isArray(value)) return value.map((each, index) => inFilters(each, search, [...place, index], level + 1))
-    if (key === '$not') return inFilters(value, search, place, level + 1)
-    if (key === '$is') return isObject(value) ? inExactRow(value, search, place) : value
+    const form = combinators.get(key)
+    if (form !== undefined) return inCombinator[form](value, search, place, level + 1)
     return inColumnFilter(value, search.table.columns.get(key.startsWith('$$') ? key.slice(1) : key), search, place)
   })
 }
@@ -74,11 +83,12 @@ function inColumnFilter (value: unknown, column: Column | undefined, search: Sea
     const place = [...path, name]
     if (isReference(operand)) return toReference(operand, search, place)
     // the list of $in and $between is one of values; that of $eq is a value
-    return Array.isArray(operand) && LISTS.has(name) ? inList(operand, search, place) : operand
+    return Array.isArray(operand) && listOperators.has(name) ? inList(operand, search, place) : operand
   })
 }
 
-const LISTS = new Set(['$in', '$nin', '$between', '$has'])
+const IS_LIST: Readonly<Record<OperandForm, boolean>> = { compared: false, comparedOrNull: false, valueOrNull: false, values: true, pair: true, pattern: false, boolean: false, members: true }
+const listOperators: ReadonlySet<string> = new Set(Object.entries<FilterOperator>(OPERATORS).flatMap(([name, { operand }]) => IS_LIST[operand] ? [name] : []))
 
 const inList = (list: readonly unknown[], search: Search, path: Path): unknown[] => list.map((value, index) => isReference(value) ? toReference(value, search, [...path, index]) : value)
 

@@ -70,10 +70,7 @@ export interface UpdateForm {
 /** A form that computes the new value from the stored one. */
 export interface ComputingForm { readonly name: string, readonly sql: FormSql }
 
-/**
- * The filter operators of a type. Each level includes the previous ones: `none` has only `$null`; `equality` adds `$eq $is
- * $ne $in $nin`; `order` adds `$gt $gte $lt $lte $between`; `text` adds `$like $nlike $startsWith $contains`.
- */
+/** The filter operators of a type: those that need this level (schemas/filters.ts) or one before it. */
 export type Comparison = typeof COMPARISONS[number]
 
 const COMPARISONS = ['none', 'equality', 'order', 'text'] as const

@@ -1,5 +1,6 @@
 /** Generates valid bodies with every verb, operator and type from the catalog of a table. */
 import fc, { type Arbitrary } from 'fast-check'
+import { OPERATORS, type FilterOperator, type OperandForm } from '../../schemas/filters.ts'
 import type { Column } from '../../src/catalog/catalog.ts'
 import type { JsonTexts } from '../support/values.ts'
 import { groupsOf } from './groups.ts'
@@ -17,21 +18,30 @@ const MOMENTS = fc.constantFrom('{"$now":true}', '{"$now":{"years":6000,"days":-
 
 const lists = (values: Arbitrary<Json>, minLength = 0): Arbitrary<Json> => fc.array(values, { minLength, maxLength: 5 }).map((items) => list(...items))
 const operator = (name: string, operand: Arbitrary<Json>): Arbitrary<Json> => operand.map((value) => pairs([name, value]))
-const oneOf = (names: readonly string[], operand: Arbitrary<Json>): Arbitrary<Json> => fc.constantFrom(...names).chain((name) => operator(name, operand))
 
-/** Filters on one column. */
+/** Filters on one column, with every operator of its type. */
 function conditions ({ type: { comparison, structured, moment, readMember } }: Column, values: JsonTexts, isTimeless = false): Arbitrary<Json> {
-  const nothing = fc.oneof(fc.constant<Json>('null'), operator('$null', fc.constantFrom('true', 'false')))
-  if (comparison === 'none') return nothing
   const withNull = fc.option(values, { freq: 8, nil: 'null' })
-  const equality = fc.oneof(structured ? operator('$eq', values) : values, oneOf(['$eq', '$ne', '$is'], withNull), oneOf(['$in', '$nin'], lists(withNull)), structured ? nothing : lists(withNull, 1), nothing)
-  if (readMember !== undefined) return fc.oneof({ weight: 3, arbitrary: equality }, { weight: 1, arbitrary: operator('$has', values.filter((json) => json !== '[]')) })
-  if (comparison === 'equality') return equality
   const compared: Arbitrary<Json> = moment?.isComparable === true && !isTimeless ? fc.oneof({ weight: 2, arbitrary: values }, { weight: 1, arbitrary: MOMENTS }) : values
-  const order = fc.oneof(oneOf(['$gt', '$gte', '$lt', '$lte'], compared), operator('$between', fc.tuple(compared, compared).map((two) => list(...two))),
-    fc.tuple(values, values).map(([low, high]) => pairs(['$gte', low], ['$lt', high])))
+  const operands: Readonly<Record<OperandForm, Arbitrary<Json>>> = {
+    compared,
+    comparedOrNull: withNull,
+    valueOrNull: withNull,
+    values: lists(withNull),
+    pair: fc.tuple(compared, compared).map((two) => list(...two)),
+    pattern: patterns,
+    boolean: fc.constantFrom('true', 'false'),
+    members: values.filter((json) => json !== '[]')
+  }
+  const needing = (needs: FilterOperator['needs']): Arbitrary<Json> => fc.oneof(...Object.entries<FilterOperator>(OPERATORS).filter(([, other]) => other.needs === needs).map(([name, { operand }]) => operator(name, operands[operand])))
+  const nothing = fc.oneof(fc.constant<Json>('null'), needing('none'))
+  if (comparison === 'none') return nothing
+  const equality = fc.oneof({ weight: 1, arbitrary: structured ? operator('$eq', values) : values }, { weight: 2, arbitrary: needing('equality') }, { weight: 1, arbitrary: structured ? nothing : lists(withNull, 1) }, { weight: 1, arbitrary: nothing })
+  if (readMember !== undefined) return fc.oneof({ weight: 3, arbitrary: equality }, { weight: 1, arbitrary: needing('members') })
+  if (comparison === 'equality') return equality
+  const order = fc.oneof({ weight: 2, arbitrary: needing('order') }, { weight: 1, arbitrary: fc.tuple(values, values).map(([low, high]) => pairs(['$gte', low], ['$lt', high])) })
   if (comparison === 'order') return fc.oneof({ weight: 2, arbitrary: equality }, { weight: 1, arbitrary: order })
-  return fc.oneof({ weight: 2, arbitrary: equality }, { weight: 1, arbitrary: order }, { weight: 2, arbitrary: oneOf(['$like', '$nlike', '$startsWith', '$contains'], patterns) })
+  return fc.oneof({ weight: 2, arbitrary: equality }, { weight: 1, arbitrary: order }, { weight: 2, arbitrary: needing('text') })
 }
 
 /** Filters by one or several columns, nested; half of the columns are known to the model. */

@@ -1,4 +1,5 @@
 /** Plans `filters`: combinators in this file, the filter of one column in column-filter.ts. */
+import { COMBINATORS, type CombinatorName } from '../../../schemas/filters.ts'
 import type { Table } from '../../catalog/catalog.ts'
 import { at, filtersRequired, invalidBody, type Path } from '../../errors.ts'
 import { isFields, planColumnFilter, planOperator } from './column-filter.ts'
@@ -9,12 +10,14 @@ import type { Condition } from '../plan.ts'
 
 type Combinator = (value: unknown, scope: FilterScope, path: Path) => Condition
 
-const combinators = new Map<string, Combinator>([
-  ['$and', (value, scope, path) => combine('and', planList(value, scope, path))],
-  ['$or', (value, scope, path) => combine('or', planList(value, scope, path))],
-  ['$not', (value, scope, path) => negate(planGroup(value, scope, path))],
-  ['$is', planRow]
-])
+const planners: Readonly<Record<CombinatorName, Combinator>> = {
+  $and: (value, scope, path) => combine('and', planList(value, scope, path)),
+  $or: (value, scope, path) => combine('or', planList(value, scope, path)),
+  $not: (value, scope, path) => negate(planGroup(value, scope, path)),
+  $is: planRow
+}
+
+const combinators = new Map<string, Combinator>(Object.keys(COMBINATORS).map((name) => [name, planners[name as CombinatorName]]))
 
 /** Plans the filters of a select. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY */
 export function planFilters (filters: Readonly<Record<string, unknown>>, table: Table, limits: FilterLimits): Condition {

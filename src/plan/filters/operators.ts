@@ -1,7 +1,8 @@
-/** The filter operators, one per line, and how each plans its operand. */
+/** How each operator of schemas/filters.ts plans its operand. */
+import { OPERATORS, type FilterOperator, type OperatorName } from '../../../schemas/filters.ts'
 import type { Column } from '../../catalog/catalog.ts'
 import { at, invalidBody, invalidValue, type Path } from '../../errors.ts'
-import { includesLevel, type ColumnType, type Comparison, type Value } from '../../types/column-type.ts'
+import { includesLevel, type ColumnType, type Value } from '../../types/column-type.ts'
 import { isNow, readMoment } from '../../types/moment.ts'
 import { countCharacters, readString } from '../../types/text.ts'
 import { readWith, readValue } from '../columns.ts'
@@ -14,32 +15,35 @@ import { ResultReference } from '../result-reference.ts'
 /** An operand as the client sent it, with its column and its path in the body. */
 export interface Operand { column: Column, value: unknown, scope: FilterScope, path: Path }
 
-interface FilterOperator {
-  /** The kind of comparison that the column's type must support; `members` is that of a SET. */
-  readonly needs: Comparison | 'members'
+/** How each operator plans its operand. */
+const planners: Readonly<Record<OperatorName, (operand: Operand) => Condition>> = {
+  $eq: (operand) => planEqual(operand, false),
+  $ne: (operand) => planEqual(operand, true),
+  $is: planIs,
+  $in: (operand) => planIn(operand, false),
+  $nin: (operand) => planIn(operand, true),
+  $gt: (operand) => planCompare(operand, '>'),
+  $gte: (operand) => planCompare(operand, '>='),
+  $lt: (operand) => planCompare(operand, '<'),
+  $lte: (operand) => planCompare(operand, '<='),
+  $between: planBetween,
+  $like: (operand) => planLike(operand, toPattern(readPattern(operand)), false),
+  $nlike: (operand) => planLike(operand, toPattern(readPattern(operand)), true),
+  $startsWith: (operand) => planLike(operand, escapePattern(readPattern(operand)) + '%', false),
+  $contains: (operand) => planLike(operand, '%' + escapePattern(readPattern(operand)) + '%', false),
+  $null: planNullOperator,
+  $has: planHas
+}
+
+export interface PlannedOperator extends FilterOperator {
   /** The operator accepts null, for columns of every type. */
-  readonly takesNull?: true
+  readonly takesNull: boolean
   readonly plan: (operand: Operand) => Condition
 }
 
-export const operators: ReadonlyMap<string, FilterOperator> = new Map<string, FilterOperator>([
-  ['$eq', { needs: 'equality', takesNull: true, plan: (operand) => planEqual(operand, false) }],
-  ['$ne', { needs: 'equality', takesNull: true, plan: (operand) => planEqual(operand, true) }],
-  ['$is', { needs: 'equality', takesNull: true, plan: planIs }],
-  ['$in', { needs: 'equality', plan: (operand) => planIn(operand, false) }],
-  ['$nin', { needs: 'equality', plan: (operand) => planIn(operand, true) }],
-  ['$gt', { needs: 'order', plan: (operand) => planCompare(operand, '>') }],
-  ['$gte', { needs: 'order', plan: (operand) => planCompare(operand, '>=') }],
-  ['$lt', { needs: 'order', plan: (operand) => planCompare(operand, '<') }],
-  ['$lte', { needs: 'order', plan: (operand) => planCompare(operand, '<=') }],
-  ['$between', { needs: 'order', plan: planBetween }],
-  ['$like', { needs: 'text', plan: (operand) => planLike(operand, toPattern(readPattern(operand)), false) }],
-  ['$nlike', { needs: 'text', plan: (operand) => planLike(operand, toPattern(readPattern(operand)), true) }],
-  ['$startsWith', { needs: 'text', plan: (operand) => planLike(operand, escapePattern(readPattern(operand)) + '%', false) }],
-  ['$contains', { needs: 'text', plan: (operand) => planLike(operand, '%' + escapePattern(readPattern(operand)) + '%', false) }],
-  ['$null', { needs: 'none', plan: planNullOperator }],
-  ['$has', { needs: 'members', plan: planHas }]
-])
+/** The operators by name. */
+export const operators: ReadonlyMap<string, PlannedOperator> = new Map(Object.entries<FilterOperator>(OPERATORS).map(([name, operator]) =>
+  [name, { ...operator, takesNull: operator.operand === 'valueOrNull' || operator.operand === 'comparedOrNull', plan: planners[name as OperatorName] }]))
 
 /** Whether an operator can be used with columns of a type. */
 export function acceptsOperator ({ needs }: FilterOperator, { comparison, readMember }: ColumnType): boolean {

@@ -1,0 +1,56 @@
+/**
+ * The grammar of `filters`. Planner, references, documents and types of the client are derived from these tables; TypeScript reports what
+ * a new line lacks. Imports nothing: programs without the types of Node or TypeBox read it.
+ */
+
+/** What a column and an operand must be for an operator. */
+export interface FilterOperator {
+  /** The level of comparison that the column must support. `none` asks about NULL only; `members` is that of a SET. */
+  readonly needs: 'none' | 'equality' | 'order' | 'text' | 'members'
+  /**
+   * The form of the operand. `compared`: a value or the present time; `comparedOrNull`: these or null; `valueOrNull`: a value or null; `values`: a
+   * list of values and null; `pair`: two values or times; `pattern`: a text; `boolean`; `members`: a member of a SET, or a list of them.
+   */
+  readonly operand: 'compared' | 'comparedOrNull' | 'valueOrNull' | 'values' | 'pair' | 'pattern' | 'boolean' | 'members'
+  /** Values that a list must have to say anything, for documents. */
+  readonly minItems?: number
+}
+
+/** What compares a column with an operand. */
+export const OPERATORS = {
+  $eq: { needs: 'equality', operand: 'comparedOrNull' },
+  $ne: { needs: 'equality', operand: 'comparedOrNull' },
+  /** As `$eq`, but compares texts byte by byte. */
+  $is: { needs: 'equality', operand: 'valueOrNull' },
+  $in: { needs: 'equality', operand: 'values' },
+  $nin: { needs: 'equality', operand: 'values', minItems: 1 },
+  $gt: { needs: 'order', operand: 'compared' },
+  $gte: { needs: 'order', operand: 'compared' },
+  $lt: { needs: 'order', operand: 'compared' },
+  $lte: { needs: 'order', operand: 'compared' },
+  $between: { needs: 'order', operand: 'pair' },
+  $like: { needs: 'text', operand: 'pattern' },
+  $nlike: { needs: 'text', operand: 'pattern' },
+  $startsWith: { needs: 'text', operand: 'pattern' },
+  $contains: { needs: 'text', operand: 'pattern' },
+  $null: { needs: 'none', operand: 'boolean' },
+  /** A SET has this member, or all of these. */
+  $has: { needs: 'members', operand: 'members', minItems: 1 }
+} as const satisfies Record<`$${string}`, FilterOperator>
+
+export type OperatorName = keyof typeof OPERATORS
+/** The forms of operands that operators have. */
+export type OperandForm = FilterOperator['operand']
+
+/** Keys of an object of filters that are not columns -> what they take: a list of such objects, one of them, or a row as a select returns it. */
+export const COMBINATORS = {
+  $and: 'list',
+  $or: 'list',
+  $not: 'filters',
+  /** A row as a select returns it, or some of its columns. */
+  $is: 'row'
+} as const satisfies Record<`$${string}`, 'list' | 'filters' | 'row'>
+
+export type CombinatorName = keyof typeof COMBINATORS
+/** The forms of what combinators take. */
+export type CombinatorForm = typeof COMBINATORS[CombinatorName]
