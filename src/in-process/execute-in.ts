@@ -1,5 +1,6 @@
 /** Requests of the host app in a transaction that is open. */
 import type { Body } from '../../schemas/body.ts'
+import type { BodyInTransaction } from '../../schemas/operations.ts'
 import { authorize, getAccess, type Access } from '../access/authorize.ts'
 import { toCallGrant } from '../access/host-grant.ts'
 import { orUnavailable } from '../access/lost.ts'
@@ -78,7 +79,7 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved }
       if (hasEnded) throw new Error('The transaction has ended')
       const grant = toCallGrant(granted)
       const access = getAccess(new Map([[database.name, database]]), grant, { database: database.name, table })
-      const { lock, ...body } = readBody<Body & { readonly lock?: boolean }>(given, findError)
+      const { lock, ...body } = readBody<BodyInTransaction>(given, findError)
       const call = { access, body: body as Body, isLocked: lock === true, bigints }
       return await queue.run(() => run(call))
     },

@@ -1,11 +1,10 @@
 /** The schemas of several operations in one transaction. Without tables, and for many tables: one for each verb, with values of any type. */
-import { BODIES } from '../../schemas/body.ts'
-import { LOCK_FIELD, OperationsBodySchema, TABLE_FIELD } from '../../schemas/operations.ts'
+import { OPERATIONS, OperationsBodySchema, propertiesOf } from '../../schemas/operations.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
 import { pascalCase } from './names.ts'
 import { createPathItem, type Operation } from './operation.ts'
 import { inDocument } from './request-schemas.ts'
-import { closedObject, refTo, unionByVerb, type Schema, type Schemas } from './schema.ts'
+import { closedObject, membersOf, refTo, unionByVerb, type Schema, type Schemas } from './schema.ts'
 
 const OPERATIONS_REQUEST = 'OperationsRequest'
 const OPERATIONS_RESPONSE = 'OperationsResponse'
@@ -20,13 +19,9 @@ export type TablesByVerb = ReadonlyMap<Verb, readonly string[] | undefined>
 
 /** `most`: operations that a request may have; `own`: the schemas of an operation by name, if they are others. */
 export function operationSchemas (tables: TablesByVerb, most: number, own = untypedOperations(tables)): Schemas {
-  const { operations, ...fields } = OperationsBodySchema.properties
+  const properties = Object.entries(propertiesOf(most)).map(([field, schema]): [string, Schema] => [field, field === 'operations' ? { ...schema, items: refTo(OPERATION) } : withEnum(schema)])
   return {
-    [OPERATIONS_REQUEST]: closedObject([
-      ['operations', { ...operations, maxItems: most, items: refTo(OPERATION) }],
-      ['isolation', { type: 'string', enum: fields.isolation.anyOf.map((each) => each.const), description: fields.isolation.description }],
-      ['dryRun', fields.dryRun]
-    ], { required: ['operations'] }),
+    [OPERATIONS_REQUEST]: closedObject(properties, { required: OperationsBodySchema.required }),
     [OPERATIONS_RESPONSE]: {
       type: 'object',
       description: 'The answer to several operations.',
@@ -56,14 +51,22 @@ function untypedOperations (tables: TablesByVerb): Schemas {
 }
 
 function operationSchema (verb: Verb, tables: TablesByVerb): Schema {
-  const { properties, required } = BODIES[verb]
   const names = tables.get(verb)
-  const fields = Object.entries(properties as Record<string, Schema>).filter(([field]) => field !== 'dryRun')
-  return closedObject([
-    ['table', { ...TABLE_FIELD, ...names !== undefined && { enum: names } }],
-    ...fields.map(([field, schema]): [string, Schema] => [field, field === 'verb' ? { type: 'string', enum: [verb] } : inDocument(field, schema, verb)]),
-    ...verb === 'select' && tables.has('update') ? [['lock', LOCK_FIELD] as [string, Schema]] : []
-  ], { required: ['table', ...required as string[]], description: 'As a request to the table. {"$ref": "/0/id"} in place of a value takes it from an earlier result.' })
+  const special: Schemas = { verb: { type: 'string', enum: [verb] }, ...names !== undefined && { table: { ...OPERATIONS[verb].properties['table'], enum: names } } }
+  return closedObject(fieldsOf(verb, [...tables.keys()]).map(([field, schema]) => [field, special[field] ?? schema]), { required: OPERATIONS[verb].required, description: 'As a request to the table. {"$ref": "/0/id"} in place of a value takes it from an earlier result.' })
+}
+
+/** The fields of an operation, as documents have them. `verbs`: what the caller may do. */
+export function fieldsOf (verb: Verb, verbs: readonly Verb[]): Array<[string, Schema]> {
+  const fields = Object.entries(OPERATIONS[verb].properties).filter(([field]) => field !== 'lock' || verbs.includes('update'))
+  return fields.map(([field, schema]) => [field, inDocument(field, schema, verb)])
+}
+
+/** Generators of clients take a union of constants for one of types. */
+function withEnum (schema: Schema): Schema {
+  const { anyOf, ...rest } = schema
+  const values = membersOf(schema).map((member) => member['const'])
+  return anyOf === undefined || values.includes(undefined) ? schema : { type: 'string', enum: values, ...rest }
 }
 
 /** The path item. `table`: one to select from, for an example that can be sent as it is. */

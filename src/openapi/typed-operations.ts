@@ -3,11 +3,12 @@
  * values of the latter have no type, because each of them may be a reference; but without a reference it is not allowed.
  */
 import { BODIES } from '../../schemas/body.ts'
-import { LOCK_FIELD, TABLE_FIELD } from '../../schemas/operations.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
+import { OPERATIONS } from '../../schemas/operations.ts'
 import type { Subject } from './document-settings.ts'
 import { pascalCase } from './names.ts'
-import { inDocument, requestSchema } from './request-schemas.ts'
+import { fieldsOf } from './operations-schemas.ts'
+import { requestSchema } from './request-schemas.ts'
 import { anyOf, closedObject, refTo, requiring, unionByVerb, type Schema, type Schemas } from './schema.ts'
 import { bare } from './value-schema.ts'
 
@@ -43,35 +44,25 @@ function ofTable (subject: Subject): Schemas {
 /** The request with the name of the table. `dryRun` belongs to all operations together. */
 function ofVerb (subject: Subject, verb: Verb): Schema {
   const { properties, required, ...rest } = requestSchema(subject, verb) as { properties: Schemas, required: readonly string[] }
-  const { dryRun, ...fields } = properties
-  return {
-    ...rest,
-    properties: {
-      table: { type: 'string', enum: [subject.table.name] },
-      ...Object.fromEntries(Object.entries(fields).map(([field, schema]) => [field, bare(schema)])),
-      ...verb === 'select' && subject.verbs.includes('update') && { lock: LOCK_FIELD }
-    },
-    required: ['table', ...required]
-  }
+  const special: Schemas = { table: { type: 'string', enum: [subject.table.name] }, ...Object.fromEntries(Object.entries(properties).map(([field, schema]) => [field, bare(schema)])) }
+  // the request lacks fields that are of no use for this table
+  const fields = fieldsOf(verb, subject.verbs).filter(([field]) => !Object.hasOwn(BODIES[verb].properties, field) || Object.hasOwn(properties, field))
+  return { ...rest, properties: Object.fromEntries(fields.map(([field, schema]) => [field, special[field] ?? schema])), required: OPERATIONS[verb].required }
 }
 
 function referringOperation (subjects: readonly Subject[]): Schema {
   const verbs = VERBS.filter((verb) => subjects.some((subject) => subject.verbs.includes(verb)))
-  const fields = Map.groupBy(verbs.flatMap((verb) => fieldsOf(verb)), ([field]) => field)
+  const fields = Map.groupBy(verbs.flatMap((verb) => fieldsOf(verb, verbs)), ([field]) => field)
   return closedObject([
-    ['table', { ...TABLE_FIELD, enum: subjects.map(({ table: { name } }) => name) }],
+    ['table', { ...OPERATIONS.select.properties['table'], enum: subjects.map(({ table: { name } }) => name) }],
     ['verb', { type: 'string', enum: verbs }],
-    ...[...fields].map(([field, schemas]): [string, Schema] => [field, anyDifferent(schemas.map(([, schema]) => schema))]),
-    ['lock', LOCK_FIELD]
+    ...[...fields].filter(([field]) => field !== 'table' && field !== 'verb').map(([field, schemas]): [string, Schema] => [field, anyDifferent(schemas.map(([, schema]) => schema))])
   ], {
     required: ['table', 'verb'],
     description: 'An operation with {"$ref": "/0/id"} in place of a value in data or filters, which takes it from the result of an operation before.',
     dependentSchemas: { verb: { anyOf: [requiring('data', refTo(CONTAINER)), requiring('filters', refTo(CONTAINER))], additionalProperties: true } }
   })
 }
-
-const fieldsOf = (verb: Verb): Array<[string, Schema]> =>
-  Object.entries(BODIES[verb].properties as Schemas).filter(([field]) => !['verb', 'dryRun'].includes(field)).map(([field, schema]) => [field, inDocument(field, schema, verb)])
 
 /** The verbs give the same field different schemas: `data` of an insert may be a list. */
 const anyDifferent = (schemas: readonly Schema[]): Schema => anyOf([...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()])

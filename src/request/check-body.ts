@@ -8,18 +8,18 @@ import { at, filtersRequired, invalidBody, invalidJson, invalidOrderBy, limitOut
 import { getOrCreate } from '../get-or-create.ts'
 import { stepsOf } from '../json-pointer.ts'
 import { AGGREGATES, findConflict, findRowsError, GROUP_BY } from './conflicts.ts'
+import { formOf } from './field-form.ts'
 import { isObject, lookOver, parseExactJson, repeatsKey } from './exact-json.ts'
 
 /** Returns the first error of a parsed body. */
 export type FindBodyError = (body: unknown) => ServiceError | undefined
 
-/** The expected form of each field, for messages. */
+/** The expected form of fields, for messages, where their schemas do not say it well. */
 const forms = new Map([
   ['filters', 'an object of filters'],
   ['data', 'an object of column values'],
   ['onConflict', 'an object with "key", a list of column names without repeats, and optionally "set", such a list or an object of column values'],
   ['columns', 'a list of column names, not empty and without repeats'],
-  ['limit', 'a whole number'],
   ['orderBy', 'a string or a list of objects'],
   ['groupBy', GROUP_BY],
   ['aggregates', AGGREGATES],
@@ -28,8 +28,7 @@ const forms = new Map([
   ['offset', 'a whole number from 0'],
   ['total', 'true or a whole number from 1'],
   ['returning', '"*", or a list of column names, not empty and without repeats'],
-  ['expect', 'a whole number from 0, or an object of $eq, $gt, $gte, $lt, $lte and such numbers'],
-  ['dryRun', 'true or false']
+  ['expect', 'a whole number from 0, or an object of $eq, $gt, $gte, $lt, $lte and such numbers']
 ])
 
 /** @returns the parsed body, or INVALID_JSON (not thrown) */
@@ -124,7 +123,7 @@ function describe (schema: TObject, body: object, verb: string): ServiceError {
   const rowsError = verb === 'insert' ? findRowsError(body) : undefined
   // serializers of some languages send null for members that are not set
   const isUnset = (body as Readonly<Record<string, unknown>>)[field] === null && schema.required?.includes(field) !== true
-  return rowsError ?? at(path, invalidBody(`"${field}" must be ${forms.get(field)}${isUnset ? '; leave it out instead of sending null' : ''}`))
+  return rowsError ?? at(path, invalidBody(`"${field}" must be ${forms.get(field) ?? formOf(field, schema.properties[field] as TSchema)}${isUnset ? '; leave it out instead of sending null' : ''}`))
 }
 
 /** Whether `expect` has the present time in place of a number. */

@@ -1,30 +1,61 @@
 /** Checks the body of a request with several operations: first its own fields, then each operation like the body of a request to its table. */
-import { ISOLATIONS, OperationsBodySchema } from '../../schemas/operations.ts'
+import type { TProperties, TSchema } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { BODIES } from '../../schemas/body.ts'
+import { VERBS, type Verb } from '../../schemas/grant.ts'
+import { isOfWhole, OPERATIONS, OperationsBodySchema, propertiesOf } from '../../schemas/operations.ts'
 import { at, invalidBody, pointer, withDetails, type ServiceError } from '../errors.ts'
 import { clampNumbers, type FindBodyError } from './check-body.ts'
 import { isObject } from './exact-json.ts'
+import { formOf } from './field-form.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** The form of each field. */
-const formsOf = (most: number): ReadonlyMap<string, { readonly isValid: (value: unknown) => boolean, readonly form: string }> => new Map([
-  ['operations', { isValid: (value: unknown) => Array.isArray(value) && value.length >= 1 && value.length <= most, form: `a list of 1 to ${most} operations` }],
-  ['isolation', { isValid: (value: unknown) => ISOLATIONS.some((name) => name === value), form: `one of ${ISOLATIONS.join(', ')}` }],
-  ['dryRun', { isValid: (value: unknown) => typeof value === 'boolean', form: 'true or false' }]
-])
+interface FieldCheck {
+  readonly isValid: (value: unknown) => boolean
+  /** The expected form, for messages. */
+  readonly form: string
+}
+
+type FieldChecks = ReadonlyMap<string, FieldCheck>
+
+/** What a schema does not say in words. */
+const FORMS = new Map([['table', 'the name of a table']])
+
+function compileField (field: string, schema: TSchema): FieldCheck {
+  const check = TypeCompiler.Compile(schema)
+  return { isValid: (value) => check.Check(value), form: FORMS.get(field) ?? formOf(field, schema) }
+}
+
+const compileFields = (properties: TProperties): FieldChecks => new Map(Object.entries(properties).map(([field, schema]) => [field, compileField(field, schema)]))
+
+const mustBe = (field: string, { form }: FieldCheck): ServiceError => at([field], invalidBody(`"${field}" must be ${form}`))
+
+/** The fields of an operation besides those of its body. */
+const ownFields = (verb: Verb): TProperties => Object.fromEntries(Object.entries(OPERATIONS[verb].properties).filter(([field]) => !Object.hasOwn(BODIES[verb].properties, field)))
+
+const isRequired = (field: string): boolean => VERBS.every((verb) => OPERATIONS[verb].required?.includes(field))
+const own = compileFields(Object.assign({}, ...VERBS.map(ownFields)) as TProperties)
+/** Those without which no operation can be, and those that may be left out. */
+const required: FieldChecks = new Map([...own].filter(([field]) => isRequired(field)))
+const optional: FieldChecks = new Map([...own].filter(([field]) => !isRequired(field)))
+
+/** Fields that single requests have as well: `dryRun`. */
+const ofWholeOnly = [...new Set(VERBS.flatMap((verb) => Object.keys(BODIES[verb].properties)))].filter(isOfWhole)
 
 /** `findBodyError`: of the bodies of single requests. `most`: operations that a request may have. */
 export function createOperationsCheck (findBodyError: FindBodyError, most: number): FindBodyError {
-  const forms = formsOf(most)
+  const checks = compileFields(propertiesOf(most))
   return (body) => {
     if (!isObject(body)) return invalidBody('The body must be a JSON object')
     for (const [field, value] of Object.entries(body)) {
-      const known = forms.get(field)
-      if (known === undefined) return at([field], invalidBody(`"${field}" is not allowed here; the fields are ${Object.keys(OperationsBodySchema.properties).join(', ')}`))
-      if (!known.isValid(value)) return at([field], invalidBody(`"${field}" must be ${known.form}`))
+      const check = checks.get(field)
+      if (check === undefined) return at([field], invalidBody(`"${field}" is not allowed here; the fields are ${[...checks.keys()].join(', ')}`))
+      if (!check.isValid(value)) return mustBe(field, check)
     }
-    const { operations } = body as { operations?: readonly unknown[] }
-    if (operations === undefined) return at(['operations'], invalidBody('"operations" is required'))
+    const missing = OperationsBodySchema.required?.find((field) => !Object.hasOwn(body, field))
+    if (missing !== undefined) return at([missing], invalidBody(`"${missing}" is required`))
+    const { operations } = body as { operations: readonly unknown[] }
     for (const [index, operation] of operations.entries()) {
       const error = findError(operation, findBodyError)
       if (error !== undefined) return inOperation(index, error)
@@ -34,18 +65,28 @@ export function createOperationsCheck (findBodyError: FindBodyError, most: numbe
 
 function findError (operation: unknown, findBodyError: FindBodyError): ServiceError | undefined {
   if (!isObject(operation)) return invalidBody('An operation must be a JSON object')
-  const { table, ...body } = clampNumbers(operation) as Fields
-  if (typeof table !== 'string') return at(['table'], invalidBody('"table" must be the name of a table'))
-  return findErrorInTransaction(body, { findBodyError, ofWhole: 'in an operation; it belongs beside "operations"' })
+  const fields = clampNumbers(operation) as Fields
+  for (const [field, check] of required) if (!check.isValid(fields[field])) return mustBe(field, check)
+  return findErrorInTransaction(without(fields, required), { findBodyError, ofWhole: 'in an operation; it belongs beside "operations"' })
 }
 
+const without = (fields: Fields, left: FieldChecks): Fields => Object.fromEntries(Object.entries(fields).filter(([field]) => !left.has(field)))
+
 /** Of the body of a request that is a part of a transaction. It may have `lock` and not `dryRun`. `ofWhole`: where `dryRun` is not allowed, for the message. */
-export function findErrorInTransaction ({ lock, ...body }: Fields, { findBodyError, ofWhole }: { readonly findBodyError: FindBodyError, readonly ofWhole: string }): ServiceError | undefined {
-  if (Object.hasOwn(body, 'dryRun')) return at(['dryRun'], invalidBody(`"dryRun" is not allowed ${ofWhole}`))
+export function findErrorInTransaction (fields: Fields, { findBodyError, ofWhole }: { readonly findBodyError: FindBodyError, readonly ofWhole: string }): ServiceError | undefined {
+  const given = Object.keys(fields).filter((field) => optional.has(field))
+  const body = given.length === 0 ? fields : without(fields, optional)
+  const misplaced = ofWholeOnly.find((field) => Object.hasOwn(body, field))
+  if (misplaced !== undefined) return at([misplaced], invalidBody(`"${misplaced}" is not allowed ${ofWhole}`))
   const error = findBodyError(body)
-  if (error !== undefined || lock === undefined) return error
-  if (body['verb'] !== 'select') return at(['lock'], invalidBody(`"lock" is not allowed with ${String(body['verb'])}; it is a field of select`))
-  return typeof lock === 'boolean' ? undefined : at(['lock'], invalidBody('"lock" must be true or false'))
+  if (error !== undefined) return error
+  const verb = body['verb'] as Verb
+  for (const field of given) {
+    const check = optional.get(field) as FieldCheck
+    if (fields[field] === undefined) continue
+    if (!Object.hasOwn(OPERATIONS[verb].properties, field)) return at([field], invalidBody(`"${field}" is not allowed with ${verb}; it is a field of ${VERBS.filter((other) => Object.hasOwn(OPERATIONS[other].properties, field)).join(', ')}`))
+    if (!check.isValid(fields[field])) return mustBe(field, check)
+  }
 }
 
 /** Says in the details of a refusal which operation is meant. */
