@@ -48,7 +48,7 @@ export async function insertReturning (tx: Executor, { plan, database, sink, wat
   for (const part of numbered === undefined ? [rows.rows] : rows.isNumbered === true ? rows.rows.map((row) => [row]) : divide(plan, numbered)) {
     result = await runRows({ plan: { ...plan, rows: { ...rows, rows: part } }, database, watchRow, onBatch }, (statement, sink) => tx.run(statement, sink))
     counts = addCounts(counts, result.counts as RowCounts)
-    if (rows.isNumbered === true && database.dialect.engine === 'sqlite' && result.counts?.inserted === 0) numbers.set(part[0] as PlannedRow, await readNumber(tx, plan, database, part[0] as PlannedRow), result.counts.updated > 0)
+    if (rows.isNumbered === true && result.counts?.inserted === 0 && (database.dialect.engine === 'sqlite' || (result.counts.insertId === undefined && !mayFillColumns(table)))) numbers.set(part[0] as PlannedRow, await readNumber(tx, plan, database, part[0] as PlannedRow), result.counts.updated > 0)
   }
   if (wasTaken) throw keyChanged()
   const step = numbers.needStep ? await readStep(tx, plan, database) : 1n

@@ -11,7 +11,7 @@ import type { Assignment, Condition, PlannedRow } from '../plan/plan.ts'
 import { compileRows } from '../sql/insert-rows.ts'
 import type { BatchConflict, RowBatch } from '../sql/row-batches.ts'
 import type { Parameter } from '../types/column-type.ts'
-import { REPORT_ID, TO_DEFAULT } from '../types/forms.ts'
+import { TO_DEFAULT } from '../types/forms.ts'
 import { countMatches } from './count-rows.ts'
 import { conditionOf } from './key-condition.ts'
 import { KeyList } from './key-list.ts'
@@ -47,28 +47,33 @@ export async function resolveRow (collision: Collision): Promise<RowCounts> {
   }
 }
 
-/** Writes the row that exists, or only locks it if nothing is written; undefined if there is none. */
+/**
+ * Writes the row that exists, or only locks it if nothing is written; undefined if there is none. Its number is read before: an update that may
+ * run a trigger does not report it.
+ */
 async function changeRow ({ batch, database, run }: Collision, condition: Condition): Promise<RowCounts | undefined> {
   const { table, conflict: { key, identity } } = batch
   const assignments = assignmentsOf(batch)
-  if (assignments.length === 0) {
-    const columns = identity === undefined ? key : [identity]
-    const list = new KeyList(columns)
-    await runStatement({ run }, database, { verb: 'select', table, columns, condition, order: [], limit: 1, lock: 'share' }, list)
-    return list.count === 0 ? undefined : { inserted: 0, updated: 0, unchanged: 1, insertId: identity === undefined ? undefined : String(list.keys[0]?.[0]) }
+  const isIdle = assignments.length === 0
+  const numbered = assignments.some(({ column }) => column === identity) ? undefined : identity
+  const columns = numbered === undefined ? key : [numbered]
+  const list = new KeyList(columns)
+  if (isIdle || numbered !== undefined) {
+    await runStatement({ run }, database, { verb: 'select', table, columns, condition, order: [], limit: 1, lock: isIdle ? 'share' : 'update' }, list)
+    if (list.count === 0) return undefined
   }
+  const insertId = numbered === undefined ? undefined : String(list.keys[0]?.[0])
+  if (isIdle) return { inserted: 0, updated: 0, unchanged: 1, insertId }
   const update = await runStatement({ run }, database, { verb: 'update', table, assignments, condition })
-  return update.matched === 0 ? undefined : withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId: update.insertId })
+  return update.matched === 0 ? undefined : withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId })
 }
 
 /** What is written to the row that exists. */
-function assignmentsOf ({ rows, conflict: { identity, written, assignments } }: Collision['batch']): Assignment[] {
+function assignmentsOf ({ rows, conflict: { written, assignments } }: Collision['batch']): Assignment[] {
   const { columns, parameters } = rows[0] as PlannedRow
   const given = written.map((column): Assignment => {
     const index = columns.indexOf(column)
     return index < 0 ? { column, parameter: null, form: TO_DEFAULT } : { column, parameter: parameters[index] as Parameter }
   })
-  const changes = [...given, ...assignments]
-  const reportsId = changes.length > 0 && identity !== undefined && changes.every(({ column }) => column !== identity)
-  return reportsId ? [{ column: identity, parameter: null, form: REPORT_ID }, ...changes] : changes
+  return [...given, ...assignments]
 }

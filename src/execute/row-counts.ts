@@ -1,3 +1,4 @@
+import { mayFire } from '../catalog/catalog.ts'
 import type { Outcome } from '../dialects/dialect.ts'
 import { writesHidden } from '../plan/hidden.ts'
 import type { RowCounts } from '../response/result.ts'
@@ -5,10 +6,12 @@ import { changedColumns, type RowBatch } from '../sql/row-batches.ts'
 
 /** An updated row counts twice in what changed; for a single row MySQL reports no duplicates. */
 export function countsOf (batch: RowBatch, { changed, duplicates, insertId, untouched }: Outcome): RowCounts {
-  const { conflict, rows } = batch
+  const { table, conflict, rows } = batch
   const updated = conflict === undefined ? 0 : duplicates ?? Number(changed === 2)
   const inserted = changed - 2 * updated
-  return withoutHidden(batch, { inserted, updated, unchanged: rows.length - inserted - updated, insertId, untouched })
+  // of a row that stays as it is, a table with triggers of updates reports no number
+  const isUnreported = changed === 0 && insertId === '0' && mayFire(table, 'update')
+  return withoutHidden(batch, { inserted, updated, unchanged: rows.length - inserted - updated, insertId: isUnreported ? undefined : insertId, untouched })
 }
 
 /** Counts the rows that exist as updated where a column is written that the grant does not see. */

@@ -1,5 +1,5 @@
 /** Finds the id of the row of an upsert where neither the request nor the answer of the statement has it. */
-import { mayFire, type Column } from '../catalog/catalog.ts'
+import { mayFillColumns, mayFire, type Column } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor } from '../dialects/dialect.ts'
 import { givenValue } from '../plan/insert-key.ts'
@@ -15,22 +15,24 @@ import { runStatement } from './run-statement.ts'
 import type { RowCounts } from '../response/result.ts'
 
 /**
- * Whether the id can only be read. MySQL reports that of an AUTO_INCREMENT column (src/sql/upsert.ts). A value of the key is the id
- * itself, unless the database may consider different values equal.
+ * Whether the id may have to be read. MySQL reports that of an AUTO_INCREMENT column (src/sql/upsert.ts), except in tables with triggers of updates
+ * that of a row that stays as it is. A value of the key is the id itself, unless the database may consider different values equal.
  */
 export function mustReadId ({ table, rows: { isList, conflict } }: InsertPlan & { readonly rows: RowsPlan }, engine: Engine): boolean {
   const { identity } = table
   if (isList || conflict === undefined || identity === undefined) return false
   // a trigger of SQLite may leave the row out
   if (engine === 'sqlite' && mayFire(table, 'insert', 'before')) return true
-  return engine === 'mysql' && identity.autoIncrement ? false : !conflict.key.includes(identity) || identity.type.exact !== undefined
+  return engine === 'mysql' && identity.autoIncrement ? mayFire(table, 'update') : !conflict.key.includes(identity) || identity.type.exact !== undefined
 }
 
-/** Returns the id as JSON, null where the row is not found; undefined where its key has been computed. @throws ServiceError */
-export async function readId ({ table, rows: { rows, conflict } }: InsertPlan & { readonly rows: RowsPlan }, { inserted }: RowCounts, database: Database, run: Executor['run']): Promise<string | undefined> {
+/** Returns the id as JSON, null where the row is not found; undefined where it is reported, and where its key has been computed. @throws ServiceError */
+export async function readId ({ table, rows: { rows, conflict } }: InsertPlan & { readonly rows: RowsPlan }, { inserted, insertId }: RowCounts, database: Database, run: Executor['run']): Promise<string | undefined> {
   const { identity } = table
   const row = rows[0] as PlannedRow
   if (conflict === undefined || identity === undefined) return undefined
+  // a BEFORE INSERT trigger may have changed the key
+  if (database.dialect.engine === 'mysql' && identity.autoIncrement && (insertId !== undefined || mayFillColumns(table))) return undefined
   const changes = inserted > 0 || conflict.set.kind !== 'assignments' ? [] : conflict.set.assignments
   const columns: Column[] = []
   const parameters: Parameter[] = []

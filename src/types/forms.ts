@@ -1,7 +1,7 @@
 /** The forms of an update (`{"$inc": 5}`). The SQL of a form depends on the engine: mysql.ts and sqlite.ts have it. */
 import { Type } from '@sinclair/typebox'
 import { isObject } from '../request/exact-json.ts'
-import { COLUMN, createType, expected, type ColumnType, type ComputingForm, type FormSql, type MomentForm, type UpdateForm, type Value } from './column-type.ts'
+import { createType, expected, type ColumnType, type ComputingForm, type FormSql, type MomentForm, type UpdateForm, type Value } from './column-type.ts'
 import { decimalSchema, digitsName, readDecimal } from './decimal.ts'
 import { doubleType, largest, type FixedPoint } from './float.ts'
 import { integerBounds, readInteger } from './integer.ts'
@@ -12,9 +12,8 @@ export function sqlOf (texts: TemplateStringsArray, ...places: FormSql): FormSql
   return texts.flatMap((text, index) => index < places.length ? [text, places[index] as string] : [text])
 }
 
-/** What the service itself assigns: a column gets its default, or keeps its value and is reported as the id of the row. */
+/** What the service itself assigns: a column gets its default. */
 export const TO_DEFAULT: ComputingForm = { name: '$default', sql: ['default'] }
-export const REPORT_ID: ComputingForm = { name: '$report', sql: ['if(last_insert_id(', COLUMN, ') = 0, ', COLUMN, ', ', COLUMN, ')'] }
 
 const INT64 = integerBounds(64, false)
 

@@ -1,7 +1,7 @@
 /** Upserts of rows that exist, in tables with triggers of updates and with defaults that differ from NULL: what fires, and what is counted. */
 import t from 'tap'
 import { outcomeOf } from '../grants/support.ts'
-import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
+import { onEachEngine, startService, type EngineName, type Schema } from '../support/service.ts'
 
 const id = (engine: EngineName): string => engine === 'sqlite' ? 'id integer primary key' : 'id int auto_increment primary key'
 const trigger = (engine: EngineName, name: string, event: string, statement: string): string => engine === 'sqlite'
@@ -83,4 +83,43 @@ await onEachEngine(t, 'upserts from eight clients at once succeed in a table wit
   }))
   t.same(refused, [])
   t.match(await sql('select count(*) as n from stamped'), [{ n: inserted + 1 }])
+})
+
+const numbered: Schema = (engine) => [
+  ...['before', 'after'].flatMap((timing) => {
+    const set = engine === 'sqlite' || timing === 'after' ? 'insert into trimmed values (1)' : 'set new.name = trim(new.name)'
+    return [
+      `create table ${timing}s (${id(engine)}, email varchar(20) not null unique, name varchar(20) default 'n')`, `insert into ${timing}s values (41, 'a@x', 'Ann')`,
+      trigger(engine, `${timing}_update`, `${timing} update on ${timing}s`, set)
+    ]
+  }),
+  'create table trimmed (n int)', `create table visits (${id(engine)}, customer_id int)`
+]
+
+await onEachEngine(t, 'an upsert that finds its row answers its id in a table with triggers of updates, also for an account that sees no triggers', { schema: numbered }, async (t, { engine, post, operate, sql, url }) => {
+  const clients = [{ post, operate }]
+  if (engine !== 'sqlite') {
+    const [{ name }] = await sql('select database() as name') as [{ name: string }]
+    await sql('create user ? identified by ?', [name, 'word'])
+    t.teardown(() => sql('drop user ?', [name]))
+    await sql(`grant select, insert, update, delete on ${name}.* to ?`, [name])
+    clients.push(await startService(t, Object.assign(new URL(url), { username: name, password: 'word' }).href))
+  }
+  for (const [client, { post, operate }] of clients.entries()) {
+    for (const table of ['befores', 'afters']) {
+      const upsert = (name: unknown, onConflict: object = {}, rest: object = {}) => ({ verb: 'insert', data: { email: 'a@x', name }, onConflict: { key: ['email'], ...onConflict }, ...rest })
+      const send = async (...args: Parameters<typeof upsert>) => outcomeOf(await post(table, upsert(...args)))
+      const name = `Ann ${client}`
+      t.match(await send(name), { updated: 1, id: 41 }, table)
+      t.match(await send(name), { unchanged: 1, id: 41 }, 'the same again')
+      t.match(await send(null), { updated: 1, id: 41 }, 'null where the default is another value')
+      t.match(await send(name, { set: { name: 'Ann C' } }), { updated: 1, id: 41 })
+      t.match(await send(name, { set: [] }), { unchanged: 1, id: 41 })
+      t.match(await send(name, {}, { returning: ['id'] }), { updated: 1, id: 41, rows: [{ id: 41 }] })
+      await sql('delete from visits')
+      const visit = { table: 'visits', verb: 'insert', data: { customer_id: { $ref: '/0/id' } } }
+      t.match(outcomeOf(await operate([{ table, ...upsert(name) }, visit])).results, [{ unchanged: 1, id: 41 }, {}])
+      t.same(await sql('select customer_id from visits'), [{ customer_id: 41 }])
+    }
+  }
 })
