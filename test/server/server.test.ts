@@ -47,7 +47,7 @@ t.test('a request outside the prefix is logged too, if requests are logged', asy
   for (const path of ['/other?secret', '/api/%zz', '/health/live', '/health/ready']) await server.app.inject({ url: path, headers: { 'x-request-id': path } })
   t.match(server.log.map((line) => JSON.parse(line)), [
     { msg: 'request', requestId: '/other?secret', status: 404, code: 'NOT_FOUND' },
-    { msg: 'request', requestId: '/api/%zz', status: 404, code: 'NOT_FOUND' }
+    { msg: 'request', requestId: '/api/%zz', status: 401, code: 'UNAUTHENTICATED' }
   ])
   t.equal(server.log.length, 2, 'and nobody is told of every probe')
 })
