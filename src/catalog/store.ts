@@ -31,8 +31,8 @@ export interface CatalogStoreOptions {
 const CONFIRMED_AFTER: readonly number[] = [1000, 1000, 2000]
 
 /**
- * Keeps one refresh under way at a time: a slow database gets one set of questions, however many ask. They are asked once more where the answer
- * lacks what there was: a table that is passed by while it is altered would be a 404 until the next refresh.
+ * Runs one refresh at a time, so that a slow database gets the queries once, however many requests need them. If the result lacks something that
+ * the catalog had, they run once more: a table that was missed while it was altered would be a 404 until the next refresh.
  */
 export function createCatalogStore ({ load, interval, onError }: CatalogStoreOptions): CatalogStore {
   let catalog: Catalog | undefined

@@ -23,7 +23,7 @@ export interface Database extends KeyedDatabase {
   readonly onWrite: WriteHook | undefined
   /** Tables with a broken trigger, view or routine. */
   readonly broken: BrokenDefinitions
-  /** Whoever runs a request on the database adds it here. */
+  /** The requests that run on the database. Closing waits for them. */
   readonly running: RunningRequests
   /** A promise only until the catalog has been read. @throws DATABASE_UNAVAILABLE until the catalog has been read */
   getCatalog (): Catalog | Promise<Catalog>

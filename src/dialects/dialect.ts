@@ -38,7 +38,7 @@ export interface Outcome {
    */
   readonly untouched?: readonly number[] | undefined
   /**
-   * For an insert: the number that the database gave the row, as digits, of no meaning where it gave none. Undefined where
+   * For an insert: the number that the database gave the row, as digits; any number if it gave none. Undefined if
    * the key of the row may have changed since.
    */
   readonly insertId?: string | undefined

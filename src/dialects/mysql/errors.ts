@@ -168,7 +168,7 @@ function nameOf ({ code, errno }: MysqlError): string {
   return code === undefined || code === 'UNKNOWN_CODE_PLEASE_REPORT' ? `errno ${errno}` : code
 }
 
-/** Errors that name what is missing first, in quotes or, routines, after a word. 1449 names an account, which no line of a log carries. */
+/** Errors whose message begins with the name of what is missing: in quotes, or after one word for routines. 1449 is not here: it names an account, which must not be logged. */
 const NAMES_MISSING = new Set([1054, 1146, 1305, 1356])
 
 /** A trigger that raises such an error itself may write anything. */

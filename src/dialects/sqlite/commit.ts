@@ -22,7 +22,7 @@ export interface Commit {
 }
 
 /**
- * Ends a transaction that writes. COMMIT has a time limit of its own, which no client ends. After an error, nothing is left of the transaction.
+ * Ends a transaction that writes. COMMIT has its own time limit and does not end if the client disconnects. After an error, the transaction is rolled back.
  * @throws FOREIGN_KEY_VIOLATION for a key that is checked at COMMIT; SqliteError; OUTCOME_UNKNOWN where the process has ended
  */
 export async function commit ({ session, limit, writes, dryRun = false }: Commit): Promise<void> {

@@ -172,7 +172,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
       if (statement.verb !== 'select' && !(outcome as WriteOutcome).isInTransaction) throw withReason(outcomeUnknown(), 'NO_TRANSACTION')
       return outcome
     } catch (error) {
-      // what was written may not be written twice: of a transaction that writes, only one that the server does not take runs elsewhere
+      // never rerun a writing transaction on another server, unless this one refused it before running it
       const failure = readOnly || this.#session.open ? error : refusalOf(error)
       if (!keepsTransaction(failure) && !(isRefusal(failure) && this.#isUsable && await isOpen(this.#session, this.#run.pool))) this.#failure ??= failure
       throw refusalOf(failure)
