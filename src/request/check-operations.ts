@@ -83,8 +83,8 @@ export function findErrorInTransaction (fields: Fields, { findBodyError, ofWhole
   const verb = body['verb'] as Verb
   for (const field of given) {
     const check = optional.get(field) as FieldCheck
-    if (fields[field] === undefined) continue
-    if (!Object.hasOwn(OPERATIONS[verb].properties, field)) return at([field], invalidBody(`"${field}" is not allowed with ${verb}; it is a field of ${VERBS.filter((other) => Object.hasOwn(OPERATIONS[other].properties, field)).join(', ')}`))
+    const verbs = VERBS.filter((each) => Object.hasOwn(OPERATIONS[each].properties, field))
+    if (!verbs.includes(verb)) return at([field], invalidBody(`"${field}" is not allowed with ${verb}; it is a field of ${verbs.join(', ')}`))
     if (!check.isValid(fields[field])) return mustBe(field, check)
   }
 }
