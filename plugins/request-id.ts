@@ -32,7 +32,7 @@ const replaced = new WeakMap<FastifyRequest, string>()
 /** The id in the response and in the log. A host app may generate its own `request.id` for requests with a valid id. */
 export function shownId (request: FastifyRequest): string {
   const own: unknown = request.id
-  return keptId(request.headers) ?? (typeof own === 'string' && SENDABLE.test(own) ? own : getOrCreate(replaced, request, newId))
+  return keptId(request.headers) ?? (typeof own === 'string' && (own.startsWith(PROCESS) || SENDABLE.test(own)) ? own : getOrCreate(replaced, request, newId))
 }
 
 export default fp(async function requestIds (app: FastifyInstance) {

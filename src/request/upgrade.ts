@@ -12,13 +12,15 @@ import type { FastifyInstance } from 'fastify'
  */
 export function endAfterUpgrade (app: FastifyInstance): void {
   const last = new WeakMap<Socket, IncomingMessage>()
+  let hasAny = false
   app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     if (!asksForUpgrade(request) || last.has(request.socket)) return
+    hasAny = true
     last.set(request.socket, request)
     response.shouldKeepAlive = false
   })
   app.addHook('onRequest', ({ raw }, reply, done) => {
-    if ((last.get(raw.socket) ?? raw) === raw) done()
+    if (!hasAny || (last.get(raw.socket) ?? raw) === raw) done()
     else reply.hijack() // Node closes the connection after the answer before
   })
 }
