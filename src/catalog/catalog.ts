@@ -187,6 +187,15 @@ export function mayFillColumns (table: Pick<Table, 'engine' | 'triggers'>): bool
   return table.engine !== 'sqlite' && mayFire(table, 'insert', 'before')
 }
 
+/**
+ * Whether deleting rows of the table may delete or change other rows of it, before the statement gets to them: by foreign keys of the table to itself, or by
+ * those of other tables, which lead back to it.
+ */
+export function mayCascade (table: Table): boolean {
+  const { foreignKeys, outerKeys, hidesKeys } = table.view?.base ?? table
+  return foreignKeys.length > 0 || outerKeys !== undefined || hidesKeys === true
+}
+
 /** The table of the service itself (src/idempotency/keys-table.ts), which no request can name. */
 export const KEYS_TABLE = 'row_query_keys'
 

@@ -1,6 +1,6 @@
 /** Runs an update or delete that asks for more than the change: `returning`, `expect`, `dryRun`, or the setting `limits.changed`. */
 import { MAX_LIMIT } from '../../schemas/body.ts'
-import { mayFire, type Column } from '../catalog/catalog.ts'
+import { mayCascade, mayFire, type Column } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor, Outcome } from '../dialects/dialect.ts'
 import { deadlock, outcomeUnknown, resultTooLarge, withDetails, withReason, type ServiceError } from '../errors.ts'
@@ -10,6 +10,7 @@ import { findUnexpected } from '../plan/row-range.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import { countMatches } from './count-rows.ts'
 import { areTaken, keyChanged } from './inserted-keys.ts'
+import { rowsKept, watchDelete } from './kept-rows.ts'
 import { KeyList } from './key-list.ts'
 import { readRows } from './read-rows.ts'
 import { checkReferences } from './references.ts'
@@ -29,16 +30,17 @@ export function runChange (tx: Executor, { plan, database, sink }: ChangeExecuti
 }
 
 /**
- * With LIMIT the statement stops at the first row that is too many, and says how many rows it has matched. SQLite says neither, and a table without
- * transactions would keep the rows: there they are counted before.
+ * With LIMIT the statement stops at the first row that is too many, and says how many rows it has matched. SQLite says neither, a table without
+ * transactions would keep the rows, and a delete does not count those that a foreign key of the table has deleted: there they are counted before.
  */
 async function runCounted (tx: Executor, database: Database, plan: UpdatePlan | DeletePlan): Promise<Outcome> {
   const most = mostRows(plan)
-  if (database.dialect.engine === 'sqlite' || !plan.table.transactional) {
+  const cascades = plan.verb === 'delete' && mayCascade(plan.table)
+  if (database.dialect.engine === 'sqlite' || !plan.table.transactional || cascades) {
     const { table, condition, expect } = plan
-    requireCount(plan, Number(await countMatches(tx, database, { table, condition, limit: most === Infinity ? expect?.least : most + 1 })))
+    requireCount(plan, Number(await countMatches(tx, database, { table, condition, limit: most === Infinity ? expect?.least : most + 1, ...cascades && { lock: 'update' } })))
     const outcome = await runStatement(tx, database, plan)
-    if (outcome.matched !== undefined && findRefusal(plan, outcome.matched) !== undefined) throw changedMeanwhile(plan)
+    if (!cascades && outcome.matched !== undefined && findRefusal(plan, outcome.matched) !== undefined) throw changedMeanwhile(plan)
     return outcome
   }
   const outcome = await runStatement(tx, database, most === Infinity ? plan : { ...plan, limit: most + 1 })
@@ -70,11 +72,16 @@ async function updateReturning (tx: Executor, database: Database, plan: UpdatePl
 
 /** Reads and locks the rows, and deletes them. Fewer may be left to delete: foreign keys of the table to itself delete rows as well. */
 async function deleteReturning (tx: Executor, database: Database, plan: DeletePlan, sink: AnswerSink): Promise<Outcome> {
-  await runStatement(tx, database, lockingSelect(plan, plan.returning as readonly Column[]), sink)
+  const returning = plan.returning as readonly Column[]
+  await runStatement(tx, database, lockingSelect(plan, returning), sink)
   requireCount(plan, sink.count)
   if (sink.count === 0) return { rows: 0, changed: 0 }
+  const countKept = await watchDelete(tx, database, plan, sink.count)
   const { changed } = await runStatement(tx, database, plan)
   if (changed > sink.count) throw changedMeanwhile(plan)
+  const kept = changed === sink.count ? 0 : await countKept()
+  if (kept === sink.count) sink.begin(returning)
+  else if (kept > 0) throw rowsKept()
   return { rows: sink.count, changed }
 }
 

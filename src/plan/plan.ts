@@ -144,6 +144,8 @@ export interface CountPlan {
   readonly condition: Condition
   /** Where the count stops; undefined to count all rows. */
   readonly limit: number | undefined
+  /** Locks the rows that are counted. SQLite locks the whole database. */
+  readonly lock?: 'update'
 }
 
 export interface InsertPlan extends Common, WriteTerms {

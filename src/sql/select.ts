@@ -44,12 +44,15 @@ function from ({ db, indexToken }: TableBuilder, index: Index | undefined) {
   return db.selectFrom(sql<Rows['t']>`${sql.table('t')}`.as<'t'>(sql`${sql.id('t')} force index (${sql.id(indexToken(index))})`))
 }
 
-/** `select count(*) from <table> where …`. With a limit it counts the rows of a subquery, which stops there. */
-export function compileCount ({ table, condition, limit }: CountPlan, engine: Engine): BuiltStatement {
+/** `select count(*) from <table> where …`. With a limit or a lock it counts the rows of a subquery, which stops at the limit. */
+export function compileCount ({ table, condition, limit, lock }: CountPlan, engine: Engine): BuiltStatement {
   const builder = builderFor(engine, table)
   const rows = isTrue(condition) ? builder.db.selectFrom('t') : builder.db.selectFrom('t').where(compileCondition(condition, builder))
-  if (limit === undefined) return builder.build(rows.select(({ fn }) => fn.countAll().as('v0')))
-  return builder.build(builder.db.selectFrom(rows.select(sql<number>`1`.as('v0')).limit(limit).as('matching')).select(({ fn }) => fn.countAll().as('v0')))
+  const locks = lock !== undefined && engine === 'mysql'
+  if (limit === undefined && !locks) return builder.build(rows.select(({ fn }) => fn.countAll().as('v0')))
+  const ones = rows.select(sql<number>`1`.as('v0'))
+  const limited = limit === undefined ? ones : ones.limit(limit)
+  return builder.build(builder.db.selectFrom((locks ? limited.modifyEnd(LOCKS.update) : limited).as('matching')).select(({ fn }) => fn.countAll().as('v0')))
 }
 
 /** MariaDB has no FOR SHARE. */

@@ -39,7 +39,7 @@ function keyOf (plan: Plan | CountPlan, engine: Engine, traversal: Traversal): s
       return key + sequence
     }
     case 'count': {
-      const key = `${plan.limit === undefined ? 'n' : 'm'}${conditionKey(plan.condition, traversal)}`
+      const key = `${plan.limit === undefined ? 'n' : 'm'}${plan.lock ?? ''}${conditionKey(plan.condition, traversal)}`
       if (plan.limit !== undefined) traversal.parameters.push(plan.limit)
       return key
     }

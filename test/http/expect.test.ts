@@ -154,6 +154,61 @@ await onEachEngine(t, 'a delete returns rows that a foreign key of the table to 
   t.equal((await sql('select * from tree')).length, 0)
 })
 
+const self = (engine: EngineName, action: string) => engine === 'sqlite'
+  ? `parent int null references NAME (id) on delete ${action}`
+  : `parent int null, foreign key (parent) references NAME (id) on delete ${action}`
+
+const selves: Schema = (engine) => [
+  ...[['cascades', 'cascade'], ['nulls', 'set null']].flatMap(([name, action]) => [
+    `create table ${name} (id int not null primary key, v varchar(9), ${self(engine, action as string).replace('NAME', name as string)})`,
+    `insert into ${name} values (1, 'a', null), (2, 'a', 1), (3, 'a', 1), (4, 'b', null)`
+  ]),
+  'create table teams (id int not null primary key, head int null)',
+  `create table members (id int not null primary key, team int null, ${engine === 'sqlite' ? 'constraint of_team ' : ''}foreign key (team) references teams (id) on delete cascade)`,
+  ...engine === 'sqlite' ? [] : ['alter table teams add foreign key (head) references members (id) on delete cascade'],
+  'insert into teams values (1, null)', 'insert into members values (1, 1)', 'insert into teams values (2, 1)'
+]
+
+await onEachEngine(t, 'rows that foreign keys of the table delete or change count for what a delete expects', { schema: selves }, async (t, { post, sql, engine }) => {
+  const cases: Array<[table: string, filters: object, matches: number]> = [['cascades', { v: 'a' }, 3], ['nulls', { $or: [{ id: 1 }, { parent: 1 }] }, 3], ...engine === 'sqlite' ? [] : [['teams', { id: [1, 2] }, 2] as [string, object, number]]]
+  for (const [table, filters, matches] of cases) {
+    const before = await sql(`select * from ${table} order by id`)
+    const send = (expect: unknown, rest: object = {}) => post(table, { verb: 'delete', filters, expect, ...rest })
+    for (const expect of [1, { $lte: matches - 1 }, { $gt: matches }]) isRefusal(t, await send(expect), { status: 412, code: 'EXPECTATION_FAILED', why: `${table} ${JSON.stringify(expect)}` })
+    for (const expect of [matches, { $gte: matches }, { $lte: matches }]) t.equal((await send(expect, { dryRun: true })).status, 200, `${table} ${JSON.stringify(expect)}`)
+    t.same(await sql(`select * from ${table} order by id`), before)
+  }
+})
+
+await onEachEngine(t, 'rows that foreign keys of the table delete or change count for limits.changed', { schema: selves, options: { limits: { changed: 2 } } }, async (t, { post, sql }) => {
+  isRefusal(t, await post('cascades', { verb: 'delete', filters: { v: 'a' } }), { status: 422, code: 'RESULT_TOO_LARGE', why: 'three rows' })
+  t.equal((await sql('select * from cascades')).length, 4)
+  t.equal((await post('cascades', { verb: 'delete', filters: { id: [3, 4] } })).json.data.deleted, 2)
+})
+
+await onEachEngine(t, 'a delete does not return rows that it has kept', { schema: selves }, async (t, { engine, post, sql }) => {
+  const remove = async (table: string, filters: object) => await post(table, { verb: 'delete', filters, returning: ['id'] })
+  const before = await sql('select id from nulls order by id')
+  const answer = await remove('nulls', { $or: [{ id: 1 }, { parent: 1 }] })
+  const after = await sql('select id from nulls order by id')
+  if (answer.status === 200) t.same(answer.json.data.rows.map(({ id }: { id: number }) => id).sort(), before.map(({ id }) => id).filter((id) => !after.some((row) => row.id === id)))
+  else {
+    isRefusal(t, answer, { status: 422, code: 'NOT_SUPPORTED', why: engine })
+    t.same(after, before)
+  }
+  t.match((await remove('cascades', { v: 'a' })).json.data.rows, { length: 3 })
+})
+
+const kept: Schema = { mysql: [], sqlite: ['create table kept (id integer primary key, v text)', "insert into kept values (1, 'x'), (2, 'keep'), (3, 'y')", "create trigger keep before delete on kept when old.v = 'keep' begin select raise(ignore); end"] }
+
+await onEachEngine(t, 'a delete does not return rows that a trigger has kept', { schema: kept, only: ['sqlite'] }, async (t, { post, sql }) => {
+  const remove = async (id: unknown) => await post('kept', { verb: 'delete', filters: { id }, returning: ['id'] })
+  t.same((await remove(2)).json.data, { deleted: 0, rows: [] })
+  isRefusal(t, await remove([1, 2]), { status: 422, code: 'NOT_SUPPORTED', why: 'one is kept' })
+  t.equal((await sql('select * from kept')).length, 3)
+  t.same((await remove([1, 3])).json.data, { deleted: 2, rows: [{ id: 1 }, { id: 3 }] })
+})
+
 const without: Schema = (engine) => ['MyISAM', 'MEMORY', ...engine === 'mariadb' ? ['Aria'] : []].flatMap((name) => [
   `create table ${name} (id int not null primary key, kind int not null, n int not null) engine = ${name}`, `insert into ${name} values ${rows}`
 ])
