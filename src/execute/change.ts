@@ -1,83 +1,72 @@
 /** Runs an update or delete that asks for more than the change: `returning`, `expect`, `dryRun`, or the setting `limits.changed`. */
 import { MAX_LIMIT } from '../../schemas/body.ts'
 import { mayCascade, mayFire, type Column } from '../catalog/catalog.ts'
-import type { Database } from '../databases/database.ts'
-import type { Executor, Outcome } from '../dialects/dialect.ts'
+import type { Outcome } from '../dialects/dialect.ts'
 import { deadlock, outcomeUnknown, resultTooLarge, withDetails, withReason, type ServiceError } from '../errors.ts'
-import type { DeletePlan, SelectPlan, UpdatePlan } from '../plan/plan.ts'
+import type { DeletePlan, UpdatePlan } from '../plan/plan.ts'
 import { keyAfter } from '../plan/row-keys.ts'
 import { findUnexpected } from '../plan/row-range.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
-import { countMatches } from './count-rows.ts'
 import { areTaken, keyChanged } from './inserted-keys.ts'
 import { rowsKept, watchDelete } from './kept-rows.ts'
-import { KeyList } from './key-list.ts'
 import { readRows } from './read-rows.ts'
 import { checkReferences } from './references.ts'
-import { runStatement } from './run-statement.ts'
+import type { Lookup, Runner } from './runner.ts'
 
-export interface ChangeExecution {
-  readonly plan: UpdatePlan | DeletePlan
-  readonly database: Database
-  /** For `returning`. */
-  readonly sink: AnswerSink | undefined
-}
-
-/** @throws EXPECTATION_FAILED, RESULT_TOO_LARGE and others, which must undo the transaction */
-export function runChange (tx: Executor, { plan, database, sink }: ChangeExecution): Promise<Outcome> {
-  if (sink !== undefined) return plan.verb === 'update' ? updateReturning(tx, database, plan, sink) : deleteReturning(tx, database, plan, sink)
-  return plan.expect === undefined && plan.maximum === undefined ? runStatement(tx, database, plan) : runCounted(tx, database, plan)
+/** `sink`: for `returning`. @throws EXPECTATION_FAILED, RESULT_TOO_LARGE and others, which must undo the transaction */
+export function runChange (runner: Runner, plan: UpdatePlan | DeletePlan, sink: AnswerSink | undefined): Promise<Outcome> {
+  if (sink !== undefined) return plan.verb === 'update' ? updateReturning(runner, plan, sink) : deleteReturning(runner, plan, sink)
+  return plan.expect === undefined && plan.maximum === undefined ? runner.run(plan) : runCounted(runner, plan)
 }
 
 /**
  * With LIMIT the statement stops at the first row that is too many, and says how many rows it has matched. SQLite says neither, a table without
  * transactions would keep the rows, and a delete does not count those that a foreign key of the table has deleted: there they are counted before.
  */
-async function runCounted (tx: Executor, database: Database, plan: UpdatePlan | DeletePlan): Promise<Outcome> {
+async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promise<Outcome> {
   const most = mostRows(plan)
   const cascades = plan.verb === 'delete' && mayCascade(plan.table)
-  if (database.dialect.engine === 'sqlite' || !plan.table.transactional || cascades) {
+  if (runner.engine === 'sqlite' || !plan.table.transactional || cascades) {
     const { table, condition, expect } = plan
-    requireCount(plan, Number(await countMatches(tx, database, { table, condition, limit: most === Infinity ? expect?.least : most + 1, ...cascades && { lock: 'update' } })))
-    const outcome = await runStatement(tx, database, plan)
+    requireCount(plan, Number(await runner.count(table, condition, most === Infinity ? expect?.least : most + 1, cascades ? 'update' : undefined)))
+    const outcome = await runner.run(plan)
     if (!cascades && outcome.matched !== undefined && findRefusal(plan, outcome.matched) !== undefined) throw changedMeanwhile(plan)
     return outcome
   }
-  const outcome = await runStatement(tx, database, most === Infinity ? plan : { ...plan, limit: most + 1 })
+  const outcome = await runner.run(most === Infinity ? plan : { ...plan, limit: most + 1 })
   const matched = outcome.matched ?? outcome.changed
   const refusal = findRefusal(plan, matched)
   // before the rows were counted, the statement refused to refer to a row that does not exist: one that the grant does not see has the same answer
-  if (refusal !== undefined && matched > 0) await checkReferences(tx, { plan, database })
+  if (refusal !== undefined && matched > 0) await checkReferences(runner, plan)
   if (refusal !== undefined) throw refusal
   return outcome
 }
 
 /** Locks the rows and keeps their keys, changes them, and reads them again. */
-async function updateReturning (tx: Executor, database: Database, plan: UpdatePlan, sink: AnswerSink): Promise<Outcome> {
+async function updateReturning (runner: Runner, plan: UpdatePlan, sink: AnswerSink): Promise<Outcome> {
   const { table, assignments, returning, key } = plan as UpdatePlan & { readonly returning: readonly Column[], readonly key: readonly Column[] }
-  const list = new KeyList(key)
-  await runStatement(tx, database, lockingSelect(plan, key), list)
-  requireCount(plan, list.count)
-  if (list.count === 0) return { rows: 0, changed: 0 }
-  const keys = list.keys.map((values) => keyAfter(key, values, assignments))
+  const found = await runner.keys(lockingLookup(plan, key))
+  requireCount(plan, found.length)
+  if (found.length === 0) return { rows: 0, changed: 0 }
+  const keys = found.map((values) => keyAfter(key, values, assignments))
   // a trigger of SQLite may leave out a row, whose new key is then that of another one
-  const mayLeaveOut = database.dialect.engine === 'sqlite' && mayFire(table, 'update', 'before') && assignments.some(({ column }) => key.includes(column))
-  const wasTaken = mayLeaveOut && await areTaken(tx, database, { table, key, keys })
-  const outcome = await runStatement(tx, database, plan)
-  if (outcome.matched !== undefined && outcome.matched !== list.count) throw changedMeanwhile(plan)
-  if (wasTaken && outcome.changed < list.count) throw keyChanged()
-  await readRows(tx, database, sink, { table, columns: returning, key, keys })
-  return { ...outcome, rows: sink.count, changed: outcome.changed, matched: list.count }
+  const mayLeaveOut = runner.engine === 'sqlite' && mayFire(table, 'update', 'before') && assignments.some(({ column }) => key.includes(column))
+  const wasTaken = mayLeaveOut && await areTaken(runner, { table, key, keys })
+  const outcome = await runner.run(plan)
+  if (outcome.matched !== undefined && outcome.matched !== found.length) throw changedMeanwhile(plan)
+  if (wasTaken && outcome.changed < found.length) throw keyChanged()
+  await readRows(runner, sink, { table, columns: returning, key, keys })
+  return { ...outcome, rows: sink.count, changed: outcome.changed, matched: found.length }
 }
 
 /** Reads and locks the rows, and deletes them. Fewer may be left to delete: foreign keys of the table to itself delete rows as well. */
-async function deleteReturning (tx: Executor, database: Database, plan: DeletePlan, sink: AnswerSink): Promise<Outcome> {
+async function deleteReturning (runner: Runner, plan: DeletePlan, sink: AnswerSink): Promise<Outcome> {
   const returning = plan.returning as readonly Column[]
-  await runStatement(tx, database, lockingSelect(plan, returning), sink)
+  await runner.select(lockingLookup(plan, returning), sink)
   requireCount(plan, sink.count)
   if (sink.count === 0) return { rows: 0, changed: 0 }
-  const countKept = await watchDelete(tx, database, plan, sink.count)
-  const { changed } = await runStatement(tx, database, plan)
+  const countKept = await watchDelete(runner, plan, sink.count)
+  const { changed } = await runner.run(plan)
   if (changed > sink.count) throw changedMeanwhile(plan)
   const kept = changed === sink.count ? 0 : await countKept()
   if (kept === sink.count) sink.begin(returning)
@@ -85,9 +74,9 @@ async function deleteReturning (tx: Executor, database: Database, plan: DeletePl
   return { rows: sink.count, changed }
 }
 
-function lockingSelect (plan: UpdatePlan | DeletePlan, columns: readonly Column[]): SelectPlan {
+function lockingLookup (plan: UpdatePlan | DeletePlan, columns: readonly Column[]): Lookup {
   const { table, condition } = plan
-  return { verb: 'select', table, columns, condition, order: [], limit: mostRows(plan) + 1, lock: 'update' }
+  return { table, columns, condition, limit: mostRows(plan) + 1, lock: 'update' }
 }
 
 /** Rows that the plan may match without a refusal. */

@@ -11,12 +11,11 @@ import { compileStatement } from '../sql/compile.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { runChange } from './change.ts'
 import { readClock } from './clock.ts'
-import { countRows } from './count-rows.ts'
-import { runInsert } from './insert.ts'
-import { executeRows, insertsRows, type WatchRow } from './insert-rows.ts'
+import { executeInsert, runInsert, type WatchRow } from './insert.ts'
+import { insertReturning } from './insert-returning.ts'
 import { checkReferences } from './references.ts'
-import { runStatement } from './run-statement.ts'
-import { runWritten } from './written.ts'
+import { Runner } from './runner.ts'
+import { isLookedUp, runWritten } from './written.ts'
 
 /** What running a plan takes besides a session. */
 export interface Execution {
@@ -33,9 +32,6 @@ export function createSink (plan: Plan, { budget }: Pick<Database, 'budget'>, li
   return plan.returning === undefined ? undefined : new AnswerSink(plan.returning, limit, budget)
 }
 
-/** Whether one statement is all that a plan takes: if it fails, the database undoes it. */
-export const isOneStatement = (plan: Plan): boolean => plan.inTransaction !== true && !insertsRows(plan)
-
 /**
  * Runs a plan by itself. @throws ServiceError, SchemaMoved; nothing was changed, except with OUTCOME_UNKNOWN. If the sink is full, it
  * has the reason (`refusal`).
@@ -43,7 +39,10 @@ export const isOneStatement = (plan: Plan): boolean => plan.inTransaction !== tr
 export function executePlan (execution: Execution, options: ReadOptions): Promise<Result> {
   const { plan, database, sink, record } = execution
   if (plan.inTransaction === true) return transact(execution, options)
-  if (insertsRows(plan)) return executeRows({ plan, database, record }, (statement) => database.dialect.write(statement, options), () => transact(execution, options))
+  if (plan.verb === 'insert') {
+    const runner = new Runner((statement) => database.dialect.write(statement, options), database)
+    return executeInsert({ plan, runner }, { record, transact: () => transact(execution, options) })
+  }
   const statement = compileStatement(plan, database.dialect.engine, database.statements)
   record?.compiled()
   if (sink === undefined) return database.dialect.write(statement, options)
@@ -70,32 +69,32 @@ function transact (execution: Execution, { client, consistency }: ReadOptions): 
 /** Runs a plan in a transaction, which its caller commits or rolls back. Whatever is thrown must undo the transaction. */
 export async function runIn (tx: Executor, execution: Execution): Promise<Result> {
   const { plan, database, sink } = execution
+  const runner = new Runner((statement, rows) => tx.run(statement, rows), database)
   const isSettled = !mustSettle(plan)
-  const settled = isSettled ? plan : settleMoments(plan, await readClock(tx, plan.table, database))
+  const settled = isSettled ? plan : settleMoments(plan, await readClock(runner, plan.table))
   const run = isSettled ? execution : { ...execution, plan: settled }
-  const result = settled.references === undefined ? await runOne(tx, run) : await runReferring(tx, run)
+  const result = settled.references === undefined ? await runOne(runner, run) : await runReferring(runner, run)
   if (sink?.refusal !== undefined) throw sink.refusal
   return isSettled || settled.verb !== 'insert' ? result : { ...result, settled }
 }
 
-function runOne (tx: Executor, execution: Execution): Promise<Result> {
-  execution.record?.compiled()
-  const { plan } = execution
-  const isLookedUp = plan.verb !== 'select' && plan.written !== undefined
-  return isLookedUp ? runWritten(tx, execution, (watchRow) => runPlan(tx, execution, watchRow)) : runPlan(tx, execution)
+function runOne (runner: Runner, { plan, sink, record }: Execution): Promise<Result> {
+  record?.compiled()
+  const run = (watchRow?: WatchRow): Promise<Result> => runPlan(runner, plan, { sink, watchRow })
+  return (plan.verb === 'insert' || plan.verb === 'update') && isLookedUp(plan) ? runWritten(runner, plan, { sink, run }) : run()
 }
 
-function runPlan (tx: Executor, { plan, database, sink }: Execution, watchRow?: WatchRow): Promise<Result> {
+function runPlan (runner: Runner, plan: Plan, { sink, watchRow }: { readonly sink: AnswerSink | undefined, readonly watchRow: WatchRow | undefined }): Promise<Result> {
   switch (plan.verb) {
-    case 'select': return runSelect(tx, plan, database, sink as AnswerSink)
-    case 'insert': return runInsert(tx, { plan, database, sink, watchRow })
-    default: return runChange(tx, { plan, database, sink })
+    case 'select': return runSelect(runner, plan, sink as AnswerSink)
+    case 'insert': return sink === undefined ? runInsert({ plan, runner, watchRow }) : insertReturning({ plan, runner, watchRow }, sink)
+    default: return runChange(runner, plan, sink)
   }
 }
 
-async function runSelect (tx: Executor, plan: SelectPlan, database: Database, sink: AnswerSink): Promise<Result> {
-  const total = await countRows(tx, plan, database)
-  const outcome = requireExpected(plan, await runStatement(tx, database, plan, sink), sink)
+async function runSelect (runner: Runner, plan: SelectPlan, sink: AnswerSink): Promise<Result> {
+  const total = plan.total && await runner.count(plan.table, plan.condition, plan.total.limit)
+  const outcome = requireExpected(plan, await runner.run(plan, sink), sink)
   return total === undefined ? outcome : { ...outcome, total }
 }
 
@@ -104,12 +103,12 @@ async function runSelect (tx: Executor, plan: SelectPlan, database: Database, si
  * database may check a missing row before that constraint, and a row that the grant does not see must have the same answer. An update of no row
  * refers to nothing.
  */
-async function runReferring (tx: Executor, execution: Execution): Promise<Result> {
-  const result = await runOne(tx, execution).catch(async (error: unknown) => {
-    if (keepsTransaction(error)) await checkReferences(tx, execution, true)
+async function runReferring (runner: Runner, execution: Execution): Promise<Result> {
+  const result = await runOne(runner, execution).catch(async (error: unknown) => {
+    if (keepsTransaction(error)) await checkReferences(runner, execution.plan, true)
     throw error
   })
   const isIdle = execution.plan.verb === 'update' && (result.matched ?? result.changed) === 0
-  if (!isIdle) await checkReferences(tx, execution)
+  if (!isIdle) await checkReferences(runner, execution.plan)
   return result
 }

@@ -1,85 +1,76 @@
-/** Runs an insert of rows, or an upsert, that returns them. */
+/** Runs an insert, or an upsert, that returns its rows. */
 import { mayFillColumns, mayFire, type Column } from '../catalog/catalog.ts'
-import type { Database } from '../databases/database.ts'
-import type { Executor, Outcome } from '../dialects/dialect.ts'
-import { givenValue } from '../plan/insert-key.ts'
-import type { Conflict, PlannedRow } from '../plan/plan.ts'
-import { settled } from '../plan/moments.ts'
-import { storedKey } from '../plan/row-keys.ts'
-import { CountSink } from '../response/count-sink.ts'
+import type { Outcome } from '../dialects/dialect.ts'
+import type { Conflict, InsertPlan, PlannedRow } from '../plan/plan.ts'
 import type { RowCounts, RowsResult } from '../response/result.ts'
 import { numberOf } from '../response/insert-id.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import { compileStep } from '../sql/compile.ts'
 import type { RowBatch } from '../sql/row-batches.ts'
 import type { Value } from '../types/column-type.ts'
-import { areTaken, keyChanged } from './inserted-keys.ts'
-import { runRows, type RowsRun, type WatchRow } from './insert-rows.ts'
+import { runInsert, type InsertRun } from './insert.ts'
+import { insertUnkeyed } from './insert-unkeyed.ts'
+import { areTaken, givenKeys, keyChanged, knownKey } from './inserted-keys.ts'
 import { conditionOf } from './key-condition.ts'
-import { KeyList } from './key-list.ts'
 import { readRows, withinRules } from './read-rows.ts'
 import { addCounts } from './row-counts.ts'
-import { runStatement } from './run-statement.ts'
+import type { Runner } from './runner.ts'
 
 /** A plan that has the columns to return and the key of the rows. */
-export type ReturningPlan = RowsRun['plan'] & { readonly returning: readonly Column[], readonly key: readonly Column[] }
-
-export interface RowsReturning {
-  readonly plan: ReturningPlan
-  readonly database: Database
-  readonly sink: AnswerSink
-  readonly watchRow?: WatchRow | undefined
-}
+type ReturningPlan = InsertPlan & { readonly returning: readonly Column[], readonly key: readonly Column[] }
 
 /** @throws NOT_SUPPORTED if a trigger has changed the key of a row; ServiceError */
-export async function insertReturning (tx: Executor, { plan, database, sink, watchRow }: RowsReturning): Promise<Outcome & RowsResult> {
-  const { table, rows, returning, key } = plan
+export function insertReturning (insertRun: InsertRun, sink: AnswerSink): Promise<Outcome & RowsResult> {
+  const { plan, runner } = insertRun
+  const returning = plan.returning as readonly Column[]
+  return plan.key === undefined
+    ? insertUnkeyed({ ...plan, returning }, runner, sink)
+    : insertKeyed({ ...insertRun, plan: { ...plan, returning, key: plan.key } }, sink)
+}
+
+async function insertKeyed (insertRun: InsertRun & { readonly plan: ReturningPlan }, sink: AnswerSink): Promise<Outcome & RowsResult> {
+  const { plan, runner } = insertRun
+  const { table, rows, conflict, returning, key, isNumbered = false } = plan
   const numbered = key.find(({ autoIncrement }) => autoIncrement)
-  const given = rows.rows.flatMap((row) => numbered === undefined || givenValue(row, numbered) !== null ? [valuesOf(key, row)] : [])
-  const wasTaken = rows.conflict === undefined && mayFillColumns(table) && await areTaken(tx, database, { table, key, keys: given })
+  const wasTaken = conflict === undefined && mayFillColumns(table) && await areTaken(runner, { table, key, keys: givenKeys(key, rows) })
   const numbers = new Numbers()
   const untouched = new Set<PlannedRow>()
-  const onBatch = (batch: RowBatch, { insertId, untouched: places = [] }: RowCounts): void => {
+  const onBatch = (batch: RowBatch, { inserted, insertId, untouched: places = [] }: RowCounts): void => {
     numbers.note(batch, insertId)
-    for (const place of places) untouched.add(batch.rows[place] as PlannedRow)
+    for (const place of batch.conflict === undefined && inserted === 0 ? batch.rows.keys() : places) untouched.add(batch.rows[place] as PlannedRow)
   }
   let result: Outcome & RowsResult | undefined
   let counts: RowCounts | undefined
-  for (const part of numbered === undefined ? [rows.rows] : rows.isNumbered === true ? rows.rows.map((row) => [row]) : divide(plan, numbered)) {
-    result = await runRows({ plan: { ...plan, rows: { ...rows, rows: part } }, database, watchRow, onBatch }, (statement, sink) => tx.run(statement, sink))
+  for (const part of numbered === undefined ? [rows] : isNumbered ? rows.map((row) => [row]) : divide(plan, numbered)) {
+    result = await runInsert({ ...insertRun, plan: { ...plan, rows: part }, onBatch })
     counts = addCounts(counts, result.counts as RowCounts)
-    if (rows.isNumbered === true && result.counts?.inserted === 0 && (database.dialect.engine === 'sqlite' || (result.counts.insertId === undefined && !mayFillColumns(table)))) numbers.set(part[0] as PlannedRow, await readNumber(tx, plan, database, part[0] as PlannedRow), result.counts.updated > 0)
+    const row = part[0] as PlannedRow
+    const isReported = runner.engine === 'mysql' && (result.counts?.insertId !== undefined || mayFillColumns(table))
+    if (isNumbered && result.counts?.inserted === 0 && !isReported) numbers.set(row, await readNumber(runner, plan, row), result.counts.updated > 0)
   }
-  if (wasTaken) throw keyChanged()
-  const step = numbers.needStep ? await readStep(tx, plan, database) : 1n
-  const written = rows.rows.filter((row) => !untouched.has(row) || (rows.conflict !== undefined && (rows.isNumbered !== true || numbers.has(row)))).sort((a, b) => a.index - b.index)
-  const keys = written.map((row) => key.map((column) => (rows.isNumbered === true ? null : storedValue(row, column)) ?? numbers.valueOf(row, column, step)))
-  await readRows(tx, database, sink, { table, columns: returning, key, keys, optional: new Set(written.flatMap((row, place) => untouched.has(row) ? [place] : [])) })
   const { inserted, updated, insertId } = counts as RowCounts
+  if (wasTaken && inserted > 0) throw keyChanged()
+  const step = numbers.needStep ? await readStep(runner, plan) : 1n
+  const written = rows.filter((row) => !untouched.has(row) || (conflict !== undefined && (!isNumbered || numbers.has(row)))).sort((a, b) => a.index - b.index)
+  const keys = written.map((row) => key.map((column) => (isNumbered ? null : knownKey(plan, row, column)) ?? numbers.valueOf(row, column, step)))
+  await readRows(runner, sink, { table, columns: returning, key, keys, optional: new Set(written.flatMap((row, place) => untouched.has(row) ? [place] : [])) })
   return { ...result as Outcome & RowsResult, rows: sink.count, changed: inserted + updated, insertId, counts: counts as RowCounts }
-}
-
-const valuesOf = (key: readonly Column[], row: PlannedRow): Value[] => key.map((column) => givenValue(row, column) as Value)
-
-/** The value that the request gives a column, as it is stored. */
-function storedValue (row: PlannedRow, column: Column): Value | null {
-  const given = givenValue(row, column)
-  return given === null ? null : storedKey(column, settled(given) as Value)
 }
 
 /**
  * Divides the rows so that the number of each one is known. Rows that one statement numbers have consecutive numbers, unless some of them have
  * a number already, exist, or are numbered by a trigger; a trigger of SQLite may insert rows in between.
  */
-function divide ({ table, rows: { rows, conflict } }: ReturningPlan, numbered: Column): ReadonlyArray<readonly PlannedRow[]> {
+function divide (plan: ReturningPlan, numbered: Column): ReadonlyArray<readonly PlannedRow[]> {
+  const { table, rows, conflict } = plan
   const single = conflict !== undefined || mayFillColumns(table) || (table.engine === 'sqlite' && mayFire(table, 'insert'))
   const parts: PlannedRow[][] = []
-  let wasGiven: boolean | undefined
+  let wasKnown: boolean | undefined
   for (const row of rows) {
-    const isGiven = givenValue(row, numbered) !== null
-    if (isGiven === wasGiven && (isGiven || !single)) parts.at(-1)?.push(row)
+    const isKnown = knownKey(plan, row, numbered) !== null
+    if (isKnown === wasKnown && (isKnown || !single)) parts.at(-1)?.push(row)
     else parts.push([row])
-    wasGiven = isGiven
+    wasKnown = isKnown
   }
   return parts
 }
@@ -114,18 +105,14 @@ class Numbers {
 }
 
 /** The number of the row that exists in the named key; undefined if there is none. */
-async function readNumber (tx: Executor, { table, rows: { conflict }, key }: ReturningPlan, database: Database, row: PlannedRow): Promise<string | undefined> {
-  const list = new KeyList(key)
+async function readNumber (runner: Runner, { table, conflict, key }: ReturningPlan, row: PlannedRow): Promise<string | undefined> {
   const condition = conditionOf((conflict as Conflict).key, row)
-  if (condition !== undefined) await runStatement(tx, database, { verb: 'select', table, columns: key, condition: withinRules(table, condition), order: [], limit: 1 }, list)
-  const [number] = list.keys[0] ?? []
+  const keys = condition === undefined ? [] : await runner.keys({ table, columns: key, condition: withinRules(table, condition), limit: 1 })
+  const [number] = keys[0] ?? []
   return number === undefined ? undefined : String(number)
 }
 
 /** The distance of the numbers that a session gives to rows: not 1 in clusters where several servers are written to. */
-async function readStep (tx: Executor, { table, key }: ReturningPlan, { dialect }: Database): Promise<bigint> {
-  if (dialect.engine === 'sqlite' || key.every(({ autoIncrement }) => !autoIncrement)) return 1n
-  const sink = new CountSink()
-  await tx.run(compileStep(table), sink)
-  return BigInt(sink.digits)
+async function readStep (runner: Runner, { table, key }: ReturningPlan): Promise<bigint> {
+  return runner.engine === 'sqlite' || key.every(({ autoIncrement }) => !autoIncrement) ? 1n : BigInt(await runner.number(compileStep(table)))
 }

@@ -1,62 +1,132 @@
-/** Runs an insert in a transaction. */
-import { mayFillColumns, type Column } from '../catalog/catalog.ts'
-import type { Database } from '../databases/database.ts'
-import type { Executor, Outcome } from '../dialects/dialect.ts'
-import type { InsertPlan } from '../plan/plan.ts'
-import { settled } from '../plan/moments.ts'
-import { storedKey } from '../plan/row-keys.ts'
-import type { RowsResult } from '../response/result.ts'
-import { numberOf } from '../response/insert-id.ts'
-import type { AnswerSink } from '../response/answer-sink.ts'
-import type { Value } from '../types/column-type.ts'
-import { insertReturning, type ReturningPlan } from './insert-returning.ts'
-import { insertsRows, runRows, type WatchRow } from './insert-rows.ts'
-import { insertUnkeyed } from './insert-unkeyed.ts'
-import { areTaken, keyChanged } from './inserted-keys.ts'
-import { readRows } from './read-rows.ts'
-import { runStatement } from './run-statement.ts'
+/**
+ * Runs an insert, and an upsert. One statement is enough as long as the database accepts all rows. If not, the rows are divided
+ * until the one that was refused is found. A row that collides in another key than the named one is resolved by itself (resolve-row.ts).
+ */
+import { keepsTransaction, type Outcome } from '../dialects/dialect.ts'
+import { pointer, ServiceError, withDetails } from '../errors.ts'
+import { isOneRow, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
+import type { RowCounts, RowsResult } from '../response/result.ts'
+import { toBatches, type RowBatch } from '../sql/row-batches.ts'
+import type { RequestRecord } from '../telemetry/record.ts'
+import { guardOf, requireWithin } from './conflict-rules.ts'
+import { resolveRow } from './resolve-row.ts'
+import { addCounts, countsOf } from './row-counts.ts'
+import type { Runner } from './runner.ts'
+import { mustReadId, readId } from './upserted-id.ts'
 
-export interface InsertExecution {
+export interface InsertRun {
   readonly plan: InsertPlan
-  readonly database: Database
-  /** For `returning`. */
-  readonly sink: AnswerSink | undefined
+  readonly runner: Runner
+  /** Called with each batch of rows that one statement has written. */
+  readonly onBatch?: ((batch: RowBatch, counts: RowCounts) => void) | undefined
   readonly watchRow?: WatchRow | undefined
 }
 
-/** @throws ServiceError, which must undo the transaction */
-export function runInsert (tx: Executor, { plan, database, sink, watchRow }: InsertExecution): Promise<Outcome & RowsResult> {
-  if (insertsRows(plan)) {
-    if (sink !== undefined) return insertReturning(tx, { plan: plan as ReturningPlan, database, sink, watchRow })
-    return runRows({ plan, database, watchRow }, (statement, rows) => tx.run(statement, rows))
+/** Called before each row of a plan whose rows are checked (`isChecked`) is written. What it returns is called after that. */
+export type WatchRow = (row: PlannedRow) => Promise<(counts: RowCounts) => Promise<unknown>>
+
+/** How an insert runs by itself. `transact`: runs it in a transaction, which is also tried again after a deadlock. */
+export interface InsertAlone {
+  readonly record: RequestRecord | null | undefined
+  readonly transact: () => Promise<Outcome & RowsResult>
+}
+
+/** Runs an insert by itself: as one statement if possible, otherwise in a transaction. @throws ServiceError, which names the row that was refused */
+export async function executeInsert (insertRun: InsertRun, { record, transact }: InsertAlone): Promise<Outcome & RowsResult> {
+  const { plan, runner } = insertRun
+  const batches = toBatches(plan, runner.engine)
+  const batch = batches[0] as RowBatch
+  if (batches.length > 1 || batch.isSeparate === true || mustReadId(plan, runner.engine) || guardOf(insertRun) !== undefined) return await transact()
+  record?.compiled()
+  try {
+    return resultOf(await runBatch(insertRun, batch))
+  } catch (error) {
+    const { code, row } = error as ServiceError
+    if (row !== undefined) throw atRow(error as ServiceError, placeOf(batch.rows[row] as PlannedRow, plan))
+    if (!isOneRow(plan) && (isOfRow(error) || code === 'DEADLOCK')) return await transact()
+    throw error
   }
-  return sink === undefined ? runStatement(tx, database, plan) : insertRowReturning(tx, database, plan, sink)
 }
 
-async function insertRowReturning (tx: Executor, database: Database, plan: InsertPlan, sink: AnswerSink): Promise<Outcome & RowsResult> {
-  const { table, returning, key } = plan as InsertPlan & { readonly returning: readonly Column[] }
-  if (key === undefined) return await insertUnkeyed(tx, { plan: { ...plan, returning }, database, sink })
-  const wasTaken = mayFillColumns(table) && await isTaken(tx, database, plan, key)
-  const outcome = await runStatement(tx, database, plan)
-  if (outcome.changed === 0) return outcome
-  if (wasTaken) throw keyChanged()
-  await readRows(tx, database, sink, { table, columns: returning, key, keys: [key.map((column) => keyValue(plan, column, outcome))] })
-  return { ...outcome, rows: sink.count, changed: outcome.changed, insertId: outcome.insertId }
+/** Runs the insert in a transaction. @throws ServiceError, which names the row that was refused and must undo the transaction */
+export async function runInsert (insertRun: InsertRun): Promise<Outcome & RowsResult> {
+  const { plan, runner } = insertRun
+  await requireAllWithin(insertRun)
+  const counts = await runBatches(insertRun, toBatches(plan, runner.engine))
+  // a trigger may have inserted the row that exists
+  if (counts.unchanged > 0) await requireAllWithin(insertRun)
+  if (!mustReadId(plan, runner.engine)) return resultOf(counts)
+  return { ...resultOf(counts), storedId: await readId(plan, counts, runner) }
 }
 
-/** Whether there is a row with the key that the insert gives (inserted-keys.ts). */
-export async function isTaken (tx: Executor, database: Database, plan: InsertPlan, key: readonly Column[]): Promise<boolean> {
-  const given = key.map((column) => givenTo(plan, column))
-  return !given.includes(null) && await areTaken(tx, database, { table: plan.table, key, keys: [given as Value[]] })
+async function requireAllWithin (insertRun: InsertRun): Promise<void> {
+  const guard = guardOf(insertRun)
+  if (guard === undefined) return
+  const { plan, runner } = insertRun
+  for (const row of plan.rows) {
+    await requireWithin({ guard, row, table: plan.table }, runner).catch((error: unknown) => { throw isOfRow(error) ? atRow(error, placeOf(row, plan)) : error })
+  }
 }
 
-const givenTo = ({ assignments }: InsertPlan, column: Column): Value | null => settled(assignments.find((assignment) => assignment.column === column)?.parameter ?? null)
+const resultOf = (counts: RowCounts): Outcome & RowsResult => ({ rows: 0, changed: counts.inserted + counts.updated, insertId: counts.insertId, counts })
 
-/** The value of a column of the key in the new row. @throws NOT_SUPPORTED if a trigger of SQLite has changed it, or has left out the row */
-export function keyValue (plan: InsertPlan, column: Column, { insertId }: Pick<Outcome, 'insertId'>): Value {
-  const given = givenTo(plan, column)
-  // a BEFORE INSERT trigger may number the row in another way
-  if (given !== null && !(column.autoIncrement && mayFillColumns(plan.table))) return storedKey(column, given)
-  if (insertId === undefined) throw keyChanged()
-  return numberOf(column, insertId)
+async function runBatch ({ runner, onBatch }: InsertRun, batch: RowBatch): Promise<RowCounts> {
+  const counts = countsOf(batch, await runner.insert(batch))
+  onBatch?.(batch, counts)
+  return counts
+}
+
+async function runBatches (insertRun: InsertRun, batches: readonly RowBatch[]): Promise<RowCounts> {
+  let total: RowCounts | undefined
+  for (const batch of batches) {
+    const check = insertRun.watchRow === undefined ? undefined : await insertRun.watchRow(batch.rows[0] as PlannedRow)
+    const counts = await runDivided(insertRun, batch)
+    if (check !== undefined) await check(counts)
+    total = addCounts(total, counts)
+  }
+  return total as RowCounts
+}
+
+async function runDivided (insertRun: InsertRun, batch: RowBatch): Promise<RowCounts> {
+  if (batch.isSeparate === true) return await runSingle(insertRun, batch)
+  try {
+    return await runBatch(insertRun, batch)
+  } catch (error) {
+    if (!isOfRow(error)) throw error
+    const { plan, runner } = insertRun
+    const { rows } = batch
+    if (error.row !== undefined) throw atRow(error, placeOf(rows[error.row] as PlannedRow, plan))
+    if (rows.length === 1) return await runSingle(insertRun, batch, error)
+    const middle = Math.ceil(rows.length / 2)
+    const halves = [rows.slice(0, middle), rows.slice(middle)]
+    return await runBatches(insertRun, halves.flatMap((half) => toBatches({ ...plan, rows: half }, runner.engine)))
+  }
+}
+
+/** Writes the only row of a batch by its key. `refusal`: why the statement of the batch was refused. */
+async function runSingle ({ plan, runner, onBatch }: InsertRun, batch: RowBatch, refusal?: ServiceError): Promise<RowCounts> {
+  const row = batch.rows[0] as PlannedRow
+  try {
+    if (batch.conflict === undefined) throw refusal
+    if (refusal !== undefined && (refusal.code !== 'UNIQUE_VIOLATION' || runner.engine === 'sqlite')) throw refusal
+    const counts = await resolveRow({ ...batch, conflict: batch.conflict }, runner)
+    onBatch?.(batch, counts)
+    return counts
+  } catch (error) {
+    throw isOfRow(error) ? atRow(error, placeOf(row, plan)) : error
+  }
+}
+
+const placeOf = ({ index }: PlannedRow, { isList }: InsertPlan): number | undefined => isList ? index : undefined
+
+/** Whether the database has refused a row: a transaction can go on without it. */
+const isOfRow = (error: unknown): error is ServiceError => error instanceof ServiceError && keepsTransaction(error)
+
+/** Adds the position of the row in `data`, if that is a list, to the details of a refusal. */
+export function atRow (error: ServiceError, index: number | undefined): ServiceError {
+  if (index === undefined) return error
+  const row = pointer('data', index)
+  const { details } = error
+  if (details.length === 0) return withDetails(error, { path: row, message: error.message })
+  return withDetails(error, ...details.map(({ path, message }) => ({ path: row + path.replace(/^\/data/, ''), message })))
 }

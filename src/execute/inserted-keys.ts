@@ -1,13 +1,13 @@
-/** The keys of rows that an insert returns. */
-import type { Column, Table } from '../catalog/catalog.ts'
-import type { Database } from '../databases/database.ts'
-import type { Executor } from '../dialects/dialect.ts'
+/** The keys of rows that an insert returns, or that are looked up after it. */
+import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import { unsupported, type ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
+import { settled } from '../plan/moments.ts'
+import { givenValue, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
+import { storedKey } from '../plan/row-keys.ts'
 import type { Value } from '../types/column-type.ts'
-import { KeyList } from './key-list.ts'
 import { hasKey, STEP } from './read-rows.ts'
-import { runStatement } from './run-statement.ts'
+import type { Runner } from './runner.ts'
 
 export interface GivenKeys {
   readonly table: Table
@@ -20,13 +20,27 @@ export interface GivenKeys {
  * Whether there is a row with one of the keys that an insert gives. If it succeeds all the same, a BEFORE INSERT trigger has changed the key, and
  * the row with that key is another one.
  */
-export async function areTaken (tx: Executor, database: Database, { table, key, keys }: GivenKeys): Promise<boolean> {
-  const list = new KeyList(key)
-  for (let from = 0; from < keys.length && list.count === 0; from += STEP) {
+export async function areTaken (runner: Runner, { table, key, keys }: GivenKeys): Promise<boolean> {
+  for (let from = 0; from < keys.length; from += STEP) {
     const condition = combine('or', keys.slice(from, from + STEP).map((values) => hasKey(key, values)))
-    await runStatement(tx, database, { verb: 'select', table, columns: key, condition, order: [], limit: 1 }, list)
+    if (await runner.exists({ table, columns: key, condition })) return true
   }
-  return list.count > 0
+  return false
+}
+
+/** The values that rows give the key, without those of rows that get a number. */
+export function givenKeys (key: readonly Column[], rows: readonly PlannedRow[]): Value[][] {
+  const keys = rows.map((row) => key.map((column) => settled(givenValue(row, column))))
+  return keys.filter((values): values is Value[] => !values.includes(null))
+}
+
+/**
+ * The value of a column of the key that is known before a row is written; null if the database numbers the row, or a BEFORE INSERT trigger may
+ * number a new row in another way.
+ */
+export function knownKey ({ table, conflict }: Pick<InsertPlan, 'table' | 'conflict'>, row: PlannedRow, column: Column): Value | null {
+  const given = settled(givenValue(row, column))
+  return given === null || (conflict === undefined && column.autoIncrement && mayFillColumns(table)) ? null : storedKey(column, given)
 }
 
 export const keyChanged = (): ServiceError => unsupported('/returning', 'a trigger has changed the key of a row, or left it out')

@@ -1,34 +1,28 @@
 /** Rows that a delete has selected and not deleted, so that its answer must not show them as deleted. */
 import { mayCascade, mayFire } from '../catalog/catalog.ts'
-import type { Database } from '../databases/database.ts'
-import type { Executor } from '../dialects/dialect.ts'
 import { unsupported, type ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
 import type { DeletePlan } from '../plan/plan.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
-import { KeyList } from './key-list.ts'
 import { hasKey, STEP } from './read-rows.ts'
-import { runStatement } from './run-statement.ts'
+import type { Runner } from './runner.ts'
 
 /**
  * Called before a delete of `count` rows that are locked. Returns a function that counts those that are still there after it: a BEFORE DELETE trigger of
  * SQLite may keep a row, and MySQL does not delete a row that no longer matches after a foreign key of the table has set a column to NULL.
  * @throws NOT_SUPPORTED if they cannot be found by a key
  */
-export async function watchDelete (tx: Executor, database: Database, { table, condition }: DeletePlan, count: number): Promise<() => Promise<number>> {
-  const mayKeep = database.dialect.engine === 'sqlite' ? mayFire(table, 'delete', 'before') : count > 1 && mayCascade(table)
+export async function watchDelete (runner: Runner, { table, condition }: DeletePlan, count: number): Promise<() => Promise<number>> {
+  const mayKeep = runner.engine === 'sqlite' ? mayFire(table, 'delete', 'before') : count > 1 && mayCascade(table)
   if (!mayKeep) return async () => 0
   const key = rowKeysOf(table).find((columns) => columns.every(({ nullable }) => !nullable))
   if (key === undefined) return async () => { throw rowsKept() }
-  const list = new KeyList(key)
-  await runStatement(tx, database, { verb: 'select', table, columns: key, condition, order: [], limit: count, lock: 'update' }, list)
+  const keys = await runner.keys({ table, columns: key, condition, limit: count, lock: 'update' })
   return async () => {
     let kept = 0
-    for (let from = 0; from < list.count; from += STEP) {
-      const found = new KeyList(key)
-      const any = combine('or', list.keys.slice(from, from + STEP).map((values) => hasKey(key, values)))
-      await runStatement(tx, database, { verb: 'select', table, columns: key, condition: any, order: [], limit: STEP }, found)
-      kept += found.count
+    for (let from = 0; from < keys.length; from += STEP) {
+      const any = combine('or', keys.slice(from, from + STEP).map((values) => hasKey(key, values)))
+      kept += await runner.countRead({ table, columns: key, condition: any, limit: STEP })
     }
     return kept
   }

@@ -1,15 +1,13 @@
 /** Reads rows that a write has changed, by their keys. */
 import type { Column, Table } from '../catalog/catalog.ts'
-import type { Database } from '../databases/database.ts'
-import type { Executor } from '../dialects/dialect.ts'
 import { unsupported, type ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
-import type { Condition, SelectPlan } from '../plan/plan.ts'
+import type { Condition } from '../plan/plan.ts'
 import { planRules } from '../plan/rule.ts'
 import { rowRefused } from '../plan/rules.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import type { Value } from '../types/column-type.ts'
-import { runStatement } from './run-statement.ts'
+import type { Runner } from './runner.ts'
 
 /** Keys in one select. Its text is the same for each full one, and the order of its rows takes so many comparisons for each row at most. */
 export const STEP = 100
@@ -30,13 +28,10 @@ export interface RowsToRead {
 export const withinRules = ({ view }: Table, condition: Condition): Condition => view === undefined ? condition : combine('and', [planRules(view.rules), condition])
 
 /** Writes the rows into the sink. @throws NOT_SUPPORTED, or PERMISSION_DENIED under rules, if a row is not found; what the sink refuses */
-export async function readRows (tx: Executor, database: Database, sink: AnswerSink, { table, columns, key, keys, optional }: RowsToRead): Promise<void> {
+export async function readRows (runner: Runner, sink: AnswerSink, { table, columns, key, keys, optional }: RowsToRead): Promise<void> {
   const select = async (conditions: readonly Condition[]): Promise<number> => {
-    const plan: SelectPlan = {
-      verb: 'select', table, columns, condition: withinRules(table, combine('or', [...conditions])), order: [], limit: conditions.length, ...conditions.length > 1 && { sequence: conditions }
-    }
     const before = sink.keptCount
-    await runStatement(tx, database, plan, sink)
+    await runner.select({ table, columns, condition: withinRules(table, combine('or', [...conditions])), limit: conditions.length, ...conditions.length > 1 && { sequence: conditions } }, sink)
     return sink.count - before
   }
   sink.forgetRows()

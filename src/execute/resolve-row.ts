@@ -3,45 +3,35 @@
  * than the named one: the server may have met that key first although the row collides in the named key as well. If it does not, the insert fails.
  * Other rows are written like this because the statement of an upsert would do more than was asked (`isSeparate`).
  */
-import type { Database } from '../databases/database.ts'
-import type { Executor } from '../dialects/dialect.ts'
 import type { ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
 import type { Assignment, Condition, PlannedRow } from '../plan/plan.ts'
-import { compileRows } from '../sql/insert-rows.ts'
 import type { BatchConflict, RowBatch } from '../sql/row-batches.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { TO_DEFAULT } from '../types/forms.ts'
-import { countMatches } from './count-rows.ts'
 import { conditionOf } from './key-condition.ts'
-import { KeyList } from './key-list.ts'
 import type { RowCounts } from '../response/result.ts'
 import { countsOf, withoutHidden } from './row-counts.ts'
-import { runStatement } from './run-statement.ts'
+import type { Runner } from './runner.ts'
 
-interface Collision {
-  /** Has one row. */
-  readonly batch: RowBatch & { readonly conflict: BatchConflict }
-  readonly database: Database
-  readonly run: Executor['run']
-}
+/** A batch of one row. */
+type Upsert = RowBatch & { readonly conflict: BatchConflict }
 
 /** @throws ServiceError */
-export async function resolveRow (collision: Collision): Promise<RowCounts> {
-  const { batch, database, run } = collision
+export async function resolveRow (batch: Upsert, runner: Runner): Promise<RowCounts> {
   const { table, conflict, rows } = batch
   const sameKey = conditionOf(conflict.key, rows[0] as PlannedRow)
   const condition = sameKey === undefined || conflict.within === undefined ? sameKey : combine('and', [sameKey, conflict.within])
   // without a lock: that of a row which does not exist keeps others from inserting theirs
-  const isThere = condition !== undefined && await countMatches({ run }, database, { table, condition, limit: 1 }) !== '0'
-  const counts = isThere ? await changeRow(collision, condition) : undefined
+  const isThere = condition !== undefined && await runner.count(table, condition, 1) !== '0'
+  const counts = isThere ? await changeRow(batch, runner, condition) : undefined
   if (counts !== undefined) return counts
   const { conflict: _, ...plain } = batch
   try {
-    return countsOf(plain, await run(compileRows(plain, database.dialect.engine, database.statements)))
+    return countsOf(plain, await runner.insert(plain))
   } catch (error) {
     // another client may have inserted the row meanwhile
-    const changed = condition === undefined || (error as ServiceError).code !== 'UNIQUE_VIOLATION' ? undefined : await changeRow(collision, condition)
+    const changed = condition === undefined || (error as ServiceError).code !== 'UNIQUE_VIOLATION' ? undefined : await changeRow(batch, runner, condition)
     if (changed === undefined) throw error
     return changed
   }
@@ -51,25 +41,24 @@ export async function resolveRow (collision: Collision): Promise<RowCounts> {
  * Writes the row that exists, or only locks it if nothing is written; undefined if there is none. Its number is read before: an update that may
  * run a trigger does not report it.
  */
-async function changeRow ({ batch, database, run }: Collision, condition: Condition): Promise<RowCounts | undefined> {
+async function changeRow (batch: Upsert, runner: Runner, condition: Condition): Promise<RowCounts | undefined> {
   const { table, conflict: { key, identity } } = batch
   const assignments = assignmentsOf(batch)
   const isIdle = assignments.length === 0
   const numbered = assignments.some(({ column }) => column === identity) ? undefined : identity
-  const columns = numbered === undefined ? key : [numbered]
-  const list = new KeyList(columns)
+  let insertId: string | undefined
   if (isIdle || numbered !== undefined) {
-    await runStatement({ run }, database, { verb: 'select', table, columns, condition, order: [], limit: 1, lock: isIdle ? 'share' : 'update' }, list)
-    if (list.count === 0) return undefined
+    const [found] = await runner.keys({ table, columns: numbered === undefined ? key : [numbered], condition, limit: 1, lock: isIdle ? 'share' : 'update' })
+    if (found === undefined) return undefined
+    if (numbered !== undefined) insertId = String(found[0])
   }
-  const insertId = numbered === undefined ? undefined : String(list.keys[0]?.[0])
   if (isIdle) return { inserted: 0, updated: 0, unchanged: 1, insertId }
-  const update = await runStatement({ run }, database, { verb: 'update', table, assignments, condition })
+  const update = await runner.run({ verb: 'update', table, assignments, condition })
   return update.matched === 0 ? undefined : withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId })
 }
 
 /** What is written to the row that exists. */
-function assignmentsOf ({ rows, conflict: { written, assignments } }: Collision['batch']): Assignment[] {
+function assignmentsOf ({ rows, conflict: { written, assignments } }: Upsert): Assignment[] {
   const { columns, parameters } = rows[0] as PlannedRow
   const given = written.map((column): Assignment => {
     const index = columns.indexOf(column)

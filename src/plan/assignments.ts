@@ -1,24 +1,15 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import { at, columnNotWritable, invalidValue, type Path } from '../errors.ts'
-import { COLUMN, ValueRefused, type ComputingForm, type Moment, type Parameter } from '../types/column-type.ts'
+import { COLUMN, type ComputingForm, type Parameter } from '../types/column-type.ts'
 import { isFields } from './filters/column-filter.ts'
 import { getColumn, readValue, readWith } from './columns.ts'
 import type { Assignment } from './plan.ts'
 import { ResultReference } from './result-reference.ts'
 
-/** Where the values stand in the body, and whether forms that compute with the stored value are allowed: an insert has none such as `{"$inc": 5}`. */
-export interface Place {
-  readonly path: Path
-  readonly forms: boolean
-}
-
-/** `data` of an insert of one row. */
-const DATA: Place = { path: ['data'], forms: false }
-
-/** Resolves `data` to columns and parameters; values come before forms. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE */
-export function planAssignments (data: Readonly<Record<string, unknown>>, table: Table, place = DATA): Assignment[] {
-  const assignments = Object.keys(data).map((name) => planAssignment(table, name, data[name], place))
-  return place.forms && assignments.some(({ form }) => form !== undefined) ? assignments.sort((a, b) => Number(a.form !== undefined) - Number(b.form !== undefined)) : assignments
+/** Resolves the changes of an update at `path` of the body to columns and parameters; values come before forms. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE */
+export function planAssignments (data: Readonly<Record<string, unknown>>, table: Table, path: Path): Assignment[] {
+  const assignments = Object.keys(data).map((name) => planAssignment(table, name, data[name], [...path, name]))
+  return assignments.some(({ form }) => form !== undefined) ? assignments.sort((a, b) => Number(a.form !== undefined) - Number(b.form !== undefined)) : assignments
 }
 
 /**
@@ -40,36 +31,17 @@ function getGrantedColumn (table: Table, name: string, path: Path, verb: 'insert
   return column
 }
 
-function planAssignment (table: Table, name: string, given: unknown, { path: parent, forms }: Place): Assignment {
-  const path = [...parent, name]
-  const column = getWritableColumn(table, name, path, forms ? 'update' : 'insert')
-  const assignment = planValue(column, given, path, forms)
+function planAssignment (table: Table, name: string, given: unknown, path: Path): Assignment {
+  const column = getWritableColumn(table, name, path, 'update')
+  const assignment = planValue(column, given, path, true)
   // An overflow would tell of a value that the grant does not see.
   if (assignment.form?.sql.includes(COLUMN) === true && !table.columns.has(name)) throw at(path, columnNotWritable(name, `${assignment.form.name} is not allowed on it`))
   return assignment
 }
 
-/** Plans the value of a column, or a form such as `{"$inc": 5}`. @throws INVALID_VALUE */
-function planValue (column: Column, given: unknown, path: Path, forms: boolean): Assignment {
+/** Plans the value of a column, or a form such as `{"$inc": 5}`. `forms`: whether those that compute with the stored value are allowed; an insert has none. @throws INVALID_VALUE */
+export function planValue (column: Column, given: unknown, path: Path, forms: boolean): Assignment {
   return isFields(given) && looksLikeForm(given) ? planForm(column, given, path, forms) : toAssignment(column, given, path)
-}
-
-/** Reads a row of a list, in the order of `columns`. @throws INVALID_VALUE */
-export function readRow (columns: readonly Column[], values: readonly unknown[], path: Path): Array<Parameter | Moment> {
-  const parameters = new Array<Parameter | Moment>(values.length)
-  let place = 0
-  try {
-    for (; place < values.length; place++) {
-      const { name, type } = columns[place] as Column
-      const given = values[place]
-      if (typeof given === 'object') parameters[place] = planValue(columns[place] as Column, given, [...path, name], false).parameter
-      else parameters[place] = type.stored === undefined ? type.read(given) : type.stored(type.read(given))
-    }
-  } catch (error) {
-    const { name } = columns[place] as Column
-    throw error instanceof ValueRefused ? at([...path, name], invalidValue(name, error.message)) : error
-  }
-  return parameters
 }
 
 function toAssignment (column: Column, given: unknown, path: Path): Assignment {
@@ -82,10 +54,17 @@ function readStored (column: Column, value: unknown, path: Path): Parameter {
   return column.type.stored === undefined ? parameter : column.type.stored(parameter)
 }
 
+const DOLLAR = 0x24
+
 /** As in filters: an object whose keys all begin with `$`. */
-function looksLikeForm (given: Record<string, unknown>): boolean {
-  const keys = Object.keys(given)
-  return keys.length > 0 && keys.every((key) => key.startsWith('$'))
+export function looksLikeForm (given: object): boolean {
+  let hasKeys = false
+  for (const key in given) {
+    if (!Object.hasOwn(given, key)) continue
+    if (key.charCodeAt(0) !== DOLLAR) return false
+    hasKeys = true
+  }
+  return hasKeys
 }
 
 /** Plans `{"$inc": 5}`. For a JSON column `{"$eq": value}` is the value, which may itself look like a form. */

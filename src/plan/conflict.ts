@@ -22,7 +22,7 @@ function planKey (names: readonly string[], table: Table): Column[] {
 function planSet (set: OnConflict['set'], table: Table): Conflict['set'] {
   if (set === undefined) return { kind: 'given' }
   if (Array.isArray(set)) return { kind: 'columns', columns: set.map((name, index) => getWritableColumn(table, name, ['onConflict', 'set', index], 'update')) }
-  return { kind: 'assignments', assignments: planAssignments(set, table, { path: ['onConflict', 'set'], forms: true }) }
+  return { kind: 'assignments', assignments: planAssignments(set, table, ['onConflict', 'set']) }
 }
 
 /** The unique keys that `onConflict` can name. All indexes of the table tell: a grant does not see those that compare otherwise than columns. */

@@ -3,7 +3,6 @@
  * server ends one of them; in the same order one waits for the other.
  */
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
-import { getOrCreate } from '../get-or-create.ts'
 import type { Moment, Parameter } from '../types/column-type.ts'
 import { isMoment } from '../types/moment.ts'
 import { knownDefault } from './known-default.ts'
@@ -38,15 +37,23 @@ export function isAnyOrder (rows: readonly PlannedRow[], { key, set }: Conflict,
  */
 export function sortByKey (rows: readonly PlannedRow[], key: readonly Column[]): readonly PlannedRow[] {
   if (rows.length === 1) return rows
-  const known = new Map<readonly Column[], readonly number[]>()
   const defaults = key.map(sortValueOfDefault)
+  let columns: readonly Column[] | undefined
+  let places: readonly number[] = []
   const sorted: Keyed[] = []
   for (const row of rows) {
-    const places = getOrCreate(known, row.columns, () => key.map((column) => row.columns.indexOf(column)))
-    const values: SortValue[] = []
-    for (const [index, place] of places.entries()) values.push(place < 0 ? defaults[index] : sortValueOf(row.parameters[place] as Parameter))
-    if (values.includes(undefined)) return rows
-    sorted.push({ row, values: values as Keyed['values'] })
+    if (row.columns !== columns) {
+      columns = row.columns
+      places = key.map((column) => row.columns.indexOf(column))
+    }
+    const values: Keyed['values'][number][] = []
+    for (let index = 0; index < places.length; index++) {
+      const place = places[index] as number
+      const value = place < 0 ? defaults[index] : sortValueOf(row.parameters[place] as Parameter)
+      if (value === undefined) return rows
+      values.push(value)
+    }
+    sorted.push({ row, values })
   }
   return sorted.sort(compare).map(({ row }) => row)
 }
@@ -87,7 +94,8 @@ function compare ({ values }: Keyed, { values: others }: Keyed): number {
 
 /** Numbers come before texts. */
 function compareValues (a: NonNullable<SortValue>, b: NonNullable<SortValue>): number {
+  if (a === b) return 0
   const isText = typeof a === 'string'
   if (isText !== (typeof b === 'string')) return isText ? 1 : -1
-  return a < b ? -1 : a > b ? 1 : 0
+  return a < b ? -1 : 1
 }

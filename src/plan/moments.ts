@@ -5,17 +5,17 @@
 import { valueOutOfRange, withDetails, pointer } from '../errors.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { isMoment, valueAt, type Clock } from '../types/moment.ts'
-import type { Assignment, Compared, Condition, InsertPlan, Plan, PlannedRow, RowsPlan } from './plan.ts'
+import { givenValue, isOneStatement, type Assignment, type Compared, type Condition, type InsertPlan, type Plan, type PlannedRow } from './plan.ts'
 
 /** Whether a plan takes several statements and has a moment. */
 export function mustSettle (plan: Plan): boolean {
-  if (plan.verb === 'insert') return (plan.inTransaction === true && assignsMoment(plan.assignments)) || (plan.rows !== undefined && givesMoment(plan.rows))
-  return plan.inTransaction === true && (namesMoment(plan.condition) || (plan.verb === 'update' && assignsMoment(plan.assignments)))
+  if (isOneStatement(plan)) return false
+  return plan.verb === 'insert' ? givesMoment(plan) : namesMoment(plan.condition) || (plan.verb === 'update' && assignsMoment(plan.assignments))
 }
 
 const assignsMoment = (assignments: readonly Assignment[]): boolean => assignments.some(({ parameter }) => isMoment(parameter))
 
-function givesMoment ({ rows, conflict }: RowsPlan): boolean {
+function givesMoment ({ rows, conflict }: InsertPlan): boolean {
   return (conflict?.set.kind === 'assignments' && assignsMoment(conflict.set.assignments)) || rows.some(({ parameters }) => parameters.some(isMoment))
 }
 
@@ -31,11 +31,10 @@ function namesMoment (condition: Condition): boolean {
 }
 
 /** Whether an insert gives the column of its id a moment. */
-export function isIdMoment ({ table: { identity }, assignments, rows }: InsertPlan): boolean {
+export function isIdMoment ({ table: { identity }, rows, conflict }: InsertPlan): boolean {
   if (identity?.type.moment === undefined) return false
-  const conflict = rows?.conflict?.set.kind === 'assignments' ? rows.conflict.set.assignments : []
-  const isGiven = ({ column, parameter }: Assignment): boolean => column === identity && isMoment(parameter)
-  return assignments.some(isGiven) || conflict.some(isGiven) || (rows !== undefined && rows.rows.some((row) => isMoment(row.parameters[row.columns.indexOf(identity)] ?? null)))
+  const changed = conflict?.set.kind === 'assignments' ? conflict.set.assignments : []
+  return changed.some(({ column, parameter }) => column === identity && isMoment(parameter)) || rows.some((row) => isMoment(givenValue(row, identity)))
 }
 
 /** A copy of the plan with values in place of moments. @throws VALUE_OUT_OF_RANGE for one in `data` that its column cannot hold */
@@ -45,7 +44,7 @@ export function settleMoments (plan: Plan, clock: Clock): Plan {
     case 'select': return { ...plan, condition: settleCondition(plan.condition, clock) }
     case 'delete': return { ...plan, condition: settleCondition(plan.condition, clock) }
     case 'update': return { ...plan, condition: settleCondition(plan.condition, clock), assignments: settleAll(plan.assignments, clock) }
-    case 'insert': return { ...plan, assignments: settleAll(plan.assignments, clock), ...plan.rows !== undefined && { rows: settleRows(plan.rows, clock) } }
+    case 'insert': return settleRows(plan, clock)
   }
 }
 
@@ -58,13 +57,13 @@ function stored (parameter: Assignment['parameter'], clock: Clock): Parameter {
   return value
 }
 
-function settleRows (plan: RowsPlan, clock: Clock): RowsPlan {
+function settleRows (plan: InsertPlan, clock: Clock): InsertPlan {
   const { conflict } = plan
   const settled = conflict?.set.kind === 'assignments' ? { ...conflict, set: { ...conflict.set, assignments: settleAll(conflict.set.assignments, clock) } } : conflict
   return { ...plan, conflict: settled, rows: plan.rows.map((row) => row.parameters.some(isMoment) ? settleRow(row, plan, clock) : row) }
 }
 
-function settleRow (row: PlannedRow, { isList }: RowsPlan, clock: Clock): PlannedRow {
+function settleRow (row: PlannedRow, { isList }: InsertPlan, clock: Clock): PlannedRow {
   try {
     return { ...row, parameters: row.parameters.map((parameter) => stored(parameter, clock)) }
   } catch {

@@ -4,13 +4,12 @@
  */
 import type { Column } from '../catalog/catalog.ts'
 import { at, notNullViolation, type Path } from '../errors.ts'
-import type { Assignment, Plan, PlannedRow, RowsPlan } from './plan.ts'
+import type { Assignment, InsertPlan, Plan, PlannedRow } from './plan.ts'
 
 /** Called for a plan that is otherwise complete: what the database refuses comes after all that the service refuses. @throws NOT_NULL_VIOLATION */
 export function refuseNulls (plan: Plan): void {
-  if (plan.verb === 'select' || plan.verb === 'delete') return
-  refuseIn(plan.assignments, ['data'])
-  if (plan.verb === 'insert' && plan.rows !== undefined) refuseInRows(plan.rows)
+  if (plan.verb === 'update') refuseIn(plan.assignments, ['data'])
+  if (plan.verb === 'insert') refuseInRows(plan)
 }
 
 function refuseIn (assignments: readonly Assignment[], path: Path): void {
@@ -20,7 +19,7 @@ function refuseIn (assignments: readonly Assignment[], path: Path): void {
 }
 
 /** Names the first row of the request, since those of an upsert are sorted. */
-function refuseInRows ({ isList, rows, conflict }: RowsPlan): void {
+function refuseInRows ({ isList, rows, conflict }: InsertPlan): void {
   let first: { readonly index: number, readonly column: Column } | undefined
   for (const row of rows) {
     const column = findNull(row)

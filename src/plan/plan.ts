@@ -73,8 +73,8 @@ interface Common {
 export interface Written {
   readonly rules: Condition
   readonly references: readonly WrittenReference[]
-  /** The unique key of the rows of an update or of an insert of one row; undefined for several rows. */
-  readonly key: readonly Column[] | undefined
+  /** The unique key of the rows of an update; that of each inserted row depends on the values that it has. */
+  readonly key?: readonly Column[]
 }
 
 /** A foreign key to a table for which a grant has rules. */
@@ -150,22 +150,15 @@ export interface CountPlan {
 
 export interface InsertPlan extends Common, WriteTerms {
   readonly verb: 'insert'
-  /** The values of one row; none if `rows` is set. */
-  readonly assignments: readonly Assignment[]
-  /** Set for a list, or for one row that may exist. */
-  readonly rows?: RowsPlan
-  /** The unique key by which the rows to return are found. */
-  readonly key?: readonly Column[]
-}
-
-/** The rows of a list, or one row that may exist. */
-export interface RowsPlan {
+  /** In the order in which they are written: one row, unless `data` is a list. */
+  readonly rows: readonly PlannedRow[]
   /** Whether `data` is a list. */
   readonly isList: boolean
-  /** In the order in which they are written. */
-  readonly rows: readonly PlannedRow[]
-  readonly conflict: Conflict | undefined
-  /** Set for an upsert whose rows are written one by one, to know the number of each: it is the only key by which all of them are found. */
+  /** Set if rows may exist. */
+  readonly conflict?: Conflict | undefined
+  /** The unique key by which the rows to return are found. */
+  readonly key?: readonly Column[]
+  /** Set for an upsert whose rows are written one by one, because only the number that the database reports identifies them. */
   readonly isNumbered?: true
   /** Set for an upsert whose rows are written one by one, and looked up after each: a later row may hide what an earlier one refers to. */
   readonly isChecked?: true
@@ -178,6 +171,11 @@ export interface PlannedRow {
   readonly columns: readonly Column[]
   /** In the order of `columns`. */
   readonly parameters: ReadonlyArray<Parameter | Moment>
+}
+
+/** The value that the request gives a column; null if it gives none. It is a moment only until the plan is settled. */
+export function givenValue ({ columns, parameters }: PlannedRow, column: Column): Parameter | Moment {
+  return parameters[columns.indexOf(column)] ?? null
 }
 
 /** What happens to a row that exists in the unique key `key`. */
@@ -227,6 +225,12 @@ export interface DeletePlan extends Common, ChangeTerms {
 }
 
 export type Plan = SelectPlan | InsertPlan | UpdatePlan | DeletePlan
+
+/** Whether one statement is all that a plan takes: if it fails, the database undoes it. */
+export const isOneStatement = (plan: Plan): boolean => plan.inTransaction !== true && (plan.verb !== 'insert' || isOneRow(plan))
+
+/** Whether an insert writes one new row. */
+export const isOneRow = ({ isList, conflict }: InsertPlan): boolean => !isList && conflict === undefined
 
 /** The tables that a plan is about; that of the plan first. */
 export function tablesOf (plan: Plan): readonly Table[] {

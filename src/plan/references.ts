@@ -25,7 +25,7 @@ export function divideParents (plan: InsertPlan | UpdatePlan, view: View): { rea
   if (view.parents.length === 0) return { known: view, written: [] }
   const isWritten = ({ key }: Parent): boolean => {
     const columns = key.columns.map((name) => getNamed(view.base, name))
-    return mayCompute(plan, columns) || (plan.verb === 'insert' && plan.rows !== undefined && (mayMix(plan.rows, columns) || mayDefault(plan.rows, columns)))
+    return mayCompute(plan, columns) || (plan.verb === 'insert' && (mayMix(plan, columns) || mayDefault(plan, columns)))
   }
   const written = view.parents.filter(isWritten)
   return {
@@ -46,23 +46,20 @@ export function planReferences (verb: 'insert' | 'update', rows: readonly Writte
  * Refuses values of foreign keys that cannot be checked (`View.unchecked`). What a trigger writes is not known here.
  * @throws PERMISSION_DENIED
  */
-export function refuseUnchecked ({ verb, assignments, rows }: RowsToCheck, { base, unchecked }: View): void {
+export function refuseUnchecked (plan: InsertPlan | UpdatePlan, { base, unchecked }: View): void {
+  const conflict = plan.verb === 'update' ? undefined : plan.conflict
+  const changed = plan.verb === 'update' ? plan.assignments : conflict?.set.kind === 'assignments' ? conflict.set.assignments : []
   for (const { columns: names } of unchecked) {
     const columns = names.map((name) => getNamed(base, name))
-    const conflict = rows?.conflict
-    const changed = verb === 'update' ? assignments : conflict?.set.kind === 'assignments' ? conflict.set.assignments : []
     const isChanged = columns.some((column) => changed.some((each) => each.column === column && (each.parameter !== null || each.form !== undefined)))
-    const inserted = verb === 'update' ? [] : rows === undefined ? [{ assignments }] : rows.rows.map(toWritten)
-    const isInserted = inserted.some((row) => {
-      const values = insertedValues(row, columns)
+    const isInserted = plan.verb === 'insert' && plan.rows.some((row) => {
+      const values = insertedValues(toWritten(row), columns)
       // a row that exists keeps what an upsert does not write
       return conflict === undefined ? !values.includes(null) : values.some((value) => value !== null)
     })
     if (isChanged || isInserted || columns.some(({ generated }) => generated)) throw permissionDenied('The grant has rules for the table that a foreign key refers to, and its rows cannot be checked: the key can only be null')
   }
 }
-
-type RowsToCheck = Pick<InsertPlan, 'assignments' | 'rows'> & { readonly verb: 'insert' | 'update' }
 
 /** Plans the look-ups for written rows with these values in the columns of the key. */
 export function referenceOf ({ key, table, columns, rules }: WrittenReference, values: ReadonlyArray<readonly Value[]>): Reference {

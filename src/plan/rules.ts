@@ -3,7 +3,7 @@ import type { Column, Rule, View } from '../catalog/catalog.ts'
 import { permissionDenied, pointer, withDetails, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { combine } from './filters/constants.ts'
-import type { Assignment, Condition, InsertPlan, Plan, PlannedRow, Reference, RowsPlan, UpdatePlan } from './plan.ts'
+import type { Assignment, Condition, InsertPlan, Plan, PlannedRow, Reference, UpdatePlan } from './plan.ts'
 import { divideParents, planReferences, refuseUnchecked, toWritten } from './references.ts'
 import { onlyValueOf, planRules, satisfies } from './rule.ts'
 import { withWritten } from './written.ts'
@@ -22,13 +22,8 @@ export function applyRules (plan: Plan, view: View): Plan {
       return withReferences({ ...plan, condition: within(rules, plan.condition) }, view, (known) => planReferences('update', [plan], known))
     }
     case 'insert': {
-      if (plan.rows !== undefined) {
-        const rows = completeRows(plan.rows, rules)
-        return withReferences({ ...plan, rows }, view, (known) => rowReferences(rows, known))
-      }
-      const assignments = completeRow(rules, plan.assignments)
-      if (assignments === undefined) throw rowRefused()
-      return withReferences({ ...plan, assignments }, view, (known) => planReferences('insert', [{ assignments }], known))
+      const completed = completeRows(plan, rules)
+      return withReferences(completed, view, (known) => rowReferences(completed, known))
     }
   }
 }
@@ -65,7 +60,7 @@ function completeRow (rules: readonly Rule[], assignments: readonly Assignment[]
   return completed
 }
 
-function completeRows (plan: RowsPlan, rules: readonly Rule[]): RowsPlan {
+function completeRows (plan: InsertPlan, rules: readonly Rule[]): InsertPlan {
   const { conflict } = plan
   if (conflict?.set.kind === 'assignments') checkUpdate(rules, conflict.set.assignments)
   const completed = new Map<string, readonly Column[]>()
@@ -79,14 +74,14 @@ function completeRows (plan: RowsPlan, rules: readonly Rule[]): RowsPlan {
 }
 
 /** Names the first row of the request, since those of an upsert are sorted. */
-function firstRefused ({ isList, rows }: RowsPlan, rules: readonly Rule[]): ServiceError {
+function firstRefused ({ isList, rows }: InsertPlan, rules: readonly Rule[]): ServiceError {
   const refused = rows.filter((row) => completeRow(rules, toWritten(row).assignments) === undefined)
   const error = rowRefused()
   return isList ? withDetails(error, { path: pointer('data', Math.min(...refused.map(({ index }) => index))), message: error.message }) : error
 }
 
 /** What the rows refer to, and what a row that exists will refer to. */
-function rowReferences ({ isList, rows, conflict }: RowsPlan, view: View): Reference[] {
+function rowReferences ({ isList, rows, conflict }: InsertPlan, view: View): Reference[] {
   if (view.parents.length === 0) return []
   const written = rows.map(toWritten).map((row) => isList ? row : { assignments: row.assignments })
   const changed = conflict?.set.kind === 'assignments' ? [conflict.set] : []

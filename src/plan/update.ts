@@ -1,20 +1,18 @@
 import type { UpdateBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { unsupported } from '../errors.ts'
-import { planAssignments, type Place } from './assignments.ts'
+import { planAssignments } from './assignments.ts'
 import type { PlanLimits } from './filters/scope.ts'
 import { planRequiredFilters } from './filters/filters.ts'
 import type { UpdatePlan } from './plan.ts'
 import { findUpdateKey } from './row-keys.ts'
 import { isPlainChange, planChangeTerms } from './terms.ts'
 
-const DATA: Place = { path: ['data'], forms: true }
-
 /** Plans an update. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED, NOT_SUPPORTED */
 export function planUpdate (body: UpdateBody, table: Table, limits: PlanLimits): UpdatePlan {
   const { verb, data, filters } = body
   const condition = planRequiredFilters(verb, filters, table, limits)
-  const plan: UpdatePlan = { verb, table, condition, assignments: planAssignments(data, table, DATA) }
+  const plan: UpdatePlan = { verb, table, condition, assignments: planAssignments(data, table, ['data']) }
   return Object.freeze(isPlainChange(body, limits) ? plan : { ...plan, ...planChangeTerms(body, table, limits), ...body.returning !== undefined && { key: getUpdateKey(plan) } })
 }
 

@@ -17,13 +17,16 @@ export function withWritten<P extends InsertPlan | UpdatePlan> (plan: P, rules: 
   if (written === undefined || !plan.table.transactional) {
     throw unsupported('', `the rows of table "${plan.table.name}" must be checked after the write, which needs transactions and a unique key whose values are known`)
   }
-  const rows = plan.verb === 'insert' && plan.rows?.conflict !== undefined ? { rows: { ...plan.rows, isChecked: true as const } } : {}
-  return { ...plan, ...rows, written, inTransaction: true }
+  const isChecked = plan.verb === 'insert' && plan.conflict !== undefined
+  return { ...plan, ...isChecked && { isChecked }, written, inTransaction: true }
 }
 
 function planWritten (plan: InsertPlan | UpdatePlan, rules: readonly Rule[], references: readonly WrittenReference[]): Written | undefined {
-  const condition = planRules(rules)
-  if (plan.verb === 'insert' && plan.rows !== undefined) return { rules: condition, references, key: undefined }
-  const key = plan.verb === 'update' ? findUpdateKey(plan.table, plan.assignments) : findInsertKey(plan.table, plan.assignments)
-  return key === undefined ? undefined : { rules: condition, references, key }
+  const written: Written = { rules: planRules(rules), references }
+  if (plan.verb === 'update') {
+    const key = findUpdateKey(plan.table, plan.assignments)
+    return key && { ...written, key }
+  }
+  // rows of an upsert are found by the key of the conflict
+  return plan.conflict === undefined && !plan.rows.every((row) => findInsertKey(plan.table, [row]) !== undefined) ? undefined : written
 }

@@ -95,16 +95,21 @@ export function repeatsKey ({ pairs }: Overview, parsed: unknown): boolean {
 /** Without recursion: the nesting may be as deep as the body is long. */
 function countKeys (parsed: unknown): number {
   let keys = 0
-  const open: unknown[] = [parsed]
+  // what every object inherits, for…in would take for a key of the text
+  const isExtended = Object.keys(Object.prototype).length > 0
+  const open: object[] = []
+  const visit = (value: unknown): void => { if (typeof value === 'object' && value !== null) open.push(value) }
+  visit(parsed)
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
-    if (typeof value !== 'object' || value === null || JSON.isRawJSON(value)) continue
     if (Array.isArray(value)) {
-      for (const item of value) if (typeof item === 'object') open.push(item)
-      continue
+      for (const item of value) visit(item)
+    } else if (!JSON.isRawJSON(value)) {
+      for (const key in value) {
+        if (isExtended && !Object.hasOwn(value, key)) continue
+        keys++
+        visit((value as Readonly<Record<string, unknown>>)[key])
+      }
     }
-    const items = Object.values(value)
-    keys += items.length
-    for (const item of items) if (typeof item === 'object') open.push(item)
   }
   return keys
 }

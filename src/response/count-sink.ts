@@ -1,7 +1,10 @@
 /** Sinks that read rows for the service itself, not for an answer. */
 import type { RowSink } from '../dialects/dialect.ts'
+import type { Column } from '../catalog/catalog.ts'
 import { copyValues } from '../dialects/mysql/length-encoded.ts'
+import { resultTooLarge } from '../errors.ts'
 import type { DriverValue } from '../types/column-type.ts'
+import { writeValue } from './encode-row.ts'
 
 /** Counts rows. */
 export class RowCounter implements RowSink {
@@ -27,5 +30,55 @@ export class CountSink extends RowCounter {
   override row (values: ReadonlyArray<DriverValue | null>): void {
     super.row(values)
     this.digits = String(values[0])
+  }
+}
+
+/** Reads values as JSON. `limit`: bytes that the rows may have. */
+abstract class JsonSink extends RowCounter {
+  override readonly limit: number
+
+  constructor (limit: number) {
+    super()
+    this.limit = limit
+  }
+
+  override overflow (): void {
+    throw resultTooLarge(`the rows are larger than ${this.limit} bytes`)
+  }
+}
+
+const toJson = (column: Column, value: DriverValue | null | undefined): string => value === null || value === undefined ? 'null' : writeValue(column, value)
+
+/** Keeps the value of the first column of the last row as JSON. */
+export class ValueSink extends JsonSink {
+  readonly #column: Column
+  json: string | undefined
+
+  constructor (column: Column, limit: number) {
+    super(limit)
+    this.#column = column
+  }
+
+  override row (values: ReadonlyArray<DriverValue | null>): void {
+    super.row(values)
+    this.json = toJson(this.#column, values[0])
+  }
+}
+
+/** Compares rows with the first one. */
+export class EqualSink extends JsonSink {
+  readonly #columns: readonly Column[]
+  #first: string | undefined
+  areEqual = true
+
+  constructor (columns: readonly Column[], limit: number) {
+    super(limit)
+    this.#columns = columns
+  }
+
+  override row (values: ReadonlyArray<DriverValue | null>): void {
+    super.row(values)
+    const text = this.#columns.map((column, index) => toJson(column, values[index])).join()
+    this.areEqual &&= text === (this.#first ??= text)
   }
 }

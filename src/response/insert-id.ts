@@ -2,7 +2,7 @@
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import type { Outcome } from '../dialects/dialect.ts'
 import { settled } from '../plan/moments.ts'
-import type { Assignment, PlannedRow, RowsPlan } from '../plan/plan.ts'
+import type { InsertPlan, PlannedRow } from '../plan/plan.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
 import type { RowCounts, RowsResult } from './result.ts'
 
@@ -20,7 +20,7 @@ export function idOfInserted (table: Table, given: Parameter | undefined, { inse
 }
 
 /** The id of the only row of an upsert, as it is after the statement. */
-export function idOfUpserted (table: Table, { rows, conflict }: RowsPlan, outcome: Outcome & RowsResult): string {
+export function idOfUpserted ({ table, rows, conflict }: InsertPlan, outcome: Outcome & RowsResult): string {
   const { identity } = table
   const { storedId, insertId, counts } = outcome
   if (storedId !== undefined || identity === undefined) return storedId ?? 'null'
@@ -36,12 +36,6 @@ export function idOfUpserted (table: Table, { rows, conflict }: RowsPlan, outcom
   const isOfRow = isWritten || conflict?.key.includes(identity) === true
   const isKnown = isOfRow && given !== undefined && given !== null && (identity.autoIncrement || !mayFillColumns(table))
   return isKnown ? identity.type.echo(given) : 'null'
-}
-
-/** The value that an insert gives a column. */
-export function findAssigned (assignments: readonly Assignment[], column: Column | undefined): Parameter | undefined {
-  const parameter = assignments.find((assignment) => assignment.column === column)?.parameter
-  return parameter === undefined ? undefined : settled(parameter)
 }
 
 /** The value that a row has for a column. */

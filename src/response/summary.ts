@@ -2,7 +2,7 @@
 import type { Outcome } from '../dialects/dialect.ts'
 import { writesHidden } from '../plan/hidden.ts'
 import type { InsertPlan, Plan, PlannedRow, UpdatePlan, WriteTerms } from '../plan/plan.ts'
-import { findAssigned, findParameter, idOfInserted, idOfUpserted } from './insert-id.ts'
+import { findParameter, idOfInserted, idOfUpserted } from './insert-id.ts'
 import { pageMembers } from './page-sink.ts'
 import type { Result, RowCounts, RowsResult } from './result.ts'
 import type { AnswerSink } from './answer-sink.ts'
@@ -22,12 +22,11 @@ function updatedRows ({ table, assignments }: UpdatePlan, { matched, changed }: 
   return table.view !== undefined && matched !== undefined && writesHidden(table, assignments.map(({ column }) => column)) ? matched : changed
 }
 
-function insertedText ({ table, assignments, rows }: InsertPlan, outcome: Outcome & RowsResult): string {
-  if (rows === undefined) return `"inserted":${outcome.changed},"id":${idOfInserted(table, findAssigned(assignments, table.identity), outcome)}`
-  const { isList, conflict } = rows
-  if (conflict === undefined) return `"inserted":${outcome.changed},"id":${idOfInserted(table, findParameter(rows.rows[0] as PlannedRow, table.identity), outcome)}`
+function insertedText (plan: InsertPlan, outcome: Outcome & RowsResult): string {
+  const { table, rows, isList, conflict } = plan
+  if (conflict === undefined) return `"inserted":${outcome.changed},"id":${idOfInserted(table, findParameter(rows[0] as PlannedRow, table.identity), outcome)}`
   const { inserted, updated, unchanged } = outcome.counts as RowCounts
-  return `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged},"id":${isList ? 'null' : idOfUpserted(table, rows, outcome)}`
+  return `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged},"id":${isList ? 'null' : idOfUpserted(plan, outcome)}`
 }
 
 /** `sink`: has the rows that the write returns. */

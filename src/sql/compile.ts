@@ -1,5 +1,5 @@
 import { OF_RESULT, statementTable, type Column, type Table } from '../catalog/catalog.ts'
-import { isComputed, type Condition, type CountPlan, type Plan } from '../plan/plan.ts'
+import { isComputed, type Condition, type CountPlan, type InsertPlan, type Plan } from '../plan/plan.ts'
 import { integerType } from '../types/integer.ts'
 import { builderFor, type BuiltStatement } from './aliases.ts'
 import { selectedColumns } from './page.ts'
@@ -8,10 +8,13 @@ import { shapeOf } from './shape.ts'
 import { isSingleRow } from './single-row.ts'
 import type { StatementCounts } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
-import { compileDelete, compileInsert, compileUpdate } from './write.ts'
+import { compileDelete, compileUpdate } from './write.ts'
+
+/** A plan with one statement, whatever its values are. Inserts are divided among statements (row-batches.ts). */
+export type CompiledPlan = Exclude<Plan, InsertPlan> | CountPlan
 
 /** Compiles a plan, or takes the statement of an earlier plan of the same shape, and counts which of them in `counts`. Never throws. */
-export function compileStatement (plan: Plan | CountPlan, engine: Engine, counts: StatementCounts = { kept: 0, built: 0 }): Statement {
+export function compileStatement (plan: CompiledPlan, engine: Engine, counts: StatementCounts = { kept: 0, built: 0 }): Statement {
   const { mark, statements } = builderFor(engine, plan.table)
   const { key, parameters } = shapeOf(plan, engine, mark)
   const kept = statements.get(key)
@@ -30,11 +33,10 @@ function withParameters ({ verb, table, sql, pieces, columns, assigned, confirma
 }
 
 /** The text and the parameters of a plan as Kysely builds them. */
-export function buildStatement (plan: Plan | CountPlan, engine: Engine): BuiltStatement {
+export function buildStatement (plan: CompiledPlan, engine: Engine): BuiltStatement {
   switch (plan.verb) {
     case 'select': return compileSelect(plan, engine)
     case 'count': return compileCount(plan, engine)
-    case 'insert': return compileInsert(plan, engine)
     case 'update': return compileUpdate(plan, engine)
     case 'delete': return compileDelete(plan, engine)
   }
@@ -58,11 +60,11 @@ function compileNumber (table: Table, sql: string): Statement {
 }
 
 /** What a dialect needs to know of a statement besides its text. */
-function describe (plan: Plan | CountPlan, engine: Engine, { sql, pieces }: BuiltStatement): CompiledStatement {
+function describe (plan: CompiledPlan, engine: Engine, { sql, pieces }: BuiltStatement): CompiledStatement {
   const { verb } = plan
   const table = statementTable(plan.table)
   const columns = verb === 'select' ? selectedColumns(plan) : verb === 'count' ? COUNT : NONE
-  const assigned = verb === 'insert' || verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE
+  const assigned = verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE
   // tables with transactions need not know
   const isSingle = (verb === 'update' || verb === 'delete') && !table.transactional && isSingleRow(plan)
   return { verb: verb === 'count' ? 'select' : verb, table, sql, pieces, columns, assigned, confirmation: engine === 'mysql' ? compileConfirmation(plan) : undefined, isSingle }
@@ -73,7 +75,7 @@ function describe (plan: Plan | CountPlan, engine: Engine, { sql, pieces }: Buil
  * `abc` equal to the number 0, and a delete with such a condition would delete that row. The definitions in a result show the types of its
  * own columns; for the other columns that a statement depends on, this statement shows them.
  */
-function compileConfirmation (plan: Plan | CountPlan): Statement | undefined {
+function compileConfirmation (plan: CompiledPlan): Statement | undefined {
   const columns = dependenciesOf(plan)
   if (columns.length === 0) return undefined
   const table = statementTable(plan.table)
@@ -81,8 +83,7 @@ function compileConfirmation (plan: Plan | CountPlan): Statement | undefined {
 }
 
 /** The columns that a statement compares, computes with, or selects by a cast, and does not return as they are. Counts are the same for every type. */
-function dependenciesOf (plan: Plan | CountPlan): Column[] {
-  if (plan.verb === 'insert') return []
+function dependenciesOf (plan: CompiledPlan): Column[] {
   const columns = new Set(comparedColumns(plan.condition))
   const groups = plan.verb === 'select' ? plan.groups : undefined
   for (const { condition } of groups?.aggregates ?? []) if (condition !== undefined) for (const column of comparedColumns(condition)) columns.add(column)

@@ -1,7 +1,7 @@
 /** Divides the rows of an insert among statements. */
 import { mayFillColumns, mayFire, type Column, type Table } from '../catalog/catalog.ts'
 import { touchedBy } from '../plan/hidden.ts'
-import type { Assignment, Condition, Conflict, PlannedRow, RowsPlan } from '../plan/plan.ts'
+import { isOneRow, type Assignment, type Condition, type Conflict, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
 import type { Engine } from './statement.ts'
 
 /** Rows that one statement inserts. */
@@ -11,6 +11,8 @@ export interface RowBatch {
   readonly columns: readonly Column[]
   readonly rows: readonly PlannedRow[]
   readonly conflict?: BatchConflict
+  /** Whether the dialects get the statement as one for a list of rows: it may name the row that is refused. */
+  readonly isList: boolean
   /** Set for a single row that has to be updated by its key, and inserted if it does not exist. */
   readonly isSeparate?: boolean
 }
@@ -32,13 +34,14 @@ export const changedColumns = ({ written, assignments }: Pick<BatchConflict, 'wr
   assignments.length === 0 ? written : [...written, ...assignments.map(({ column }) => column)]
 
 /** One batch, unless rows with different columns need statements of their own. In the order of the rows. */
-export function toBatches (plan: RowsPlan, table: Table, engine: Engine): RowBatch[] {
-  const { conflict } = plan
-  const groups = plan.isChecked === true ? plan.rows.map((row) => [row]) : groupsOf(plan, table, engine)
+export function toBatches (plan: InsertPlan, engine: Engine): RowBatch[] {
+  const { table, conflict } = plan
+  if (isOneRow(plan)) return [{ table, columns: (plan.rows[0] as PlannedRow).columns, rows: plan.rows, isList: false }]
+  const groups = plan.isChecked === true ? plan.rows.map((row) => [row]) : groupsOf(plan, engine)
   return groups.map((group): RowBatch => {
     const columns = unionOf(group)
     // SQLite allows no ON CONFLICT for a row of defaults alone
-    if (conflict === undefined || (columns.length === 0 && engine === 'sqlite')) return { table, columns, rows: group }
+    if (conflict === undefined || (columns.length === 0 && engine === 'sqlite')) return { table, columns, rows: group, isList: true }
     const { key, set, within } = conflict
     const written = set.kind === 'given' ? columns.filter((column) => !key.includes(column)) : set.kind === 'columns' ? set.columns : []
     const assigned = set.kind === 'assignments' ? set.assignments : []
@@ -49,17 +52,18 @@ export function toBatches (plan: RowsPlan, table: Table, engine: Engine): RowBat
       table,
       columns: [...others].length === 0 ? columns : [...columns, ...others],
       rows: group,
+      isList: true,
       isSeparate: engine === 'mysql' && group.length === 1 && (isByKey(group[0] as PlannedRow, conflict, table) || (plan.isChecked === true && mayFillColumns(table))),
       conflict: { key, written, assignments: [...assigned, ...touchedBy(table, changedColumns({ written, assignments: assigned }))], identity, within }
     }
   })
 }
 
-function groupsOf (plan: RowsPlan, table: Table, engine: Engine): ReadonlyArray<readonly PlannedRow[]> {
-  const { conflict } = plan
-  const shaped = needsOneShape(plan, table, engine) ? groupByColumns(plan.rows) : [plan.rows]
+function groupsOf (plan: InsertPlan, engine: Engine): ReadonlyArray<readonly PlannedRow[]> {
+  const { table, conflict } = plan
+  const shaped = needsOneShape(plan, engine) ? groupByColumns(plan.rows) : [plan.rows]
   const groups = conflict === undefined || engine !== 'mysql' ? shaped : shaped.flatMap((group) => separate(group, (row) => isByKey(row, conflict, table)))
-  if (reportsFirstId(plan, table, engine)) return groups
+  if (reportsFirstId(plan, engine)) return groups
   const [first, ...others] = groups as [readonly PlannedRow[], ...Array<readonly PlannedRow[]>]
   return [first.slice(0, 1), first.slice(1), ...others].filter(({ length }) => length > 0)
 }
@@ -68,13 +72,13 @@ function groupsOf (plan: RowsPlan, table: Table, engine: Engine): ReadonlyArray<
  * SQLite has no DEFAULT for a single value. MySQL has none for a required column, which a trigger may fill in if it is left out. And with `given`,
  * what is written to existing rows differs by row.
  */
-function needsOneShape ({ rows, conflict }: RowsPlan, table: Table, engine: Engine): boolean {
+function needsOneShape ({ table, rows, conflict }: InsertPlan, engine: Engine): boolean {
   if (engine === 'sqlite' || conflict?.set.kind === 'given') return true
   return mayFillColumns(table) && rows.some(({ columns }) => table.requiredColumns.some((column) => !columns.includes(column)))
 }
 
 /** MySQL reports the first number that it has given to a row, which is that of the first row unless a trigger has numbered that one. */
-function reportsFirstId ({ rows, conflict }: RowsPlan, table: Table, engine: Engine): boolean {
+function reportsFirstId ({ table, rows, conflict }: InsertPlan, engine: Engine): boolean {
   return engine !== 'mysql' || conflict !== undefined || rows.length === 1 || table.identity?.autoIncrement !== true || !mayFillColumns(table)
 }
 

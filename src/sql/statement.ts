@@ -23,19 +23,19 @@ export interface CompiledStatement {
   /** Set if an update or delete can match one row at most. */
   readonly isSingle?: boolean | undefined
   /** Whether an insert updates the rows that exist. */
-  readonly isUpsert?: boolean
+  readonly isUpsert?: boolean | undefined
   /** For an upsert on SQLite: the text that leaves an existing row as it is. */
-  readonly probe?: string
+  readonly probe?: string | undefined
 }
 
 export interface Statement extends CompiledStatement {
   /** In the order of the placeholders. */
   readonly parameters: readonly Cell[]
   /**
-   * For an insert of several rows: their number. The text is that for one row; the parameters have the values of `assigned` for each row, then
+   * For an insert of a list, and an upsert: the number of rows. The text is that for one row; the parameters have the values of `assigned` for each row, then
    * those of what follows the row in the text.
    */
-  readonly rows?: number
+  readonly rows?: number | undefined
 }
 
 /** The value that an insert or update gives a column; undefined where it gives none. */

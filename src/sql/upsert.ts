@@ -1,4 +1,4 @@
-/** Inserts of several rows as text, and what happens to a row that exists in a unique key. */
+/** Inserts as text, and what happens to a row that exists in a unique key. */
 import { sql, type Expression, type RawBuilder } from 'kysely'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Parameter } from '../types/column-type.ts'
@@ -7,23 +7,25 @@ import { builderFor, type BuiltStatement, type ColumnToken, type TableBuilder } 
 import { bind, compileCondition } from './conditions.ts'
 import type { BatchConflict, RowBatch } from './row-batches.ts'
 import type { Engine } from './statement.ts'
-import { newValue, orAbort, skipsUnchanged } from './write.ts'
+import { newValue, skipsUnchanged } from './write.ts'
 
 type Sql = RawBuilder<unknown>
 
 /** The text for one row. `probe`: the same, but an existing row stays as it is. */
-export interface BuiltRows extends Pick<BuiltStatement, 'sql' | 'pieces'> {
+export interface BuiltInsert extends Pick<BuiltStatement, 'sql' | 'pieces'> {
   readonly probe?: string
 }
 
-export function buildRows (batch: RowBatch, engine: Engine): BuiltRows {
+export function buildInsert (batch: RowBatch, engine: Engine): BuiltInsert {
   const { table, columns, conflict } = batch
   const builder = builderFor(engine, table)
-  const build = (suffix: Sql): BuiltStatement => builder.build(sql`insert ${orAbort(table)}into ${sql.table('t')} ${rowOf(columns, builder, engine)}${suffix}`)
+  const into = table.hasConflictClause === true ? builder.db.insertInto('t').orAbort() : builder.db.insertInto('t')
+  const insert = columns.length === 0 && engine === 'sqlite' ? into.defaultValues() : into.values(Object.fromEntries(columns.map((column) => [builder.token(column), bind(null)])))
+  const build = (suffix?: Sql): BuiltStatement => builder.build(suffix === undefined ? insert : insert.modifyEnd(suffix))
   const pick = ({ sql, pieces }: BuiltStatement) => ({ sql, pieces })
-  if (conflict === undefined) return pick(build(sql``))
+  if (conflict === undefined) return pick(build())
   if (engine === 'mysql') return pick(build(onDuplicateKey(table, conflict, builder)))
-  const upsert = (suffix: Sql): BuiltStatement => build(sql` on conflict (${targets(conflict.key, builder)}) do ${suffix}`)
+  const upsert = (suffix: Sql): BuiltStatement => build(sql`on conflict (${targets(conflict.key, builder)}) do ${suffix}`)
   const nothing = upsert(sql`nothing`)
   const changes = changesOf(conflict, builder, (column) => sql.ref(`excluded.${builder.token(column)}`))
   if (changes.length === 0) return { ...pick(nothing), probe: nothing.sql }
@@ -40,14 +42,6 @@ const targets = (key: readonly Column[], { token }: TableBuilder): Sql =>
 
 /** A condition on the row that exists. */
 const compileStored = (condition: Condition, builder: TableBuilder) => compileCondition(condition, { ...builder, token: (column) => `t.${builder.token(column)}` as ColumnToken })
-
-const list = (columns: readonly Column[], { token }: TableBuilder): Sql => sql.join(columns.map((column) => sql.ref(token(column))))
-
-/** The columns and one row of values. SQLite has another form for a row of defaults alone. */
-function rowOf (columns: readonly Column[], builder: TableBuilder, engine: Engine): Sql {
-  if (columns.length === 0 && engine === 'sqlite') return sql`default values`
-  return sql`(${list(columns, builder)}) values (${sql.join(columns.map(() => bind(null)))})`
-}
 
 /** A column of the row that exists (`is`), and its new value. */
 interface Change { readonly column: Expression<unknown>, readonly is: Expression<unknown>, readonly value: Expression<unknown> }
@@ -85,5 +79,5 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBu
   // only reports the number: as a value, a negative one would be out of range
   const value = identity === undefined ? stored(guarded) : sql`if(last_insert_id(${stored(guarded)}) = 0, ${stored(guarded)}, ${stored(guarded)})`
   const guard = { column: sql.ref(token(guarded)), value: sql`if(${same}, ${value}, (select ${stored(guarded)} from (select 1 union all select 2) as two))` }
-  return sql`${usesAlias ? sql` /*!80019 as ${sql.id(alias)} */` : sql``} on duplicate key update ${assign([guard, ...changesOf(conflict, builder, given)])}`
+  return sql`${usesAlias ? sql`/*!80019 as ${sql.id(alias)} */ ` : sql``}on duplicate key update ${assign([guard, ...changesOf(conflict, builder, given)])}`
 }

@@ -1,7 +1,7 @@
 import { sql, type Expression, type RawBuilder } from 'kysely'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { writesHidden } from '../plan/hidden.ts'
-import type { Assignment, DeletePlan, InsertPlan, UpdatePlan } from '../plan/plan.ts'
+import type { Assignment, DeletePlan, UpdatePlan } from '../plan/plan.ts'
 import { builderFor, type BuiltStatement, type Rows, type TableBuilder } from './aliases.ts'
 import { bind, compileCondition, compileForm } from './conditions.ts'
 import type { Parameter } from '../types/column-type.ts'
@@ -18,15 +18,7 @@ export function newValue ({ column, parameter, form }: Assignment, builder: Tabl
  * Overrides the ON CONFLICT clauses of the table: with REPLACE a write would delete the rows that it collides with, whoever may see or delete them.
  * Other tables go without: SQLite overrides the clauses of statements in triggers as well, such as `insert or ignore into log`.
  */
-export const orAbort = ({ hasConflictClause }: Table): RawBuilder<unknown> => hasConflictClause === true ? sql`or abort ` : sql``
-
-/** `insert into <table> (…) values (…)`. Each engine has its own syntax for a row of defaults only. */
-export function compileInsert ({ table, assignments }: InsertPlan, engine: Engine): BuiltStatement {
-  const builder = builderFor(engine, table)
-  const insert = table.hasConflictClause === true ? builder.db.insertInto('t').orAbort() : builder.db.insertInto('t')
-  if (assignments.length > 0) return builder.build(insert.values(toRow(assignments, builder)))
-  return builder.build(engine === 'mysql' ? insert.values({}) : insert.defaultValues())
-}
+const orAbort = ({ hasConflictClause }: Table): RawBuilder<unknown> => hasConflictClause === true ? sql`or abort ` : sql``
 
 /**
  * `update <table> set … where …`. MySQL counts the changed rows. SQLite counts the matched rows, so the statement skips those that have

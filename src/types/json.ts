@@ -48,10 +48,14 @@ function check (value: unknown, depth: number, checkNumber: (text: string) => vo
   if (typeof value !== 'object' || value === null) return
   if (JSON.isRawJSON(value)) return checkNumber(value.rawJSON)
   if (depth >= MAX_DEPTH) throw new ValueRefused(`is nested deeper than ${MAX_DEPTH} levels`)
-  if (!Array.isArray(value)) for (const key of Object.keys(value)) requireWellFormed(key)
-  for (const item of Array.isArray(value) ? value : Object.values(value)) {
-    if (typeof item === 'string') requireWellFormed(item)
-    else if (typeof item === 'object') check(item, depth + 1, checkNumber)
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item !== 'number') check(item, depth + 1, checkNumber)
+    return
+  }
+  for (const key in value) {
+    if (!Object.hasOwn(value, key)) continue
+    requireWellFormed(key)
+    check((value as Readonly<Record<string, unknown>>)[key], depth + 1, checkNumber)
   }
 }
 

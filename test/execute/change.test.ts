@@ -5,6 +5,7 @@ import type { Database } from '../../src/databases/database.ts'
 import type { Executor, Outcome } from '../../src/dialects/dialect.ts'
 import { runChange } from '../../src/execute/change.ts'
 import { KeyList } from '../../src/execute/key-list.ts'
+import { Runner } from '../../src/execute/runner.ts'
 import { alone } from '../../src/catalog/table-source.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
 import type { DeletePlan, UpdatePlan } from '../../src/plan/plan.ts'
@@ -28,7 +29,7 @@ const executor = (write: Outcome): Executor => ({
 
 const run = (body: object, table: Table, write: Outcome): Promise<Outcome> => {
   const plan = createPlan(body as never, alone(table), LIMITS) as UpdatePlan | DeletePlan
-  return runChange(executor(write), { plan, database, sink: plan.returning && new AnswerSink(plan.returning, 10_000) })
+  return runChange(new Runner(executor(write).run, database), plan, plan.returning && new AnswerSink(plan.returning, 10_000))
 }
 
 t.test('more rows than were locked are a conflict, which may be tried again', async (t) => {

@@ -108,6 +108,22 @@ await onEachEngine(t, 'rows that a trigger changes or adds to are returned as th
   t.equal(json.data.inserted, 3)
 })
 
+const numbering: Schema = {
+  mysql: [
+    'create table counted (id int not null auto_increment primary key, word varchar(10) null)',
+    'create trigger number before insert on counted for each row set new.id = if(new.id > 0, new.id + 100, new.id)'
+  ],
+  sqlite: ['create table counted (id integer primary key autoincrement, word varchar(10) null)']
+}
+
+await onEachEngine(t, 'rows whose given numbers a trigger changes are returned, one by one and as a list', { schema: numbering }, async (t, { engine, post }) => {
+  const added = engine === 'sqlite' ? 0 : 100
+  for (const [data, ids] of [[{ id: 1, word: 'a' }, [1]], [[{ id: 2, word: 'b' }, { id: 3, word: 'c' }], [2, 3]], [[{ id: 4, word: 'd' }], [4]]] as const) {
+    const { json } = await post('counted', { verb: 'insert', data, returning: ['id', 'word'] })
+    t.same(json.data?.rows.map(({ id }: { id: number }) => id), ids.map((id) => id + added), json.error)
+  }
+})
+
 await onEachEngine(t, 'a list that is refused or only tried changes nothing', { schema }, async (t, { post, sql }) => {
   const answer = await post('stock', { verb: 'insert', data: [{ sku: 'A' }, { sku: 'B' }, { sku: 'acme' }], returning: ['id'] })
   isRefusal(t, answer, { status: 409, code: 'UNIQUE_VIOLATION', why: 'the third row' })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { planAssignments } from '../../src/plan/assignments.ts'
+import { planInsert } from '../../src/plan/insert.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 const table = tableOf({
@@ -14,9 +15,15 @@ const table = tableOf({
     mysqlColumn('strange', 'something(5)'),
     mysqlColumn('__proto__', 'int'),
     mysqlColumn('a/b~c', 'int')
-  ]
+  ],
+  // it may fill in what is needed
+  triggers: { known: true, list: [{ timing: 'before', event: 'insert' }] }
 })
-const planned = (json: string): Array<[string, unknown]> => planAssignments(JSON.parse(json), table).map(({ column, parameter }) => [column.name, parameter])
+/** The row of an insert. */
+const planned = (json: string): Array<[string, unknown]> => {
+  const [{ columns, parameters } = { columns: [], parameters: [] }] = planInsert({ verb: 'insert', data: JSON.parse(json) }, table).rows
+  return columns.map(({ name }, place) => [name, parameters[place]])
+}
 
 t.test('data becomes columns and parameters, in its order', async (t) => {
   t.same(planned('{"name":"x","id":"7","__proto__":5}'), [['name', 'x'], ['id', 7n], ['__proto__', 5n]])
@@ -24,7 +31,7 @@ t.test('data becomes columns and parameters, in its order', async (t) => {
 })
 
 const now = { form: table.columns.get('at')?.type.moment, use: 'data' }
-const update = { path: ['data'], forms: true }
+const update = ['data']
 
 t.test('an update accepts forms, which come after the values', async (t) => {
   const forms = (json: string): Array<[string, unknown, string | undefined]> => planAssignments(JSON.parse(json), table, update).map(({ column, parameter, form }) => [column.name, parameter, form?.name])

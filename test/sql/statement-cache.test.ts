@@ -8,9 +8,10 @@ import type { Table } from '../../src/catalog/catalog.ts'
 import { alone } from '../../src/catalog/table-source.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
 import { statementCache } from '../../src/sql/aliases.ts'
-import { buildStatement, compileStatement } from '../../src/sql/compile.ts'
+import { buildStatement } from '../../src/sql/compile.ts'
 import { createStatementCache, type KeptStatement, type StatementCounts } from '../../src/sql/statement-cache.ts'
-import { LIMITS } from '../support/sql.ts'
+import type { UpdatePlan } from '../../src/plan/plan.ts'
+import { compilePlan, LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 setFlagsFromString('--expose-gc')
@@ -18,7 +19,7 @@ const collectGarbage = runInNewContext('gc') as () => void
 
 const times = <T> (count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index))
 const createTable = (): Table => tableOf({ columns: times(50, (index) => mysqlColumn(index === 0 ? 'id' : `column_${index}`, 'int')) })
-const ask = (table: Table, values: number, use?: StatementCounts): void => { compileStatement(createPlan({ verb: 'select', filters: { id: times(values, (id) => id) } }, alone(table), LIMITS), 'mysql', use) }
+const ask = (table: Table, values: number, use?: StatementCounts): void => { compilePlan(createPlan({ verb: 'select', filters: { id: times(values, (id) => id) } }, alone(table), LIMITS), 'mysql', use) }
 const statement = (length: number): KeptStatement => ({ sql: 'x'.repeat(length), pieces: ['x'] })
 const keep = (of: { set (key: string, kept: KeptStatement): void }, ...keys: string[]): void => { for (const key of keys) of.set(key, statement(1000)) }
 
@@ -116,7 +117,8 @@ t.test('NULLs in data use the same statement', async (t) => {
   for (const value of [1, null, 2]) {
     for (const body of [{ verb: 'insert', data: { id: value, column_1: 1 } }, { verb: 'update', data: { column_1: value }, filters: { id: 1 } }] as const) {
       const plan = createPlan(body, alone(table), LIMITS)
-      t.match(compileStatement(plan, 'mysql', use), buildStatement(plan, 'mysql'))
+      const { sql, parameters } = plan.verb === 'insert' ? { sql: 'insert into `items` (`id`, `column_1`) values (?, ?)', parameters: [value === null ? null : BigInt(value), 1n] } : buildStatement(plan as UpdatePlan, 'mysql')
+      t.match(compilePlan(plan, 'mysql', use), { sql, parameters })
     }
   }
   t.same(use, { kept: 4, built: 2 })

@@ -1,9 +1,9 @@
 import t from 'tap'
-import type { InsertPlan, RowsPlan } from '../../src/plan/plan.ts'
+import type { InsertPlan } from '../../src/plan/plan.ts'
 import { alone } from '../../src/catalog/table-source.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
 import { writeStatement } from '../../src/dialects/mysql/literal.ts'
-import { compileRows } from '../../src/sql/insert-rows.ts'
+import { compileInsert } from '../../src/sql/insert.ts'
 import { toBatches } from '../../src/sql/row-batches.ts'
 import type { Engine, Statement } from '../../src/sql/statement.ts'
 import type { Body } from '../../schemas/body.ts'
@@ -23,8 +23,8 @@ const createTable = (engine: Engine, name = 'items', odd = 'n', triggers?: Trigg
 }
 
 function compile (engine: Engine, data: object | object[], onConflict?: object, table = createTable(engine)): Statement[] {
-  const { rows } = createPlan({ verb: 'insert', data, onConflict } as unknown as Body, alone(table), LIMITS) as InsertPlan & { rows: RowsPlan }
-  return toBatches(rows, table, engine).map((batch) => compileRows(batch, engine, { kept: 0, built: 0 }))
+  const plan = createPlan({ verb: 'insert', data, onConflict } as unknown as Body, alone(table), LIMITS) as InsertPlan
+  return toBatches(plan, engine).map((batch) => compileInsert(batch, engine, { kept: 0, built: 0 }))
 }
 
 const written = (...parameters: Parameters<typeof compile>): string[] => compile(...parameters).map(writeStatement)

@@ -9,14 +9,13 @@ import { createMysqlDialect, type MysqlSettings } from '../../src/dialects/mysql
 import { openSqlite } from '../../src/dialects/sqlite/dialect.ts'
 import { alone } from '../../src/catalog/table-source.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
-import { compileStatement } from '../../src/sql/compile.ts'
 import type { Statement } from '../../src/sql/statement.ts'
 import { AnswerSink } from '../../src/response/answer-sink.ts'
 import { createTestDatabase, enginesAndSqlite } from '../servers/engines.ts'
 import { addressOf } from './mysql.ts'
 import { createProxy, type Proxy } from './recorder.ts'
 import type { EngineName, Schema } from './service.ts'
-import { LIMITS } from './sql.ts'
+import { compilePlan, LIMITS } from './sql.ts'
 
 export interface DialectTest {
   readonly engine: EngineName
@@ -67,7 +66,7 @@ export async function onEachDialect (t: Test, name: string, { schema, only, sett
 async function compilers (dialect: Dialect): Promise<Pick<DialectTest, 'statement' | 'sink'>> {
   const { tables } = createCatalog(await dialect.introspect(), 0)
   return {
-    statement: (table, body) => compileStatement(createPlan(body as Body, alone(tables.get(table) as Table), LIMITS), dialect.engine),
+    statement: (table, body) => compilePlan(createPlan(body as Body, alone(tables.get(table) as Table), LIMITS), dialect.engine),
     sink: (table) => new AnswerSink((tables.get(table) as Table).columnList, 2 ** 20)
   }
 }

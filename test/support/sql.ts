@@ -5,7 +5,11 @@ import type { Column } from '../../src/catalog/catalog.ts'
 import { parseExactJson } from '../../src/request/exact-json.ts'
 import { alone } from '../../src/catalog/table-source.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
+import type { CountPlan, Plan } from '../../src/plan/plan.ts'
 import { compileStatement } from '../../src/sql/compile.ts'
+import { compileInsert } from '../../src/sql/insert.ts'
+import { toBatches, type RowBatch } from '../../src/sql/row-batches.ts'
+import type { StatementCounts } from '../../src/sql/statement-cache.ts'
 import type { Engine, Statement } from '../../src/sql/statement.ts'
 import type { Parameter } from '../../src/types/column-type.ts'
 import { mysqlColumn, sqliteColumn, tableOf } from './tables.ts'
@@ -30,7 +34,12 @@ export const orders = {
 /** Compiles a request; `body` can be text, for numbers that JavaScript cannot represent. */
 export function compileBody (engine: Engine, body: object | string, table = orders[engine]): Statement {
   const parsed = typeof body === 'string' ? parseExactJson(body) : body
-  return compileStatement(createPlan(parsed as Body, alone(table), LIMITS), engine)
+  return compilePlan(createPlan(parsed as Body, alone(table), LIMITS), engine)
+}
+
+/** The statement of a plan; the first one of an insert of several. */
+export function compilePlan (plan: Plan | CountPlan, engine: Engine, counts: StatementCounts = { kept: 0, built: 0 }): Statement {
+  return plan.verb === 'insert' ? compileInsert(toBatches(plan, engine)[0] as RowBatch, engine, counts) : compileStatement(plan, engine, counts)
 }
 
 type Expected = Readonly<Record<Engine, { sql: string, parameters: Parameter[] }>>

@@ -9,11 +9,10 @@ import { createCatalog } from '../../../../src/catalog/catalog.ts'
 import { alone } from '../../../../src/catalog/table-source.ts'
 import { createPlan } from '../../../../src/plan/create-plan.ts'
 import { AnswerSink } from '../../../../src/response/answer-sink.ts'
-import { compileStatement } from '../../../../src/sql/compile.ts'
 import { createTestDatabase, engines } from '../../../servers/engines.ts'
 import { addressOf, connect, run, senders, sendStatement } from '../../../support/mysql.ts'
 import { startService } from '../../../support/service.ts'
-import { LIMITS } from '../../../support/sql.ts'
+import { compilePlan, LIMITS } from '../../../support/sql.ts'
 import { mysqlColumn } from '../../../support/tables.ts'
 
 interface Packet { isEOF (): boolean, readonly buffer: Buffer, readonly offset: number, readonly end: number }
@@ -101,7 +100,7 @@ for (const engine of servers) {
       const table = createCatalog(await dialect.introspect(), 0).tables.get('items')
       const plan = createPlan(body as never, alone(table as never), LIMITS)
       const sink = new AnswerSink(plan.verb === 'select' ? plan.columns : [], 10_000)
-      const statement = compileStatement(plan, 'mysql')
+      const statement = compilePlan(plan, 'mysql')
       const outcome = plan.verb === 'select' ? await dialect.read(statement, sink) : await dialect.write(statement)
       await dialect.close()
       return { answer: plan.verb === 'select' ? String(sink.finish()) : undefined, ...outcome }

@@ -1,5 +1,5 @@
 /**
- * Statements that insert several rows, and those that update rows that exist. The text is built for one row: MySQL's dialect repeats the row
+ * Statements that insert rows, and those that update rows that exist. The text is built for one row: MySQL's dialect repeats the row
  * in it (src/dialects/mysql/literal.ts), SQLite's runs it for each row. So it depends neither on the number of rows nor on which of them leave
  * a column out.
  */
@@ -11,13 +11,13 @@ import type { RowBatch } from './row-batches.ts'
 import { addParameters, assignmentsKey, conditionKey } from './shape.ts'
 import type { StatementCounts } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
-import { buildRows } from './upsert.ts'
+import { buildInsert } from './upsert.ts'
 import { skipsUnchanged } from './write.ts'
 
 const NONE: readonly Column[] = []
 
 /** Compiles a batch, or takes the statement of an earlier one of the same shape. Never throws. */
-export function compileRows (batch: RowBatch, engine: Engine, counts: StatementCounts): Statement {
+export function compileInsert (batch: RowBatch, engine: Engine, counts: StatementCounts): Statement {
   const { mark, statements } = builderFor(engine, batch.table)
   const parameters = cellsOf(batch)
   const key = keyOf(batch, engine, { mark, parameters })
@@ -28,12 +28,13 @@ export function compileRows (batch: RowBatch, engine: Engine, counts: StatementC
   counts[kept === undefined ? 'built' : 'kept']++
   const compiled = kept ?? describe(batch, engine)
   if (kept === undefined) statements.set(key, compiled)
-  return { ...compiled, parameters, rows: batch.rows.length }
+  const { verb, table, sql, pieces, columns, assigned, confirmation, isUpsert, probe } = compiled
+  return { verb, table, sql, pieces, columns, assigned, confirmation, isUpsert, probe, parameters, rows: batch.isList ? batch.rows.length : undefined }
 }
 
 function describe (batch: RowBatch, engine: Engine): CompiledStatement {
   const { table, columns, conflict } = batch
-  return { verb: 'insert', table: statementTable(table), ...buildRows(batch, engine), columns: NONE, assigned: columns, confirmation: undefined, isUpsert: conflict !== undefined }
+  return { verb: 'insert', table: statementTable(table), ...buildInsert(batch, engine), columns: NONE, assigned: columns, confirmation: undefined, isUpsert: conflict !== undefined }
 }
 
 /** The values of all rows. */
@@ -61,8 +62,12 @@ const fallbackOf = ({ autoIncrement }: Column): Cell => autoIncrement ? null : D
 
 /** Adds the parameters of what is written to existing rows, and of the rules that these satisfy: MySQL's statement begins with the rules. */
 function keyOf ({ columns, conflict }: RowBatch, engine: Engine, { mark, parameters }: { readonly mark: TableBuilder['mark'], readonly parameters: Cell[] }): string {
-  const marks = (list: readonly Column[]): string => list.map(mark).join('')
-  const key = `r${marks(columns)}`
+  const marks = (list: readonly Column[]): string => {
+    let all = ''
+    for (const column of list) all += mark(column)
+    return all
+  }
+  const key = `i${marks(columns)}`
   if (conflict === undefined) return key
   // SQLite's statement has no condition where it changes nothing
   const within = engine === 'mysql' || conflict.written.length + conflict.assignments.length > 0 ? conflict.within : undefined

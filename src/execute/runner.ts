@@ -1,0 +1,89 @@
+import type { Column, Table } from '../catalog/catalog.ts'
+import type { Database } from '../databases/database.ts'
+import type { Executor, Outcome, RowSink } from '../dialects/dialect.ts'
+import type { Condition, SelectPlan } from '../plan/plan.ts'
+import { AnswerSink } from '../response/answer-sink.ts'
+import { CountSink, RowCounter, ValueSink } from '../response/count-sink.ts'
+import { compileStatement, type CompiledPlan } from '../sql/compile.ts'
+import { compileInsert } from '../sql/insert.ts'
+import type { RowBatch } from '../sql/row-batches.ts'
+import type { Engine, Statement } from '../sql/statement.ts'
+import { KeyList } from './key-list.ts'
+
+/** Rows to look up. */
+export type Lookup = Pick<SelectPlan, 'table' | 'columns' | 'condition' | 'limit' | 'lock' | 'sequence'>
+
+/** Runs statements in one session of a database: those of plans, and what execution looks up beside them. Each throws what the session throws. */
+export class Runner {
+  readonly database: Database
+  readonly #run: Executor['run']
+
+  constructor (run: Executor['run'], database: Database) {
+    this.#run = run
+    this.database = database
+  }
+
+  get engine (): Engine {
+    return this.database.dialect.engine
+  }
+
+  /** Runs the statement of a plan. `sink`: for a select. @throws why the sink of an answer takes no more rows */
+  run (plan: CompiledPlan, sink?: RowSink): Promise<Outcome> {
+    const running = this.#run(compileStatement(plan, this.engine, this.database.statements), sink)
+    return sink instanceof AnswerSink ? running.then((outcome) => requireRoom(sink, outcome)) : running
+  }
+
+  /** Runs the statement of a batch of rows. */
+  insert (batch: RowBatch): Promise<Outcome> {
+    return this.#run(compileInsert(batch, this.engine, this.database.statements))
+  }
+
+  /** Reads rows into a sink. @throws as `run` */
+  async select (lookup: Lookup, sink: RowSink): Promise<void> {
+    await this.run({ verb: 'select', order: [], ...lookup }, sink)
+  }
+
+  /** Counts the rows that a condition selects, up to a limit, and locks them if asked to. Returns the number as digits. */
+  async count (table: Table, condition: Condition, limit?: number, lock?: 'update'): Promise<string> {
+    const sink = new CountSink()
+    await this.run({ verb: 'count', table, condition, limit, ...lock !== undefined && { lock } }, sink)
+    return sink.digits
+  }
+
+  /** Reads rows, which can be locked, and returns their number. */
+  async countRead (lookup: Lookup): Promise<number> {
+    const sink = new RowCounter()
+    await this.select(lookup, sink)
+    return sink.count
+  }
+
+  async exists (lookup: Omit<Lookup, 'limit'>): Promise<boolean> {
+    return await this.countRead({ ...lookup, limit: 1 }) > 0
+  }
+
+  /** Reads the values of keys. @throws NOT_SUPPORTED for NULL */
+  async keys ({ columns, ...lookup }: Lookup): Promise<KeyList['keys']> {
+    const list = new KeyList(columns)
+    await this.select({ columns, ...lookup }, list)
+    return list.keys
+  }
+
+  /** Reads the one number that a statement selects, as digits. */
+  async number (statement: Statement): Promise<string> {
+    const sink = new CountSink()
+    await this.#run(statement, sink)
+    return sink.digits
+  }
+
+  /** Reads one value, as JSON; undefined if no row is found. @throws UNREADABLE_VALUE */
+  async value ({ column, ...lookup }: Pick<Lookup, 'table' | 'condition'> & { readonly column: Column }): Promise<string | undefined> {
+    const sink = new ValueSink(column, this.database.resultLimit)
+    await this.select({ ...lookup, columns: [column], limit: 1 }, sink)
+    return sink.json
+  }
+}
+
+function requireRoom ({ refusal }: AnswerSink, outcome: Outcome): Outcome {
+  if (refusal !== undefined) throw refusal
+  return outcome
+}
