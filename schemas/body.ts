@@ -74,24 +74,54 @@ const Names = (options: { description?: string } = {}) => Type.Array(Type.String
 
 const Returning = Type.Optional(Type.Union([Names(), Type.Literal('*')], { description: 'Columns of the written rows to return as "rows", in this order; "*" for all of them.' }))
 
-export const SelectBodySchema = Type.Object({
-  verb: Type.Literal('select'),
+/** What selects rows of a table: of a request, or those that are related to each of its rows. */
+const ROWS = {
   filters: Type.Optional(Filters),
   columns: Type.Optional(Names({ description: 'Columns to return, in this order; all of them if left out.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: `Rows to return at most; ${DEFAULT_LIMIT} if left out.` })),
   orderBy: Type.Optional(Type.Union([Type.String(), Type.Array(OrderTerm, { minItems: 1 })], {
     description: '"<column>", "<column> ASC" or "<column> DESC", several separated by commas; or a list of terms such as {"<column>": "DESC"}, for columns of any name.'
-  })),
+  }))
+}
+
+const Aggregates = Type.Record(Type.String({ pattern: RESULT_NAME }), AggregateSchema, {
+  ...closed,
+  minProperties: 1,
+  maxProperties: MAX_AGGREGATES,
+  description: 'Name to function: values that are computed from the rows of each group, or from all rows without groupBy.'
+})
+
+/** The name of a member of `include` in the rows of the answer. */
+export const MEMBER_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
+
+/** Levels of `include` and members that settings can allow. */
+export const MAX_INCLUDE = { levels: 10, members: 50 }
+
+/** Rows of other tables by the names that they have in a row: member to what it contains. Checked by src/request/check-include.ts, because members have members. */
+export interface Include { readonly [name: string]: Member }
+
+const IncludeSchema = Type.Unsafe<Include>(Type.Object({}, {
+  additionalProperties: true,
+  minProperties: 1,
+  description: 'Name to what it contains: rows of other tables that are related to each row. A member is an object or null where there can be only one such row, otherwise a list.'
+}))
+
+export const MemberSchema = Type.Object({
+  table: Type.Optional(Type.String({ description: 'The other table; the name of the member if left out.' })),
+  on: Type.Optional(Type.Record(Type.String(), Type.String(), { minProperties: 1, description: 'Column of this table to the column of the other table that has the same value; the foreign key between both tables if left out.' })),
+  ...ROWS,
+  aggregates: Type.Optional(Aggregates),
+  include: Type.Optional(IncludeSchema)
+}, { ...closed, description: 'Rows of another table, or aggregates of them.' })
+
+export const SelectBodySchema = Type.Object({
+  verb: Type.Literal('select'),
+  ...ROWS,
   // repeats are found by src/request/conflicts.ts
   groupBy: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Record(Type.String({ pattern: RESULT_NAME }), PartSchema, { ...closed, minProperties: 1, maxProperties: 1 })]), {
     minItems: 1, maxItems: MAX_COLUMNS, description: 'Returns one row for each combination of values of these columns. An entry such as {"month": {"$month": "<column>"}} groups by a part of time, and gives it a name.'
   })),
-  aggregates: Type.Optional(Type.Record(Type.String({ pattern: RESULT_NAME }), AggregateSchema, {
-    ...closed,
-    minProperties: 1,
-    maxProperties: MAX_AGGREGATES,
-    description: 'Name to function: values that are computed from the rows of each group, or from all rows without groupBy.'
-  })),
+  aggregates: Type.Optional(Aggregates),
   having: Type.Optional(Type.Record(Type.String(), Type.Unknown(), {
     description: 'Selects groups, as filters select rows: by the columns of groupBy and the names of aggregates.'
   })),
@@ -102,7 +132,8 @@ export const SelectBodySchema = Type.Object({
   total: Type.Optional(Type.Union([Type.Literal(true), Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })], {
     description: 'Counts the rows that the filters select: true for all of them, or a number at which the count stops.'
   })),
-  expect: expectOf('The number of rows in the answer, or its bounds, such as {"$gte": 1}.')
+  expect: expectOf('The number of rows in the answer, or its bounds, such as {"$gte": 1}.'),
+  include: Type.Optional(IncludeSchema)
 }, closed)
 
 const Changes = Type.Record(Type.String(), Type.Unknown(), { minProperties: 1, description: 'Columns to change: column to value, or to a form such as {"$inc": 1}.' })
@@ -150,6 +181,7 @@ export const BodySchema = Type.Union([SelectBodySchema, InsertBodySchema, Update
   discriminator: { propertyName: 'verb' }
 })
 
+export type Member = Static<typeof MemberSchema>
 export type SelectBody = Static<typeof SelectBodySchema>
 /** A function of `aggregates`. */
 export type AggregateCall = Static<typeof AggregateSchema>

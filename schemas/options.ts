@@ -1,5 +1,6 @@
 /** The options of the plugin and the configuration file, with their defaults. A test compares them with `docs/configuration.md`. */
 import { type Static, Type } from '@sinclair/typebox'
+import { MAX_INCLUDE } from './body.ts'
 import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema } from './grant.ts'
 import { JwtSchema } from './jwt.ts'
 import { DEFAULT_OPERATIONS, MAX_OPERATIONS } from './operations.ts'
@@ -44,6 +45,10 @@ export const LimitsSchema = Type.Object({
   filterValues: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 10_000, description: 'maximum number of values in all lists of a request' })),
   filterPattern: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 1000, description: 'maximum length of a pattern, in characters' })),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 100_000, description: 'maximum number of rows that the field offset of a select may skip' })),
+  include: Type.Optional(Type.Object({
+    levels: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_INCLUDE.levels, default: 3, description: 'maximum number of levels of include; 0 refuses it' })),
+    members: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_INCLUDE.members, default: 10, description: 'maximum number of members of include, on all levels together; 0 refuses it' }))
+  }, { ...closed, default: {}, description: 'the field include of a select' })),
   changed: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'maximum number of rows that one update or delete may match; no limit by default' })),
   operations: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_OPERATIONS, default: DEFAULT_OPERATIONS, description: 'maximum number of operations in one transaction' })),
   answerMemory: Type.Optional(Type.Integer({ minimum: 2_097_152, maximum: 1_099_511_627_776, default: 67_108_864, description: 'maximum size of all answers that are being built or sent, in bytes; further requests are refused with 503' })),

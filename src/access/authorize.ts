@@ -1,11 +1,12 @@
 /** Authorization, over HTTP and in process: by the path before the body is read, then by the verb of the body. */
-import type { Body } from '../../schemas/body.ts'
+import type { Body, Include } from '../../schemas/body.ts'
 import type { Verb } from '../../schemas/grant.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { TableSource } from '../catalog/table-source.ts'
 import type { Database } from '../databases/database.ts'
 import { databaseNotFound, tableNotFound, unauthenticated } from '../errors.ts'
 import { findTableGrant, permissionsOn, seesDatabase, type Grant } from './grant.ts'
+import { requireMembers, seeMembers } from './members.ts'
 import { requirePermissions } from './required-permissions.ts'
 import { checkClaims } from './rules.ts'
 import { findLost, lostForNow } from './lost.ts'
@@ -53,13 +54,16 @@ export function authorize (access: Access, body: Body): TableSource | Promise<Ta
   requirePermissions(permissions, body)
   const granted = findTableGrant(grant, database.name, tableName)
   if (granted !== undefined) checkClaims(granted.rules, grant.claims)
+  const include = body.verb === 'select' ? body.include : undefined
+  if (include !== undefined) requireMembers(access, include)
   const catalog = database.getCatalog()
-  return catalog instanceof Promise ? catalog.then((loaded) => getTables(access, loaded)) : getTables(access, catalog)
+  return catalog instanceof Promise ? catalog.then((loaded) => getTables(access, loaded, include)) : getTables(access, catalog, include)
 }
 
-function getTables (access: Access, catalog: Catalog): SeenTables {
+function getTables (access: Access, catalog: Catalog, include: Include | undefined): SeenTables {
   const { grant, database, tableName } = access
   const seen = findSeen({ grant, database: database.name, catalog }, tableName)
   if (seen === undefined) throw findLost(access) === undefined ? tableNotFound(tableName, database.name) : lostForNow()
+  if (include !== undefined) seeMembers(access, seen, include)
   return seen
 }

@@ -1,5 +1,6 @@
 import type { Catalog, Table } from '../catalog/catalog.ts'
 import type { TableSource } from '../catalog/table-source.ts'
+import { tableNotFound } from '../errors.ts'
 import { permissionsOn, type Grant } from './grant.ts'
 import { viewTable } from './table-view.ts'
 
@@ -20,10 +21,12 @@ export class SeenTables implements TableSource {
     this.table = table
   }
 
-  /** @throws PERMISSION_DENIED for claims that cannot be used */
-  see (name: string): Table | undefined {
+  /** @throws TABLE_NOT_FOUND; PERMISSION_DENIED for claims that cannot be used */
+  see (name: string): Table {
     const { grant, database } = this.#seen
-    return permissionsOn(grant, database, name).size === 0 ? undefined : viewNamed(this.#seen, name)
+    const table = permissionsOn(grant, database, name).size === 0 ? undefined : viewNamed(this.#seen, name)
+    if (table === undefined) throw tableNotFound(name, database)
+    return table
   }
 }
 

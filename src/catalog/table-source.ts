@@ -4,9 +4,9 @@ import type { Table } from './catalog.ts'
 export interface TableSource {
   /** The table of the request. */
   readonly table: Table
-  /** Another table of the same database, by its exact name; undefined if there is none that the grant sees. */
-  see (name: string): Table | undefined
+  /** Another table of the same database, by its exact name. @throws TABLE_NOT_FOUND if there is none that the grant sees */
+  see (name: string): Table
 }
 
 /** A table alone. */
-export const alone = (table: Table): TableSource => ({ table, see: () => undefined })
+export const alone = (table: Table): TableSource => ({ table, see: () => table })

@@ -58,7 +58,7 @@ export function resolveSettings (given: unknown): Settings {
     roles: readRoles(errors, roles, databases),
     authenticate,
     onWrite,
-    limits: { depth: limits.filterDepth, conditions: limits.filterConditions, values: limits.filterValues, pattern: limits.filterPattern, offset: limits.offset, operations: limits.operations, ...limits.changed !== undefined && { changed: limits.changed } },
+    limits: { depth: limits.filterDepth, conditions: limits.filterConditions, values: limits.filterValues, pattern: limits.filterPattern, offset: limits.offset, include: limits.include, operations: limits.operations, ...limits.changed !== undefined && { changed: limits.changed } },
     answerMemory: limits.answerMemory,
     bodyMemory: limits.bodyMemory
   }

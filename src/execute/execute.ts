@@ -14,6 +14,7 @@ import { readClock } from './clock.ts'
 import { executeInsert, runInsert, type WatchRow } from './insert.ts'
 import { insertReturning } from './insert-returning.ts'
 import { checkReferences } from './references.ts'
+import { readMembers } from './members.ts'
 import { Runner } from './runner.ts'
 import { isLookedUp, runWritten } from './written.ts'
 
@@ -95,7 +96,8 @@ function runPlan (runner: Runner, plan: Plan, { sink, watchRow }: { readonly sin
 async function runSelect (runner: Runner, plan: SelectPlan, sink: AnswerSink): Promise<Result> {
   const total = plan.total && await runner.count(plan.table, plan.condition, plan.total.limit)
   const outcome = requireExpected(plan, await runner.run(plan, sink), sink)
-  return total === undefined ? outcome : { ...outcome, total }
+  const related = plan.members === undefined ? 0 : await readMembers(runner, sink)
+  return { ...outcome, rows: outcome.rows + related, ...total !== undefined && { total } }
 }
 
 /**

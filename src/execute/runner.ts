@@ -68,6 +68,11 @@ export class Runner {
     return list.keys
   }
 
+  /** Runs a statement that reads rows. */
+  read (statement: Statement, sink: RowSink): Promise<Outcome> {
+    return this.#run(statement, sink)
+  }
+
   /** Reads the one number that a statement selects, as digits. */
   async number (statement: Statement): Promise<string> {
     const sink = new CountSink()

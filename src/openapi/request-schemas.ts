@@ -49,8 +49,9 @@ export function requestSchema ({ name, table, verbs, limits }: Subject, verb: Ve
   return closedObject(fields, { required, ...verb === 'insert' && insertRules(table), ...verb === 'select' && selectRules(table) })
 }
 
-/** Without a unique key there are no positions and no conflicts, and updated rows cannot be found again; some types cannot be grouped. */
+/** Without a unique key there are no positions and no conflicts, and updated rows cannot be found again; some types cannot be grouped. Only the document of the interface describes members. */
 function isPossible (field: string, verb: Verb, table: Table): boolean {
+  if (field === 'include') return false
   if (field === 'onConflict') return hasConflicts(table)
   if (field === 'after') return hasPositions(table)
   if (field === 'groupBy') return sortable(table).length > 0

@@ -36,7 +36,7 @@ export function selectRules (table: Table): Schema {
   const key = findKey(table)
   return {
     if: { anyOf: [requiring('groupBy'), requiring('aggregates')], additionalProperties: true },
-    then: defining(Object.fromEntries(OF_ROWS.filter((field) => field !== 'after' || key !== undefined).map((field) => [field, false]))),
+    then: defining(Object.fromEntries(OF_ROWS.filter((field) => field !== 'include' && (field !== 'after' || key !== undefined)).map((field) => [field, false]))),
     else: defining({ orderBy: orderOfRows(table), having: false }),
     ...key !== undefined && {
       dependentSchemas: {

@@ -58,7 +58,8 @@ function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan,
   const access: Access = { grant, database, tableName: table, permissions }
   if (lock === true) requireLock(permissions)
   const refuse = (error: unknown): never => {
-    throw (error as Partial<ServiceError>).code === 'TABLE_NOT_FOUND' ? at('/table', error as ServiceError) : error
+    const { code, details } = error as ServiceError
+    throw code === 'TABLE_NOT_FOUND' && details.length === 0 ? at('/table', error as ServiceError) : error
   }
   try {
     const found = authorize(access, dryRun && verb !== 'select' ? { ...operation, dryRun } : operation)
@@ -72,7 +73,7 @@ interface OperationToPlan { readonly operation: Operation, readonly index: numbe
 
 function planOperation ({ operation, index, source, limits }: OperationToPlan): PlannedOperation {
   const { lock } = operation
-  const { body, references } = findReferences<Body>(operation, { table: source.table, index, depth: limits.depth })
+  const { body, references } = findReferences<Body>(operation, { source, index, depth: limits.depth })
   const planWith = (applied: PlanLimits): Plan => {
     const plan = createPlan(body, source, applied)
     return lock === true ? lockRows(plan) : plan

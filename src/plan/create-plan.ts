@@ -1,5 +1,4 @@
 import type { Body } from '../../schemas/body.ts'
-import type { Table } from '../catalog/catalog.ts'
 import type { TableSource } from '../catalog/table-source.ts'
 import { permissionDenied } from '../errors.ts'
 import { planDelete } from './delete.ts'
@@ -17,7 +16,7 @@ import { planUpdate } from './update.ts'
 /** Plans a validated body for its table, and the others that it names. @throws PERMISSION_DENIED for a write to a view or one that breaks a rule of the grant, NOT_NULL_VIOLATION after all others, and the errors of the verb */
 export function createPlan (body: Body, source: TableSource, limits: PlanLimits): Plan {
   const { table } = source
-  const planned = planBody(body, table, limits)
+  const planned = planBody(body, source, limits)
   const plan = table.view === undefined ? planned : applyRules(planned, table.view)
   refuseNulls(plan)
   if (plan.verb === 'update') return withTouched(plan)
@@ -26,10 +25,11 @@ export function createPlan (body: Body, source: TableSource, limits: PlanLimits)
   return insert.returning === undefined ? insert : withInsertKey(insert)
 }
 
-function planBody (body: Body, table: Table, limits: PlanLimits): Plan {
+function planBody (body: Body, source: TableSource, limits: PlanLimits): Plan {
+  const { table } = source
   if (table.kind === 'view' && body.verb !== 'select') throw permissionDenied(`"${table.name}" is a view; use select`)
   switch (body.verb) {
-    case 'select': return planSelect(body, table, limits)
+    case 'select': return planSelect(body, source, limits)
     case 'insert': return planInsert(body, table)
     case 'update': return planUpdate(body, table, limits)
     case 'delete': return planDelete(body, table, limits)

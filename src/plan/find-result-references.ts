@@ -1,6 +1,8 @@
 /** Finds the references in the body of an operation (reference.ts). */
+import type { Include, Member } from '../../schemas/body.ts'
 import { COMBINATORS, OPERATORS, type CombinatorForm, type FilterOperator, type OperandForm } from '../../schemas/filters.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
+import type { TableSource } from '../catalog/table-source.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
 import { stepsOf } from '../json-pointer.ts'
 import { isObject } from '../request/exact-json.ts'
@@ -18,21 +20,41 @@ interface Search {
   readonly found: ResultReference[]
 }
 
-export interface SearchOptions extends Omit<Search, 'found'> {}
+export interface SearchOptions extends Omit<Search, 'found' | 'table'> {
+  readonly source: TableSource
+}
 
 /**
  * Returns the body with its references as such: in `data` the whole value of a column, in `filters` an operand, a value in a list or a value of
  * `$is`. Anywhere else, as within a JSON value, `{"$ref": …}` is an ordinary object. `depth`: levels of filters at most; deeper ones are refused by the planner.
  * @throws INVALID_BODY for one that is no JSON Pointer or does not lead to an earlier operation
  */
-export function findReferences<B extends object> (body: B, options: SearchOptions): { body: B, references: readonly ResultReference[] } {
-  const search: Search = { ...options, found: [] }
-  const { data, filters, aggregates } = body as { data?: unknown, filters?: unknown, aggregates?: Fields }
+export function findReferences<B extends object> (body: B, { source, index, depth }: SearchOptions): { body: B, references: readonly ResultReference[] } {
+  const search: Search = { table: source.table, index, depth, found: [] }
+  const { data, filters, aggregates, include } = body as { data?: unknown, filters?: unknown, aggregates?: Fields, include?: Include }
   const rows = Array.isArray(data) ? data.map((row, index) => inRow(row, search, ['data', index])) : inRow(data, search, ['data'])
   const conditions = inFilters(filters, search, ['filters'], 0)
-  const functions = aggregates === undefined ? undefined : map(aggregates, (call, name) => inAggregate(call, search, ['aggregates', name]))
+  const functions = aggregates === undefined ? undefined : inAggregates(aggregates, search, ['aggregates'])
+  const members = include === undefined ? undefined : inMembers(include, search, source, ['include'])
   if (search.found.length === 0) return { body, references: search.found }
-  return { body: { ...body, ...(data !== undefined && { data: rows }), ...(filters !== undefined && { filters: conditions }), ...(functions !== undefined && { aggregates: functions }) }, references: search.found }
+  return { body: { ...body, ...(data !== undefined && { data: rows }), ...(filters !== undefined && { filters: conditions }), ...(functions !== undefined && { aggregates: functions }), ...(members !== undefined && { include: members }) }, references: search.found }
+}
+
+/** In the filters of members, on all levels. */
+function inMembers (include: Include, outer: Search, source: TableSource, path: Path): Include {
+  return map(include as Readonly<Record<string, unknown>>, (member, name) => {
+    const { table = name, filters, aggregates, include: inner } = member as Member
+    const place = [...path, name]
+    const search = { ...outer, table: source.see(table) }
+    return map(member as Fields, (value, field) => {
+      switch (field) {
+        case 'filters': return inFilters(filters, search, [...place, field], 0)
+        case 'aggregates': return inAggregates(aggregates as Fields, search, [...place, field])
+        case 'include': return inMembers(inner as Include, outer, source, [...place, field])
+        default: return value
+      }
+    })
+  }) as Include
 }
 
 /** Copies the fields only if one of them is changed, which is rare. */
@@ -48,6 +70,8 @@ function map (fields: Fields, change: (value: unknown, key: string) => unknown):
 function inRow (row: unknown, search: Search, path: Path): unknown {
   return isObject(row) ? map(row, (value, name) => isReference(value) ? toReference(value, search, [...path, name]) : value) : row
 }
+
+const inAggregates = (aggregates: Fields, search: Search, path: Path): Fields => map(aggregates, (call, name) => inAggregate(call, search, [...path, name]))
 
 const inAggregate = (call: unknown, search: Search, path: Path): unknown => isObject(call) ? map(call, (value, key) => key === 'filters' ? inFilters(value, search, [...path, key], 0) : value) : call
 

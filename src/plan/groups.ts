@@ -43,7 +43,7 @@ export function planGroups (body: SelectBody, table: Table, limits: PlanLimits):
   const scope = createFilterScope(table, limits)
   const condition = planGroup(filters, scope, ['filters'])
   const by = groupBy.map((entry, index) => typeof entry === 'string' ? planGroupColumn(getColumn(table, entry, ['groupBy', index]), ['groupBy', index]) : planPart(entry, ['groupBy', index], table))
-  const computed = Object.entries(aggregates).map(([name, call]) => planAggregate(name, call, scope, table))
+  const computed = Object.entries(aggregates).map(([name, call]) => planAggregate(name, call, { scope, table, path: ['aggregates', name] }))
   const columns = [...by, ...computed]
   const result: ColumnScope = { name: table.name, columns: new Map(columns.map((column) => [column.name, column])), isResult: true }
   const plan: SelectPlan = {
@@ -74,10 +74,12 @@ function planPart (entry: Exclude<NonNullable<SelectBody['groupBy']>[number], st
   return resultColumn(name, key, found, source)
 }
 
+/** Where an aggregate stands, and what it is computed from. */
+interface AggregateScope { readonly scope: FilterScope, readonly table: Table, readonly path: Path }
+
 /** Plans `{"$sum": "total"}`, or `{"$sum": "total", "filters": {…}}`. */
-function planAggregate (name: string, { filters = {}, ...call }: AggregateCall, scope: FilterScope, table: Table): ComputedColumn {
+export function planAggregate (name: string, { filters = {}, ...call }: AggregateCall, { scope, table, path }: AggregateScope): ComputedColumn {
   const [[key, operand]] = Object.entries(call) as [[string, string]]
-  const path = ['aggregates', name]
   const column = planFunction(name, [key, operand], [...path, key], table)
   const condition = planGroup(filters, scope, [...path, 'filters'])
   return condition.kind === 'constant' && condition.value ? column : { ...column, condition }

@@ -41,7 +41,7 @@ function planOffset (offset: number, { table, order: asked, groups }: SelectPlan
 }
 
 /** Appends the columns of the key that the order lacks, in the direction of its last term: an index can then be read in one direction. */
-function completeOrder (order: readonly Order[], key: readonly Column[]): readonly Order[] {
+export function completeOrder (order: readonly Order[], key: readonly Column[]): readonly Order[] {
   const direction = order.at(-1)?.direction ?? 'asc'
   const columns = new Set(order.map(({ column }) => column))
   return [...order, ...key.filter((column) => !columns.has(column)).map((column) => ({ column, direction }))]

@@ -2,7 +2,8 @@
  * A plan is a request that has passed every check: frozen plain data whose names are resolved to columns of the catalog and whose
  * values are converted to parameters. It contains no SQL and no request object.
  */
-import type { Column, ForeignKey, Table } from '../catalog/catalog.ts'
+import type { Column, ForeignKey, Index, Table } from '../catalog/catalog.ts'
+import type { Pair } from '../catalog/relations.ts'
 import type { ComputingForm, FormSql, Moment, Parameter, Value } from '../types/column-type.ts'
 import type { RowRange } from './row-range.ts'
 
@@ -125,8 +126,57 @@ export interface SelectPlan extends Common {
   readonly total?: { readonly limit: number | undefined }
   /** The number of rows that the answer may have. */
   readonly expect?: RowRange
+  /** What each row has besides its columns. */
+  readonly members?: readonly Member[]
   /** Conditions in whose order the rows come. */
   readonly sequence?: readonly Condition[]
+}
+
+/** What the members of all kinds have in common. */
+interface MemberOf {
+  readonly name: string
+  readonly table: Table
+  readonly on: readonly Pair[]
+  /** The filters of the member, and the rules of the grant. */
+  readonly condition: Condition
+}
+
+/** One row of another table at most: joined to the statement of the row. */
+export interface OneMember extends MemberOf {
+  readonly kind: 'one'
+  readonly columns: readonly Column[]
+  readonly members: readonly Member[]
+}
+
+/** Rows of another table, read by statements of their own. */
+export interface ManyMember extends MemberOf {
+  readonly kind: 'many'
+  readonly columns: readonly Column[]
+  readonly members: readonly Member[]
+  /** Without the columns that have one value in all related rows. */
+  readonly order: readonly Order[]
+  /** For each row. */
+  readonly limit: number
+  /** The index by which the related rows are found, of engines that may leave it. */
+  readonly index: MemberIndex | undefined
+}
+
+/** Values computed from all related rows, read by statements of their own. */
+export interface ComputedMember extends MemberOf {
+  readonly kind: 'computed'
+  readonly columns: readonly ComputedColumn[]
+  readonly index: MemberIndex | undefined
+}
+
+export type Member = OneMember | ManyMember | ComputedMember
+
+/** Members that statements of their own read. */
+export type ListMember = ManyMember | ComputedMember
+
+export interface MemberIndex {
+  readonly index: Index
+  /** The direction in which the columns of `on` are read together with the order; undefined where the index does not have the order. */
+  readonly direction: Order['direction'] | undefined
 }
 
 /**
@@ -234,8 +284,10 @@ export const isOneRow = ({ isList, conflict }: InsertPlan): boolean => !isList &
 
 /** The tables that a plan is about; that of the plan first. */
 export function tablesOf (plan: Plan): readonly Table[] {
-  return [plan.table]
+  return plan.verb === 'select' && plan.members !== undefined ? [plan.table, ...plan.members.flatMap(memberTables)] : [plan.table]
 }
+
+const memberTables = (member: Member): Table[] => [member.table, ...member.kind === 'computed' ? [] : member.members.flatMap(memberTables)]
 
 /** The columns that rows of the answer can have, by name: those of the table, or of the result of aggregates. */
 export function resultColumns (plan: Plan): ReadonlyMap<string, Column> {

@@ -29,7 +29,7 @@ export function applyRules (plan: Plan, view: View): Plan {
 }
 
 /** The rules come first: their columns are usually the first ones of an index. */
-const within = (rules: readonly Rule[], condition: Condition): Condition => combine('and', [planRules(rules), condition])
+export const within = (rules: readonly Rule[], condition: Condition): Condition => combine('and', [planRules(rules), condition])
 
 /** `planKnown`: plans the references whose values are known before the write. */
 function withReferences<P extends InsertPlan | UpdatePlan> (plan: P, view: View, planKnown: (known: View) => readonly Reference[]): P {

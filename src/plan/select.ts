@@ -1,17 +1,20 @@
 import { DEFAULT_LIMIT, type SelectBody } from '../../schemas/body.ts'
-import type { Table } from '../catalog/catalog.ts'
+import type { TableSource } from '../catalog/table-source.ts'
 import { getColumn } from './columns.ts'
 import { planFilters } from './filters/filters.ts'
 import { planGroups } from './groups.ts'
 import type { PlanLimits } from './filters/scope.ts'
+import { counting, planMembers } from './members.ts'
 import { planOrder } from './order-by.ts'
 import { planPage } from './page.ts'
-import type { SelectPlan } from './plan.ts'
+import type { Member, SelectPlan } from './plan.ts'
 
 /** Plans a select. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY, INVALID_BODY, NOT_SUPPORTED */
-export function planSelect (body: SelectBody, table: Table, limits: PlanLimits): SelectPlan {
-  if (body.groupBy !== undefined || body.aggregates !== undefined) return planGroups(body, table, limits)
-  const { filters = {}, columns, limit = DEFAULT_LIMIT, orderBy } = body
+export function planSelect (body: SelectBody, source: TableSource, given: PlanLimits): SelectPlan {
+  const { table } = source
+  if (body.groupBy !== undefined || body.aggregates !== undefined) return planGroups(body, table, given)
+  const { filters = {}, columns, limit = DEFAULT_LIMIT, orderBy, include } = body
+  const limits = include === undefined ? given : counting(given)
   const plan: SelectPlan = {
     verb: 'select',
     table,
@@ -21,5 +24,14 @@ export function planSelect (body: SelectBody, table: Table, limits: PlanLimits):
     limit
   }
   const isPlain = body.after === undefined && body.offset === undefined && body.total === undefined && body.expect === undefined
-  return Object.freeze(isPlain ? plan : planPage(body, plan, limits))
+  const paged = isPlain ? plan : planPage(body, plan, limits)
+  return Object.freeze(include === undefined ? paged : withMembers(paged, planMembers(include, { source, limits })))
 }
+
+/** Rows and members are of one snapshot. */
+function withMembers (plan: SelectPlan, members: readonly Member[]): SelectPlan {
+  return { ...plan, members, ...members.some(hasStatement) && { inTransaction: true } }
+}
+
+/** Whether a member, or one of its members, takes a statement of its own. */
+const hasStatement = (member: Member): boolean => member.kind !== 'one' || member.members.some(hasStatement)

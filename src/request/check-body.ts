@@ -1,35 +1,20 @@
 /** Request bodies: parsed without changing numbers, then checked against the schema of the route. */
-import { Kind, TypeRegistry, type TArray, type TObject, type TSchema } from '@sinclair/typebox'
+import type { TObject, TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
-import { BODIES, MAX_LIMIT, type Body, type BodySchema } from '../../schemas/body.ts'
+import { BODIES, MAX_INCLUDE, MAX_LIMIT, type Body, type BodySchema } from '../../schemas/body.ts'
 import { VERBS } from '../../schemas/grant.ts'
 import { at, filtersRequired, invalidBody, invalidJson, invalidOrderBy, limitOutOfRange, valueNotAllowed, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { stepsOf } from '../json-pointer.ts'
-import { AGGREGATES, findConflict, findRowsError, GROUP_BY } from './conflicts.ts'
+import { findIncludeError } from './check-include.ts'
+import { findConflict, findRowsError } from './conflicts.ts'
 import { formOf } from './field-form.ts'
+import { FORMS, isListOfTerms, ORDER_TERMS, withNames } from './fields.ts'
 import { isObject, lookOver, parseExactJson, repeatsKey } from './exact-json.ts'
 
 /** Returns the first error of a parsed body. */
 export type FindBodyError = (body: unknown) => ServiceError | undefined
-
-/** The expected form of fields, for messages, where their schemas do not say it well. */
-const forms = new Map([
-  ['filters', 'an object of filters'],
-  ['data', 'an object of column values'],
-  ['onConflict', 'an object with "key", a list of column names without repeats, and optionally "set", such a list or an object of column values'],
-  ['columns', 'a list of column names, not empty and without repeats'],
-  ['orderBy', 'a string or a list of objects'],
-  ['groupBy', GROUP_BY],
-  ['aggregates', AGGREGATES],
-  ['having', 'an object of filters'],
-  ['after', 'null or an object of column values'],
-  ['offset', 'a whole number from 0'],
-  ['total', 'true or a whole number from 1'],
-  ['returning', '"*", or a list of column names, not empty and without repeats'],
-  ['expect', 'a whole number from 0, or an object of $eq, $gt, $gte, $lt, $lte and such numbers']
-])
 
 /** @returns the parsed body, or INVALID_JSON (not thrown) */
 export function parseBody (text: string): unknown {
@@ -48,8 +33,20 @@ export function clampNumbers (body: unknown): unknown {
   for (const [field, value] of Object.entries(body)) {
     if (JSON.isRawJSON(value)) Object.defineProperty(body, field, { value: toNumber(value.rawJSON) })
     else if (field === 'expect') clampNumbers(value)
+    else if (field === 'include') clampMembers(value, 0)
   }
   return body
+}
+
+/** Members have fields like the body. Deeper ones are refused later (check-include.ts). */
+function clampMembers (include: unknown, level: number): void {
+  if (!isObject(include) || level > MAX_INCLUDE.levels) return
+  for (const member of Object.values(include)) {
+    if (!isObject(member)) continue
+    const { limit, include: inner } = member as { limit?: unknown, include?: unknown }
+    if (JSON.isRawJSON(limit)) Object.defineProperty(member, 'limit', { value: toNumber(limit.rawJSON) })
+    clampMembers(inner, level + 1)
+  }
 }
 
 /**
@@ -78,7 +75,7 @@ export function compileBodySchema (schema: typeof BodySchema): FindBodyError {
     const check = TypeCompiler.Compile(withNames(schema))
     const byVerb = new Map<unknown, TObject>(schema.anyOf.map((variant) => [variant.properties.verb.const, variant]))
     return (body) => {
-      if (check.Check(body)) return hasEmptyFilters(body) ? at('/filters', filtersRequired(body.verb)) : findConflict(body)
+      if (check.Check(body)) return hasEmptyFilters(body) ? at('/filters', filtersRequired(body.verb)) : findConflict(body) ?? findInMembers(body)
       if (!isObject(body)) return invalidBody('The body must be a JSON object')
       const { verb } = body as { verb?: unknown }
       const expected = byVerb.get(verb)
@@ -87,23 +84,8 @@ export function compileBodySchema (schema: typeof BodySchema): FindBodyError {
   })
 }
 
-/** TypeBox's kind of a list of different strings. */
-const NAMES = 'RowQueryNames'
-
-TypeRegistry.Set<TArray>(NAMES, ({ minItems = 0, maxItems = Infinity }, value) => Array.isArray(value) && value.length >= minItems &&
-  value.length <= maxItems && value.every((item) => typeof item === 'string') && new Set(value).size === value.length)
-
-/**
- * Replaces the kind of such lists. To find repeats, TypeBox computes a hash of each item with integers of 64 bits: for the names of eight
- * columns that takes a fifth of the time of a request.
- */
-function withNames<T extends TSchema> (schema: T): T {
-  const isNames = schema['uniqueItems'] === true && (schema as unknown as TArray).items[Kind] === 'String'
-  const entries = Reflect.ownKeys(schema).map((key) => [key, replaceIn(schema[key as string])])
-  return { ...Object.fromEntries(entries), ...(isNames && { [Kind]: NAMES }) }
-}
-
-const replaceIn = (value: unknown): unknown => Array.isArray(value) ? value.map(replaceIn) : isObject(value) ? withNames(value as unknown as TSchema) : value
+/** Only what is valid at the level of the body comes here. */
+const findInMembers = (body: Body): ServiceError | undefined => body.verb === 'select' && body.include !== undefined ? findIncludeError(body.include) : undefined
 
 /** Filters that are not empty but restrict nothing are found by the planner. */
 function hasEmptyFilters (body: Body): boolean {
@@ -117,13 +99,13 @@ function describe (schema: TObject, body: object, verb: string): ServiceError {
   if (!Object.hasOwn(schema.properties, field)) return at(path, invalidBody(`"${field}" is not allowed with ${verb}; ${describeOther(schema, field, verb)}`))
   if (!Object.hasOwn(body, field)) return at(path, field === 'filters' ? filtersRequired(verb) : invalidBody(`"${field}" is required to ${verb}`))
   if (field === 'limit' && (type === ValueErrorType.IntegerMinimum || type === ValueErrorType.IntegerMaximum)) return at(path, limitOutOfRange(MAX_LIMIT))
-  if (field === 'orderBy' && isListOfTerms(body)) return at(path, invalidOrderBy('must be a list of objects with one column each, such as {"<column>": "DESC"}; the direction is ASC or DESC'))
+  if (field === 'orderBy' && isListOfTerms(body)) return at(path, invalidOrderBy(ORDER_TERMS))
   if (type === ValueErrorType.ObjectMinProperties && field === 'data') return at(path, invalidBody('"data" must not be empty'))
   if (field === 'expect' && hasNow((body as { expect?: unknown }).expect)) return at(path, valueNotAllowed('"$now" is not allowed in "expect", which counts rows'))
   const rowsError = verb === 'insert' ? findRowsError(body) : undefined
   // serializers of some languages send null for members that are not set
   const isUnset = (body as Readonly<Record<string, unknown>>)[field] === null && schema.required?.includes(field) !== true
-  return rowsError ?? at(path, invalidBody(`"${field}" must be ${forms.get(field) ?? formOf(field, schema.properties[field] as TSchema)}${isUnset ? '; leave it out instead of sending null' : ''}`))
+  return rowsError ?? at(path, invalidBody(`"${field}" must be ${FORMS.get(field) ?? formOf(field, schema.properties[field] as TSchema)}${isUnset ? '; leave it out instead of sending null' : ''}`))
 }
 
 /** Whether `expect` has the present time in place of a number. */
@@ -135,9 +117,4 @@ function hasNow (expect: unknown): boolean {
 function describeOther ({ properties }: TObject, field: string, verb: string): string {
   const verbs = VERBS.filter((other) => Object.hasOwn(BODIES[other].properties, field))
   return verbs.length > 0 ? `it is a field of ${verbs.join(', ')}` : `the fields of ${verb} are ${Object.keys(properties).join(', ')}`
-}
-
-/** Whether `orderBy` is a list of objects, valid or not. */
-function isListOfTerms ({ orderBy }: { orderBy?: unknown }): boolean {
-  return Array.isArray(orderBy) && orderBy.every(isObject)
 }

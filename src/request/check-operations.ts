@@ -87,6 +87,7 @@ export function findErrorInTransaction (fields: Fields, { findBodyError, ofWhole
     if (!verbs.includes(verb)) return at([field], invalidBody(`"${field}" is not allowed with ${verb}; it is a field of ${verbs.join(', ')}`))
     if (!check.isValid(fields[field])) return mustBe(field, check)
   }
+  if (fields['lock'] === true && Object.hasOwn(body, 'include')) return at(['include'], invalidBody('"include" is not allowed with "lock"'))
 }
 
 /** Says in the details of a refusal which operation is meant. */

@@ -16,7 +16,7 @@ export const GROUP_BY = 'a list of column names and of parts of time such as {"m
 export const AGGREGATES = `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one function such as {"$sum": "<column>"} and optionally "filters"`
 
 /** Fields that concern the rows of a table. They do not go together with groups. */
-export const OF_ROWS = ['columns', 'after', 'total', 'expect']
+export const OF_ROWS = ['columns', 'after', 'total', 'expect', 'include']
 
 function findInGroups (body: SelectBody): ServiceError | undefined {
   const { groupBy, aggregates, having } = body

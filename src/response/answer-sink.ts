@@ -6,7 +6,9 @@ import type { DriverValue } from '../types/column-type.ts'
 import { UNLIMITED, type AnswerBudget } from './budget.ts'
 import { overloaded, resultTooLarge, type ServiceError } from '../errors.ts'
 import { createRowLayout, writeRow, writeValue, type RowLayout } from './encode-row.ts'
+import { writeFragment, type RowsByMember } from './insert-members.ts'
 import { Output } from './output.ts'
+import type { RowWriter } from './row-writer.ts'
 
 /** What stands before the data of every answer. */
 export const ENVELOPE = '{"success":true,"data":'
@@ -19,8 +21,14 @@ const STEP = 1_048_576
 
 /** Takes no memory before the first row. `drop` gives back what `finish` has not. */
 export class AnswerSink implements RowSink {
-  readonly #output = new Output()
+  #output = new Output()
   #columns: readonly Column[]
+  /** Writes rows that have members. */
+  readonly writer: RowWriter | undefined
+  /** Bytes of rows of members, which are not in the answer yet. */
+  #held = 0
+  /** Whether these rows are being put into the answer. */
+  #isInserting = false
   /** Created with the first row: `begin` is called with columns that are the same object for each select of one shape, those of a plan are not. */
   #layout: RowLayout | undefined
   /** Bytes that the answer may have. */
@@ -38,10 +46,12 @@ export class AnswerSink implements RowSink {
   count = 0
 
   /** `limit`: bytes that the answer may have, if there is so much memory for answers. */
-  constructor (columns: readonly Column[], limit: number, budget = UNLIMITED) {
+  constructor (columns: readonly Column[], limit: number, budget = UNLIMITED, writer?: RowWriter) {
     this.#columns = columns
+    this.writer = writer
     this.#budget = budget
-    this.#limit = Math.min(limit, budget.largest)
+    // while the rows of members are put into those of the answer, both are there
+    this.#limit = Math.min(limit, writer !== undefined && writer.links.size > 0 ? Math.floor(budget.largest / 2) : budget.largest)
     this.#room = Math.min(this.#limit, SHORT_ANSWER)
     this.#output.limit = this.#limit
   }
@@ -50,6 +60,11 @@ export class AnswerSink implements RowSink {
     this.#columns = columns
     this.#layout = undefined
     this.#output.length = this.#keptLength
+    if (this.writer !== undefined) {
+      this.#held = 0
+      this.writer.clear()
+      this.writer.begin(columns)
+    }
     this.count = this.#keptCount
   }
 
@@ -75,7 +90,7 @@ export class AnswerSink implements RowSink {
   }
 
   get full (): boolean {
-    return this.#isDropped || (this.#output.length > this.#room && !this.#extend())
+    return this.#isDropped || (this.#output.length + this.#held > this.#room && !this.#extend())
   }
 
   overflow (): void {
@@ -106,13 +121,14 @@ export class AnswerSink implements RowSink {
 
   /** Takes more of the budget; false, and no answer, where there is no more. */
   #extend (): boolean {
-    const { length } = this.#output
-    const more = Math.max(Math.min(STEP, this.#limit - this.#taken), length - this.#taken)
-    if (length > this.#limit) this.overflow()
+    const limit = this.#isInserting ? this.#limit + this.#held : this.#limit
+    const length = this.#output.length + this.#held
+    const more = Math.max(Math.min(STEP, limit - this.#taken), length - this.#taken)
+    if (length > limit) this.overflow()
     else if (!this.#budget.take(more, this.#taken + more)) this.#refuse(overloaded())
     else {
       this.#taken += more
-      this.#room = Math.min(this.#limit, this.#taken)
+      this.#room = Math.min(limit, this.#taken)
       return true
     }
     return false
@@ -120,18 +136,42 @@ export class AnswerSink implements RowSink {
 
   textRow (bytes: Buffer, offset: number, end: number): void {
     this.#separate()
+    if (this.writer !== undefined) return this.writer.textRow(this.#output, bytes, offset, end)
     writeRow(this.#output, this.#layout ??= layoutOf(this.#columns), bytes, offset, end)
   }
 
   row (values: ReadonlyArray<DriverValue | null>): void {
     this.#separate()
     if (this.#isBeyond(values)) return
+    if (this.writer !== undefined) return this.writer.row(this.#output, values)
     const { cells: all } = this.#layout ??= layoutOf(this.#columns)
     const cells = all.map(({ keyText, column }, index) => {
       const value = values[index] as DriverValue | null
       return keyText + (value === null ? 'null' : writeValue(column, value))
     })
     this.#output.text(cells.join('') + '}')
+  }
+
+  /** Counts bytes of rows of members, which are put into the answer later. */
+  hold (bytes: number): void {
+    this.#held += bytes
+  }
+
+  /** Puts the rows of members into their places. */
+  insertMembers (rows: RowsByMember): void {
+    if (this.writer === undefined || this.full) return
+    const before = this.#output
+    const { bytes, length: end } = before
+    this.#held += end
+    this.#isInserting = true
+    this.#output = new Output()
+    this.#output.limit = this.#limit
+    writeFragment(this.#output, { bytes, start: 0, end, gaps: this.writer.gaps }, rows, () => this.full)
+    before.drop()
+    if (this.full) return this.#output.drop()
+    this.#held = 0
+    this.#isInserting = false
+    this.#room = Math.min(this.#limit, Math.max(this.#taken, SHORT_ANSWER))
   }
 
   /**

@@ -5,6 +5,8 @@ import type { SelectPlan } from '../plan/plan.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { writeValue } from './encode-row.ts'
 import type { CountResult } from './result.ts'
+import { cellsOf } from '../plan/cells.ts'
+import { RowWriter } from './row-writer.ts'
 import { AnswerSink } from './answer-sink.ts'
 import type { AnswerBudget } from './budget.ts'
 
@@ -17,10 +19,12 @@ export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult
 }
 
 /** The sink for the rows of a select. `limit`: bytes that the answer may have. */
-export function createSelectSink ({ columns, page, order, limit: rows }: SelectPlan, limit: number, budget?: AnswerBudget): AnswerSink {
-  if (page === undefined) return new AnswerSink(columns, limit, budget)
+export function createSelectSink (plan: SelectPlan, limit: number, budget?: AnswerBudget): AnswerSink {
+  const { columns, page, order, limit: rows } = plan
+  const writer = plan.members === undefined ? undefined : new RowWriter(cellsOf(plan), columns, plan.table.engine === 'sqlite')
+  if (page === undefined) return new AnswerSink(columns, limit, budget, writer)
   const byPosition = page.by === 'position'
-  return new PageSink({ columns, hidden: byPosition ? page.hidden : [], position: byPosition ? order.map(({ column }) => column) : [], rows, limit, budget })
+  return new PageSink({ columns, hidden: byPosition ? page.hidden : [], position: byPosition ? order.map(({ column }) => column) : [], rows, limit, budget, writer })
 }
 
 interface PageOptions {
@@ -35,6 +39,7 @@ interface PageOptions {
   /** Bytes that the answer may have. */
   readonly limit: number
   readonly budget?: AnswerBudget | undefined
+  readonly writer: RowWriter | undefined
 }
 
 /** By the columns of rows: those that are in the answer. */
@@ -53,8 +58,8 @@ export class PageSink extends AnswerSink {
   #last: ReadonlyArray<DriverValue | null> = []
   #hasMore = false
 
-  constructor ({ columns, hidden, position, rows, limit, budget }: PageOptions) {
-    super(columns, limit, budget)
+  constructor ({ columns, hidden, position, rows, limit, budget, writer }: PageOptions) {
+    super(columns, limit, budget, writer)
     this.#columns = [...columns, ...hidden]
     this.#shown = columns.length
     this.#hidden = hidden.length
@@ -75,18 +80,18 @@ export class PageSink extends AnswerSink {
   override begin (columns: readonly Column[]): void {
     this.#hasMore = false
     this.#columns = columns
-    super.begin(this.#hidden === 0 ? columns : getOrCreate(shownColumns, columns, () => columns.slice(0, this.#shown)))
+    super.begin(this.#hidden === 0 || this.writer !== undefined ? columns : getOrCreate(shownColumns, columns, () => columns.slice(0, this.#shown)))
   }
 
   override textRow (bytes: Buffer, offset: number, end: number): void {
     if (this.#isBehind()) return
-    super.textRow(bytes, offset, this.#hidden === 0 ? end : skipValues(bytes, offset, this.#shown))
+    super.textRow(bytes, offset, this.#hidden === 0 || this.writer !== undefined ? end : skipValues(bytes, offset, this.#shown))
     if (this.#isLast()) this.#last = copyValues(bytes, offset, end)
   }
 
   override row (values: ReadonlyArray<DriverValue | null>): void {
     if (this.#isBehind()) return
-    super.row(this.#hidden === 0 ? values : values.slice(0, this.#shown))
+    super.row(this.#hidden === 0 || this.writer !== undefined ? values : values.slice(0, this.#shown))
     if (this.#isLast()) this.#last = values
   }
 

@@ -69,36 +69,42 @@ function createBuilder (engine: Engine, table: Table): TableBuilder {
   const base = table.view?.base ?? table
   const indexes = new Map(base.columnList.map((column, index): [Column, number] => [column, index]))
   const token = (column: Column): ColumnToken => `c${indexes.get(column) as number}`
-  const names = new Names(base)
-  const build: TableBuilder['build'] = (query) => {
-    const { sql, parameters } = compilers[engine].compileQuery(names.transformNode(query.toOperationNode()), createQueryId())
-    const pieces = sql.split(PLACEHOLDER)
-    return { sql: pieces.join('?'), pieces, parameters: parameters as Cell[] }
-  }
+  const build = createBuild(engine, (token) => nameIn(base, token))
   const db = new QueryCreator<Rows>({ executor: NOOP_QUERY_EXECUTOR })
   return { db, build, token, indexToken: (index) => `i${base.indexes.indexOf(index)}`, mark: (column) => MARKS[indexes.get(column) as number] as string, statements: statementCache.forTable(table) }
 }
 
-/** Replaces the aliases of one table and its columns with their identifiers; any other identifier is one of ours. */
-class Names extends OperationNodeTransformer {
-  readonly #table: Table
+/** Returns a function that compiles a query. `nameOf`: the identifier that an alias stands for; undefined for an identifier of ours. */
+export function createBuild (engine: Engine, nameOf: (token: string) => string | undefined): TableBuilder['build'] {
+  const names = new Names(nameOf)
+  return (query) => {
+    const { sql, parameters } = compilers[engine].compileQuery(names.transformNode(query.toOperationNode()), createQueryId())
+    const pieces = sql.split(PLACEHOLDER)
+    return { sql: pieces.join('?'), pieces, parameters: parameters as Cell[] }
+  }
+}
 
-  constructor (table: Table) {
+/** Replaces aliases with the identifiers of the catalog. */
+class Names extends OperationNodeTransformer {
+  readonly #nameOf: (token: string) => string | undefined
+
+  constructor (nameOf: (token: string) => string | undefined) {
     super()
-    this.#table = table
+    this.#nameOf = nameOf
   }
 
   protected override transformIdentifier (node: IdentifierNode): IdentifierNode {
     return { ...node, name: this.#nameOf(node.name) ?? node.name }
   }
+}
 
-  #nameOf (token: string): string | undefined {
-    const place = Number(token.slice(1))
-    switch (token.charAt(0)) {
-      case 't': return token === 't' ? this.#table.name : undefined
-      case 'c': return this.#table.columnList[place]?.name
-      case 'i': return this.#table.indexes[place]?.name
-      default: return undefined
-    }
+/** The identifier of an alias in the statements of one table. */
+function nameIn (table: Table, token: string): string | undefined {
+  const place = Number(token.slice(1))
+  switch (token.charAt(0)) {
+    case 't': return token === 't' ? table.name : undefined
+    case 'c': return table.columnList[place]?.name
+    case 'i': return table.indexes[place]?.name
+    default: return undefined
   }
 }

@@ -1,7 +1,9 @@
 import { OF_RESULT, statementTable, type Column, type Table } from '../catalog/catalog.ts'
-import { isComputed, type Condition, type CountPlan, type InsertPlan, type Plan } from '../plan/plan.ts'
+import { isComputed, type CountPlan, type InsertPlan, type Plan } from '../plan/plan.ts'
 import { integerType } from '../types/integer.ts'
 import { builderFor, type BuiltStatement } from './aliases.ts'
+import { comparedColumns } from './compared-columns.ts'
+import { compileWithMembers } from './compile-members.ts'
 import { selectedColumns } from './page.ts'
 import { compileCount, compileDefinitions, compileSelect } from './select.ts'
 import { shapeOf } from './shape.ts'
@@ -15,6 +17,7 @@ export type CompiledPlan = Exclude<Plan, InsertPlan> | CountPlan
 
 /** Compiles a plan, or takes the statement of an earlier plan of the same shape, and counts which of them in `counts`. Never throws. */
 export function compileStatement (plan: CompiledPlan, engine: Engine, counts: StatementCounts = { kept: 0, built: 0 }): Statement {
+  if (plan.verb === 'select' && plan.members !== undefined) return compileWithMembers(plan, engine, counts)
   const { mark, statements } = builderFor(engine, plan.table)
   const { key, parameters } = shapeOf(plan, engine, mark)
   const kept = statements.get(key)
@@ -97,16 +100,4 @@ function dependenciesOf (plan: CompiledPlan): Column[] {
     for (const { source, nullable } of [...groups?.by.filter(isComputed) ?? [], ...groups?.aggregates ?? []]) if (source !== undefined && nullable) columns.add(source)
   }
   return [...columns].filter(({ type }) => type.sentAs !== undefined)
-}
-
-/** IS NULL is the same for every type. */
-function comparedColumns (condition: Condition): Column[] {
-  switch (condition.kind) {
-    case 'and':
-    case 'or': return condition.conditions.flatMap(comparedColumns)
-    case 'not': return comparedColumns(condition.condition)
-    case 'null':
-    case 'constant': return []
-    default: return [condition.column]
-  }
 }

@@ -1,5 +1,6 @@
 /** Finds the index in whose order a page is read: MariaDB leaves it for `tenant = ?` with the newest first, and reads all rows of the tenant. */
-import type { Index, IndexPart, Table } from '../catalog/catalog.ts'
+import type { Index } from '../catalog/catalog.ts'
+import { partsOf } from '../catalog/index-parts.ts'
 import type { Condition, Order, SelectPlan } from '../plan/plan.ts'
 
 /** An index, and the terms of the order that it is read in: MariaDB sorts all rows again if the order names a column that the filters hold equal. */
@@ -52,12 +53,4 @@ function collect (condition: Condition, equal: Set<string>, others: Set<string>)
 function isEquality (condition: Condition): boolean {
   return (condition.kind === 'compare' && condition.operator === '=') || condition.kind === 'default' ||
     (condition.kind === 'in' && !condition.negated && condition.parameters.length === 1) || (condition.kind === 'null' && !condition.negated)
-}
-
-/** The parts of an index. InnoDB appends the columns of the primary key that it lacks, and both servers use them. */
-function partsOf ({ parts, name }: Index, { engine, indexes }: Table): readonly IndexPart[] {
-  const primary = indexes[0]
-  if (engine !== 'innodb' || primary?.name !== 'PRIMARY' || name === 'PRIMARY' || primary.parts.some(({ prefix }) => prefix)) return parts
-  const whole = new Set(parts.filter(({ prefix }) => !prefix).map(({ column }) => column))
-  return [...parts, ...primary.parts.filter(({ column }) => !whole.has(column))]
 }

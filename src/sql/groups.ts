@@ -33,8 +33,8 @@ export function compileGroups (plan: SelectPlan, { by, aggregates, having }: Gro
  * An aggregate or a part of time. The servers compute the aggregate of a CASE, which is NULL for the other rows. SQLite would not know the collation of
  * that, and has a clause.
  */
-function compute ({ sql: texts, source, condition }: ComputedColumn, engine: Engine, builder: TableBuilder): AliasableExpression<Parameter> {
-  const column: Expression<unknown> = source === undefined ? sql`*` : sql.ref(`t.${builder.token(source)}`)
+export function compute ({ sql: texts, source, condition }: ComputedColumn, engine: Engine, builder: Pick<TableBuilder, 'token'>, named = (token: string) => `t.${token}`): AliasableExpression<Parameter> {
+  const column: Expression<unknown> = source === undefined ? sql`*` : sql.ref(named(builder.token(source)))
   if (condition === undefined) return compileForm(texts, { column })
   const passes = compileCondition(condition, builder)
   if (engine === 'sqlite') return compileForm(texts, { column, filter: sql` filter (where ${passes})` })

@@ -18,7 +18,7 @@ export interface Shape {
 }
 
 /** The state of the traversal. `mark`: the character that stands for a column. */
-interface Traversal { readonly mark: (column: Column) => string, readonly parameters: Cell[] }
+export interface Traversal { readonly mark: (column: Column) => string, readonly parameters: Cell[] }
 
 export function shapeOf (plan: Exclude<Plan, InsertPlan> | CountPlan, engine: Engine, mark: (column: Column) => string): Shape {
   const traversal: Traversal = { mark, parameters: [] }
@@ -77,7 +77,7 @@ function groupsKey (plan: SelectPlan, { by, aggregates, having }: Groups, engine
 }
 
 /** A condition has its parameters at each place of the column, or of SQLite's clause (groups.ts). */
-function computedKey ({ name, call, source, sql, condition }: ComputedColumn, engine: Engine, { mark, parameters }: Traversal): string {
+export function computedKey ({ name, call, source, sql, condition }: ComputedColumn, engine: Engine, { mark, parameters }: Traversal): string {
   const key = `${name}=${call}${source === undefined ? '' : mark(source)}`
   if (condition === undefined) return key
   const own: Cell[] = []
@@ -87,7 +87,7 @@ function computedKey ({ name, call, source, sql, condition }: ComputedColumn, en
 }
 
 /** The index that is forced depends on the condition and the order, and the hidden columns are those of the order. */
-function pageKey (page: Page, traversal: Traversal): string {
+export function pageKey (page: Page, traversal: Traversal): string {
   return page.by === 'offset' ? '>offset' : `>${conditionKey(page.after, traversal)}`
 }
 

@@ -22,6 +22,10 @@ export interface CompiledStatement {
   readonly confirmation: Statement | undefined
   /** Set if an update or delete can match one row at most. */
   readonly isSingle?: boolean | undefined
+  /** The tables of the columns, where they are not all of `table`. */
+  readonly sources?: readonly Table[] | undefined
+  /** Whether the rows may come from a UNION, whose columns are sent as other types. */
+  readonly isUnion?: true | undefined
   /** Whether an insert updates the rows that exist. */
   readonly isUpsert?: boolean | undefined
   /** For an upsert on SQLite: the text that leaves an existing row as it is. */

@@ -80,6 +80,14 @@ const matrix: Record<string, Probe[]> = {
   'select.offset': [row((x) => ({ orderBy: 'id', filters: { id: { $gte: x } }, offset: 0 })), column((x) => ({ orderBy: x, offset: 0 }))],
   'select.total': [row((x) => ({ filters: { id: x }, total: true })), row((x) => ({ filters: { id: { $gte: x } }, total: 5 })), column((x) => ({ filters: { [x]: 'z4' }, total: true }))],
   'select.expect': [row((x) => ({ filters: { id: x }, expect: 1 })), row((x) => ({ filters: { id: { $gte: x } }, expect: { $gte: 1 } })), column((x) => ({ filters: { [x]: 'z4' }, expect: 0 }))],
+  'select.include': [
+    column((x) => ({ include: { customer: { table: 'customers', on: { [x]: 'id' } } } })), column((x) => ({ include: { others: { table: 'orders', on: { id: x } } } })),
+    column((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, columns: [x] } } })), column((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: { [x]: 'z4' } } } })),
+    column((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, aggregates: { a: { $max: x } } } } })), column((x) => ({ include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, orderBy: x } } })),
+    row((x) => ({ filters: { id: x }, include: { customer: { table: 'customers' } } })), row((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } } })),
+    row((x) => ({ include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } }, aggregates: { n: { $count: '*' }, total: { $sum: 'total' } } } } })),
+    reference((x) => ({ filters: { id: 1 }, include: { customer: { table: 'customers', filters: { id: x } } } }))
+  ],
   'insert.returning': [
     column((x) => ({ data: { sku: 'N' }, returning: [x] })), column((x) => ({ data: { [x]: 'n' }, returning: '*' })),
     reference((x) => ({ data: { sku: 'N', customer_id: x }, returning: '*' }))

@@ -1,9 +1,10 @@
 import t from 'tap'
+import { alone } from '../../src/catalog/table-source.ts'
 import { planSelect } from '../../src/plan/select.ts'
 import { LIMITS, orders } from '../support/sql.ts'
 
 const table = orders.mysql
-const plan = (body: object) => planSelect({ verb: 'select', ...body }, table, LIMITS)
+const plan = (body: object) => planSelect({ verb: 'select', ...body }, alone(table), LIMITS)
 
 t.test('a select without options returns every column of up to 100 rows', async (t) => {
   const { columns, condition, order, limit } = plan({})

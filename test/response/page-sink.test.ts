@@ -5,6 +5,7 @@ import { createSelectSink, PageSink } from '../../src/response/page-sink.ts'
 import { pageMembers } from '../../src/response/page-sink.ts'
 import type { SelectBody } from '../../schemas/body.ts'
 import type { SelectPlan } from '../../src/plan/plan.ts'
+import { alone } from '../../src/catalog/table-source.ts'
 import { planSelect } from '../../src/plan/select.ts'
 import { LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
@@ -39,7 +40,7 @@ t.test('cells of every length are found and copied', async (t) => {
 const table = tableOf({ columns: [mysqlColumn('id', 'bigint', { nullable: false }), mysqlColumn('name', 'varchar(20)'), mysqlColumn('note', 'text')], primaryKey: ['id'] })
 
 function read (body: Omit<SelectBody, 'verb'>, rows: Buffer[], attempts = 1): string {
-  const plan: SelectPlan = planSelect({ verb: 'select', ...body }, table, LIMITS)
+  const plan: SelectPlan = planSelect({ verb: 'select', ...body }, alone(table), LIMITS)
   const sink = createSelectSink(plan, 10_000)
   const columns = [...plan.columns, ...plan.page?.by === 'position' ? plan.page.hidden : []]
   for (let attempt = 0; attempt < attempts; attempt++) {
@@ -62,5 +63,5 @@ t.test('the row behind a page is not in the answer, and columns of the position 
 })
 
 t.test('a select without paging has a plain sink', async (t) => {
-  t.notOk(createSelectSink(planSelect({ verb: 'select', total: 5 }, table, LIMITS), 1000) instanceof PageSink)
+  t.notOk(createSelectSink(planSelect({ verb: 'select', total: 5 }, alone(table), LIMITS), 1000) instanceof PageSink)
 })

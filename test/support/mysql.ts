@@ -8,6 +8,7 @@ import { connectionOptions, type MysqlAddress } from '../../src/dialects/mysql/o
 import { sendPlainCommand } from '../../src/dialects/mysql/connection/plain-command.ts'
 import { createCommandSender, type SendCommand } from '../../src/dialects/mysql/connection/statement-command.ts'
 import { sessionStatement } from '../../src/dialects/mysql/connection/session-settings.ts'
+import { alone } from '../../src/catalog/table-source.ts'
 import { planSelect } from '../../src/plan/select.ts'
 import { compileStatement } from '../../src/sql/compile.ts'
 import { AnswerSink } from '../../src/response/answer-sink.ts'
@@ -44,7 +45,7 @@ export const senders = (connection: Connection): Record<'bytes' | 'plain', SendC
 
 /** Selects all rows of a table with one of the readers. */
 export function selectAll (connection: Connection, table: Table, send: SendCommand, limit = 256 * MEGABYTE): Promise<{ answer: Buffer, tooLarge: number, sink: AnswerSink }> {
-  const plan = planSelect({ verb: 'select', limit: 1000 }, table, { depth: 1, conditions: 1, values: 1, pattern: 1000, offset: 100_000 })
+  const plan = planSelect({ verb: 'select', limit: 1000 }, alone(table), { depth: 1, conditions: 1, values: 1, pattern: 1000, offset: 100_000 })
   return sendStatement(connection, writeStatement(compileStatement(plan, 'mysql')), new AnswerSink(plan.columns, limit), send)
 }
 

@@ -44,10 +44,20 @@ export function skipValues (bytes: Buffer, from: number, count: number): number 
 /** A copy of each value of the row in `bytes` from `from` to `end`. The driver uses the bytes again. */
 export function copyValues (bytes: Buffer, from: number, end: number): Array<Buffer | null> {
   const values: Array<Buffer | null> = []
-  for (let at = from; at < end; at = skipValues(bytes, at, 1)) {
-    const length = readLength(bytes, at)
-    const start = afterLength(bytes, at)
-    values.push(length < 0 ? null : Buffer.from(bytes.subarray(start, start + length)))
-  }
+  for (let at = from; at < end; at = skipValues(bytes, at, 1)) values.push(copyValue(bytes, at))
   return values
+}
+
+/** A copy of the value of a row that begins at `at`; null for NULL. */
+export function copyValue (bytes: Buffer, at: number): Buffer | null {
+  const length = readLength(bytes, at)
+  const start = afterLength(bytes, at)
+  return length < 0 ? null : Buffer.from(bytes.subarray(start, start + length))
+}
+
+/** Writes into `starts` where each value of a row begins, and behind them where the row ends. */
+export function findStarts (bytes: Buffer, from: number, end: number, starts: Uint32Array): void {
+  let value = 0
+  for (let at = from; at < end; at = afterLength(bytes, at) + Math.max(0, readLength(bytes, at))) starts[value++] = at
+  starts[value] = end
 }

@@ -18,6 +18,8 @@ export interface FilterLimits {
 export interface PlanLimits extends FilterLimits {
   /** Rows that "offset" may skip. */
   readonly offset: number
+  /** Levels and members of "include"; it is refused if omitted. */
+  readonly include?: { readonly levels: number, readonly members: number }
   /** Rows that one update or delete may match; any number if omitted. */
   readonly changed?: number | undefined
 }

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { createCatalog, type Table } from '../../../src/catalog/catalog.ts'
 import { openSqlite } from '../../../src/dialects/sqlite/dialect.ts'
 import { Session } from '../../../src/dialects/sqlite/session.ts'
+import { alone } from '../../../src/catalog/table-source.ts'
 import { planSelect } from '../../../src/plan/select.ts'
 import { AnswerSink } from '../../../src/response/answer-sink.ts'
 import { compileStatement } from '../../../src/sql/compile.ts'
@@ -24,7 +25,7 @@ async function open (t: Test, ...statements: string[]) {
   })
   const { tables } = createCatalog(await dialect.introspect(), 0)
   const select = async (body: object) => {
-    const plan = planSelect({ verb: 'select', ...body }, tables.get('items') as Table, LIMITS)
+    const plan = planSelect({ verb: 'select', ...body }, alone(tables.get('items') as Table), LIMITS)
     const sink = new AnswerSink(plan.columns, MEGABYTE)
     await dialect.read(compileStatement(plan, 'sqlite'), sink)
     return JSON.parse(String(sink.finish())).data.rows

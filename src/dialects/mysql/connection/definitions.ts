@@ -25,13 +25,15 @@ const STRINGS = 6
 
 export interface DefinitionsOptions {
   readonly table: Table
+  /** The tables of the columns, where they are not all of `table`. */
+  readonly sources?: readonly Table[] | undefined
   readonly columns: readonly Column[]
   /** Classes of values that the server may send for a column. */
   readonly expected: (column: Column) => ReadonlySet<string> | undefined
   readonly differences: KnownDifferences
 }
 
-export function createDefinitions ({ table, columns: planned, expected, differences }: DefinitionsOptions): Definitions {
+export function createDefinitions ({ table, sources, columns: planned, expected, differences }: DefinitionsOptions): Definitions {
   let columns = planned
   /** The length and the fixed fields of each column's definition. */
   const lengths = new Uint32Array(planned.length)
@@ -51,7 +53,7 @@ export function createDefinitions ({ table, columns: planned, expected, differen
       if (columns[index] !== column) columns = columns.with(index, column)
       return true
     }
-    if (!differences.isKnown(table, column, sent)) return false
+    if (!differences.isKnown(sources?.[index] ?? table, column, sent)) return false
     columns = columns.with(index, { ...column, type: unknownType(column.declaration) })
     return true
   }

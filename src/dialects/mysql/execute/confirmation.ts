@@ -1,4 +1,5 @@
 /** The column definitions that a statement expects, and the confirmation of columns that its result does not show. */
+import type { Column } from '../../../catalog/catalog.ts'
 import { getOrCreate } from '../../../get-or-create.ts'
 import type { Statement } from '../../../sql/statement.ts'
 import { createDefinitions, type Definitions, type KnownDifferences } from '../connection/definitions.ts'
@@ -28,11 +29,21 @@ export function expectationsOf (known: KnownStatements, statement: Statement, di
   return getOrCreate(known, statement.pieces, () => createExpectations(statement, differences))
 }
 
-function createExpectations ({ verb, table, columns, confirmation }: Statement, differences: KnownDifferences): Expectations {
-  const definitions = verb === 'select' ? createDefinitions({ table, columns, differences, expected: ({ type }) => type.selectedAs ?? type.sentAs }) : undefined
+function createExpectations ({ verb, table, sources, columns, isUnion, confirmation }: Statement, differences: KnownDifferences): Expectations {
+  const definitions = verb === 'select' ? createDefinitions({ table, sources, columns, differences, expected: isUnion === true ? inUnion : inResult }) : undefined
   if (confirmation === undefined) return { definitions, confirmation }
-  const { columns: confirmed } = confirmation
-  return { definitions, confirmation: { statement: confirmation, definitions: createDefinitions({ table, columns: confirmed, differences, expected: ({ type }) => type.sentAs }) } }
+  const { columns: confirmed, sources: confirmedSources } = confirmation
+  return { definitions, confirmation: { statement: confirmation, definitions: createDefinitions({ table, sources: confirmedSources, columns: confirmed, differences, expected: ({ type }) => type.sentAs }) } }
+}
+
+const inResult = ({ type }: Column): ReadonlySet<string> | undefined => type.selectedAs ?? type.sentAs
+
+/** Value classes that are sent as texts from a UNION. */
+const TEXTS_IN_UNION = ['enum', 'set', 'json']
+
+function inUnion (column: Column): ReadonlySet<string> | undefined {
+  const classes = inResult(column)
+  return classes !== undefined && TEXTS_IN_UNION.some((each) => classes.has(each)) ? new Set([...classes, 'text']) : classes
 }
 
 type Confirmed = MysqlPool['confirmed']

@@ -1,0 +1,100 @@
+/**
+ * The cells of the rows that one statement with members returns: the columns of the row, then what only the service needs, then those of the
+ * members that are joined. `src/sql` selects them, `src/response` writes them.
+ */
+import type { Column, Table } from '../catalog/catalog.ts'
+import { getOrCreate } from '../get-or-create.ts'
+import type { ComputedMember, ListMember, ManyMember, Member, OneMember, SelectPlan } from './plan.ts'
+
+/** A cell, and the place of its table among those of the statement. */
+export interface Cell { readonly column: Column, readonly table: number }
+
+/** A table that is joined to an earlier one. */
+export interface Joined { readonly member: OneMember, readonly parent: number }
+
+/** Where the columns of a row or of a joined row are, and what follows them. */
+export interface RowCells {
+  readonly from: number
+  readonly columns: readonly Column[]
+  readonly members: ReadonlyArray<JoinedCells | LinkCells>
+}
+
+export interface JoinedCells {
+  readonly kind: 'joined'
+  readonly name: string
+  /** A cell that is NULL where there is no such row. */
+  readonly presence: number
+  readonly row: RowCells
+}
+
+/** A list or computed values, whose statement takes the values of these cells. */
+export interface LinkCells {
+  readonly kind: 'link'
+  readonly member: ListMember
+  /** Those of `on`, in its order. */
+  readonly links: readonly number[]
+}
+
+export interface Cells {
+  readonly cells: readonly Cell[]
+  /** The tables besides the first one. */
+  readonly joined: readonly Joined[]
+  readonly row: RowCells
+  /** The members of `row` and of joined rows that take statements of their own. */
+  readonly links: readonly LinkCells[]
+}
+
+export interface RowToLayOut {
+  readonly columns: readonly Column[]
+  readonly members: readonly Member[]
+  /** Columns that the rows have besides, right behind `columns`. */
+  readonly hidden?: readonly Column[]
+  /** The number of cells before the first column. */
+  readonly from?: number
+}
+
+/** Lays out the cells of a row with its members. Cells before `from` are not in the list. */
+export function layOut ({ columns, members, hidden = [], from = 0 }: RowToLayOut): Cells {
+  const cells: Cell[] = []
+  const joined: Joined[] = []
+  const links: LinkCells[] = []
+  const cellOf = (column: Column, table: number): number => {
+    const found = cells.findIndex((cell) => cell.column === column && cell.table === table)
+    return from + (found < 0 ? cells.push({ column, table }) - 1 : found)
+  }
+  const add = (own: readonly Column[], table: number, theirs: readonly Member[], others: readonly Column[]): RowCells => {
+    const start = from + cells.length
+    for (const column of [...own, ...others]) cells.push({ column, table })
+    return { from: start, columns: own, members: theirs.map((member) => member.kind === 'one' ? join(member, table) : link(member, table)) }
+  }
+  const join = (member: OneMember, parent: number): JoinedCells => {
+    const table = joined.push({ member, parent })
+    const presence = from + cells.push({ column: (member.on[0] as OneMember['on'][number]).other, table }) - 1
+    return { kind: 'joined', name: member.name, presence, row: add(member.columns, table, member.members, []) }
+  }
+  const link = (member: ListMember, table: number): LinkCells => {
+    const found: LinkCells = { kind: 'link', member, links: member.on.map(({ column }) => cellOf(column, table)) }
+    links.push(found)
+    return found
+  }
+  const row = add(columns, 0, members, hidden)
+  return { cells, joined, row, links }
+}
+
+/** The tables of the statement, that of the row first. */
+export const tablesIn = (table: Table, { joined }: Cells): readonly Table[] => [table, ...joined.map(({ member }) => member.table)]
+
+const layouts = new WeakMap<SelectPlan | ManyMember | ComputedMember, Cells>()
+
+/** The cells of the rows of a select with members. */
+export function cellsOf (plan: SelectPlan): Cells {
+  return getOrCreate(layouts, plan, () => {
+    const { columns, members = [], page } = plan
+    return layOut({ columns, members, ...page?.by === 'position' && { hidden: page.hidden } })
+  })
+}
+
+/** The cells of the rows of a member that takes statements of its own. The first cell tells whose row it is. */
+export function cellsOfMember (member: ListMember): Cells {
+  return getOrCreate(layouts, member, () => layOut({ columns: member.columns, members: member.kind === 'many' ? member.members : [], from: 1 }))
+}

@@ -1,0 +1,86 @@
+/** Plans `include`: what each row has of other tables. Every table is one that the grant sees, and under its rules. */
+import { DEFAULT_LIMIT, type Include, type Member as MemberBody } from '../../schemas/body.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
+import type { TableSource } from '../catalog/table-source.ts'
+import { at, invalidBody, type Path } from '../errors.ts'
+import { getColumn } from './columns.ts'
+import { planGroup } from './filters/filters.ts'
+import { createFilterScope, type PlanLimits } from './filters/scope.ts'
+import { planAggregate } from './groups.ts'
+import { planOrder } from './order-by.ts'
+import { completeOrder, findKey } from './page.ts'
+import type { Condition, Member, Order } from './plan.ts'
+import { findMemberIndex, heldColumns, isOne, planOn, type Held } from './relation.ts'
+import { within } from './rules.ts'
+
+export interface MembersToPlan {
+  readonly source: TableSource
+  /** With what the filters of the request have counted already. */
+  readonly limits: PlanLimits
+}
+
+/** What all members of a request share. */
+interface Planning extends MembersToPlan {
+  /** Members so far, on all levels. */
+  count: number
+}
+
+/** Plans the members of a request. @throws INVALID_BODY, COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY; TABLE_NOT_FOUND */
+export function planMembers (include: Include, { source, limits }: MembersToPlan): readonly Member[] {
+  return planLevel(include, { source, limits, count: 0 }, { table: source.table, path: ['include'], level: 1 })
+}
+
+/** The table whose rows have the members, and where they stand. */
+interface Level { readonly table: Table, readonly path: Path, readonly level: number }
+
+function planLevel (include: Include, planning: Planning, { table, path, level }: Level): readonly Member[] {
+  const { levels, members } = planning.limits.include ?? { levels: 0, members: 0 }
+  if (levels === 0 || members === 0) throw at(path, invalidBody('"include" is not allowed: the setting limits.include is 0'))
+  if (level > levels) throw at(path, invalidBody(`"include" can have at most ${levels} levels`))
+  return Object.entries(include).map(([name, member]) => {
+    const place = [...path, name]
+    if (++planning.count > members) throw at(place, invalidBody(`"include" can have at most ${members} members, on all levels together`))
+    if (table.columns.has(name)) throw at(place, invalidBody(`"${name}" is a column of "${table.name}": choose another name for the member, and say its "table"`))
+    return planMember(name, member, planning, { table, path: place, level })
+  })
+}
+
+function planMember (name: string, body: MemberBody, planning: Planning, { table, path, level }: Level): Member {
+  const { source, limits } = planning
+  const other = source.see(body.table ?? name)
+  if (other.kind === 'view') throw at([...path, 'table'], invalidBody(`"${other.name}" is a view; the rows of a member come from a table`))
+  const held = heldColumns(body.filters ?? {}, other)
+  const on = planOn(body.on, { table, other, held, path })
+  const scope = createFilterScope(other, limits)
+  const condition = underRules(planGroup(body.filters ?? {}, scope, [...path, 'filters']), other)
+  const common = { name, table: other, on, condition }
+  if (body.aggregates !== undefined) {
+    const columns = Object.entries(body.aggregates).map(([key, call]) => planAggregate(key, call, { scope, table: other, path: [...path, 'aggregates', key] }))
+    return { kind: 'computed', ...common, columns, index: findMemberIndex(other, on, held.all, []) }
+  }
+  const rows = { ...common, columns: planColumns(body, other, path), members: body.include === undefined ? [] : planLevel(body.include, planning, { table: other, path: [...path, 'include'], level: level + 1 }) }
+  if (isOne(other, on, held)) {
+    const field = ONLY_OF_MANY.find((each) => body[each] !== undefined)
+    if (field !== undefined) throw at([...path, field], invalidBody(`"${field}" is not allowed: the columns of "on", with those that "filters" hold equal, contain a unique key of "${other.name}", so that there is one row at most`))
+    return { kind: 'one', ...rows }
+  }
+  const order = planManyOrder(body, { table: other, path, on: on.map(({ other: column }) => column), held })
+  return { kind: 'many', ...rows, order, limit: body.limit ?? DEFAULT_LIMIT, index: findMemberIndex(other, on, held.all, order) }
+}
+
+const ONLY_OF_MANY = ['orderBy', 'limit'] as const
+
+const underRules = (condition: Condition, { view }: Table): Condition => view === undefined ? condition : within(view.rules, condition)
+
+const planColumns = ({ columns }: MemberBody, table: Table, path: Path): readonly Column[] =>
+  columns?.map((name, index) => getColumn(table, name, [...path, 'columns', index])) ?? table.columnList
+
+/** The order of related rows, without the columns that are equal in all of them: MariaDB would sort them again. */
+function planManyOrder ({ orderBy }: MemberBody, { table, path, on, held }: { readonly table: Table, readonly path: Path, readonly on: readonly Column[], readonly held: Held }): readonly Order[] {
+  const asked = orderBy === undefined ? [] : planOrder(orderBy, table, [...path, 'orderBy'])
+  const order = completeOrder(asked, findKey(table) ?? [])
+  return order.filter(({ column }) => !on.includes(column) && !held.all.has(column))
+}
+
+/** The limits of filters hold for all filters of a request together. */
+export const counting = (limits: PlanLimits): PlanLimits => limits.counted === undefined ? { ...limits, counted: { conditions: 0, values: 0 } } : limits

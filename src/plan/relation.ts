@@ -1,0 +1,114 @@
+/** Plans `on`: which columns relate the rows of two tables, how many rows there can be, and by which index they are found. */
+import type { Column, Index, Table } from '../catalog/catalog.ts'
+import { partsOf } from '../catalog/index-parts.ts'
+import { canRelate, isSameRelation, relationsBetween, type Pair } from '../catalog/relations.ts'
+import { at, invalidBody, type Path } from '../errors.ts'
+import { isNow } from '../types/moment.ts'
+import { getColumn } from './columns.ts'
+import { isFields } from './filters/column-filter.ts'
+import type { MemberIndex, Order } from './plan.ts'
+import { rowKeysOf } from './row-keys.ts'
+import { onlyValueOf } from './rule.ts'
+
+/** Columns of the other table that have one value in all related rows besides those of `on`. */
+export interface Held {
+  /** By the filters of the request, to a value other than null: the request can count on them. */
+  readonly certain: ReadonlySet<Column>
+  /** Also to null, and by the rules of the grant. */
+  readonly all: ReadonlySet<Column>
+}
+
+/** The columns that filters hold equal by a plain value or `$eq`, at the top or in `$and`, and those of the rules of the grant. */
+export function heldColumns (filters: Readonly<Record<string, unknown>>, { columns, view }: Table): Held {
+  const certain = new Set<Column>()
+  const all = new Set<Column>()
+  const collect = (group: unknown): void => {
+    if (!isFields(group)) return
+    for (const [key, value] of Object.entries(group)) {
+      if (key === '$and' && Array.isArray(value)) value.forEach(collect)
+      const column = columns.get(key.startsWith('$$') ? key.slice(1) : key)
+      const operand = column === undefined || column.type.structured ? undefined : equalOperand(value)
+      if (column === undefined || operand === undefined) continue
+      all.add(column)
+      if (operand !== null) certain.add(column)
+    }
+  }
+  collect(filters)
+  for (const rule of view?.rules ?? []) if (onlyValueOf(rule) !== undefined) all.add(rule.column)
+  return { certain, all }
+}
+
+/** What the filter of a column holds it equal to; undefined if it does not. */
+function equalOperand (value: unknown): unknown {
+  if (Array.isArray(value)) return undefined
+  if (!isFields(value) || isNow(value)) return value
+  return value['$eq']
+}
+
+/** Whether at most one row is related to another one: the columns contain a unique key. */
+export function isOne (table: Table, on: readonly Pair[], { certain }: Held): boolean {
+  return rowKeysOf(table).some((key) => key.every((column) => certain.has(column) || on.some(({ other }) => other === column)))
+}
+
+interface Related { readonly table: Table, readonly other: Table, readonly held: Held, readonly path: Path }
+
+/** Plans `on`, or finds the only relation by foreign keys. @throws INVALID_BODY, COLUMN_NOT_FOUND */
+export function planOn (on: Readonly<Record<string, string>> | undefined, { table, other, held, path }: Related): readonly Pair[] {
+  const relations = relationsBetween(table, other)
+  if (on === undefined) {
+    const [only] = relations
+    if (only !== undefined && relations.length === 1) return only
+    throw at(path, invalidBody(only === undefined
+      ? `no foreign key relates "${table.name}" and "${other.name}": say "on", such as {"<column of ${table.name}>": "<column of ${other.name}>"}`
+      : `several foreign keys relate "${table.name}" and "${other.name}": say "on", one of ${relations.map(textOf).join(', ')}`))
+  }
+  const place = [...path, 'on']
+  const pairs = Object.entries(on).map(([name, otherName]): Pair => ({ column: getColumn(table, name, [...place, name]), other: getColumn(other, otherName, [...place, name]) }))
+  const unrelated = pairs.find((pair) => !canRelate(pair.column, pair.other))
+  if (unrelated !== undefined) throw at(place, invalidBody(describeKinds(unrelated)))
+  if (relations.some((relation) => isSameRelation(relation, pairs)) || findMemberIndex(other, pairs, held.all, []) !== undefined) return pairs
+  throw at(place, invalidBody(`"${other.name}" has no index that begins with ${pairs.map(({ other: { name } }) => `"${name}"`).join(' or ')}, or with columns that "filters" hold equal followed by one of these`))
+}
+
+const textOf = (pairs: readonly Pair[]): string => JSON.stringify(Object.fromEntries(pairs.map(({ column, other }) => [column.name, other.name])))
+
+function describeKinds ({ column, other }: Pair): string {
+  const described = ({ name, declaration, collation }: Column): string => `"${name}" (${declaration}${collation === undefined ? '' : ` ${collation}`})`
+  return `${described(column)} and ${described(other)} cannot relate rows: both must be integers, CHAR or VARCHAR with the same collation, or of the same type with the same digits, and not floating-point, TEXT, BLOB, ENUM, SET, BIT or JSON`
+}
+
+/**
+ * The index by which related rows are found: it begins with columns of `on` and those that are held equal. One that also has the order, read in
+ * one direction, goes first, then the one with most of these columns. Undefined if there is none.
+ */
+export function findMemberIndex (table: Table, on: readonly Pair[], held: ReadonlySet<Column>, order: readonly Order[]): MemberIndex | undefined {
+  // rules of a grant can be on columns that it does not see
+  const base = table.view?.base ?? table
+  const related = new Set(on.map(({ other }) => other.name))
+  const equal = new Set([...related, ...Array.from(held, ({ name }) => name)])
+  let best: { readonly found: MemberIndex, readonly rank: number } | undefined
+  for (const index of indexesOf(base)) {
+    const parts = index.ordered ? partsOf(index, base) : []
+    const end = parts.findIndex(({ column }) => column === null || !equal.has(column))
+    const run = end < 0 ? parts : parts.slice(0, end)
+    if (!run.some(({ column }) => related.has(column as string))) continue
+    const rest = parts.slice(run.length)
+    const isWhole = run.length === equal.size && run.every(({ prefix }) => !prefix) && parts.every(({ column }) => column !== null)
+    const reversed = rest[0]?.descending !== (order[0]?.direction === 'desc')
+    const isOrdered = isWhole && order.every(({ column, direction }, place) => {
+      const part = rest[place]
+      return part?.column === column.name && !part.prefix && (part.descending !== (direction === 'desc')) === reversed
+    })
+    const first = run.find(({ column }) => related.has(column as string))
+    const direction = !isOrdered ? undefined : (first?.descending === true) !== (order.length > 0 && reversed) ? 'desc' : 'asc'
+    const rank = run.length + (isOrdered ? 1000 : 0)
+    if (best === undefined || rank > best.rank) best = { found: { index, direction }, rank }
+  }
+  return best?.found
+}
+
+/** The rowid of SQLite is a primary key without an index. */
+function indexesOf ({ indexes, primaryKey, engine }: Table): readonly Index[] {
+  if (engine !== 'sqlite' || primaryKey.length === 0) return indexes
+  return [...indexes, { name: 'PRIMARY', unique: true, ordered: true, parts: primaryKey.map((column) => ({ column, descending: false, prefix: false })) }]
+}

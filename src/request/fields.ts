@@ -1,0 +1,52 @@
+/** The fields of bodies and of members: what messages say of them, and how they are checked fast. */
+import { Kind, TypeRegistry, type TArray, type TSchema } from '@sinclair/typebox'
+import { AGGREGATES, GROUP_BY } from './conflicts.ts'
+import { isObject } from './exact-json.ts'
+
+const INCLUDE = 'an object of at least one member, such as {"<name>": {"table": "<table>"}}'
+
+/** The expected form of fields, for messages, where their schemas do not say it well. */
+export const FORMS: ReadonlyMap<string, string> = new Map([
+  ['filters', 'an object of filters'],
+  ['data', 'an object of column values'],
+  ['onConflict', 'an object with "key", a list of column names without repeats, and optionally "set", such a list or an object of column values'],
+  ['columns', 'a list of column names, not empty and without repeats'],
+  ['orderBy', 'a string or a list of objects'],
+  ['groupBy', GROUP_BY],
+  ['aggregates', AGGREGATES],
+  ['having', 'an object of filters'],
+  ['after', 'null or an object of column values'],
+  ['offset', 'a whole number from 0'],
+  ['total', 'true or a whole number from 1'],
+  ['returning', '"*", or a list of column names, not empty and without repeats'],
+  ['expect', 'a whole number from 0, or an object of $eq, $gt, $gte, $lt, $lte and such numbers'],
+  ['include', INCLUDE],
+  ['table', 'the name of a table'],
+  ['on', 'an object of columns: of this table to those of the other table']
+])
+
+/** What a list of terms must be, for messages. */
+export const ORDER_TERMS = 'must be a list of objects with one column each, such as {"<column>": "DESC"}; the direction is ASC or DESC'
+
+/** Whether `orderBy` is a list of objects, valid or not. */
+export function isListOfTerms ({ orderBy }: { orderBy?: unknown }): boolean {
+  return Array.isArray(orderBy) && orderBy.every(isObject)
+}
+
+/** TypeBox's kind of a list of different strings. */
+const NAMES = 'RowQueryNames'
+
+TypeRegistry.Set<TArray>(NAMES, ({ minItems = 0, maxItems = Infinity }, value) => Array.isArray(value) && value.length >= minItems &&
+  value.length <= maxItems && value.every((item) => typeof item === 'string') && new Set(value).size === value.length)
+
+/**
+ * Replaces the kind of such lists. To find repeats, TypeBox computes a hash of each item with integers of 64 bits: for the names of eight
+ * columns that takes a fifth of the time of a request.
+ */
+export function withNames<T extends TSchema> (schema: T): T {
+  const isNames = schema['uniqueItems'] === true && (schema as unknown as TArray).items[Kind] === 'String'
+  const entries = Reflect.ownKeys(schema).map((key) => [key, replaceIn(schema[key as string])])
+  return { ...Object.fromEntries(entries), ...(isNames && { [Kind]: NAMES }) }
+}
+
+const replaceIn = (value: unknown): unknown => Array.isArray(value) ? value.map(replaceIn) : isObject(value) ? withNames(value as unknown as TSchema) : value

@@ -1,0 +1,140 @@
+/** Takes the rows of a member, which are put into the rows that they are related to when all of them are there. */
+import type { Column } from '../catalog/catalog.ts'
+import type { RowSink } from '../dialects/dialect.ts'
+import { copyValue } from '../dialects/mysql/length-encoded.ts'
+import { cellsOfMember, type LinkCells } from '../plan/cells.ts'
+import type { DriverValue } from '../types/column-type.ts'
+import { Output } from './output.ts'
+import { RowWriter, type Gap } from './row-writer.ts'
+
+/** The answer that the rows become a part of. */
+export interface WholeAnswer extends Pick<RowSink, 'limit' | 'full' | 'overflow'> {
+  /** Counts bytes that become a part of it. */
+  hold (bytes: number): void
+}
+
+/** The related rows of one number: the first one and their count. */
+interface Group { first: number, count: number }
+
+export class MemberRows implements RowSink {
+  readonly #answer: WholeAnswer
+  readonly #output = new Output()
+  readonly writer: RowWriter
+  /** Where each row begins, and its first gap; then the end. */
+  readonly #starts: number[] = []
+  readonly #firstGaps: number[] = []
+  readonly #groups = new Map<number, Group>()
+  /** Bytes that the answer has been told of. */
+  #counted = 0
+  /** What is there before the rows of the statement that runs. */
+  #kept = { rows: 0, gaps: 0, bytes: 0 }
+  /** The number to which the first cell of a row belongs. */
+  #placeOf: (value: DriverValue) => number = Number
+  /** Of the statement that runs. */
+  #last: number | undefined
+
+  constructor (link: LinkCells, answer: WholeAnswer, isNative: boolean) {
+    this.#answer = answer
+    this.writer = new RowWriter(cellsOfMember(link.member), link.member.columns, isNative)
+    this.#output.limit = answer.limit
+  }
+
+  get limit (): number { return this.#answer.limit }
+
+  get rows (): number { return this.#starts.length }
+
+  /** Rows of the statement that runs. */
+  get count (): number { return this.#starts.length - this.#kept.rows }
+
+  get full (): boolean {
+    this.#answer.hold(this.#output.length - this.#counted)
+    this.#counted = this.#output.length
+    return this.#answer.full
+  }
+
+  overflow (): void { this.#answer.overflow() }
+
+  /** The rows of the next statement come behind those that are there. `placeOf`: the number that its first cell stands for; the cell itself if omitted. */
+  expect (placeOf: (value: DriverValue) => number = (value) => Number(String(value))): void {
+    this.#kept = { rows: this.#starts.length, gaps: this.writer.gaps.length, bytes: this.#output.length }
+    this.#placeOf = placeOf
+  }
+
+  begin (columns: readonly Column[]): void {
+    this.#cut(this.#kept.rows)
+    this.#last = undefined
+    this.writer.begin(columns)
+  }
+
+  textRow (bytes: Buffer, offset: number, end: number): void {
+    this.#add(copyValue(bytes, offset) as Buffer)
+    this.writer.textRow(this.#output, bytes, offset, end)
+  }
+
+  row (values: ReadonlyArray<DriverValue | null>): void {
+    this.#add(values[0] as DriverValue)
+    const left = this.#output.limit - this.#output.length
+    if (values.some((value) => (value as Uint8Array | null)?.length as number > left)) return this.#output.overflow()
+    this.writer.row(this.#output, values)
+  }
+
+  #add (value: DriverValue): void {
+    const place = this.#placeOf(value)
+    if (place === this.#last) (this.#groups.get(place) as Group).count++
+    else this.#groups.set(place, { first: this.#starts.length, count: 1 })
+    this.#last = place
+    this.#starts.push(this.#output.length)
+    this.#firstGaps.push(this.writer.gaps.length)
+  }
+
+  /** How many related rows there are for a number. */
+  countOf (place: number): number {
+    return this.#groups.get(place)?.count ?? 0
+  }
+
+  /** The number of the last row; undefined if there is none. */
+  get last (): number | undefined { return this.#last }
+
+  /** Removes the rows of a number, which are the last ones. */
+  drop (place: number): void {
+    const group = this.#groups.get(place)
+    if (group === undefined) return
+    this.#cut(group.first)
+  }
+
+  #cut (rows: number): void {
+    if (rows >= this.#starts.length) return
+    this.#output.length = this.#starts[rows] as number
+    this.writer.keepGaps(this.#firstGaps[rows] as number)
+    this.#starts.length = this.#firstGaps.length = rows
+    for (const [place, { first }] of this.#groups) if (first >= rows) this.#groups.delete(place)
+  }
+
+  /** Calls `visit` with each of the rows of a number: its bytes, and the gaps in it. Stops, and returns false, where it returns false. */
+  each (place: number, visit: (row: Fragment) => boolean): boolean {
+    const { first, count } = this.#groups.get(place) ?? { first: 0, count: 0 }
+    for (let row = first; row < first + count; row++) {
+      const end = this.#starts[row + 1] ?? this.#output.length
+      const gaps = this.writer.gaps.slice(this.#firstGaps[row], this.#firstGaps[row + 1])
+      if (!visit({ bytes: this.#output.bytes, start: this.#starts[row] as number, end, gaps })) return false
+    }
+    return true
+  }
+
+  /** Frees the memory. */
+  free (): void {
+    this.#output.drop()
+  }
+}
+
+/** A part of an output with gaps. */
+export interface Fragment {
+  readonly bytes: Buffer
+  readonly start: number
+  readonly end: number
+  readonly gaps: readonly Gap[]
+}
+
+/** What a member is for a row without related ones: the values of its functions for no rows. */
+export const emptyComputed = (columns: ReadonlyArray<Pick<Column, 'name' | 'nullable'>>): string =>
+  `{${columns.map(({ name, nullable }) => `${JSON.stringify(name)}:${nullable ? 'null' : '0'}`).join()}}`

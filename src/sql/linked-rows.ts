@@ -1,0 +1,92 @@
+/**
+ * The statements of a member with statements of its own. Each value of `on` has a part of a UNION ALL, which selects the rows that are related to it and
+ * stops at the limit: only the database can tell which texts are equal.
+ */
+import { sql } from 'kysely'
+import { OF_RESULT, type Column, type Table } from '../catalog/catalog.ts'
+import { cellsOfMember, tablesIn } from '../plan/cells.ts'
+import { combine } from '../plan/filters/constants.ts'
+import type { Condition, ListMember } from '../plan/plan.ts'
+import { integerType } from '../types/integer.ts'
+import { valueClassesOf } from '../types/value-classes.ts'
+import type { Value } from '../types/column-type.ts'
+import { builderFor, type BuiltStatement } from './aliases.ts'
+import { describeCells } from './compile-members.ts'
+import { compute } from './groups.ts'
+import { selectCells, selectRows } from './rows-with-members.ts'
+import { severalTables } from './several-tables.ts'
+import { partShape } from './shape-members.ts'
+import type { StatementCounts } from './statement-cache.ts'
+import type { CompiledStatement, Engine, Statement } from './statement.ts'
+
+/** The values of `on` of some rows, and the number by which their related rows are known. */
+export interface LinkValues {
+  readonly place: number
+  readonly values: readonly Value[]
+}
+
+/** Parameters of one statement: SQLite allows 32,766 of them. */
+const MAX_PARAMETERS = 30_000
+
+/** The number of a part, as the servers send it. */
+const PLACE: Column = { ...OF_RESULT, name: 'place', type: { ...integerType(64, false), sentAs: valueClassesOf({ name: 'bigint', declaration: 'bigint', length: null, bytes: null, scale: null, charset: null, srid: null, json: false }) }, declaration: 'bigint', nullable: false }
+
+/** Compiles the statements that select the rows related to these values: usually one. The first cell of a row is the number of its part. */
+export function compileLinked (member: ListMember, linked: readonly LinkValues[], engine: Engine, counts: StatementCounts): Statement[] {
+  const { key, parametersOf } = partShape(member, engine)
+  const { statements } = builderFor(engine, member.table)
+  let part = statements.get(key)
+  if (part === undefined) {
+    counts.built++
+    part = describePart(member, engine)
+    statements.set(key, part)
+  } else counts.kept++
+  const [first] = linked as [LinkValues, ...LinkValues[]]
+  const step = Math.max(1, Math.floor(MAX_PARAMETERS / parametersOf(first.place, first.values).length))
+  const compiled: Statement[] = []
+  for (let from = 0; from < linked.length; from += step) {
+    const some = linked.slice(from, from + step)
+    compiled.push({ ...part, ...unite(part, some.length, engine), parameters: some.flatMap(({ place, values }) => parametersOf(place, values)), isUnion: true })
+  }
+  return compiled
+}
+
+function describePart (member: ListMember, engine: Engine): CompiledStatement {
+  const { table, condition, on } = member
+  const compared = on.map(({ other }) => other)
+  const built = buildPart(member, engine)
+  if (member.kind === 'many') {
+    const described = describeCells({ table, cells: cellsOfMember(member), conditions: [condition], compared, engine }, built)
+    return { ...described, columns: [PLACE, ...described.columns], sources: [table, ...described.sources as readonly Table[]] }
+  }
+  const sources = member.columns.flatMap(({ source, nullable }) => source !== undefined && nullable ? [source] : [])
+  const conditions = [condition, ...member.columns.flatMap(({ condition }) => condition ?? [])]
+  const described = describeCells({ table, cells: { ...cellsOfMember(member), cells: [] }, conditions, compared: [...compared, ...sources], engine }, built)
+  return { ...described, columns: [PLACE, ...member.columns], sources: [table, ...member.columns.map(() => table)] }
+}
+
+/** `select <number>, <cells> from <table> where <on> = … and … order by … limit n`, or `select <number>, <aggregates> from …` */
+export function buildPart (member: ListMember, engine: Engine): BuiltStatement {
+  const { table, on, condition, index } = member
+  const cells = cellsOfMember(member)
+  const tables = severalTables(engine, member.kind === 'many' ? tablesIn(table, cells) : [table])
+  const related: Condition[] = on.map(({ other }): Condition => ({ kind: 'compare', column: other, operator: '=', parameter: '' }))
+  const rows = { index: engine === 'mysql' ? index?.index : undefined, conditions: [combine('and', related), condition] }
+  const place = sql`${0} as ${sql.id('v0')}`
+  if (member.kind === 'many') return tables.build(sql`select ${place}, ${selectCells(tables, cells, 1)} ${selectRows(tables, cells, { ...rows, order: member.order })} limit ${member.limit}`)
+  const computed = member.columns.map((column, each) => sql`${compute(column, engine, tables.at(0), (token) => token)} as ${sql.id(`v${each + 1}`)}`)
+  return tables.build(sql`select ${place}, ${sql.join(computed)} ${selectRows(tables, { joined: [] }, { ...rows, order: [] })}`)
+}
+
+/** The text of several parts. */
+function unite ({ sql, pieces }: Pick<CompiledStatement, 'sql' | 'pieces'>, count: number, engine: Engine): Pick<CompiledStatement, 'sql' | 'pieces'> {
+  const [before, after] = engine === 'sqlite' ? ['select * from (', ')'] : ['(', ')']
+  const between = `${after} union all ${before}`
+  const [first, ...others] = pieces as [string, ...string[]]
+  const last = others.at(-1) ?? ''
+  const united = [before + first]
+  for (let part = 0; part < count; part++) {
+    united.push(...others.slice(0, -1), part === count - 1 ? last + after : last + between + first)
+  }
+  return { sql: Array.from({ length: count }, () => before + sql + after).join(' union all '), pieces: united }
+}

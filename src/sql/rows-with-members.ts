@@ -1,0 +1,64 @@
+/** Selects of rows with the members that are joined to them. */
+import { sql, type Expression, type RawBuilder } from 'kysely'
+import type { Index, Table } from '../catalog/catalog.ts'
+import { cellsOf, tablesIn, type Cells } from '../plan/cells.ts'
+import type { Condition, Order, SelectPlan } from '../plan/plan.ts'
+import type { BuiltStatement } from './aliases.ts'
+import { compileCondition, wrap } from './conditions.ts'
+import { findIndex } from './find-index.ts'
+import { rowsOf } from './page.ts'
+import { severalTables, type SeveralTables } from './several-tables.ts'
+import type { Engine } from './statement.ts'
+
+type Sql = RawBuilder<unknown>
+
+const isTrue = (condition: Condition): boolean => condition.kind === 'constant' && condition.value
+
+/** `select <cells> from <table> [left join <table> on …] where … order by … limit n` */
+export function compileRows (plan: SelectPlan, engine: Engine): BuiltStatement {
+  const { table, condition, page, order } = plan
+  const cells = cellsOf(plan)
+  const tables = severalTables(engine, tablesIn(table, cells))
+  const forced = engine === 'mysql' ? findIndex(plan) : undefined
+  const conditions = [condition, ...page?.by === 'position' ? [page.after] : []]
+  const rows = selectRows(tables, cells, { index: forced?.index, order: forced?.order ?? order, conditions })
+  return tables.build(sql`select ${selectCells(tables, cells)} ${rows} limit ${rowsOf(plan)}${page?.by === 'offset' ? sql` offset ${page.offset}` : sql``}`)
+}
+
+export interface RowsToSelect {
+  readonly index?: Index | undefined
+  readonly order: readonly Order[]
+  readonly conditions: readonly Condition[]
+}
+
+/** The cells, called `v0`, `v1`, … unless others stand before them (`from`). */
+export function selectCells (tables: SeveralTables, { cells }: Cells, from = 0): Sql {
+  return sql.join(cells.map(({ column, table }, place) => sql`${wrap(column.type.selected, sql.ref(tables.at(table).token(column)))} as ${sql.id(`v${from + place}`)}`))
+}
+
+/** From FROM up to ORDER BY. */
+export function selectRows (tables: SeveralTables, { joined }: Pick<Cells, 'joined'>, { index, order, conditions }: RowsToSelect): Sql {
+  const own = tables.at(0)
+  const joins = joined.map(({ member: { on, condition }, parent }, place): Sql => {
+    const [child, outer] = [tables.at(place + 1), tables.at(parent)]
+    // the column on the left decides the collation on SQLite
+    const pairs: Array<Expression<unknown>> = on.map(({ column, other }) => sql`${sql.ref(child.token(other))} = ${sql.ref(outer.token(column))}`)
+    if (!isTrue(condition)) pairs.push(compileCondition(condition, child))
+    return sql` left join ${tables.from(place + 1)} on ${sql.join(pairs, sql` and `)}`
+  })
+  const narrowing = conditions.filter((condition) => !isTrue(condition))
+  const where = narrowing.length === 0 ? sql`` : sql` where ${sql.join(narrowing.map((condition) => compileCondition(condition, own)), sql` and `)}`
+  return sql`from ${tables.from(0, index)}${sql.join(joins, sql``)}${where}${orderBy(order, own)}`
+}
+
+function orderBy (order: readonly Order[], { token }: ReturnType<SeveralTables['at']>): Sql {
+  return order.length === 0 ? sql`` : sql` order by ${sql.join(order.map(({ column, direction }) => sql`${sql.ref(token(column))} ${sql.raw(direction)}`))}`
+}
+
+/** Selects no rows: the result shows the present definitions of the cells. */
+export function compileCellDefinitions (seen: readonly Table[], cells: Cells['cells']): BuiltStatement {
+  const tables = severalTables('mysql', seen)
+  const selected = cells.map(({ column, table }, place) => sql`${sql.ref(tables.at(table).token(column))} as ${sql.id(`v${place}`)}`)
+  const used = [...new Set(cells.map(({ table }) => table))]
+  return tables.build(sql`select ${sql.join(selected)} from ${sql.join(used.map((place) => tables.from(place)))} limit ${0}`)
+}

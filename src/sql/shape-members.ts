@@ -1,0 +1,60 @@
+/** The shapes of selects of rows with members, and of the statements of members (shape.ts). */
+import { cellsOf, cellsOfMember, type Cells, type RowCells } from '../plan/cells.ts'
+import type { ListMember, Order, SelectPlan } from '../plan/plan.ts'
+import type { Cell, Parameter } from '../types/column-type.ts'
+import { builderFor, type TableBuilder } from './aliases.ts'
+import { rowsOf } from './page.ts'
+import { computedKey, conditionKey, pageKey, type Shape } from './shape.ts'
+import type { Engine } from './statement.ts'
+
+type Mark = TableBuilder['mark']
+
+/** Parameters in the order of the text: those of joined members, of the condition, of the page. */
+export function rowsShape (plan: SelectPlan, engine: Engine): Shape {
+  const { table, condition, page, order } = plan
+  const parameters: Cell[] = []
+  const { mark } = builderFor(engine, table)
+  const rows = cellsKey(cellsOf(plan), engine, mark, parameters)
+  const where = conditionKey(condition, { mark, parameters })
+  const key = `r${rows}?${where}${page === undefined ? '' : pageKey(page, { mark, parameters })}^${orderKey(order, mark)}`
+  parameters.push(rowsOf(plan))
+  if (page?.by === 'offset') parameters.push(page.offset)
+  return { key, parameters }
+}
+
+const orderKey = (order: readonly Order[], mark: Mark): string => order.map(({ column, direction }) => mark(column) + direction).join()
+
+/** Statements with the same cells may divide them differently among rows: what they return is read by that. */
+function cellsKey ({ cells, joined, row }: Cells, engine: Engine, mark: Mark, parameters: Cell[]): string {
+  const marks = [mark, ...joined.map(({ member }) => builderFor(engine, member.table).mark)]
+  const joins = joined.map(({ member: { table, on, condition }, parent }, index) => {
+    const own = marks[index + 1] as Mark
+    const pairs = on.map(({ column, other }) => own(other) + (marks[parent] as Mark)(column)).join('')
+    return `${parent}${JSON.stringify(table.name)}${pairs}?${conditionKey(condition, { mark: own, parameters })}`
+  })
+  return `${cells.map(({ column, table }) => `${table}${(marks[table] as Mark)(column)}`).join('')}${divisionOf(row)}${joins.join('+')}`
+}
+
+function divisionOf ({ from, columns, members }: RowCells): string {
+  return `[${from},${columns.length}${members.map((member) => member.kind === 'joined' ? divisionOf(member.row) : `:${member.links.join()}`).join('')}]`
+}
+
+/** The shape of the part of a statement that selects the rows which are related to one row. `parametersOf`: the parameters of a part. */
+export interface PartShape {
+  readonly key: string
+  parametersOf (place: number, values: readonly Parameter[]): Cell[]
+}
+
+export function partShape (member: ListMember, engine: Engine): PartShape {
+  const { table, on, condition } = member
+  const { mark } = builderFor(engine, table)
+  const before: Cell[] = []
+  const rows = member.kind === 'many'
+    ? cellsKey(cellsOfMember(member), engine, mark, before)
+    : member.columns.map((column) => computedKey(column, engine, { mark, parameters: before })).join()
+  const after: Cell[] = []
+  const where = conditionKey(condition, { mark, parameters: after })
+  const end = member.kind === 'many' ? [member.limit] : []
+  const key = `${member.kind}${rows}#${on.map(({ other }) => mark(other)).join('')}?${where}^${member.kind === 'many' ? orderKey(member.order, mark) : ''}!${member.index?.index.name ?? ''}`
+  return { key, parametersOf: (place, values) => [place, ...before, ...values, ...after, ...end] }
+}
