@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import { invalidBody, invalidJson, ServiceError } from '../errors.ts'
 import type { Column } from '../catalog/catalog.ts'
-import { resultColumns, type Plan } from '../plan/plan.ts'
+import { resultColumns, type Member, type Plan } from '../plan/plan.ts'
 import type { Bigints } from './fields.ts'
 import { parseExactJson, type RawNumber } from '../request/exact-json.ts'
 
@@ -14,21 +14,39 @@ interface Data { rows?: Values[], next?: Values | number | null }
 /** `data` of an answer to a plan. */
 export function readAnswer (answer: string | Buffer, plan: Plan, bigints: Bigints): unknown {
   const { data } = parseExactJson(String(answer)) as { data: Data }
-  return toValues(data, resultColumns(plan), bigints)
+  return toValues(data, { columns: resultColumns(plan), members: membersOf(plan.verb === 'select' ? plan.members : undefined) }, bigints)
 }
+
+/** What the names in a row are. */
+interface RowNames {
+  readonly columns: ReadonlyMap<string, Column>
+  readonly members: ReadonlyMap<string, RowNames>
+}
+
+const membersOf = (members: readonly Member[] = []): RowNames['members'] => new Map(members.map((member) =>
+  [member.name, { columns: new Map(member.columns.map((column) => [column.name, column])), members: membersOf(member.kind === 'computed' ? [] : member.members) }]))
 
 /**
  * Converts the numbers of a response. Integers that a double cannot represent become bigints or strings of digits if the column is
  * an integer or JSON column; every other number becomes the nearest double, which is exact for FLOAT and DOUBLE.
  */
-function toValues (data: Data, columns: ReadonlyMap<string, Column>, bigints: Bigints): unknown {
+function toValues (data: Data, names: RowNames, bigints: Bigints): unknown {
   const convert = createConverter(bigints === 'string' ? (digits) => digits : BigInt)
   const { rows = [], next = null } = data
   for (const row of typeof next === 'object' && next !== null ? [...rows, next] : rows) {
-    for (const [name, value] of Object.entries(row)) convert(row, name, value, isExact(columns.get(name)))
+    convertRow(row, names, convert)
   }
   for (const [name, value] of Object.entries(data)) if (name !== 'rows' && name !== 'next') convert(data, name, value, true)
   return data
+}
+
+function convertRow (row: Values, names: RowNames, convert: Convert): void {
+  const { columns, members } = names
+  for (const [name, value] of Object.entries(row)) {
+    const member = members.get(name)
+    if (member === undefined) convert(row, name, value, isExact(columns.get(name)))
+    else for (const related of [value].flat() as Array<Values | null>) if (related !== null) convertRow(related, member, convert)
+  }
 }
 
 function isExact (column: Column | undefined): boolean {

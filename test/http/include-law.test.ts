@@ -1,0 +1,169 @@
+/** Random schemas, data and requests: what `include` returns is what plain SQL returns, asked row by row. */
+import t from 'tap'
+import { createRandom, pick } from '../support/random.ts'
+import { onEachEngine, type EngineName } from '../support/service.ts'
+
+const createDraw = (seed: number) => {
+  const below = createRandom(seed)
+  return { below, one: <T> (list: readonly T[]): T => pick(below, list), chance: (share: number): boolean => below(100) < share * 100 }
+}
+type Draw = ReturnType<typeof createDraw>
+
+interface Drawn { readonly name: string, readonly key: readonly string[], readonly sql: string[], readonly rows: ReadonlyArray<Record<string, unknown>> }
+
+const COLUMNS = ['rid', 'a', 'b', 'n', 'm', 's', 'x', 'd'] as const
+/** Columns whose values are the same in the answer and for a driver. */
+const SHOWN = ['rid', 'a', 'b', 'n', 'm', 's', 'x']
+const TEXTS = ['a', 'A', 'b', 'B ', 'ä', 'abc', '']
+
+/** The first tables have keys of each kind. */
+const KEYS: ReadonlyArray<readonly string[]> = [['rid'], ['a', 'b'], ['s'], [], ['b', 'n']]
+
+function drawTable (draw: Draw, name: string, engine: EngineName): Drawn {
+  const key = KEYS[Number(name.slice(1))] as readonly string[]
+  const [coarse, fine] = engine === 'sqlite' ? ['collate nocase', ''] : ['collate utf8mb4_general_ci', 'collate utf8mb4_bin']
+  const notNull = (column: string): string => key.includes(column) || column === 'rid' ? ' not null' : ''
+  const types: Record<string, string> = { rid: 'int', a: 'int', b: draw.one(['smallint', 'int']), n: draw.one(['tinyint', 'bigint']), m: engine === 'sqlite' ? 'bigint' : draw.one(['bigint unsigned', 'int']), s: `varchar(8) ${coarse}`, x: `varchar(${draw.one([4, 8])}) ${fine}`, d: 'decimal(8,2)' }
+  const table = `create table ${name} (${COLUMNS.map((column) => `${column} ${types[column]}${notNull(column)}`).join(', ')}${key.length > 0 ? `, primary key (${key.join(', ')})` : ''})`
+  const indexes = Array.from({ length: 5 }, (_, index) => {
+    const columns = new Set(Array.from({ length: 1 + draw.below(3) }, () => draw.one(COLUMNS.slice(1))))
+    return `create index ${name}_${index} on ${name} (${[...columns].join(', ')})`
+  })
+  const seen = new Set<string>()
+  const rows: Array<Record<string, unknown>> = []
+  for (let rid = 1; rid <= 30; rid++) {
+    const nullable = (column: string, value: unknown): unknown => notNull(column) === '' && draw.chance(0.15) ? null : value
+    const row: Record<string, unknown> = { rid, a: nullable('a', draw.below(5)), b: nullable('b', draw.below(5)), n: nullable('n', draw.below(4)), m: nullable('m', draw.below(6)), s: nullable('s', draw.one(TEXTS)), x: nullable('x', draw.one(TEXTS)), d: nullable('d', draw.one([1, 1.5, 2.25])) }
+    const identity = key.map((column) => String(row[column]).trim().toLowerCase().replace('ä', 'a')).join()
+    if (key.length > 0 && seen.has(identity)) continue
+    seen.add(identity)
+    rows.push(row)
+  }
+  const literal = (value: unknown): string => value === null ? 'null' : typeof value === 'string' ? `'${value}'` : String(value)
+  return { name, key, rows, sql: [table, ...indexes, ...rows.map((row) => `insert into ${name} values (${COLUMNS.map((column) => literal(row[column])).join(', ')})`)] }
+}
+
+interface Asked {
+  readonly table: Drawn
+  readonly body: Record<string, unknown>
+  readonly on: ReadonlyArray<readonly [string, string]>
+  readonly where: string
+  readonly order: string
+  readonly limit: number
+  readonly members: Map<string, Asked>
+}
+
+const KINDS = [['a', 'b', 'n', 'm', 'rid'], ['s'], ['x'], ['d']]
+
+function drawMember (draw: Draw, tables: readonly Drawn[], level: number): Asked {
+  const table = draw.one(tables)
+  const pairs = new Map(Array.from({ length: draw.chance(0.3) ? 2 : 1 }, () => {
+    const kind = draw.one(KINDS)
+    return [draw.one(kind), draw.one(kind)] as const
+  }))
+  const on = [...pairs]
+  const [filters, where] = draw.one<readonly [object, string]>([[{}, '1 = 1'], [{}, '1 = 1'], [{ n: 1 }, 'c.n = 1'], [{ a: { $eq: 2 } }, 'c.a = 2'], [{ $and: [{ b: 3 }] }, 'c.b = 3'], [{ m: { $gte: 2 } }, 'c.m >= 2'], [{ s: 'a' }, "c.s = 'a'"], [{ m: null }, 'c.m is null'], [{ $or: [{ n: 1 }, { a: 2 }] }, '(c.n = 1 or c.a = 2)'], [{ n: { $in: [] } }, '1 = 0']])
+  const terms = draw.chance(0.6) || table.key.length === 0 ? [...draw.chance(0.5) ? [[draw.one(['a', 'n', 's', 'x']), draw.one(['asc', 'desc'])] as const] : [], ...table.key.length === 0 ? [['rid', 'asc'] as const] : []] : []
+  const direction = terms.at(-1)?.[1] ?? 'asc'
+  const completed = [...terms, ...table.key.filter((column) => !terms.some(([name]) => name === column)).map((column) => [column, direction] as const)]
+  const limit = draw.one([1, 2, 3, 100])
+  const members = new Map(level < 3 && draw.chance(0.6) ? Array.from({ length: 1 + draw.below(2) }, (_, index): [string, Asked] => [`in${level}x${index}`, drawMember(draw, tables, level + 1)]) : [])
+  const order = terms.map(([column, to]) => `${column} ${to}`).join(', ')
+  const body = { table: table.name, on: Object.fromEntries(on), ...Object.keys(filters).length > 0 && { filters }, columns: SHOWN, ...order !== '' && { orderBy: order }, ...limit < 100 && { limit } }
+  return { table, body, on, where, order: completed.map(([column, to]) => `c.${column} ${to}`).join(', '), limit, members }
+}
+
+const AGGREGATES = { n: { $count: '*' }, last: { $max: 'rid' }, ones: { $count: 'm', filters: { n: 1 } } }
+
+/** `isOne`: without the fields that are refused then. */
+function toBody (asked: Asked, kinds: ReadonlyMap<Asked, string>): Record<string, unknown> {
+  const { columns, orderBy, limit, ...rest } = asked.body
+  if (kinds.get(asked) === 'computed') return { ...rest, aggregates: AGGREGATES }
+  const include = asked.members.size === 0 ? {} : { include: Object.fromEntries(Array.from(asked.members, ([name, member]) => [name, toBody(member, kinds)])) }
+  return kinds.get(asked) === 'one' ? { ...rest, columns, ...include } : { ...asked.body, ...include }
+}
+
+interface Placed { readonly path: string, readonly asked: Asked, remove (): void }
+
+const flatten = (members: Map<string, Asked>, path = '/include'): Placed[] =>
+  [...members].flatMap(([name, asked]): Placed[] => [{ path: `${path}/${name}`, asked, remove: () => { members.delete(name) } }, ...flatten(asked.members, `${path}/${name}/include`)])
+
+for (const seed of [Number(process.env['TEST_SEED'] ?? 11), 23]) {
+  let tables: Drawn[] = []
+  await onEachEngine(t, `members are what plain SQL finds for each row, seed ${seed}`, {
+    schema: (engine) => {
+      const draw = createDraw(seed)
+      tables = Array.from({ length: KEYS.length }, (_, index) => drawTable(draw, `t${index}`, engine))
+      return tables.flatMap(({ sql }) => sql)
+    }
+  }, async (t, { post, sql }) => {
+    const draw = createDraw(seed * 1000)
+    const own = [...tables]
+    const counts = { one: 0, many: 0, computed: 0, rows: 0, refused: 0 }
+    const expected = async (asked: Asked, parent: Drawn, row: Record<string, unknown>, kinds: ReadonlyMap<Asked, string>): Promise<unknown> => {
+      const { table, on, where, order, limit } = asked
+      const from = `from ${table.name} c, ${parent.name} p where p.rid = ${String(row['rid'])} and ${on.map(([column, other]) => `c.${other} = p.${column}`).join(' and ')} and ${where}`
+      if (kinds.get(asked) === 'computed') {
+        counts.computed++
+        const [values] = await sql(`select count(*) as n, max(c.rid) as last, count(case when c.n = 1 then c.m end) as ones ${from}`)
+        return { ...values }
+      }
+      const found = await sql(`select c.rid as rid ${from} order by ${order} limit ${limit}`)
+      const rows = await Promise.all(found.map(async ({ rid }) => await withMembers(asked.members, table, table.rows.find((each) => each['rid'] === rid) as Record<string, unknown>, kinds)))
+      counts.rows += rows.length
+      if (kinds.get(asked) !== 'one') {
+        counts.many++
+        return rows
+      }
+      counts.one++
+      t.ok(rows.length <= 1)
+      return rows[0] ?? null
+    }
+    const withMembers = async (members: ReadonlyMap<string, Asked>, table: Drawn, row: Record<string, unknown>, kinds: ReadonlyMap<Asked, string>): Promise<object> => {
+      const result: Record<string, unknown> = Object.fromEntries(SHOWN.map((column) => [column, row[column]]))
+      for (const [name, asked] of members) result[name] = await expected(asked, table, row, kinds)
+      return result
+    }
+    for (let run = 0; run < 40; run++) {
+      const root = draw.one(own)
+      const members = new Map(Array.from({ length: 1 + draw.below(2) }, (_, index): [string, Asked] => [`in0x${index}`, drawMember(draw, own, 1)]))
+      const kinds = new Map<Asked, string>()
+      for (const { asked } of flatten(members)) if (asked.members.size === 0 && draw.chance(0.3)) kinds.set(asked, 'computed')
+      const page = draw.one([{}, {}, root.key.length > 0 ? { after: null } : {}, { offset: 2 }, { total: true }])
+      for (let attempt = 0; attempt < 40; attempt++) {
+        const include = Object.fromEntries(Array.from(members, ([name, asked]) => [name, toBody(asked, kinds)]))
+        const body = { verb: 'select', columns: SHOWN, orderBy: 'rid', limit: 7, include, ...page }
+        const { status, json } = await post(root.name, body)
+        const error = json.error
+        const place = (error?.details?.[0]?.path ?? '') as string
+        const found = flatten(members).find(({ path }) => path === place.replace(/\/(limit|orderBy|on)$/, ''))
+        if (status === 400 && found !== undefined) {
+          if (/\/(limit|orderBy)$/.test(place)) kinds.set(found.asked, 'one')
+          else if (/cannot relate|has no index|at most 10 members/.test(error.message)) found.remove()
+          else t.fail(JSON.stringify({ body, error }))
+          counts.refused++
+          if (members.size === 0) break
+          continue
+        }
+        if (status !== 200) {
+          t.fail(`${status} ${JSON.stringify({ body, error })}`)
+          break
+        }
+        // one without an order or a limit is not known before
+        for (const [name, asked] of members) for (const row of json.data.rows) noteKinds(row[name], asked, kinds)
+        const rows = root.rows.toSorted((a, b) => Number(a['rid']) - Number(b['rid'])).slice('offset' in page ? 2 : 0).slice(0, 7)
+        const wanted = await Promise.all(rows.map(async (row) => await withMembers(members, root, row, kinds)))
+        if (!t.strictSame(json.data.rows, wanted, JSON.stringify(body))) return
+        break
+      }
+    }
+    t.comment(JSON.stringify(counts))
+    t.ok(counts.one > 2 && counts.many > 20 && counts.computed > 2 && counts.rows > 20, JSON.stringify(counts))
+  })
+}
+
+function noteKinds (value: unknown, asked: Asked, kinds: Map<Asked, string>): void {
+  if (kinds.get(asked) === 'computed') return
+  if (!Array.isArray(value)) kinds.set(asked, 'one')
+  for (const row of [value].flat()) if (row !== null) for (const [name, inner] of asked.members) noteKinds((row as Record<string, unknown>)[name], inner, kinds)
+}
