@@ -1,11 +1,13 @@
 /** Reads the members of rows that take statements of their own, in the transaction of these rows. */
 import type { LinkCells } from '../plan/cells.ts'
+import type { ManyMember } from '../plan/plan.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import type { Links } from '../response/links.ts'
 import { MemberRows } from '../response/member-rows.ts'
 import type { RowWriter } from '../response/row-writer.ts'
 import type { Statement } from '../sql/statement.ts'
-import { compileLinked, type LinkValues } from '../sql/linked-rows.ts'
+import { RELATED_TEXT } from '../types/column-type.ts'
+import { compileFirst, compileLinked, type LinkValues } from '../sql/linked-rows.ts'
 import type { Runner } from './runner.ts'
 
 /** Different values of `on` in one step: MariaDB reads an IN of a thousand values as a join, and MySQL leaves the index. */
@@ -36,19 +38,38 @@ async function readLinks (reading: Reading, { links }: RowWriter): Promise<void>
   for (const [link, values] of links) {
     const rows = new MemberRows(link, reading.answer, reading.runner.engine === 'sqlite')
     reading.rows.set(link, rows)
-    for (let from = 0; from < values.values.length; from += STEP) await readStep(reading, { link, rows }, toLinked(values, from))
+    for (let from = 0; from < values.values.length; from += STEP) await readStep(reading, { link, rows, values }, toLinked(values, from))
     await readLinks(reading, rows.writer)
   }
 }
 
 const toLinked = ({ values }: Links, from: number): LinkValues[] => values.slice(from, from + STEP).map((each, index) => ({ place: from + index, values: each }))
 
-async function readStep (reading: Reading, { link: { member }, rows }: { readonly link: LinkCells, readonly rows: MemberRows }, linked: readonly LinkValues[]): Promise<void> {
+interface Step { readonly link: LinkCells, readonly rows: MemberRows, readonly values: Links }
+
+async function readStep (reading: Reading, step: Step, linked: readonly LinkValues[]): Promise<void> {
+  const { link: { member }, rows } = step
   const { engine, database } = reading.runner
-  for (const statement of compileLinked(member, linked, engine, database.statements)) {
+  const left = engine === 'mysql' && member.kind === 'many' && isListed(member) ? await readFirst(reading, step, member, linked) : linked
+  if (left.length === 0) return
+  for (const statement of compileLinked(member, left, engine, database.statements)) {
     rows.expect()
     await run(reading, statement, rows)
   }
+}
+
+/** Whether the service can tell which values are equal, and the servers read a list of them by the index. */
+const isListed = ({ on }: ManyMember): boolean => on.length === 1 && on[0]?.other.type.relatedAs !== RELATED_TEXT
+
+/**
+ * Reads the rows related to all values at once: most values have few. Stops after four rows for each value and as many as one may have, and returns the
+ * values that need a part of their own, so that one with a million related rows costs no more.
+ */
+async function readFirst (reading: Reading, { rows, values }: Step, member: ManyMember, linked: readonly LinkValues[]): Promise<readonly LinkValues[]> {
+  const most = 4 * linked.length + member.limit + 1
+  rows.expect((value) => values.findPlace(value))
+  await run(reading, compileFirst(member, linked, most, reading.runner.database.statements), rows)
+  return rows.count < most ? [] : linked.filter(({ place }) => !rows.hasAll(place))
 }
 
 async function run ({ runner, answer }: Reading, statement: Statement, rows: MemberRows): Promise<void> {

@@ -1,5 +1,4 @@
 /** The values by which rows are related to those of another table. */
-import type { Column } from '../catalog/catalog.ts'
 import type { ListMember } from '../plan/plan.ts'
 import { parseExactJson } from '../request/exact-json.ts'
 import { RELATED_TEXT, ValueRefused, type DriverValue, type Value } from '../types/column-type.ts'
@@ -40,9 +39,12 @@ export class Links {
     return place
   }
 
-  /** The number of values that a row of the other table has; undefined if they are not among those of the rows. */
-  findPlace (column: Column, value: DriverValue): number | undefined {
-    return this.#places.get(writeValue(column, value))
+  /** The number of the value that a row of the other table has, where `on` is one pair of columns that are no texts. @throws UNREADABLE_VALUE */
+  findPlace (value: DriverValue): number {
+    const [{ other }] = this.#on as [ListMember['on'][number]]
+    const place = this.#places.get(writeValue(other, value))
+    if (place === undefined) throw new Error('the database relates other values than the service')
+    return place
   }
 
   #toParameters (values: readonly DriverValue[]): Value[] | undefined {

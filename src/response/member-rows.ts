@@ -30,13 +30,16 @@ export class MemberRows implements RowSink {
   #kept = { rows: 0, gaps: 0, bytes: 0 }
   /** The number to which the first cell of a row belongs. */
   #placeOf: (value: DriverValue) => number = Number
-  /** Of the statement that runs. */
+  /** The number of the last row of the statement that runs, and how many rows it has sent. */
   #last: number | undefined
+  #seen = 0
+  readonly #perPlace: number
 
   constructor (link: LinkCells, answer: WholeAnswer, isNative: boolean) {
     this.#answer = answer
     this.writer = new RowWriter(cellsOfMember(link.member), link.member.columns, isNative)
     this.#output.limit = answer.limit
+    this.#perPlace = link.member.kind === 'many' ? link.member.limit : 1
   }
 
   get limit (): number { return this.#answer.limit }
@@ -44,7 +47,7 @@ export class MemberRows implements RowSink {
   get rows (): number { return this.#starts.length }
 
   /** Rows of the statement that runs. */
-  get count (): number { return this.#starts.length - this.#kept.rows }
+  get count (): number { return this.#seen }
 
   get full (): boolean {
     this.#answer.hold(this.#output.length - this.#counted)
@@ -63,43 +66,44 @@ export class MemberRows implements RowSink {
   begin (columns: readonly Column[]): void {
     this.#cut(this.#kept.rows)
     this.#last = undefined
+    this.#seen = 0
     this.writer.begin(columns)
   }
 
   textRow (bytes: Buffer, offset: number, end: number): void {
-    this.#add(copyValue(bytes, offset) as Buffer)
-    this.writer.textRow(this.#output, bytes, offset, end)
+    if (this.#add(copyValue(bytes, offset) as Buffer)) this.writer.textRow(this.#output, bytes, offset, end)
   }
 
   row (values: ReadonlyArray<DriverValue | null>): void {
-    this.#add(values[0] as DriverValue)
+    if (!this.#add(values[0] as DriverValue)) return
     const left = this.#output.limit - this.#output.length
     if (values.some((value) => (value as Uint8Array | null)?.length as number > left)) return this.#output.overflow()
     this.writer.row(this.#output, values)
   }
 
-  #add (value: DriverValue): void {
+  /** Returns whether the row is one of those that are asked for. */
+  #add (value: DriverValue): boolean {
+    this.#seen++
     const place = this.#placeOf(value)
-    if (place === this.#last) (this.#groups.get(place) as Group).count++
-    else this.#groups.set(place, { first: this.#starts.length, count: 1 })
+    const isNext = place === this.#last
     this.#last = place
+    if (isNext) {
+      const group = this.#groups.get(place) as Group
+      if (group.count === this.#perPlace) return false
+      group.count++
+    } else this.#groups.set(place, { first: this.#starts.length, count: 1 })
     this.#starts.push(this.#output.length)
     this.#firstGaps.push(this.writer.gaps.length)
+    return true
   }
 
-  /** How many related rows there are for a number. */
-  countOf (place: number): number {
-    return this.#groups.get(place)?.count ?? 0
-  }
-
-  /** The number of the last row; undefined if there is none. */
-  get last (): number | undefined { return this.#last }
-
-  /** Removes the rows of a number, which are the last ones. */
-  drop (place: number): void {
+  /** Whether all rows that are asked for may be there for a number, if the statement that has run was cut off behind its last row. Removes those of a number that has only a part. */
+  hasAll (place: number): boolean {
     const group = this.#groups.get(place)
-    if (group === undefined) return
+    if (group === undefined) return false
+    if (place !== this.#last || group.count === this.#perPlace) return true
     this.#cut(group.first)
+    return false
   }
 
   #cut (rows: number): void {

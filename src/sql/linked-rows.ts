@@ -6,7 +6,8 @@ import { sql } from 'kysely'
 import { OF_RESULT, type Column, type Table } from '../catalog/catalog.ts'
 import { cellsOfMember, tablesIn } from '../plan/cells.ts'
 import { combine } from '../plan/filters/constants.ts'
-import type { Condition, ListMember } from '../plan/plan.ts'
+import type { Pair } from '../catalog/relations.ts'
+import type { Condition, ListMember, ManyMember } from '../plan/plan.ts'
 import { integerType } from '../types/integer.ts'
 import { valueClassesOf } from '../types/value-classes.ts'
 import type { Value } from '../types/column-type.ts'
@@ -15,7 +16,7 @@ import { describeCells } from './compile-members.ts'
 import { compute } from './groups.ts'
 import { selectCells, selectRows } from './rows-with-members.ts'
 import { severalTables } from './several-tables.ts'
-import { partShape } from './shape-members.ts'
+import { firstShape, partShape } from './shape-members.ts'
 import type { StatementCounts } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 
@@ -49,6 +50,32 @@ export function compileLinked (member: ListMember, linked: readonly LinkValues[]
     compiled.push({ ...part, ...unite(part, some.length, engine), parameters: some.flatMap(({ place, values }) => parametersOf(place, values)), isUnion: true })
   }
   return compiled
+}
+
+/**
+ * Compiles the statement that selects the rows related to all of these values at once, value by value, up to a number of rows. The first cell of a row is
+ * its value. Only for `on` of one column that is no text.
+ */
+export function compileFirst (member: ManyMember, linked: readonly LinkValues[], rows: number, counts: StatementCounts): Statement {
+  const { table, condition, index } = member
+  const { statements } = builderFor('mysql', table)
+  const { key, parameters } = firstShape(member, linked.map(({ values }) => values[0] as Value), rows)
+  const kept = statements.get(key)
+  if (kept !== undefined) {
+    counts.kept++
+    return { ...kept, parameters }
+  }
+  counts.built++
+  const [{ other }] = member.on as [Pair]
+  const cells = cellsOfMember(member)
+  const tables = severalTables('mysql', tablesIn(table, cells))
+  const among: Condition = { kind: 'in', column: other, negated: false, parameters: linked.map(({ values }) => values[0] as Value) }
+  const related = selectRows(tables, cells, { index: index?.index, conditions: [among, condition], order: [{ column: other, direction: index?.direction ?? 'asc' }, ...member.order] })
+  const value = sql`${sql.ref(tables.at(0).token(other))} as ${sql.id('v0')}`
+  const described = describeCells({ table, cells, conditions: [condition], engine: 'mysql' }, tables.build(sql`select ${value}, ${selectCells(tables, cells, 1)} ${related} limit ${rows}`))
+  const compiled = { ...described, columns: [other, ...described.columns], sources: [table, ...described.sources as readonly Table[]] }
+  statements.set(key, compiled)
+  return { ...compiled, parameters }
 }
 
 function describePart (member: ListMember, engine: Engine): CompiledStatement {

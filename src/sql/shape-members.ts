@@ -1,6 +1,6 @@
 /** The shapes of selects of rows with members, and of the statements of members (shape.ts). */
 import { cellsOf, cellsOfMember, type Cells, type RowCells } from '../plan/cells.ts'
-import type { ListMember, Order, SelectPlan } from '../plan/plan.ts'
+import type { ListMember, ManyMember, Order, SelectPlan } from '../plan/plan.ts'
 import type { Cell, Parameter } from '../types/column-type.ts'
 import { builderFor, type TableBuilder } from './aliases.ts'
 import { rowsOf } from './page.ts'
@@ -14,7 +14,7 @@ export function rowsShape (plan: SelectPlan, engine: Engine): Shape {
   const { table, condition, page, order } = plan
   const parameters: Cell[] = []
   const { mark } = builderFor(engine, table)
-  const rows = cellsKey(cellsOf(plan), engine, mark, parameters)
+  const rows = cellsKey(cellsOf(plan), mark, parameters, engine)
   const where = conditionKey(condition, { mark, parameters })
   const key = `r${rows}?${where}${page === undefined ? '' : pageKey(page, { mark, parameters })}^${orderKey(order, mark)}`
   parameters.push(rowsOf(plan))
@@ -25,7 +25,7 @@ export function rowsShape (plan: SelectPlan, engine: Engine): Shape {
 const orderKey = (order: readonly Order[], mark: Mark): string => order.map(({ column, direction }) => mark(column) + direction).join()
 
 /** Statements with the same cells may divide them differently among rows: what they return is read by that. */
-function cellsKey ({ cells, joined, row }: Cells, engine: Engine, mark: Mark, parameters: Cell[]): string {
+function cellsKey ({ cells, joined, row }: Cells, mark: Mark, parameters: Cell[], engine: Engine = 'mysql'): string {
   const marks = [mark, ...joined.map(({ member }) => builderFor(engine, member.table).mark)]
   const joins = joined.map(({ member: { table, on, condition }, parent }, index) => {
     const own = marks[index + 1] as Mark
@@ -50,11 +50,24 @@ export function partShape (member: ListMember, engine: Engine): PartShape {
   const { mark } = builderFor(engine, table)
   const before: Cell[] = []
   const rows = member.kind === 'many'
-    ? cellsKey(cellsOfMember(member), engine, mark, before)
+    ? cellsKey(cellsOfMember(member), mark, before, engine)
     : member.columns.map((column) => computedKey(column, engine, { mark, parameters: before })).join()
   const after: Cell[] = []
   const where = conditionKey(condition, { mark, parameters: after })
   const end = member.kind === 'many' ? [member.limit] : []
   const key = `${member.kind}${rows}#${on.map(({ other }) => mark(other)).join('')}?${where}^${member.kind === 'many' ? orderKey(member.order, mark) : ''}!${member.index?.index.name ?? ''}`
   return { key, parametersOf: (place, values) => [place, ...before, ...values, ...after, ...end] }
+}
+
+/** The shape of the statement that selects the rows which are related to all of these values. */
+export function firstShape (member: ManyMember, values: readonly Parameter[], rows: number): Shape {
+  const { table, condition, order, index, on } = member
+  const { mark } = builderFor('mysql', table)
+  const parameters: Cell[] = []
+  const cells = cellsKey(cellsOfMember(member), mark, parameters)
+  parameters.push(...values)
+  const where = conditionKey(condition, { mark, parameters })
+  parameters.push(rows)
+  const key = `first${values.length}${cells}#${on.map(({ other }) => mark(other)).join('')}?${where}^${orderKey(order, mark)}!${index?.index.name ?? ''}${index?.direction ?? ''}`
+  return { key, parameters }
 }

@@ -7,7 +7,7 @@ const schema: Schema = (engine) => {
   const tables = [
     `create table customers (id ${id}, name varchar(20) not null, code varchar(10) ${engine === 'sqlite' ? 'collate nocase' : 'collate utf8mb4_bin'})`,
     `create table orders (id ${id}, customer_id int, billed_to int, code varchar(10), note text, ratio double, foreign key (customer_id) references customers (id), foreign key (billed_to) references customers (id))`,
-    `create table items (order_id int not null, line int not null, sku varchar(10) not null, product_id int, primary key (order_id, line), foreign key (order_id) references orders (id))`,
+    'create table items (order_id int not null, line int not null, sku varchar(10) not null, product_id int, primary key (order_id, line), foreign key (order_id) references orders (id))',
     `create table parents (id ${id}, parent_id int, foreign key (parent_id) references parents (id))`,
     'create view all_orders as select id, customer_id from orders'
   ]
