@@ -110,6 +110,8 @@ export interface SelectFields<T, C extends Name<T>, X = never> {
   columns?: readonly C[]
   limit?: number
   orderBy?: string | ReadonlyArray<OrderTerm<T>>
+  /** Rows of other tables by the names of members. The types of rows do not have them. */
+  include?: Readonly<Record<string, object>>
   groupBy?: never
   aggregates?: never
 }
