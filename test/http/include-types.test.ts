@@ -1,0 +1,59 @@
+/** Columns of every type in members, by each way of reading them, and relations by columns of every type that relates rows. */
+import fc from 'fast-check'
+import t from 'tap'
+import { parseExactJson } from '../../src/request/exact-json.ts'
+import { engines } from '../servers/engines.ts'
+import { quoted } from '../support/quoted.ts'
+import { seed } from '../support/seed.ts'
+import { onEachEngine, type EngineName } from '../support/service.ts'
+import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-columns.ts'
+
+const ROWS = 24
+const columnsFor = (engine: EngineName, group: readonly TypedColumn[]): TypedColumn[] => group.filter(({ only }) => only === undefined || only === engine)
+const isIndexed = ({ declaration }: TypedColumn): boolean => !/text|clob|blob|json|geometry|point|vector/.test(declaration)
+
+for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(sqliteGroups)]) {
+  const only = Object.hasOwn(sqliteGroups, name) ? ['sqlite'] : (await engines()).filter((engine) => columnsFor(engine.name as EngineName, group).length > 0).map((engine) => engine.name)
+  const schema = (engine: EngineName): string[] => {
+    const columns = columnsFor(engine, group)
+    return [
+      `create table every (id integer not null primary key, k varchar(4) not null, n int not null, ${columns.map(({ declaration }, index) => `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}`).join(', ')})`,
+      'create index by_k on every (k)', 'create index by_n on every (n)',
+      ...columns.flatMap((column, index) => isIndexed(column) || engine === 'sqlite' ? [`create index by_c${index} on every (c${index})`] : [])
+    ]
+  }
+
+  await onEachEngine(t, `members with ${name}`, { only: only as EngineName[], schema }, async (t, { post, engine, sql }) => {
+    const columns = columnsFor(engine, group)
+    const samples = columns.map(({ values }, index) => fc.sample(fc.option(fc.constantFrom(...fc.sample(values, { numRuns: 12, seed: seed + index })), { freq: 8, nil: 'null' }), { numRuns: ROWS, seed: seed + index }))
+    for (let row = 0; row < ROWS; row++) {
+      const data = samples.map((texts, index) => `"c${index}":${JSON.stringify(quoted(parseExactJson(texts[row] as string)))}`)
+      t.match(await post('every', `{"verb":"insert","data":{"id":${row},"k":"${'aAbB'[row % 4] as string}","n":${row % 5},${data.join()}}}`), { status: 200 })
+    }
+    const read = async (body: object): Promise<Array<Record<string, unknown>>> => {
+      const { status, text } = await post('every', { verb: 'select', orderBy: 'id', ...body })
+      t.equal(status, 200, text.slice(0, 500))
+      return (parseExactJson(text) as { data: { rows: Array<Record<string, unknown>> } }).data.rows
+    }
+    const rows = await read({})
+    for (const [on, key] of [['k', (row: Record<string, unknown>) => engine === 'sqlite' ? row['k'] : String(row['k']).toLowerCase()], ['n', (row: Record<string, unknown>) => row['n']], ['id', (row: Record<string, unknown>) => row['id']]] as const) {
+      const found = await read({ columns: ['id'], include: { same: { table: 'every', on: { [on]: on } } } })
+      const wanted = rows.map((row) => {
+        const related = rows.filter((other) => key(other) === key(row))
+        return { id: row['id'], same: on === 'id' ? related[0] : related }
+      })
+      t.equal(JSON.stringify(found), JSON.stringify(wanted), `on ${on} (seed ${seed})`)
+    }
+    let related = 0
+    for (const [index, { declaration }] of columns.entries()) {
+      const column = `c${index}`
+      const answer = await post('every', { verb: 'select', columns: ['id'], orderBy: 'id', include: { same: { table: 'every', on: { [column]: column }, columns: ['id'] } } })
+      if (answer.status === 400 && /cannot relate|has no index/.test(answer.text)) continue
+      related++
+      t.equal(answer.status, 200, `${declaration}: ${answer.text}`)
+      const wanted = await Promise.all(rows.map(async ({ id }) => ({ id, same: (await sql(`select o.id as id from every e, every o where e.id = ${String(id)} and o.${column} = e.${column} order by o.id`)).map((row) => ({ id: row.id })) })))
+      t.same(answer.json.data?.rows, wanted, `${declaration} (seed ${seed})`)
+    }
+    t.comment(`${related} of ${columns.length} types relate rows`)
+  })
+}
