@@ -51,3 +51,83 @@ await onEachEngine(t, 'a row has members: one row or null, a list, and computed 
     count: 4
   })
 })
+
+await onEachEngine(t, 'pages, totals and expectations are about the rows of the table, not of its members', { schema: filled(schema) }, async (t, { post, statements }) => {
+  const include = { items: { table: 'order_items', columns: ['sku'] }, customer: { table: 'customers', columns: ['name'] } }
+  const first = (await post('orders', { verb: 'select', columns: ['total'], include, after: null, limit: 3, total: true, expect: 3 })).json.data
+  t.strictSame(first, {
+    rows: [
+      { total: '10.50', items: [{ sku: 'A' }, { sku: 'B' }], customer: { name: 'Ada' } }, { total: '20.00', items: [{ sku: 'A' }], customer: { name: 'Ada' } },
+      { total: '30.00', items: [{ sku: 'B' }, { sku: 'B' }, { sku: 'A' }], customer: { name: 'Bob' } }
+    ],
+    count: 3,
+    next: { id: 3 },
+    total: 4
+  })
+  t.strictSame((await post('orders', { verb: 'select', columns: ['total'], include, after: first.next, limit: 3 })).json.data, { rows: [{ total: '40.00', items: [], customer: null }], count: 1, next: null })
+  t.same((await post('orders', { verb: 'select', include, expect: 3 })).json.error.code, 'EXPECTATION_FAILED')
+  t.strictSame((await post('orders', { verb: 'select', filters: { id: 99 }, include })).json.data, { rows: [], count: 0 })
+  statements()
+  t.strictSame((await post('orders', { verb: 'select', columns: ['id'], include: { customer: include.customer }, after: { id: 1 }, limit: 1 })).json.data, { rows: [{ id: 2, customer: { name: 'Ada' } }], count: 1, next: { id: 2 } })
+  t.equal(statements().length, 1, 'one row costs no statement of its own and no transaction')
+})
+
+await onEachEngine(t, 'filters of a member make it one row, and never remove rows of the table', { schema: filled(schema) }, async (t, { post }) => {
+  const { json } = await post('orders', { verb: 'select', columns: ['id'], orderBy: 'id', include: { second: { table: 'order_items', filters: { line: 2 }, columns: ['sku'] }, none: { table: 'customers', filters: { id: { $in: [] } } }, maybe: { table: 'order_items', filters: { line: { $in: [2] } }, columns: ['sku'] } } })
+  t.strictSame(json.data?.rows, [
+    { id: 1, second: { sku: 'B' }, none: null, maybe: [{ sku: 'B' }] }, { id: 2, second: null, none: null, maybe: [] },
+    { id: 3, second: { sku: 'B' }, none: null, maybe: [{ sku: 'B' }] }, { id: 4, second: null, none: null, maybe: [] }
+  ], JSON.stringify(json))
+})
+
+await onEachEngine(t, 'a table can be related to itself, in both directions and on three levels', {
+  schema: () => ['create table nodes (id integer not null primary key, parent_id integer, foreign key (parent_id) references nodes (id))', 'create index by_parent on nodes (parent_id)', 'insert into nodes values (1, null)', 'insert into nodes values (2, 1), (3, 1)', 'insert into nodes values (4, 2)', 'insert into nodes values (5, 4)']
+}, async (t, { post }) => {
+  const children = { table: 'nodes', on: { id: 'parent_id' }, columns: ['id'] }
+  const parent = { table: 'nodes', on: { parent_id: 'id' }, columns: ['id'] }
+  const { json } = await post('nodes', { verb: 'select', columns: ['id'], filters: { id: [1, 2] }, orderBy: 'id', include: { parent, children: { ...children, include: { parent: { ...parent, include: { children } }, children } } } })
+  t.strictSame(json.data?.rows, [
+    { id: 1, parent: null, children: [{ id: 2, parent: { id: 1, children: [{ id: 2 }, { id: 3 }] }, children: [{ id: 4 }] }, { id: 3, parent: { id: 1, children: [{ id: 2 }, { id: 3 }] }, children: [] }] },
+    { id: 2, parent: { id: 1 }, children: [{ id: 4, parent: { id: 2, children: [{ id: 4 }] }, children: [{ id: 5 }] }] }
+  ], JSON.stringify(json))
+})
+
+await onEachEngine(t, 'a view has members, and names of columns and tables may be odd', {
+  schema: (engine) => {
+    const q = engine === 'sqlite' ? '"' : '`'
+    return [`create table ${q}t1.x y${q} (${q}c0x1${q} integer not null primary key, ${q}a.b${q} varchar(20) not null)`, `create index ${q}i.0${q} on ${q}t1.x y${q} (${q}a.b${q})`, `insert into ${q}t1.x y${q} values (1, 'x'), (2, 'y'), (3, 'x')`, `create view seen as select ${q}c0x1${q} as n0, ${q}a.b${q} as t1 from ${q}t1.x y${q} where ${q}c0x1${q} < 3`]
+  }
+}, async (t, { post }) => {
+  const { json } = await post('seen', { verb: 'select', orderBy: 'n0', include: { one: { table: 't1.x y', on: { n0: 'c0x1' } }, many: { table: 't1.x y', on: { t1: 'a.b' }, columns: ['c0x1'] } } })
+  t.strictSame(json.data?.rows, [{ n0: 1, t1: 'x', one: { c0x1: 1, 'a.b': 'x' }, many: [{ c0x1: 1 }, { c0x1: 3 }] }, { n0: 2, t1: 'y', one: { c0x1: 2, 'a.b': 'y' }, many: [{ c0x1: 2 }] }], JSON.stringify(json))
+})
+
+await onEachEngine(t, 'reading stops where the whole answer is larger than it may be', { schema: filled(schema), database: { resultLimit: 3000 } }, async (t, { post, sql, statements }) => {
+  for (let line = 10; line < 110; line++) await sql(`insert into order_items values (2, ${line}, 'A', ${line})`)
+  const items = { table: 'order_items', limit: 1000 }
+  t.equal((await post('orders', { verb: 'select', include: { items: { ...items, filters: { order_id: { $ne: 2 } } } } })).status, 200)
+  t.equal((await post('orders', { verb: 'select', include: { items: { ...items, limit: 10 } } })).status, 200)
+  statements()
+  for (const include of [{ items }, { items: { ...items, include: { product: { table: 'products' } } } }, { customer: { table: 'customers', include: { orders: { include: { items, payments: { on: { id: 'order_id' } } } } } } }, { items: { ...items, limit: 15, include: { again: { table: 'order_items', on: { order_id: 'order_id' }, limit: 15, columns: ['line'] } } } }]) {
+    t.match((await post('orders', { verb: 'select', include })).json.error, { code: 'RESULT_TOO_LARGE' }, JSON.stringify(include))
+  }
+  t.notOk(statements().some((statement) => statement.includes('payments')), 'nothing is read after that')
+  t.equal((await post('orders', { verb: 'select', include: { items: { ...items, limit: 5 } } })).status, 200, 'the next request has its answer')
+})
+
+await onEachEngine(t, 'a member whose table has changed is planned again', { schema: filled(schema) }, async (t, { post, sql }) => {
+  const request = { verb: 'select', columns: ['id'], filters: { id: 1 }, include: { items: { table: 'order_items', columns: ['line', 'quantity'] }, customer: { table: 'customers', columns: ['city'] } } }
+  t.equal((await post('orders', request)).status, 200)
+  await sql('alter table order_items rename column quantity to amount')
+  t.match(await post('orders', request), { status: /400|503/ })
+  await sql('alter table order_items rename column amount to quantity')
+  t.match(await post('orders', request), { status: /200|503/ })
+  await sql('alter table customers rename column city to town')
+  t.match(await post('orders', request), { status: /400|503/ })
+})
+
+await onEachEngine(t, 'lists are of the same snapshot as the rows', { schema: filled(schema), only: ['mariadb', 'mysql'] }, async (t, { post, statements }) => {
+  statements()
+  await post('orders', { verb: 'select', include: { payments: { on: { id: 'order_id' } } } })
+  t.match(statements()[0], /repeatable read|start transaction/i)
+})
