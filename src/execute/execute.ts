@@ -96,8 +96,8 @@ function runPlan (runner: Runner, plan: Plan, { sink, watchRow }: { readonly sin
 async function runSelect (runner: Runner, plan: SelectPlan, sink: AnswerSink): Promise<Result> {
   const total = plan.total && await runner.count(plan.table, plan.condition, plan.total.limit)
   const outcome = requireExpected(plan, await runner.run(plan, sink), sink)
-  const related = plan.members === undefined ? 0 : await readMembers(runner, sink)
-  return { ...outcome, rows: outcome.rows + related, ...total !== undefined && { total } }
+  if (plan.members === undefined) return total === undefined ? outcome : { ...outcome, total }
+  return { ...outcome, rows: outcome.rows + await readMembers(runner, sink), total }
 }
 
 /**

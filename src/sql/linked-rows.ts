@@ -10,7 +10,7 @@ import type { Pair } from '../catalog/relations.ts'
 import type { Condition, ListMember, ManyMember } from '../plan/plan.ts'
 import { integerType } from '../types/integer.ts'
 import { valueClassesOf } from '../types/value-classes.ts'
-import type { Value } from '../types/column-type.ts'
+import type { Cell, Value } from '../types/column-type.ts'
 import { builderFor, type BuiltStatement } from './aliases.ts'
 import { describeCells } from './compile-members.ts'
 import { compute } from './groups.ts'
@@ -26,8 +26,9 @@ export interface LinkValues {
   readonly values: readonly Value[]
 }
 
-/** Parameters of one statement: SQLite allows 32,766 of them. */
+/** Parameters of one statement: SQLite allows 32,766 of them. And characters of its text, about: servers take at least 16 MB. */
 const MAX_PARAMETERS = 30_000
+const MAX_LENGTH = 2_000_000
 
 /** The number of a part, as the servers send it. */
 const PLACE: Column = { ...OF_RESULT, name: 'place', type: { ...integerType(64, false), sentAs: valueClassesOf({ name: 'bigint', declaration: 'bigint', length: null, bytes: null, scale: null, charset: null, srid: null, json: false }) }, declaration: 'bigint', nullable: false }
@@ -42,15 +43,28 @@ export function compileLinked (member: ListMember, linked: readonly LinkValues[]
     part = describePart(member, engine)
     statements.set(key, part)
   } else counts.kept++
-  const [first] = linked as [LinkValues, ...LinkValues[]]
-  const step = Math.max(1, Math.floor(MAX_PARAMETERS / parametersOf(first.place, first.values).length))
   const compiled: Statement[] = []
-  for (let from = 0; from < linked.length; from += step) {
-    const some = linked.slice(from, from + step)
-    compiled.push({ ...part, ...unite(part, some.length, engine), parameters: some.flatMap(({ place, values }) => parametersOf(place, values)), isUnion: true })
+  let parameters: Cell[] = []
+  let [count, length] = [0, 0]
+  const finish = (text: CompiledStatement): void => {
+    if (count > 0) compiled.push({ ...text, ...unite(text, count, engine), parameters, isUnion: true })
+    parameters = []
+    count = length = 0
   }
+  for (const { place, values } of linked) {
+    const own = parametersOf(place, values)
+    const size = own.reduce<number>((sum, each) => sum + lengthOf(each), part.sql.length)
+    if (parameters.length + own.length > MAX_PARAMETERS || length + size > MAX_LENGTH) finish(part)
+    for (const each of own) parameters.push(each)
+    count++
+    length += size
+  }
+  finish(part)
   return compiled
 }
+
+/** Characters of a literal, about. Bytes have two each. */
+const lengthOf = (cell: Cell): number => typeof cell === 'string' ? cell.length : Buffer.isBuffer(cell) ? 2 * cell.length : 8
 
 /**
  * Compiles the statement that selects the rows related to all of these values at once, value by value, up to a number of rows. The first cell of a row is

@@ -63,3 +63,15 @@ await onEachEngine(t, 'a member that is one row is joined: no statement of its o
   const read = (await sql("show session status where Variable_name like 'Handler_read%'")).reduce((sum, { Value: value }) => sum + Number(value), 0)
   t.ok(read <= 300, `${read} rows read`)
 })
+
+await onEachEngine(t, 'a list of long texts or with many filters is divided into statements that the database takes', {
+  schema: () => ['create table words (id integer not null primary key, word varchar(8000) not null)', 'create index by_word on words (word)'],
+  only: ['sqlite']
+}, async (t, { post, statements }) => {
+  const word = (id: number): string => `${id} `.padEnd(7000, 'x')
+  for (let from = 0; from < 400; from += 100) t.equal((await post('words', { verb: 'insert', data: Array.from({ length: 100 }, (_, index) => ({ id: from + index, word: word(from + index) })) })).status, 200)
+  statements()
+  const { json } = await post('words', { verb: 'select', columns: ['id'], orderBy: 'id', limit: 400, include: { same: { table: 'words', on: { word: 'word' }, columns: ['id'], filters: { id: { $in: Array.from({ length: 1000 }, (_, index) => index) } } } } })
+  t.same(json.data?.rows, Array.from({ length: 400 }, (_, id) => ({ id, same: [{ id }] })), JSON.stringify(json).slice(0, 300))
+  t.ok(statements().length > 5)
+})
