@@ -1,6 +1,7 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import { at, columnNotWritable, invalidValue, type Path } from '../errors.ts'
-import { COLUMN, type ComputingForm, type Parameter } from '../types/column-type.ts'
+import { COLUMN, type Parameter } from '../types/column-type.ts'
+import { formSql } from '../types/forms.ts'
 import { isFields } from './filters/column-filter.ts'
 import { getColumn, readValue, readWith } from './columns.ts'
 import type { Assignment } from './plan.ts'
@@ -35,7 +36,8 @@ function planAssignment (table: Table, name: string, given: unknown, path: Path)
   const column = getWritableColumn(table, name, path, 'update')
   const assignment = planValue(column, given, path, true)
   // An overflow would tell of a value that the grant does not see.
-  if (assignment.form?.sql.includes(COLUMN) === true && !table.columns.has(name)) throw at(path, columnNotWritable(name, `${assignment.form.name} is not allowed on it`))
+  const { form } = assignment
+  if (form !== undefined && !table.columns.has(name) && formSql(column.type, form)?.includes(COLUMN) === true) throw at(path, columnNotWritable(name, `${form} is not allowed on it`))
   return assignment
 }
 
@@ -77,7 +79,7 @@ function planForm (column: Column, given: Record<string, unknown>, path: Path, i
   const form = other === undefined ? type.forms?.find((each) => each.name === name && (isAllowed || each.sql === undefined)) : undefined
   if (form === undefined) throw at(path, invalidValue(column.name, describeRefusal(column, keys, isAllowed)))
   const parameter = readWith(form.read, column, operand, [...path, name])
-  return form.sql === undefined ? { column, parameter } : { column, form: form as ComputingForm, parameter }
+  return form.sql === undefined ? { column, parameter } : { column, form: form.name, parameter }
 }
 
 function describeRefusal ({ type, declaration }: Column, keys: readonly string[], isAllowed: boolean): string {

@@ -4,14 +4,14 @@
  */
 import type { Column, ForeignKey, Index, Table } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
-import type { ComputingForm, FormSql, Moment, Parameter, Value } from '../types/column-type.ts'
+import type { FormSql, Moment, Parameter, Value } from '../types/column-type.ts'
 import type { RowRange } from './row-range.ts'
 
 export interface Assignment {
   readonly column: Column
   readonly parameter: Parameter | Moment
-  /** Computes the new value from the stored one and the parameter; the parameter is the new value if omitted. */
-  readonly form?: ComputingForm
+  /** The name of the form that computes the new value from the stored one and the parameter (src/types/forms.ts); the parameter is the new value if omitted. */
+  readonly form?: string
 }
 
 export type Operator = '=' | '<>' | '>' | '>=' | '<' | '<='

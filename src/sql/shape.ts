@@ -6,6 +6,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import { isComputed, type Assignment, type ComputedColumn, type Condition, type CountPlan, type DeletePlan, type Groups, type InsertPlan, type Page, type Plan, type SelectPlan, type UpdatePlan } from '../plan/plan.ts'
 import { COLUMN, FILTER, GIVEN, type Cell } from '../types/column-type.ts'
+import { formSql } from '../types/forms.ts'
 import { findOutlying } from './outlying.ts'
 import { rowsOf } from './page.ts'
 import type { Engine } from './statement.ts'
@@ -96,15 +97,16 @@ export function assignmentsKey (assignments: readonly Assignment[], { mark, para
   let key = ''
   for (const assignment of assignments) {
     addParameters(assignment, parameters)
-    key += assignment.form === undefined ? mark(assignment.column) : mark(assignment.column) + assignment.form.name
+    key += assignment.form === undefined ? mark(assignment.column) : mark(assignment.column) + assignment.form
   }
   return key
 }
 
 /** A form has its parameter at each place of its SQL. */
-export function addParameters ({ parameter, form }: Assignment, parameters: Cell[]): void {
-  if (form === undefined) parameters.push(parameter)
-  else for (const part of form.sql) if (part === GIVEN) parameters.push(parameter)
+export function addParameters ({ column, parameter, form }: Assignment, parameters: Cell[]): void {
+  const texts = form === undefined ? undefined : formSql(column.type, form)
+  if (texts === undefined) parameters.push(parameter)
+  else for (const part of texts) if (part === GIVEN) parameters.push(parameter)
 }
 
 export function conditionKey (condition: Condition, traversal: Traversal): string {

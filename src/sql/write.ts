@@ -5,13 +5,15 @@ import type { Assignment, DeletePlan, UpdatePlan } from '../plan/plan.ts'
 import { builderFor, type BuiltStatement, type Rows, type TableBuilder } from './aliases.ts'
 import { bind, compileCondition, compileForm } from './conditions.ts'
 import type { Parameter } from '../types/column-type.ts'
+import { formSql } from '../types/forms.ts'
 import type { Engine } from './statement.ts'
 
 const toRow = (assignments: readonly Assignment[], builder: TableBuilder) => Object.fromEntries(assignments.map((assignment) => [builder.token(assignment.column), newValue(assignment, builder)]))
 
 /** The value that an assignment gives its column. The table is named: an upsert has the column of the given row as well. */
 export function newValue ({ column, parameter, form }: Assignment, builder: TableBuilder): Expression<Parameter> {
-  return form === undefined ? bind(parameter) : compileForm(form.sql, { column: sql.ref(`t.${builder.token(column)}`), given: parameter })
+  const texts = form === undefined ? undefined : formSql(column.type, form)
+  return texts === undefined ? bind(parameter) : compileForm(texts, { column: sql.ref(`t.${builder.token(column)}`), given: parameter })
 }
 
 /**

@@ -67,9 +67,6 @@ export interface UpdateForm {
   readonly sql?: FormSql
 }
 
-/** A form that computes the new value from the stored one. */
-export interface ComputingForm { readonly name: string, readonly sql: FormSql }
-
 /** The filter operators of a type: those that need this level (schemas/filters.ts) or one before it. */
 export type Comparison = typeof COMPARISONS[number]
 

@@ -1,7 +1,7 @@
 /** The forms of an update (`{"$inc": 5}`). The SQL of a form depends on the engine: mysql.ts and sqlite.ts have it. */
 import { Type } from '@sinclair/typebox'
 import { isObject } from '../request/exact-json.ts'
-import { createType, expected, type ColumnType, type ComputingForm, type FormSql, type MomentForm, type UpdateForm, type Value } from './column-type.ts'
+import { createType, expected, type ColumnType, type FormSql, type MomentForm, type UpdateForm, type Value } from './column-type.ts'
 import { decimalSchema, digitsName, readDecimal } from './decimal.ts'
 import { doubleType, largest, type FixedPoint } from './float.ts'
 import { integerBounds, readInteger } from './integer.ts'
@@ -13,7 +13,13 @@ export function sqlOf (texts: TemplateStringsArray, ...places: FormSql): FormSql
 }
 
 /** What the service itself assigns: a column gets its default. */
-export const TO_DEFAULT: ComputingForm = { name: '$default', sql: ['default'] }
+export const TO_DEFAULT = '$default'
+const DEFAULT_SQL: FormSql = ['default']
+
+/** The SQL by which a form of a column computes the new value; undefined if the parameter is the new value. */
+export function formSql ({ forms }: Pick<ColumnType, 'forms'>, name: string): FormSql | undefined {
+  return name === TO_DEFAULT ? DEFAULT_SQL : forms?.find((form) => form.name === name)?.sql
+}
 
 const INT64 = integerBounds(64, false)
 

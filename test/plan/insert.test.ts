@@ -39,3 +39,23 @@ t.test('a column without a default may be left out where a trigger may fill it i
   t.same(insertInto({ known: false, list: [] }), [{ index: 0, columns: [], parameters: [] }], 'the account cannot see whether the table has triggers')
   t.throws(() => insertInto({ known: true, list: [{ timing: 'after', event: 'insert' }, { timing: 'before', event: 'update' }] }), { code: 'MISSING_COLUMN' })
 })
+
+t.test('a plan is plain data: what it names is in the catalog', async (t) => {
+  const stamped = tableOf({ columns: [mysqlColumn('id', 'int', { nullable: false }), mysqlColumn('n', 'int'), mysqlColumn('at', 'datetime')], primaryKey: ['id'], uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }] })
+  const catalog = new Set<unknown>([stamped, ...stamped.columnList, ...stamped.columnList.map(({ type }) => type.moment)])
+  const requirePlain = (value: unknown, path: string): void => {
+    if (catalog.has(value)) return
+    t.not(typeof value, 'function', path)
+    if (typeof value !== 'object' || value === null) return
+    for (const [key, { get, value: own }] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
+      t.equal(get, undefined, `${path}.${key}`)
+      t.notOk(key === 'sql', `${path}.${key}`)
+      requirePlain(own, `${path}.${key}`)
+    }
+  }
+  const onConflict = { key: ['id'], set: { n: { $inc: 1 }, at: { $now: true } } }
+  for (const data of [{ id: 1 }, [{ id: 1, n: 2 }, { id: 2, at: { $now: true } }]]) {
+    requirePlain(planInsert({ verb: 'insert', data }, stamped), 'insert')
+    requirePlain(planInsert({ verb: 'insert', data, onConflict }, stamped), 'upsert')
+  }
+})
