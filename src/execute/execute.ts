@@ -1,6 +1,6 @@
 /** Runs a plan: a plain one as a single statement, any other in a transaction. */
 import type { Database } from '../databases/database.ts'
-import { keepsTransaction, type Executor, type ReadOptions } from '../dialects/dialect.ts'
+import type { Executor, ReadOptions } from '../dialects/dialect.ts'
 import { mustSettle, settleMoments } from '../plan/moments.ts'
 import type { Plan, SelectPlan } from '../plan/plan.ts'
 import { findUnexpected } from '../plan/row-range.ts'
@@ -13,7 +13,7 @@ import { runChange } from './change.ts'
 import { readClock } from './clock.ts'
 import { executeInsert, runInsert, type WatchRow } from './insert.ts'
 import { insertReturning } from './insert-returning.ts'
-import { checkReferences } from './references.ts'
+import { checkReferences, refuse } from './references.ts'
 import { readMembers } from './members.ts'
 import { Runner } from './runner.ts'
 import { isLookedUp, runWritten } from './written.ts'
@@ -100,16 +100,10 @@ async function runSelect (runner: Runner, plan: SelectPlan, sink: AnswerSink): P
   return { ...outcome, rows: outcome.rows + await readMembers(runner, sink), total }
 }
 
-/**
- * Runs a write that refers to rows of a table with rules. If another constraint refuses the write, the references are checked all the same: the
- * database may check a missing row before that constraint, and a row that the grant does not see must have the same answer. An update of no row
- * refers to nothing.
- */
+/** Runs a write that refers to rows of a table with rules. If it is refused for another reason, the references are checked all the same. An update of no row refers to nothing. */
 async function runReferring (runner: Runner, execution: Execution): Promise<Result> {
-  const result = await runOne(runner, execution).catch(async (error: unknown) => {
-    if (keepsTransaction(error)) await checkReferences(runner, execution.plan, true)
-    throw error
-  })
+  const { plan } = execution
+  const result = await runOne(runner, execution).catch(async (error: unknown) => await refuse(runner, plan, { error, references: plan.references }))
   const isIdle = execution.plan.verb === 'update' && (result.matched ?? result.changed) === 0
   if (!isIdle) await checkReferences(runner, execution.plan)
   return result

@@ -1,19 +1,53 @@
 /** Checks that the rows to which a write refers satisfy the rules of their table. */
+import { keepsTransaction } from '../dialects/dialect.ts'
 import { noReferencedRow } from '../dialects/violations.ts'
+import { foreignKeyViolation, type ServiceError } from '../errors.ts'
 import type { Plan, Reference } from '../plan/plan.ts'
 import { atRow } from './insert.ts'
 import type { Runner } from './runner.ts'
 
 /**
  * Runs after the write, so that its rows may refer to each other, and before COMMIT. A row that does not satisfy the rules is refused like
- * one that does not exist. `isUndone`: whether the write has failed, so that its own rows do not exist.
+ * one that does not exist.
  * @throws FOREIGN_KEY_VIOLATION
  */
-export async function checkReferences (runner: Runner, plan: Plan, isUndone = false): Promise<void> {
-  for (const reference of plan.references ?? []) await checkReference(runner, plan, reference, isUndone)
+export async function checkReferences (runner: Runner, plan: Plan): Promise<void> {
+  for (const reference of plan.references ?? []) await checkReference(runner, plan, reference)
 }
 
-/** The rows are locked against changes until the end of the transaction. @throws FOREIGN_KEY_VIOLATION */
+const AFTER_WRITE = new Set(['PERMISSION_DENIED', 'NOT_SUPPORTED', 'RESULT_TOO_LARGE', 'UNREADABLE_VALUE', 'OVERLOADED'])
+
+/** Whether the service itself has refused a write, whose rows are still there. */
+export const isAfterWrite = (error: unknown): boolean => AFTER_WRITE.has((error as ServiceError).code)
+
+/**
+ * Checks the references of a write that was refused for another reason: the database may check a missing row before that, and always does so before the
+ * service looks at what was written, and a row that the grant does not see must have the same answer.
+ * @throws FOREIGN_KEY_VIOLATION; `error`, why the write was refused
+ */
+export async function refuse (runner: Runner, plan: Plan, { error, references = [] }: { readonly error: unknown, readonly references: readonly Reference[] | undefined }): Promise<never> {
+  const isUndone = keepsTransaction(error)
+  if (!isUndone && !isAfterWrite(error)) throw error
+  try {
+    for (const reference of references) await checkReference(runner, plan, reference, isUndone)
+  } catch (refusal) {
+    throw isUndone || (refusal as ServiceError).code === 'FOREIGN_KEY_VIOLATION' ? refusal : error
+  }
+  throw error
+}
+
+/**
+ * The violation of a foreign key by a row of which only the written values show what it refers to. SQLite does not say which key it is, and where triggers
+ * may write others, none is named: then none is named either for a row that the grant does not see. The position in `data` stays.
+ */
+export function withoutKey (error: unknown): unknown {
+  const { code, details } = error as ServiceError
+  if (code !== 'FOREIGN_KEY_VIOLATION') return error
+  const [, index] = /^\/data\/(\d+)(?:\/|$)/.exec(details[0]?.path ?? '') ?? []
+  return atRow(foreignKeyViolation(), index === undefined ? undefined : Number(index))
+}
+
+/** `isUndone`: whether the write has failed, so that its own rows do not exist. @throws FOREIGN_KEY_VIOLATION */
 export async function checkReference (runner: Runner, plan: Plan, reference: Reference, isUndone = false): Promise<void> {
   const { all, lookups, table, columns } = reference
   const lock = 'share'

@@ -19,7 +19,7 @@ import { atRow, runInsert, type WatchRow } from './insert.ts'
 import { areTaken, givenKeys, knownKey } from './inserted-keys.ts'
 import { conditionOf } from './key-condition.ts'
 import { hasKey, readRows, STEP } from './read-rows.ts'
-import { checkReference } from './references.ts'
+import { checkReference, isAfterWrite, refuse, withoutKey } from './references.ts'
 import type { Runner } from './runner.ts'
 
 type Run = (watchRow?: WatchRow) => Promise<Result>
@@ -34,7 +34,17 @@ export const isLookedUp = (plan: InsertPlan | UpdatePlan): plan is WrittenPlan<I
  * Runs a write by `run`. `sink`: for `returning`. @throws PERMISSION_DENIED if a row does not satisfy the rules, FOREIGN_KEY_VIOLATION if it refers
  * to one that does not, RESULT_TOO_LARGE, NOT_SUPPORTED: each must undo the transaction
  */
-export async function runWritten (runner: Runner, plan: WrittenPlan<InsertPlan | UpdatePlan>, { sink, run }: { readonly sink: AnswerSink | undefined, readonly run: Run }): Promise<Result> {
+export async function runWritten (runner: Runner, plan: WrittenPlan<InsertPlan | UpdatePlan>, how: HowWritten): Promise<Result> {
+  const { references, given } = plan.written
+  const running = runChecked(runner, plan, how)
+  if (references.length === 0) return await running
+  const refused = running.catch(async (error: unknown) => await refuse(runner, plan, { error, references: given }))
+  return await refused.catch((error: unknown) => { throw runner.engine === 'sqlite' ? withoutKey(error) : error })
+}
+
+interface HowWritten { readonly sink: AnswerSink | undefined, readonly run: Run }
+
+async function runChecked (runner: Runner, plan: WrittenPlan<InsertPlan | UpdatePlan>, { sink, run }: HowWritten): Promise<Result> {
   if (plan.verb === 'update') return await runUpdate(runner, plan, run)
   return plan.conflict === undefined ? await runRows(runner, plan, sink) : await runUpserts(runner, plan, { conflict: plan.conflict, run })
 }
@@ -47,7 +57,10 @@ async function runUpdate (runner: Runner, plan: WrittenPlan<UpdatePlan>, run: Ru
   if (before.length > MAX_LIMIT) throw resultTooLarge(`the filters match more than ${MAX_LIMIT} rows, which is the most that can be checked after the write`)
   const after = before.map((values) => hasKey(key, keyAfter(key, values, assignments)))
   const wasTaken = mayFire(table, 'update') && assignments.some(({ column }) => key.includes(column)) && await areTakenByOthers(runner, plan, { key, before, after })
-  const result = await run()
+  const result = await run().catch(async (error: unknown) => {
+    if (!wasTaken && isAfterWrite(error)) await requireReferences(runner, plan, after)
+    throw error
+  })
   if (wasTaken) throw notSupported()
   await requireRows(runner, plan, after)
   return result
@@ -135,14 +148,24 @@ async function runUpserts (runner: Runner, plan: WrittenPlan<InsertPlan>, { conf
 
 const changesKey = (key: readonly Column[], set: Conflict['set']): boolean => set.kind === 'assignments' && set.assignments.some(({ column }) => key.includes(column))
 
-/** Each condition selects one row, which must satisfy the rules, as must the rows that it refers to. */
+/**
+ * Each condition selects one row, which must satisfy the rules, as must the rows that it refers to. Those come first: the database has refused a row that
+ * refers to a missing one before.
+ */
 async function requireRows (runner: Runner, plan: WrittenPlan<InsertPlan | UpdatePlan>, conditions: readonly Condition[]): Promise<void> {
-  const { table, written: { rules, references } } = plan
+  const { table, written: { rules } } = plan
+  await requireReferences(runner, plan, conditions)
   for (let from = 0; from < conditions.length; from += STEP) {
     const step = conditions.slice(from, from + STEP)
-    const any = combine('or', step)
-    if (Number(await runner.count(table, combine('and', [any, rules]))) !== step.length) throw rowRefused()
-    for (const reference of references) await requireReferred(runner, plan, { reference, rows: any, limit: step.length })
+    if (Number(await runner.count(table, combine('and', [combine('or', step), rules]))) !== step.length) throw rowRefused()
+  }
+}
+
+async function requireReferences (runner: Runner, plan: WrittenPlan<InsertPlan | UpdatePlan>, conditions: readonly Condition[]): Promise<void> {
+  const { references } = plan.written
+  for (let from = 0; references.length > 0 && from < conditions.length; from += STEP) {
+    const step = conditions.slice(from, from + STEP)
+    for (const reference of references) await requireReferred(runner, plan, { reference, rows: combine('or', step), limit: step.length })
   }
 }
 

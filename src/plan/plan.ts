@@ -74,6 +74,8 @@ interface Common {
 export interface Written {
   readonly rules: Condition
   readonly references: readonly WrittenReference[]
+  /** What the rows would refer to with the values of the request, as far as those are known. */
+  readonly given: readonly Reference[]
   /** The unique key of the rows of an update; that of each inserted row depends on the values that it has. */
   readonly key?: readonly Column[]
 }

@@ -20,9 +20,9 @@ export function toWritten ({ index, columns, parameters }: PlannedRow): WrittenR
   return { index, assignments: columns.map((column, place) => ({ column, parameter: parameters[place] as Parameter | Moment })) }
 }
 
-/** A view without the parents that only the written rows show, and those. @throws PERMISSION_DENIED for claims that cannot be used */
-export function divideParents (plan: InsertPlan | UpdatePlan, view: View): { readonly known: View, readonly written: readonly WrittenReference[] } {
-  if (view.parents.length === 0) return { known: view, written: [] }
+/** A view without the parents that only the written rows show, one with them alone (`computed`), and those. @throws PERMISSION_DENIED for claims that cannot be used */
+export function divideParents (plan: InsertPlan | UpdatePlan, view: View): { readonly known: View, readonly computed: View, readonly written: readonly WrittenReference[] } {
+  if (view.parents.length === 0) return { known: view, computed: view, written: [] }
   const isWritten = ({ key }: Parent): boolean => {
     const columns = key.columns.map((name) => getNamed(view.base, name))
     return mayCompute(plan, columns) || (plan.verb === 'insert' && (mayMix(plan, columns) || mayDefault(plan, columns)))
@@ -30,6 +30,7 @@ export function divideParents (plan: InsertPlan | UpdatePlan, view: View): { rea
   const written = view.parents.filter(isWritten)
   return {
     known: { ...view, parents: view.parents.filter((parent) => !written.includes(parent)) },
+    computed: { ...view, parents: written },
     written: written.map((parent) => ({ ...targetOf(parent), from: parent.key.columns.map((name) => getNamed(view.base, name)), rules: rulesOf(parent) }))
   }
 }

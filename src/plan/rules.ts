@@ -34,9 +34,21 @@ export const within = (rules: readonly Rule[], condition: Condition): Condition 
 /** `planKnown`: plans the references whose values are known before the write. */
 function withReferences<P extends InsertPlan | UpdatePlan> (plan: P, view: View, planKnown: (known: View) => readonly Reference[]): P {
   refuseUnchecked(plan, view)
-  const { known, written } = divideParents(plan, view)
+  const { known, computed, written } = divideParents(plan, view)
   const references = planKnown(known)
-  return Object.freeze(withWritten(references.length === 0 ? plan : { ...plan, references, inTransaction: true }, view.rules, written))
+  // a row of an upsert that exists keeps what is not written
+  const given = plan.verb === 'insert' && plan.conflict !== undefined ? [] : computed.parents.flatMap((parent) => planGiven(() => planKnown({ ...computed, parents: [parent] })))
+  return Object.freeze(withWritten(references.length === 0 ? plan : { ...plan, references, inTransaction: true }, view.rules, { references: written, given }))
+}
+
+/** None if the values are not known before the write. */
+function planGiven (plan: () => readonly Reference[]): readonly Reference[] {
+  try {
+    return plan()
+  } catch (error) {
+    if ((error as ServiceError).code === 'PERMISSION_DENIED') return []
+    throw error
+  }
 }
 
 /** A column that is not written keeps satisfying its rule; one that is written is tested alone. The result of a form is not known. */

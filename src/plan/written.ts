@@ -3,17 +3,17 @@ import type { Rule } from '../catalog/catalog.ts'
 import { unsupported } from '../errors.ts'
 import { mayCompute } from './computed.ts'
 import { findInsertKey } from './insert-key.ts'
-import type { InsertPlan, UpdatePlan, Written, WrittenReference } from './plan.ts'
+import type { InsertPlan, UpdatePlan, Written } from './plan.ts'
 import { findUpdateKey } from './row-keys.ts'
 import { planRules } from './rule.ts'
 
 /**
- * Adds the look-up of the written rows, if it is needed. `references`: those of which only the written rows show the values.
+ * Adds the look-up of the written rows, if it is needed. `references`: those of which only the written rows show the values. `given`: the same with the values of the request.
  * @throws NOT_SUPPORTED if the rows could not be found again, or the write not be undone
  */
-export function withWritten<P extends InsertPlan | UpdatePlan> (plan: P, rules: readonly Rule[], references: readonly WrittenReference[]): P {
+export function withWritten<P extends InsertPlan | UpdatePlan> (plan: P, rules: readonly Rule[], { references, given }: Pick<Written, 'references' | 'given'>): P {
   if (references.length === 0 && (rules.length === 0 || !mayCompute(plan, rules.map(({ column }) => column)))) return plan
-  const written = planWritten(plan, rules, references)
+  const written = planWritten(plan, { rules: planRules(rules), references, given })
   if (written === undefined || !plan.table.transactional) {
     throw unsupported('', `the rows of table "${plan.table.name}" must be checked after the write, which needs transactions and a unique key whose values are known`)
   }
@@ -21,12 +21,11 @@ export function withWritten<P extends InsertPlan | UpdatePlan> (plan: P, rules: 
   return { ...plan, ...isChecked && { isChecked }, written, inTransaction: true }
 }
 
-function planWritten (plan: InsertPlan | UpdatePlan, rules: readonly Rule[], references: readonly WrittenReference[]): Written | undefined {
-  const written: Written = { rules: planRules(rules), references }
+function planWritten (plan: InsertPlan | UpdatePlan, found: Omit<Written, 'key'>): Written | undefined {
   if (plan.verb === 'update') {
     const key = findUpdateKey(plan.table, plan.assignments)
-    return key && { ...written, key }
+    return key && { ...found, key }
   }
   // rows of an upsert are found by the key of the conflict
-  return plan.conflict === undefined && !plan.rows.every((row) => findInsertKey(plan.table, [row]) !== undefined) ? undefined : written
+  return plan.conflict === undefined && !plan.rows.every((row) => findInsertKey(plan.table, [row]) !== undefined) ? undefined : found
 }

@@ -74,19 +74,22 @@ await onEachEngine(t, 'every row of a list satisfies the rules', { schema: tenan
 
 const withDefault: Schema = (engine) => tenants(engine).map((statement) => statement.replace('customer_id bigint', 'customer_id bigint default 4'))
 
-await onEachEngine(t, 'a default that refers to a row outside of the rules concerns new rows of an upsert only', { schema: withDefault, tokens }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a default that refers to a row outside of the rules concerns new rows of an upsert only', { schema: withDefault, tokens }, async (t, { engine, post, sql }) => {
   await sql('update orders set customer_id = 4 where id = 2')
   const send = async (data: object, set?: unknown) => outcomeOf(await post('orders', upsertById(data, set), { token: 'acme' }))
   const hidden = [409, 'FOREIGN_KEY_VIOLATION', '/data/customer_id']
+  // SQLite does not say which key a default breaks
+  const byDefault = engine === 'sqlite' ? hidden.slice(0, 2) : hidden
+  const inList = [409, 'FOREIGN_KEY_VIOLATION', engine === 'sqlite' ? '/data/1' : '/data/1/customer_id']
   for (const set of [undefined, ['status'], { status: 'x' }]) {
     for (const id of [1, 2]) t.match(await send({ id, status: set === undefined ? 'y' : 'x' }, set), { inserted: 0, updated: 1, id }, JSON.stringify([set, id]))
     await sql("update orders set status = 'new' where id < 3")
     t.same(await send({ id: 4, status: 'x' }, set), [409, 'UNIQUE_VIOLATION', '/data/id'])
-    t.same(await send({ id: 20, status: 'x' }, set), hidden)
-    t.same(await send([{ id: 1, status: 'x' }, { id: 20, status: 'x' }], set), [409, 'FOREIGN_KEY_VIOLATION', '/data/1/customer_id'])
+    t.same(await send({ id: 20, status: 'x' }, set), byDefault)
+    t.same(await send([{ id: 1, status: 'x' }, { id: 20, status: 'x' }], set), inList)
   }
   t.match(await send({ id: 2, status: 'x' }, []), { unchanged: 1 })
-  t.same(await send({ id: 1, status: 'x' }, ['customer_id']), hidden, 'the default is written')
+  t.same(await send({ id: 1, status: 'x' }, ['customer_id']), byDefault, 'the default is written')
   t.same(await send({ id: 1, customer_id: 4 }), hidden)
   t.match(await send({ id: 20, customer_id: 1, secret: 'n1' }), { inserted: 1 })
   t.same(await sql('select id, status, customer_id from orders where id in (1, 2, 4, 20) order by id'), [

@@ -32,10 +32,11 @@ const tables = { places: own, stays: own, owners: own, halves: own, moved: own }
 const hidden = { ...tables, moved: { ...own, columns: { select: ['id', 'note'] } } }
 const tokens = [tokenFor('seven', tables, { tenant: 7 }), tokenFor('children', { ...tables, stays: {}, halves: {}, moved: {} }, { tenant: 7 }), tokenFor('hidden', hidden, { tenant: 7 })]
 
-await onEachEngine(t, 'a write that makes a row refer to one outside of the rules is undone', { schema, tokens }, async (t, { post, operate, sql }) => {
+await onEachEngine(t, 'a write that makes a row refer to one outside of the rules is undone', { schema, tokens }, async (t, { engine, post, operate, sql }) => {
   const send = async (table: string, body: object, token = 'seven') => outcomeOf(await post(table, body, { token }))
   const dump = async () => await Promise.all(['stays', 'halves', 'moved'].map((table) => sql(`select * from ${table} order by id`)))
-  const refused = (...paths: string[]) => [409, 'FOREIGN_KEY_VIOLATION', ...paths]
+  // SQLite does not say which key it is
+  const refused = (...paths: string[]) => [409, 'FOREIGN_KEY_VIOLATION', ...engine === 'sqlite' ? new Set(paths.flatMap((path) => /^\/data\/\d+/.exec(path) ?? [])) : paths]
 
   t.match(await send('stays', { verb: 'insert', data: { id: 20, x: 1, y: 1 } }), { inserted: 1 })
   t.match(await send('stays', { verb: 'insert', data: { id: 21, x: null, y: 2 } }), { inserted: 1 })
@@ -57,7 +58,7 @@ await onEachEngine(t, 'a write that makes a row refer to one outside of the rule
   }
   t.same(await send('moved', { verb: 'update', data: { note: 'move' }, filters: { id: 1 } }, 'hidden'), refused(), 'a hidden column')
   const { json } = await operate([{ table: 'stays', verb: 'insert', data: { id: 30, x: 1, y: 1 } }, { table: 'stays', ...upsert({ id: 30, x: 2, y: 2 }, ['x']) }], { token: 'seven' })
-  t.match(json, { error: { code: 'FOREIGN_KEY_VIOLATION', details: [{ path: '/operations/1/data/x' }, { path: '/operations/1/data/y' }] } })
+  t.match(json, { error: { code: 'FOREIGN_KEY_VIOLATION', details: engine === 'sqlite' ? [{ path: '/operations/1' }] : [{ path: '/operations/1/data/x' }, { path: '/operations/1/data/y' }] } })
   t.same(await dump(), before, 'nothing was changed')
 
   t.match(await send('stays', upsert({ id: 20, x: 2, y: 2 })), { updated: 1 }, 'the whole key')
