@@ -167,7 +167,7 @@ export class AnswerSink implements RowSink {
     this.#output = new Output()
     this.#output.limit = this.#limit
     writeFragment(this.#output, { bytes, start: 0, end, gaps: this.writer.gaps }, rows, () => this.full)
-    before.drop()
+    before.recycle()
     if (this.full) return this.#output.drop()
     this.#held = 0
     this.#isInserting = false

@@ -127,7 +127,7 @@ export class MemberRows implements RowSink {
 
   /** Frees the memory. */
   free (): void {
-    this.#output.drop()
+    this.#output.recycle()
   }
 }
 

@@ -40,6 +40,15 @@ export class Output {
     this.length = 0
   }
 
+  /** Frees the memory, and keeps a small buffer for another answer: its content has been copied. */
+  recycle (): void {
+    const { bytes } = this
+    if (bytes === NONE || bytes.length > LARGE || spare.length >= MAX_SPARE) return this.drop()
+    spare.push(bytes)
+    this.bytes = NONE
+    this.length = 0
+  }
+
   /** Marks the output as too large, for a value that exceeds the limit and is not written. */
   overflow (): void {
     this.length = Infinity

@@ -131,3 +131,13 @@ await onEachEngine(t, 'lists are of the same snapshot as the rows', { schema: fi
   await post('orders', { verb: 'select', include: { payments: { on: { id: 'order_id' } } } })
   t.match(statements()[0], /repeatable read|start transaction/i)
 })
+
+await onEachEngine(t, 'an index that was named in the statement of a list may be dropped', { schema: filled(schema), only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+  const request = { verb: 'select', columns: ['id'], filters: { id: [1, 3] }, orderBy: 'id', include: { payments: { on: { id: 'order_id' }, columns: ['id'] } } }
+  const rows = [{ id: 1, payments: [{ id: 1 }, { id: 2 }] }, { id: 3, payments: [{ id: 3 }] }]
+  t.same((await post('orders', request)).json.data.rows, rows)
+  await sql('alter table payments add index other (order_id, amount), drop index order_id')
+  t.same((await post('orders', request)).json.data?.rows, rows)
+  await sql('alter table payments drop index other')
+  t.match((await post('orders', request)).json.error, { code: 'INVALID_BODY', details: [{ path: '/include/payments/on' }] })
+})
