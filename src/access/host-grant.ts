@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify'
 import { GrantSchema } from '../../schemas/grant.ts'
 import { HostGrantSchema } from '../../schemas/role.ts'
 import { findConfigErrors, orThrow } from '../config-errors.ts'
+import { findUnplain } from '../plain-values.ts'
 import { createGrant, type Grant, type GrantOptions } from './grant.ts'
 
 /** A grant of a host app, in the form of a token's entry. */
@@ -48,15 +49,21 @@ function toGrantOrNull (given: unknown): Grant | null {
 
 /** Copies the grant at once, because the app may use the same object for the next request. `giver`: the beginning of the message. @throws InvalidGrant */
 export function toGrant (given: unknown, giver = 'authenticate() returned'): Grant {
-  if (!hostGrants.Check(given)) throw new InvalidGrant(giver, describe(HostGrantSchema, given))
+  requireGrant(hostGrants, HostGrantSchema, { given, giver })
   return copy(given as HostGrant, giver)
 }
 
 /** The grant of a request in process. @throws InvalidGrant */
 export function toCallGrant (given: unknown): Grant {
   const giver = 'The request has'
-  if (!callGrants.Check(given)) throw new InvalidGrant(giver, describe(GrantSchema, given))
+  requireGrant(callGrants, GrantSchema, { given, giver })
   return copy({ name: 'in process', ...given as CallGrant }, giver)
+}
+
+/** @throws InvalidGrant */
+function requireGrant (check: { Check (value: unknown): boolean }, schema: TSchema, { given, giver }: { readonly given: unknown, readonly giver: string }): void {
+  const reason = findUnplain(given) ?? (check.Check(given) ? undefined : describe(schema, given))
+  if (reason !== undefined) throw new InvalidGrant(giver, reason)
 }
 
 const describe = (schema: TSchema, given: unknown): string => findConfigErrors(schema, given, new Map([['configuration', 'the grant']])).join('; ')

@@ -18,8 +18,8 @@ export function writeJson (value: unknown): string {
     // not `given`: many programs add a toJSON to bigints, which makes strings of them
     const original = this[key]
     if (typeof original === 'bigint') return `${mark}${original}`
-    // JSON.stringify would leave out undefined, so that a filter is missing, and write NaN as null and a Map or a promise as {}
-    if (typeof given === 'number' ? !Number.isFinite(given) : !KINDS.test(Object.prototype.toString.call(given))) throw new RowQueryError('INVALID_BODY', `"${key}" has a value that JSON does not have`)
+    // JSON.stringify would leave out undefined, so that a filter is missing, and write NaN and an invalid Date as null and a Map or a promise as {}
+    if ((given === null && original !== null) || (typeof given === 'number' ? !Number.isFinite(given) : !KINDS.test(Object.prototype.toString.call(given)))) throw new RowQueryError('INVALID_BODY', `"${key}" has a value that JSON does not have`)
     return given
   })
   return text.replaceAll(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1')

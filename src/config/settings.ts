@@ -12,6 +12,7 @@ import { collect, ConfigError, findConfigErrors } from '../config-errors.ts'
 import { withDefaults, type WithDefaults } from './defaults.ts'
 import { readEntries, readRoles } from '../access/token-entries.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
+import { findUnplain, isPlain } from '../plain-values.ts'
 import { createTokenFile, readTokenFile, type TokenFile } from '../access/token-file.ts'
 
 /** The options of the plugin in an app. A configuration file cannot have a function. */
@@ -47,6 +48,7 @@ export function resolveSettings (given: unknown): Settings {
   const errors = findConfigErrors(OptionsSchema, typeof given === 'object' && given !== null ? options : given)
   if (authenticate !== undefined && typeof authenticate !== 'function') errors.push('authenticate: must be a function')
   if (onWrite !== undefined && typeof onWrite !== 'function') errors.push('onWrite: must be a function')
+  if (errors.length === 0) errors.push(...findUnplainGrants(options))
   if (errors.length > 0) throw new ConfigError(errors)
   const { databases, tokens, tokensFile, jwt = [], roles = {}, limits, ...unchanged } = withDefaults<CompleteOptions>(OptionsSchema, options)
   const settings: Settings = {
@@ -67,6 +69,13 @@ export function resolveSettings (given: unknown): Settings {
   if (unchanged.docs && unchanged.openapi === 'off') errors.push('docs: cannot be enabled, because openapi is "off"')
   if (errors.length > 0) throw new ConfigError(errors)
   return settings
+}
+
+/** Finds values in the tokens and roles that their schemas take for others. Both have been checked by these. */
+function findUnplainGrants ({ tokens = [], roles = {} }: RowQueryOptions): string[] {
+  if (!isPlain(roles)) return ['roles: must be a plain object']
+  const grants = [...Array.from(tokens, (token, index): [string[], unknown] => [['tokens', String(index)], token]), ...Object.entries(roles).map(([name, role]): [string[], unknown] => [['roles', name], role])]
+  return grants.flatMap(([path, grant]) => findUnplain(grant, path) ?? [])
 }
 
 function openTokenFile (errors: string[], file: TokenFile): Settings['tokenFile'] {

@@ -13,6 +13,7 @@ import type { PlanLimits } from '../plan/filters/scope.ts'
 import { createPlan } from '../plan/create-plan.ts'
 import { isOneStatement } from '../plan/plan.ts'
 import { lockRows, requireLock } from '../plan/lock.ts'
+import { requireUndoable } from '../plan/terms.ts'
 import type { FindBodyError } from '../request/check-body.ts'
 import { findErrorInTransaction } from '../request/check-operations.ts'
 import { isObject } from '../request/exact-json.ts'
@@ -60,6 +61,7 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved }
     if (isLocked) requireLock(access.permissions)
     const made = orUnavailable(access, await authorize(access, body), (source) => createPlan(body, source, limits))
     const plan = isLocked ? lockRows(made) : made
+    if (dryRun && plan.verb !== 'select') requireUndoable(plan.table, '')
     const written = isHooked ? { grant: access.grant, body, dryRun } : undefined
     const request: PlanToAnswer = { plan, database, limit: database.resultLimit, ...written !== undefined && { written } }
     // a server undoes a statement that it refuses, SQLite not always (RAISE(FAIL)); what comes after a statement may refuse it as well

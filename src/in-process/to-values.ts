@@ -4,6 +4,7 @@ import { invalidBody, invalidJson, ServiceError } from '../errors.ts'
 import type { Column } from '../catalog/catalog.ts'
 import { resultColumns, type Member, type Plan } from '../plan/plan.ts'
 import type { Bigints } from './fields.ts'
+import { isPlain } from '../plain-values.ts'
 import { parseExactJson, type RawNumber } from '../request/exact-json.ts'
 
 type Values = Record<string, unknown>
@@ -77,10 +78,10 @@ export function toJson (value: unknown): string {
   }
 }
 
-/** Refuses values that JSON.stringify would change: `undefined` would remove a filter, NaN become null and a promise an empty object. */
-function requireJson (key: string, value: unknown): unknown {
+/** Refuses values that JSON.stringify would change: `undefined` would remove a filter, NaN and an invalid Date become null and a promise an empty object. */
+function requireJson (this: Values, key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return JSON.rawJSON(String(value))
-  if (!isJson(value)) throw invalidBody(`"${key}" is ${inspect(value, { depth: -1 })}, which JSON does not have`)
+  if (!isJson(value) || (value === null && this[key] !== null)) throw invalidBody(`"${key}" is ${inspect(value, { depth: -1 })}, which JSON does not have`)
   return value
 }
 
@@ -90,10 +91,4 @@ function isJson (value: unknown): boolean {
     case 'number': return Number.isFinite(value)
     default: return ['string', 'boolean'].includes(typeof value)
   }
-}
-
-/** Whether the object is not an instance of a class, such as a Map or a Promise: JSON.stringify would serialize only its fields. */
-function isPlain (value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
 }

@@ -16,10 +16,15 @@ export function isPlainChange (body: UpdateBody | DeleteBody, { changed }: PlanL
   return isPlainWrite(body) && body.expect === undefined && changed === undefined
 }
 
+/** @throws NOT_SUPPORTED if what is written to the table cannot be undone, as a dry run does. `path`: of what asks for it, in the body */
+export function requireUndoable ({ name, transactional }: Table, path: string): void {
+  if (!transactional) throw unsupported(path, `the engine of table "${name}" has no transactions, so that nothing can be undone`)
+}
+
 /** @throws COLUMN_NOT_FOUND, NOT_SUPPORTED: to be called when all else is planned */
 export function planWriteTerms ({ returning, dryRun }: Pick<InsertBody, 'returning' | 'dryRun'>, table: Table): WriteTerms {
   const columns = returning === undefined ? undefined : planReturning(returning, table)
-  if (dryRun === true && !table.transactional) throw unsupported('/dryRun', `the engine of table "${table.name}" has no transactions, so that nothing can be undone`)
+  if (dryRun === true) requireUndoable(table, '/dryRun')
   return { inTransaction: true, ...columns !== undefined && { returning: columns }, ...dryRun === true && { dryRun } }
 }
 

@@ -74,3 +74,7 @@ t.test('random ids are keys that the service accepts', async (t) => {
   t.equal(new Set(ids).size, 100)
   for (const id of ids) t.match(id, /^[\x21-\x7e]{16,255}$/)
 })
+
+t.test('an invalid date is refused, which JSON.stringify would write as null', async (t) => {
+  t.throws(() => writeJson({ filters: { expires: new Date('31.12.2026 25:00') } }), { code: 'INVALID_BODY' })
+})

@@ -141,6 +141,7 @@ const invalid: Array<[why: string, grant: unknown, reason: RegExp]> = [
   ['an unknown field of a table', table({ row: {} }), /databases/],
   ['a rule that is no rule', table({ rows: { id: { $like: '1' } } }), /databases/],
   ['a number that is not exact', table({ rows: { id: 2 ** 60 } }), /2\^53/],
+  ...[Promise.resolve({ id: 1 }), new Map([['id', 1]]), new Date(), undefined].map((rows): (typeof invalid)[number] => [`rules that are ${Object.prototype.toString.call(rows)}`, table({ rows }), /rows: must (be a plain object|not be undefined)/]),
   ['claims that are a list', { ...everything, claims: [1] }, /claims/],
   ['claims with a function', { ...everything, claims: { tenant: () => 'hunter2' } }, /the claims contain something that cannot be copied/]
 ]

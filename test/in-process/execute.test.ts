@@ -1,4 +1,5 @@
 /** Requests without HTTP: the same results, and the same errors in the same order. */
+import { toJson } from '../../src/in-process/to-values.ts'
 import t, { type Test } from 'tap'
 import { createDatabase } from '../../src/databases/database.ts'
 import type { Dialect } from '../../src/dialects/dialect.ts'
@@ -210,4 +211,8 @@ t.test('a successful write is not reported as TABLE_NOT_FOUND if the catalog is 
 t.test('execute fails with a clear error before the plugin is ready', async (t) => {
   const rows = createRowQuery({ databases: { shop: { url: 'mysql://root@127.0.0.1:1/shop' } } })
   await t.rejects(rows.execute({ database: 'shop', table: 'orders', body: { verb: 'select' }, grant: everything }), { message: /requires that the plugin is registered/ })
+})
+
+t.test('an invalid date in filters is refused and no IS NULL', async (t) => {
+  await t.rejects(async () => toJson({ filters: { expires: new Date('no date') } }), { code: 'INVALID_BODY' })
 })

@@ -247,3 +247,22 @@ await onEachEngine(t, 'a plain request in a transaction is one statement', { sch
     t.equal(statements().length, 4)
   })
 })
+
+await onEachEngine(t, 'a dry run does not write a table without transactions', { schema: tables, only: ['mariadb', 'mysql'] }, async (t, { server: { rows }, sql }) => {
+  const run = rows.transaction('shop', async (tx) => await tx.execute({ table: 'kept', body: { verb: 'insert', data: { id: 2, n: 2 } }, grant }), { dryRun: true })
+  await t.rejects(run, { code: 'NOT_SUPPORTED' })
+  t.match(await sql('select id from kept'), [{ id: 1 }])
+})
+
+await onEachEngine(t, 'a transaction that has written a table without transactions does not run again after its tables have changed', { schema: tables, only: ['mariadb', 'mysql'] }, async (t, { server: { rows }, sql }) => {
+  let runs = 0
+  const run = rows.transaction('shop', async (tx) => {
+    runs++
+    await tx.execute({ table: 'kept', body: { verb: 'insert', data: { id: 10 + runs, n: 10 + runs } }, grant })
+    await sql('alter table groups_ drop column tenant')
+    await tx.execute({ table: 'groups_', body: { verb: 'select' }, grant })
+  })
+  await t.rejects(run, { code: 'OUTCOME_UNKNOWN' })
+  t.equal(runs, 1)
+  t.match(await sql('select id from kept order by id'), [{ id: 1 }, { id: 11 }])
+})

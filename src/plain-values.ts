@@ -1,0 +1,34 @@
+/** Values that a program makes in place of JSON. */
+
+/** Whether the object is not an instance of a class, such as a Map or a Promise: what reads its fields would find none. */
+export function isPlain (value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** Deeper than a grant can be: `tokens.0.databases.shop.orders.rows.tenant.$in.0`. */
+const MAX_DEPTH = 10
+
+/**
+ * Finds the first value of a grant that is undefined or an instance of a class, and says where: a schema takes such a value for an empty object or
+ * one that was left out, which allows everything. `claims` may have such values: a rule does not find a claim in them, and refuses.
+ */
+export function findUnplain (grant: unknown, path: readonly string[] = []): string | undefined {
+  if (typeof grant !== 'object' || grant === null || !('claims' in grant) || !isPlain(grant)) return find(grant, path)
+  const { claims: _, ...rest } = grant
+  return find(rest, path)
+}
+
+function find (value: unknown, path: readonly string[]): string | undefined {
+  if (value === undefined) return `${nameOf(path)}must not be undefined`
+  if (typeof value !== 'object' || value === null || path.length > MAX_DEPTH) return undefined
+  if (!Array.isArray(value) && !isPlain(value)) return `${nameOf(path)}must be a plain object, not a promise, a Map or another instance of a class`
+  // not forEach and map, which skip holes
+  for (const [key, each] of Array.isArray(value) ? Array.from(value as unknown[]).entries() : Object.entries(value)) {
+    const found = find(each, [...path, String(key)])
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+const nameOf = (path: readonly string[]): string => path.length === 0 ? '' : `${path.join('.')}: `
