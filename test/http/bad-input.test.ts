@@ -27,10 +27,10 @@ await onEachEngine(t, 'a body that does not fit its table is rejected and change
 
 await onEachEngine(t, 'the message names the field or column as the client wrote it', { schema }, async (t, { post }) => {
   const messages: Array<[body: unknown, message: string]> = [
-    [{ verb: 'select', 'a/b~1': 1 }, '"a/b~1" is not allowed with select; the fields of select are verb, filters, columns, limit, orderBy, groupBy, aggregates, having, after, offset, total, expect'],
+    [{ verb: 'select', 'a/b~1': 1 }, '"a/b~1" is not allowed with select; the fields of select are verb, filters, columns, limit, orderBy, groupBy, aggregates, having, after, offset, total, expect, include'],
     [{ verb: 'insert', data: {}, filters: {} }, '"filters" is not allowed with insert; it is a field of select, update, delete'],
     [{ verb: 'update', data: { name: 'x' }, filters: { id: 1 }, offset: 1 }, '"offset" is not allowed with update; it is a field of select'],
-    [{ verb: 'select', constructor: 1 }, '"constructor" is not allowed with select; the fields of select are verb, filters, columns, limit, orderBy, groupBy, aggregates, having, after, offset, total, expect'],
+    [{ verb: 'select', constructor: 1 }, '"constructor" is not allowed with select; the fields of select are verb, filters, columns, limit, orderBy, groupBy, aggregates, having, after, offset, total, expect, include'],
     [{ verb: 'select', limit: null }, '"limit" must be a whole number; leave it out instead of sending null'],
     [{ verb: 'insert', data: {}, onConflict: null }, '"onConflict" must be an object with "key", a list of column names without repeats, and optionally "set", such a list or an object of column values; leave it out instead of sending null'],
     [{ verb: 'delete', filters: null }, '"filters" must be an object of filters'],
