@@ -7,7 +7,7 @@ import { OperationsBodySchema } from '../schemas/operations.ts'
 import { hashBody } from '../src/idempotency/key.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
 import { BodyMemory, BodyPlace } from '../src/request/body-memory.ts'
-import type { RequestLimits } from '../src/plan/filters/scope.ts'
+import type { RequestLimits } from '../src/plan/limits.ts'
 import { compileBodySchema, parseBody, type FindBodyError } from '../src/request/check-body.ts'
 import { createOperationsCheck } from '../src/request/check-operations.ts'
 import { readBody, type Payload } from '../src/request/read-body.ts'

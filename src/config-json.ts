@@ -1,6 +1,6 @@
 /** Parses the JSON of configuration files. */
 import { parseSafely } from './json/parser.ts'
-import { lookOver, repeatsKey } from './request/exact-json.ts'
+import { lookOver, repeatsKey } from './json/exact-json.ts'
 import { orThrow, positionOf } from './config-errors.ts'
 
 /**

@@ -10,10 +10,10 @@ import { answerIn } from './execute/answer.ts'
 import { createSink, executePlan } from './execute/execute.ts'
 import { runWithKey, type Keyed } from './idempotency/run-with-key.ts'
 import { createPlan } from './plan/create-plan.ts'
-import type { PlanLimits } from './plan/filters/scope.ts'
+import type { PlanLimits } from './plan/limits.ts'
 import { tablesOf, type Plan } from './plan/plan.ts'
 import type { AnswerSink } from './response/answer-sink.ts'
-import { respond } from './response/summary.ts'
+import { respond } from './response/respond.ts'
 import type { RequestRecord } from './telemetry/record.ts'
 
 export interface PipelineRequest extends ReadOptions, Keyed {

@@ -11,7 +11,7 @@ import { methodNotAllowed, notFound } from './errors.ts'
 import { readKey } from './idempotency/key.ts'
 import { shownInHost } from './openapi/interface-document.ts'
 import { isReadOnly, runOperations } from './operations/run-operations.ts'
-import type { PlanLimits } from './plan/filters/scope.ts'
+import type { PlanLimits } from './plan/limits.ts'
 import type { AnswerBudget } from './response/budget.ts'
 import { runPipeline } from './pipeline.ts'
 

@@ -31,7 +31,7 @@ export const UNMEASURED: readonly string[] = [
   'test/http/types.test.ts', 'test/http/update.test.ts', 'test/http/upserts.test.ts', 'test/openapi/allowed.test.ts',
   'test/openapi/host-tables.test.ts', 'test/openapi/host.test.ts', 'test/openapi/interface-document.test.ts', 'test/openapi/large.test.ts',
   'test/openapi/lint.test.ts', 'test/openapi/page-schemas.test.ts', 'test/openapi/page.test.ts', 'test/openapi/truth.test.ts',
-  'test/openapi/write-schemas.test.ts', 'test/plan/cost.test.ts', 'test/readme.test.ts', 'test/request/exact-json.test.ts',
+  'test/openapi/write-schemas.test.ts', 'test/plan/cost.test.ts', 'test/readme.test.ts', 'test/json/exact-json.test.ts',
   'test/sql/injection.test.ts', 'test/sql/shape.test.ts', 'test/types/law.test.ts'
 ]
 

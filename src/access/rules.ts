@@ -2,7 +2,7 @@
 import type { Column, Rule, RuleTest } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
 import { findBySteps, stepsOf } from '../json-pointer.ts'
-import { isObject } from '../request/exact-json.ts'
+import { isObject } from '../json/exact-json.ts'
 import { isSame, ValueRefused, type ColumnType, type Value } from '../types/column-type.ts'
 
 /** A value of a rule: a constant or a claim. */

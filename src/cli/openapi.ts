@@ -1,4 +1,4 @@
-import { parseExactJson } from '../request/exact-json.ts'
+import { parseExactJson } from '../json/exact-json.ts'
 import { VERBS } from '../../schemas/grant.ts'
 import { createDatabaseDocument } from '../openapi/database-document.ts'
 import { createInterfaceDocument } from '../openapi/interface-document.ts'

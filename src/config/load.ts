@@ -7,7 +7,7 @@ import { readApiToken } from './api-token.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
 import { ConfigError, findConfigErrors, orThrow } from '../config-errors.ts'
 import { parseConfigJson } from '../config-json.ts'
-import { isObject } from '../request/exact-json.ts'
+import { isObject } from '../json/exact-json.ts'
 import { substitute } from './substitute.ts'
 import { findUnknownVariables, readVariable, VARIABLES, withoutServices, type Environment } from './variables.ts'
 

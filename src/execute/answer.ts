@@ -1,7 +1,7 @@
 import type { Database, PendingWrite } from '../databases/database.ts'
 import type { Transaction } from '../dialects/dialect.ts'
 import type { Plan } from '../plan/plan.ts'
-import { respond } from '../response/summary.ts'
+import { respond } from '../response/respond.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { createSink, runIn } from './execute.ts'
 

@@ -1,6 +1,6 @@
 import type { Column } from '../catalog/catalog.ts'
 import { resultTooLarge, unsupported } from '../errors.ts'
-import { parseExactJson } from '../request/exact-json.ts'
+import { parseExactJson } from '../json/exact-json.ts'
 import { RowCounter } from '../response/count-sink.ts'
 import type { DriverValue, Value } from '../types/column-type.ts'
 

@@ -5,7 +5,7 @@ import type { Column } from '../catalog/catalog.ts'
 import { resultColumns, type Member, type Plan } from '../plan/plan.ts'
 import type { Bigints } from './fields.ts'
 import { isPlain } from '../plain-values.ts'
-import { parseExactJson, type RawNumber } from '../request/exact-json.ts'
+import { parseExactJson, type RawNumber } from '../json/exact-json.ts'
 
 type Values = Record<string, unknown>
 

@@ -1,7 +1,7 @@
 /** What documents depend on: the settings, and the tables with their names. */
 import type { OpenapiInfo } from '../../schemas/options.ts'
 import type { ForeignKey } from '../catalog/catalog.ts'
-import type { RequestLimits } from '../plan/filters/scope.ts'
+import type { RequestLimits } from '../plan/limits.ts'
 import type { VisibleTable } from './visible.ts'
 
 /** The limits that documents state. */

@@ -1,7 +1,7 @@
 /** The schemas of a column's values, derived from the schema of its type. */
 import type { Column } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import { parseExactJson } from '../request/exact-json.ts'
+import { parseExactJson } from '../json/exact-json.ts'
 import { readDefault } from '../types/default-value.ts'
 import { anyOf, membersOf, orNull, plainText, requiring, type Schema } from './schema.ts'
 

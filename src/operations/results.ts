@@ -2,7 +2,7 @@
 import { at, invalidValue, overloaded, pointer, resultTooLarge } from '../errors.ts'
 import { findBySteps } from '../json-pointer.ts'
 import type { ResultReference } from '../plan/result-reference.ts'
-import { parseExactJson } from '../request/exact-json.ts'
+import { parseExactJson } from '../json/exact-json.ts'
 import type { AnswerBudget } from '../response/budget.ts'
 import { dataOf } from '../response/operations.ts'
 

@@ -8,7 +8,7 @@ import { SchemaMoved, type ReadOptions, type Transaction } from '../dialects/dia
 import { brokenDefinition, ServiceError, withReason } from '../errors.ts'
 import { answerIn } from '../execute/answer.ts'
 import { runWithKey, type Keyed } from '../idempotency/run-with-key.ts'
-import type { PlanLimits } from '../plan/filters/scope.ts'
+import type { PlanLimits } from '../plan/limits.ts'
 import { tablesOf } from '../plan/plan.ts'
 import { inOperation } from '../request/check-operations.ts'
 import { respondToOperations } from '../response/operations.ts'

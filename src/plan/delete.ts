@@ -1,6 +1,6 @@
 import type { DeleteBody } from '../../schemas/body.ts'
 import type { Table } from '../catalog/catalog.ts'
-import type { PlanLimits } from './filters/scope.ts'
+import type { PlanLimits } from './limits.ts'
 import { planRequiredFilters } from './filters/filters.ts'
 import type { DeletePlan } from './plan.ts'
 import { isPlainChange, planChangeTerms } from './terms.ts'

@@ -5,7 +5,7 @@ import type { Column, Table } from '../catalog/catalog.ts'
 import type { TableSource } from '../catalog/table-source.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
 import { stepsOf } from '../json-pointer.ts'
-import { isObject } from '../request/exact-json.ts'
+import { isObject } from '../json/exact-json.ts'
 import { ResultReference } from './result-reference.ts'
 
 const KEY = '$ref'

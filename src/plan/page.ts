@@ -2,7 +2,7 @@
 import type { SelectBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { at, invalidBody, invalidOrderBy, unsupported } from '../errors.ts'
-import type { PlanLimits } from './filters/scope.ts'
+import type { PlanLimits } from './limits.ts'
 import type { Order, Page, SelectPlan } from './plan.ts'
 import { planPosition } from './position.ts'
 import { findColumns } from './row-keys.ts'

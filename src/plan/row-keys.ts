@@ -1,6 +1,6 @@
 /** The keys by which a write finds its rows again. */
 import type { Column, Index, Table } from '../catalog/catalog.ts'
-import { parseExactJson } from '../request/exact-json.ts'
+import { parseExactJson } from '../json/exact-json.ts'
 import type { Value } from '../types/column-type.ts'
 import { settled } from './moments.ts'
 import type { Assignment } from './plan.ts'

@@ -3,7 +3,7 @@ import type { DeleteBody, InsertBody, UpdateBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { unsupported } from '../errors.ts'
 import { getColumn } from './columns.ts'
-import type { PlanLimits } from './filters/scope.ts'
+import type { PlanLimits } from './limits.ts'
 import type { ChangeTerms, WriteTerms } from './plan.ts'
 import { planRange } from './row-range.ts'
 

@@ -11,7 +11,7 @@ import { findIncludeError } from './check-include.ts'
 import { findConflict, findRowsError } from './conflicts.ts'
 import { formOf } from './field-form.ts'
 import { FORMS, isListOfTerms, ORDER_TERMS, withNames } from './fields.ts'
-import { isObject, lookOver, parseExactJson, repeatsKey } from './exact-json.ts'
+import { isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
 
 /** Returns the first error of a parsed body. */
 export type FindBodyError = (body: unknown) => ServiceError | undefined

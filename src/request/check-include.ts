@@ -5,7 +5,7 @@ import { MAX_INCLUDE, MAX_LIMIT, MEMBER_NAME, MemberSchema, type AggregateCall, 
 import { at, invalidBody, invalidOrderBy, limitOutOfRange, type Path, type ServiceError } from '../errors.ts'
 import { stepsOf } from '../json-pointer.ts'
 import { AGGREGATES } from './conflicts.ts'
-import { isObject } from './exact-json.ts'
+import { isObject } from '../json/exact-json.ts'
 import { formOf } from './field-form.ts'
 import { FORMS, isListOfTerms, ORDER_TERMS, withNames } from './fields.ts'
 

@@ -6,7 +6,7 @@ import { VERBS, type Verb } from '../../schemas/grant.ts'
 import { isOfWhole, OPERATIONS, OperationsBodySchema, propertiesOf } from '../../schemas/operations.ts'
 import { at, invalidBody, pointer, withDetails, type ServiceError } from '../errors.ts'
 import { clampNumbers, type FindBodyError } from './check-body.ts'
-import { isObject } from './exact-json.ts'
+import { isObject } from '../json/exact-json.ts'
 import { formOf } from './field-form.ts'
 
 export type Fields = Readonly<Record<string, unknown>>

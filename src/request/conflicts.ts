@@ -1,7 +1,7 @@
 /** What the schemas cannot express, or not in words that help: fields that are valid each for itself and not together, and the rows of an insert. */
 import { MAX_AGGREGATES, MAX_CELLS, MAX_ROWS, type AggregateCall, type Body, type SelectBody } from '../../schemas/body.ts'
 import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
-import { isObject } from './exact-json.ts'
+import { isObject } from '../json/exact-json.ts'
 
 /** Returns INVALID_BODY, not thrown. */
 export function findConflict (body: Body): ServiceError | undefined {

@@ -1,6 +1,6 @@
 /** The values by which rows are related to those of another table. */
 import type { ListMember } from '../plan/plan.ts'
-import { parseExactJson } from '../request/exact-json.ts'
+import { parseExactJson } from '../json/exact-json.ts'
 import { RELATED_TEXT, ValueRefused, type DriverValue, type Value } from '../types/column-type.ts'
 import { writeValue } from './encode-row.ts'
 

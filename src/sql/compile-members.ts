@@ -2,7 +2,7 @@
 import { statementTable, type Column, type Table } from '../catalog/catalog.ts'
 import { cellsOf, tablesIn, type Cells } from '../plan/cells.ts'
 import type { Condition, SelectPlan } from '../plan/plan.ts'
-import { builderFor, type BuiltStatement } from './aliases.ts'
+import { builderFor, type BuiltStatement } from './kysely-builder.ts'
 import { comparedColumns } from './compared-columns.ts'
 import { compileCellDefinitions, compileRows } from './rows-with-members.ts'
 import { rowsShape } from './shape-members.ts'

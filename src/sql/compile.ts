@@ -1,7 +1,7 @@
 import { OF_RESULT, statementTable, type Column, type Table } from '../catalog/catalog.ts'
 import { isComputed, type CountPlan, type InsertPlan, type Plan } from '../plan/plan.ts'
 import { integerType } from '../types/integer.ts'
-import { builderFor, type BuiltStatement } from './aliases.ts'
+import { builderFor, type BuiltStatement } from './kysely-builder.ts'
 import { comparedColumns } from './compared-columns.ts'
 import { compileWithMembers } from './compile-members.ts'
 import { selectedColumns } from './page.ts'

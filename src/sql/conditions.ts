@@ -3,7 +3,7 @@ import type { Column } from '../catalog/catalog.ts'
 import { ESCAPE } from '../plan/filters/pattern.ts'
 import type { Condition, Operator } from '../plan/plan.ts'
 import { COLUMN, FILTER, GIVEN, type ColumnType, type FormSql, type Moment, type Parameter, type Value, type Wrapping } from '../types/column-type.ts'
-import type { Rows, TableBuilder } from './aliases.ts'
+import type { Rows, TableBuilder } from './kysely-builder.ts'
 import { findOutlying } from './outlying.ts'
 
 const eb: ExpressionBuilder<Rows, 't'> = expressionBuilder<Rows, 't'>()

@@ -6,7 +6,7 @@
 import { statementTable, type Column } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { DEFAULT, type Cell } from '../types/column-type.ts'
-import { builderFor, type TableBuilder } from './aliases.ts'
+import { builderFor, type TableBuilder } from './kysely-builder.ts'
 import type { RowBatch } from './row-batches.ts'
 import { addParameters, assignmentsKey, conditionKey } from './shape.ts'
 import type { StatementCounts } from './statement-cache.ts'

@@ -1,7 +1,7 @@
 import { sql, type Expression } from 'kysely'
 import type { Column, Index, Table } from '../catalog/catalog.ts'
 import type { Condition, CountPlan, SelectPlan } from '../plan/plan.ts'
-import { builderFor, type BuiltStatement, type Rows, type TableBuilder } from './aliases.ts'
+import { builderFor, type BuiltStatement, type Rows, type TableBuilder } from './kysely-builder.ts'
 import { compileCondition, wrap } from './conditions.ts'
 import { findIndex } from './find-index.ts'
 import { rowsOf, selectedColumns } from './page.ts'

@@ -4,7 +4,7 @@
  */
 import { sql, type RawBuilder } from 'kysely'
 import type { Column, Index, Table } from '../catalog/catalog.ts'
-import { createBuild, type ColumnToken, type TableBuilder } from './aliases.ts'
+import { createBuild, type ColumnToken, type TableBuilder } from './kysely-builder.ts'
 import type { Engine } from './statement.ts'
 
 export interface SeveralTables {

@@ -2,7 +2,7 @@
 import { cellsOf, cellsOfMember, type Cells, type RowCells } from '../plan/cells.ts'
 import type { ListMember, ManyMember, Order, SelectPlan } from '../plan/plan.ts'
 import type { Cell, Parameter } from '../types/column-type.ts'
-import { builderFor, type TableBuilder } from './aliases.ts'
+import { builderFor, type TableBuilder } from './kysely-builder.ts'
 import { rowsOf } from './page.ts'
 import { computedKey, conditionKey, pageKey, type Shape } from './shape.ts'
 import type { Engine } from './statement.ts'

@@ -60,7 +60,7 @@ function limitKey ({ limit }: UpdatePlan | DeletePlan, { parameters }: Traversal
   return '<'
 }
 
-/** Marks of computed columns by their position, beyond those of the columns of a table (aliases.ts). */
+/** Marks of computed columns by their position, beyond those of the columns of a table (kysely-builder.ts). */
 const FIRST_COMPUTED = 0x2000
 
 /** A kept statement has the names of its computed columns, so they are part of the key. They consist of letters, digits and `_`. */

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { numberText } from '../request/exact-json.ts'
+import { numberText } from '../json/exact-json.ts'
 import { createType, expected, naturalOrder, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
 
 /** A decimal number as digits, without leading and trailing zeros: `-12.50` is { negative: true, whole: '12', fraction: '5' }. */

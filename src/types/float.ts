@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { numberText } from '../request/exact-json.ts'
+import { numberText } from '../json/exact-json.ts'
 import { createType, expected, numericOrder, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
 import { digitsName, parseDigits, withoutZerofill } from './decimal.ts'
 

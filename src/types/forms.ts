@@ -1,6 +1,6 @@
 /** The forms of an update (`{"$inc": 5}`). The SQL of a form depends on the engine: mysql.ts and sqlite.ts have it. */
 import { Type } from '@sinclair/typebox'
-import { isObject } from '../request/exact-json.ts'
+import { isObject } from '../json/exact-json.ts'
 import { createType, expected, type ColumnType, type FormSql, type MomentForm, type UpdateForm, type Value } from './column-type.ts'
 import { decimalSchema, digitsName, readDecimal } from './decimal.ts'
 import { doubleType, largest, type FixedPoint } from './float.ts'

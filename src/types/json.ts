@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { isObject, parseExactJson } from '../request/exact-json.ts'
+import { isObject, parseExactJson } from '../json/exact-json.ts'
 import { createType, textOf, ValueRefused, type ColumnType, type DriverValue, type Wrapping } from './column-type.ts'
 import { parseDigits } from './decimal.ts'
 import { integerBounds } from './integer.ts'

@@ -3,7 +3,7 @@
  * different moments have one shape. A dialect turns it into a value when the statement runs.
  */
 import { Type } from '@sinclair/typebox'
-import { isObject, numberText } from '../request/exact-json.ts'
+import { isObject, numberText } from '../json/exact-json.ts'
 import { expected, ValueRefused, type Cell, type Moment, type MomentForm, type Value } from './column-type.ts'
 
 /** How far an offset may reach, in each of its units. */

@@ -2,7 +2,7 @@
  * The column types of SQLite, by declared type (https://www.sqlite.org/datatype3.html). A column of any declared type can
  * contain values of every storage class, so the JSON depends on the stored value.
  */
-import { numberText } from '../request/exact-json.ts'
+import { numberText } from '../json/exact-json.ts'
 import { binaryType } from './binary.ts'
 import { COLUMN, createType, GIVEN, numericOrder, RELATED_TEXT, ValueRefused, type ColumnType, type DriverValue, type FormSql, type TypeFacts, type Value } from './column-type.ts'
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'

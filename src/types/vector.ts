@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { numberText } from '../request/exact-json.ts'
+import { numberText } from '../json/exact-json.ts'
 import { createType, expected, ValueRefused, ValueUnreadable, type ColumnType } from './column-type.ts'
 import { MAX_FLOAT, shortestFloat } from './float.ts'
 

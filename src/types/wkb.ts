@@ -2,7 +2,7 @@
  * Converts between MySQL's internal geometry format (four bytes of SRID, then WKB: OGC 06-103r4, section 8) and GeoJSON (RFC 7946).
  * ST_AsGeoJSON is not used, because it loses the SRID and its result cannot be converted back to the same bytes.
  */
-import { numberText } from '../request/exact-json.ts'
+import { numberText } from '../json/exact-json.ts'
 import { ValueRefused, ValueUnreadable } from './column-type.ts'
 import { jsonNumber } from './float.ts'
 

@@ -2,7 +2,7 @@
 /** Groups of columns of every type: each row is in one of them, and a row that was returned, sent back under $is, finds its group. */
 import fc from 'fast-check'
 import t from 'tap'
-import { parseExactJson } from '../../src/request/exact-json.ts'
+import { parseExactJson } from '../../src/json/exact-json.ts'
 import { engines } from '../servers/engines.ts'
 import { quoted } from '../support/quoted.ts'
 import { seed } from '../support/seed.ts'

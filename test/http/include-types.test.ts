@@ -1,7 +1,7 @@
 /** Columns of every type in members, by each way of reading them, and relations by columns of every type that relates rows. */
 import fc from 'fast-check'
 import t from 'tap'
-import { parseExactJson } from '../../src/request/exact-json.ts'
+import { parseExactJson } from '../../src/json/exact-json.ts'
 import { engines } from '../servers/engines.ts'
 import { quoted } from '../support/quoted.ts'
 import { seed } from '../support/seed.ts'

@@ -3,7 +3,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { parseExactJson } from '../../src/request/exact-json.ts'
+import { parseExactJson } from '../../src/json/exact-json.ts'
 import { engines } from '../servers/engines.ts'
 import { get } from '../support/documents.ts'
 import { quoted } from '../support/quoted.ts'

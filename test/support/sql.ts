@@ -2,7 +2,7 @@
 import type { Test } from 'tap'
 import type { Body } from '../../schemas/body.ts'
 import type { Column } from '../../src/catalog/catalog.ts'
-import { parseExactJson } from '../../src/request/exact-json.ts'
+import { parseExactJson } from '../../src/json/exact-json.ts'
 import { alone } from '../../src/catalog/table-source.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
 import type { CountPlan, Plan } from '../../src/plan/plan.ts'

@@ -1,7 +1,7 @@
 /** Plans the filter of one column: a plain value, a list, or an object of operators (operators.ts). */
 import type { Column } from '../../catalog/catalog.ts'
 import { at, invalidBody, invalidValue, type Path, type ServiceError } from '../../errors.ts'
-import { isObject } from '../../request/exact-json.ts'
+import { isObject } from '../../json/exact-json.ts'
 import { isNow } from '../../types/moment.ts'
 import { combine } from './constants.ts'
 import { acceptsOperator, operators, refuse, type Operand } from './operators.ts'

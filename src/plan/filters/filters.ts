@@ -5,7 +5,8 @@ import { at, filtersRequired, invalidBody, type Path } from '../../errors.ts'
 import { isFields, planColumnFilter, planOperator } from './column-filter.ts'
 import { getColumn } from '../columns.ts'
 import { combine, negate } from './constants.ts'
-import { createFilterScope, type FilterLimits, type FilterScope } from './scope.ts'
+import { createFilterScope, type FilterScope } from './scope.ts'
+import type { FilterLimits } from '../limits.ts'
 import type { Condition } from '../plan.ts'
 
 type Combinator = (value: unknown, scope: FilterScope, path: Path) => Condition

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { lookOver, numberText, parseExactJson, repeatsKey } from '../../src/request/exact-json.ts'
+import { lookOver, numberText, parseExactJson, repeatsKey } from '../../src/json/exact-json.ts'
 import '../support/seed.ts'
 
 t.test('a number that a double cannot represent keeps its text', async (t) => {

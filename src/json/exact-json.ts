@@ -4,7 +4,7 @@
  * is an ordinary number. `JSON.stringify` writes both unchanged.
  */
 
-import { endOfString, parseSafely } from '../json/parser.ts'
+import { endOfString, parseSafely } from './parser.ts'
 
 /** A number with its original text. Frozen, without a prototype; only `JSON.rawJSON` creates it. */
 export interface RawNumber { readonly rawJSON: string }
