@@ -48,7 +48,7 @@ export class BrokenDefinitions {
     const before = this.#suspected.get(key)
     const since = before?.facts === facts && now - before.last < FORGOTTEN ? before.since : now
     set(this.#suspected, key, { facts, since, last: now })
-    return since + LASTS - now
+    return LASTS - (now - since)
   }
 }
 

@@ -49,3 +49,8 @@ t.test('an error that may pass is permanent once it has lasted for four seconds,
   for (let index = 0; index < 1000; index++) leftAfter(0, `t${index}`)
   t.equal(leftAfter(4000, 't', 'bigint'), 4000, 'of a thousand others it is forgotten')
 })
+
+t.test('the time of the clock was once rounded into the time that is left, so that Retry-After was 5', async (t) => {
+  const clocks = Array.from({ length: 1000 }, (_, index) => 7 * index + index / 3)
+  t.same(clocks.filter((now) => new BrokenDefinitions(() => now).suspect([table('t')], 'why') !== 4000), [])
+})
