@@ -1,5 +1,6 @@
 import type { Dialect } from '../dialects/dialect.ts'
-import { DELETED_AT_ONCE, deleteOld } from './keys-table.ts'
+import { DELETED_AT_ONCE } from '../sql/key-statements.ts'
+import { deleteOld } from './keys-table.ts'
 
 /** Deletes old keys in the background. */
 export interface KeyCleanUp {

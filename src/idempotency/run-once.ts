@@ -97,7 +97,7 @@ async function runInTransaction ({ dialect, claim, transaction }: OnceOptions, w
       if (found !== undefined) return replay(found, claim.request)
       const answer = await work(tx)
       if (answer.length > MAX_ANSWER) throw resultTooLarge(`an answer with an Idempotency-Key may have ${MAX_ANSWER} bytes`)
-      await tx.run(updateAnswer(Buffer.from(answer), claim.key))
+      await tx.run(updateAnswer[dialect.engine](Buffer.from(answer), claim.key))
       return { answer, isReplayed: false }
     }, { ...transaction, readOnly: false })
   } catch (error) {
@@ -112,7 +112,7 @@ async function runInTransaction ({ dialect, claim, transaction }: OnceOptions, w
 /** Takes the key, or returns what is stored under it. */
 async function claimKey (tx: Transaction, dialect: Dialect, claim: Claim): Promise<Done | undefined> {
   try {
-    await tx.run(insertClaim(claim.key, claim.request), undefined, PATIENCE)
+    await tx.run(insertClaim[dialect.engine](claim.key, claim.request), undefined, PATIENCE)
     return undefined
   } catch (error) {
     if ((error as ServiceError).code !== 'UNIQUE_VIOLATION') throw toClaimError(error)

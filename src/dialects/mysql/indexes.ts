@@ -1,12 +1,8 @@
 /** The indexes of all tables, by one query on information_schema. */
 import type { Index, Key } from '../../catalog/catalog.ts'
+import { indexesQuery } from '../../sql/mysql-catalog.ts'
 import type { Ask, Row } from './connection/session.ts'
 import type { MysqlError } from './errors.ts'
-
-/** MariaDB lists the indexes of a table as they were defined. */
-const indexesQuery = (isMariadb: boolean): string => `select TABLE_NAME, INDEX_NAME, COLUMN_NAME, NON_UNIQUE, SEQ_IN_INDEX, COLLATION, SUB_PART, INDEX_TYPE,
-  ${isMariadb ? "IGNORED = 'NO'" : "IS_VISIBLE = 'YES'"} from information_schema.STATISTICS where TABLE_SCHEMA = database()
-  ${isMariadb ? '' : 'order by TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX'}`
 
 /** The indexes of each table, the primary key first. */
 export async function loadIndexes (ask: Ask, isMariadb: boolean): Promise<ReadonlyMap<string, Index[]>> {

@@ -5,57 +5,20 @@ import type { ColumnType } from '../../types/column-type.ts'
 import type { TypeFacts } from '../../types/column-type.ts'
 import { parseMembers } from '../../types/members.ts'
 import { mysqlType } from '../../types/mysql.ts'
+import { checksQuery, columnsQuery, ENGINES_WITHOUT_TRANSACTIONS, foreignKeysQuery, privilegesQuery, TABLES, TRIGGERS } from '../../sql/mysql-catalog.ts'
 import type { Ask, Row } from './connection/session.ts'
 import { loadIndexes, toKeys } from './indexes.ts'
 import { LAST_SECOND_OF_64_BITS } from '../../types/temporal.ts'
 
 /** The version, and whether MariaDB supports TIMESTAMPs beyond 2038: null or 0 if not. */
 const SERVER = "select version(), unix_timestamp('2106-02-07 06:28:15')"
-const TABLES = `select TABLE_NAME, TABLE_TYPE, TABLE_COMMENT, ENGINE from information_schema.TABLES
-  where TABLE_SCHEMA = database() and TABLE_TYPE in ('BASE TABLE', 'SYSTEM VERSIONED', 'VIEW') order by TABLE_NAME`
-const columnsQuery = (srid: string): string => `select TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, GENERATION_EXPRESSION, COLUMN_COMMENT,
-  coalesce(CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION), CHARACTER_OCTET_LENGTH, coalesce(DATETIME_PRECISION, NUMERIC_SCALE), CHARACTER_SET_NAME, ${srid}, COLLATION_NAME
-  from information_schema.COLUMNS where TABLE_SCHEMA = database() order by TABLE_NAME, ORDINAL_POSITION`
-/** In MariaDB an account with privileges on single columns of a table sees the names of its foreign keys alone, which are added as rows without columns. */
-const foreignKeysQuery = (isMariadb: boolean): string => `select TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME, REFERENCED_TABLE_SCHEMA = database(), ORDINAL_POSITION
-  from information_schema.KEY_COLUMN_USAGE where TABLE_SCHEMA = database() and REFERENCED_TABLE_SCHEMA is not null${isMariadb
-    ? ` union all select TABLE_NAME, CONSTRAINT_NAME, null, null, null, null, 0 from information_schema.TABLE_CONSTRAINTS
-  where TABLE_SCHEMA = database() and CONSTRAINT_TYPE = 'FOREIGN KEY'`
-    : ''} order by 1, 2, 7`
-const ENGINES_WITHOUT_TRANSACTIONS = "select ENGINE from information_schema.ENGINES where TRANSACTIONS = 'NO'"
-/** Contains only the triggers that the account may see. */
-const TRIGGERS = `select EVENT_OBJECT_TABLE, ACTION_TIMING, EVENT_MANIPULATION from information_schema.TRIGGERS
-  where EVENT_OBJECT_SCHEMA = database() and TRIGGER_SCHEMA = database() order by EVENT_OBJECT_TABLE, TRIGGER_NAME`
-/**
- * The privileges of the account that may show it triggers: on all databases, on this one by each pattern that matches its name, and on
- * single tables. Privileges of roles are not included.
- *
- * TRIGGER shows triggers. In MariaDB since MDEV-37474 (2026) the privileges to write do too; these versions have a nullable column
- * DEFINER. With MySQL's partial revokes a privilege on all databases does not count, because this database may be excluded.
- */
-const privilegesQuery = (isMariadb: boolean): string => {
-  const host = "substring_index(current_user(), '@', -1)"
-  const own = `GRANTEE = concat('''', left(current_user(), char_length(current_user()) - char_length(${host}) - 1), '''@''', ${host}, '''')`
-  return `select 'all', null, PRIVILEGE_TYPE from information_schema.USER_PRIVILEGES where ${own}${isMariadb ? '' : ' and @@partial_revokes = 0'}
-    union all select 'database', TABLE_SCHEMA, PRIVILEGE_TYPE from information_schema.SCHEMA_PRIVILEGES
-      where ${own} and convert(database() using utf8mb4) collate utf8mb4_bin like convert(TABLE_SCHEMA using utf8mb4)
-    union all select 'table', TABLE_NAME, PRIVILEGE_TYPE from information_schema.TABLE_PRIVILEGES where ${own} and TABLE_SCHEMA = database()
-    union all select 'definer', null, IS_NULLABLE from information_schema.COLUMNS
-      where TABLE_SCHEMA = 'information_schema' and TABLE_NAME = 'TRIGGERS' and COLUMN_NAME = 'DEFINER'`
-}
-/** In MariaDB the name of a check is unique in its table, in MySQL in the database. */
-const checksQuery = (isMariadb: boolean): string => isMariadb
-  ? 'select TABLE_NAME, CONSTRAINT_NAME, CHECK_CLAUSE from information_schema.CHECK_CONSTRAINTS where CONSTRAINT_SCHEMA = database() order by TABLE_NAME, CONSTRAINT_NAME'
-  : `select t.TABLE_NAME, c.CONSTRAINT_NAME, c.CHECK_CLAUSE from information_schema.CHECK_CONSTRAINTS c join information_schema.TABLE_CONSTRAINTS t
-      on t.CONSTRAINT_SCHEMA = c.CONSTRAINT_SCHEMA and t.CONSTRAINT_NAME = c.CONSTRAINT_NAME and t.CONSTRAINT_TYPE = 'CHECK'
-      where c.CONSTRAINT_SCHEMA = database() order by t.TABLE_NAME, c.CONSTRAINT_NAME`
 
 export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
   const [[version, last]] = await ask(SERVER) as [[string, string | null]]
   const isMariadb = /mariadb/i.test(version)
   const lastTimestamp = isMariadb && Number(last) === LAST_SECOND_OF_64_BITS ? LAST_SECOND_OF_64_BITS : undefined
   const tables = await ask(TABLES)
-  const columns = groupByTable(await ask(columnsQuery(isMariadb ? 'null' : 'SRS_ID')))
+  const columns = groupByTable(await ask(columnsQuery(isMariadb)))
   const indexes = await loadIndexes(ask, isMariadb)
   const foreigns = groupByTable(await ask(foreignKeysQuery(isMariadb)))
   const withoutTransactions = new Set((await ask(ENGINES_WITHOUT_TRANSACTIONS)).map(([engine]) => (engine as string).toLowerCase()))

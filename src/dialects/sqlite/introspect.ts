@@ -2,20 +2,8 @@ import type { Check, Column, ForeignKey, Index, Key, TableFacts, Trigger, Trigge
 import type { ColumnType } from '../../types/column-type.ts'
 import { readDefault } from '../../types/default-value.ts'
 import { sqliteType } from '../../types/sqlite.ts'
+import { COLUMNS, FOREIGN_KEYS, INDEXES, TABLES, TRIGGERS } from '../../sql/sqlite-catalog.ts'
 import { loadCollations, toIndexes, type Ask, type Collations, type IndexRow } from './indexes.ts'
-
-/** Tables and views of the file, without those of SQLite itself (`sqlite_sequence`). */
-const TABLES = 'select name, type, sql from sqlite_schema where type in (\'table\', \'view\') and substr(name, 1, 7) <> \'sqlite_\' order by name'
-const COLUMNS = 'select name, type, "notnull", dflt_value, pk, hidden from pragma_table_xinfo(?) order by cid'
-/** SQLite lists the indexes in reverse order of their definition. */
-const INDEXES = `select t.name as "table", i.name as "key", i."unique" as isUnique, i.origin, c.name as "column", c.coll as collation, c."desc" as isDescending
-  from (${TABLES}) t, pragma_index_list(t.name) i, pragma_index_xinfo(i.name) c
-  where t.type = 'table' and i.partial = 0 and c.key = 1 order by t.name, i.seq desc, c.seqno`
-const FOREIGN_KEYS = `select t.name as "table", f.id, f."table" as referenced, f."from", f."to"
-  from (${TABLES}) t, pragma_foreign_key_list(t.name) f where t.type = 'table' order by t.name, f.id, f.seq`
-/** A trigger may name its table in another letter case. */
-const TRIGGERS = `select t.name as "table", s.sql from (${TABLES}) t, sqlite_schema s
-  where s.type = 'trigger' and s.tbl_name = t.name collate nocase order by s.name`
 
 interface TableRow { name: string, type: 'table' | 'view', sql: string }
 interface ColumnRow { name: string, type: string, notnull: number, dflt_value: string | null, pk: number, hidden: number }

@@ -1,0 +1,39 @@
+/** The queries by which the tables of a SQLite file are read (https://www.sqlite.org/pragma.html#pragfunc). Their rows are objects. */
+import { sql } from 'kysely'
+import { queriesOn, textOf } from './typed-query.ts'
+
+interface Schema {
+  sqlite_schema: { name: string, type: string, tbl_name: string, sql: string }
+}
+
+interface TableInfo { cid: number, name: string, type: string, notnull: number, dflt_value: string | null, pk: number, hidden: number }
+interface IndexList { seq: number, name: string, unique: number, origin: 'c' | 'u' | 'pk', partial: number }
+interface IndexInfo { seqno: number, cid: number, name: string | null, desc: number, coll: string, key: number }
+interface ForeignKeyList { id: number, seq: number, table: string, from: string, to: string | null }
+
+const db = queriesOn<Schema>()
+const toText = (query: Parameters<typeof textOf>[0]): string => textOf(query, 'sqlite')
+const lit = sql.lit
+
+/** Tables and views of the file, without those of SQLite itself (`sqlite_sequence`). */
+const objects = db.selectFrom('sqlite_schema').select(['name', 'type', 'sql']).where('type', 'in', [lit('table'), lit('view')])
+  .where(sql<string>`substr(name, 1, 7)`, '<>', lit('sqlite_')).orderBy('name')
+
+export const TABLES = toText(objects)
+
+/** The parameter is the name of the table. */
+export const COLUMNS = toText(db.selectFrom(sql<TableInfo>`pragma_table_xinfo(${null})`.as('c')).select(['name', 'type', 'notnull', 'dflt_value', 'pk', 'hidden']).orderBy('cid'))
+
+/** SQLite lists the indexes in reverse order of their definition. */
+export const INDEXES = toText(db.selectFrom([objects.as('t'), sql<IndexList>`pragma_index_list(t.name)`.as('i'), sql<IndexInfo>`pragma_index_xinfo(i.name)`.as('c')])
+  .select(['t.name as table', 'i.name as key', 'i.unique as isUnique', 'i.origin', 'c.name as column', 'c.coll as collation', 'c.desc as isDescending'])
+  .where('t.type', '=', lit('table')).where('i.partial', '=', lit(0)).where('c.key', '=', lit(1))
+  .orderBy('t.name').orderBy('i.seq', 'desc').orderBy('c.seqno'))
+
+export const FOREIGN_KEYS = toText(db.selectFrom([objects.as('t'), sql<ForeignKeyList>`pragma_foreign_key_list(t.name)`.as('f')])
+  .select(['t.name as table', 'f.id', 'f.table as referenced', 'f.from', 'f.to'])
+  .where('t.type', '=', lit('table')).orderBy('t.name').orderBy('f.id').orderBy('f.seq'))
+
+/** A trigger may name its table in another letter case. */
+export const TRIGGERS = toText(db.selectFrom([objects.as('t'), 'sqlite_schema as s']).select(['t.name as table', 's.sql'])
+  .where('s.type', '=', lit('trigger')).where('s.tbl_name', '=', (eb) => sql<string>`${eb.ref('t.name')} collate nocase`).orderBy('s.name'))
