@@ -54,6 +54,9 @@ const WITHOUT_REQUEST_LOG = 'LogController' in fastify ? { logController: new fa
 /** A table name has up to 64 characters, and a percent-encoded character up to 12 bytes. */
 const MAX_PARAM_LENGTH = 1024
 
+/** Milliseconds for the start of a plugin: on a busy machine, loading the code and opening a SQLite file can take longer than Fastify's default of ten seconds. */
+const PLUGIN_TIMEOUT = 60_000
+
 /** @throws ConfigError */
 export async function createServer ({ options, prefix, logLevel, logFormat, metricsApart = false, allMetrics, logStream, trustProxy = [], http = HTTP_DEFAULTS, https }: CreateServerOptions): Promise<Server> {
   const rows = createRowQuery(options)
@@ -62,6 +65,7 @@ export async function createServer ({ options, prefix, logLevel, logFormat, metr
     ...httpServerOptions(http, https && readCertificate(https)),
     ...(trustProxy.length > 0 && { trustProxy: [...trustProxy] }),
     logger: await loggerOptions({ logLevel, logFormat, logStream }),
+    pluginTimeout: PLUGIN_TIMEOUT,
     childLoggerFactory: createRequestLogger,
     genReqId: ({ headers }) => requestId(headers),
     ...WITHOUT_REQUEST_LOG,
