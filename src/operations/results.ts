@@ -58,5 +58,6 @@ export class Results {
 
 function nothingAt ({ operation, steps, path }: ResultReference) {
   const column = path.findLast((step) => typeof step === 'string' && !step.startsWith('$')) as string
-  return at(path, invalidValue(column, `"${pointer(operation, ...steps)}" leads to nothing`))
+  const place = steps.reduce((place, step) => place + pointer(step), pointer(operation))
+  return at(path, invalidValue(column, `"${place}" leads to nothing`))
 }

@@ -277,3 +277,10 @@ await onEachEngine(t, 'a dry run of a write needs the permission select', { sche
   isRefusal(t, await operate({ operations: [update], dryRun: true }, { token }), { status: 403, code: 'PERMISSION_DENIED', why: 'it tells of rows' })
   t.equal((await operate([update], { token })).status, 200)
 })
+
+await onEachEngine(t, 'a reference of 200,000 steps finds nothing, and once was an internal error', { schema, only: ['sqlite'] }, async (t, { operate }) => {
+  const refer = (pointer: string) => operate([insertOrder, { table: 'orders', verb: 'select', filters: { id: { $ref: pointer } } }])
+  isRefusal(t, await refer(`/0${'/rows'.repeat(200_000)}`), { status: 400, code: 'INVALID_VALUE', why: 'many steps' })
+  for (const pointer of [`/0${'/rows'.repeat(200_000)}~`, '/0/a~2b', '/0/~']) isRefusal(t, await refer(pointer), { status: 400, code: 'INVALID_BODY', why: pointer.slice(-10) })
+  isRefusal(t, await refer('/0/a~1b\n~0'), { status: 400, code: 'INVALID_VALUE', why: 'escapes and a line feed' })
+})
