@@ -33,8 +33,11 @@ const MAX_LENGTH = 2_000_000
 /** The number of a part, as the servers send it. */
 const PLACE: Column = { ...OF_RESULT, name: 'place', type: { ...integerType(64, false), sentAs: valueClassesOf({ name: 'bigint', declaration: 'bigint', length: null, bytes: null, scale: null, charset: null, srid: null, json: false }) }, declaration: 'bigint', nullable: false }
 
-/** Compiles the statements that select the rows related to these values: usually one. The first cell of a row is the number of its part. */
-export function compileLinked (member: ListMember, linked: readonly LinkValues[], engine: Engine, counts: StatementCounts): Statement[] {
+/**
+ * Compiles the statements that select the rows related to these values: usually one. The first cell of a row is the number of its part. Every part repeats the
+ * values of the member's filters, so that all statements together can have millions: each is compiled when the one before it has run.
+ */
+export function * compileLinked (member: ListMember, linked: readonly LinkValues[], engine: Engine, counts: StatementCounts): Generator<Statement, void> {
   const { key, parametersOf } = partShape(member, engine)
   const { statements } = builderFor(engine, member.table)
   let part = statements.get(key)
@@ -43,25 +46,24 @@ export function compileLinked (member: ListMember, linked: readonly LinkValues[]
     part = describePart(member, engine)
     statements.set(key, part)
   } else counts.kept++
-  const compiled: Statement[] = []
   let parameters: Cell[] = []
   let [count, length] = [0, 0]
-  const finish = (text: CompiledStatement): void => {
-    if (count > 0) compiled.push({ ...text, ...unite(text, count, engine), parameters, isUnion: true })
-    parameters = []
-    count = length = 0
-  }
   for (const { place, values } of linked) {
     const own = parametersOf(place, values)
     const size = own.reduce<number>((sum, each) => sum + lengthOf(each), part.sql.length)
-    if (parameters.length + own.length > MAX_PARAMETERS || length + size > MAX_LENGTH) finish(part)
+    if (count > 0 && (parameters.length + own.length > MAX_PARAMETERS || length + size > MAX_LENGTH)) {
+      yield unitePart(part, count, parameters, engine)
+      parameters = []
+      count = length = 0
+    }
     for (const each of own) parameters.push(each)
     count++
     length += size
   }
-  finish(part)
-  return compiled
+  if (count > 0) yield unitePart(part, count, parameters, engine)
 }
+
+const unitePart = (part: CompiledStatement, count: number, parameters: readonly Cell[], engine: Engine): Statement => ({ ...part, ...unite(part, count, engine), parameters, isUnion: true })
 
 /** Characters of a literal, about. Bytes have two each. */
 const lengthOf = (cell: Cell): number => typeof cell === 'string' ? cell.length : Buffer.isBuffer(cell) ? 2 * cell.length : 8

@@ -1,0 +1,37 @@
+import t from 'tap'
+import type { ManyMember } from '../../src/plan/plan.ts'
+import { compileLinked, type LinkValues } from '../../src/sql/linked-rows.ts'
+import { orders } from '../support/sql.ts'
+
+/** How many values each statement needs. */
+const VALUES = 9000
+
+for (const engine of ['mysql', 'sqlite'] as const) {
+  await t.test(`the statements of a member whose filters have many values are not built at once, which blocked the process for seconds (${engine})`, async (t) => {
+    const table = orders[engine]
+    const [id, name] = [...table.columns.values()] as [ManyMember['columns'][0], ManyMember['columns'][0]]
+    const member: ManyMember = {
+      kind: 'many',
+      name: 'orders',
+      table,
+      on: [{ column: name, other: name }],
+      condition: { kind: 'in', column: id, negated: false, parameters: Array.from({ length: VALUES }, (_, index) => index) },
+      columns: [id],
+      members: [],
+      order: [{ column: id, direction: 'asc' }],
+      limit: 10,
+      index: undefined
+    }
+    let taken = 0
+    const linked = { * [Symbol.iterator] (): Generator<LinkValues> { for (; taken < 250; taken++) yield { place: taken, values: [`name ${taken}`] } } }
+    const parts: number[] = []
+    for (const { parameters, sql } of compileLinked(member, linked as unknown as readonly LinkValues[], engine, { kept: 0, built: 0 })) {
+      const count = sql.split(' union all ').length
+      parts.push(count)
+      t.equal(parameters.length, count * (VALUES + 3))
+      t.ok(parameters.length <= 30_000)
+      t.ok(taken <= parts.reduce((sum, each) => sum + each) + 1, 'later parts have not been looked at')
+    }
+    t.equal(parts.reduce((sum, each) => sum + each), 250)
+  })
+}
