@@ -4,7 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandle
 import { BodySchema } from '../schemas/body.ts'
 import { OperationsBodySchema, type OperationsBody } from '../schemas/operations.ts'
 import { getAccess, getDatabase, getGrant, type Access } from './access/authorize.ts'
-import { seesDatabase } from './access/grant.ts'
+import { seesDatabase, type Grant } from './access/grant.ts'
+import type { Client } from './dialects/dialect.ts'
 import { readConsistency } from './request/consistency.ts'
 import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound } from './errors.ts'
@@ -30,6 +31,21 @@ declare module 'fastify' {
     /** The database of several operations. */
     rowQueryDatabase: Database
   }
+}
+
+/** Who waits for an answer: one token, JWT subject or caller of a host app; without a subject, a role. */
+class Caller implements Client {
+  readonly #response: { readonly destroyed: boolean }
+  readonly #grant: Grant
+
+  constructor (response: { readonly destroyed: boolean }, grant: Grant) {
+    this.#response = response
+    this.#grant = grant
+  }
+
+  get destroyed (): boolean { return this.#response.destroyed }
+
+  get caller (): string { return this.#grant.owner ?? `role ${this.#grant.name}` }
 }
 
 const KEY = 'idempotency-key'
@@ -59,7 +75,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget }: R
     const { body, headers, rowQueryAccess: access, rowQueryRecord: record } = request
     const consistency = readConsistency(body.verb, CONSISTENCY, headers['row-query-consistency'])
     reply.type('application/json; charset=utf-8')
-    const options = { access, body, limits, consistency, client: reply.raw, record }
+    const options = { access, body, limits, consistency, client: new Caller(reply.raw, getGrant(request)), record }
     const key = headers[KEY] === undefined || body.verb === 'select' ? undefined : keyOf(request, body)
     return runPipeline(key === undefined ? options : { ...options, key, onReplay: () => reply.header(REPLAYED, 'true') })
   })
@@ -78,7 +94,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget }: R
     const consistency = readConsistency(isRead ? 'select' : 'update', CONSISTENCY, headers['row-query-consistency'])
     const key = isRead ? undefined : keyOf(request, body)
     reply.type('application/json; charset=utf-8')
-    return runOperations({ grant: getGrant(request), database, body, limits, consistency, client: reply.raw, record, key, onReplay: () => reply.header(REPLAYED, 'true') })
+    return runOperations({ grant: getGrant(request), database, body, limits, consistency, client: new Caller(reply.raw, getGrant(request)), record, key, onReplay: () => reply.header(REPLAYED, 'true') })
   })
 
   const refuseMethod = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {

@@ -47,6 +47,8 @@ export interface Outcome {
 /** The client that waits for the answer: a response of Node. */
 export interface Client {
   readonly destroyed: boolean
+  /** Identifies who sends the request, such as a token: requests of different callers take turns where they wait. */
+  readonly caller?: string
 }
 
 export interface WriteOptions {

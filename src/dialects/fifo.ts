@@ -6,6 +6,7 @@
 export interface Fifo<T> {
   readonly size: number
   readonly first: FifoEntry<T> | undefined
+  readonly last: FifoEntry<T> | undefined
   push (value: T): FifoEntry<T>
   /** Does nothing if the entry was removed already. */
   remove (entry: FifoEntry<T>): void
@@ -29,6 +30,7 @@ export function createFifo<T> (): Fifo<T> {
   return {
     get size () { return size },
     get first () { return first },
+    get last () { return last },
     push (value) {
       const entry: FifoEntry<T> = { value, since: performance.now(), before: last, after: undefined }
       if (last === undefined) first = entry

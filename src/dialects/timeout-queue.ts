@@ -36,6 +36,7 @@ export function createTimeoutQueue<T> (milliseconds: number, { onTimeout, onChec
   return {
     get size () { return fifo.size },
     get first () { return fifo.first },
+    get last () { return fifo.last },
     each: fifo.each,
     push (value) {
       const entry = fifo.push(value)

@@ -1,56 +1,119 @@
 import { overloaded } from '../errors.ts'
+import { createFifo, type Fifo, type FifoEntry } from './fifo.ts'
 import { createTimeoutQueue } from './timeout-queue.ts'
-import type { FifoEntry } from './fifo.ts'
 
-/** A bounded queue of waiters, in the order of their arrival, each with a time limit. */
+/**
+ * A bounded queue of waiters, each with a time limit. Callers take turns, each in the order of its own requests: one that sends thousands does not
+ * make the others wait for them.
+ */
 export interface Waiters<T> {
   readonly size: number
   /** The sequence number of the last waiter. */
   readonly last: number
   /** The sum of the waiting times of all that do not wait any more, in milliseconds. */
   readonly waited: number
-  /** `more`: places besides the usual ones. @throws OVERLOADED where too many wait already, or the time limit is over */
-  wait (more: number): Promise<T>
-  /** Resolves the first waiter. Returns false where nobody waits. */
+  /**
+   * `more`: places besides the usual ones. `caller`: who waits; the service itself if it is left out. If all places are taken, a caller that has more
+   * waiters than this one would have loses its last one. @throws OVERLOADED where too many wait already, or the time limit is over
+   */
+  wait (more: number, caller?: string): Promise<T>
+  /** Resolves the first waiter of the caller whose turn it is. Returns false where nobody waits. */
   give (value: T): boolean
   /** Rejects all waiters up to the sequence number `last`; all of them if it is left out. */
   refuse (reason: () => Error, last?: number): void
+  /** How many waiters a caller has. */
+  countOf (caller: string | undefined): number
+  /** Refuses the last waiter of the caller that has most, if those are more than `count`. Returns false if they are not. */
+  shed (count: number): boolean
 }
 
 interface Waiter<T> {
   readonly number: number
   readonly resolve: (value: T) => void
   readonly reject: (error: Error) => void
+  readonly line: Line<T>
+  /** Its place in the line of its caller. */
+  place?: FifoEntry<FifoEntry<Waiter<T>>>
 }
+
+/** The waiters of one caller, and its place among the callers: the first one is next. */
+interface Line<T> {
+  readonly caller: string
+  readonly entries: Fifo<FifoEntry<Waiter<T>>>
+  turn: FifoEntry<Line<T>>
+}
+
+/** The caller of what the service and the host app do themselves. */
+const SERVICE = ''
 
 /** `places`: how many may wait; `timeout`: for how long, in milliseconds. */
 export function createWaiters<T> (places: number, timeout: number): Waiters<T> {
   let count = 0
   let waited = 0
+  const lines = new Map<string, Line<T>>()
+  const turns = createFifo<Line<T>>()
+
+  const lineOf = (caller: string): Line<T> => {
+    let line = lines.get(caller)
+    if (line === undefined) {
+      line = { caller, entries: createFifo() } as Omit<Line<T>, 'turn'> as Line<T>
+      line.turn = turns.push(line)
+      lines.set(caller, line)
+    }
+    return line
+  }
 
   const leave = ({ value, since }: FifoEntry<Waiter<T>>): Waiter<T> => {
     waited += performance.now() - since
+    const { line, place } = value
+    line.entries.remove(place as NonNullable<typeof place>)
+    if (line.entries.size === 0) {
+      turns.remove(line.turn)
+      lines.delete(line.caller)
+    }
     return value
   }
   const entries = createTimeoutQueue<Waiter<T>>(timeout, { onTimeout: (entry) => leave(entry).reject(overloaded()) })
 
-  const take = (first: FifoEntry<Waiter<T>>): Waiter<T> => {
-    entries.remove(first)
-    return leave(first)
+  const take = (entry: FifoEntry<Waiter<T>>): Waiter<T> => {
+    entries.remove(entry)
+    return leave(entry)
+  }
+
+  const countOf = (caller = SERVICE): number => lines.get(caller)?.entries.size ?? 0
+
+  const shed = (count: number): boolean => {
+    let longest: Line<T> | undefined
+    for (const line of lines.values()) if (line.entries.size > count && line.entries.size > (longest?.entries.size ?? 0)) longest = line
+    if (longest?.entries.last === undefined) return false
+    take(longest.entries.last.value).reject(overloaded())
+    return true
   }
 
   return {
     get size () { return entries.size },
     get last () { return count },
     get waited () { return waited },
-    wait (more) {
-      if (entries.size >= places + more) return Promise.reject(overloaded())
-      return new Promise((resolve, reject) => { entries.push({ number: ++count, resolve, reject }) })
+    countOf,
+    shed,
+    wait (more, caller = SERVICE) {
+      if (entries.size >= places + more && !shed(countOf(caller) + 1)) return Promise.reject(overloaded())
+      return new Promise((resolve, reject) => {
+        const line = lineOf(caller)
+        const waiter: Waiter<T> = { number: ++count, resolve, reject, line }
+        waiter.place = line.entries.push(entries.push(waiter))
+      })
     },
     give (value) {
-      const { first } = entries
-      if (first !== undefined) take(first).resolve(value)
-      return first !== undefined
+      const line = turns.first?.value
+      if (line === undefined) return false
+      const { value: waiter } = line.entries.first as FifoEntry<FifoEntry<Waiter<T>>>
+      if (line.entries.size > 1 && turns.size > 1) {
+        turns.remove(line.turn)
+        line.turn = turns.push(line)
+      }
+      take(waiter).resolve(value)
+      return true
     },
     refuse (reason, last = count) {
       for (let { first } = entries; first !== undefined && first.value.number <= last; { first } = entries) take(first).reject(reason())

@@ -84,11 +84,11 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout }: 
     if (client?.destroyed === true) throw clientGone()
     if (session.isReadOnly) throw unsupported('', 'the file of the database may not be written')
     return work(session)
-  })
+  }, client)
   const useToRead = <T>(client: Client | undefined, work: (session: Session) => Promise<T>): Promise<T> => sessions.read((session) => {
     if (client?.destroyed === true) throw clientGone()
     return work(session)
-  })
+  }, client)
   const refuse = (statement: Statement) => (error: Error): never => { throw error instanceof ServiceError ? error : toServiceError(error, statement) }
 
   try {

@@ -1,5 +1,6 @@
 import { databaseUnavailable } from '../../errors.ts'
-import { createWaiters } from '../waiters.ts'
+import type { Client } from '../dialect.ts'
+import { createWaiters, type Waiters } from '../waiters.ts'
 import { toReadError, type SqliteError } from './errors.ts'
 import { Session } from './session.ts'
 
@@ -16,18 +17,18 @@ export interface SessionLimits {
  */
 export interface Sessions {
   /** @throws OVERLOADED where too many requests wait or one waits too long; the error of opening the file; what `work` throws */
-  use<T> (work: (session: Session) => Promise<T>): Promise<T>
+  use<T> (work: (session: Session) => Promise<T>, client?: Client): Promise<T>
   /** Like `use`, for work that only reads. It sees everything that was committed before it began, in either session. */
-  read<T> (work: (session: Session) => Promise<T>): Promise<T>
+  read<T> (work: (session: Session) => Promise<T>, client?: Client): Promise<T>
   close (): Promise<void>
 }
 
 /** How long a request that reads waits for the first session before the second one is opened, in milliseconds. */
 const PATIENCE = 50
 
-export function createSessions (path: string, { queue: places, wait }: SessionLimits): Sessions {
-  const writes = createWaiters<Place>(places, wait)
-  const reads = createWaiters<Place>(places, wait)
+export function createSessions (path: string, { queue: places, wait: timeout }: SessionLimits): Sessions {
+  const writes = createWaiters<Place>(places, timeout)
+  const reads = createWaiters<Place>(places, timeout)
   const main = new Place(path, false)
   const reader = new Place(path, true)
   let hasReader = false
@@ -49,9 +50,15 @@ export function createSessions (path: string, { queue: places, wait }: SessionLi
     return main.isBusy ? undefined : main
   }
 
-  const waitToRead = (): Promise<Place> => {
+  /** Both queues share their places. */
+  const wait = (own: Waiters<Place>, other: Waiters<Place>, caller: string | undefined): Promise<Place> => {
+    if (own.size + other.size >= places) other.shed(own.countOf(caller) + other.countOf(caller) + 1)
+    return own.wait(-other.size, caller)
+  }
+
+  const waitToRead = (caller: string | undefined): Promise<Place> => {
     if (!hasReader) timer ??= setTimeout(useReader, PATIENCE)
-    return reads.wait(-writes.size)
+    return wait(reads, writes, caller)
   }
 
   const useOne = async <T>(place: Place, work: (session: Session) => Promise<T>): Promise<T> => {
@@ -64,8 +71,8 @@ export function createSessions (path: string, { queue: places, wait }: SessionLi
   }
 
   return {
-    use: async (work) => useOne(main.isBusy ? await writes.wait(-reads.size) : main, work),
-    read: async (work) => useOne(findFree() ?? await waitToRead(), work),
+    use: async (work, client) => useOne(main.isBusy ? await wait(writes, reads, client?.caller) : main, work),
+    read: async (work, client) => useOne(findFree() ?? await waitToRead(client?.caller), work),
     async close () {
       clearTimeout(timer)
       for (const waiters of [writes, reads]) waiters.refuse(() => databaseUnavailable())

@@ -34,7 +34,7 @@ export async function runWithRetries<Request extends { readonly client: Client |
   for (let count = 1; ; count++) {
     const pool = pools[count - 1] ?? primary
     const isPrimary = pool === primary
-    const acquired = pool.acquire()
+    const acquired = pool.acquire(request.client)
     // requests that wait for a slow replica are not passed on to the other servers
     const session = acquired instanceof Promise ? await acquired.catch((error: unknown) => { if (isPrimary || pool.isUp) throw error }) : acquired
     if (session === undefined) continue

@@ -1,5 +1,5 @@
 import { databaseUnavailable } from '../../../errors.ts'
-import type { PoolUse } from '../../dialect.ts'
+import type { Client, PoolUse } from '../../dialect.ts'
 import type { Column } from '../../../catalog/catalog.ts'
 import { isCrowded, toConnectError, type MysqlError } from '../errors.ts'
 import { createFailover } from './failover.ts'
@@ -26,7 +26,7 @@ export interface PoolLimits {
 /** Sessions with one database, each used by one request at a time. */
 export interface MysqlPool extends StoppingSessions {
   /** @throws OVERLOADED where too many requests wait or one waits too long, DATABASE_UNAVAILABLE where connecting fails */
-  acquire (): Session | Promise<Session>
+  acquire (client?: Client): Session | Promise<Session>
   release (session: Session): void
   /** Releases a session that no request has used: the service's own statements do not keep a connection open. */
   putBack (session: Session): void
@@ -94,19 +94,19 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
 
   const connector = createConnector({ address, failover, statementTimeout, size, open, wanted: () => waiters, onOpen, onFail, onLost: connections.lose })
 
-  const acquire = (): Session | Promise<Session> => {
+  const acquire = (client?: Client): Session | Promise<Session> => {
     const session = connections.takeIdle()
-    if (session !== undefined) return Date.now() - session.idleSince < TRUST ? session : check(session)
+    if (session !== undefined) return Date.now() - session.idleSince < TRUST ? session : check(session, client)
     if (closed) return Promise.reject(databaseUnavailable())
-    const coming = waiters.wait(connector.opening)
+    const coming = waiters.wait(connector.opening, client?.caller)
     connector.grow()
     return coming
   }
 
-  const check = async (session: Session): Promise<Session> => {
+  const check = async (session: Session, client: Client | undefined): Promise<Session> => {
     if (await answers(session.connection)) return session
     discard(session)
-    return acquire()
+    return acquire(client)
   }
 
   const discard = (session: Session): void => {
