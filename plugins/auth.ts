@@ -17,7 +17,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** What the caller may do; null before authentication and on public routes. */
     rowQueryGrant: Grant | null
-    /** The error of a JWT or of the host app's function; null if there is none. */
+    /** The error of an expired token, a JWT or the host app's function; null if there is none. */
     rowQueryAuthError: Error | null
   }
 
@@ -82,7 +82,9 @@ export default fp(async function auth (app: FastifyInstance, { tokens, jwt, auth
       const sha256 = hashToken(token)
       request.rowQueryGrant = tokens.findGrantByHash(sha256) ?? null
       if (request.rowQueryGrant !== null) return true
-      if (jwt !== undefined) return checkJwt(jwt, token, sha256, request)
+      const expired = tokens.findExpired(sha256)
+      if (expired !== undefined) request.rowQueryAuthError = withReason(unauthenticated('The token is not valid'), `the token "${expired}" has expired`)
+      else if (jwt !== undefined) return checkJwt(jwt, token, sha256, request)
       // Count now: the package handles the result in a later turn of the event loop.
       countIfLast(request)
       return false

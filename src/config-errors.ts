@@ -104,9 +104,3 @@ export function collect<T> (errors: string[], begin: string, make: () => T): T[]
     return []
   }
 }
-
-/** The position of a syntax error, if the message has it. The rest of the message quotes the file, which may contain secrets. */
-export function positionOf ({ message }: Error): string {
-  const [position] = /line \d+ column \d+/.exec(message) ?? []
-  return position === undefined ? '' : `, ${position}`
-}

@@ -73,7 +73,7 @@ export const valueOutOfRange = define('VALUE_OUT_OF_RANGE', 422, 'The database r
 export const statementTooLarge = define('VALUE_OUT_OF_RANGE', 422, 'The request makes a value or a statement that is larger than the database accepts')
 export const resultTooLarge = define<[reason: string]>('RESULT_TOO_LARGE', 422, 'The result is too large: %s')
 export const unreadableValue = define<[column: string, reason: string]>('UNREADABLE_VALUE', 422, 'A row cannot be read: column "%s" %s')
-export const notSupported = define('NOT_SUPPORTED', 422, 'The database does not support this operation on the table')
+export const notSupported = define<[reason: string]>('NOT_SUPPORTED', 422, '%s')
 export const brokenDefinition = define('BROKEN_DEFINITION', 422, 'A trigger, view or routine of the database names something that does not exist')
 export const rateLimited = define('RATE_LIMITED', 429, 'Too many requests: try again later')
 export const headersTooLarge = define('HEADERS_TOO_LARGE', 431, 'The path and the headers are larger than the limit')
@@ -119,7 +119,7 @@ export function at (path: Path | string, error: ServiceError): ServiceError {
 
 /** NOT_SUPPORTED with its reason. `path`: the field that needs it, as a JSON Pointer; empty if it is the request itself. */
 export function unsupported (path: string, message: string): ServiceError {
-  return withDetails(notSupported(), { path, message })
+  return at(path, notSupported(message))
 }
 
 /** Adds the driver's code to an error. */

@@ -14,6 +14,8 @@ export interface TokenStore {
   findGrant (token: string, now?: number): Grant | undefined
   /** The same by the hash of the token. */
   findGrantByHash (sha256: string, now?: number): Grant | undefined
+  /** The name of an expired token, for the log. */
+  findExpired (sha256: string, now?: number): string | undefined
   /** Replaces the tokens that may change (those of the token file). */
   replace (changing: readonly StoredToken[]): void
 }
@@ -38,14 +40,18 @@ export function createToken (): string {
 export function createTokenStore (fixed: readonly StoredToken[], changing: readonly StoredToken[] = []): TokenStore {
   const index = (tokens: readonly StoredToken[]): ReadonlyMap<string, StoredToken> => new Map([...fixed, ...tokens].map((token) => [token.sha256, token]))
   let byHash = index(changing)
+  const isExpired = ({ expiresAt }: StoredToken, now: number): boolean => expiresAt !== undefined && expiresAt <= now
   const findGrantByHash = (sha256: string, now = Date.now()): Grant | undefined => {
     const stored = byHash.get(sha256)
-    if (stored === undefined || (stored.expiresAt !== undefined && stored.expiresAt <= now)) return undefined
-    return stored.grant
+    return stored === undefined || isExpired(stored, now) ? undefined : stored.grant
   }
   return {
     findGrant: (token, now) => findGrantByHash(hashToken(token), now),
     findGrantByHash,
+    findExpired: (sha256, now = Date.now()) => {
+      const stored = byHash.get(sha256)
+      return stored !== undefined && isExpired(stored, now) ? stored.grant.name : undefined
+    },
     replace (tokens) { byHash = index(tokens) }
   }
 }

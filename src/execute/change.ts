@@ -93,7 +93,7 @@ function findRefusal (plan: UpdatePlan | DeletePlan, matched: number): ServiceEr
   if (matched > ceiling && (expect === undefined || expect.most > ceiling)) {
     return resultTooLarge(`the filters match more than ${ceiling} rows, which is the most that ${ceiling === plan.maximum ? 'an update or delete may change' : '"returning" allows'}`)
   }
-  return expect === undefined ? undefined : findUnexpected(expect, matched)
+  return expect === undefined ? undefined : findUnexpected(expect, matched, plan.table.name)
 }
 
 function requireCount (plan: UpdatePlan | DeletePlan, matched: number): void {

@@ -52,8 +52,8 @@ export function executePlan (execution: Execution, options: ReadOptions): Promis
 }
 
 /** @throws EXPECTATION_FAILED if a select has another number of rows */
-function requireExpected ({ expect }: SelectPlan, outcome: Result, sink: AnswerSink): Result {
-  const unexpected = expect === undefined || sink.refusal !== undefined ? undefined : findUnexpected(expect, sink.count)
+function requireExpected ({ expect, table }: SelectPlan, outcome: Result, sink: AnswerSink): Result {
+  const unexpected = expect === undefined || sink.refusal !== undefined ? undefined : findUnexpected(expect, sink.count, table.name)
   if (unexpected !== undefined) throw unexpected
   return outcome
 }

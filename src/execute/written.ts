@@ -2,7 +2,7 @@
 import { MAX_LIMIT } from '../../schemas/body.ts'
 import { mayFillColumns, mayFire, type Column } from '../catalog/catalog.ts'
 import { keepsTransaction } from '../dialects/dialect.ts'
-import { notSupported, resultTooLarge, type ServiceError } from '../errors.ts'
+import { resultTooLarge, unsupported, type ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
 import { mayChange } from '../plan/computed.ts'
 import { findInsertKey } from '../plan/insert-key.ts'
@@ -61,7 +61,7 @@ async function runUpdate (runner: Runner, plan: WrittenPlan<UpdatePlan>, run: Ru
     if (!wasTaken && isAfterWrite(error)) await requireReferences(runner, plan, after)
     throw error
   })
-  if (wasTaken) throw notSupported()
+  if (wasTaken) throw unsupported('', `a trigger of table "${table.name}" has changed keys, so that the updated rows cannot be found to be checked`)
   await requireRows(runner, plan, after)
   return result
 }
@@ -85,14 +85,14 @@ async function areTakenByOthers (runner: Runner, { table }: UpdatePlan, { key, b
 async function watchInsert (runner: Runner, plan: WrittenPlan<InsertPlan>, row: PlannedRow): Promise<(insertId: string | undefined) => Promise<KeyOfRow>> {
   const { table } = plan
   const key = findInsertKey(table, [row])
-  if (key === undefined) throw notSupported()
+  if (key === undefined) throw unsupported('', `the new row of table "${table.name}" must be checked after the insert, and has no unique key whose values are known`)
+  const keyChanged = () => unsupported('', `a trigger of table "${table.name}" has changed the key of the new row, so that it cannot be found to be checked`)
   const wasTaken = mayFillColumns(table) && await areTaken(runner, { table, key, keys: givenKeys(key, [row]) })
   return async (insertId) => {
-    if (wasTaken) throw notSupported()
+    if (wasTaken) throw keyChanged()
     const values = key.map((column): Value => {
       const known = knownKey({ table }, row, column)
-      // a trigger has changed the key
-      if (known === null && insertId === undefined) throw notSupported()
+      if (known === null && insertId === undefined) throw keyChanged()
       return known ?? numberOf(column, insertId as string)
     })
     await requireRows(runner, plan, [hasKey(key, values)])
@@ -118,7 +118,7 @@ async function runRows (runner: Runner, plan: WrittenPlan<InsertPlan>, sink: Ans
     await insert().catch((error: unknown) => { throw isList ? inRow(error, row.index) : error })
   }
   const [first] = inserted
-  if (sink !== undefined && first !== undefined && inserted.some(({ key }) => key.some((column, place) => column !== first.key[place]))) throw notSupported()
+  if (sink !== undefined && first !== undefined && inserted.some(({ key }) => key.some((column, place) => column !== first.key[place]))) throw unsupported('/returning', 'the rows are found by different keys: send the same columns for each row, or leave out "returning"')
   if (sink !== undefined && returning !== undefined) await readRows(runner, sink, { table, columns: returning, key: first?.key ?? [], keys: inserted.map(({ values }) => values) })
   const changed = inserted.length
   return { rows: sink?.count ?? 0, changed, insertId, counts: { inserted: changed, updated: 0, unchanged: 0, insertId } }
@@ -131,7 +131,7 @@ function inRow (error: unknown, index: number | undefined): unknown {
 
 /** A row is found by the key of the conflict, or is new if it gives no value for that. */
 async function runUpserts (runner: Runner, plan: WrittenPlan<InsertPlan>, { conflict: { key, set }, run }: { conflict: Conflict, run: Run }): Promise<Result> {
-  if (changesKey(key, set)) throw notSupported()
+  if (changesKey(key, set)) throw unsupported('/onConflict/set', 'the written rows must be checked after the write, and "set" changes the key by which they are found')
   const { isList, written } = plan
   // a row that exists keeps what is not written, also where it could not be written: what it refers to is not checked
   const references = (row: PlannedRow) => written.references.filter(({ from }) => mayChange(plan, row, from))

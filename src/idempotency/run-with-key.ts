@@ -1,6 +1,6 @@
 import type { Table } from '../catalog/catalog.ts'
 import type { Client, Dialect, Isolation, Transaction } from '../dialects/dialect.ts'
-import { notSupported } from '../errors.ts'
+import { requireUndoable } from '../plan/terms.ts'
 import type { KeyCleanUp } from './clean-up.ts'
 import { createClaim, type KeyOwner, type RequestKey } from './key.ts'
 import { runOnce, type KeysInUse } from './run-once.ts'
@@ -37,7 +37,7 @@ export interface KeyedRequest extends Keyed {
 /** Runs `work` in a transaction, or returns the answer to an earlier request with the same key. @throws as runOnce; NOT_SUPPORTED for a table without transactions */
 export async function runWithKey (request: KeyedRequest, work: (tx: Transaction) => Promise<string | Buffer>): Promise<string | Buffer> {
   const { key, grant, database, path, tables, client, isolation, isShared } = request
-  if (tables.some(({ transactional }) => !transactional)) throw notSupported()
+  for (const table of tables) requireUndoable(table, '')
   const claim = createClaim({ key: key as RequestKey, grant, database: database.name, path, tables })
   const { answer, isReplayed } = await runOnce({ dialect: database.dialect, keysInUse: database.keysInUse, claim, transaction: { client, isolation, isShared } }, work)
   database.keyCleanUp.noteUse()

@@ -30,7 +30,7 @@ export function endOfString (text: string, start: number): number {
   return text.length
 }
 
-/** Like `JSON.parse`; it returns what `readNumber` makes of each number. @throws SyntaxError if the text is not JSON, RangeError if the nesting is too deep */
+/** Like `JSON.parse`; it returns what `readNumber` makes of each number. @throws JsonSyntaxError if the text is not JSON, RangeError if the nesting is too deep */
 export function parseSafely (text: string, readNumber: ReadNumber): unknown {
   let at = 0
 
@@ -45,14 +45,14 @@ export function parseSafely (text: string, readNumber: ReadNumber): unknown {
     at = endOfString(text, start) + 1
     const string = text.slice(start, at)
     // without a closing quote, it is longer than the text
-    return at > text.length || SPECIAL.test(string) ? JSON.parse(string) as string : string.slice(1, -1)
+    return at > text.length || SPECIAL.test(string) ? parsePart(string, start) as string : string.slice(1, -1)
   }
 
   const readOther = (): unknown => {
     const start = at
     while (at < text.length && !ENDS.includes(text.charAt(at))) at++
     const source = text.slice(start, at)
-    const value: unknown = JSON.parse(source)
+    const value = parsePart(source, start)
     return typeof value === 'number' ? readNumber(value, source) : value
   }
 
@@ -103,6 +103,38 @@ export function parseSafely (text: string, readNumber: ReadNumber): unknown {
   return value
 }
 
+/** `start`: where the part begins. */
+function parsePart (source: string, start: number): unknown {
+  try {
+    return JSON.parse(source)
+  } catch {
+    fail(start)
+  }
+}
+
+/** The text is not JSON. */
+export class JsonSyntaxError extends SyntaxError {
+  /** Index of the character, or of the beginning of the string, that is wrong; the length of the text if it ends too early. */
+  readonly at: number
+
+  constructor (at: number) {
+    super(`Unexpected token at position ${at}`)
+    this.at = at
+  }
+}
+
 function fail (at: number): never {
-  throw new SyntaxError(`Unexpected token at position ${at}`)
+  throw new JsonSyntaxError(at)
+}
+
+/** Where a text is not JSON: `line 3 column 14`. Contains nothing of the text. Undefined if it is JSON, or nested too deeply to tell. */
+export function findSyntaxError (text: string): string | undefined {
+  try {
+    parseSafely(text, Number)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) return undefined
+    const lines = text.slice(0, error.at).split('\n')
+    return `line ${lines.length} column ${(lines.at(-1) as string).length + 1}`
+  }
 }

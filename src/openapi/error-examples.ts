@@ -5,7 +5,7 @@ import { MAX_LIMIT } from '../../schemas/body.ts'
 
 const examples: readonly ServiceError[] = [
   errors.invalidRequest('it could not be parsed'),
-  errors.invalidJson('it cannot be parsed'),
+  errors.invalidJson('error at line 1 column 18'),
   at(['verb'], errors.invalidBody('"verb" must be one of select, insert, update, delete')),
   at(['filters'], errors.filtersRequired('delete')),
   at(['columns', 1], errors.columnNotFound('colour', 'table "products"')),
@@ -25,7 +25,7 @@ const examples: readonly ServiceError[] = [
   withDetails(errors.uniqueViolation(), { path: pointer('data', 'email'), message: 'unique key "email" on "email"' }),
   withDetails(errors.foreignKeyViolation(), { path: pointer('data', 'customer_id'), message: 'foreign key "orders_customer" on "customer_id"' }),
   errors.idempotencyInProgress(),
-  at(['expect'], errors.expectationFailed('there are 0 rows')),
+  at(['expect'], errors.expectationFailed('there are 0 rows in "products" for these filters, and 1 is expected')),
   errors.bodyTooLarge(),
   errors.unsupportedMediaType(),
   errors.notNullViolation(),
@@ -33,7 +33,7 @@ const examples: readonly ServiceError[] = [
   errors.valueOutOfRange(),
   errors.resultTooLarge('the answer would be larger than 50331648 bytes; request fewer rows or columns'),
   errors.unreadableValue('place', 'contains bytes that are not a geometry'),
-  errors.notSupported(),
+  errors.unsupported('/dryRun', 'the engine of table "products" has no transactions, so that nothing can be undone'),
   errors.idempotencyKeyReused(),
   errors.writeRefused(),
   errors.brokenDefinition(),

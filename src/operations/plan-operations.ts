@@ -6,13 +6,14 @@ import { permissionsOn, type Grant } from '../access/grant.ts'
 import { orUnavailable } from '../access/lost.ts'
 import type { TableSource } from '../catalog/table-source.ts'
 import type { Database } from '../databases/database.ts'
-import { at, notSupported, tableNotFound, type ServiceError } from '../errors.ts'
+import { at, tableNotFound, type ServiceError } from '../errors.ts'
 import { createPlan } from '../plan/create-plan.ts'
 import type { PlanLimits } from '../plan/limits.ts'
 import { findReferences } from '../plan/find-result-references.ts'
 import { lockRows, requireLock } from '../plan/lock.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { ResultReference } from '../plan/result-reference.ts'
+import { requireUndoable } from '../plan/terms.ts'
 import { inOperation } from '../request/check-operations.ts'
 
 export interface PlannedOperation {
@@ -79,7 +80,7 @@ function planOperation ({ operation, index, source, limits }: OperationToPlan): 
     return lock === true ? lockRows(plan) : plan
   }
   const plan = planWith(limits)
-  if (plan.verb !== 'select' && !source.table.transactional) throw notSupported() // it could not be undone
+  if (plan.verb !== 'select') requireUndoable(source.table, '')
   const { counted: _counted, ...uncounted } = limits
   return { body, plan, references, replan: () => planWith(uncounted) }
 }

@@ -14,7 +14,10 @@ export interface ColumnScope {
 /** Looks up a column by its exact name. @throws COLUMN_NOT_FOUND */
 export function getColumn ({ columns, name: table, isResult }: ColumnScope, name: string, path: Path): Column {
   const column = columns.get(name)
-  if (column === undefined) throw at(path, columnNotFound(name, isResult === true ? 'the result of "groupBy" and "aggregates"' : `table "${table}"`))
+  if (column === undefined) {
+    const hint = name === '*' && path.includes('columns') ? ': leave out "columns" for all columns' : ''
+    throw at(path, columnNotFound(name, (isResult === true ? 'the result of "groupBy" and "aggregates"' : `table "${table}"`) + hint))
+  }
   return column
 }
 

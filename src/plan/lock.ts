@@ -1,5 +1,5 @@
 /** `lock` of a select in a transaction. */
-import { at, invalidBody, notSupported, permissionDenied } from '../errors.ts'
+import { at, invalidBody, permissionDenied, unsupported } from '../errors.ts'
 import type { Plan } from './plan.ts'
 
 /** @throws PERMISSION_DENIED */
@@ -10,6 +10,6 @@ export function requireLock (permissions: ReadonlySet<string>): void {
 /** A plan that locks the rows that it selects. @throws INVALID_BODY, NOT_SUPPORTED for a table where a lock would not hold */
 export function lockRows (plan: Plan): Plan {
   if (plan.verb === 'select' && plan.groups !== undefined) throw at('/lock', invalidBody('"lock" is not allowed with "groupBy" and "aggregates"'))
-  if (!plan.table.transactional) throw notSupported()
+  if (!plan.table.transactional) throw unsupported('/lock', `the engine of table "${plan.table.name}" has no transactions, so that a lock would not hold`)
   return Object.freeze({ ...plan, lock: 'update' }) as Plan
 }

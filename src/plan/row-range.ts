@@ -20,11 +20,20 @@ export function planRange (expect: Expect): RowRange {
 
 const thereAre = (bound: string, count: number): string => count === 1 ? `there is ${bound}1 row` : `there are ${bound}${count} rows`
 
+/** How many rows there should be. */
+function describeRange ({ least, most }: RowRange): string {
+  if (most < least) return 'no number is within its bounds'
+  const range = least === most ? `${least}` : most === Infinity ? `at least ${least}` : least === 0 ? `at most ${most}` : `${least} to ${most}`
+  return `${range} ${range === '1' || range.endsWith(' 1') ? 'is' : 'are'} expected`
+}
+
 const isGiven = (bound: number | undefined): bound is number => bound !== undefined
 
-/** EXPECTATION_FAILED if a number of rows is not in the range, else undefined. */
-export function findUnexpected ({ least, most }: RowRange, count: number): ServiceError | undefined {
+/** EXPECTATION_FAILED if a number of rows of a table is not in the range, else undefined. */
+export function findUnexpected (range: RowRange, count: number, table: string): ServiceError | undefined {
+  const { least, most } = range
   if (count >= least && count <= most) return undefined
   // beyond the upper bound rows are not counted to the end
-  return at(['expect'], expectationFailed(count > most ? thereAre('more than ', Math.max(most, 0)) : thereAre('', count)))
+  const found = count > most ? thereAre('more than ', Math.max(most, 0)) : thereAre('', count)
+  return at(['expect'], expectationFailed(`${found} in "${table}" for these filters, and ${describeRange(range)}`))
 }

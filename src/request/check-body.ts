@@ -12,6 +12,7 @@ import { findConflict, findRowsError } from './conflicts.ts'
 import { formOf } from './field-form.ts'
 import { FORMS, isListOfTerms, ORDER_TERMS, withNames } from './fields.ts'
 import { isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
+import { findSyntaxError } from '../json/parser.ts'
 
 /** Returns the first error of a parsed body. */
 export type FindBodyError = (body: unknown) => ServiceError | undefined
@@ -23,8 +24,14 @@ export function parseBody (text: string): unknown {
     const body = parseExactJson(text, overview)
     return repeatsKey(overview, body) ? invalidJson('a key appears twice in one object') : clampNumbers(body)
   } catch (error) {
-    return invalidJson(error instanceof RangeError ? 'the nesting is too deep' : 'it cannot be parsed')
+    return invalidJson(error instanceof RangeError ? 'the nesting is too deep' : describeSyntax(text))
   }
+}
+
+function describeSyntax (text: string): string {
+  const place = findSyntaxError(text)
+  if (text.trim() === '') return 'the body is empty'
+  return place === undefined ? 'it cannot be parsed' : `error at ${place}`
 }
 
 /** Only values of columns need numbers as text. Those of the body itself (`limit`, `expect`) become ordinary numbers. */

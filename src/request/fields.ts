@@ -10,7 +10,7 @@ export const FORMS: ReadonlyMap<string, string> = new Map([
   ['filters', 'an object of filters'],
   ['data', 'an object of column values'],
   ['onConflict', 'an object with "key", a list of column names without repeats, and optionally "set", such a list or an object of column values'],
-  ['columns', 'a list of column names, not empty and without repeats'],
+  ['columns', 'a list of column names, not empty and without repeats; leave it out for all columns'],
   ['orderBy', 'a string or a list of objects'],
   ['groupBy', GROUP_BY],
   ['aggregates', AGGREGATES],

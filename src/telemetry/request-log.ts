@@ -28,13 +28,18 @@ export function lineOf (record: RequestRecord) {
     token: token || undefined,
     status,
     code: refusal?.code,
-    reason: refusal?.reason,
+    reason: refusal && reasonOf(refusal),
     rows,
     operations: operations || undefined,
     retries: retries || undefined,
     ms: round(total),
     databaseMs: inDatabase === undefined ? undefined : round(inDatabase)
   }
+}
+
+/** Why a request was refused, where the code does not say it: for a missing permission the message, which has no name that the client invented. */
+function reasonOf ({ code, reason, message }: ServiceError): string | undefined {
+  return reason ?? (code === 'PERMISSION_DENIED' ? message : undefined)
 }
 
 /** Rounds to microseconds, the resolution of the clock. */

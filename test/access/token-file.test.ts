@@ -22,7 +22,7 @@ t.test('a token file contains the same entries as the configuration', async (t) 
 const SECRET = 'hunter2'
 
 const refused: Array<{ because: string, text: string, errors: string[] }> = [
-  { because: 'nothing in it', text: '', errors: ['tokensFile: the file is not valid JSON'] },
+  { because: 'nothing in it', text: '', errors: ['tokensFile: the file is empty'] },
   { because: 'half a list', text: `[{ "name": "${SECRET}"`, errors: ['tokensFile: the file is not valid JSON, line 1 column 21'] },
   { because: 'an object', text: JSON.stringify({ tokens: [entry] }), errors: ['tokensFile: must be a list (of entries as "row-query token" prints them)'] },
   {

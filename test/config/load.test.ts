@@ -110,7 +110,7 @@ const refused: Array<{ because: string, from: Parameters<typeof load>[0], lines:
   { because: 'permissions of no token', from: { env: { API_TOKEN_PERMISSIONS: 'select' } }, lines: ['API_TOKEN_PERMISSIONS: is set, but API_TOKEN is not'] },
   { because: 'a file that is not there', from: { flags: { config: 'nowhere.json' } }, lines: ['--config: nowhere.json cannot be read'] },
   { because: 'an empty path', from: { env: { ROW_QUERY_CONFIG: '' } }, lines: ['ROW_QUERY_CONFIG: "" cannot be read'] },
-  { because: 'a file that breaks off', from: { file: `{ "${SECRET}": ` }, lines: ['ROW_QUERY_CONFIG: row-query.json is not valid JSON'] },
+  { because: 'a file that breaks off', from: { file: `{ "${SECRET}": ` }, lines: ['ROW_QUERY_CONFIG: row-query.json is not valid JSON, line 1 column 48'] },
   { because: 'a file with a comma too many', from: { file: `{\n  "${SECRET}": 1,\n}` }, lines: ['ROW_QUERY_CONFIG: row-query.json is not valid JSON, line 3 column 1'] },
   { because: 'a file that holds a list', from: { file: [] }, lines: ['ROW_QUERY_CONFIG: row-query.json does not contain a JSON object'] },
   { because: 'a file that holds null', from: { file: 'null' }, lines: ['ROW_QUERY_CONFIG: row-query.json does not contain a JSON object'] },

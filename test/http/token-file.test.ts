@@ -55,7 +55,7 @@ await onEachEngine(t, 'if the file is invalid, the previous tokens stay in use a
   replace([first])
   await comes(t, service, 'the file is read', { first: 200, second: 401, fixed: 200 })
   const faults: Array<[change: () => void, mistake: string | RegExp]> = [
-    [() => truncateSync(path), /^tokensFile: .* is not valid JSON$/],
+    [() => truncateSync(path), /^tokensFile: the file is empty$/],
     [() => replace(`[{ "name": "second", "sha256": "${second.sha256}"`), /^tokensFile: .* is not valid JSON/],
     [() => replace([{ ...second, permissions: ['everything'] }]), /^tokensFile\.0\.permissions\.0: must be "select" or/],
     [() => rmSync(path), 'tokensFile: cannot be read']

@@ -15,6 +15,8 @@ type Refuse = (statement: Statement, error: MysqlError) => Error
 
 /** The account lacks a privilege. The message may name the table: the client has sent its name. */
 const accountDenied: Refuse = ({ table }) => permissionDenied(`The service's database account may not do this on "${table.name}"`)
+/** The engine of the table, or the view, cannot do it; or a number that is not known. The log has the name of the error. */
+const cannot: Refuse = ({ table }) => notSupported(`The database does not support this operation on table "${table.name}"`)
 const check: Refuse = ({ table }, { message }) => checkViolationOf(checkIn(message, table))
 /** An exception that a trigger or routine raises or causes. */
 const raised: Refuse = () => checkViolation()
@@ -64,7 +66,7 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
     182, 1118, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1436, 1441, 1467, 1690, 3140, 3548, 3643, 3854, 4084
   ]],
   [() => statementTooLarge(), [PACKET]],
-  [() => notSupported(), ENGINE_CANNOT],
+  [cannot, ENGINE_CANNOT],
   [() => deadlock(), [1020, 1180, 1213, 1297, 1613, 1614, 3058, 3101]],
   [() => lockTimeout(), LOCKED],
   [() => queryTimeout(), ENDED],
@@ -87,12 +89,12 @@ const byNumber = new Map(refusals.flatMap(([refuse, numbers]) => numbers.map((nu
 const byClass = new Map<string, Refuse>([
   ...['02', '0K', '20', '21', '23', '24', '2F', '44', '45'].map((each): [string, Refuse] => [each, raised]),
   ['08', lostBehind],
-  ['0A', () => notSupported()],
+  ['0A', cannot],
   ['22', () => valueOutOfRange()],
   ...['25', '28', '53', '57'].map((each): [string, Refuse] => [each, () => databaseUnavailable()]),
   ['40', () => deadlock()],
   ['42', (statement, error) => statement.table.kind === 'view' || firesTrigger(statement) ? moved(statement, error) : new UnknownDatabaseError(numberOf(error))],
-  ['54', () => notSupported()],
+  ['54', cannot],
   ['70', () => queryTimeout()],
   ['XA', () => deadlock()]
 ])
@@ -130,7 +132,7 @@ export const isCrowded = ({ errno = 0 }: MysqlError): boolean => CROWDED.has(err
 export function toServiceError (error: MysqlError, statement: Statement): Error {
   if (isLost(error)) return withReason(statement.verb === 'select' ? databaseUnavailable() : outcomeUnknown(), error.code)
   if (error.sqlState === undefined) return wasNotSent(error) ? databaseUnavailable() : error
-  const refuse = byNumber.get(numberOf(error)) ?? byClass.get(error.sqlState.slice(0, 2)) ?? notSupported
+  const refuse = byNumber.get(numberOf(error)) ?? byClass.get(error.sqlState.slice(0, 2)) ?? cannot
   const refusal = refuse(statement, error)
   if (mayHaveChanged(statement, numberOf(error), refusal)) return withReason(changedInPart(statement.table), nameOf(error))
   return refusal instanceof ServiceError ? withReason(refusal, nameOf(error)) : refusal

@@ -52,7 +52,7 @@ export function toFailure (error: MysqlError, { pool, session, statement, reques
   if (wasNotSent(error) || (lost && error.code !== KILL_FAILED)) pool.discard(session)
   if (isStopped && lost && !isCertain) return withReason(outcomeUnknown(), isGone ? 'CLIENT_GONE' : error.code)
   if (isStopped) return isGone ? clientGone() : withReason(toTimeout(statement), lost ? error.code : undefined)
-  if (transaction === 'read' && isReadOnlyTransaction(error)) return withReason(notSupported(), error.code)
+  if (transaction === 'read' && isReadOnlyTransaction(error)) return withReason(notSupported('A function that a view calls writes or locks rows, which a read-only transaction does not allow'), error.code)
   const refusal = lost && isCertain ? withReason(databaseUnavailable(), error.code) : toServiceError(error, statement)
   const mayRunAgain = lost ? statement.verb === 'select' : wasNotSent(error) || (isNotHere(error) && pool.moveOn(session))
   return mayRunAgain ? new Retryable(refusal, lost) : refusal
