@@ -16,8 +16,7 @@ const MAX_COLUMNS = 4096
 const MAX_VALUES = 1000
 
 const ClaimSchema = Type.Object({
-  /** A JSON Pointer into the claims. */
-  $claim: Type.String({ pattern: '^(/([^~/]|~[01])*)+$' })
+  $claim: Type.String({ pattern: '^(/([^~/]|~[01])*)+$', description: 'a JSON Pointer to a claim: /tenant, with a slash before each name' })
 }, closed)
 const Operand = Type.Union([Type.String(), Type.Number(), Type.Boolean(), ClaimSchema])
 const OperandOrNull = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null(), ClaimSchema])

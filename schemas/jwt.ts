@@ -25,7 +25,7 @@ export const JwtSchema = Type.Object({
   }),
   role: Type.String({
     pattern: '^(/([^~/]|~[01])*)+$',
-    description: 'JSON Pointer to the claim that has the role or a list of roles, such as /role'
+    description: 'a JSON Pointer to the claim that has the role or a list of roles, such as /role'
   })
 }, closed)
 

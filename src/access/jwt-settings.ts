@@ -40,9 +40,9 @@ const requirements: ReadonlyMap<SignatureAlgorithm, Requirement> = new Map([
   ['HS256', secret(32)], ['HS384', secret(48)], ['HS512', secret(64)]
 ])
 
-/** Converts the valid entries. Adds a line to `errors` for each error in the others; no line contains a value. */
-export function readJwtIssuers (errors: string[], entries: readonly JwtOptions[]): JwtIssuer[] {
-  return entries.flatMap((entry, index) => collect(errors, `jwt.${index}`, () => toIssuer(`jwt.${index}`, entry)))
+/** Converts the valid entries; undefined is one that is known to be invalid. Adds a line to `errors` for each error in the others; no line contains a value. */
+export function readJwtIssuers (errors: string[], entries: ReadonlyArray<JwtOptions | undefined>): JwtIssuer[] {
+  return entries.flatMap((entry, index) => entry === undefined ? [] : collect(errors, `jwt.${index}`, () => toIssuer(`jwt.${index}`, entry)))
 }
 
 function toIssuer (setting: string, entry: JwtOptions): JwtIssuer {

@@ -1,22 +1,21 @@
 /** Converts configured entries: those of tokens into stored tokens, those of roles into grants. */
-import type { RowQueryOptions, TokenOptions } from '../../schemas/options.ts'
+import type { TokenOptions } from '../../schemas/options.ts'
 import type { RolesOptions } from '../../schemas/role.ts'
 import { collect } from '../config-errors.ts'
+import { isObject } from '../json/exact-json.ts'
 import { isDay } from '../types/temporal.ts'
 import { createGrant, type Grant, type GrantOptions } from './grant.ts'
 import type { StoredToken } from './tokens.ts'
 
-type Databases = RowQueryOptions['databases']
-
-/** Converts the valid entries. Adds a line that begins with `place` to `errors` for each invalid one. */
-export function readEntries (errors: string[], place: string, entries: readonly TokenOptions[], known: Databases): StoredToken[] {
-  const tokens = entries.flatMap((entry, index) => collect(errors, `${place}.${index}.`, () => toToken(entry, known)))
+/** Converts the valid entries; undefined is one that is known to be invalid. Adds a line that begins with `place` to `errors` for each invalid one. */
+export function readEntries (errors: string[], place: string, entries: ReadonlyArray<TokenOptions | undefined>, known: unknown): StoredToken[] {
+  const tokens = entries.flatMap((entry, index) => entry === undefined ? [] : collect(errors, `${place}.${index}.`, () => toToken(entry, known)))
   errors.push(...UNIQUE.flatMap((field) => findRepeated(place, field, entries)))
   return tokens
 }
 
 /** Converts the valid roles. Adds a line to `errors` for each invalid one. `known`: the configured databases. */
-export function readRoles (errors: string[], roles: RolesOptions, known: object): ReadonlyMap<string, Grant> {
+export function readRoles (errors: string[], roles: RolesOptions, known: unknown): ReadonlyMap<string, Grant> {
   return new Map(Object.entries(roles).flatMap(([name, options]) => collect(errors, `roles.${name}.`, (): [string, Grant] => {
     requireDatabases(options.databases, known)
     return [name, createGrant(name, options as GrantOptions, 'role')]
@@ -26,22 +25,24 @@ export function readRoles (errors: string[], roles: RolesOptions, known: object)
 /** Of two entries for one token only one could apply, and a name says whose an idempotency key is. */
 export const UNIQUE = ['sha256', 'name'] as const
 
-function findRepeated (place: string, field: typeof UNIQUE[number], entries: readonly TokenOptions[]): string[] {
+function findRepeated (place: string, field: typeof UNIQUE[number], entries: ReadonlyArray<TokenOptions | undefined>): string[] {
   const first = new Map<string, number>()
-  return entries.flatMap(({ [field]: value }, index) => {
+  return entries.flatMap((entry, index) => {
+    if (entry === undefined) return []
+    const { [field]: value } = entry
     const other = first.get(value)
     if (other === undefined) first.set(value, index)
     return other === undefined ? [] : [`${place}.${index}.${field}: is the same as that of ${place}.${other}`]
   })
 }
 
-/** @throws Error for a database of a grant that is not configured */
-export function requireDatabases (databases: '*' | object, known: object): void {
-  const unknown = databases === '*' ? undefined : Object.keys(databases).find((database) => !Object.hasOwn(known, database))
-  if (unknown !== undefined) throw new Error(`databases.${unknown}: is not a configured database; the databases are ${Object.keys(known).join(', ')}`)
+/** `known`: not an object if the setting itself is invalid. @throws Error for a database of a grant that is not configured */
+export function requireDatabases (databases: '*' | object, known: unknown): void {
+  const unknown = databases === '*' || !isObject(known) ? undefined : Object.keys(databases).find((database) => !Object.hasOwn(known, database))
+  if (unknown !== undefined) throw new Error(`databases.${unknown}: is not a configured database; the databases are ${Object.keys(known as object).join(', ')}`)
 }
 
-function toToken ({ name, sha256, permissions, databases = '*', claims, expires }: TokenOptions, known: Databases): StoredToken {
+function toToken ({ name, sha256, permissions, databases = '*', claims, expires }: TokenOptions, known: unknown): StoredToken {
   requireDatabases(databases, known)
   const expiresAt = expires === undefined ? undefined : parseExpiry(expires)
   return { sha256, grant: createGrant(name, { permissions, databases, claims }), expiresAt }

@@ -1,7 +1,7 @@
 /** The file of the setting `tokensFile`: a JSON list of tokens, in addition to those of the configuration. */
 import { readFileSync } from 'node:fs'
 import { Type } from '@sinclair/typebox'
-import { type RowQueryOptions, TokenSchema, type TokenOptions } from '../../schemas/options.ts'
+import { TokenSchema, type TokenOptions } from '../../schemas/options.ts'
 import type { StoredToken } from './tokens.ts'
 import { ConfigError, findConfigErrors, orThrow } from '../config-errors.ts'
 import { parseConfigJson } from '../config-json.ts'
@@ -18,8 +18,8 @@ const FileSchema = Type.Array(TokenSchema, { description: 'of entries as "row-qu
 const SETTING = 'tokensFile'
 
 /** `known`: the databases that entries may name, and the tokens that they must not repeat. */
-export function createTokenFile (path: string, known: Pick<RowQueryOptions, 'databases' | 'tokens'>): TokenFile {
-  const taken = UNIQUE.map((field) => ({ field, values: new Set(known.tokens?.map((entry) => entry[field])) }))
+export function createTokenFile (path: string, known: { readonly databases: unknown, readonly tokens?: ReadonlyArray<TokenOptions | undefined> | undefined }): TokenFile {
+  const taken = UNIQUE.map((field) => ({ field, values: new Set(known.tokens?.map((entry) => entry?.[field])) }))
   return {
     path,
     parse (text) {

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { createCatalog, type Table } from '../catalog/catalog.ts'
 import { loadConfig } from '../config/load.ts'
 import { splitConfig } from '../config/server-settings.ts'
@@ -8,6 +7,7 @@ import type { Grant } from '../access/grant.ts'
 import { createShop } from '../demo/shop.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { COMMANDS } from './commands.ts'
+import { parseFlags } from './flags.ts'
 import { reportGrant } from './grant-report.ts'
 import { openOnce, reasonOf } from './one-connection.ts'
 
@@ -16,7 +16,7 @@ import { openOnce, reasonOf } from './one-connection.ts'
  * role may do. Returns the exit code: 1 if a database does not answer, a grant has an error or, with `--strict`, there are warnings; otherwise 0.
  */
 export async function check (args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: COMMANDS.check.flags })
+  const { values } = parseFlags('check', { args, options: COMMANDS.check.flags })
   const { config, demo } = loadConfig(process.env, values)
   const { options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)

@@ -1,9 +1,9 @@
 import { request as requestPlain } from 'node:http'
 import { request as requestTls } from 'node:https'
-import { parseArgs } from 'node:util'
 import { loadConfig } from '../config/load.ts'
 import { splitConfig, type ServerSettings } from '../config/server-settings.ts'
 import { COMMANDS } from './commands.ts'
+import { parseFlags } from './flags.ts'
 
 /** How long the server may take to answer, in milliseconds. */
 const PATIENCE = 4000
@@ -13,7 +13,7 @@ const PATIENCE = 4000
  * otherwise 1. @throws ConfigError
  */
 export async function health (args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: COMMANDS.health.flags })
+  const { values } = parseFlags('health', { args, options: COMMANDS.health.flags })
   const { server } = splitConfig(loadConfig(process.env, values).config)
   try {
     await askServer(server)

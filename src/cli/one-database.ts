@@ -1,5 +1,4 @@
 /** Used by commands that print something about one database. */
-import { parseArgs } from 'node:util'
 import { seesDatabase, type Grant } from '../access/grant.ts'
 import { createCatalog, type Catalog } from '../catalog/catalog.ts'
 import { loadConfig } from '../config/load.ts'
@@ -10,7 +9,8 @@ import type { DatabaseConfig } from '../databases/open.ts'
 import { createShop } from '../demo/shop.ts'
 import type { DocumentSettings } from '../openapi/document-settings.ts'
 import { EVERYTHING } from '../openapi/visible.ts'
-import { COMMANDS } from './commands.ts'
+import { COMMANDS, type CommandName } from './commands.ts'
+import { parseFlags } from './flags.ts'
 import { openOnce, reasonOf } from './one-connection.ts'
 
 interface Chosen {
@@ -24,8 +24,8 @@ interface Chosen {
 }
 
 /** The arguments of `openapi`, `types` and `keys`. @throws ConfigError */
-export function chooseDatabase (args: string[]): Chosen {
-  const { values, positionals } = parseArgs({ args, options: COMMANDS.openapi.flags, allowPositionals: true })
+export function chooseDatabase (command: CommandName, args: string[]): Chosen {
+  const { values, positionals } = parseFlags(command, { args, options: COMMANDS.openapi.flags, allowPositionals: true })
   const { config, demo } = loadConfig(process.env, values)
   const { server: { prefix }, options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)
@@ -41,8 +41,8 @@ export function chooseDatabase (args: string[]): Chosen {
 }
 
 /** The arguments of commands that need one database: the only one if none is named. @throws ConfigError */
-export function requireDatabase (args: string[]): { readonly database: DatabaseConfig, readonly grant: Grant } {
-  const { databases, grant, database = databases.length === 1 ? databases[0] : undefined } = chooseDatabase(args)
+export function requireDatabase (command: CommandName, args: string[]): { readonly database: DatabaseConfig, readonly grant: Grant } {
+  const { databases, grant, database = databases.length === 1 ? databases[0] : undefined } = chooseDatabase(command, args)
   if (database === undefined) throw new ConfigError([`a database is required; the databases are ${namesOf(databases)}`])
   return { database, grant }
 }

@@ -7,7 +7,7 @@ import { chooseDatabase, readCatalog } from './one-database.ts'
 
 /** `row-query openapi [database] [--token name]`: prints the document of the interface or of a database, for a token with all permissions or a named one. @throws ConfigError */
 export async function openapi (args: string[]): Promise<number> {
-  const { databases, database, settings, grant } = chooseDatabase(args)
+  const { databases, database, settings, grant } = chooseDatabase('openapi', args)
   const document = database === undefined
     ? createInterfaceDocument({ verbs: VERBS.filter((verb) => grant.permissions.has(verb)), databases: databases.map(({ name }) => name), settings })
     : await createDatabaseDocument({ database: database.name, tables: visibleTables(await readCatalog(database), grant, database.name), settings })

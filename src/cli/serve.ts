@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import type { Grant } from '../access/grant.ts'
 import { loadConfig } from '../config/load.ts'
@@ -7,11 +6,12 @@ import { resolveSettings } from '../config/settings.ts'
 import { createShop } from '../demo/shop.ts'
 import { demoBanner, NO_TOKEN_NOTICE } from './banner.ts'
 import { COMMANDS } from './commands.ts'
+import { parseFlags } from './flags.ts'
 import { describeFirstContact } from './first-contact.ts'
 
 /** `row-query serve`: starts the server. Returns when it listens. @throws ConfigError */
 export async function serve (args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: COMMANDS.serve.flags })
+  const { values } = parseFlags('serve', { args, options: COMMANDS.serve.flags })
   const { config, demo } = loadConfig(process.env, values)
   const { server, options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)

@@ -1,13 +1,13 @@
-import { parseArgs } from 'node:util'
 import { TokenSchema, type TokenOptions } from '../../schemas/options.ts'
 import { ConfigError, findConfigErrors } from '../config-errors.ts'
 import { parseExpiry } from '../access/token-entries.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
 import { COMMANDS } from './commands.ts'
+import { parseFlags } from './flags.ts'
 
 /** `row-query token`: creates a token and prints it with its entry for the configuration file, which contains only its hash. @throws ConfigError */
 export async function token (args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: COMMANDS.token.flags })
+  const { values } = parseFlags('token', { args, options: COMMANDS.token.flags })
   const { database = [], table, expires } = values
   const secret = createToken()
   const entry = {

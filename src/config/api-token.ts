@@ -6,6 +6,7 @@ export interface ApiToken { readonly entry: TokenOptions | undefined, readonly e
 
 /** Makes an entry for `tokens` from API_TOKEN and API_TOKEN_PERMISSIONS. No error contains the token. */
 export function readApiToken (token: string | undefined, list: string | undefined): ApiToken {
+  if (token === '') return { errors: ['API_TOKEN: is empty'], entry: undefined }
   const permissions = [...new Set(list?.split(',').map((permission) => permission.trim()) ?? VERBS)]
   const errors = [...findPermissionErrors(permissions), ...findTokenErrors(token)]
   if (list !== undefined && token === undefined) errors.push('API_TOKEN_PERMISSIONS: is set, but API_TOKEN is not')
@@ -15,11 +16,12 @@ export function readApiToken (token: string | undefined, list: string | undefine
 
 function findPermissionErrors (permissions: readonly string[]): string[] {
   const known = permissions.every((permission) => VERBS.includes(permission as Verb))
-  return known ? [] : [`API_TOKEN_PERMISSIONS: must be a comma-separated list of ${VERBS.join(', ')}`]
+  if (known) return []
+  return [`API_TOKEN_PERMISSIONS: ${permissions.join('') === '' ? 'is empty; it ' : ''}must be a comma-separated list of ${VERBS.join(', ')}`]
 }
 
 function findTokenErrors (token: string | undefined): string[] {
   if (token === undefined) return []
-  if (!/^[\x21-\x7e]+$/.test(token)) return ['API_TOKEN: must be printable ASCII without spaces, and must not be empty']
+  if (!/^[\x21-\x7e]+$/.test(token)) return ['API_TOKEN: must be printable ASCII without spaces']
   return token.length < MIN_TOKEN_LENGTH ? [`API_TOKEN: must have at least ${MIN_TOKEN_LENGTH} characters; "openssl rand -hex 32" generates one`] : []
 }

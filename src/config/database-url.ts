@@ -13,6 +13,7 @@ const UNREADABLE = 'is not a valid URL; special characters in the user name and 
 
 /** @throws Error with a message that contains no part of the URL, because it may contain the password */
 export function parseDatabaseUrl (text: string): Address {
+  if (text === '') throw new Error('is empty')
   if (text.startsWith('sqlite:')) {
     const path = text.slice('sqlite:'.length)
     if (path === '') throw new Error('must name a file')

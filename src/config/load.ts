@@ -1,6 +1,7 @@
 /** Loads the configuration from the command line, the environment and the configuration file. */
 import { readFileSync } from 'node:fs'
 import { ConfigSchema, type Config } from '../../schemas/options.ts'
+import { ServerSchema } from '../../schemas/server.ts'
 import { VERBS } from '../../schemas/grant.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
 import { readApiToken } from './api-token.ts'
@@ -8,7 +9,10 @@ import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
 import { ConfigError, findConfigErrors, orThrow } from '../config-errors.ts'
 import { parseConfigJson } from '../config-json.ts'
 import { isObject } from '../json/exact-json.ts'
+import { splitConfig } from './server-settings.ts'
+import { findOptionErrors } from './settings.ts'
 import { substitute } from './substitute.ts'
+import { withoutInvalid } from './usable.ts'
 import { findUnknownVariables, readVariable, VARIABLES, withoutServices, type Environment } from './variables.ts'
 
 export type { Environment }
@@ -58,26 +62,45 @@ export function loadConfig (environment: Environment, flags: Flags): Loaded {
   addToken(draft, env)
   const demo = addDemo(draft)
   invalid.push(...readVariables(draft, given, { ofDatabases: true }))
-  const ofFile = findConfigErrors(ConfigSchema, draft.config, draft.names).filter((line) => !draft.refused.has(line.slice(0, line.indexOf(': '))))
-  const errors = [...draft.errors, ...invalid, ...ofFile]
-  if (errors.length > 0) throw new ConfigError(errors)
+  const isRefused = (line: string): boolean => draft.refused.has(line.slice(0, line.indexOf(': ')))
+  const ofFile = findConfigErrors(ConfigSchema, draft.config, draft.names).filter((line) => !isRefused(line))
+  const bySchema = [...findConfigErrors(ConfigSchema, draft.config), ...Array.from(draft.refused, (setting) => `${setting}:`)]
+  const errors = [...draft.errors, ...invalid, ...ofFile, ...findServerErrors({ databases: {}, ...withoutInvalid(draft.config, bySchema) } as Config)]
+  // all at once; without an error, the options are checked where they are used, and files are read only then
+  if (errors.length > 0) throw new ConfigError([...errors, ...findOptionErrors(optionsOf(draft.config), bySchema)])
   return { config: draft.config as Config, demo }
 }
+
+/** What only the meaning of the server's settings shows. */
+function findServerErrors (config: Config): readonly string[] {
+  try {
+    splitConfig(config)
+    return []
+  } catch (error) {
+    return (error as ConfigError).errors
+  }
+}
+
+/** The options of the plugin, without the settings that are those of the server. */
+const optionsOf = (config: object): object => Object.fromEntries(Object.entries(config).filter(([name]) => !Object.hasOwn(ServerSchema.properties, name)))
 
 function readConfigFile (draft: Draft, given: Environment, environment: Environment): void {
   const source = ['--config', 'ROW_QUERY_CONFIG'].find((name) => given[name] !== undefined)
   if (source === undefined) return
   const path = given[source] as string
   try {
+    if (path === '') throw new Error('is empty')
     const content = parseConfigJson(orThrow(() => readFileSync(path, 'utf8'), () => new Error('cannot be read')))
     if (!isObject(content)) throw new Error('does not contain a JSON object')
+    // for editors
+    if (typeof content['$schema'] === 'string') delete content['$schema']
     draft.config = content
     for (const [setting, line] of substitute(content, environment)) {
       draft.refused.add(setting)
       draft.errors.push(line)
     }
   } catch (error) {
-    draft.errors.push(`${source}: ${path || '""'} ${(error as Error).message}`)
+    draft.errors.push(`${source}: ${path}${path === '' ? '' : ' '}${(error as Error).message}`)
   }
 }
 

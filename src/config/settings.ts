@@ -10,6 +10,7 @@ import type { StoredToken } from '../access/tokens.ts'
 import { parseDatabaseUrl, parseReplicaUrl } from './database-url.ts'
 import { collect, ConfigError, findConfigErrors } from '../config-errors.ts'
 import { withDefaults, type WithDefaults } from './defaults.ts'
+import { withoutInvalid } from './usable.ts'
 import { readEntries, readRoles } from '../access/token-entries.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
 import { findUnplain, isPlain } from '../plain-values.ts'
@@ -48,33 +49,44 @@ export function resolveSettings (given: unknown): Settings {
   const errors = findConfigErrors(OptionsSchema, typeof given === 'object' && given !== null ? options : given)
   if (authenticate !== undefined && typeof authenticate !== 'function') errors.push('authenticate: must be a function')
   if (onWrite !== undefined && typeof onWrite !== 'function') errors.push('onWrite: must be a function')
-  if (errors.length === 0) errors.push(...findUnplainGrants(options))
+  const settings = readSettings(errors, options)
   if (errors.length > 0) throw new ConfigError(errors)
-  const { databases, tokens, tokensFile, jwt = [], roles = {}, limits, ...unchanged } = withDefaults<CompleteOptions>(OptionsSchema, options)
-  const settings: Settings = {
+  return { ...settings, authenticate, onWrite }
+}
+
+/** What only the meaning of options shows. `invalid`: lines about what is invalid by its schema. */
+export function findOptionErrors (options: object, invalid: readonly string[]): string[] {
+  const errors = [...invalid]
+  readSettings(errors, options as RowQueryOptions)
+  return errors.slice(invalid.length)
+}
+
+/** Leaves out what `errors` name, and adds a line for each other error. */
+function readSettings (errors: string[], options: RowQueryOptions): Omit<Settings, 'authenticate' | 'onWrite'> {
+  const plain = withoutInvalid(options, errors)
+  errors.push(...findUnplainGrants(plain))
+  const { databases = {}, tokens, tokensFile, jwt = [], roles = {}, limits, ...unchanged } = withDefaults<CompleteOptions>(OptionsSchema, withoutInvalid(plain, errors))
+  const names: unknown = options.databases
+  if (jwt.length > 0 && Object.keys(options.roles ?? {}).length === 0) errors.push('roles: is required with jwt')
+  if (unchanged.openapiInfo?.license?.identifier !== undefined && unchanged.openapiInfo.license.url !== undefined) errors.push('openapiInfo.license: cannot have both identifier and url')
+  if (unchanged.docs && unchanged.openapi === 'off') errors.push('docs: cannot be enabled, because openapi is "off"')
+  return {
     ...unchanged,
     databases: Object.entries(databases).flatMap(([name, database]) => toDatabase(errors, name, database)),
-    tokens: readEntries(errors, 'tokens', tokens, databases),
-    tokenFile: tokensFile === undefined ? undefined : openTokenFile(errors, createTokenFile(tokensFile, { databases, tokens })),
+    tokens: readEntries(errors, 'tokens', tokens, names),
+    tokenFile: tokensFile === undefined ? undefined : openTokenFile(errors, createTokenFile(tokensFile, { databases: names, tokens })),
     jwt: readJwtIssuers(errors, jwt),
-    roles: readRoles(errors, roles, databases),
-    authenticate,
-    onWrite,
+    roles: readRoles(errors, roles, names),
     limits: { depth: limits.filterDepth, conditions: limits.filterConditions, values: limits.filterValues, pattern: limits.filterPattern, offset: limits.offset, include: limits.include, operations: limits.operations, ...limits.changed !== undefined && { changed: limits.changed } },
     answerMemory: limits.answerMemory,
     bodyMemory: limits.bodyMemory
   }
-  if (jwt.length > 0 && Object.keys(roles).length === 0) errors.push('roles: is required with jwt')
-  if (unchanged.openapiInfo?.license?.identifier !== undefined && unchanged.openapiInfo.license.url !== undefined) errors.push('openapiInfo.license: cannot have both identifier and url')
-  if (unchanged.docs && unchanged.openapi === 'off') errors.push('docs: cannot be enabled, because openapi is "off"')
-  if (errors.length > 0) throw new ConfigError(errors)
-  return settings
 }
 
 /** Finds values in the tokens and roles that their schemas take for others. Both have been checked by these. */
-function findUnplainGrants ({ tokens = [], roles = {} }: RowQueryOptions): string[] {
+function findUnplainGrants ({ tokens = [], roles = {} }: { readonly tokens?: ArrayLike<unknown>, readonly roles?: object }): string[] {
   if (!isPlain(roles)) return ['roles: must be a plain object']
-  const grants = [...Array.from(tokens, (token, index): [string[], unknown] => [['tokens', String(index)], token]), ...Object.entries(roles).map(([name, role]): [string[], unknown] => [['roles', name], role])]
+  const grants = [...Array.from(tokens).flatMap((token, index): Array<[string[], unknown]> => token === undefined ? [] : [[['tokens', String(index)], token]]), ...Object.entries(roles).map(([name, role]): [string[], unknown] => [['roles', name], role])]
   return grants.flatMap(([path, grant]) => findUnplain(grant, path) ?? [])
 }
 

@@ -66,5 +66,5 @@ t.test('an invalid token file stops the start and is reported with the other err
 
 t.test('with API_TOKENS_FILE the demo creates no token', async (t) => {
   t.match(loadConfig({ API_TOKENS_FILE: 'tokens.json' }, {}), { config: { tokensFile: 'tokens.json', tokens: undefined }, demo: { token: undefined } })
-  t.throws(() => loadConfig({ API_TOKENS_FILE: '' }, {}), { message: /^API_TOKENS_FILE: must be a string that is not empty/ })
+  t.throws(() => loadConfig({ API_TOKENS_FILE: '' }, {}), { message: /^API_TOKENS_FILE: is empty/ })
 })

@@ -19,7 +19,8 @@ function rowsOf (name: string, schema: TSchema, required: boolean): string[][] {
   const { properties, patternProperties, required: needed = [] } = schema.anyOf?.find((each: TSchema) => each['properties'] !== undefined || each['patternProperties'] !== undefined) ?? schema
   const [record] = Object.values<TSchema>(patternProperties ?? {})
   const children = [
-    ...Object.entries<TSchema>(properties ?? {}).map(([key, child]): [string, TSchema, boolean] => [key, child, needed.includes(key)]),
+    // the operators of rules are described together, with `rows`
+    ...Object.entries<TSchema>(properties ?? {}).filter(([key]) => !key.startsWith('$')).map(([key, child]): [string, TSchema, boolean] => [key, child, needed.includes(key)]),
     ...(record !== undefined ? [['<name>', record, false] as const] : []),
     ...(type === 'array' && items.type === 'object' ? [['<n>', items, false] as const] : [])
   ]

@@ -94,28 +94,60 @@ const SECRET = 'hunter2-and-so-on-up-to-the-32-characters'
 const refused: Array<{ because: string, from: Parameters<typeof load>[0], lines: Array<string | RegExp> }> = [
   { because: 'a port that is no number', from: { flags: { port: '3e3' } }, lines: ['--port: must be an integer from 0 to 65535 (port to listen on; 0 for any free port)'] },
   { because: 'a port that is too large', from: { env: { PORT: '65536' } }, lines: ['PORT: must be an integer from 0 to 65535 (port to listen on; 0 for any free port)'] },
-  { because: 'an empty host', from: { env: { HOST: '' } }, lines: [/^HOST: must be a string that is not empty \(/] },
+  { because: 'an empty host', from: { env: { HOST: '' } }, lines: [/^HOST: is empty \(/] },
   { because: 'a prefix with a slash at its end', from: { env: { PATH_PREFIX: '/api/' } }, lines: ['PATH_PREFIX: must be a path such as /api, without a trailing slash'] },
   { because: 'an unknown log level', from: { env: { LOG_LEVEL: 'loud' } }, lines: [/^LOG_LEVEL: must be "fatal" or "error" or .* or "silent" \(/] },
   { because: 'another kind of database', from: { env: { DATABASE_URL: `postgres://u:${SECRET}@h/d` } }, lines: ['DATABASE_URL: must begin with mysql://, mariadb:// or sqlite:'] },
-  { because: 'an empty DATABASE_URL', from: { env: { DATABASE_URL: '' } }, lines: [/^DATABASE_URL: must begin with/] },
+  { because: 'an empty DATABASE_URL', from: { env: { DATABASE_URL: '' } }, lines: ['DATABASE_URL: is empty'] },
   { because: 'a database whose name cannot stand in a path', from: { env: { DATABASE_URL: 'mysql://h/my%20shop' } }, lines: [/^DATABASE_URL: is not a valid name \(the databases by name; a name has 1 to 64 letters/] },
   { because: 'such a name in the file', from: { file: { databases: { 'my/shop': shop } } }, lines: [/^databases\.my\/shop: is not a valid name \(/] },
-  { because: 'a token that no header can carry', from: { env: { API_TOKEN: `${SECRET}\n` } }, lines: ['API_TOKEN: must be printable ASCII without spaces, and must not be empty'] },
-  { because: 'an empty token', from: { env: { API_TOKEN: '' } }, lines: ['API_TOKEN: must be printable ASCII without spaces, and must not be empty'] },
+  { because: 'a token that no header can carry', from: { env: { API_TOKEN: `${SECRET}\n` } }, lines: ['API_TOKEN: must be printable ASCII without spaces'] },
+  { because: 'an empty token', from: { env: { API_TOKEN: '' } }, lines: ['API_TOKEN: is empty'] },
   { because: 'a token that can be guessed', from: { env: { API_TOKEN: SECRET.slice(0, 31) } }, lines: ['API_TOKEN: must have at least 32 characters; "openssl rand -hex 32" generates one'] },
-  { because: 'one of two variables that belong together, once', from: { env: { HTTPS_CERT: 'a.pem', HTTPS_KEY: '' } }, lines: [/^HTTPS_KEY: must be a string that is not empty/] },
+  { because: 'one of two variables that belong together, once', from: { env: { HTTPS_CERT: 'a.pem', HTTPS_KEY: '' } }, lines: [/^HTTPS_KEY: is empty/] },
   { because: 'an unknown permission', from: { env: { API_TOKEN: SECRET, API_TOKEN_PERMISSIONS: 'select,drop' } }, lines: ['API_TOKEN_PERMISSIONS: must be a comma-separated list of select, insert, update, delete'] },
-  { because: 'empty permissions', from: { env: { API_TOKEN: SECRET, API_TOKEN_PERMISSIONS: '' } }, lines: [/^API_TOKEN_PERMISSIONS: must be a comma-separated list of/] },
+  { because: 'empty permissions', from: { env: { API_TOKEN: SECRET, API_TOKEN_PERMISSIONS: '' } }, lines: [/^API_TOKEN_PERMISSIONS: is empty; it must be a comma-separated list of/] },
   { because: 'permissions of no token', from: { env: { API_TOKEN_PERMISSIONS: 'select' } }, lines: ['API_TOKEN_PERMISSIONS: is set, but API_TOKEN is not'] },
   { because: 'a file that is not there', from: { flags: { config: 'nowhere.json' } }, lines: ['--config: nowhere.json cannot be read'] },
-  { because: 'an empty path', from: { env: { ROW_QUERY_CONFIG: '' } }, lines: ['ROW_QUERY_CONFIG: "" cannot be read'] },
+  { because: 'an empty path', from: { env: { ROW_QUERY_CONFIG: '' } }, lines: ['ROW_QUERY_CONFIG: is empty'] },
   { because: 'a file that breaks off', from: { file: `{ "${SECRET}": ` }, lines: ['ROW_QUERY_CONFIG: row-query.json is not valid JSON, line 1 column 48'] },
   { because: 'a file with a comma too many', from: { file: `{\n  "${SECRET}": 1,\n}` }, lines: ['ROW_QUERY_CONFIG: row-query.json is not valid JSON, line 3 column 1'] },
   { because: 'a file that holds a list', from: { file: [] }, lines: ['ROW_QUERY_CONFIG: row-query.json does not contain a JSON object'] },
   { because: 'a file that holds null', from: { file: 'null' }, lines: ['ROW_QUERY_CONFIG: row-query.json does not contain a JSON object'] },
   { because: 'a list of databases, which DATABASE_URL does not hide', from: { env: { DATABASE_URL: shop.url }, file: { databases: [shop] } }, lines: [/^databases: must be an object that is not empty \(/] },
   { because: 'an entry that is no object, which DATABASE_URL does not hide', from: { env: { DATABASE_URL: shop.url }, file: { databases: { shop: SECRET } } }, lines: ['databases.shop: must be an object'] },
+  {
+    because: 'several settings, some by their schemas and some by their meaning: all are reported, and none because of another',
+    from: {
+      env: { PORT: 'x', ROW_QUERY_HTTP_REQUEST_TIMEOUT: '5' },
+      file: {
+        databases: { shop: { url: 'postgres://h/d' }, crm: { ...shop, pol: 1 }, log: { ...shop, pool: { size: 1, minimum: 2 } }, gone: { url: `mysql://\${${SECRET.replaceAll('-', '_').toUpperCase()}_}@h/d` } },
+        tokens: [{ ...reader, expires: 'soon' }, { ...reader, permissions: ['read'] }, { ...reader, name: 'other', databases: { crm: '*', gone: ['x'], nope: '*' } }, { ...reader, name: 'other', sha256: 'b'.repeat(64) }],
+        jwt: [{ issuer: 'i', audience: 'a', secret: 'short', algorithms: ['HS256'], role: '/role' }, { issuer: 'i', audience: 'a', secret: 'short', algorithms: ['HS256'], role: 'role' }],
+        roles: { clerk: { permissions: ['select'] } },
+        trustProxy: ['10.0.0.0/99']
+      }
+    },
+    lines: [
+      /^databases\.gone\.url: the variable /,
+      /^PORT: /,
+      /^databases\.crm\.pol: is not a setting/,
+      'tokens.1.permissions.0: must be "select" or "insert" or "update" or "delete"',
+      /^jwt\.1\.role: must be a JSON Pointer to the claim/,
+      /^roles\.clerk\.databases: /,
+      'trustProxy.0: must be an IP address, or a network such as 10.0.0.0/8',
+      'http.headersTimeout: must be less than http.requestTimeout',
+      'databases.shop.url: must begin with mysql://, mariadb:// or sqlite:',
+      'databases.log.pool.minimum: must not be greater than pool.size, which is 1',
+      /^tokens\.0\.expires: must be a date/,
+      'tokens.2.databases.nope: is not a configured database; the databases are shop, crm, log, gone',
+      'tokens.2.sha256: is the same as that of tokens.0',
+      'tokens.3.name: is the same as that of tokens.2',
+      'jwt.0.algorithms: HS256 requires a secret of at least 32 bytes'
+    ]
+  },
+  { because: 'a schema that is no text', from: { file: { databases: { shop }, $schema: 1 } }, lines: [/^\$schema: is not a setting/] },
+  { because: 'a claim without its slash', from: { file: { databases: { shop }, tokens: [{ ...reader, databases: { shop: { orders: { rows: { tenant: { $claim: 'tenant' } } } } } }] } }, lines: [/^tokens\.0\.databases\.shop\.orders\.rows\.tenant\.\$claim: must be a JSON Pointer/] },
   { because: 'an object of tokens, which API_TOKEN does not hide', from: { env: { API_TOKEN: SECRET }, file: { databases: { shop }, tokens: { reader } } }, lines: [/^tokens: must be a list \(/] }
 ]
 

@@ -160,7 +160,7 @@ const refused: Array<{ because: string, options: unknown, errors: Array<string |
     },
     errors: [
       /^tokens\.0\.databases\.shop\.orders\.rows\.tenant\.\$gt: must be a string or /, /^tokens\.1\.databases\.shop\.orders\.columns\.select: must be a list/,
-      'tokens.2.databases.shop.orders.rows.tenant.$claim: must be a string', /^tokens\.3\.databases\.shop\.orders\.permission: is not a setting; the settings are permissions, columns, rows$/
+      'tokens.2.databases.shop.orders.rows.tenant.$claim: must be a JSON Pointer to a claim: /tenant, with a slash before each name', /^tokens\.3\.databases\.shop\.orders\.permission: is not a setting; the settings are permissions, columns, rows$/
     ]
   },
   {
