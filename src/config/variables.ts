@@ -56,7 +56,7 @@ export const OTHER_VARIABLES = ['ROW_QUERY_CONFIG', 'DATABASE_URL', 'API_TOKEN',
 export function readVariable (source: string, { schema }: Pick<Variable, 'schema'>, text: string): { value: unknown, errors: string[] } {
   const value = isList(schema) ? splitList(text) : readPlain(schema, text)
   const errors = findConfigErrors(schema, value, new Map([['configuration', source]]))
-  if (text === '' && errors.length > 0) return { value, errors: [`${source}: is empty${schema.description === undefined ? '' : ` (${schema.description})`}`] }
+  if (text === '' && errors.length > 0) return { value, errors: [(errors[0] as string).replace(/^.*?: /, `${source}: is empty; it `)] }
   return { value, errors: errors.map((line) => line.startsWith(source) ? line : `${source}.${line}`) }
 }
 

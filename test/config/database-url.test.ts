@@ -45,7 +45,7 @@ const addresses = 'ssl=true requires host names; use ssl=verify-ca with IP addre
 const unreadable = 'is not a valid URL; special characters in the user name and the password must be percent-encoded, such as %40 for @ and %2F for /'
 
 const refused: Array<[url: string, message: string]> = [
-  ['', scheme],
+  ['', 'is empty'],
   ['shop', scheme],
   ['http://db/shop', scheme],
   ['mysql:shop', scheme],

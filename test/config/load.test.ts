@@ -94,7 +94,7 @@ const SECRET = 'hunter2-and-so-on-up-to-the-32-characters'
 const refused: Array<{ because: string, from: Parameters<typeof load>[0], lines: Array<string | RegExp> }> = [
   { because: 'a port that is no number', from: { flags: { port: '3e3' } }, lines: ['--port: must be an integer from 0 to 65535 (port to listen on; 0 for any free port)'] },
   { because: 'a port that is too large', from: { env: { PORT: '65536' } }, lines: ['PORT: must be an integer from 0 to 65535 (port to listen on; 0 for any free port)'] },
-  { because: 'an empty host', from: { env: { HOST: '' } }, lines: [/^HOST: is empty \(/] },
+  { because: 'an empty host', from: { env: { HOST: '' } }, lines: [/^HOST: is empty; it must be a string that is not empty \(/] },
   { because: 'a prefix with a slash at its end', from: { env: { PATH_PREFIX: '/api/' } }, lines: ['PATH_PREFIX: must be a path such as /api, without a trailing slash'] },
   { because: 'an unknown log level', from: { env: { LOG_LEVEL: 'loud' } }, lines: [/^LOG_LEVEL: must be "fatal" or "error" or .* or "silent" \(/] },
   { because: 'another kind of database', from: { env: { DATABASE_URL: `postgres://u:${SECRET}@h/d` } }, lines: ['DATABASE_URL: must begin with mysql://, mariadb:// or sqlite:'] },

@@ -59,10 +59,10 @@ const refused: Array<[name: string, text: string, line: RegExp]> = [
   ...['', 'TRUE', 'yes', '1', 'null'].map((text): [string, string, RegExp] => ['ROW_QUERY_DOCS', text, /^ROW_QUERY_DOCS: must be true or false \(/]),
   ['ROW_QUERY_METRICS', '{}', /^ROW_QUERY_METRICS: must be true or false \(/],
   ['ROW_QUERY_OPENAPI', 'all', /^ROW_QUERY_OPENAPI: must be "token" or "public" or "off" \(/],
-  ['ROW_QUERY_TRUST_PROXY', '', /^ROW_QUERY_TRUST_PROXY: must be a list/],
+  ['ROW_QUERY_TRUST_PROXY', '', /^ROW_QUERY_TRUST_PROXY: is empty; it must be a list/],
   ['ROW_QUERY_TRUST_PROXY', 'loopback,,', /^ROW_QUERY_TRUST_PROXY\.1: must be/],
   ['ROW_QUERY_CORS_ORIGINS', 'a.example', /^ROW_QUERY_CORS_ORIGINS\.0: must be/],
-  ['ROW_QUERY_TOKENS_FILE', '', /^ROW_QUERY_TOKENS_FILE: must be a string that is not empty/]
+  ['ROW_QUERY_TOKENS_FILE', '', /^ROW_QUERY_TOKENS_FILE: is empty; it must be a string that is not empty/]
 ]
 
 for (const [name, text, line] of refused) {
