@@ -54,9 +54,9 @@ t.test('variables override the file and are merged into its objects; those of da
 
 const HUGE = '9'.repeat(30)
 const refused: Array<[name: string, text: string, line: RegExp]> = [
-  ...['', '1e3', HUGE, '0', '-1', ' 20', '+5', '0x10', '1.5', '💥', 'NaN'].map((text): [string, string, RegExp] => ['ROW_QUERY_POOL_SIZE', text, /^ROW_QUERY_POOL_SIZE: must be an integer from 1 to 1000 \(maximum number of connections\)$/]),
+  ...['', '1e3', HUGE, '0', '-1', ' 20', '+5', '0x10', '1.5', '💥', 'NaN'].map((text): [string, string, RegExp] => ['ROW_QUERY_POOL_SIZE', text, /^ROW_QUERY_POOL_SIZE: (is empty; it )?must be an integer from 1 to 1000 \(maximum number of connections\)$/]),
   ['ROW_QUERY_BODY_LIMIT', HUGE, /^ROW_QUERY_BODY_LIMIT: must be an integer of at least 1 \(/],
-  ...['', 'TRUE', 'yes', '1', 'null'].map((text): [string, string, RegExp] => ['ROW_QUERY_DOCS', text, /^ROW_QUERY_DOCS: must be true or false \(/]),
+  ...['', 'TRUE', 'yes', '1', 'null'].map((text): [string, string, RegExp] => ['ROW_QUERY_DOCS', text, /^ROW_QUERY_DOCS: (is empty; it )?must be true or false \(/]),
   ['ROW_QUERY_METRICS', '{}', /^ROW_QUERY_METRICS: must be true or false \(/],
   ['ROW_QUERY_OPENAPI', 'all', /^ROW_QUERY_OPENAPI: must be "token" or "public" or "off" \(/],
   ['ROW_QUERY_TRUST_PROXY', '', /^ROW_QUERY_TRUST_PROXY: is empty; it must be a list/],
