@@ -33,7 +33,8 @@ function databaseThat (t: Test, ...ends: Array<Error | string>) {
     },
     transaction: async () => { throw new Error('not used') },
     privileges: async () => [],
-    findRisks: async () => ({ risks: [], enough: [] }),
+    findRisks: async () => ({ excess: [], risks: [], enough: [] }),
+    findDenied: async () => [],
     close: async () => {}
   }
   const database = createDatabase({ name: 'shop', dialect, resultLimit: 1e6, refreshInterval: 60_000, onRefreshError: () => {} })

@@ -30,6 +30,8 @@ export interface DatabaseGrant {
 export interface TableGrant {
   /** Those of the entry that the table's own ones leave. */
   readonly permissions: ReadonlySet<Verb>
+  /** The table's own ones as they are configured, for `row-query check`. */
+  readonly named?: readonly Verb[] | undefined
   /** Undefined for every column. */
   readonly columns: ColumnGrant | undefined
   /** All of them hold for every row that is seen or written. */
@@ -93,11 +95,12 @@ function createDatabaseGrant (permissions: ReadonlySet<Verb>, tables: '*' | read
 
 const isList = (tables: object): tables is readonly string[] => Array.isArray(tables)
 
-function createTableGrant (granted: ReadonlySet<Verb>, { permissions = [...granted], columns, rows = {} }: TableGrantOptions, path: string): TableGrant {
+function createTableGrant (granted: ReadonlySet<Verb>, { permissions: named, columns, rows = {} }: TableGrantOptions, path: string): TableGrant {
+  const permissions = named ?? [...granted]
   const own = new Set(permissions.filter((verb) => granted.has(verb)))
   // A select returns at least one column.
   if (columns !== undefined && (columns.select ?? []).length === 0) own.delete('select')
-  return { permissions: own, columns: columns && createColumnGrant(columns), rules: orThrow(() => readRules(rows), ({ message }) => new Error(`${path}.rows.${message}`)) }
+  return { permissions: own, named, columns: columns && createColumnGrant(columns), rules: orThrow(() => readRules(rows), ({ message }) => new Error(`${path}.rows.${message}`)) }
 }
 
 function createColumnGrant ({ select = [], insert = select, update = select }: NonNullable<TableGrantOptions['columns']>): ColumnGrant {

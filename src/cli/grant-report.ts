@@ -1,33 +1,22 @@
 /** What `row-query check` tells of a grant: what it may do in a database, and mistakes that only the catalog shows. */
 import { VERBS } from '../../schemas/grant.ts'
 import { findTableGrant, permissionsOn, type Grant, type TableGrant } from '../access/grant.ts'
-import { describeRule, findBrokenRule } from '../access/rules.ts'
+import { bindRules, describeRule, findBrokenRule, resolveRules } from '../access/rules.ts'
 import { findUncheckedKeys } from '../access/unchecked-keys.ts'
 import { mayFillColumns, type Catalog, type Table } from '../catalog/catalog.ts'
+import { about, findings, type Findings } from './check/findings.ts'
+import type { Granted } from './check/granted.ts'
 
-export interface GrantReport {
-  /** What the grant may do, one line for each table with columns or rules of its own. */
-  readonly lines: readonly string[]
-  /** What can never work. */
-  readonly errors: readonly string[]
-  /** Names that the database does not have, and foreign keys that cannot be checked. */
-  readonly warnings: readonly string[]
-}
-
-/** `label`: `token "reports"`. Undefined if the grant does not see the database. */
-export function reportGrant (label: string, grant: Grant, database: string, catalog: Catalog): GrantReport | undefined {
-  const granted = grant.databases === 'all' ? undefined : grant.databases.get(database)
-  if (grant.databases !== 'all' && granted === undefined) return undefined
-  const tables = granted?.tables ?? 'all'
-  const unchecked = findUnchecked(grant, database, catalog).map((line) => `${label}: ${line}`)
-  if (tables === 'all') return { lines: [`${label}: ${verbsOf(grant.permissions)} on all tables`], errors: [], warnings: unchecked }
-  const reports = [...tables.keys()].map((name) => reportTable(grant, database, name, catalog.tables.get(name)))
-  const labelled = (lines: readonly string[]): string[] => lines.map((line) => `${label}: ${line}`)
-  return {
-    lines: labelled(reports.flatMap(({ lines }) => lines)),
-    errors: labelled(reports.flatMap(({ errors }) => errors)),
-    warnings: [...labelled(reports.flatMap(({ warnings }) => warnings)), ...unchecked]
-  }
+/** Nothing if the grant does not see the database. */
+export function reportGrant (granted: Granted, database: string, catalog: Catalog): Findings {
+  const { label, grant } = granted
+  const ofDatabase = grant.databases === 'all' ? undefined : grant.databases.get(database)
+  if (grant.databases !== 'all' && ofDatabase === undefined) return []
+  const tables = ofDatabase?.tables ?? 'all'
+  const found = tables === 'all'
+    ? findings('line', [`${verbsOf(grant.permissions)} on all tables`])
+    : [...tables.keys()].flatMap((name) => reportTable(granted, database, name, catalog.tables.get(name)))
+  return about(label, [...found, ...findings('warning', findUnchecked(grant, database, catalog))])
 }
 
 /** Foreign keys that the grant can only set to null. */
@@ -41,27 +30,48 @@ function findUnchecked (grant: Grant, database: string, catalog: Catalog): strin
 
 const verbsOf = (permissions: ReadonlySet<string>): string => VERBS.filter((verb) => permissions.has(verb)).join(', ') || 'nothing'
 
-function reportTable (grant: Grant, database: string, name: string, table: Table | undefined): GrantReport {
+function reportTable ({ grant, knowsClaims }: Granted, database: string, name: string, table: Table | undefined): Findings {
   const granted = findTableGrant(grant, database, name) as TableGrant
   const permissions = permissionsOn(grant, database, name)
-  if (table === undefined) return { lines: [], errors: [], warnings: [`the database has no table "${name}"`] }
-  const broken = findBrokenRule(granted.rules, table.columns)
-  if (broken !== undefined) return { lines: [], errors: [`"${name}" does not exist for it: a rule does not apply: ${broken}`], warnings: [] }
-  const { columns, rules } = granted
+  const { columns, rules, named = [] } = granted
+  const lacking = findings('error', named.filter((verb) => !grant.permissions.has(verb)).map((verb) => `"${name}" names the permission ${verb}, which "permissions" of the entry lacks`))
+  if (table === undefined) {
+    return [...lacking, ...rules.length > 0 ? findings('error', [`the database has no table "${name}", for which there are rules`]) : findings('warning', [`the database has no table "${name}"`])]
+  }
+  const broken = findBrokenRule(rules, table.columns)
+  if (broken !== undefined) return [...lacking, ...findings('error', [`"${name}" does not exist for it: a rule does not apply: ${broken}`])]
   const list = (names: ReadonlySet<string>): string => [...names].join(', ') || 'no column'
   const verbs = columns === undefined
     ? verbsOf(permissions)
     : VERBS.filter((verb) => permissions.has(verb)).map((verb) => verb === 'delete' ? verb : `${verb} ${list(columns[verb])}`).join('; ') || 'nothing'
   const unknown = [...new Set(columns === undefined ? [] : [...columns.select, ...columns.insert, ...columns.update])].filter((column) => !table.columns.has(column))
-  return {
-    lines: [
+  const refused = knowsClaims ? findRefusedClaim(grant, granted, table) : undefined
+  const written = table.kind === 'view' ? VERBS.filter((verb) => verb !== 'select' && permissions.has(verb)) : []
+  return [
+    ...findings('line', [
       `${verbs} on ${name}${rules.length > 0 ? `, rows with ${rules.map(describeRule).join(' and ')}` : ''}`,
       ...(rules.length > 0 && !table.triggers.known && (permissions.has('insert') || permissions.has('update'))
         ? [`writes to ${name} are checked by further statements, because the account lacks the privilege TRIGGER and does not see whether there are triggers`]
         : [])
-    ],
-    errors: permissions.has('insert') && table.kind === 'table' ? findInsertErrors(granted, table) : [],
-    warnings: unknown.map((column) => `"${name}" has no column "${column}"`)
+    ]),
+    ...lacking,
+    ...findings('error', [
+      ...refused === undefined ? [] : [`each request to "${name}" is refused: ${refused}`],
+      ...permissions.has('insert') && table.kind === 'table' ? findInsertErrors(granted, table) : []
+    ]),
+    ...findings('warning', unknown.map((column) => `"${name}" has no column "${column}"`)),
+    // who names the table's own permissions means them
+    ...findings(written.some((verb) => named.includes(verb)) ? 'error' : 'warning', written.length === 0 ? [] : [`"${name}" is a view, which can only be selected from: ${written.join(', ')} always fails`])
+  ]
+}
+
+/** The message of the refusal, if a rule cannot use the claims of the entry. */
+function findRefusedClaim ({ claims }: Grant, { rules }: TableGrant, { columns }: Table): string | undefined {
+  try {
+    bindRules(resolveRules(rules, claims), columns)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
   }
 }
 

@@ -1,7 +1,5 @@
-import { ConfigError } from '../config-errors.ts'
 import type { DatabaseConfig } from '../databases/open.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import { ServiceError } from '../errors.ts'
 import { openDialect } from '../databases/open.ts'
 
 /** The wait is longer than the time limit for connecting, so that errors of connecting are reported. */
@@ -10,11 +8,4 @@ const ONE_CONNECTION = { size: 1, queue: 1, wait: 60_000 }
 /** Opens a database for one command, which must close it. @throws ConfigError if a SQLite file cannot be opened */
 export function openOnce (config: DatabaseConfig): Promise<Dialect> {
   return openDialect({ ...config, pool: ONE_CONNECTION })
-}
-
-/** Returns the reason why a database does not answer. @throws any other error, which is a bug */
-export function reasonOf (error: unknown): string {
-  if (error instanceof ConfigError) return error.message
-  if (error instanceof ServiceError) return error.reason ?? error.code
-  throw error
 }

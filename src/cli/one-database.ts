@@ -11,7 +11,8 @@ import type { DocumentSettings } from '../openapi/document-settings.ts'
 import { EVERYTHING } from '../openapi/visible.ts'
 import { COMMANDS, type CommandName } from './commands.ts'
 import { parseFlags } from './flags.ts'
-import { openOnce, reasonOf } from './one-connection.ts'
+import { describeConnectProblem } from './check/connect-problem.ts'
+import { openOnce } from './one-connection.ts'
 
 interface Chosen {
   readonly databases: readonly DatabaseConfig[]
@@ -62,7 +63,7 @@ function namesOf (databases: readonly DatabaseConfig[]): string {
 /** @throws ConfigError if the database does not answer */
 export async function readCatalog (config: DatabaseConfig): Promise<Catalog> {
   const dialect = await openOnce(config)
-  const refuse = (error: unknown): never => { throw new ConfigError([`databases.${config.name}: does not answer (${reasonOf(error)})`]) }
+  const refuse = (error: unknown): never => { throw new ConfigError([`databases.${config.name}: ${describeConnectProblem(error)}`]) }
   try {
     return createCatalog(await dialect.introspect().catch(refuse), Date.now())
   } finally {

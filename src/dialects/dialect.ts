@@ -1,4 +1,5 @@
 /** The interface of a database engine. Only files below this folder use a driver. */
+import type { Verb } from '../../schemas/grant.ts'
 import type { Column, TableFacts } from '../catalog/catalog.ts'
 import { isServiceError, isTrouble, queryTimeout, withReason, type ServiceError } from '../errors.ts'
 import type { Engine, Statement } from '../sql/statement.ts'
@@ -121,6 +122,8 @@ export interface Dialect {
   privileges (): Promise<string[]>
   /** Finds what is dangerous about how the database is used. `configured`: the databases that the service has. @throws ServiceError */
   findRisks (configured: readonly string[]): Promise<Risks>
+  /** Returns what the account may not do. No statement runs. @throws ServiceError */
+  findDenied (uses: readonly TableUse[]): Promise<Denied[]>
   /** Checks that the database answers. Does not wait in the queue while every connection is in use. @throws ServiceError */
   check? (): Promise<void>
   /** The use of the connection pools, the primary first and then each replica. */
@@ -128,8 +131,19 @@ export interface Dialect {
   close (): Promise<void>
 }
 
-/** Lines for a person; `enough`: the statements that grant what the service needs, where the account has more. */
-export interface Risks { readonly risks: readonly string[], readonly enough: readonly string[] }
+/** Lines for a person. `excess`: privileges that the service does not need; `enough`: the statements that grant what it needs. */
+export interface Risks { readonly excess: readonly string[], readonly risks: readonly string[], readonly enough: readonly string[] }
+
+/** What a grant allows to do with a table of the catalog. `columns`: those that are read or written; none for a delete. */
+export interface TableUse { readonly table: string, readonly verb: Verb, readonly columns: readonly string[] }
+
+/** A use that the account may not make. */
+export interface Denied extends Pick<TableUse, 'table' | 'verb'> {
+  /** Set if the account may do it with the other columns. */
+  readonly columns?: readonly string[]
+  /** Set if it is not a privilege that is missing: the name of the error, of a view whose definer lacks one. */
+  readonly reason?: string
+}
 
 /** Counts of connections, and of requests that wait for one. */
 export interface PoolUse {

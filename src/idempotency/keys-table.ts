@@ -1,5 +1,5 @@
 /** The table that keeps the answers to requests with a key. It belongs to the service and is in no catalog. */
-import { KEYS_TABLE, OF_RESULT, type Column, type Table } from '../catalog/catalog.ts'
+import { KEYS_TABLE, OF_RESULT, type Column, type Table, type TableFacts } from '../catalog/catalog.ts'
 import { controlTable } from '../dialects/control-statement.ts'
 import { DELETE_OLD, INSERT_CLAIM, SELECT_ANSWER, UPDATE_ANSWER } from '../sql/key-statements.ts'
 import type { Engine, Statement } from '../sql/statement.ts'
@@ -24,6 +24,26 @@ export const CREATE: Readonly<Record<Engine, string>> = {
 );
 create index ${KEYS_TABLE}_created on ${KEYS_TABLE} (created);
 `
+}
+
+/** The declarations of its columns. */
+const COLUMNS: Readonly<Record<Engine, ReadonlyArray<readonly [name: string, declaration: RegExp]>>> = {
+  mysql: [['k', /^binary\(32\)$/], ['request', /^binary\(32\)$/], ['answer', /^(medium|long)blob$/], ['created', /^timestamp/]],
+  sqlite: [['k', /^blob$/i], ['request', /^blob$/i], ['answer', /^blob$/i], ['created', /^timestamp$/i]]
+}
+
+/** How the table of a database differs from the one of `CREATE`. */
+export function findKeysTableProblems ({ columns, primaryKey, indexes, transactional }: TableFacts, engine: Engine): string[] {
+  const expected = new Map(COLUMNS[engine])
+  const byName = new Map(columns.map((column) => [column.name, column]))
+  return [
+    ...[...expected.keys()].filter((name) => !byName.has(name)).map((name) => `it has no column "${name}"`),
+    ...columns.filter(({ name, declaration }) => expected.get(name)?.test(declaration) === false).map(({ name, declaration }) => `column "${name}" is ${declaration}`),
+    ...columns.filter(({ name, optional }) => !expected.has(name) && !optional).map(({ name }) => `column "${name}" is not one of its columns and has no default`),
+    ...primaryKey.join() === 'k' ? [] : ['its primary key is not "k"'],
+    ...indexes.some(({ parts: [first] }) => first?.column === 'created') ? [] : ['it has no index on "created", by which old keys are deleted'],
+    ...transactional ? [] : ['its engine has no transactions']
+  ]
 }
 
 const TABLE: Table = { ...controlTable(KEYS_TABLE), uniqueKeys: [{ name: 'PRIMARY', columns: ['k'] }], primaryKey: ['k'] }

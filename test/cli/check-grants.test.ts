@@ -18,7 +18,7 @@ async function check (t: Test, tokens: TokenOptions[], roles = {}, ...args: stri
     })
   })
   const database = new DatabaseSync(`${folder}/shop.db`)
-  database.exec(SCHEMA)
+  database.exec(`${SCHEMA}; create view totals as select id, total from orders`)
   database.close()
   return await runRowQuery(t, ['check', '--config', `${folder}/row-query.json`, ...args])
 }
@@ -32,7 +32,7 @@ t.test('what a token or a role may do is printed', async (t) => {
   }
   const { code, stdout, stderr } = await check(t as Test, [
     tokenOf('all', {}), tokenOf('whole', { permissions: ['select'], databases: { shop: '*' } }), tokenOf('list', { permissions: ['select', 'delete'], databases: { shop: ['orders'] } }),
-    tokenFor('narrow', tables), tokenFor('form', { orders: { permissions: ['insert'], columns: { insert: ['status'] }, rows: { tenant_id: 1 } } }),
+    tokenFor('narrow', tables, { tenant: 1 }), tokenFor('form', { orders: { permissions: ['insert'], columns: { insert: ['status'] }, rows: { tenant_id: 1 } } }),
     tokenFor('nothing', { orders: { permissions: [] } })
   ], { clerk: { permissions: ['select'], databases: { shop: tables } } })
   t.same({ code, stderr }, { code: 0, stderr: '' })
@@ -64,6 +64,30 @@ for (const [error, table] of errors) {
     t.match(stdout, `\n  error: token "bad": ${error}\n`)
   })
 }
+
+/** What is wrong with each token, by the name of the token. */
+const cases: Array<[token: TokenOptions, finding: string]> = [
+  [tokenFor('claimless', { orders: { rows: { tenant_id: { $claim: '/tenant' } } } }, { team: 1 }), 'error: token "claimless": each request to "orders" is refused: The claim "/tenant" is missing or cannot be used'],
+  [tokenFor('unfit', { orders: { rows: { tenant_id: { $claim: '/tenant' } } } }, { tenant: 'acme' }), 'error: token "unfit": each request to "orders" is refused: A claim does not fit the column that it is compared with'],
+  [tokenFor('ruled', { invoices: { rows: { tenant_id: 1 } } }), 'error: token "ruled": the database has no table "invoices", for which there are rules'],
+  [{ ...tokenFor('lacking', { orders: { permissions: ['select', 'delete'] } }), permissions: ['select'] }, 'error: token "lacking": "orders" names the permission delete, which "permissions" of the entry lacks'],
+  [tokenFor('view', { totals: { permissions: ['select', 'insert'] } }), 'error: token "view": "totals" is a view, which can only be selected from: insert always fails'],
+  [tokenOf('list', { databases: { shop: ['orders', 'totals'] } }), 'warning: token "list": "totals" is a view, which can only be selected from: insert, update, delete always fails'],
+  [tokenOf('old', { expires: '2020-01-01' }), 'warning: token "old": has expired at 2020-01-01T00:00:00.000Z']
+]
+
+t.test('grants that can never work, and tokens that are not valid any more, are found all at once', async (t) => {
+  const fine = tokenFor('fine', { orders: { rows: { tenant_id: { $claim: '/tenant' } } }, totals: { permissions: ['select'] } }, { tenant: 7 })
+  const { code, stdout } = await check(t as Test, [...cases.map(([token]) => token), fine])
+  t.equal(code, 1)
+  const found = Array.from(stdout.matchAll(/^ {2}((?:error|warning): .*)$/gm), ([, line]) => line)
+  t.same(found.toSorted(), cases.map(([, finding]) => finding).toSorted())
+})
+
+t.test('without a token, and with roles that nobody can have, there is a warning', async (t) => {
+  t.match(await check(t as Test, []), { code: 0, stdout: /\ntokens and keys:\n {2}warning: no token is configured, so all requests are refused\n$/ })
+  t.equal((await check(t as Test, [], {}, '--strict')).code, 1)
+})
 
 t.test('a name that the database does not have is a warning', async (t) => {
   const tokens = [tokenFor('old', { orders: { columns: { select: ['id', 'gone'] }, permissions: ['select'] }, invoices: {} })]

@@ -10,6 +10,8 @@ import * as errors from '../../src/errors.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { runRowQuery } from '../support/row-query.ts'
 
+const NO_TOKEN = 'tokens and keys:\n  warning: no token is configured, so all requests are refused\n'
+
 const SCHEMA = [
   'create table orders (id int auto_increment primary key, place point null, note text null)',
   'create table items (order_id int not null, line int not null, primary key (order_id, line))',
@@ -63,10 +65,12 @@ for (const engine of await engines()) {
     const { code, stdout, stderr } = await runRowQuery(t, ['check', '--config', 'row-query.json'], { cwd })
     t.same({ code, stderr }, { code: 1, stderr: '' })
     t.same(stdout.trimEnd().split('\n'), [
-      'wrong: does not answer (ER_ACCESS_DENIED_ERROR)',
+      'wrong: the server refuses the user name or the password (ER_ACCESS_DENIED_ERROR)',
       'gone: does not answer (ECONNREFUSED)',
-      'file: does not answer (databases.file.url: nowhere.db does not exist)',
-      'missing: does not answer (ER_BAD_DB_ERROR)'
+      'file: databases.file.url: nowhere.db does not exist',
+      'missing: the server does not have the database (ER_BAD_DB_ERROR)',
+      'tokens and keys:',
+      '  warning: no token is configured, so all requests are refused'
     ])
   })
 }
@@ -77,7 +81,7 @@ t.test('a server that accepts connections and does not answer is reported', asyn
   t.teardown(() => { silent.close() })
   const { port } = silent.address() as AddressInfo
   const { code, stdout } = await runRowQuery(t, ['check'], { env: { DATABASE_URL: `mysql://root@127.0.0.1:${port}/shop` } })
-  t.same({ code, stdout }, { code: 1, stdout: 'shop: does not answer (ETIMEDOUT)\n' })
+  t.same({ code, stdout }, { code: 1, stdout: 'shop: does not answer (ETIMEDOUT)\n' + NO_TOKEN })
 })
 
 t.test('columns of unknown types are reported as not writable', async (t) => {
@@ -96,7 +100,7 @@ t.test('a damaged SQLite file is reported', async (t) => {
   createShop(path)
   writeSync(openSync(path, 'r+'), Buffer.alloc(3000, 0xff), 0, 3000, 100)
   const { code, stdout } = await runRowQuery(t, ['check'], { cwd, env: { DATABASE_URL: 'sqlite:shop.db' } })
-  t.same({ code, stdout }, { code: 1, stdout: 'shop: does not answer (databases.shop.url: shop.db cannot be opened: database disk image is malformed)\n' })
+  t.same({ code, stdout }, { code: 1, stdout: 'shop: databases.shop.url: shop.db cannot be opened: database disk image is malformed\n' + NO_TOKEN })
 })
 
 t.test('an error without a reason is reported by its code, and an unexpected error is thrown', async (t) => {

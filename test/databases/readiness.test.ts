@@ -24,7 +24,8 @@ function databaseThat (t: Test, { introspect = async () => [], check = async () 
     transaction: async () => { throw new Error('not used') },
     write: async () => { throw new Error('never') },
     privileges: async () => [],
-    findRisks: async () => ({ risks: [], enough: [] }),
+    findRisks: async () => ({ excess: [], risks: [], enough: [] }),
+    findDenied: async () => [],
     close: async () => {}
   }
   const database = createDatabase({ name: 'shop', dialect, resultLimit: 1e6, refreshInterval: 60_000, onRefreshError: () => {} })

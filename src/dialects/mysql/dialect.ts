@@ -2,6 +2,7 @@
 import type { ServiceError } from '../../errors.ts'
 import type { Dialect } from '../dialect.ts'
 import { findAccountRisks } from './audit/account-risks.ts'
+import { findDenied } from './audit/denied.ts'
 import { createReplicaOrder, runWithRetries } from './execute/retry.ts'
 import { toConnectError, type MysqlError } from './errors.ts'
 import { createTimeoutQueue } from '../timeout-queue.ts'
@@ -51,6 +52,7 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
     },
     privileges: () => withSession(primary, statementTimeout, async (asked) => (await asked('show grants')).map(([grant]) => withoutSecrets(grant as string))),
     findRisks: (configured) => withSession(primary, statementTimeout, (asked) => findAccountRisks(asked, address, configured)),
+    findDenied: (uses) => withSession(primary, statementTimeout, (_asked, run) => findDenied(run, uses).catch((error: MysqlError) => { throw error.code === undefined ? error : toConnectError(error) })),
     read (statement, sink, { client, consistency } = {}) {
       const pools = consistency === undefined ? readPools() : primaryOnly
       return runWithRetries({ pools, attempts: pools.length + address.hosts.length, options, replicaOptions }, { statement, sink, client }, runOn)
@@ -87,11 +89,12 @@ async function tryOn (pool: MysqlPool, onPlainReader: MysqlSettings['onPlainRead
 }
 
 /** Discards the session after an error: a late answer would be taken for the answer to the next statement. */
-async function withSession<T> (pool: MysqlPool, timeout: number, use: (ask: Ask) => Promise<T>): Promise<T> {
+async function withSession<T> (pool: MysqlPool, timeout: number, use: (ask: Ask, run: (sql: string) => Promise<unknown>) => Promise<T>): Promise<T> {
   const session = await pool.acquire()
   const since = performance.now()
   try {
-    const result = await use((sql) => within(timeout, ask(session.connection, sql)).catch((error: MysqlError) => { throw toConnectError(error) }))
+    const run = (sql: string) => within(timeout, ask(session.connection, sql))
+    const result = await use((sql) => run(sql).catch((error: MysqlError) => { throw toConnectError(error) }), run)
     pool.putBack(session)
     return result
   } catch (error) {

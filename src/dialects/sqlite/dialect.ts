@@ -116,7 +116,8 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout }: 
       return readOnly ? useToRead(client, work) : useToWrite(client, work)
     },
     privileges: () => sessions.read(async ({ isReadOnly }) => [isReadOnly ? 'reads the file, which may not be written' : 'reads and writes the file']),
-    findRisks: async () => file === undefined ? findFileRisks(path) : { risks: [], enough: [] },
+    findDenied: (uses) => sessions.read(async ({ isReadOnly }) => isReadOnly ? uses.filter(({ verb }) => verb !== 'select').map(({ table, verb }) => ({ table, verb })) : []),
+    findRisks: async () => file === undefined ? findFileRisks(path) : { excess: [], risks: [], enough: [] },
     close
   }
 }

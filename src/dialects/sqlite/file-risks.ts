@@ -11,5 +11,5 @@ export function findFileRisks (path: string): Risks {
   const risks: string[] = []
   if ((statSync(path).mode & WRITABLE) !== 0) risks.push('every account of this machine may write the file: chmod o-w')
   if ((statSync(dirname(path)).mode & (WRITABLE | STICKY)) === WRITABLE) risks.push('every account of this machine may replace the file: chmod o-w its folder')
-  return { risks, enough: [] }
+  return { excess: [], risks, enough: [] }
 }

@@ -7,12 +7,12 @@ import type { MysqlAddress } from '../options.ts'
 
 /** `configured`: the databases that the service has. @throws the driver's error */
 export async function findAccountRisks (ask: Ask, { hosts, user, password, database, ssl }: MysqlAddress, configured: readonly string[]): Promise<Risks> {
-  const grants = findGrantRisks(await readGrants(ask), configured)
-  const risks = [...grants]
+  const excess = findGrantRisks(await readGrants(ask), configured)
+  const risks: string[] = []
   if (password === '') risks.push(`the account ${user} is used without a password`)
   const open = hosts.filter(({ host }) => !isLoopback(host))
   if (ssl === undefined && open.length > 0) risks.push(`without TLS to ${open.map(({ host }) => host).join(', ')}: add ?ssl=true`)
-  return { risks, enough: grants.length > 0 ? await statementsFor(ask, database) : [] }
+  return { excess, risks, enough: await statementsFor(ask, database) }
 }
 
 /** Includes the privileges of the account's roles, active or not, because it can activate each of them. */
