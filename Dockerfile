@@ -17,7 +17,8 @@ COPY src src
 RUN npm run build
 
 FROM node:24-slim
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
+# Every line of the log is JSON; --env ROW_QUERY_LOG_FORMAT=pretty is for people.
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 ROW_QUERY_LOG_FORMAT=json
 WORKDIR /app
 COPY package.json ./
 COPY --from=dependencies /app/node_modules node_modules

@@ -48,7 +48,7 @@ export const ServerSchema = Type.Object({
   })),
   logFormat: Type.Optional(Type.Union((['auto', 'pretty', 'json'] as const).map((format) => Type.Literal(format)), {
     default: 'auto',
-    description: 'form of the log: pretty for people, json for programs, auto for pretty on a terminal and json elsewhere; json also leaves out the tables at the start'
+    description: 'form of the log: pretty for people, json for programs, auto for pretty on a terminal and json elsewhere; with json, the start prints nothing else'
   })),
   requestLog: Type.Optional(Type.Boolean({ default: true, description: 'whether each request is logged' })),
   metrics: Type.Optional(MetricsSchema),

@@ -49,7 +49,7 @@ docs/configuration.md lists them.
     }
   },
   check: {
-    summary: 'print whether the databases answer, their tables, and what the account and the tokens may do',
+    summary: 'check the configuration with its databases, replicas, accounts, tokens and keys, and print what is wrong',
     flags: {
       config,
       strict: { type: 'boolean', description: 'exit with 1 if there are warnings' }

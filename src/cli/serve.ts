@@ -1,13 +1,15 @@
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import type { Grant } from '../access/grant.ts'
-import { loadConfig } from '../config/load.ts'
+import { loadConfig, type Loaded } from '../config/load.ts'
 import { splitConfig } from '../config/server-settings.ts'
 import { resolveSettings } from '../config/settings.ts'
 import { createShop } from '../demo/shop.ts'
+import { createLog } from '../server/log.ts'
 import { demoBanner, NO_TOKEN_NOTICE } from './banner.ts'
 import { COMMANDS } from './commands.ts'
 import { parseFlags } from './flags.ts'
 import { describeFirstContact } from './first-contact.ts'
+import type { ServerConfiguration } from './start-server.ts'
 
 /** `row-query serve`: starts the server. Returns when it listens. @throws ConfigError */
 export async function serve (args: string[]): Promise<number> {
@@ -20,10 +22,24 @@ export async function serve (args: string[]): Promise<number> {
   const { address, tables } = server.workers > 1
     ? await (await import('./workers/primary.ts')).startWorkers(config, server)
     : await (await import('./start-server.ts')).startServer({ server, options })
+  if (server.logFormat === 'json') return await logStart({ server, options, address, demo })
   const shown = { address, prefix: server.prefix, docs: options.docs === true }
   if (demo !== undefined) process.stdout.write(demoBanner({ ...shown, ...demo }))
-  else if (server.logFormat !== 'json') process.stdout.write(describeFirstContact({ ...shown, tables, grants }))
-  if ((options.tokens ?? []).length === 0 && options.tokensFile === undefined && (options.jwt ?? []).length === 0) process.stderr.write(NO_TOKEN_NOTICE)
+  else process.stdout.write(describeFirstContact({ ...shown, tables, grants }))
+  if (!hasTokens(options)) process.stderr.write(NO_TOKEN_NOTICE)
+  return 0
+}
+
+const hasTokens = ({ tokens = [], tokensFile, jwt = [] }: RowQueryOptions): boolean => tokens.length > 0 || tokensFile !== undefined || jwt.length > 0
+
+interface StartedServer extends ServerConfiguration, Pick<Loaded, 'demo'> { readonly address: string }
+
+/** Says in the log what is printed for people otherwise: with JSON, every line is an object. */
+async function logStart ({ server, options, address, demo }: StartedServer): Promise<number> {
+  if (demo === undefined && hasTokens(options)) return 0
+  const log = await createLog(server)
+  if (demo !== undefined) log.warn({ address: `${address}${server.prefix}/demo`, ...demo }, 'no database is configured: this is the demo')
+  if (!hasTokens(options)) log.warn('no token is configured, so all requests are refused')
   return 0
 }
 

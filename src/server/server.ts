@@ -4,6 +4,7 @@ import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import { METHODS, type IncomingMessage } from 'node:http'
 import { sendError, toRefusal } from '../../plugins/errors.ts'
 import health from '../../plugins/health.ts'
+import root from '../../plugins/root.ts'
 import { requestId } from '../../plugins/request-id.ts'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import type { HttpsOptions } from '../../schemas/server.ts'
@@ -82,6 +83,7 @@ export async function createServer ({ options, prefix, logLevel, logFormat, metr
   const drain = createDrain(app)
   limitConnections(app, http)
   await app.register(health, { isReady: async () => !drain.hasStarted && await rows.isReady() })
+  await app.register(root, { prefix, docs: options.docs === true, openapi: options.openapi !== 'off' })
   const metricsApp = options.metrics === true ? await serveMetrics(app, { ...rows, metricsApart, allMetrics }) : undefined
   await app.register(rows.plugin, { prefix })
   return { app, rows, drain, metricsApp, reloadCertificate: () => { if (https !== undefined) reloadCertificate(app.server, https, app.log) } }

@@ -56,7 +56,7 @@ t.test('the image is small, and its process has no rights that it does not need'
   const order = finalStage.instructions.map(({ name }) => name)
   t.ok(order.indexOf('USER') < order.indexOf('ENTRYPOINT') && valueOf('USER') === 'node', 'not root')
   t.notOk(order.slice(order.indexOf('USER')).includes('RUN'))
-  t.same(image.env, { NODE_ENV: 'production', HOST: '0.0.0.0', PORT: '3000' })
+  t.same(image.env, { NODE_ENV: 'production', HOST: '0.0.0.0', PORT: '3000', ROW_QUERY_LOG_FORMAT: 'json' })
   t.same(valueOf('EXPOSE'), image.env['PORT'])
 
   const copied = stages.flatMap(({ instructions }) => instructions).flatMap(({ name, value }) => name === 'COPY' && !value.startsWith('--from') ? value.split(' ').slice(0, -1) : [])

@@ -28,10 +28,10 @@ const selected = { status: 200, json: { success: true, data: { rows: [{ id: 1 }]
 createShop(join(folder, 'shop.db'))
 
 t.test('the package contains the program, its types and its documents, and nothing else', async (t) => {
-  for (const file of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'dist/src/index.js', 'dist/src/index.d.ts', 'dist/src/cli/main.js']) {
+  for (const file of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'dist/src/index.js', 'dist/src/index.d.ts', 'dist/src/cli/main.js', 'dist/config.schema.json', 'examples/systemd/row-query.service', 'examples/kubernetes/row-query.yaml']) {
     t.ok(files.includes(file), file)
   }
-  t.same(files.filter((file) => !/^(package\.json|README\.md|CHANGELOG\.md|LICENSE|docs\/.*\.(md|png|svg)|examples\/.*|dist\/(src|plugins|schemas)\/.*(\.js|\.d\.ts)|dist\/src\/demo\/seed\.sql)$/.test(file)), [])
+  t.same(files.filter((file) => !/^(package\.json|README\.md|CHANGELOG\.md|LICENSE|docs\/.*\.(md|png|svg)|examples\/.*|dist\/(src|plugins|schemas)\/.*(\.js|\.d\.ts)|dist\/src\/demo\/seed\.sql|dist\/config\.schema\.json)$/.test(file)), [])
   t.match(readDocument('CHANGELOG.md'), `## [${version}]`)
 })
 

@@ -67,6 +67,8 @@ const claims: Claim[] = [
   { document: 'docs/reading.md', kind: 'sh', blocks: 1, test: 'test/documents/commands.test.ts' },
   { document: 'docs/testing.md', kind: 'sh', blocks: 2, test: 'test/documents/commands.test.ts' },
   { document: 'docs/testing.md', kind: 'text fuzz', blocks: 1, because: 'it is what a run printed before the bug was fixed' },
+  { document: 'docs/upgrading.md', kind: 'sh check', blocks: 1, test: 'test/documents/commands.test.ts' },
+  { document: 'docs/upgrading.md', kind: 'sh documents', blocks: 1, test: 'test/documents/commands.test.ts' },
   { document: 'docs/transactions.md', kind: 'js transaction', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/transactions.md', kind: 'js onWrite', blocks: 1, test: 'test/documents/programs.test.ts' }
 ]

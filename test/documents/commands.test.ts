@@ -41,7 +41,7 @@ t.test('docs/configuration.md: the warnings of an account', async (t) => {
   const lines = (kind: string): string[] => Array.from(shown.matchAll(new RegExp(`^ {2}${kind}: (.*)$`, 'gm')), ([, line = '']) => line)
   // a server with the account of the document
   const ask = async (sql: string): Promise<string[][]> => /show grants/.test(sql) ? lines('account').map((line) => [line]) : [['shop@%']]
-  t.same(await findAccountRisks(ask as never, addressOf('mysql://shop:secret@db.example.com/shop'), ['shop']), { risks: lines('warning'), enough: lines('enough') })
+  t.same(await findAccountRisks(ask as never, addressOf('mysql://shop:secret@db.example.com/shop'), ['shop']), { excess: lines('warning').slice(0, 2), risks: lines('warning').slice(2), enough: lines('enough') })
 })
 
 t.test('docs/configuration.md: what tokens and roles may do', async (t) => {
@@ -54,7 +54,7 @@ t.test('docs/configuration.md: what tokens and roles may do', async (t) => {
   const sha256 = (digit: string): string => digit.repeat(64)
   const config = {
     databases: { shop: { url: `sqlite:${folder}/shop.db` } },
-    tokens: [{ name: 'reports', sha256: sha256('1'), permissions: ['select'] }, { name: 'old', sha256: sha256('2'), permissions: ['select'], databases: { shop: ['invoices'] } }],
+    tokens: [{ name: 'reports', sha256: sha256('1'), permissions: ['select'] }, { name: 'old', sha256: sha256('2'), permissions: ['select'], databases: { shop: ['invoices'] }, expires: '2026-01-01' }, { name: 'acme', sha256: sha256('3'), permissions: ['select'], databases: { shop: { orders: { rows: orders.rows } } } }],
     jwt: [{ issuer: 'https://login.example.com', audience: 'rows', secret: 'x'.repeat(32), algorithms: ['HS256'], role: '/role' }],
     roles: {
       clerk: { permissions: ['select', 'insert', 'update'], databases: { shop: { orders } } },
@@ -65,6 +65,23 @@ t.test('docs/configuration.md: what tokens and roles may do', async (t) => {
   const { code, stdout } = await runRowQuery(t as Test, ['check', '--config', `${folder}/row-query.json`])
   t.equal(code, 1)
   for (const line of shown.split('\n').filter((line) => !line.includes('…'))) t.ok(stdout.split('\n').includes(line), line)
+})
+
+t.test('docs/upgrading.md: the commands before and after an upgrade', async (t) => {
+  const folder = t.testdir({})
+  const database = new DatabaseSync(`${folder}/shop.db`)
+  database.exec('create table orders (id integer primary key)')
+  database.close()
+  const config = { databases: { shop: { url: 'sqlite:shop.db' } }, tokens: [{ name: 'reports', sha256: '1'.repeat(64), permissions: ['select'] }] }
+  writeFileSync(`${folder}/row-query.json`, JSON.stringify(config))
+  const printed = { 'row-query check': /^shop: answers, 1 tables/, 'row-query openapi': /"openapi": "3\.1/, 'row-query types': /interface/ }
+  for (const [index, command] of [...blocksOf('docs/upgrading.md', 'sh check'), ...blocksOf('docs/upgrading.md', 'sh documents').flatMap((block) => block.split('\n'))].entries()) {
+    const [program, expected] = Object.entries(printed)[index] as [string, RegExp]
+    t.ok(command.trim().startsWith(`npx ${program} `))
+    const { code, stdout } = await runRowQuery(t as Test, command.trim().replace(/ > \S+$/, '').split(' ').slice(2), { cwd: folder })
+    t.equal(code, 0, command)
+    t.match(stdout, expected)
+  }
 })
 
 t.test('docs/operations.md: the flags for an app', async (t) => {
