@@ -34,7 +34,10 @@ app.register(rowQuery, {
   onWrite
 })
 
-const address = await app.listen({ port: Number(process.env['PORT'] ?? 3000) })
+const address = await app.listen({ port: Number(process.env['PORT'] ?? 3000) }).catch(({ message }: Error) => {
+  process.stderr.write(`${message}; choose another port with the variable PORT\n`)
+  process.exit(1)
+})
 process.stdout.write(`
 curl ${address}/api/shop/orders -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '{"verb": "insert", "data": {"note": "an anvil"}}'
 curl ${address}/api/shop/audit -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '{"verb": "select"}'

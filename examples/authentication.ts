@@ -46,7 +46,10 @@ await app.register(rowQuery, {
   }
 })
 
-const address = await app.listen({ port: Number(process.env['PORT'] ?? 3000) })
+const address = await app.listen({ port: Number(process.env['PORT'] ?? 3000) }).catch(({ message }: Error) => {
+  process.stderr.write(`${message}; choose another port with the variable PORT\n`)
+  process.exit(1)
+})
 process.stdout.write(`
 curl ${address}/login -H 'Content-Type: application/json' -d '{"name": "ada", "password": "lovelace"}'
 curl ${address}/api/shop/orders -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"verb": "select"}'

@@ -36,7 +36,10 @@ const app = Fastify({ logger: true })
 app.get('/', async () => ({ hello: 'world' }))
 app.register(rowQuery, shop)
 app.register(rowQuery, archive)
-const address = await app.listen({ port: Number(process.env['PORT'] ?? 3000) })
+const address = await app.listen({ port: Number(process.env['PORT'] ?? 3000) }).catch(({ message }: Error) => {
+  process.stderr.write(`${message}; choose another port with the variable PORT\n`)
+  process.exit(1)
+})
 
 process.stdout.write(`
 curl ${address}/shop/shop/orders -H 'Authorization: Bearer ${clerk}' -H 'Content-Type: application/json' -d '{"verb": "select"}'

@@ -53,7 +53,10 @@ app.post<{ Body: Checkout }>('/checkout', {
   }
 })
 
-const address = await app.listen({ port: Number(process.env['PORT'] ?? 3000) })
+const address = await app.listen({ port: Number(process.env['PORT'] ?? 3000) }).catch(({ message }: Error) => {
+  process.stderr.write(`${message}; choose another port with the variable PORT\n`)
+  process.exit(1)
+})
 process.stdout.write(`
 curl ${address}/checkout -H 'Content-Type: application/json' -d '{"customer": "ada", "items": [{"sku": "BELL", "quantity": 2}]}'
 `)

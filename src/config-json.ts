@@ -1,5 +1,6 @@
 /** Parses the JSON of configuration files. */
-import { findSyntaxError, parseSafely } from './json/parser.ts'
+import { parseSafely } from './json/parser.ts'
+import { findSyntaxError } from './json/syntax.ts'
 import { lookOver, repeatsKey } from './json/exact-json.ts'
 import { orThrow } from './config-errors.ts'
 

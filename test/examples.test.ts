@@ -1,11 +1,13 @@
 /** The programs in examples/, as they run in a clone. */
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { readDocument, ROOT } from './support/markdown.ts'
-import { serveRowQuery, type Running } from './support/row-query.ts'
+import { runRowQuery, serveRowQuery, type Running } from './support/row-query.ts'
 
 const EXAMPLES = join(ROOT, 'examples')
 
@@ -79,6 +81,17 @@ t.test('each example runs', async (t) => {
   await Promise.all(Array.from(tests, async ([name, test]) => {
     const app = await test(t as Test)
     t.equal((await app?.stop())?.stderr ?? '', '', `${name} prints no errors`)
+  }))
+})
+
+t.test('a port that is taken is said in one line, with what to do', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.teardown(() => { other.close() })
+  const { port } = other.address() as AddressInfo
+  await Promise.all([...tests.keys()].filter((name) => name !== 'host-app.test.ts').map(async (name) => {
+    const { code, stderr } = await runRowQuery(t as Test, [], { command: [process.execPath, join(EXAMPLES, name)], env: { PORT: String(port) } })
+    t.same({ name, code, stderr: stderr.replace(/^.*address already in use.*; choose another port with the variable PORT\n$/, 'said') }, { name, code: 1, stderr: 'said' })
   }))
 })
 

@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { ConfigError } from '../config-errors.ts'
-import { findNearest } from '../config/nearest.ts'
+import { findNearest } from '../nearest.ts'
 import type { CommandName } from './commands.ts'
 
 /** Parses the arguments of a command like `parseArgs`. @throws ConfigError with a line for each flag that the command does not have, and the one that is meant */

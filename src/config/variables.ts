@@ -3,7 +3,7 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { ConfigSchema, DatabaseSchema } from '../../schemas/options.ts'
 import { findConfigErrors } from '../config-errors.ts'
-import { findNearest } from './nearest.ts'
+import { findNearest } from '../nearest.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

@@ -19,6 +19,7 @@ import { findErrorInTransaction } from '../request/check-operations.ts'
 import { isObject } from '../json/exact-json.ts'
 import { findBodyError, readBody, type ExecuteRequest } from './execute.ts'
 import type { Bigints } from './fields.ts'
+import { requireKnown } from './options.ts'
 import { readAnswer } from './to-values.ts'
 
 /** A request without its database, which is that of the transaction. The body of a select may have `lock`; none may have `dryRun`. */
@@ -77,7 +78,9 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved }
   }
 
   return {
-    execute: async ({ table, body: given, grant: granted, bigints = 'bigint' }) => {
+    execute: async (request) => {
+      requireKnown(request, OPTIONS, 'execute in a transaction')
+      const { table, body: given, grant: granted, bigints = 'bigint' } = request
       if (hasEnded) throw new Error('The transaction has ended')
       const grant = toCallGrant(granted)
       const access = getAccess(new Map([[database.name, database]]), grant, { database: database.name, table })
@@ -91,6 +94,8 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved }
     }
   }
 }
+
+const OPTIONS: ReadonlySet<string> = new Set<keyof TransactionRequest>(['table', 'body', 'grant', 'bigints'])
 
 /** Finds the first error of a body. */
 const findError: FindBodyError = (body) => isObject(body) ? findErrorInTransaction(body, { findBodyError, ofWhole: 'in a transaction; it is an option of the whole' }) : findBodyError(body)

@@ -9,6 +9,7 @@ import { ServiceError } from '../errors.ts'
 import type { PlanLimits } from '../plan/limits.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Bigints } from './fields.ts'
+import { requireKnown } from './options.ts'
 import { readAnswer, toJson } from './to-values.ts'
 import { runPipeline } from '../pipeline.ts'
 
@@ -37,8 +38,12 @@ export function readBody<T> (given: unknown, find: FindBodyError): T {
   return body as T
 }
 
+const OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteRequest>(['database', 'table', 'body', 'grant', 'bigints', 'consistency'])
+
 /** Returns `data` of the response. @throws ServiceError */
-export async function execute ({ databases, limits }: InProcess, { database, table: tableName, body: given, grant: granted, bigints = 'bigint', consistency: asked }: ExecuteRequest): Promise<unknown> {
+export async function execute ({ databases, limits }: InProcess, request: ExecuteRequest): Promise<unknown> {
+  requireKnown(request, OPTIONS, 'execute')
+  const { database, table: tableName, body: given, grant: granted, bigints = 'bigint', consistency: asked } = request
   const grant = toCallGrant(granted)
   const access = getAccess(databases, grant, { database, table: tableName })
   const body = readBody<Body>(given, findBodyError)

@@ -1,4 +1,5 @@
 /** The hook of a host app for writes. */
+import { types } from 'node:util'
 import { InvalidGrant } from '../access/host-grant.ts'
 import type { Claims } from '../access/rules.ts'
 import type { WriteHook } from '../databases/database.ts'
@@ -66,6 +67,8 @@ export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHoo
       } as WriteEvent)
     } catch (error) {
       if (moved !== undefined) throw moved
+      // whatever is asked of a proxy may throw
+      if (types.isProxy(error)) throw withReason(writeRefused(), 'Proxy')
       if (error instanceof InvalidGrant) throw error
       if (isServiceError(error)) throw toOutside(error, tables.get(error))
       throw withReason(writeRefused(), error instanceof Error ? error.name : typeof error)

@@ -4,6 +4,7 @@ import type { Isolation } from '../dialects/dialect.ts'
 import { databaseNotFound, invalidBody, type ServiceError } from '../errors.ts'
 import type { InProcess } from './execute.ts'
 import { createCalls, type TransactionExecute } from './execute-in.ts'
+import { requireKnown } from './options.ts'
 
 export interface InProcessTransaction {
   /** 1, or more where the function runs again after a deadlock. */
@@ -21,11 +22,15 @@ export interface InProcessTransactionOptions {
   readonly dryRun?: boolean
 }
 
+const OPTIONS: ReadonlySet<string> = new Set<keyof InProcessTransactionOptions>(['isolation', 'dryRun'])
+
 /**
  * Runs `use` in a transaction: commits when it resolves, rolls back when it throws. `use` may run again, after a deadlock or where the tables
  * have changed, so it must have no other effects than those of its requests. @throws ServiceError; what `use` throws
  */
-export async function runInProcess<T> ({ databases, limits }: InProcess, name: string, { use, isolation = 'repeatableRead', dryRun = false }: InProcessTransactionOptions & { use: (tx: InProcessTransaction) => Promise<T> }): Promise<T> {
+export async function runInProcess<T> ({ databases, limits }: InProcess, name: string, { use, ...options }: InProcessTransactionOptions & { use: (tx: InProcessTransaction) => Promise<T> }): Promise<T> {
+  requireKnown(options, OPTIONS, 'transaction')
+  const { isolation = 'repeatableRead', dryRun = false } = options
   const database = databases.get(name)
   if (database === undefined) throw databaseNotFound(name)
   if (!ISOLATIONS.includes(isolation)) throw invalidBody(`"isolation" must be one of ${ISOLATIONS.join(', ')}`)

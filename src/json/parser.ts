@@ -30,7 +30,7 @@ export function endOfString (text: string, start: number): number {
   return text.length
 }
 
-/** Like `JSON.parse`; it returns what `readNumber` makes of each number. @throws JsonSyntaxError if the text is not JSON, RangeError if the nesting is too deep */
+/** Like `JSON.parse`; it returns what `readNumber` makes of each number. @throws JsonError if the text is not JSON, RangeError if the nesting is too deep */
 export function parseSafely (text: string, readNumber: ReadNumber): unknown {
   let at = 0
 
@@ -103,38 +103,17 @@ export function parseSafely (text: string, readNumber: ReadNumber): unknown {
   return value
 }
 
-/** `start`: where the part begins. */
-function parsePart (source: string, start: number): unknown {
+/** A text that is not JSON. `at`: index of the character, or of the beginning of the string, that is wrong; the length of the text if it ends too early. */
+export interface JsonError extends SyntaxError { readonly at: number }
+
+/** `at`: where the part begins. @throws JsonError */
+function parsePart (source: string, at: number): unknown {
   try {
     return JSON.parse(source)
-  } catch {
-    fail(start)
-  }
-}
-
-/** The text is not JSON. */
-export class JsonSyntaxError extends SyntaxError {
-  /** Index of the character, or of the beginning of the string, that is wrong; the length of the text if it ends too early. */
-  readonly at: number
-
-  constructor (at: number) {
-    super(`Unexpected token at position ${at}`)
-    this.at = at
-  }
-}
-
-function fail (at: number): never {
-  throw new JsonSyntaxError(at)
-}
-
-/** Where a text is not JSON: `line 3 column 14`. Contains nothing of the text. Undefined if it is JSON, or nested too deeply to tell. */
-export function findSyntaxError (text: string): string | undefined {
-  try {
-    parseSafely(text, Number)
-    return undefined
   } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) return undefined
-    const lines = text.slice(0, error.at).split('\n')
-    return `line ${lines.length} column ${(lines.at(-1) as string).length + 1}`
+    throw Object.assign(error as SyntaxError, { at })
   }
 }
+
+/** Nothing is a value. @throws JsonError */
+const fail = (at: number): unknown => parsePart('', at)

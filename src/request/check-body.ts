@@ -12,7 +12,7 @@ import { findConflict, findRowsError } from './conflicts.ts'
 import { formOf } from './field-form.ts'
 import { FORMS, isListOfTerms, ORDER_TERMS, withNames } from './fields.ts'
 import { isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
-import { findSyntaxError } from '../json/parser.ts'
+import { findSyntaxError } from '../json/syntax.ts'
 
 /** Returns the first error of a parsed body. */
 export type FindBodyError = (body: unknown) => ServiceError | undefined

@@ -1,6 +1,6 @@
 // slow: builds and installs the package
 /** The published package, installed without this repository. */
-import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import t, { type Test } from 'tap'
@@ -76,8 +76,12 @@ t.test('the apps in docs/plugin.md compile and run', async (t) => {
     writeFileSync(join(folder, `documented.${kind}`), text)
     if (kind === 'ts') t.equal(await compile('documented.ts'), '', 'as it stands there')
     const program = readFileSync(join(folder, 'documented.js'), 'utf8')
-    writeFileSync(join(folder, 'documented.js'), program.replace('mysql://user:password@127.0.0.1:3306/shop', 'sqlite:shop.db').replace('port: 3000', 'port: 0'))
-    const app = await serveRowQuery(t, { cwd: folder, command: [process.execPath, 'documented.js'], env: { API_TOKEN: TOKEN } })
+    // the package.json of a plain `npm init` has no type, or commonjs
+    const name = kind === 'js' ? 'plain/app.mjs' : 'documented.js'
+    mkdirSync(join(folder, 'plain'), { recursive: true })
+    writeFileSync(join(folder, 'plain/package.json'), '{ "type": "commonjs" }')
+    writeFileSync(join(folder, name), program.replace('mysql://user:password@127.0.0.1:3306/shop', 'sqlite:shop.db').replace('port: 3000', 'port: 0'))
+    const app = await serveRowQuery(t, { cwd: folder, command: [process.execPath, name], env: { API_TOKEN: TOKEN } })
     t.match(await app.post('/api/shop/orders', select, TOKEN), selected)
     t.match(await app.post('/api/shop/orders', { verb: 'delete', filters: { id: 1 } }, TOKEN), { status: 403 })
   }

@@ -111,12 +111,19 @@ await onEachEngine(t, 'the hook for writes may refuse them', withHook(({ table, 
   const { note } = (data ?? {}) as { note?: string }
   if (note === 'told') throw new Error(JSON.stringify({ table, verb, filters, result, attempt, dryRun, database }))
   if (note === 'derived') throw new class extends ServiceError {}('of the app')
+  if (note === 'proxy') throw new Proxy(new Error(), { getPrototypeOf: () => { throw new Error('of the proxy') }, get: () => { throw new Error('of the proxy') } })
+  if (note === 'revoked') {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    throw proxy
+  }
   if (note === 'busy') throw Object.assign(Object.create(ServiceError.prototype), { name: 'FastifyError', code: 'RATE_LIMITED', statusCode: 429, message: 'Later' })
 }), async (t, service) => {
   const { post, operate, log } = service
   const refused = await post('orders', { verb: 'insert', data: { customer_id: 1, note: 'told' } })
   isRefusal(t, refused, { status: 422, code: 'WRITE_REFUSED', why: 'by the app' })
   t.notMatch(log.join(), /attempt/)
+  for (const note of ['proxy', 'revoked']) isRefusal(t, await post('orders', { verb: 'insert', data: { customer_id: 1, note } }), { status: 422, code: 'WRITE_REFUSED', why: note })
   isRefusal(t, await operate([{ table: 'orders', ...insert }, { table: 'orders', verb: 'update', data: { note: 'told' }, filters: { id: 1 } }]), { status: 422, code: 'WRITE_REFUSED', why: 'the second' })
   isRefusal(t, await post('orders', { verb: 'insert', data: { customer_id: 1, note: 'busy' } }), { status: 429, code: 'RATE_LIMITED', why: 'its own' })
   isRefusal(t, await post('orders', { verb: 'insert', data: { customer_id: 1, note: 'derived' } }), { status: 422, code: 'WRITE_REFUSED', why: 'a class of the app, which has no code' })
