@@ -34,8 +34,9 @@ app.register(rowQuery, {
   onWrite
 })
 
-const address = await app.listen({ port: Number(process.env['PORT'] ?? 3000) }).catch(({ message }: Error) => {
-  process.stderr.write(`${message}; choose another port with the variable PORT\n`)
+const address = await app.listen({ port: Number(process.env['PORT'] ?? 3000) }).catch((error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EADDRINUSE') throw error
+  process.stderr.write(`${error.message}; choose another port with the variable PORT\n`)
   process.exit(1)
 })
 process.stdout.write(`

@@ -36,8 +36,9 @@ const app = Fastify({ logger: true })
 app.get('/', async () => ({ hello: 'world' }))
 app.register(rowQuery, shop)
 app.register(rowQuery, archive)
-const address = await app.listen({ port: Number(process.env['PORT'] ?? 3000) }).catch(({ message }: Error) => {
-  process.stderr.write(`${message}; choose another port with the variable PORT\n`)
+const address = await app.listen({ port: Number(process.env['PORT'] ?? 3000) }).catch((error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EADDRINUSE') throw error
+  process.stderr.write(`${error.message}; choose another port with the variable PORT\n`)
   process.exit(1)
 })
 
