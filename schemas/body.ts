@@ -4,7 +4,7 @@ import { type Static, Type } from '@sinclair/typebox'
 const closed = { additionalProperties: false }
 
 const Filters = Type.Record(Type.String(), Type.Unknown(), {
-  description: 'Selects the rows: column to value, or to an object of operators; $and, $or and $not combine.'
+  description: 'Selects the rows: column to value, or to an object of operators; $and, $or and $not combine, $some and $none are about related rows.'
 })
 const Data = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Column to value.'
@@ -28,12 +28,14 @@ const ExpectMatches = expectOf('The number of rows that the filters match, or it
 
 const DryRun = Type.Optional(Type.Boolean({ description: 'true: returns the answer and changes nothing.' }))
 
-/** A term of `orderBy` as an object. Its only key is the column, which allows any character in the name. */
+const Direction = Type.String({ pattern: '^([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc])$' })
+const one = { minProperties: 1, maxProperties: 1 }
+
+/** A term of `orderBy` as an object. Its only key is the column, which allows any character in the name, or a member of `include` with its column. */
 const OrderTerm = Type.Object({}, {
-  additionalProperties: Type.String({ pattern: '^([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc])$' }),
-  minProperties: 1,
-  maxProperties: 1,
-  description: 'The column and its direction: ASC or DESC.'
+  additionalProperties: Type.Union([Direction, Type.Record(Type.String(), Direction, one)]),
+  ...one,
+  description: 'The column and its direction: ASC or DESC; or a member of include that is one row, with its column and direction.'
 })
 
 /** Maximum number of rows of an insert, and of its values: rows times the columns that any of them names. */
@@ -80,7 +82,7 @@ const ROWS = {
   columns: Type.Optional(Names({ description: 'Columns to return, in this order; all of them if left out.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: `Rows to return at most; ${DEFAULT_LIMIT} if left out.` })),
   orderBy: Type.Optional(Type.Union([Type.String(), Type.Array(OrderTerm, { minItems: 1 })], {
-    description: '"<column>", "<column> ASC" or "<column> DESC", several separated by commas; or a list of terms such as {"<column>": "DESC"}, for columns of any name.'
+    description: '"<column>", "<column> ASC" or "<column> DESC", several separated by commas; or a list of terms such as {"<column>": "DESC"}, for columns of any name. "<member>.<column>" and {"<member>": {"<column>": "DESC"}} are columns of a member of include that is one row.'
   }))
 }
 
@@ -106,9 +108,17 @@ const IncludeSchema = Type.Unsafe<Include>(Type.Object({}, {
   description: 'Name to what it contains: rows of other tables that are related to each row. A member is an object or null where there can be only one such row, otherwise a list.'
 }))
 
-export const MemberSchema = Type.Object({
+/** The other table of a member, and what relates its rows. */
+const RELATION = {
   table: Type.Optional(Type.String({ description: 'The other table; the name of the member if left out.' })),
-  on: Type.Optional(Type.Record(Type.String(), Type.String(), { minProperties: 1, description: 'Column of this table to the column of the other table that has the same value; the foreign key between both tables if left out.' })),
+  on: Type.Optional(Type.Record(Type.String(), Type.String(), { minProperties: 1, description: 'Column of this table to the column of the other table that has the same value; the foreign key between both tables if left out.' }))
+}
+
+/** A member of `$some` or `$none` in filters. Checked by src/request/related-filters.ts, because filters have members at any depth. */
+export const RelatedSchema = Type.Object({ ...RELATION, filters: Type.Optional(Filters) }, { ...closed, description: 'Rows of another table that are related to the row.' })
+
+export const MemberSchema = Type.Object({
+  ...RELATION,
   ...ROWS,
   aggregates: Type.Optional(Aggregates),
   include: Type.Optional(IncludeSchema)
@@ -182,6 +192,7 @@ export const BodySchema = Type.Union([SelectBodySchema, InsertBodySchema, Update
 })
 
 export type Member = Static<typeof MemberSchema>
+export type Related = Static<typeof RelatedSchema>
 export type SelectBody = Static<typeof SelectBodySchema>
 /** A function of `aggregates`. */
 export type AggregateCall = Static<typeof AggregateSchema>

@@ -42,14 +42,21 @@ export type OperatorName = keyof typeof OPERATORS
 /** The forms of operands that operators have. */
 export type OperandForm = FilterOperator['operand']
 
-/** Keys of an object of filters that are not columns -> what they take: a list of such objects, one of them, or a row as a select returns it. */
+/**
+ * Keys of an object of filters that are not columns -> what they take: a list of such objects, one of them, a row as a select returns it, or
+ * members: names to other tables with filters of their own.
+ */
 export const COMBINATORS = {
   $and: 'list',
   $or: 'list',
   $not: 'filters',
   /** A row as a select returns it, or some of its columns. */
-  $is: 'row'
-} as const satisfies Record<`$${string}`, 'list' | 'filters' | 'row'>
+  $is: 'row',
+  /** At least one related row passes. */
+  $some: 'members',
+  /** No related row passes. */
+  $none: 'members'
+} as const satisfies Record<`$${string}`, 'list' | 'filters' | 'row' | 'members'>
 
 export type CombinatorName = keyof typeof COMBINATORS
 /** The forms of what combinators take. */

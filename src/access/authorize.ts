@@ -1,11 +1,13 @@
 /** Authorization, over HTTP and in process: by the path before the body is read, then by the verb of the body. */
-import type { Body, Include } from '../../schemas/body.ts'
+import type { Body } from '../../schemas/body.ts'
 import type { Verb } from '../../schemas/grant.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { TableSource } from '../catalog/table-source.ts'
 import type { Database } from '../databases/database.ts'
 import { databaseNotFound, tableNotFound, unauthenticated } from '../errors.ts'
 import { findTableGrant, permissionsOn, seesDatabase, type Grant } from './grant.ts'
+import { namedTables } from '../request/named-tables.ts'
+import type { NamedTable } from '../request/related-filters.ts'
 import { requireMembers, seeMembers } from './members.ts'
 import { requirePermissions } from './required-permissions.ts'
 import { checkClaims } from './rules.ts'
@@ -54,16 +56,16 @@ export function authorize (access: Access, body: Body): TableSource | Promise<Ta
   requirePermissions(permissions, body)
   const granted = findTableGrant(grant, database.name, tableName)
   if (granted !== undefined) checkClaims(granted.rules, grant.claims)
-  const include = body.verb === 'select' ? body.include : undefined
-  if (include !== undefined) requireMembers(access, include)
+  const named = namedTables(body)
+  requireMembers(access, named)
   const catalog = database.getCatalog()
-  return catalog instanceof Promise ? catalog.then((loaded) => getTables(access, loaded, include)) : getTables(access, catalog, include)
+  return catalog instanceof Promise ? catalog.then((loaded) => getTables(access, loaded, named)) : getTables(access, catalog, named)
 }
 
-function getTables (access: Access, catalog: Catalog, include: Include | undefined): SeenTables {
+function getTables (access: Access, catalog: Catalog, named: readonly NamedTable[]): SeenTables {
   const { grant, database, tableName } = access
   const seen = findSeen({ grant, database: database.name, catalog }, tableName)
   if (seen === undefined) throw findLost(access) === undefined ? tableNotFound(tableName, database.name) : lostForNow()
-  if (include !== undefined) seeMembers(access, seen, include)
+  seeMembers(access, seen, named)
   return seen
 }

@@ -75,9 +75,17 @@ export type TriggerEvent = 'insert' | 'update' | 'delete'
 /** `instead` is SQLite's INSTEAD OF, which only views have. */
 export type TriggerTiming = 'before' | 'after' | 'instead'
 
+/** What a trigger does to a table, which has the name of its text. */
+export interface TriggerWrite {
+  readonly table: string
+  readonly event: TriggerEvent
+}
+
 export interface Trigger {
   readonly timing: TriggerTiming
   readonly event: TriggerEvent
+  /** The tables that it writes, as far as its text shows. */
+  readonly writes?: readonly TriggerWrite[]
 }
 
 /** The triggers of a table, as far as the account may see them. */
@@ -85,6 +93,8 @@ export interface Triggers {
   /** Whether the list is complete: MySQL shows triggers only to accounts that hold the TRIGGER privilege, MariaDB by version also to those that may write. */
   readonly known: boolean
   readonly list: readonly Trigger[]
+  /** The tables that triggers of each event write, also by further triggers, as far as their texts show. Undefined if there are none. */
+  readonly written?: Readonly<Record<TriggerEvent, readonly string[]>>
 }
 
 export interface Table {

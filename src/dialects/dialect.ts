@@ -104,7 +104,7 @@ export interface TransactionOptions extends ReadOptions {
 export interface Dialect {
   readonly engine: Engine
   /** Reads every table: a fixed number of queries, whatever the size of the database. @throws ServiceError */
-  introspect (): Promise<TableFacts[]>
+  introspect (): Promise<readonly TableFacts[]>
   /**
    * Runs a select until its last row or until `sink` is full. It may use a replica, and runs again where its connection was lost.
    * @throws ServiceError; SchemaMoved where the catalog must be read again; what the sink throws

@@ -89,11 +89,15 @@ type ColumnFilter<C, X, N> = ValueOf<C> | X | (N & NowOf<ValueOf<C>>) | null | R
 /** `N`: never where the present time is not allowed. */
 export type Filters<T, X = never, N = Now> = { [K in keyof T]?: ColumnFilter<T[K], X, N> } & Combinators<T, X, N> & Dollars<T, X, N>
 
+/** A member of `$some` or `$none`: rows of another table, which is known at run time only. */
+export interface Related { readonly table?: string, readonly on?: Readonly<Record<string, string>>, readonly filters?: object }
+
 /** What combinators take, by its form. */
 interface CombinatorTypes<T, X, N> extends Record<CombinatorForm, unknown> {
   list: ReadonlyArray<Filters<T, X, N>>
   filters: Filters<T, X, N>
   row: { readonly [K in keyof T]?: ValueOf<T[K]> | null }
+  members: Readonly<Record<string, Related>>
 }
 
 type Combinators<T, X, N> = { -readonly [C in keyof typeof COMBINATORS]?: CombinatorTypes<T, X, N>[typeof COMBINATORS[C]] }

@@ -92,11 +92,14 @@ export function filterKey ({ name }: Column): string {
   return name.startsWith('$') ? `$${name}` : name
 }
 
+/** Members of `$some` and `$none`: only the service knows which tables are related. */
+const RELATED: Schema = { type: 'object', minProperties: 1, additionalProperties: closedObject([['table', { type: 'string' }], ['on', { type: 'object', minProperties: 1, additionalProperties: { type: 'string' } }], ['filters', { type: 'object', additionalProperties: true }]]) }
+
 function filtersSchema (name: string, columns: readonly Column[], filters: FilterSchemas, names: Names): Schema {
   const own = { ...refTo(`${name}Filters`), minProperties: 1 }
   const incomparable = columns.filter(({ type }) => type.comparison === 'none')
   const row = { ...refTo(`${name}Row`), minProperties: 1, ...incomparable.length > 0 && { properties: Object.fromEntries(incomparable.map((column) => [column.name, { type: 'null' }])) } }
-  const forms: Readonly<Record<CombinatorForm, Schema>> = { list: { type: 'array', items: own, minItems: 1 }, filters: own, row }
+  const forms: Readonly<Record<CombinatorForm, Schema>> = { list: { type: 'array', items: own, minItems: 1 }, filters: own, row, members: RELATED }
   return closedObject([
     ...columns.filter(canFilter).map((column): [string, Schema] => [filterKey(column), filters.refTo(column, () => names.take(`${name}${joinWords(column.name)}Filter`))]),
     ...Object.entries(COMBINATORS).map(([key, form]): [string, Schema] => [key, forms[form]])

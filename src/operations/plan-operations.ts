@@ -8,7 +8,7 @@ import type { TableSource } from '../catalog/table-source.ts'
 import type { Database } from '../databases/database.ts'
 import { at, tableNotFound, type ServiceError } from '../errors.ts'
 import { createPlan } from '../plan/create-plan.ts'
-import type { PlanLimits } from '../plan/limits.ts'
+import type { Counted, PlanLimits } from '../plan/limits.ts'
 import { findReferences } from '../plan/find-result-references.ts'
 import { lockRows, requireLock } from '../plan/lock.ts'
 import type { Plan } from '../plan/plan.ts'
@@ -42,9 +42,9 @@ export async function planOperations ({ grant, database, operations, limits, dry
   // waits for the first catalog, before it is said of any table that it does not exist
   const found = await settle(operations, (operation) => authorizeOperation({ grant, database, dryRun }, operation))
   const sources = valuesOf(found, ['PERMISSION_DENIED'])
-  const counted = { conditions: 0, values: 0 }
+  const counted: Counted = { conditions: 0, values: 0 }
   const planned = await settle(operations, (operation, index) => {
-    const before = { ...counted }
+    const before = { ...counted, tables: undefined }
     return orUnavailable({ grant, database, tableName: operation.table }, sources[index] as TableSource, (source) => planOperation({ operation, index, source, limits: { ...limits, counted: Object.assign(counted, before) } }))
   })
   // data that breaks a rule of the grant, and then what the database would refuse

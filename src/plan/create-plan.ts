@@ -31,7 +31,7 @@ function planBody (body: Body, source: TableSource, limits: PlanLimits): Plan {
   switch (body.verb) {
     case 'select': return planSelect(body, source, limits)
     case 'insert': return planInsert(body, table)
-    case 'update': return planUpdate(body, table, limits)
-    case 'delete': return planDelete(body, table, limits)
+    case 'update': return planUpdate(body, source, limits)
+    case 'delete': return planDelete(body, source, limits)
   }
 }

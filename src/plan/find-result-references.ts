@@ -1,5 +1,5 @@
 /** Finds the references in the body of an operation (reference.ts). */
-import type { Include, Member } from '../../schemas/body.ts'
+import type { Include, Member, Related } from '../../schemas/body.ts'
 import { COMBINATORS, OPERATORS, type CombinatorForm, type FilterOperator, type OperandForm } from '../../schemas/filters.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { TableSource } from '../catalog/table-source.ts'
@@ -13,6 +13,8 @@ const KEY = '$ref'
 type Fields = Readonly<Record<string, unknown>>
 
 interface Search {
+  /** Undefined in filters that cannot have `$some` and `$none`. */
+  readonly source: TableSource | undefined
   readonly table: Table
   /** The index of the operation. */
   readonly index: number
@@ -30,27 +32,27 @@ export interface SearchOptions extends Omit<Search, 'found' | 'table'> {
  * @throws INVALID_BODY for one that is no JSON Pointer or does not lead to an earlier operation
  */
 export function findReferences<B extends object> (body: B, { source, index, depth }: SearchOptions): { body: B, references: readonly ResultReference[] } {
-  const search: Search = { table: source.table, index, depth, found: [] }
+  const search: Search = { source, table: source.table, index, depth, found: [] }
   const { data, filters, aggregates, include } = body as { data?: unknown, filters?: unknown, aggregates?: Fields, include?: Include }
   const rows = Array.isArray(data) ? data.map((row, index) => inRow(row, search, ['data', index])) : inRow(data, search, ['data'])
   const conditions = inFilters(filters, search, ['filters'], 0)
   const functions = aggregates === undefined ? undefined : inAggregates(aggregates, search, ['aggregates'])
-  const members = include === undefined ? undefined : inMembers(include, search, source, ['include'])
+  const members = include === undefined ? undefined : inMembers(include, search, ['include'])
   if (search.found.length === 0) return { body, references: search.found }
   return { body: { ...body, ...(data !== undefined && { data: rows }), ...(filters !== undefined && { filters: conditions }), ...(functions !== undefined && { aggregates: functions }), ...(members !== undefined && { include: members }) }, references: search.found }
 }
 
 /** In the filters of members, on all levels. */
-function inMembers (include: Include, outer: Search, source: TableSource, path: Path): Include {
+function inMembers (include: Include, outer: Search, path: Path): Include {
   return map(include as Readonly<Record<string, unknown>>, (member, name) => {
     const { table = name, filters, aggregates, include: inner } = member as Member
     const place = [...path, name]
-    const search = { ...outer, table: source.see(table) }
+    const search = { ...outer, table: (outer.source as TableSource).see(table) }
     return map(member as Fields, (value, field) => {
       switch (field) {
         case 'filters': return inFilters(filters, search, [...place, field], 0)
         case 'aggregates': return inAggregates(aggregates as Fields, search, [...place, field])
-        case 'include': return inMembers(inner as Include, outer, source, [...place, field])
+        case 'include': return inMembers(inner as Include, outer, [...place, field])
         default: return value
       }
     })
@@ -73,7 +75,7 @@ function inRow (row: unknown, search: Search, path: Path): unknown {
 
 const inAggregates = (aggregates: Fields, search: Search, path: Path): Fields => map(aggregates, (call, name) => inAggregate(call, search, [...path, name]))
 
-const inAggregate = (call: unknown, search: Search, path: Path): unknown => isObject(call) ? map(call, (value, key) => key === 'filters' ? inFilters(value, search, [...path, key], 0) : value) : call
+const inAggregate = (call: unknown, search: Search, path: Path): unknown => isObject(call) ? map(call, (value, key) => key === 'filters' ? inFilters(value, { ...search, source: undefined }, [...path, key], 0) : value) : call
 
 const combinators: ReadonlyMap<string, CombinatorForm> = new Map(Object.entries(COMBINATORS))
 
@@ -81,7 +83,16 @@ const combinators: ReadonlyMap<string, CombinatorForm> = new Map(Object.entries(
 const inCombinator: Readonly<Record<CombinatorForm, (value: unknown, search: Search, path: Path, level: number) => unknown>> = {
   list: (value, search, path, level) => Array.isArray(value) ? value.map((each, index) => inFilters(each, search, [...path, index], level)) : value,
   filters: inFilters,
-  row: (value, search, path) => isObject(value) ? inExactRow(value, search, path) : value
+  row: (value, search, path) => isObject(value) ? inExactRow(value, search, path) : value,
+  members: (value, search, path, level) => search.source === undefined ? value : inRelated(value as Fields, { ...search, source: search.source }, path, level)
+}
+
+function inRelated (members: Fields, search: Search & SearchOptions, path: Path, level: number): Fields {
+  return map(members, (member, name) => {
+    const { table = name } = member as Related
+    const inner = { ...search, table: search.source.see(table) }
+    return map(member as Fields, (value, field) => field === 'filters' ? inFilters(value, inner, [...path, name, field], level) : value)
+  })
 }
 
 function inFilters (filters: unknown, search: Search, path: Path, level: number): unknown {

@@ -6,8 +6,9 @@ import { getOrCreate } from '../get-or-create.ts'
 import { COUNT_DISTINCT, COUNT_ROWS, COUNT_VALUES, createMax, createMin } from '../types/aggregates.ts'
 import type { Computation, ColumnType, Totals } from '../types/column-type.ts'
 import { getColumn, type ColumnScope } from './columns.ts'
-import { createFilterScope, type FilterScope } from './filters/scope.ts'
-import type { PlanLimits } from './limits.ts'
+import { createFilterScope, createRowScope, type FilterScope } from './filters/scope.ts'
+import type { TableSource } from '../catalog/table-source.ts'
+import { counting, type PlanLimits } from './limits.ts'
 import { planGroup } from './filters/filters.ts'
 import { planOrder } from './order-by.ts'
 import { planPage } from './page.ts'
@@ -39,10 +40,12 @@ function totalsOf (type: ColumnType): Totals | undefined {
 }
 
 /** Plans a select of groups. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY, INVALID_BODY */
-export function planGroups (body: SelectBody, table: Table, limits: PlanLimits): SelectPlan {
+export function planGroups (body: SelectBody, source: TableSource, given: PlanLimits): SelectPlan {
+  const { table } = source
+  const limits = counting(given)
   const { filters = {}, groupBy = [], aggregates = {}, having = {}, limit = DEFAULT_LIMIT, orderBy } = body
   const scope = createFilterScope(table, limits)
-  const condition = planGroup(filters, scope, ['filters'])
+  const condition = planGroup(filters, createRowScope({ source, limits, level: 1 }), ['filters'])
   const by = groupBy.map((entry, index) => typeof entry === 'string' ? planGroupColumn(getColumn(table, entry, ['groupBy', index]), ['groupBy', index]) : planPart(entry, ['groupBy', index], table))
   const computed = Object.entries(aggregates).map(([name, call]) => planAggregate(name, call, { scope, table, path: ['aggregates', name] }))
   const columns = [...by, ...computed]
@@ -53,7 +56,7 @@ export function planGroups (body: SelectBody, table: Table, limits: PlanLimits):
     columns,
     condition,
     groups: { by, aggregates: computed, having: planGroup(having, { ...scope, table: result, isTimeless: true }, ['having']) },
-    order: orderBy === undefined ? [] : planOrder(orderBy, result),
+    order: orderBy === undefined ? [] : planOrder(orderBy, { table: result }),
     limit
   }
   return Object.freeze(body.offset === undefined ? plan : planPage(body, plan, limits))

@@ -8,8 +8,15 @@ export interface FilterLimits {
   readonly values: number
   /** Characters (code points) of one pattern. */
   readonly pattern: number
-  /** Conditions and values that are counted already, where the limits hold for several bodies together. */
-  readonly counted?: { conditions: number, values: number }
+  /** What is counted already, where the limits hold for several filters or bodies together. */
+  readonly counted?: Counted
+}
+
+/** Conditions and values of lists, and the tables that `$some` and `$none` of one body name. */
+export interface Counted {
+  conditions: number
+  values: number
+  tables?: Set<string> | undefined
 }
 
 /** Limits on one body. */
@@ -21,6 +28,9 @@ export interface PlanLimits extends FilterLimits {
   /** Rows that one update or delete may match; any number if omitted. */
   readonly changed?: number | undefined
 }
+
+/** Limits that hold for all filters of a body together. */
+export const counting = <L extends FilterLimits> (limits: L): L => limits.counted === undefined ? { ...limits, counted: { conditions: 0, values: 0 } } : limits
 
 /** Limits on one request. */
 export interface RequestLimits extends PlanLimits {

@@ -5,13 +5,13 @@ import type { TableSource } from '../catalog/table-source.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
 import { getColumn } from './columns.ts'
 import { planGroup } from './filters/filters.ts'
-import { createFilterScope } from './filters/scope.ts'
+import { createFilterScope, createRowScope } from './filters/scope.ts'
 import type { PlanLimits } from './limits.ts'
 import { planAggregate } from './groups.ts'
 import { planOrder } from './order-by.ts'
 import { completeOrder, findKey } from './page.ts'
 import type { Condition, Member, Order } from './plan.ts'
-import { findMemberIndex, heldColumns, isOne, planOn, type Held } from './relation.ts'
+import { findMemberIndex, isOne, planRelation, type Held } from './relation.ts'
 import { within } from './rules.ts'
 
 export interface MembersToPlan {
@@ -48,14 +48,11 @@ function planLevel (include: Include, planning: Planning, { table, path, level }
 
 function planMember (name: string, body: MemberBody, planning: Planning, { table, path, level }: Level): Member {
   const { source, limits } = planning
-  const other = source.see(body.table ?? name)
-  if (other.kind === 'view') throw at([...path, 'table'], invalidBody(`"${other.name}" is a view; the rows of a member come from a table`))
-  const held = heldColumns(body.filters ?? {}, other)
-  const on = planOn(body.on, { table, other, held, path })
-  const scope = createFilterScope(other, limits)
-  const condition = underRules(planGroup(body.filters ?? {}, scope, [...path, 'filters']), other)
+  const { other, on, held } = planRelation(name, body, { source, table, path })
+  const condition = underRules(planGroup(body.filters ?? {}, createRowScope({ source, table: other, limits, level: level + 1 }), [...path, 'filters']), other)
   const common = { name, table: other, on, condition }
   if (body.aggregates !== undefined) {
+    const scope = createFilterScope(other, limits)
     const columns = Object.entries(body.aggregates).map(([key, call]) => planAggregate(key, call, { scope, table: other, path: [...path, 'aggregates', key] }))
     return { kind: 'computed', ...common, columns, index: findMemberIndex(other, on, held.all, []) }
   }
@@ -78,10 +75,7 @@ const planColumns = ({ columns }: MemberBody, table: Table, path: Path): readonl
 
 /** The order of related rows, without the columns that are equal in all of them: MariaDB would sort them again. */
 function planManyOrder ({ orderBy }: MemberBody, { table, path, on, held }: { readonly table: Table, readonly path: Path, readonly on: readonly Column[], readonly held: Held }): readonly Order[] {
-  const asked = orderBy === undefined ? [] : planOrder(orderBy, table, [...path, 'orderBy'])
+  const asked = orderBy === undefined ? [] : planOrder(orderBy, { table, path: [...path, 'orderBy'] })
   const order = completeOrder(asked, findKey(table) ?? [])
   return order.filter(({ column }) => !on.includes(column) && !held.all.has(column))
 }
-
-/** The limits of filters hold for all filters of a request together. */
-export const counting = (limits: PlanLimits): PlanLimits => limits.counted === undefined ? { ...limits, counted: { conditions: 0, values: 0 } } : limits

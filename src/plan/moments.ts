@@ -5,6 +5,7 @@
 import { valueOutOfRange, withDetails, pointer } from '../errors.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { isMoment, valueAt, type Clock } from '../types/moment.ts'
+import { leavesOf, mapLeaves } from './fold.ts'
 import { givenValue, isOneStatement, type Assignment, type Compared, type Condition, type InsertPlan, type Plan, type PlannedRow } from './plan.ts'
 
 /** Whether a plan takes several statements and has a moment. */
@@ -20,14 +21,14 @@ function givesMoment ({ rows, conflict }: InsertPlan): boolean {
 }
 
 function namesMoment (condition: Condition): boolean {
-  switch (condition.kind) {
-    case 'compare': return isMoment(condition.parameter)
-    case 'between': return isMoment(condition.low) || isMoment(condition.high)
-    case 'and':
-    case 'or': return condition.conditions.some(namesMoment)
-    case 'not': return namesMoment(condition.condition)
-    default: return false
-  }
+  return leavesOf(condition).some((leaf) => {
+    switch (leaf.kind) {
+      case 'compare': return isMoment(leaf.parameter)
+      case 'between': return isMoment(leaf.low) || isMoment(leaf.high)
+      case 'exists': return namesMoment(leaf.condition)
+      default: return false
+    }
+  })
 }
 
 /** Whether an insert gives the column of its id a moment. */
@@ -74,14 +75,14 @@ function settleRow (row: PlannedRow, { isList }: InsertPlan, clock: Clock): Plan
 
 function settleCondition (condition: Condition, clock: Clock): Condition {
   const settle = (compared: Compared): Compared => isMoment(compared) ? valueAt(compared, clock) ?? null : compared
-  switch (condition.kind) {
-    case 'compare': return { ...condition, parameter: settle(condition.parameter) }
-    case 'between': return { ...condition, low: settle(condition.low), high: settle(condition.high) }
-    case 'and':
-    case 'or': return { ...condition, conditions: condition.conditions.map((each) => settleCondition(each, clock)) }
-    case 'not': return { ...condition, condition: settleCondition(condition.condition, clock) }
-    default: return condition
-  }
+  return mapLeaves(condition, (leaf) => {
+    switch (leaf.kind) {
+      case 'compare': return { ...leaf, parameter: settle(leaf.parameter) }
+      case 'between': return { ...leaf, low: settle(leaf.low), high: settle(leaf.high) }
+      case 'exists': return { ...leaf, condition: settleCondition(leaf.condition, clock) }
+      default: return leaf
+    }
+  })
 }
 
 /** A value of a plan that has been settled. */

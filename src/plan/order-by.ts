@@ -1,42 +1,76 @@
 import type { Column } from '../catalog/catalog.ts'
 import { at, invalidOrderBy, type Path } from '../errors.ts'
 import { getColumn, type ColumnScope } from './columns.ts'
-import type { Order } from './plan.ts'
+import type { Member, OneMember, Order } from './plan.ts'
 
 const DIRECTION = /\s(asc|desc)$/i
 /** An unknown term that looks like a name is COLUMN_NOT_FOUND; any other is INVALID_ORDER_BY. */
 const NAME = /^[\p{L}\p{M}\p{N}_$]+$/u
 
-/** A term of the list form: the key is the column, the value is the direction. */
-type Term = Readonly<Record<string, string>>
+/** A term of the list form: the key is the column, the value is the direction; or a member with such a term. */
+type Term = Readonly<Record<string, string | Readonly<Record<string, string>>>>
 
-/** Plans `orderBy`: "<column> [ASC|DESC], …", or a list of objects such as {"<column>": "DESC"}. @throws INVALID_ORDER_BY, COLUMN_NOT_FOUND */
-export function planOrder (orderBy: string | readonly Term[], table: ColumnScope, path: Path = ['orderBy']): Order[] {
-  const order = typeof orderBy === 'string' ? orderBy.split(',').map((term) => planTextTerm(term.trim(), table, path)) : orderBy.map((term, index) => planTerm(term, table, path, index))
-  if (order.length > 1 && new Set(order.map(({ column }) => column)).size < order.length) throw refuse(path, 'contains a column twice')
+/** Where the columns of an order are. */
+export interface OrderScope {
+  readonly table: ColumnScope
+  readonly path?: Path
+  /** Members of the rows, whose columns the order can have. */
+  readonly members?: readonly Member[]
+}
+
+/** A column, of a member or of the table. */
+interface Place { readonly column: Column, readonly of?: OneMember }
+
+/**
+ * Plans `orderBy`: "<column> [ASC|DESC], …", or a list of objects such as {"<column>": "DESC"}. Columns of members are "<member>.<column>" and
+ * {"<member>": {"<column>": "DESC"}}. @throws INVALID_ORDER_BY, COLUMN_NOT_FOUND
+ */
+export function planOrder (orderBy: string | readonly Term[], { table, path = ['orderBy'], members = [] }: OrderScope): Order[] {
+  const scope = { table, path, members }
+  const order = typeof orderBy === 'string' ? orderBy.split(',').map((term) => planTextTerm(term.trim(), scope)) : orderBy.map((term, index) => planTerm(term, scope, index))
+  if (order.length > 1 && hasRepeat(order)) throw refuse(path, 'contains a column twice')
   return order
 }
 
-function planTextTerm (term: string, table: ColumnScope, path: Path): Order {
+/** Members can be of the same table. */
+function hasRepeat (order: readonly Order[]): boolean {
+  return Array.from(Map.groupBy(order, ({ of }) => of).values()).some((terms) => new Set(terms.map(({ column }) => column)).size < terms.length)
+}
+
+function planTextTerm (term: string, scope: Required<OrderScope>): Order {
   const direction = DIRECTION.exec(term)?.[1]
-  return toOrder(getTermColumn(table, { term, name: direction === undefined ? term : term.slice(0, -direction.length).trimEnd(), path }), direction, path)
+  return toOrder(getTermColumn(scope, { term, name: direction === undefined ? term : term.slice(0, -direction.length).trimEnd() }), direction, scope.path)
 }
 
-function planTerm (term: Term, table: ColumnScope, path: Path, index: number): Order {
-  const [[name, direction]] = Object.entries(term) as [[string, string]]
-  return toOrder(getColumn(table, name, [...path, index, name]), direction, path)
+function planTerm (term: Term, { table, path, members }: Required<OrderScope>, index: number): Order {
+  const [[name, value]] = Object.entries(term) as [[string, Term[string]]]
+  const place = [...path, index, name]
+  if (typeof value === 'string') return toOrder({ column: getColumn(table, name, place) }, value, path)
+  const member = members.find((each) => each.name === name)
+  if (member === undefined) throw refuse(place, `contains ${JSON.stringify(name)}, which is not a member of "include"`)
+  const [[column, direction]] = Object.entries(value) as [[string, string]]
+  return toOrder(getMemberColumn(member, column, { path, place: [...place, column] }), direction, path)
 }
 
-function toOrder (column: Column, direction: string | undefined, path: Path): Order {
+function toOrder ({ column, of }: Place, direction: string | undefined, path: Path): Order {
   if (!column.type.sortable) throw refuse(path, `contains "${column.name}"; rows cannot be sorted by the type ${column.declaration}`)
-  return { column, direction: direction?.toLowerCase() === 'desc' ? 'desc' : 'asc' }
+  return { column, direction: direction?.toLowerCase() === 'desc' ? 'desc' : 'asc', ...of !== undefined && { of } }
 }
 
-function getTermColumn (table: ColumnScope, { term, name, path }: { readonly term: string, readonly name: string, readonly path: Path }): Column {
+function getTermColumn ({ table, path, members }: Required<OrderScope>, { term, name }: { readonly term: string, readonly name: string }): Place {
   const column = table.columns.get(name)
-  if (column !== undefined) return column
+  if (column !== undefined) return { column }
+  // names of members have no dot
+  const dot = name.indexOf('.')
+  const member = dot < 0 ? undefined : members.find((each) => each.name === name.slice(0, dot))
+  if (member !== undefined) return getMemberColumn(member, name.slice(dot + 1), { path, place: path })
   if (!NAME.test(name)) throw refuse(path, `must contain terms of the form "<column> [ASC|DESC]" separated by commas, not ${JSON.stringify(term)}`)
-  return getColumn(table, name, path)
+  return { column: getColumn(table, name, path) }
+}
+
+function getMemberColumn (member: Member, name: string, { path, place }: { readonly path: Path, readonly place: Path }): Place {
+  if (member.kind !== 'one') throw refuse(path, `contains "${member.name}", which is ${member.kind === 'many' ? 'a list' : 'computed'}; rows can be sorted by members that are one row`)
+  return { column: getColumn(member.table, name, place), of: member }
 }
 
 const refuse = (path: Path, reason: string) => at(path, invalidOrderBy(reason))

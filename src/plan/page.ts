@@ -25,6 +25,8 @@ type Paged = Pick<SelectPlan, 'order'> & { readonly page: Page }
 function planAfter (after: Readonly<Record<string, unknown>> | null, { table, columns, order: asked }: SelectPlan, limits: PlanLimits): Paged {
   const key = findKey(table)
   if (key === undefined) throw unsupported('/after', `table "${table.name}" has no primary key and no unique key of NOT NULL columns that the token sees: use "offset", or add such a key`)
+  const ofMember = asked.find(({ of }) => of !== undefined)
+  if (ofMember !== undefined) throw at(['orderBy'], invalidOrderBy(`contains a column of the member "${ofMember.of?.name}", which is not possible with "after": use "offset"`))
   const order = completeOrder(asked, key)
   const unordered = order.find(({ column: { type } }) => type.structured || type.unplaced === true)
   if (unordered !== undefined) throw at(['orderBy'], invalidOrderBy(`contains "${unordered.column.name}"; "after" is not possible with the type ${unordered.column.declaration}`))
@@ -43,7 +45,7 @@ function planOffset (offset: number, { table, order: asked, groups }: SelectPlan
 /** Appends the columns of the key that the order lacks, in the direction of its last term: an index can then be read in one direction. */
 export function completeOrder (order: readonly Order[], key: readonly Column[]): readonly Order[] {
   const direction = order.at(-1)?.direction ?? 'asc'
-  const columns = new Set(order.map(({ column }) => column))
+  const columns = new Set(order.filter(({ of }) => of === undefined).map(({ column }) => column))
   return [...order, ...key.filter((column) => !columns.has(column)).map((column) => ({ column, direction }))]
 }
 

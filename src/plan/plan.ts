@@ -34,8 +34,26 @@ export type Condition =
   | { readonly kind: 'and' | 'or', readonly conditions: readonly Condition[] }
   | { readonly kind: 'not', readonly condition: Condition }
   | { readonly kind: 'constant', readonly value: boolean }
+  | Exists
 
-export interface Order { readonly column: Column, readonly direction: 'asc' | 'desc' }
+/** A row of another table is related to the row and satisfies a condition; negated: there is none. */
+export interface Exists {
+  readonly kind: 'exists'
+  readonly negated: boolean
+  readonly table: Table
+  readonly on: readonly Pair[]
+  /** On the other table: the filters, and the rules of the grant. */
+  readonly condition: Condition
+  /** The index by which related rows are found. */
+  readonly index: Index | undefined
+}
+
+export interface Order {
+  readonly column: Column
+  readonly direction: 'asc' | 'desc'
+  /** The member whose column it is; the table of the plan if omitted. */
+  readonly of?: OneMember
+}
 
 /** A column of a result that the database computes: an aggregate of the rows of a group, or a part of time by which rows are grouped. */
 export interface ComputedColumn extends Column {
@@ -283,13 +301,6 @@ export const isOneStatement = (plan: Plan): boolean => plan.inTransaction !== tr
 
 /** Whether an insert writes one new row. */
 export const isOneRow = ({ isList, conflict }: InsertPlan): boolean => !isList && conflict === undefined
-
-/** The tables that a plan is about; that of the plan first. */
-export function tablesOf (plan: Plan): readonly Table[] {
-  return plan.verb === 'select' && plan.members !== undefined ? [plan.table, ...plan.members.flatMap(memberTables)] : [plan.table]
-}
-
-const memberTables = (member: Member): Table[] => [member.table, ...member.kind === 'computed' ? [] : member.members.flatMap(memberTables)]
 
 /** The columns that rows of the answer can have, by name: those of the table, or of the result of aggregates. */
 export function resultColumns (plan: Plan): ReadonlyMap<string, Column> {

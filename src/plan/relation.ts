@@ -1,7 +1,9 @@
 /** Plans `on`: which columns relate the rows of two tables, how many rows there can be, and by which index they are found. */
+import type { Related } from '../../schemas/body.ts'
 import type { Column, Index, Table } from '../catalog/catalog.ts'
 import { partsOf } from '../catalog/index-parts.ts'
 import { canRelate, isSameRelation, relationsBetween, type Pair } from '../catalog/relations.ts'
+import type { TableSource } from '../catalog/table-source.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
 import { isNow } from '../types/moment.ts'
 import { getColumn } from './columns.ts'
@@ -19,7 +21,7 @@ export interface Held {
 }
 
 /** The columns that filters hold equal by a plain value or `$eq`, at the top or in `$and`, and those of the rules of the grant. */
-export function heldColumns (filters: Readonly<Record<string, unknown>>, { columns, view }: Table): Held {
+function heldColumns (filters: Readonly<Record<string, unknown>>, { columns, view }: Table): Held {
   const certain = new Set<Column>()
   const all = new Set<Column>()
   const collect = (group: unknown): void => {
@@ -50,10 +52,24 @@ export function isOne (table: Table, on: readonly Pair[], { certain }: Held): bo
   return rowKeysOf(table).some((key) => key.every((column) => certain.has(column) || on.some(({ other }) => other === column)))
 }
 
-interface Related { readonly table: Table, readonly other: Table, readonly held: Held, readonly path: Path }
+/** How the rows of another table are related to those of a table. */
+export interface Relation { readonly other: Table, readonly on: readonly Pair[], readonly held: Held }
+
+/** `table`: whose rows have the member. */
+export interface RelationToPlan { readonly source: TableSource, readonly table: Table, readonly path: Path }
+
+/** Plans `table` and `on` of a member. @throws INVALID_BODY, COLUMN_NOT_FOUND, TABLE_NOT_FOUND */
+export function planRelation (name: string, { table: named = name, on, filters = {} }: Related, { source, table, path }: RelationToPlan): Relation {
+  const other = source.see(named)
+  if (other.kind === 'view') throw at([...path, 'table'], invalidBody(`"${other.name}" is a view; the rows of a member come from a table`))
+  const held = heldColumns(filters, other)
+  return { other, held, on: planOn(on, { table, other, held, path }) }
+}
+
+interface BothTables { readonly table: Table, readonly other: Table, readonly held: Held, readonly path: Path }
 
 /** Plans `on`, or finds the only relation by foreign keys. @throws INVALID_BODY, COLUMN_NOT_FOUND */
-export function planOn (on: Readonly<Record<string, string>> | undefined, { table, other, held, path }: Related): readonly Pair[] {
+function planOn (on: Readonly<Record<string, string>> | undefined, { table, other, held, path }: BothTables): readonly Pair[] {
   const relations = relationsBetween(table, other)
   if (on === undefined) {
     const [only] = relations

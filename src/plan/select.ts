@@ -3,8 +3,8 @@ import type { TableSource } from '../catalog/table-source.ts'
 import { getColumn } from './columns.ts'
 import { planFilters } from './filters/filters.ts'
 import { planGroups } from './groups.ts'
-import type { PlanLimits } from './limits.ts'
-import { counting, planMembers } from './members.ts'
+import { counting, type PlanLimits } from './limits.ts'
+import { planMembers } from './members.ts'
 import { planOrder } from './order-by.ts'
 import { planPage } from './page.ts'
 import type { Member, SelectPlan } from './plan.ts'
@@ -12,20 +12,18 @@ import type { Member, SelectPlan } from './plan.ts'
 /** Plans a select. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY, INVALID_BODY, NOT_SUPPORTED */
 export function planSelect (body: SelectBody, source: TableSource, given: PlanLimits): SelectPlan {
   const { table } = source
-  if (body.groupBy !== undefined || body.aggregates !== undefined) return planGroups(body, table, given)
+  if (body.groupBy !== undefined || body.aggregates !== undefined) return planGroups(body, source, given)
   const { filters = {}, columns, limit = DEFAULT_LIMIT, orderBy, include } = body
   const limits = include === undefined ? given : counting(given)
-  const plan: SelectPlan = {
-    verb: 'select',
-    table,
+  const rows = {
     columns: columns?.map((name, index) => getColumn(table, name, ['columns', index])) ?? table.columnList,
-    condition: planFilters(filters, table, limits),
-    order: orderBy === undefined ? [] : planOrder(orderBy, table),
-    limit
+    condition: planFilters(filters, source, limits)
   }
+  const members = include === undefined ? undefined : planMembers(include, { source, limits })
+  const plan: SelectPlan = { verb: 'select', table, ...rows, order: orderBy === undefined ? [] : planOrder(orderBy, { table, ...members !== undefined && { members } }), limit }
   const isPlain = body.after === undefined && body.offset === undefined && body.total === undefined && body.expect === undefined
   const paged = isPlain ? plan : planPage(body, plan, limits)
-  return Object.freeze(include === undefined ? paged : withMembers(paged, planMembers(include, { source, limits })))
+  return Object.freeze(members === undefined ? paged : withMembers(paged, members))
 }
 
 /** Rows and members are of one snapshot. */

@@ -1,18 +1,22 @@
 import type { UpdateBody } from '../../schemas/body.ts'
-import type { Column, Table } from '../catalog/catalog.ts'
+import type { Column } from '../catalog/catalog.ts'
+import type { TableSource } from '../catalog/table-source.ts'
 import { unsupported } from '../errors.ts'
 import { planAssignments } from './assignments.ts'
 import type { PlanLimits } from './limits.ts'
 import { planRequiredFilters } from './filters/filters.ts'
 import type { UpdatePlan } from './plan.ts'
 import { findUpdateKey } from './row-keys.ts'
+import { refuseWritten } from './related-writes.ts'
 import { isPlainChange, planChangeTerms } from './terms.ts'
 
 /** Plans an update. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED, NOT_SUPPORTED */
-export function planUpdate (body: UpdateBody, table: Table, limits: PlanLimits): UpdatePlan {
+export function planUpdate (body: UpdateBody, source: TableSource, limits: PlanLimits): UpdatePlan {
+  const { table } = source
   const { verb, data, filters } = body
-  const condition = planRequiredFilters(verb, filters, table, limits)
+  const condition = planRequiredFilters(verb, filters, source, limits)
   const plan: UpdatePlan = { verb, table, condition, assignments: planAssignments(data, table, ['data']) }
+  refuseWritten(plan, filters)
   return Object.freeze(isPlainChange(body, limits) ? plan : { ...plan, ...planChangeTerms(body, table, limits), ...body.returning !== undefined && { key: getUpdateKey(plan) } })
 }
 

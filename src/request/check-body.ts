@@ -11,6 +11,7 @@ import { findIncludeError } from './check-include.ts'
 import { findConflict, findRowsError } from './conflicts.ts'
 import { formOf } from './field-form.ts'
 import { FORMS, isListOfTerms, ORDER_TERMS, withNames } from './fields.ts'
+import { findRelatedError } from './related-filters.ts'
 import { isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
 import { findSyntaxError } from '../json/syntax.ts'
 
@@ -92,7 +93,11 @@ export function compileBodySchema (schema: typeof BodySchema): FindBodyError {
 }
 
 /** Only what is valid at the level of the body comes here. */
-const findInMembers = (body: Body): ServiceError | undefined => body.verb === 'select' && body.include !== undefined ? findIncludeError(body.include) : undefined
+function findInMembers (body: Body): ServiceError | undefined {
+  if (body.verb === 'insert') return undefined
+  const error = findRelatedError(body.filters, ['filters'])
+  return error === undefined && body.verb === 'select' && body.include !== undefined ? findIncludeError(body.include) : error
+}
 
 /** Filters that are not empty but restrict nothing are found by the planner. */
 function hasEmptyFilters (body: Body): boolean {

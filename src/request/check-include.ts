@@ -1,13 +1,12 @@
 /** Checks the members of `include`, level by level: what their schema says, and which fields go together. */
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
-import { MAX_INCLUDE, MAX_LIMIT, MEMBER_NAME, MemberSchema, type AggregateCall, type Include, type Member } from '../../schemas/body.ts'
-import { at, invalidBody, invalidOrderBy, limitOutOfRange, type Path, type ServiceError } from '../errors.ts'
-import { stepsOf } from '../json-pointer.ts'
+import { MAX_INCLUDE, MEMBER_NAME, MemberSchema, type AggregateCall, type Include, type Member } from '../../schemas/body.ts'
+import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
 import { AGGREGATES } from './conflicts.ts'
+import { describeMember } from './describe-member.ts'
 import { isObject } from '../json/exact-json.ts'
-import { formOf } from './field-form.ts'
-import { FORMS, isListOfTerms, ORDER_TERMS, withNames } from './fields.ts'
+import { withNames } from './fields.ts'
+import { findRelatedError } from './related-filters.ts'
 
 const members = TypeCompiler.Compile(withNames(MemberSchema))
 
@@ -27,26 +26,15 @@ export function findIncludeError (include: Include, path: Path = ['include'], le
 function findMemberError (name: string, member: Member, path: Path, level: number): ServiceError | undefined {
   if (!MEMBER_NAME.test(name)) return refuse(path, 'the name of a member begins with a letter and has 1 to 64 letters, digits and _')
   if (!isObject(member)) return refuse(path, 'a member must be an object, such as {"table": "<table>"}')
-  if (!members.Check(member)) return describe(member, path)
+  if (!members.Check(member)) return describeMember(member, MemberSchema, path)
   if (member.aggregates !== undefined) {
     const field = OF_ROWS.find((each) => Object.hasOwn(member, each))
     if (field !== undefined) return refuse([...path, field], `"${field}" is not allowed with "aggregates"`)
     const wrong = Object.entries(member.aggregates).find(([, { filters, ...call }]: [string, AggregateCall]) => Object.keys(call).length !== 1)
     if (wrong !== undefined) return refuse([...path, 'aggregates', wrong[0]], `"aggregates" must be ${AGGREGATES}`)
   }
-  return member.include === undefined ? undefined : findIncludeError(member.include, [...path, 'include'], level + 1)
-}
-
-function describe (member: Member, path: Path): ServiceError {
-  const [first] = Errors(MemberSchema, [], member)
-  const { path: within, type } = first as { path: string, type: ValueErrorType }
-  const steps = stepsOf(within)
-  const field = steps[0] as string
-  const place = [...path, ...steps]
-  if (!Object.hasOwn(MemberSchema.properties, field)) return refuse(place, `"${field}" is not a field of a member; its fields are ${Object.keys(MemberSchema.properties).join(', ')}`)
-  if (field === 'limit' && (type === ValueErrorType.IntegerMinimum || type === ValueErrorType.IntegerMaximum)) return at(place, limitOutOfRange(MAX_LIMIT))
-  if (field === 'orderBy' && isListOfTerms(member)) return at(place, invalidOrderBy(ORDER_TERMS))
-  return refuse(place, `"${field}" must be ${FORMS.get(field) ?? formOf(field, MemberSchema.properties[field as 'limit'])}`)
+  const error = findRelatedError(member.filters, [...path, 'filters'])
+  return error === undefined && member.include !== undefined ? findIncludeError(member.include, [...path, 'include'], level + 1) : error
 }
 
 const refuse = (path: Path, message: string): ServiceError => at(path, invalidBody(message))

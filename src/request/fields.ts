@@ -26,7 +26,7 @@ export const FORMS: ReadonlyMap<string, string> = new Map([
 ])
 
 /** What a list of terms must be, for messages. */
-export const ORDER_TERMS = 'must be a list of objects with one column each, such as {"<column>": "DESC"}; the direction is ASC or DESC'
+export const ORDER_TERMS = 'must be a list of objects with one column each, such as {"<column>": "DESC"} or {"<member>": {"<column>": "DESC"}}; the direction is ASC or DESC'
 
 /** Whether `orderBy` is a list of objects, valid or not. */
 export function isListOfTerms ({ orderBy }: { orderBy?: unknown }): boolean {

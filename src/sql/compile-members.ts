@@ -3,8 +3,9 @@ import { statementTable, type Column, type Table } from '../catalog/catalog.ts'
 import { cellsOf, tablesIn, type Cells } from '../plan/cells.ts'
 import type { Condition, SelectPlan } from '../plan/plan.ts'
 import { builderFor, type BuiltStatement } from './kysely-builder.ts'
-import { comparedColumns } from './compared-columns.ts'
-import { compileCellDefinitions, compileRows } from './rows-with-members.ts'
+import { comparedColumns, relatedColumns, type RelatedColumns } from './compared-columns.ts'
+import { confirmColumns } from './confirm-columns.ts'
+import { compileRows } from './rows-with-members.ts'
 import { rowsShape } from './shape-members.ts'
 import type { StatementCounts } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
@@ -50,25 +51,22 @@ export function describeCells (described: Described, { sql, pieces }: BuiltState
     columns: cells.cells.map(({ column }) => column),
     sources: cells.cells.map((cell) => tables[cell.table] as Table),
     assigned: NONE,
-    confirmation: engine === 'mysql' ? compileConfirmation(described, tables) : undefined
+    confirmation: engine === 'mysql' ? confirmColumns(table, findCompared(described, tables)) : undefined
   }
 }
 
-/** Shows the types of the columns that the statement compares and does not return as they are. */
-function compileConfirmation ({ table, cells: { cells, joined }, conditions, compared = [] }: Described, tables: readonly Table[]): Statement | undefined {
+/** The columns that the statement compares and does not return as they are. */
+function findCompared ({ cells: { cells, joined }, conditions, compared = [] }: Described, tables: readonly Table[]): RelatedColumns[] {
   const isShown = (column: Column, place: number): boolean => column.type.selected === undefined && cells.some((cell) => cell.column === column && cell.table === place)
-  const needed = new Map<string, Cells['cells'][number]>()
-  const need = (column: Column, place: number): void => {
-    if (column.type.sentAs !== undefined && !isShown(column, place)) needed.set(`${place} ${column.name}`, { column, table: place })
+  const found: RelatedColumns[] = []
+  const need = (place: number, columns: readonly Column[]): void => {
+    found.push({ table: tables[place] as Table, columns: columns.filter((column) => !isShown(column, place)) })
   }
-  for (const column of [...conditions.flatMap(comparedColumns), ...compared]) need(column, 0)
-  for (const { column, table: place } of cells) if (column.type.selected !== undefined) need(column, place)
+  need(0, [...conditions.flatMap(comparedColumns), ...compared])
+  for (const { column, table: place } of cells) if (column.type.selected !== undefined) need(place, [column])
   for (const [index, { member: { on, condition }, parent }] of joined.entries()) {
-    for (const column of [...comparedColumns(condition), ...on.map(({ other }) => other)]) need(column, index + 1)
-    for (const { column } of on) need(column, parent)
+    need(index + 1, [...comparedColumns(condition), ...on.map(({ other }) => other)])
+    need(parent, on.map(({ column }) => column))
   }
-  const confirmed = [...needed.values()]
-  if (confirmed.length === 0) return undefined
-  const { sql, pieces, parameters } = compileCellDefinitions(tables, confirmed)
-  return { verb: 'select', table: statementTable(table), sql, pieces, parameters, columns: confirmed.map(({ column }) => column), sources: confirmed.map((cell) => tables[cell.table] as Table), assigned: NONE, confirmation: undefined }
+  return [...found, ...[...conditions, ...joined.map(({ member }) => member.condition)].flatMap(relatedColumns)]
 }

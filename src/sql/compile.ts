@@ -1,9 +1,11 @@
 import { OF_RESULT, statementTable, type Column, type Table } from '../catalog/catalog.ts'
+import { existsIn } from '../plan/fold.ts'
 import { isComputed, type CountPlan, type InsertPlan, type Plan } from '../plan/plan.ts'
 import { integerType } from '../types/integer.ts'
 import { builderFor, type BuiltStatement } from './kysely-builder.ts'
-import { comparedColumns } from './compared-columns.ts'
+import { comparedColumns, relatedColumns } from './compared-columns.ts'
 import { compileWithMembers } from './compile-members.ts'
+import { confirmColumns } from './confirm-columns.ts'
 import { selectedColumns } from './page.ts'
 import { compileCount, compileDefinitions, compileSelect } from './select.ts'
 import { shapeOf } from './shape.ts'
@@ -31,8 +33,8 @@ export function compileStatement (plan: CompiledPlan, engine: Engine, counts: St
   return withParameters(compiled, parameters)
 }
 
-function withParameters ({ verb, table, sql, pieces, columns, assigned, confirmation, isSingle }: CompiledStatement, parameters: Statement['parameters']): Statement {
-  return { verb, table, sql, pieces, columns, assigned, confirmation, isSingle, parameters }
+function withParameters ({ verb, table, sql, pieces, columns, assigned, confirmation, isSingle, isRelated }: CompiledStatement, parameters: Statement['parameters']): Statement {
+  return { verb, table, sql, pieces, columns, assigned, confirmation, isSingle, isRelated, parameters }
 }
 
 /** The text and the parameters of a plan as Kysely builds them. */
@@ -69,8 +71,9 @@ function describe (plan: CompiledPlan, engine: Engine, { sql, pieces }: BuiltSta
   const columns = verb === 'select' ? selectedColumns(plan) : verb === 'count' ? COUNT : NONE
   const assigned = verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE
   // tables with transactions need not know
-  const isSingle = (verb === 'update' || verb === 'delete') && !table.transactional && isSingleRow(plan)
-  return { verb: verb === 'count' ? 'select' : verb, table, sql, pieces, columns, assigned, confirmation: engine === 'mysql' ? compileConfirmation(plan) : undefined, isSingle }
+  const isChange = verb === 'update' || verb === 'delete'
+  const isSingle = isChange && !table.transactional && isSingleRow(plan)
+  return { verb: verb === 'count' ? 'select' : verb, table, sql, pieces, columns, assigned, confirmation: engine === 'mysql' ? compileConfirmation(plan) : undefined, isSingle, isRelated: isChange && existsIn(plan.condition).length > 0 }
 }
 
 /**
@@ -80,6 +83,8 @@ function describe (plan: CompiledPlan, engine: Engine, { sql, pieces }: BuiltSta
  */
 function compileConfirmation (plan: CompiledPlan): Statement | undefined {
   const columns = dependenciesOf(plan)
+  const related = relatedColumns(plan.condition)
+  if (related.length > 0) return confirmColumns(plan.table, [{ table: plan.table, columns }, ...related])
   if (columns.length === 0) return undefined
   const table = statementTable(plan.table)
   return { verb: 'select', table, ...compileDefinitions(table, columns), columns, assigned: NONE, confirmation: undefined }

@@ -1,10 +1,11 @@
 import { expressionBuilder, sql, type AliasableExpression, type Expression, type ExpressionBuilder, type SqlBool } from 'kysely'
 import type { Column } from '../catalog/catalog.ts'
 import { ESCAPE } from '../plan/filters/pattern.ts'
-import type { Condition, Operator } from '../plan/plan.ts'
+import type { Condition, Exists, Operator } from '../plan/plan.ts'
 import { COLUMN, FILTER, GIVEN, type ColumnType, type FormSql, type Moment, type Parameter, type Value, type Wrapping } from '../types/column-type.ts'
-import type { Rows, TableBuilder } from './kysely-builder.ts'
+import type { ColumnToken, Rows } from './kysely-builder.ts'
 import { findOutlying } from './outlying.ts'
+import type { TableTokens } from './placed-tables.ts'
 
 const eb: ExpressionBuilder<Rows, 't'> = expressionBuilder<Rows, 't'>()
 
@@ -49,15 +50,18 @@ export interface Operands {
   readonly wrapping: (column: Column, isEquality: boolean) => Wrapping | undefined
 }
 
+/** The table of a condition. Without `outer` and `add` it has no subqueries. */
+export type ConditionScope = Pick<TableTokens, 'token'> & Partial<TableTokens>
+
 /** The columns of a table. */
-function columnsOf ({ token }: Pick<TableBuilder, 'token'>): Operands {
-  return { left: (column) => eb.ref(token(column)), wrapping: ({ type }, isEquality) => isEquality ? type.equated ?? type.compared : type.compared }
+function columnsOf ({ token }: ConditionScope): Operands {
+  return { left: (column) => eb.ref(token(column) as ColumnToken), wrapping: ({ type }, isEquality) => isEquality ? type.equated ?? type.compared : type.compared }
 }
 
 const isEquality = (operator: Operator): boolean => operator === '=' || operator === '<>'
 
 /** Compiles a condition on the columns of a table, or on `operands`, to a Kysely expression. */
-export function compileCondition (condition: Condition, builder: Pick<TableBuilder, 'token'>, operands: Operands = columnsOf(builder)): Expression<SqlBool> {
+export function compileCondition (condition: Condition, builder: ConditionScope, operands: Operands = columnsOf(builder)): Expression<SqlBool> {
   const { left } = operands
   const outlying = findOutlying(condition)
   const wrapping: Operands['wrapping'] = outlying === undefined ? operands.wrapping : () => outlying
@@ -77,8 +81,21 @@ export function compileCondition (condition: Condition, builder: Pick<TableBuild
     case 'null': return eb(left(condition.column), condition.negated ? 'is not' : 'is', null)
     case 'has': return sql<SqlBool>`${left(condition.column)} & ${bind(condition.bits)} = ${bind(condition.bits)}`
     case 'not': return eb.not(eb.parens(build(condition.condition)))
+    case 'exists': return compileExists(condition, builder)
     case 'constant': return condition.value ? sql`1 = 1` : sql`1 = 0`
     case 'and': return eb.parens(eb.and(condition.conditions.map(build)))
     case 'or': return eb.parens(eb.or(condition.conditions.map(build)))
   }
+}
+
+/**
+ * `(select 1 from <table> where <on> and … limit 1) is not null`: both servers would read all rows that `exists` can find before they look at the first row. The
+ * index of `on` is named because an optimizer may prefer that of another condition, and read rows that are related to others.
+ */
+function compileExists ({ negated, table, on, condition, index }: Exists, { outer, add }: ConditionScope): Expression<SqlBool> {
+  const other = (add as TableTokens['add'])(table, index)
+  // the column on the left decides the collation on SQLite
+  const conditions: Array<Expression<unknown>> = on.map((pair) => other.relate(sql`${sql.ref(other.token(pair.other))} = ${sql.ref((outer as TableTokens['outer'])(pair.column))}`))
+  if (condition.kind !== 'constant' || !condition.value) conditions.push(compileCondition(condition, other))
+  return sql`(select 1 from ${other.from} where ${sql.join(conditions, sql` and `)} limit 1${other.lock}) is ${sql.raw(negated ? 'null' : 'not null')}`
 }

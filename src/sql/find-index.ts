@@ -41,6 +41,8 @@ function collect (condition: Condition, equal: Set<string>, others: Set<string>)
     case 'or':
     case 'not': return false
     case 'constant': return condition.value
+    // finds no rows by an index of this table
+    case 'exists': return true
     default: {
       const { name } = condition.column
       if (isEquality(condition)) equal.add(name)

@@ -2,15 +2,17 @@ import { sql, type AliasableExpression, type Expression } from 'kysely'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { isComputed, type ComputedColumn, type Groups, type SelectPlan } from '../plan/plan.ts'
 import type { Parameter } from '../types/column-type.ts'
-import { builderFor, type BuiltStatement, type TableBuilder } from './kysely-builder.ts'
+import type { BuiltStatement } from './kysely-builder.ts'
 import { compileCondition, compileForm, wrap, type Operands } from './conditions.ts'
 import { rowsOf } from './page.ts'
+import type { TableTokens } from './placed-tables.ts'
+import { statementBuilder } from './several-tables.ts'
 import type { Engine } from './statement.ts'
 
 /** `select <columns>, <aggregates> from <table> where … group by … having … order by … limit n` */
 export function compileGroups (plan: SelectPlan, { by, aggregates, having }: Groups, engine: Engine): BuiltStatement {
   const { table, columns, condition, order, page } = plan
-  const builder = builderFor(engine, table)
+  const builder = statementBuilder(engine, table)
   const alias = createAlias(table)
   const column = (each: Column): AliasableExpression<Parameter> => sql.ref(`t.${builder.token(each)}`)
   const expressions = new Map([...by, ...aggregates].map((each) => [each as Column, isComputed(each) ? compute(each, engine, builder) : column(each)]))
@@ -33,7 +35,7 @@ export function compileGroups (plan: SelectPlan, { by, aggregates, having }: Gro
  * An aggregate or a part of time. The servers compute the aggregate of a CASE, which is NULL for the other rows. SQLite would not know the collation of
  * that, and has a clause.
  */
-export function compute ({ sql: texts, source, condition }: ComputedColumn, engine: Engine, builder: Pick<TableBuilder, 'token'>, named = (token: string) => `t.${token}`): AliasableExpression<Parameter> {
+export function compute ({ sql: texts, source, condition }: ComputedColumn, engine: Engine, builder: Pick<TableTokens, 'token'>, named = (token: string) => `t.${token}`): AliasableExpression<Parameter> {
   const column: Expression<unknown> = source === undefined ? sql`*` : sql.ref(named(builder.token(source)))
   if (condition === undefined) return compileForm(texts, { column })
   const passes = compileCondition(condition, builder)

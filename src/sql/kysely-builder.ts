@@ -11,6 +11,7 @@ import {
 import { statementTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Cell, Parameter } from '../types/column-type.ts'
+import { marksOf, type Mark } from './marks.ts'
 import { createStatementCache, type TableStatements } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 
@@ -21,9 +22,6 @@ export type ColumnToken = `c${number}`
 export type IndexToken = `i${number}`
 /** Any table of any database, as Kysely sees it. */
 export interface Rows { t: Record<ColumnToken, Parameter> }
-
-/** Marks differ from the characters that stand for operators in a shape. A table has 4096 columns at most. */
-const MARKS: readonly string[] = Array.from({ length: 4096 }, (_, index) => String.fromCharCode(0x100 + index))
 
 /** The placeholder while a statement is built. An identifier may contain `?`, but in neither engine this character. */
 const PLACEHOLDER = '\0'
@@ -48,7 +46,7 @@ export interface TableBuilder {
   /** The alias of an index. */
   readonly indexToken: (index: Index) => IndexToken
   /** One character for each column of the table. */
-  readonly mark: (column: Column) => string
+  readonly mark: Mark
   /** Statements that were built before, by shape (shape.ts). */
   readonly statements: TableStatements<CompiledStatement>
 }
@@ -69,9 +67,9 @@ function createBuilder (engine: Engine, table: Table): TableBuilder {
   const base = table.view?.base ?? table
   const indexes = new Map(base.columnList.map((column, index): [Column, number] => [column, index]))
   const token = (column: Column): ColumnToken => `c${indexes.get(column) as number}`
-  const build = createBuild(engine, (token) => nameIn(base, token))
+  const build = createBuild(engine, nameIn(base))
   const db = new QueryCreator<Rows>({ executor: NOOP_QUERY_EXECUTOR })
-  return { db, build, token, indexToken: (index) => `i${base.indexes.indexOf(index)}`, mark: (column) => MARKS[indexes.get(column) as number] as string, statements: statementCache.forTable(table) }
+  return { db, build, token, indexToken: (index) => `i${base.indexes.indexOf(index)}`, mark: marksOf(table), statements: statementCache.forTable(table) }
 }
 
 /** Returns a function that compiles a query. `nameOf`: the identifier that an alias stands for; undefined for an identifier of ours. */
@@ -98,8 +96,8 @@ class Names extends OperationNodeTransformer {
   }
 }
 
-/** The identifier of an alias in the statements of one table. */
-function nameIn (table: Table, token: string): string | undefined {
+/** The identifiers of aliases in the statements of one table. */
+export const nameIn = (table: Table) => (token: string): string | undefined => {
   const place = Number(token.slice(1))
   switch (token.charAt(0)) {
     case 't': return token === 't' ? table.name : undefined

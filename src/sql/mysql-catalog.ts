@@ -56,7 +56,7 @@ interface InformationSchema {
     TABLE_NAME: string
   }
   'information_schema.ENGINES': { ENGINE: string, TRANSACTIONS: Text }
-  'information_schema.TRIGGERS': { TRIGGER_SCHEMA: string, TRIGGER_NAME: string, EVENT_OBJECT_SCHEMA: string, EVENT_OBJECT_TABLE: string, ACTION_TIMING: string, EVENT_MANIPULATION: string }
+  'information_schema.TRIGGERS': { TRIGGER_SCHEMA: string, TRIGGER_NAME: string, EVENT_OBJECT_SCHEMA: string, EVENT_OBJECT_TABLE: string, ACTION_TIMING: string, EVENT_MANIPULATION: string, ACTION_STATEMENT: Text }
   'information_schema.USER_PRIVILEGES': { GRANTEE: string, PRIVILEGE_TYPE: string }
   'information_schema.SCHEMA_PRIVILEGES': { GRANTEE: string, TABLE_SCHEMA: string, PRIVILEGE_TYPE: string }
   'information_schema.TABLE_PRIVILEGES': { GRANTEE: string, TABLE_SCHEMA: string, TABLE_NAME: string, PRIVILEGE_TYPE: string }
@@ -112,8 +112,8 @@ export const foreignKeysQuery = (isMariadb: boolean): string => {
 /** Rows of: engine. */
 export const ENGINES_WITHOUT_TRANSACTIONS = toText(db.selectFrom('information_schema.ENGINES').select('ENGINE').where('TRANSACTIONS', '=', lit('NO')))
 
-/** Rows of: table, timing, events. Contains only the triggers that the account may see. */
-export const TRIGGERS = toText(db.selectFrom('information_schema.TRIGGERS').select(['EVENT_OBJECT_TABLE', 'ACTION_TIMING', 'EVENT_MANIPULATION'])
+/** Rows of: table, timing, events, what it does, database. Contains only the triggers that the account may see. */
+export const TRIGGERS = toText(db.selectFrom('information_schema.TRIGGERS').select(['EVENT_OBJECT_TABLE', 'ACTION_TIMING', 'EVENT_MANIPULATION', 'ACTION_STATEMENT', 'TRIGGER_SCHEMA'])
   .where('EVENT_OBJECT_SCHEMA', '=', HERE).where('TRIGGER_SCHEMA', '=', HERE).orderBy('EVENT_OBJECT_TABLE').orderBy('TRIGGER_NAME'))
 
 /**

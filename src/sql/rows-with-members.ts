@@ -1,6 +1,6 @@
 /** Selects of rows with the members that are joined to them. */
 import { sql, type Expression, type RawBuilder } from 'kysely'
-import type { Index, Table } from '../catalog/catalog.ts'
+import type { Index } from '../catalog/catalog.ts'
 import { cellsOf, tablesIn, type Cells } from '../plan/cells.ts'
 import type { Condition, Order, SelectPlan } from '../plan/plan.ts'
 import type { BuiltStatement } from './kysely-builder.ts'
@@ -48,17 +48,10 @@ export function selectRows (tables: SeveralTables, { joined }: Pick<Cells, 'join
   })
   const narrowing = conditions.filter((condition) => !isTrue(condition))
   const where = narrowing.length === 0 ? sql`` : sql` where ${sql.join(narrowing.map((condition) => compileCondition(condition, own)), sql` and `)}`
-  return sql`from ${tables.from(0, index)}${sql.join(joins, sql``)}${where}${orderBy(order, own)}`
+  const tokenOf = ({ of, column }: Order): string => (of === undefined ? own : tables.at(joined.findIndex(({ member }) => member === of) + 1)).token(column)
+  return sql`from ${tables.from(0, index)}${sql.join(joins, sql``)}${where}${orderBy(order, tokenOf)}`
 }
 
-function orderBy (order: readonly Order[], { token }: ReturnType<SeveralTables['at']>): Sql {
-  return order.length === 0 ? sql`` : sql` order by ${sql.join(order.map(({ column, direction }) => sql`${sql.ref(token(column))} ${sql.raw(direction)}`))}`
-}
-
-/** Selects no rows: the result shows the present definitions of the cells. */
-export function compileCellDefinitions (seen: readonly Table[], cells: Cells['cells']): BuiltStatement {
-  const tables = severalTables('mysql', seen)
-  const selected = cells.map(({ column, table }, place) => sql`${sql.ref(tables.at(table).token(column))} as ${sql.id(`v${place}`)}`)
-  const used = [...new Set(cells.map(({ table }) => table))]
-  return tables.build(sql`select ${sql.join(selected)} from ${sql.join(used.map((place) => tables.from(place)))} limit ${0}`)
+function orderBy (order: readonly Order[], tokenOf: (term: Order) => string): Sql {
+  return order.length === 0 ? sql`` : sql` order by ${sql.join(order.map((term) => sql`${sql.ref(tokenOf(term))} ${sql.raw(term.direction)}`))}`
 }

@@ -6,6 +6,7 @@ import { compileCondition, wrap } from './conditions.ts'
 import { findIndex } from './find-index.ts'
 import { rowsOf, selectedColumns } from './page.ts'
 import { compileGroups } from './groups.ts'
+import { statementBuilder } from './several-tables.ts'
 import type { Engine } from './statement.ts'
 
 /**
@@ -15,7 +16,8 @@ import type { Engine } from './statement.ts'
  */
 export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement {
   if (plan.groups !== undefined) return compileGroups(plan, plan.groups, engine)
-  const builder = builderFor(engine, plan.table)
+  const lock = plan.lock === undefined || engine === 'sqlite' ? undefined : LOCKS[plan.lock]
+  const builder = statementBuilder(engine, plan.table, lock && LOCKED)
   const forced = engine === 'mysql' ? findIndex(plan) : undefined
   let query = from(builder, forced?.index)
   for (const [index, column] of selectedColumns(plan).entries()) {
@@ -28,7 +30,7 @@ export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement
   if (plan.sequence !== undefined) query = query.orderBy(positionIn(plan.sequence, builder))
   query = query.limit(rowsOf(plan))
   if (plan.page?.by === 'offset') query = query.offset(plan.page.offset)
-  return builder.build(plan.lock === undefined || engine === 'sqlite' ? query : query.modifyEnd(LOCKS[plan.lock]))
+  return builder.build(lock === undefined ? query : query.modifyEnd(lock))
 }
 
 /** `case when … then 0 when … then 1 end` */
@@ -46,9 +48,9 @@ function from ({ db, indexToken }: TableBuilder, index: Index | undefined) {
 
 /** `select count(*) from <table> where …`. With a limit or a lock it counts the rows of a subquery, which stops at the limit. */
 export function compileCount ({ table, condition, limit, lock }: CountPlan, engine: Engine): BuiltStatement {
-  const builder = builderFor(engine, table)
-  const rows = isTrue(condition) ? builder.db.selectFrom('t') : builder.db.selectFrom('t').where(compileCondition(condition, builder))
   const locks = lock !== undefined && engine === 'mysql'
+  const builder = statementBuilder(engine, table, locks ? LOCKED : undefined)
+  const rows = isTrue(condition) ? builder.db.selectFrom('t') : builder.db.selectFrom('t').where(compileCondition(condition, builder))
   if (limit === undefined && !locks) return builder.build(rows.select(({ fn }) => fn.countAll().as('v0')))
   const ones = rows.select(sql<number>`1`.as('v0'))
   const limited = limit === undefined ? ones : ones.limit(limit)
@@ -57,6 +59,8 @@ export function compileCount ({ table, condition, limit, lock }: CountPlan, engi
 
 /** MariaDB has no FOR SHARE. */
 const LOCKS = { share: sql`lock in share mode`, update: sql`for update` }
+/** Without it the subqueries of a select that locks its rows would read older rows than the select. */
+const LOCKED = sql` ${LOCKS.share}`
 
 /** Selects no rows: the result shows the present definitions of the columns. */
 export function compileDefinitions (table: Table, columns: readonly Column[]): BuiltStatement {

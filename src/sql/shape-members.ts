@@ -2,31 +2,34 @@
 import { cellsOf, cellsOfMember, type Cells, type RowCells } from '../plan/cells.ts'
 import type { ListMember, ManyMember, Order, SelectPlan } from '../plan/plan.ts'
 import type { Cell, Parameter } from '../types/column-type.ts'
-import { builderFor, type TableBuilder } from './kysely-builder.ts'
+import { builderFor } from './kysely-builder.ts'
+import { marksOf, type Mark } from './marks.ts'
 import { rowsOf } from './page.ts'
 import { computedKey, conditionKey, pageKey, type Shape } from './shape.ts'
 import type { Engine } from './statement.ts'
-
-type Mark = TableBuilder['mark']
 
 /** Parameters in the order of the text: those of joined members, of the condition, of the page. */
 export function rowsShape (plan: SelectPlan, engine: Engine): Shape {
   const { table, condition, page, order } = plan
   const parameters: Cell[] = []
   const { mark } = builderFor(engine, table)
-  const rows = cellsKey(cellsOf(plan), mark, parameters, engine)
+  const cells = cellsOf(plan)
+  const rows = cellsKey(cells, mark, parameters)
   const where = conditionKey(condition, { mark, parameters })
-  const key = `r${rows}?${where}${page === undefined ? '' : pageKey(page, { mark, parameters })}^${orderKey(order, mark)}`
+  const key = `r${rows}?${where}${page === undefined ? '' : pageKey(page, { mark, parameters })}^${orderKey(order, mark, cells)}`
   parameters.push(rowsOf(plan))
   if (page?.by === 'offset') parameters.push(page.offset)
   return { key, parameters }
 }
 
-const orderKey = (order: readonly Order[], mark: Mark): string => order.map(({ column, direction }) => mark(column) + direction).join()
+function orderKey (order: readonly Order[], mark: Mark, { joined }: Pick<Cells, 'joined'> = { joined: [] }): string {
+  const termOf = ({ column, of }: Order): string => of === undefined ? mark(column) : `${joined.findIndex(({ member }) => member === of)}${marksOf(of.table)(column)}`
+  return order.map((term) => termOf(term) + term.direction).join()
+}
 
 /** Statements with the same cells may divide them differently among rows: what they return is read by that. */
-function cellsKey ({ cells, joined, row }: Cells, mark: Mark, parameters: Cell[], engine: Engine = 'mysql'): string {
-  const marks = [mark, ...joined.map(({ member }) => builderFor(engine, member.table).mark)]
+function cellsKey ({ cells, joined, row }: Cells, mark: Mark, parameters: Cell[]): string {
+  const marks = [mark, ...joined.map(({ member }) => marksOf(member.table))]
   const joins = joined.map(({ member: { table, on, condition }, parent }, index) => {
     const own = marks[index + 1] as Mark
     const pairs = on.map(({ column, other }) => own(other) + (marks[parent] as Mark)(column)).join('')
@@ -50,7 +53,7 @@ export function partShape (member: ListMember, engine: Engine): PartShape {
   const { mark } = builderFor(engine, table)
   const before: Cell[] = []
   const rows = member.kind === 'many'
-    ? cellsKey(cellsOfMember(member), mark, before, engine)
+    ? cellsKey(cellsOfMember(member), mark, before)
     : member.columns.map((column) => computedKey(column, engine, { mark, parameters: before })).join()
   const after: Cell[] = []
   const where = conditionKey(condition, { mark, parameters: after })

@@ -9,6 +9,7 @@ import { COLUMN, FILTER, GIVEN, type Cell } from '../types/column-type.ts'
 import { formSql } from '../types/forms.ts'
 import { findOutlying } from './outlying.ts'
 import { rowsOf } from './page.ts'
+import { marksOf } from './marks.ts'
 import type { Engine } from './statement.ts'
 import { skipsUnchanged } from './write.ts'
 
@@ -135,6 +136,11 @@ export function conditionKey (condition: Condition, traversal: Traversal): strin
     case 'null': return `${mark(condition.column)}${condition.negated ? 'v' : 'z'}`
     case 'not': return `!(${conditionKey(condition.condition, traversal)})`
     case 'constant': return condition.value ? 't' : 'f'
+    case 'exists': {
+      const { negated, table, on, condition: inner, index } = condition
+      const own = marksOf(table)
+      return `${negated ? 'N' : 'S'}${JSON.stringify(table.name)}${on.map(({ column, other }) => own(other) + traversal.mark(column)).join('')}!${JSON.stringify(index?.name)}(${conditionKey(inner, { mark: own, parameters })})`
+    }
     case 'and':
     case 'or': return `${condition.kind === 'and' ? '&' : '|'}(${condition.conditions.map((each) => conditionKey(each, traversal)).join()})`
   }

@@ -22,6 +22,8 @@ export interface CompiledStatement {
   readonly confirmation: Statement | undefined
   /** Set if an update or delete can match one row at most. */
   readonly isSingle?: boolean | undefined
+  /** Set if the conditions of a write are about rows of other tables. */
+  readonly isRelated?: boolean | undefined
   /** The tables of the columns, where they are not all of `table`. */
   readonly sources?: readonly Table[] | undefined
   /** Whether the rows may come from a UNION, whose columns are sent as other types. */

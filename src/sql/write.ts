@@ -2,10 +2,11 @@ import { sql, type Expression, type RawBuilder } from 'kysely'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { writesHidden } from '../plan/hidden.ts'
 import type { Assignment, DeletePlan, UpdatePlan } from '../plan/plan.ts'
-import { builderFor, type BuiltStatement, type Rows, type TableBuilder } from './kysely-builder.ts'
+import type { BuiltStatement, Rows, TableBuilder } from './kysely-builder.ts'
 import { bind, compileCondition, compileForm } from './conditions.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { formSql } from '../types/forms.ts'
+import { statementBuilder } from './several-tables.ts'
 import type { Engine } from './statement.ts'
 
 const toRow = (assignments: readonly Assignment[], builder: TableBuilder) => Object.fromEntries(assignments.map((assignment) => [builder.token(assignment.column), newValue(assignment, builder)]))
@@ -28,7 +29,7 @@ const orAbort = ({ hasConflictClause }: Table): RawBuilder<unknown> => hasConfli
  * written, all matched rows count (src/plan/hidden.ts).
  */
 export function compileUpdate ({ table, assignments, condition, limit }: UpdatePlan, engine: Engine): BuiltStatement {
-  const builder = builderFor(engine, table)
+  const builder = statementBuilder(engine, table)
   const { db, build, token } = builder
   const target = table.hasConflictClause === true ? sql<Rows['t']>`${orAbort(table)}${sql.table('t')}`.as<'t'>(sql.id('t')) : 't'
   const update = db.updateTable(target).set(toRow(assignments, builder)).where(compileCondition(condition, builder))
@@ -42,7 +43,7 @@ export const skipsUnchanged = (table: Table, assignments: readonly Assignment[],
 
 /** `delete from <table> where …` */
 export function compileDelete ({ table, condition, limit }: DeletePlan, engine: Engine): BuiltStatement {
-  const builder = builderFor(engine, table)
+  const builder = statementBuilder(engine, table)
   const query = builder.db.deleteFrom('t').where(compileCondition(condition, builder))
   return builder.build(limit === undefined ? query : query.limit(limit))
 }

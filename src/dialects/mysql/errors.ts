@@ -1,7 +1,7 @@
 /** Errors of MySQL and MariaDB as refusals, by number (https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html). */
 import { mayFire, type Check, type ForeignKey, type Key, type Table } from '../../catalog/catalog.ts'
 import {
-  checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, notSupported, outcomeUnknown, permissionDenied, queryTimeout, statementTooLarge, uniqueViolation, valueOutOfRange, ServiceError,
+  checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, notSupported, outcomeUnknown, permissionDenied, queryTimeout, statementTooLarge, uniqueViolation, unsupported, valueOutOfRange, ServiceError,
   withDetails, withReason
 } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
@@ -20,6 +20,10 @@ const cannot: Refuse = ({ table }) => notSupported(`The database does not suppor
 const check: Refuse = ({ table }, { message }) => checkViolationOf(checkIn(message, table))
 /** An exception that a trigger or routine raises or causes. */
 const raised: Refuse = () => checkViolation()
+/** The statement writes a table that it also reads, or a trigger does. Without filters by related rows it is a trigger that writes its own table. */
+const usedTwice: Refuse = (statement, error) => statement.isRelated === true
+  ? unsupported('/filters', '"$some" and "$none" cannot name a table that the write itself changes, as a trigger or a view does: select the rows first, and filter by their keys')
+  : numberOf(error) === 1442 ? raised(statement, error) : notSupported()
 /** The guard of an upsert (src/sql/upsert.ts): the row collides in another key than the named one, and perhaps in that one as well. */
 const twoRows: Refuse = ({ isUpsert = false }) => isUpsert ? uniqueViolation() : checkViolation()
 const unique: Refuse = (statement, { message }) => uniqueViolationOf(uniqueKeyIn(message, statement))
@@ -61,7 +65,8 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [(statement, { message }) => notNullViolationOf(statement, (column) => message.startsWith(`Field '${column}' `)), [1364]],
   [check, [3819, 4025]],
   [twoRows, [1242]],
-  [raised, [1172, 1369, 1442, 1526, 1643, 1644, 1748, 1863]],
+  [raised, [1172, 1369, 1526, 1643, 1644, 1748, 1863]],
+  [usedTwice, [1093, 1442, 1443]],
   [() => valueOutOfRange(), [
     182, 1118, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1436, 1441, 1467, 1690, 3140, 3548, 3643, 3854, 4084
   ]],

@@ -1,5 +1,7 @@
 /** Reads the tables of a database with a fixed number of queries on information_schema. */
 import type { Check, Column, ForeignKey, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
+import { writesOf } from '../../catalog/trigger-text.ts'
+import { withWrittenTables } from '../../catalog/triggers.ts'
 import { getOrCreate } from '../../get-or-create.ts'
 import type { ColumnType } from '../../types/column-type.ts'
 import type { TypeFacts } from '../../types/column-type.ts'
@@ -13,7 +15,7 @@ import { LAST_SECOND_OF_64_BITS } from '../../types/temporal.ts'
 /** The version, and whether MariaDB supports TIMESTAMPs beyond 2038: null or 0 if not. */
 const SERVER = "select version(), unix_timestamp('2106-02-07 06:28:15')"
 
-export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
+export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]> {
   const [[version, last]] = await ask(SERVER) as [[string, string | null]]
   const isMariadb = /mariadb/i.test(version)
   const lastTimestamp = isMariadb && Number(last) === LAST_SECOND_OF_64_BITS ? LAST_SECOND_OF_64_BITS : undefined
@@ -26,7 +28,7 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
   const seesTriggers = readPrivileges(await ask(privilegesQuery(isMariadb)))
   const checks = groupByTable(await ask(checksQuery(isMariadb)))
   const typeOf = createTypes()
-  return tables.map((row) => {
+  return withWrittenTables(tables.map((row) => {
     const [name, type, comment] = row as [string, string, string]
     const engine = (row[3] ?? '').toLowerCase()
     const checked = checks.get(name) ?? []
@@ -51,7 +53,7 @@ export async function introspectMysql (ask: Ask): Promise<TableFacts[]> {
       ...(foreigns.get(name) ?? []).some(([, key]) => ![...own, ...outer].some((seen) => seen.name === key)) && { hidesKeys: true as const },
       checks: checked.map((check) => toCheck(check, columnsOfTable.map((column) => column[1] as string)))
     }
-  })
+  }))
 }
 
 const toNumber = (digits: string | null | undefined): number | null => digits === null || digits === undefined ? null : Number(digits)
@@ -73,8 +75,9 @@ const EVENTS: readonly TriggerEvent[] = ['insert', 'update', 'delete']
 /** Listed triggers are visible, by whichever privilege. A trigger of MariaDB 12 can have several events. */
 function toTriggers (rows: Row[], visible: boolean): Triggers {
   const list = rows.flatMap((row): Trigger[] => {
-    const [, timing, manipulation] = (row as string[]).map((text) => text.toLowerCase()) as [string, TriggerTiming, string]
-    return EVENTS.filter((event) => manipulation.includes(event)).map((event) => ({ timing, event }))
+    const [, timing, manipulation, text, schema] = row as [string, string, string, string | null, string]
+    const writes = writesOf(text ?? '', 'mysql', schema)
+    return EVENTS.filter((event) => manipulation.toLowerCase().includes(event)).map((event) => ({ timing: timing.toLowerCase() as TriggerTiming, event, ...writes.length > 0 && { writes } }))
   })
   return { known: visible || list.length > 0, list }
 }

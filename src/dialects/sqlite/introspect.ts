@@ -1,4 +1,6 @@
 import type { Check, Column, ForeignKey, Index, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
+import { writesOf } from '../../catalog/trigger-text.ts'
+import { withWrittenTables } from '../../catalog/triggers.ts'
 import type { ColumnType } from '../../types/column-type.ts'
 import { readDefault } from '../../types/default-value.ts'
 import { sqliteType } from '../../types/sqlite.ts'
@@ -10,7 +12,7 @@ interface ColumnRow { name: string, type: string, notnull: number, dflt_value: s
 interface ForeignRow { table: string, id: number, referenced: string, from: string, to: string | null }
 interface TriggerRow { table: string, sql: string }
 
-export async function introspectSqlite (ask: Ask): Promise<TableFacts[]> {
+export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]> {
   const byTable = async <Row extends { table: string }>(sql: string): Promise<Map<string, Row[]>> => Map.groupBy(await ask(sql) as Row[], (row) => row.table)
   const indexed = await byTable<IndexRow>(INDEXES)
   const foreigns = await byTable<ForeignRow>(FOREIGN_KEYS)
@@ -22,7 +24,7 @@ export async function introspectSqlite (ask: Ask): Promise<TableFacts[]> {
     tables.push({ ...table, columns, collations, primaryKey: columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk).map(({ name }) => name) })
   }
   const primaryKeys = new Map(tables.map(({ name, primaryKey }) => [name.toLowerCase(), primaryKey]))
-  return tables.map(({ name, type, sql, columns, primaryKey, collations }) => {
+  return withWrittenTables(tables.map(({ name, type, sql, columns, primaryKey, collations }) => {
     const parts = indexed.get(name) ?? []
     const keys = parts.filter(({ isUnique }) => isUnique === 1)
     const indexes = toIndexes(parts, collations)
@@ -41,7 +43,7 @@ export async function introspectSqlite (ask: Ask): Promise<TableFacts[]> {
       foreignKeys: toForeignKeys(name, foreigns.get(name) ?? [], primaryKeys),
       checks: toChecks(sql)
     }
-  })
+  }))
 }
 
 /** SQLite's code for an invalid statement. */
@@ -133,7 +135,8 @@ function unquote (name: string): string {
 function toTriggers (rows: TriggerRow[]): Triggers {
   const list = rows.flatMap(({ sql }): Trigger[] => {
     const [, timing = 'before', event] = TRIGGER.exec(sql)?.map((text) => text?.toLowerCase()) as [string, TriggerTiming | undefined, TriggerEvent] | undefined ?? []
-    return event === undefined ? [] : [{ timing, event }]
+    const writes = writesOf(sql, 'sqlite')
+    return event === undefined ? [] : [{ timing, event, ...writes.length > 0 && { writes } }]
   })
   // a text that this pattern does not match may be of any event
   return { known: list.length === rows.length, list }

@@ -1,12 +1,13 @@
 /** Plans `filters`: combinators in this file, the filter of one column in column-filter.ts. */
 import { COMBINATORS, type CombinatorName } from '../../../schemas/filters.ts'
-import type { Table } from '../../catalog/catalog.ts'
+import type { TableSource } from '../../catalog/table-source.ts'
 import { at, filtersRequired, invalidBody, type Path } from '../../errors.ts'
 import { isFields, planColumnFilter, planOperator } from './column-filter.ts'
 import { getColumn } from '../columns.ts'
 import { combine, negate } from './constants.ts'
-import { createFilterScope, type FilterScope } from './scope.ts'
-import type { FilterLimits } from '../limits.ts'
+import { planRelated } from './related.ts'
+import { createRowScope, type FilterScope } from './scope.ts'
+import type { PlanLimits } from '../limits.ts'
 import type { Condition } from '../plan.ts'
 
 type Combinator = (value: unknown, scope: FilterScope, path: Path) => Condition
@@ -15,22 +16,24 @@ const planners: Readonly<Record<CombinatorName, Combinator>> = {
   $and: (value, scope, path) => combine('and', planList(value, scope, path)),
   $or: (value, scope, path) => combine('or', planList(value, scope, path)),
   $not: (value, scope, path) => negate(planGroup(value, scope, path)),
-  $is: planRow
+  $is: planRow,
+  $some: (members, scope, path) => planRelated({ members, negated: false, scope, path, planFilters: planGroup }),
+  $none: (members, scope, path) => planRelated({ members, negated: true, scope, path, planFilters: planGroup })
 }
 
 const combinators = new Map<string, Combinator>(Object.keys(COMBINATORS).map((name) => [name, planners[name as CombinatorName]]))
 
-/** Plans the filters of a select. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY */
-export function planFilters (filters: Readonly<Record<string, unknown>>, table: Table, limits: FilterLimits): Condition {
-  return planGroup(filters, createFilterScope(table, limits), ['filters'])
+/** Plans the filters of a select. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY; TABLE_NOT_FOUND */
+export function planFilters (filters: Readonly<Record<string, unknown>>, source: TableSource, limits: PlanLimits): Condition {
+  return planGroup(filters, createRowScope({ source, limits, level: 1 }), ['filters'])
 }
 
 /**
  * Plans the filters of an update or delete. Constants are folded; if the result is the constant `true`, the filters select every row
  * and are rejected. No further analysis is done. @throws FILTERS_REQUIRED, COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY
  */
-export function planRequiredFilters (verb: string, filters: Readonly<Record<string, unknown>>, table: Table, limits: FilterLimits): Condition {
-  const condition = planFilters(filters, table, limits)
+export function planRequiredFilters (verb: string, filters: Readonly<Record<string, unknown>>, source: TableSource, limits: PlanLimits): Condition {
+  const condition = planFilters(filters, source, limits)
   if (condition.kind === 'constant' && condition.value) throw at(['filters'], filtersRequired(verb))
   return condition
 }

@@ -18,7 +18,7 @@ const fromServer = (errno: number, message = 'secret value 42', sqlState = 'HY00
   Object.assign(new Error(message), { errno, code: `ER_${errno}`, sqlState, sql: 'select secret', sqlMessage: message })
 
 const document = readDocument('docs/errors.md')
-const numbersIn = (text: string): number[] => Array.from(text.split(',')[0]?.matchAll(/\d+/g) ?? [], Number)
+const numbersIn = (text: string): number[] => Array.from(text.split(';')[0]?.split(',')[0]?.matchAll(/\d+/g) ?? [], Number)
 const codeIn = (text: string): string => text.replaceAll('`', '')
 const documented = tableRows(document, 'code', 'numbers').map(([code = '', numbers = '']) => ({ code: codeIn(code), numbers: numbersIn(numbers) }))
 const classes = tableRows(document, 'code', 'classes').map(([code = '', states = '']) => ({ code: codeIn(code), states: states.split(',')[0]?.split(' ') ?? [] }))

@@ -1,0 +1,79 @@
+/**
+ * The tables of a statement that have places: the table at place 1 has the alias `t1` in the statement, its columns are the tokens `c1x0`, `c1x1`, … The same
+ * table can be at several places.
+ */
+import { sql, type RawBuilder } from 'kysely'
+import type { Column, Index, Table } from '../catalog/catalog.ts'
+import type { Engine } from './statement.ts'
+
+/** The tokens of the columns of one table. */
+export interface TableTokens {
+  readonly token: (column: Column) => string
+  /** The same for a subquery, where the table must be named. */
+  readonly outer: (column: Column) => string
+  /** Adds another table to the statement, for a subquery. `index`: by which rows of it are found. */
+  readonly add: (table: Table, index: Index | undefined) => SubqueryTable
+}
+
+/** The table of a subquery. */
+export interface SubqueryTable extends TableTokens {
+  readonly from: Sql
+  /** Tells the optimizer that an equality of two tables decides. */
+  readonly relate: (equality: Sql) => Sql
+  /** Locks the rows that are found. */
+  readonly lock: Sql
+}
+
+type Sql = RawBuilder<unknown>
+
+const TOKEN = /^([nci])(\d+)(?:x(\d+))?$/
+
+export class PlacedTables {
+  readonly #tables: Array<Table | undefined>
+  readonly #alias: string
+  readonly #engine: Engine
+  readonly #lock: Sql
+  readonly add: TableTokens['add'] = (table, index) => {
+    const place = this.#tables.push(baseOf(table)) - 1
+    const isServer = this.#engine === 'mysql'
+    return { ...this.at(place), from: this.from(place, isServer ? index : undefined), relate: isServer ? (equality) => equality : rarely, lock: this.#lock }
+  }
+
+  /** `own`: a table without a place, whose name no alias may have. `lock`: of the rows that subqueries find. */
+  constructor (engine: Engine, { tables = [], own, lock = sql`` }: { readonly tables?: readonly Table[], readonly own?: Table, readonly lock?: Sql | undefined }) {
+    this.#engine = engine
+    this.#tables = own === undefined ? tables.map(baseOf) : [undefined]
+    this.#alias = own !== undefined && /^t\d+$/i.test(own.name) ? 't_' : 't'
+    this.#lock = lock
+  }
+
+  /** The identifier that a token stands for. */
+  nameOf (token: string): string | undefined {
+    const [, kind, place, part] = TOKEN.exec(token) ?? []
+    const table = this.#tables[Number(place)]
+    switch (kind) {
+      case 'n': return table?.name
+      case 'c': return table?.columnList[Number(part)]?.name
+      case 'i': return table?.indexes[Number(part)]?.name
+      default: return undefined
+    }
+  }
+
+  /** The tokens of the columns of the table at a place, with its alias. */
+  at (place: number): TableTokens {
+    const token = (column: Column): string => `${this.#alias}${place}.c${place}x${(this.#tables[place] as Table).columnList.indexOf(column)}`
+    return { token, outer: token, add: this.add }
+  }
+
+  /** The table at a place with its alias, for FROM. */
+  from (place: number, forced?: Index): Sql {
+    const named = sql`${sql.table(`n${place}`)} as ${sql.id(`${this.#alias}${place}`)}`
+    return forced === undefined ? named : sql`${named} force index (${sql.id(`i${place}x${(this.#tables[place] as Table).indexes.indexOf(forced)}`)})`
+  }
+}
+
+/** SQLite has no index that can be forced safely, and takes the one that was defined last if two seem equally good. */
+const rarely = (equality: Sql): Sql => sql`likelihood(${equality}, 0.000001)`
+
+/** Rules of a grant can be on columns that it does not see. */
+const baseOf = (table: Table): Table => table.view?.base ?? table
