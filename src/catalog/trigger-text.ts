@@ -10,8 +10,8 @@ interface Token {
 
 const WORD = String.raw`[\w$\u0080-\uffff]+`
 /** A comment, a text (with backslashes or without), a quoted identifier, a word, or any other character. */
-const tokensOf = (text: string): RegExp => new RegExp(String.raw`/\*(?!M?!)[^]*?\*/|--[^\n]*|#[^\n]*|(${text}|"(?:[^"]|"")*"|\x60(?:[^\x60]|\x60\x60)*\x60|\[[^\]]*\])|(${WORD})|(\S)`, 'g')
-const TOKENS = { mysql: tokensOf(String.raw`'(?:[^'\\]|\\[^]|'')*'`), sqlite: tokensOf(String.raw`'(?:[^']|'')*'`) }
+const tokensOf = (text: string): RegExp => new RegExp(String.raw`/\*(?!M?!)[^]*?(?:\*/|$)|--[^\n]*|#[^\n]*|(${text}|"(?:[^"]|"")*(?:"|$)|\x60(?:[^\x60]|\x60\x60)*(?:\x60|$)|\[[^\]]*(?:\]|$))|(${WORD})|(\S)`, 'g')
+const TOKENS = { mysql: tokensOf(String.raw`'(?:[^'\\]|\\[^]|'')*(?:'|$)`), sqlite: tokensOf(String.raw`'(?:[^']|'')*(?:'|$)`) }
 
 /** `text`: of MySQL and MariaDB what the trigger does; of SQLite its whole definition. `schema`: the name of the database, where other ones can be named. */
 export function writesOf (text: string, engine: keyof typeof TOKENS, schema?: string): TriggerWrite[] {
@@ -33,11 +33,13 @@ function unquote (quoted: string): string {
 const MODIFIERS = new Set(['low_priority', 'delayed', 'high_priority', 'quick', 'ignore', 'into', 'or', 'abort', 'fail', 'rollback', 'replace'])
 /** Words that end a list of tables. */
 const ENDS = new Set(['set', 'where', 'order', 'limit', 'returning', 'using', 'end'])
+/** No list of tables has these words. */
+const VERBS = new Set(['update', 'delete'])
 
 class Reader {
   readonly #tokens: readonly Token[]
   readonly #schema: string | undefined
-  readonly #writes: TriggerWrite[] = []
+  readonly #writes = new Map<string, TriggerWrite>()
 
   constructor (tokens: readonly Token[], schema: string | undefined) {
     this.#tokens = tokens
@@ -67,7 +69,7 @@ class Reader {
           break
       }
     }
-    return this.#writes
+    return [...this.#writes.values()]
   }
 
   #word (place: number): string | undefined {
@@ -96,7 +98,7 @@ class Reader {
     let depth = 0
     for (let place = from; place < this.#tokens.length; place++) {
       const { text, word, isName } = this.#tokens[place] as Token
-      if (text === ';' || (depth === 0 && word !== undefined && ENDS.has(word))) return
+      if (text === ';' || (word !== undefined && (VERBS.has(word) || (depth === 0 && ENDS.has(word))))) return
       if (text === '(' || text === ')') depth += text === '(' ? 1 : -1
       else if (depth === 0 && (text === ',' || word === 'join' || word === 'from')) isTable = true
       else if (depth === 0 && isTable && isName) {
@@ -107,6 +109,6 @@ class Reader {
   }
 
   #add (table: string | undefined, event: TriggerEvent): void {
-    if (table !== undefined && !this.#writes.some((write) => write.table === table && write.event === event)) this.#writes.push({ table, event })
+    if (table !== undefined) this.#writes.set(`${event} ${table}`, { table, event })
   }
 }
