@@ -1,47 +1,7 @@
 /** Random schemas, data and requests: what `include` returns is what plain SQL returns, asked row by row. */
 import t from 'tap'
-import { createRandom, pick } from '../support/random.ts'
-import { onEachEngine, type EngineName } from '../support/service.ts'
-
-const createDraw = (seed: number) => {
-  const below = createRandom(seed)
-  return { below, one: <T> (list: readonly T[]): T => pick(below, list), chance: (share: number): boolean => below(100) < share * 100 }
-}
-type Draw = ReturnType<typeof createDraw>
-
-interface Drawn { readonly name: string, readonly key: readonly string[], readonly sql: string[], readonly rows: ReadonlyArray<Record<string, unknown>> }
-
-const COLUMNS = ['rid', 'a', 'b', 'n', 'm', 's', 'x', 'd'] as const
-/** Columns whose values are the same in the answer and for a driver. */
-const SHOWN = ['rid', 'a', 'b', 'n', 'm', 's', 'x']
-const TEXTS = ['a', 'A', 'b', 'B ', 'ä', 'abc', '']
-
-/** The first tables have keys of each kind. */
-const KEYS: ReadonlyArray<readonly string[]> = [['rid'], ['a', 'b'], ['s'], [], ['b', 'n']]
-
-function drawTable (draw: Draw, name: string, engine: EngineName): Drawn {
-  const key = KEYS[Number(name.slice(1))] as readonly string[]
-  const [coarse, fine] = engine === 'sqlite' ? ['collate nocase', ''] : ['collate utf8mb4_general_ci', 'collate utf8mb4_bin']
-  const notNull = (column: string): string => key.includes(column) || column === 'rid' ? ' not null' : ''
-  const types: Record<string, string> = { rid: 'int', a: 'int', b: draw.one(['smallint', 'int']), n: draw.one(['tinyint', 'bigint']), m: engine === 'sqlite' ? 'bigint' : draw.one(['bigint unsigned', 'int']), s: `varchar(8) ${coarse}`, x: `varchar(${draw.one([4, 8])}) ${fine}`, d: 'decimal(8,2)' }
-  const table = `create table ${name} (${COLUMNS.map((column) => `${column} ${types[column]}${notNull(column)}`).join(', ')}${key.length > 0 ? `, primary key (${key.join(', ')})` : ''})`
-  const indexes = Array.from({ length: 5 }, (_, index) => {
-    const columns = new Set(Array.from({ length: 1 + draw.below(3) }, () => draw.one(COLUMNS.slice(1))))
-    return `create index ${name}_${index} on ${name} (${[...columns].join(', ')})`
-  })
-  const seen = new Set<string>()
-  const rows: Array<Record<string, unknown>> = []
-  for (let rid = 1; rid <= 30; rid++) {
-    const nullable = (column: string, value: unknown): unknown => notNull(column) === '' && draw.chance(0.15) ? null : value
-    const row: Record<string, unknown> = { rid, a: nullable('a', draw.below(5)), b: nullable('b', draw.below(5)), n: nullable('n', draw.below(4)), m: nullable('m', draw.below(6)), s: nullable('s', draw.one(TEXTS)), x: nullable('x', draw.one(TEXTS)), d: nullable('d', draw.one([1, 1.5, 2.25])) }
-    const identity = key.map((column) => String(row[column]).trim().toLowerCase().replace('ä', 'a')).join()
-    if (key.length > 0 && seen.has(identity)) continue
-    seen.add(identity)
-    rows.push(row)
-  }
-  const literal = (value: unknown): string => value === null ? 'null' : typeof value === 'string' ? `'${value}'` : String(value)
-  return { name, key, rows, sql: [table, ...indexes, ...rows.map((row) => `insert into ${name} values (${COLUMNS.map((column) => literal(row[column])).join(', ')})`)] }
-}
+import { createDraw, drawFilters, drawRelated, drawTable, KEYS, KINDS, SHOWN, type Draw, type Drawn } from '../support/related-tables.ts'
+import { onEachEngine } from '../support/service.ts'
 
 interface Asked {
   readonly table: Drawn
@@ -53,8 +13,6 @@ interface Asked {
   readonly members: Map<string, Asked>
 }
 
-const KINDS = [['a', 'b', 'n', 'm', 'rid'], ['s'], ['x'], ['d']]
-
 function drawMember (draw: Draw, tables: readonly Drawn[], level: number): Asked {
   const table = draw.one(tables)
   const pairs = new Map(Array.from({ length: draw.chance(0.3) ? 2 : 1 }, () => {
@@ -62,7 +20,7 @@ function drawMember (draw: Draw, tables: readonly Drawn[], level: number): Asked
     return [draw.one(kind), draw.one(kind)] as const
   }))
   const on = [...pairs]
-  const [filters, where] = draw.one<readonly [object, string]>([[{}, '1 = 1'], [{}, '1 = 1'], [{ n: 1 }, 'c.n = 1'], [{ a: { $eq: 2 } }, 'c.a = 2'], [{ $and: [{ b: 3 }] }, 'c.b = 3'], [{ m: { $gte: 2 } }, 'c.m >= 2'], [{ s: 'a' }, "c.s = 'a'"], [{ m: null }, 'c.m is null'], [{ $or: [{ n: 1 }, { a: 2 }] }, '(c.n = 1 or c.a = 2)'], [{ n: { $in: [] } }, '1 = 0']])
+  const [filters, where] = level < 3 && draw.chance(0.3) ? drawRelated(draw, tables, { alias: 'c', levels: 3 - level }) : drawFilters(draw, 'c')
   const terms = draw.chance(0.6) || table.key.length === 0 ? [...draw.chance(0.5) ? [[draw.one(['a', 'n', 's', 'x']), draw.one(['asc', 'desc'])] as const] : [], ...table.key.length === 0 ? [['rid', 'asc'] as const] : []] : []
   const direction = terms.at(-1)?.[1] ?? 'asc'
   const completed = [...terms, ...table.key.filter((column) => !terms.some(([name]) => name === column)).map((column) => [column, direction] as const)]
@@ -99,7 +57,7 @@ for (const seed of [Number(process.env['TEST_SEED'] ?? 11), 23]) {
   }, async (t, { post, sql }) => {
     const draw = createDraw(seed * 1000)
     const own = [...tables]
-    const counts = { one: 0, many: 0, computed: 0, rows: 0, refused: 0 }
+    const counts = { one: 0, many: 0, computed: 0, rows: 0, refused: 0, filtered: 0 }
     const expected = async (asked: Asked, parent: Drawn, row: Record<string, unknown>, kinds: ReadonlyMap<Asked, string>): Promise<unknown> => {
       const { table, on, where, order, limit } = asked
       const from = `from ${table.name} c, ${parent.name} p where p.rid = ${String(row['rid'])} and ${on.map(([column, other]) => `c.${other} = p.${column}`).join(' and ')} and ${where}`
@@ -130,9 +88,12 @@ for (const seed of [Number(process.env['TEST_SEED'] ?? 11), 23]) {
       const kinds = new Map<Asked, string>()
       for (const { asked } of flatten(members)) if (asked.members.size === 0 && draw.chance(0.3)) kinds.set(asked, 'computed')
       const page = draw.one([{}, {}, root.key.length > 0 ? { after: null } : {}, { offset: 2 }, { total: true }])
+      const [filters, where] = draw.chance(0.4) ? drawRelated(draw, own, { alias: 'p', levels: 3 }) : [{}, '1 = 1']
+      const selected = new Set((await sql(`select p.rid as rid from ${root.name} p where ${where}`)).map(({ rid }) => Number(rid)))
+      if (where !== '1 = 1') counts.filtered++
       for (let attempt = 0; attempt < 40; attempt++) {
         const include = Object.fromEntries(Array.from(members, ([name, asked]) => [name, toBody(asked, kinds)]))
-        const body = { verb: 'select', columns: SHOWN, orderBy: 'rid', limit: 7, include, ...page }
+        const body = { verb: 'select', columns: SHOWN, orderBy: 'rid', limit: 7, include, filters, ...page }
         const { status, json } = await post(root.name, body)
         const error = json.error
         const place = (error?.details?.[0]?.path ?? '') as string
@@ -151,14 +112,14 @@ for (const seed of [Number(process.env['TEST_SEED'] ?? 11), 23]) {
         }
         // one without an order or a limit is not known before
         for (const [name, asked] of members) for (const row of json.data.rows) noteKinds(row[name], asked, kinds)
-        const rows = root.rows.toSorted((a, b) => Number(a['rid']) - Number(b['rid'])).slice('offset' in page ? 2 : 0).slice(0, 7)
+        const rows = root.rows.filter((row) => selected.has(Number(row['rid']))).toSorted((a, b) => Number(a['rid']) - Number(b['rid'])).slice('offset' in page ? 2 : 0).slice(0, 7)
         const wanted = await Promise.all(rows.map(async (row) => await withMembers(members, root, row, kinds)))
         if (!t.strictSame(json.data.rows, wanted, JSON.stringify(body))) return
         break
       }
     }
     t.comment(JSON.stringify(counts))
-    t.ok(counts.one > 2 && counts.many > 20 && counts.computed > 2 && counts.rows > 20, JSON.stringify(counts))
+    t.ok(counts.one > 2 && counts.many > 20 && counts.computed > 1 && counts.rows > 20 && counts.filtered > 5, JSON.stringify(counts))
   })
 }
 
