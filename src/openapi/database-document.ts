@@ -10,6 +10,7 @@ import { createNames, pascalCase, type Names } from './names.ts'
 import { createHead, createPathItem, securitySchemes } from './operation.ts'
 import { createOperationsItem, OPERATION, OPERATION_NAMES, operationSchemas } from './operations-schemas.ts'
 import { requestExamples } from './request-examples.ts'
+import { findRelatedTables } from './related-tables.ts'
 import { plainText, refTo, type Schema } from './schema.ts'
 import { ENDINGS, tableSchemas } from './table-schemas.ts'
 import { MAX_TYPED_TABLES, TYPED_NAMES, typedOperations } from './typed-operations.ts'
@@ -79,11 +80,14 @@ function filterNames (tables: readonly VisibleTable[]): string[] {
 
 function nameTables (tables: readonly VisibleTable[], names: Names, limits: DocumentLimits): Subject[] {
   const visible = new Map(tables.map(({ table }) => [table.name, table]))
+  const prefixes = new Map(tables.map(({ table }) => [table, names.take(pascalCase(table.name), ENDINGS)]))
+  const related = findRelatedTables(tables)
   return tables.map(({ table, verbs }) => ({
     table,
     verbs,
     limits,
-    name: names.take(pascalCase(table.name), ENDINGS),
+    name: prefixes.get(table) as string,
+    related: (related.get(table) ?? []).map(({ other }) => ({ table: other.name, name: prefixes.get(other) as string })),
     isVisible: ({ referencedTable, referencedColumns }) => referencedColumns.every((column) => visible.get(referencedTable)?.columns.has(column) === true)
   }))
 }

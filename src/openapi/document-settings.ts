@@ -20,6 +20,8 @@ export interface Subject extends VisibleTable {
   /** Prefix of its schema names. */
   readonly name: string
   readonly limits: DocumentLimits
+  /** The names of tables that filters can relate without `on`, and the prefixes of their schemas. */
+  readonly related: ReadonlyArray<{ readonly table: string, readonly name: string }>
   /** Whether the document may name what a foreign key refers to. */
   readonly isVisible: (key: ForeignKey) => boolean
 }

@@ -14,7 +14,7 @@ import { changeSchema } from './write-schemas.ts'
 
 /** The endings of schema names. A table reserves all of them, whatever verbs the document has. */
 export const ENDINGS = [
-  'Row', 'Position', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse', 'UpdateResponse', 'DeleteResponse', 'Aggregate', 'Part', 'OnConflict',
+  'Row', 'Position', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse', 'UpdateResponse', 'DeleteResponse', 'Aggregate', 'Part', 'OnConflict', 'Related',
   'Operation', 'SelectOperation', 'InsertOperation', 'UpdateOperation', 'DeleteOperation'
 ]
 
@@ -41,7 +41,8 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
     schemas[`${name}UpdateResponse`] = writeAnswer(subject, 'update')
   }
   if (verbs.includes('delete')) schemas[`${name}DeleteResponse`] = writeAnswer(subject, 'delete')
-  if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Filters`] = filtersSchema(name, columns, filters, names)
+  if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Filters`] = filtersSchema(subject, columns, filters, names)
+  if (subject.related.length > 0 && verbs.some((verb) => verb !== 'insert')) schemas[`${name}Related`] = relatedSchema(subject)
   for (const verb of verbs) schemas[requestName(name, verb)] = requestSchema(subject, verb)
   return { ...schemas, ...unions(name, verbs, verbs.includes('select') ? [GROUPS_RESPONSE] : []) }
 }
@@ -92,16 +93,19 @@ export function filterKey ({ name }: Column): string {
   return name.startsWith('$') ? `$${name}` : name
 }
 
-/** Members of `$some` and `$none`: only the service knows which tables are related. */
-const RELATED: Schema = { type: 'object', minProperties: 1, additionalProperties: closedObject([['table', { type: 'string' }], ['on', { type: 'object', minProperties: 1, additionalProperties: { type: 'string' } }], ['filters', { type: 'object', additionalProperties: true }]]) }
+/** The members that `$some` and `$none` can have by the only foreign key between two tables. The service takes others too: a document cannot say which columns relate rows. */
+function relatedSchema ({ related }: Subject): Schema {
+  const member = (name: string): Schema => closedObject([['filters', refTo(`${name}Filters`)]])
+  return closedObject(related.map(({ table, name }) => [table, member(name)]), { minProperties: 1, description: 'Related tables, and which of their rows count. Other members have "table" and "on", as those of include.' })
+}
 
-function filtersSchema (name: string, columns: readonly Column[], filters: FilterSchemas, names: Names): Schema {
+function filtersSchema ({ name, related }: Subject, columns: readonly Column[], filters: FilterSchemas, names: Names): Schema {
   const own = { ...refTo(`${name}Filters`), minProperties: 1 }
   const incomparable = columns.filter(({ type }) => type.comparison === 'none')
   const row = { ...refTo(`${name}Row`), minProperties: 1, ...incomparable.length > 0 && { properties: Object.fromEntries(incomparable.map((column) => [column.name, { type: 'null' }])) } }
-  const forms: Readonly<Record<CombinatorForm, Schema>> = { list: { type: 'array', items: own, minItems: 1 }, filters: own, row, members: RELATED }
+  const forms: Readonly<Record<CombinatorForm, Schema>> = { list: { type: 'array', items: own, minItems: 1 }, filters: own, row, members: refTo(`${name}Related`) }
   return closedObject([
     ...columns.filter(canFilter).map((column): [string, Schema] => [filterKey(column), filters.refTo(column, () => names.take(`${name}${joinWords(column.name)}Filter`))]),
-    ...Object.entries(COMBINATORS).map(([key, form]): [string, Schema] => [key, forms[form]])
+    ...Object.entries(COMBINATORS).filter(([, form]) => form !== 'members' || related.length > 0).map(([key, form]): [string, Schema] => [key, forms[form]])
   ])
 }

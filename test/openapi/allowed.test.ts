@@ -33,9 +33,9 @@ const UNSAYABLE: ReadonlyArray<readonly [code: string, message: RegExp]> = [
   ['COLUMN_NOT_FOUND', /the result of "groupBy" and "aggregates"/],
   ['INVALID_BODY', /is already a (column|name) of "groupBy"|must have the columns of the order/],
   ['INVALID_ORDER_BY', /contains a column twice|is not possible with the type/],
-  ['INVALID_BODY', /contain more than \d+ (conditions|values)|nested deeper/],
+  ['INVALID_BODY', /contain more than \d+ (conditions|values)|nested deeper|levels together/],
   ['FILTERS_REQUIRED', /restrict the affected rows/],
-  ['NOT_SUPPORTED', /rows cannot be found again|cannot be found again|does not support this operation/]
+  ['NOT_SUPPORTED', /rows cannot be found again|cannot be found again|does not support this operation|"\$(some|none)" cannot name/]
 ]
 
 /** Depends on the rows that are there, which no schema knows. */

@@ -209,3 +209,18 @@ await onEachEngine(t, 'names are valid identifiers and unique', {
     t.match(await post(table, { verb: 'select' }), { status: 200 })
   }
 })
+
+await onEachEngine(t, 'filters have the tables that one foreign key relates', {
+  schema: () => [
+    'create table owners (id integer not null primary key, name varchar(9))', 'create table alone (id integer not null primary key)',
+    'create table things (id integer not null primary key, owner_id integer references owners (id), a integer references twice (id), b integer references twice (id))', 'create table twice (id integer not null primary key)'
+  ],
+  only: ['sqlite']
+}, async (t, { server, post }) => {
+  const { json: { components: { schemas } } } = await get(server, '/shop/openapi.json')
+  t.same(schemas.OwnersRelated.properties, { things: { type: 'object', properties: { filters: { $ref: '#/components/schemas/ThingsFilters' } }, additionalProperties: false } })
+  t.same(Object.keys(schemas.ThingsRelated.properties), ['owners'])
+  t.same([schemas.TwiceRelated, schemas.AloneRelated, schemas.AloneFilters.properties.$some], [undefined, undefined, undefined])
+  t.same(schemas.OwnersFilters.properties.$none, { $ref: '#/components/schemas/OwnersRelated' })
+  t.equal((await post('owners', { verb: 'select', filters: { $none: { things: { filters: { id: 1 } } } } })).status, 200)
+})

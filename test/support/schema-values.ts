@@ -85,7 +85,7 @@ export function createSchemaValues (document: AnySchema, seed: number): SchemaVa
     while (names.size < most && optional.length > 0) {
       const [name] = optional.splice(random(optional.length), 1)
       // combinations of combinations end somewhere
-      if (depth > MAX_DEPTH - 2 && ['$and', '$or', '$not', '$is'].includes(name as string) && optional.length > 0) continue
+      if (depth > MAX_DEPTH - 2 && ['$and', '$or', '$not', '$is', '$some', '$none'].includes(name as string) && optional.length > 0) continue
       names.add(name as string)
     }
     const entries = [...names].map((name): [string, unknown] => [name, generate(properties[name], depth + 1)])

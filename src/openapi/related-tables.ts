@@ -1,0 +1,27 @@
+/** Which tables are related by foreign keys, for documents and types. */
+import { findIgnoringCase, type Table } from '../catalog/catalog.ts'
+import { relationsBetween, type Pair } from '../catalog/relations.ts'
+import { getOrCreate } from '../get-or-create.ts'
+import type { VisibleTable } from './visible.ts'
+
+/** A table whose rows are related to those of another one by one relation only, so that `on` can be left out. */
+export interface RelatedTable { readonly other: Table, readonly on: readonly Pair[] }
+
+/** The related tables from which the caller may select, of each table that has foreign keys from or to others. */
+export function findRelatedTables (tables: readonly VisibleTable[]): ReadonlyMap<Table, readonly RelatedTable[]> {
+  const byName = new Map(tables.filter(({ verbs }) => verbs.includes('select')).map(({ table }) => [table.name, table]))
+  const neighbours = new Map<Table, Set<Table>>()
+  const connect = (table: Table, other: Table): unknown => getOrCreate(neighbours, table, () => new Set()).add(other)
+  for (const table of byName.values()) {
+    for (const { referencedTable } of table.foreignKeys) {
+      const other = findIgnoringCase(byName, referencedTable)
+      if (other === undefined) continue
+      connect(table, other)
+      connect(other, table)
+    }
+  }
+  return new Map(Array.from(neighbours, ([table, others]) => [table, [...others].flatMap((other): RelatedTable[] => {
+    const relations = relationsBetween(table, other)
+    return relations.length === 1 ? [{ other, on: relations[0] as readonly Pair[] }] : []
+  })]))
+}
