@@ -46,7 +46,7 @@ export const LimitsSchema = Type.Object({
   filterPattern: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 1000, description: 'maximum length of a pattern, in characters' })),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 100_000, description: 'maximum number of rows that the field offset of a select may skip' })),
   include: Type.Optional(Type.Object({
-    levels: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_INCLUDE.levels, default: 3, description: 'maximum number of levels of include; 0 refuses it' })),
+    levels: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_INCLUDE.levels, default: 3, description: 'maximum number of levels of include, $some and $none together; 0 refuses them' })),
     members: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_INCLUDE.members, default: 10, description: 'maximum number of members of include, on all levels together; 0 refuses it' }))
   }, { ...closed, default: {}, description: 'the field include of a select' })),
   changed: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'maximum number of rows that one update or delete may match; no limit by default' })),
