@@ -23,7 +23,7 @@ const raised: Refuse = () => checkViolation()
 /** The statement writes a table that it also reads, or a trigger does. Without filters by related rows it is a trigger that writes its own table. */
 const usedTwice: Refuse = (statement, error) => statement.isRelated === true
   ? unsupported('/filters', '"$some" and "$none" cannot name a table that the write itself changes, as a trigger or a view does: select the rows first, and filter by their keys')
-  : numberOf(error) === 1442 ? raised(statement, error) : notSupported()
+  : numberOf(error) === 1442 ? raised(statement, error) : cannot(statement, error)
 /** The guard of an upsert (src/sql/upsert.ts): the row collides in another key than the named one, and perhaps in that one as well. */
 const twoRows: Refuse = ({ isUpsert = false }) => isUpsert ? uniqueViolation() : checkViolation()
 const unique: Refuse = (statement, { message }) => uniqueViolationOf(uniqueKeyIn(message, statement))
