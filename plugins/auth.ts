@@ -12,6 +12,7 @@ import { getHostGrant, type Authenticate } from '../src/access/host-grant.ts'
 import type { JwtVerifier } from '../src/access/jwt.ts'
 import { hashToken, type TokenStore } from '../src/access/tokens.ts'
 import { toRefusal } from './errors.ts'
+import type {} from './resource-metadata.ts' // declares the URL of the metadata
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -106,10 +107,12 @@ function hasToken ({ headers }: FastifyRequest): boolean {
 }
 
 /** RFC 6750, section 3: the challenge has an error code only if the request has a bearer token. */
-function refuse ({ headers, rowQueryAuthError: error }: FastifyRequest, reply: FastifyReply): Error {
+function refuse ({ headers, routeOptions, rowQueryAuthError: error }: FastifyRequest, reply: FastifyReply): Error {
   const known = error === null ? undefined : toRefusal(error as FastifyError)
   if (known !== undefined && !isUnauthenticated(known)) return error as Error
   const presented = /^bearer( |$)/i.test(headers.authorization ?? '')
-  reply.header('www-authenticate', presented ? 'Bearer error="invalid_token"' : 'Bearer')
+  const { rowQueryResourceMetadata: metadata } = routeOptions.config
+  const parameters = [...presented ? ['error="invalid_token"'] : [], ...metadata === undefined ? [] : [`resource_metadata="${metadata}"`]]
+  reply.header('www-authenticate', ['Bearer', parameters.join(', ')].join(' ').trimEnd())
   return withReason(unauthenticated(presented ? 'The token is not valid' : 'Send a token as "Authorization: Bearer <token>"'), known?.reason)
 }

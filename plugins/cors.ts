@@ -4,16 +4,20 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { ConfigError } from '../src/config-errors.ts'
 
-export interface CorsOptions { readonly origins: readonly string[] }
+export interface CorsOptions {
+  readonly origins: readonly string[]
+  /** Headers of requests that are allowed besides. */
+  readonly headers?: readonly string[]
+}
 
 /** Without credentials: browsers send cookies automatically, but never bearer tokens. */
-const ALLOWED: FastifyCorsOptions = {
+const ALLOWED = {
   methods: ['GET', 'POST'],
   allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'if-none-match', 'row-query-consistency', 'x-request-id'],
   exposedHeaders: ['x-request-id', 'retry-after', 'idempotency-replayed', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'www-authenticate', 'etag'],
   maxAge: 600,
   credentials: false
-}
+} satisfies FastifyCorsOptions
 
 /** What @fastify/cors decorates requests with in the context that it is registered in. */
 const DECORATOR = 'corsPreflightEnabled'
@@ -34,13 +38,14 @@ export function refuseOuterCors (app: FastifyInstance): void {
   app.addHook('onReady', async () => check())
 }
 
-export default fp(async function cors (app: FastifyInstance, { origins }: CorsOptions) {
+export default fp(async function cors (app: FastifyInstance, { origins, headers = [] }: CorsOptions) {
   const anyOrigin = origins.includes('*')
+  const allowedHeaders = [...ALLOWED.allowedHeaders, ...headers]
   await app.register(fastifyCors, {
     delegator: (request: FastifyRequest, callback: (error: Error | null, options?: FastifyCorsOptions) => void) => {
       const { origin, 'access-control-request-method': method } = request.headers
       if (origin === undefined || !(anyOrigin || origins.includes(origin))) return callback(null, { origin: false })
-      callback(null, { ...ALLOWED, origin: anyOrigin ? '*' : origin, preflight: method !== undefined })
+      callback(null, { ...ALLOWED, allowedHeaders, origin: anyOrigin ? '*' : origin, preflight: method !== undefined })
     }
   })
 }, { name: 'row-query-cors' })

@@ -3,10 +3,11 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { shownId } from './request-id.ts'
+import { logRefusal } from '../src/telemetry/log-refusal.ts'
 import { answerBeforeEnd } from '../src/response/unread-body.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 import {
-  bodyTooLarge, internal, invalidRequest, isBug, isServiceError, isTemporary, isTrouble, notFound, overloaded, permissionDenied, rateLimited, refusalOf, unauthenticated,
+  bodyTooLarge, internal, invalidRequest, isServiceError, isTemporary, notFound, overloaded, permissionDenied, rateLimited, refusalOf, unauthenticated,
   unsupportedMediaType, type ServiceError
 } from '../src/errors.ts'
 
@@ -39,10 +40,7 @@ export default fp(async function errors (app: FastifyInstance) {
 /** Sends the response to an error. Unexpected errors are logged with their stack. */
 export function sendError (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = toRefusal(error)
-  const record = request.rowQueryRecord
-  if (record != null) record.refusal = refusal
-  if (isBug(refusal)) request.log.error({ requestId: shownId(request), err: error }, 'unexpected error')
-  else if (isTrouble(refusal) && record?.isLogged !== true) request.log.warn({ requestId: shownId(request), code: refusal.code, reason: refusal.reason }, 'refused')
+  logRefusal(request.log, { refusal, error, requestId: shownId(request), record: request.rowQueryRecord })
   // the rate limiter, or a hook of the app, may have set a better time
   const mayRetry = isTemporary(refusal) || refusal.code === 'RATE_LIMITED' || refusal.retryAfter !== undefined
   if (mayRetry && !reply.hasHeader('retry-after')) reply.header('retry-after', String(refusal.retryAfter ?? RETRY_AFTER))

@@ -43,14 +43,16 @@ export default fp(async function telemetry (app: FastifyInstance, { databases, c
 /** Ignores unknown databases and verbs: names chosen by clients would make the number of metric labels unbounded. */
 function end (record: RequestRecord, request: FastifyRequest, reply: FastifyReply, databases: ReadonlyMap<string, Database>): void {
   record.end()
-  const { database } = request.params as { database?: string }
+  record.token = request.rowQueryGrant?.name ?? ''
+  record.requestId = shownId(request)
+  // a tool is refused in an answer with the status 200, and has noted the rest
+  record.status = record.tool === '' ? reply.statusCode : record.refusal?.statusCode ?? reply.statusCode
+  if (record.tool !== '') return
+  const { database, table } = request.params as { database?: string, table?: string }
   if (database !== undefined && databases.has(database)) record.database = database
   const { verb } = (request.body ?? {}) as { verb?: unknown }
-  if (VERBS.includes(verb as Verb)) record.verb = verb as Verb
+  if (table !== undefined && VERBS.includes(verb as Verb)) record.verb = verb as Verb
   else if (record.operations > 0) record.verb = 'operations'
   // `routeOptions` builds a new object at each access. Only one route has verbs.
   else record.route = request.routeOptions.url ?? ''
-  record.token = request.rowQueryGrant?.name ?? ''
-  record.requestId = shownId(request)
-  record.status = reply.statusCode
 }

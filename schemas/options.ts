@@ -3,6 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { MAX_INCLUDE } from './body.ts'
 import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema } from './grant.ts'
 import { JwtSchema } from './jwt.ts'
+import { McpSchema } from './mcp.ts'
 import { DEFAULT_OPERATIONS, MAX_OPERATIONS } from './operations.ts'
 import { RolesSchema } from './role.ts'
 import { closed, Milliseconds, ServerSchema } from './server.ts'
@@ -111,6 +112,7 @@ export const OptionsSchema = Type.Object({
   rateLimit: Type.Optional(RateLimitSchema),
   failedLogins: Type.Optional(FailedLoginsSchema),
   cors: Type.Optional(CorsSchema),
+  mcp: Type.Optional(McpSchema),
   openapi: Type.Optional(Type.Union([Type.Literal('token'), Type.Literal('public'), Type.Literal('off')], {
     default: 'token',
     description: 'access to the OpenAPI documents: token shows each token what it may do, public shows everything to everybody, off disables them'

@@ -52,6 +52,7 @@ export const columnNotWritable = define<[column: string, reason: string]>('COLUM
 export const missingColumn = define<[columns: string]>('MISSING_COLUMN', 400, '"data" is missing columns that have no default: %s')
 export const unauthenticated = define<[reason: string]>('UNAUTHENTICATED', 401, '%s')
 export const permissionDenied = define<[reason: string]>('PERMISSION_DENIED', 403, '%s')
+export const originNotAllowed = define<[origin: string]>('ORIGIN_NOT_ALLOWED', 403, 'Pages of %s may not send requests here')
 export const databaseNotFound = define<[database: string]>('DATABASE_NOT_FOUND', 404, 'Database "%s" does not exist')
 export const tableNotFound = define<[table: string, database: string]>('TABLE_NOT_FOUND', 404, 'Table "%s" does not exist in database "%s"')
 export const notFound = define('NOT_FOUND', 404, 'There is nothing at this path')

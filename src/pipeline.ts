@@ -21,6 +21,8 @@ export interface PipelineRequest extends ReadOptions, Keyed {
   readonly access: Access
   readonly body: Body
   readonly limits: PlanLimits
+  /** Bytes that the answer may have, if they are less than those of the database. */
+  readonly resultLimit?: number | undefined
   /** Collects telemetry. */
   readonly record?: RequestRecord | null | undefined
   /** Called with the plan of each attempt; the last one is that of the answer. */
@@ -46,7 +48,7 @@ export async function runPipeline (request: PipelineRequest, before?: readonly T
     request.onPlan?.(plan)
     record?.planned()
     const inTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
-    sink = inTransaction ? undefined : createSink(plan, database, database.resultLimit)
+    sink = inTransaction ? undefined : createSink(plan, database, limitOf(request))
     try {
       if (inTransaction) return await runAndAnswer(request, plan)
       const result = await executePlan({ plan, database, sink, record }, request)
@@ -64,6 +66,8 @@ export async function runPipeline (request: PipelineRequest, before?: readonly T
   }
 }
 
+const limitOf = ({ access: { database }, resultLimit = Infinity }: PipelineRequest): number => Math.min(database.resultLimit, resultLimit)
+
 /** Runs a write with an idempotency key or a hook in a transaction, which is rolled back where the tables have changed. */
 async function runAndAnswer (request: PipelineRequest, plan: Plan): Promise<string | Buffer> {
   const { access: { grant, database, tableName }, body, record, client, key } = request
@@ -73,7 +77,7 @@ async function runAndAnswer (request: PipelineRequest, plan: Plan): Promise<stri
   let rows = 0
   const work = async (tx: Transaction): Promise<string | Buffer> => {
     record?.attempted(tx.attempt)
-    const answered = await answerIn(tx, { plan, database, limit: database.resultLimit, written: { grant, body, dryRun } })
+    const answered = await answerIn(tx, { plan, database, limit: limitOf(request), written: { grant, body, dryRun } })
     rows = answered.rows
     return answered.answer
   }

@@ -45,6 +45,9 @@ export interface Registered {
   refresh (): Promise<void>
 }
 
+/** Headers that browsers send to the tools. */
+const MCP_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name']
+
 /** What an option needs is loaded here if the option is on: a module that is missing stops the start and fails no request. */
 export async function registerParts (app: FastifyInstance, { settings, tokens, readiness, registry }: RegisterOptions): Promise<Registered> {
   let tokenWatch: TokenWatch | undefined
@@ -68,7 +71,7 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   await app.register(errors)
   await app.register(requestId)
   await app.register(answerHeaders)
-  if (settings.cors !== undefined) await app.register(import('../plugins/cors.ts'), settings.cors)
+  if (settings.cors !== undefined) await app.register(import('../plugins/cors.ts'), { ...settings.cors, headers: settings.mcp === undefined ? [] : MCP_HEADERS })
   const { requestLog, serverTiming } = settings
   const tracing = settings.tracing && isTracingSetUp()
   const collectors = await createCollectors({ ...settings, tracing }, { databases, registry, log: app.log })
@@ -81,6 +84,7 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   if (settings.rateLimit !== undefined) await app.register(import('../plugins/rate-limit.ts'), settings.rateLimit)
   if (settings.openapi !== 'off') await app.register(openapi, { documents, databases, isPublic: settings.openapi === 'public' })
   await app.register(body, settings)
+  if (settings.mcp !== undefined) await app.register(import('../plugins/mcp.ts'), { databases, limits: settings.limits, settings: settings.mcp, issuers: settings.jwt.map(({ issuer }) => issuer), origins: settings.cors?.origins ?? [] })
   addRoute(app, { databases, limits: settings.limits, budget })
   return { databases, addTables: createAddTables(described), refresh: async () => { await Promise.all([tokenWatch?.refresh(), ...Array.from(databases.values(), (database) => database.refresh())]) } }
 }

@@ -65,6 +65,15 @@ docs/configuration.md lists them.
   },
   openapi: { summary: 'print the OpenAPI document of a database, or of the interface', argument: '[database]', flags: ofGrant },
   types: { summary: 'print TypeScript interfaces for the tables of a database', argument: '[database]', flags: ofGrant },
+  mcp: {
+    summary: 'serve tools for language models on standard input and output, by the Model Context Protocol',
+    flags: {
+      config,
+      'token-name': { type: 'string', value: 'name', description: 'use the rights of this token of the configuration; default: select on everything' },
+      role: { type: 'string', value: 'name', description: 'use the rights of this role of the configuration' },
+      claims: { type: 'string', value: 'json', description: 'claims for the rules of the role, such as \'{"tenant": 7}\'' }
+    }
+  },
   keys: { summary: 'print the statement that creates the table for idempotency keys', argument: '[database]', flags: ofGrant }
 } as const satisfies Readonly<Record<string, Usage>>
 

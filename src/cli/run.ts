@@ -14,6 +14,7 @@ const commands: Readonly<Record<CommandName, () => Promise<Command>>> = {
   health: async () => (await import('./health.ts')).health,
   openapi: async () => (await import('./openapi.ts')).openapi,
   types: async () => (await import('./types.ts')).types,
+  mcp: async () => (await import('./mcp.ts')).mcp,
   keys: async () => (await import('./keys.ts')).keys
 }
 

@@ -7,6 +7,7 @@ import type { Authenticate } from '../access/host-grant.ts'
 import type { OnWrite } from '../in-process/on-write.ts'
 import type { RequestLimits } from '../plan/limits.ts'
 import type { StoredToken } from '../access/tokens.ts'
+import { readMcpSettings, type McpSettings } from './mcp-settings.ts'
 import { parseDatabaseUrl, parseReplicaUrl } from './database-url.ts'
 import { collect, ConfigError, findConfigErrors } from '../config-errors.ts'
 import { withDefaults, type WithDefaults } from './defaults.ts'
@@ -24,7 +25,7 @@ export type AppOptions = RowQueryOptions & {
   readonly onWrite?: OnWrite | undefined
 }
 
-type CompleteOptions = WithDefaults<RowQueryOptions, 'tokensFile' | 'rateLimit' | 'cors' | 'jwt' | 'roles' | 'openapiInfo'> & { rateLimit?: WithDefaults<NonNullable<RowQueryOptions['rateLimit']>> }
+type CompleteOptions = WithDefaults<RowQueryOptions, 'tokensFile' | 'rateLimit' | 'cors' | 'mcp' | 'jwt' | 'roles' | 'openapiInfo'> & { rateLimit?: WithDefaults<NonNullable<RowQueryOptions['rateLimit']>> }
 type Unchanged = 'bodyLimit' | 'rateLimit' | 'failedLogins' | 'cors' | 'openapi' | 'openapiInfo' | 'docs' | 'tracing' | 'serverTiming' | 'requestLog' | 'metrics'
 
 export interface Settings extends Readonly<Pick<CompleteOptions, Unchanged>> {
@@ -34,6 +35,8 @@ export interface Settings extends Readonly<Pick<CompleteOptions, Unchanged>> {
   readonly tokenFile: { readonly file: TokenFile, readonly tokens: readonly StoredToken[] } | undefined
   readonly jwt: readonly JwtIssuer[]
   readonly roles: ReadonlyMap<string, Grant>
+  /** Undefined if there are no tools. */
+  readonly mcp: McpSettings | undefined
   readonly authenticate: Authenticate | undefined
   readonly onWrite: OnWrite | undefined
   readonly limits: RequestLimits
@@ -65,7 +68,7 @@ export function findOptionErrors (options: object, invalid: readonly string[]): 
 function readSettings (errors: string[], options: RowQueryOptions): Omit<Settings, 'authenticate' | 'onWrite'> {
   const plain = withoutInvalid(options, errors)
   errors.push(...findUnplainGrants(plain))
-  const { databases = {}, tokens, tokensFile, jwt = [], roles = {}, limits, ...unchanged } = withDefaults<CompleteOptions>(OptionsSchema, withoutInvalid(plain, errors))
+  const { databases = {}, tokens, tokensFile, jwt = [], roles = {}, mcp, limits, ...unchanged } = withDefaults<CompleteOptions>(OptionsSchema, withoutInvalid(plain, errors))
   const names: unknown = options.databases
   if (jwt.length > 0 && Object.keys(options.roles ?? {}).length === 0) errors.push('roles: is required with jwt')
   if (unchanged.openapiInfo?.license?.identifier !== undefined && unchanged.openapiInfo.license.url !== undefined) errors.push('openapiInfo.license: cannot have both identifier and url')
@@ -77,6 +80,7 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
     tokenFile: tokensFile === undefined ? undefined : openTokenFile(errors, createTokenFile(tokensFile, { databases: names, tokens })),
     jwt: readJwtIssuers(errors, jwt),
     roles: readRoles(errors, roles, names),
+    mcp: mcp && readMcpSettings(errors, mcp, databases),
     limits: { depth: limits.filterDepth, conditions: limits.filterConditions, values: limits.filterValues, pattern: limits.filterPattern, offset: limits.offset, include: limits.include, operations: limits.operations, ...limits.changed !== undefined && { changed: limits.changed } },
     answerMemory: limits.answerMemory,
     bodyMemory: limits.bodyMemory

@@ -1,6 +1,7 @@
 /** Requests of the host app without HTTP: the same pipeline and the same errors. */
 import { BodySchema, type Body } from '../../schemas/body.ts'
 import { getAccess } from '../access/authorize.ts'
+import type { Grant } from '../access/grant.ts'
 import { compileBodySchema, parseBody, type FindBodyError } from '../request/check-body.ts'
 import { readConsistency } from '../request/consistency.ts'
 import type { Database } from '../databases/database.ts'
@@ -11,7 +12,7 @@ import type { Plan } from '../plan/plan.ts'
 import type { Bigints } from './fields.ts'
 import { requireKnown } from './options.ts'
 import { readAnswer, toJson } from './to-values.ts'
-import { runPipeline } from '../pipeline.ts'
+import { runPipeline, type PipelineRequest } from '../pipeline.ts'
 
 export interface InProcess {
   readonly databases: ReadonlyMap<string, Database>
@@ -38,18 +39,39 @@ export function readBody<T> (given: unknown, find: FindBodyError): T {
   return body as T
 }
 
+/** A request whose grant is known. */
+export interface RequestAs extends Pick<PipelineRequest, 'client' | 'record' | 'resultLimit'> {
+  readonly database: string
+  readonly table: string
+  /** Returns the body, checked. Called if the grant has a permission on the table. @throws INVALID_JSON, INVALID_BODY … */
+  readonly readBody: () => Body
+  readonly consistency?: { readonly asked: unknown, /** Where it was asked for, in messages. */ readonly place: string }
+}
+
+/** The answer, and the plan that made it. */
+export interface AnsweredAs { readonly answer: string | Buffer, readonly plan: Plan }
+
+/** Runs a request with the rights of a grant. @throws ServiceError */
+export async function executeAs (grant: Grant, { databases, limits }: InProcess, { database, table, readBody, consistency, ...options }: RequestAs): Promise<AnsweredAs> {
+  const access = getAccess(databases, grant, { database, table })
+  const body = readBody()
+  const asked = readConsistency(body.verb, consistency?.place ?? '', consistency?.asked)
+  let plan: Plan | undefined
+  const answer = await runPipeline({ ...options, access, body, limits, consistency: asked, onPlan: (made) => { plan = made } })
+  return { answer, plan: plan as Plan }
+}
+
 const OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteRequest>(['database', 'table', 'body', 'grant', 'bigints', 'consistency'])
 
 /** Returns `data` of the response. @throws ServiceError */
-export async function execute ({ databases, limits }: InProcess, request: ExecuteRequest): Promise<unknown> {
+export async function execute (inProcess: InProcess, request: ExecuteRequest): Promise<unknown> {
   requireKnown(request, OPTIONS, 'execute')
-  const { database, table: tableName, body: given, grant: granted, bigints = 'bigint', consistency: asked } = request
-  const grant = toCallGrant(granted)
-  const access = getAccess(databases, grant, { database, table: tableName })
-  const body = readBody<Body>(given, findBodyError)
-  const { verb } = body
-  const consistency = readConsistency(verb, '"consistency"', asked)
-  let plan: Plan | undefined
-  const text = await runPipeline({ access, body, limits, consistency, onPlan: (made) => { plan = made } })
-  return readAnswer(text, plan as Plan, bigints)
+  const { database, table, body, grant, bigints = 'bigint', consistency: asked } = request
+  const { answer, plan } = await executeAs(toCallGrant(grant), inProcess, {
+    database,
+    table,
+    readBody: () => readBody<Body>(body, findBodyError),
+    consistency: { asked, place: '"consistency"' }
+  })
+  return readAnswer(answer, plan, bigints)
 }

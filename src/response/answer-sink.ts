@@ -94,7 +94,7 @@ export class AnswerSink implements RowSink {
   }
 
   overflow (): void {
-    this.#refuse(resultTooLarge(`the answer would be larger than ${this.#limit} bytes; request fewer rows or columns`))
+    this.#refuse(resultTooLarge(`the answer would be larger than ${this.#limit} bytes; request fewer rows, or name fewer "columns"`))
   }
 
   /** Why the answer cannot be sent, if the sink is full. */

@@ -34,6 +34,8 @@ export class RequestRecord {
   database = ''
   /** Name of a table of the catalog. */
   table = ''
+  /** Name of the tool of a language model that was called. */
+  tool = ''
   /** Name of the token. */
   token = ''
   /** URL pattern of the route, if there is no verb. */

@@ -18,13 +18,14 @@ export function createRequestLog (log: FastifyBaseLogger & { isLevelEnabled?: (l
 
 /** Returns the fields of a log line; empty fields are undefined. */
 export function lineOf (record: RequestRecord) {
-  const { requestId, verb, database, table, token, route, status, rows, operations, retries, refusal, total, inDatabase } = record
+  const { requestId, verb, database, table, tool, token, route, status, rows, operations, retries, refusal, total, inDatabase } = record
   return {
     requestId,
     verb: verb || undefined,
     database: database || undefined,
     table: table || undefined,
     route: route || undefined,
+    tool: tool || undefined,
     token: token || undefined,
     status,
     code: refusal?.code,

@@ -1,0 +1,77 @@
+/** `POST {prefix}/mcp`: the tools for language models, by the Model Context Protocol. */
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { getGrant } from '../src/access/authorize.ts'
+import { MCP_PATH, type McpSettings } from '../src/config/mcp-settings.ts'
+import { invalidJson, methodNotAllowed, originNotAllowed } from '../src/errors.ts'
+import type { InProcess } from '../src/in-process/execute.ts'
+import { errorText, INVALID_REQUEST, NO_BATCHES, PARSE_ERROR, toMessage } from '../src/mcp/message.ts'
+import { loadSdk } from '../src/mcp/sdk.ts'
+import { createServeMessage } from '../src/mcp/serve-message.ts'
+import { createTools } from '../src/mcp/tools.ts'
+import { sendError, toRefusal } from './errors.ts'
+import { shownId } from './request-id.ts'
+import { addResourceMetadata } from './resource-metadata.ts'
+import type {} from './telemetry.ts' // declares request.rowQueryRecord
+
+export interface McpPluginOptions extends InProcess {
+  readonly settings: McpSettings
+  /** The issuers of the JWTs that are accepted. */
+  readonly issuers: readonly string[]
+  /** The origins of pages that CORS allows. */
+  readonly origins: readonly string[]
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+const INVALID_JSON = invalidJson('').code
+
+export default fp(async function mcp (app: FastifyInstance, { databases, limits, settings, issuers, origins }: McpPluginOptions) {
+  const url = `/${MCP_PATH}`
+  const serve = createServeMessage(await loadSdk(() => import('@modelcontextprotocol/server')), createTools({ databases, limits, ...settings }))
+  const rowQueryResourceMetadata = settings.url === undefined || issuers.length === 0 ? undefined : addResourceMetadata(app, { resource: settings.url, path: url, issuers })
+  const config = { ...rowQueryResourceMetadata !== undefined && { rowQueryResourceMetadata } }
+
+  const checkOrigin = async ({ headers: { origin }, host }: FastifyRequest): Promise<void> => {
+    if (origin !== undefined && !origins.includes('*') && !origins.includes(origin) && !isOwn(origin, host)) throw originNotAllowed(origin)
+  }
+
+  app.post(url, { schema: { hide: true }, config, onRequest: checkOrigin, errorHandler: sendParseError }, async (request, reply) => {
+    const message = toMessage(request.body)
+    if (Array.isArray(message)) return await reply.code(400).type(JSON_TYPE).send(errorText(INVALID_REQUEST, NO_BATCHES))
+    const grant = getGrant(request)
+    const caller = {
+      grant: () => grant,
+      client: reply.raw,
+      consistency: request.headers['row-query-consistency'],
+      record: request.rowQueryRecord,
+      requestId: shownId(request),
+      log: request.log
+    }
+    const { status, type, text } = await serve({ message, headers: request.headers, caller })
+    reply.code(status)
+    if (type !== null) reply.type(type === 'application/json' ? JSON_TYPE : type)
+    return await reply.send(text)
+  })
+
+  const refuseMethod = async ({ method }: FastifyRequest, reply: FastifyReply): Promise<never> => {
+    reply.header('allow', 'POST')
+    throw methodNotAllowed(method)
+  }
+  app.route({ method: app.supportedMethods.filter((method) => method !== 'POST'), url, schema: { hide: true }, config, onRequest: refuseMethod, handler: refuseMethod })
+}, { name: 'row-query-mcp' })
+
+/** Whether a page of the host that the request was sent to. The scheme of the request is unknown behind a proxy that ends TLS. */
+function isOwn (origin: string, host: string): boolean {
+  if (!URL.canParse(origin)) return false
+  const { protocol, host: given } = new URL(origin)
+  const own = `${protocol}//${host}`
+  return given !== '' && URL.canParse(own) && new URL(own).host === given
+}
+
+/** A body that is not JSON has the answer that JSON-RPC has for it. Errors before that are those of all requests. */
+function sendParseError (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const refusal = toRefusal(error)
+  if (refusal.code !== INVALID_JSON) return sendError(error, request, reply)
+  if (request.rowQueryRecord != null) request.rowQueryRecord.refusal = refusal
+  return reply.code(refusal.statusCode).type(JSON_TYPE).send(errorText(PARSE_ERROR, `Parse error: ${refusal.message}`))
+}

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto'
+import { parseArgs } from 'node:util'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Grant } from '../access/grant.ts'
+import { createTokenStore } from '../access/tokens.ts'
+import { watchTokens } from '../access/token-watch.ts'
+import { loadConfig } from '../config/load.ts'
+import { withMcpDefaults } from '../config/mcp-settings.ts'
+import { splitConfig } from '../config/server-settings.ts'
+import { resolveSettings, type Settings } from '../config/settings.ts'
+import { openDatabases } from '../databases/open.ts'
+import { createShop } from '../demo/shop.ts'
+import { unauthenticated } from '../errors.ts'
+import { LineTransport } from '../mcp/line-transport.ts'
+import { recordCalls } from '../mcp/record-calls.ts'
+import { createToolServer, loadSdk } from '../mcp/sdk.ts'
+import { createTools } from '../mcp/tools.ts'
+import { AnswerBudget } from '../response/budget.ts'
+import { createLog, openLogStream } from '../server/log.ts'
+import { createCollectors } from '../telemetry/collectors.ts'
+import { createRegistry } from '../telemetry/registry.ts'
+import { isTracingSetUp } from '../telemetry/spans.ts'
+import { commandGrant, type CommandGrant } from './command-grant.ts'
+import { COMMANDS } from './commands.ts'
+
+/** `row-query mcp`: serves the tools on standard input and output until the input ends. Standard output has messages only, the log is on standard error. @throws ConfigError */
+export async function mcp (args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: COMMANDS.mcp.flags })
+  const { config, demo } = loadConfig(process.env, values)
+  const { server: { logLevel, logFormat }, options } = splitConfig(config)
+  if (demo !== undefined) createShop(demo.path)
+  const settings = resolveSettings(options)
+  const granted = commandGrant({ ...values, name: values['token-name'] }, settings)
+  const [sdk, { serveStdio }] = await loadSdk(() => Promise.all([import('@modelcontextprotocol/server'), import('@modelcontextprotocol/server/stdio')]))
+  const log = await createLog({ logLevel, logStream: await openLogStream(logFormat, process.stderr) ?? process.stderr })
+  const databases = await openDatabases(settings.databases, { log, budget: new AnswerBudget(settings.answerMemory) })
+  const grants = followGrant(granted, settings, log)
+  const { requestLog } = settings
+  const tracing = settings.tracing && isTracingSetUp()
+  const collectors = await createCollectors({ requestLog, metrics: false, tracing }, { databases, registry: createRegistry(), log })
+  const tools = recordCalls(createTools({ databases, limits: settings.limits, ...settings.mcp ?? withMcpDefaults() }), { collectors, requestLog, tracing })
+  const transport = new LineTransport({ input: process.stdin, output: process.stdout, maxLength: settings.bodyLimit, parse: sdk.parseJSONRPCMessage })
+  const serving = serveStdio(() => createToolServer(sdk, tools, (signal) => ({
+    grant: grants.current,
+    client: { get destroyed () { return signal.aborted } },
+    record: undefined,
+    requestId: randomUUID(),
+    log
+  })), { transport })
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => { serving.close() })
+  await transport.closed
+  grants.stop()
+  await Promise.all(Array.from(databases.values(), (database) => database.close()))
+  return 0
+}
+
+interface Grants {
+  /** @throws UNAUTHENTICATED once the token has expired or is no longer in the token file */
+  current (): Grant
+  stop (): void
+}
+
+function followGrant ({ grant, token }: CommandGrant, { tokens, tokenFile }: Settings, log: FastifyBaseLogger): Grants {
+  if (token === undefined) return { current: () => grant, stop () {} }
+  const store = createTokenStore(tokens, tokenFile?.tokens)
+  const watch = tokenFile && watchTokens({ file: tokenFile.file, log, onChange: store.replace })
+  return {
+    current: () => {
+      const found = store.findGrantByHash(token.sha256)
+      if (found === undefined) throw unauthenticated(`The token "${grant.name}" has expired or was removed`)
+      return found
+    },
+    stop: () => watch?.stop()
+  }
+}

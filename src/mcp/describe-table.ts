@@ -1,0 +1,101 @@
+import { getAccess, type Access } from '../access/authorize.ts'
+import type { Grant } from '../access/grant.ts'
+import { findLost, lostForNow } from '../access/lost.ts'
+import type { Catalog, Column, Table } from '../catalog/catalog.ts'
+import { relationsBetween } from '../catalog/relations.ts'
+import { resultTooLarge, tableNotFound } from '../errors.ts'
+import { writableColumns, type VisibleTable } from '../openapi/visible.ts'
+import { getColumn } from '../plan/columns.ts'
+import { isOne } from '../plan/relation.ts'
+import { readArguments, refuse, requireText } from './arguments.ts'
+import { describeColumn, operatorSets, requiredColumns } from './column-description.ts'
+import type { Arguments, Tool } from './tool.ts'
+import { databasesOf, holdsAnywhere, usableTables, type ToolOptions } from './usable.ts'
+
+const NAMES = ['database', 'table', 'columns'] as const
+
+export function createDescribeTable (options: ToolOptions): Tool {
+  return {
+    title: 'Describe table',
+    description: `Describes a table or view: its columns (SQL type, JSON schema of their values, whether they can be null, default, comment, and the name of the set of operators that filters accept, listed in "operators"), its keys, its relations to other tables ("table" and "on" as "include" of select takes them) and its verbs.
+Call it before you read or change rows of a table: names are case-sensitive.`,
+    isReadOnly: true,
+    isUsable: (grant) => options.verbs.some((verb) => holdsAnywhere(grant, options.databases, verb)),
+    inputSchema: (grant) => ({
+      type: 'object',
+      properties: {
+        database: { type: 'string', enum: databasesOf(grant, options) },
+        table: { type: 'string' },
+        columns: { type: 'array', items: { type: 'string' }, minItems: 1, description: 'Only these columns, for a very wide table.' }
+      },
+      required: ['database', 'table'],
+      additionalProperties: false
+    }),
+    run: async (args, { grant }) => await describe(options, grant, args)
+  }
+}
+
+/** @throws INVALID_BODY, DATABASE_NOT_FOUND, TABLE_NOT_FOUND, COLUMN_NOT_FOUND, RESULT_TOO_LARGE; DATABASE_UNAVAILABLE until the catalog has been read */
+async function describe (options: ToolOptions, grant: Grant, args: Arguments): Promise<string> {
+  const { database, table, columns } = readArguments(args, NAMES)
+  const access = getAccess(options.databases, grant, {
+    database: requireText('database', database, 'list_tables shows the databases'),
+    table: requireText('table', table, 'list_tables shows the tables')
+  })
+  const catalog = await access.database.getCatalog()
+  const text = JSON.stringify(describeTable(options, access, catalog, readNames(columns)))
+  if (Buffer.byteLength(text) > options.resultLimit) throw resultTooLarge(`the description would be larger than ${options.resultLimit} bytes; name fewer "columns"`)
+  return text
+}
+
+function readNames (columns: unknown): readonly string[] | undefined {
+  if (columns === undefined) return undefined
+  if (!Array.isArray(columns) || columns.length === 0 || !columns.every((name) => typeof name === 'string')) throw refuse('columns', '"columns" must be a list of column names')
+  return columns
+}
+
+function describeTable ({ verbs: tools }: ToolOptions, access: Access, catalog: Catalog, names: readonly string[] | undefined): object {
+  const { grant, database: { name: database }, tableName } = access
+  const tables = usableTables(catalog, grant, { database, verbs: tools })
+  const found = tables.find(({ table }) => table.name === tableName)
+  if (found === undefined) throw findLost(access) === undefined ? tableNotFound(tableName, database) : lostForNow()
+  const { table, verbs } = found
+  const { name, kind, comment, primaryKey, uniqueKeys } = table
+  const writable = { insert: verbs.includes('insert') ? writableColumns(table, 'insert') : [], update: verbs.includes('update') ? writableColumns(table, 'update') : [] }
+  const unseen = [...new Set([...writable.insert, ...writable.update])].filter((column) => !table.columns.has(column.name))
+  const columns = names === undefined ? table.columnList : names.map((each, index) => getColumn(table, each, ['columns', index]))
+  const shown = names === undefined ? unseen : []
+  return {
+    database,
+    table: name,
+    kind,
+    comment,
+    verbs,
+    columns: columns.map(describeColumn),
+    ...shown.length > 0 && { writeOnlyColumns: shown.map(describeColumn) },
+    operators: operatorSets([...columns, ...shown]),
+    primaryKey,
+    uniqueKeys: uniqueKeys.map((key) => key.columns),
+    ...verbs.includes('insert') && { insert: { required: requiredColumns(table), ...limitedTo(table, writable.insert) } },
+    ...verbs.includes('update') && limitedTo(table, writable.update).columns !== undefined && { update: limitedTo(table, writable.update) },
+    relations: tools.includes('select') && verbs.includes('select') ? tables.flatMap((other) => relationsTo(table, other)) : []
+  }
+}
+
+/** The names of the columns that can be written, where they are not those that the descriptions of the columns tell. */
+function limitedTo ({ columnList }: Table, writable: readonly Column[]): { readonly columns?: readonly string[] } {
+  const usual = columnList.filter(({ generated, type }) => !generated && type.writable)
+  return usual.length === writable.length && usual.every((column) => writable.includes(column)) ? {} : { columns: writable.map(({ name }) => name) }
+}
+
+const NOTHING = { certain: new Set<Column>(), all: new Set<Column>() }
+
+/** The relations by foreign keys to a table whose rows can be included. */
+function relationsTo (table: Table, { table: other, verbs }: VisibleTable): object[] {
+  if (other.kind === 'view' || !verbs.includes('select')) return []
+  return relationsBetween(table, other).map((pairs) => ({
+    table: other.name,
+    on: Object.fromEntries(pairs.map(({ column, other: related }) => [column.name, related.name])),
+    rows: isOne(other, pairs, NOTHING) ? 'one' : 'many'
+  }))
+}

@@ -1,0 +1,160 @@
+/** The stdio transport: a message is a line of JSON. Unlike that of the implementation it keeps numbers exact, and its memory has limits. */
+import { isUtf8 } from 'node:buffer'
+import type { Readable, Writable } from 'node:stream'
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
+import { ServiceError } from '../errors.ts'
+import { parseBody } from '../request/check-body.ts'
+import { errorText, INVALID_REQUEST, NO_BATCHES, PARSE_ERROR, toMessage } from './message.ts'
+
+export interface LineTransportOptions {
+  readonly input: Readable
+  readonly output: Writable
+  /** Bytes that a message may have. */
+  readonly maxLength: number
+  /** Checks the form of a message. @throws if it has none */
+  readonly parse: (value: unknown) => JSONRPCMessage
+}
+
+/** Requests without an answer at which no more input is read. */
+export const MAX_PENDING = 32
+
+const LINE_FEED = 0x0a
+
+export class LineTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage) => void
+  /** Resolves when the input has ended and all requests are answered, or nobody reads the output. */
+  readonly closed: Promise<void>
+  readonly #options: LineTransportOptions
+  readonly #end = Promise.withResolvers<void>()
+  /** Parts of the line that is being read. */
+  #parts: Buffer[] = []
+  #length = 0
+  /** What has been read and is not a message yet, because too many requests are pending. */
+  #rest: Buffer | undefined
+  /** Requests without an answer: how many by id. */
+  readonly #pending = new Map<unknown, number>()
+  #count = 0
+  #hasEnded = false
+  #isClosed = false
+
+  constructor (options: LineTransportOptions) {
+    this.#options = options
+    this.closed = this.#end.promise
+  }
+
+  async start (): Promise<void> {
+    const { input, output } = this.#options
+    input.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onLost).on('close', this.#onEnd)
+    output.on('error', this.#onLost)
+  }
+
+  send (message: JSONRPCMessage): Promise<void> {
+    return this.#write(JSON.stringify(message)).finally(() => {
+      if (!('method' in message)) this.#settle(message.id, 1)
+    })
+  }
+
+  async close (): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    const { input } = this.#options
+    input.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onEnd).destroy()
+    this.#parts = []
+    this.#rest = undefined
+    this.onclose?.()
+    this.#end.resolve()
+  }
+
+  #write (text: string): Promise<void> {
+    if (this.#isClosed) return Promise.resolve()
+    return new Promise((resolve) => { this.#options.output.write(`${text}\n`, () => resolve()) })
+  }
+
+  readonly #onLost = (): void => { this.close() }
+
+  readonly #onEnd = (): void => {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.#read()
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#rest = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk])
+    this.#read()
+  }
+
+  /** Takes the lines of what has been read, as long as not too many requests are pending. */
+  #read (): void {
+    const { input } = this.#options
+    while (this.#rest !== undefined && this.#count < MAX_PENDING) {
+      const end = this.#rest.indexOf(LINE_FEED)
+      this.#add(end === -1 ? this.#rest : this.#rest.subarray(0, end))
+      this.#rest = end === -1 || end === this.#rest.length - 1 ? undefined : this.#rest.subarray(end + 1)
+      if (end !== -1) this.#endLine()
+    }
+    if (this.#isClosed) return
+    if (this.#rest !== undefined) input.pause()
+    else if (!this.#hasEnded) input.resume()
+    else {
+      this.#endLine() // the last line may lack its line feed
+      if (this.#count === 0) this.close()
+    }
+  }
+
+  /** Of a line that is too long, nothing is kept. */
+  #add (part: Buffer): void {
+    this.#length += part.length
+    if (this.#length <= this.#options.maxLength) this.#parts.push(part)
+    else this.#parts = []
+  }
+
+  #endLine (): void {
+    const [line, length] = [Buffer.concat(this.#parts), this.#length]
+    this.#parts = []
+    this.#length = 0
+    const { maxLength } = this.#options
+    if (length > maxLength) this.#write(errorText(INVALID_REQUEST, `Invalid Request: a message may have at most ${maxLength} bytes`))
+    else if (line.length > 0 && String(line).trim() !== '') this.#receive(line)
+  }
+
+  #receive (line: Buffer): void {
+    const message = this.#parse(line)
+    if (typeof message === 'string') {
+      this.#write(message)
+      return
+    }
+    if ('method' in message && 'id' in message) {
+      this.#pending.set(message.id, (this.#pending.get(message.id) ?? 0) + 1)
+      this.#count++
+    }
+    this.onmessage?.(message)
+    // a request that is cancelled has no answer
+    if ('method' in message && message.method === 'notifications/cancelled') this.#settle((message.params as { requestId?: unknown } | undefined)?.requestId, Infinity)
+  }
+
+  /** Returns the text of an answer for what is no message. */
+  #parse (line: Buffer): JSONRPCMessage | string {
+    const value = isUtf8(line) ? parseBody(String(line)) : undefined
+    if (value === undefined || value instanceof ServiceError) return errorText(PARSE_ERROR, `Parse error: ${value?.message ?? 'the message is not UTF-8'}`)
+    if (Array.isArray(value)) return errorText(INVALID_REQUEST, NO_BATCHES)
+    try {
+      return this.#options.parse(toMessage(value))
+    } catch {
+      return errorText(INVALID_REQUEST, 'Invalid Request: the line is not a JSON-RPC message')
+    }
+  }
+
+  /** `most`: requests with this id that are not pending any more. */
+  #settle (id: unknown, most: number): void {
+    const pending = this.#pending.get(id) ?? 0
+    const settled = Math.min(most, pending)
+    if (settled === 0) return
+    if (settled === pending) this.#pending.delete(id)
+    else this.#pending.set(id, pending - settled)
+    this.#count -= settled
+    // not in the middle of a line
+    if (this.#count < MAX_PENDING) setImmediate(() => this.#read())
+  }
+}

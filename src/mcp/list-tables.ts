@@ -1,0 +1,107 @@
+import { getDatabase } from '../access/authorize.ts'
+import type { Grant } from '../access/grant.ts'
+import type { Database } from '../databases/database.ts'
+import { isServiceError, resultTooLarge } from '../errors.ts'
+import { isObject } from '../json/exact-json.ts'
+import { readArguments, readLimit, readText, refuse } from './arguments.ts'
+import type { Arguments, Tool } from './tool.ts'
+import { databasesOf, holdsAnywhere, usableTables, type ToolOptions } from './usable.ts'
+
+const LIMIT = { fallback: 100, most: 1000 }
+const NAMES = ['database', 'contains', 'limit', 'after'] as const
+
+/** A table as the list shows it. */
+interface Listed { readonly database: string, readonly table: string, readonly kind: 'table' | 'view', readonly comment: string, readonly verbs: readonly string[] }
+
+/** Where a page of the list begins: behind this table. */
+interface Position { readonly database: string, readonly table: string }
+
+export function createListTables (options: ToolOptions): Tool {
+  return {
+    title: 'List tables',
+    description: `Lists the databases and the tables and views in them that you can use, each with its comment and its verbs (the names of the tools that work with it). Call it first.
+"contains": only tables whose name or comment contains this text. If "next" is not null there are more: send it back as "after". Then call describe_table.`,
+    isReadOnly: true,
+    isUsable: (grant) => options.verbs.some((verb) => holdsAnywhere(grant, options.databases, verb)),
+    inputSchema: (grant) => ({
+      type: 'object',
+      properties: {
+        database: { type: 'string', enum: databasesOf(grant, options), description: 'Only tables of this database.' },
+        contains: { type: 'string', description: 'Only tables whose name or comment contains this text, in any case.' },
+        limit: { type: 'integer', minimum: 1, maximum: LIMIT.most, default: LIMIT.fallback, description: `Tables to return at most; ${LIMIT.fallback} if left out.` },
+        after: { type: 'object', properties: { database: { type: 'string' }, table: { type: 'string' } }, required: ['database', 'table'], additionalProperties: false, description: '"next" of the page before.' }
+      },
+      additionalProperties: false
+    }),
+    run: async (args, { grant }) => await listTables(options, grant, args)
+  }
+}
+
+/** A page has as many tables as fit into a result. @throws INVALID_BODY, LIMIT_OUT_OF_RANGE, DATABASE_NOT_FOUND */
+async function listTables (options: ToolOptions, grant: Grant, args: Arguments): Promise<string> {
+  const { database: asked, contains: given, limit: most, after: position } = readArguments(args, NAMES)
+  const name = readText('database', asked)
+  const contains = (readText('contains', given) ?? '').toLowerCase()
+  const limit = readLimit(most, LIMIT)
+  const after = readPosition(position)
+  const searched = name === undefined ? databasesOf(grant, options) : [getDatabase(options.databases, grant, name).name]
+  if (after !== undefined && !searched.includes(after.database)) throw refuse('after', '"after" must be "next" of the page before, with the same arguments')
+  const unavailable: string[] = []
+  const shown: string[] = []
+  let last: Listed | undefined
+  let room = options.resultLimit - Buffer.byteLength(JSON.stringify(searched)) - RESERVED
+  let hasMore = false
+  for await (const table of tablesOf(options, grant, { searched, after, unavailable })) {
+    const { comment } = table
+    if (!`${table.table}\n${comment}`.toLowerCase().includes(contains)) continue
+    const text = JSON.stringify({ ...table, comment: comment.length > MAX_COMMENT ? `${comment.slice(0, MAX_COMMENT)}…` : comment })
+    room -= Buffer.byteLength(text) + 1
+    if (room < 0 && last === undefined) throw resultTooLarge('name a "database"')
+    hasMore = shown.length === limit || room < 0
+    if (hasMore) break
+    shown.push(text)
+    last = table
+  }
+  const next = hasMore && last !== undefined ? { database: last.database, table: last.table } : null
+  const rest = { databases: searched, count: shown.length, next, ...unavailable.length > 0 && { unavailable } }
+  return `{"tables":[${shown.join()}],${JSON.stringify(rest).slice(1)}`
+}
+
+interface Searched {
+  readonly searched: readonly string[]
+  readonly after: Position | undefined
+  /** Takes the names of databases whose catalog cannot be read. */
+  readonly unavailable: string[]
+}
+
+/** The tables behind a position, by database and sorted by name. */
+async function * tablesOf (options: ToolOptions, grant: Grant, { searched, after, unavailable }: Searched): AsyncGenerator<Listed> {
+  for (const database of after === undefined ? searched : searched.slice(searched.indexOf(after.database))) {
+    const tables = await findTables(options, grant, database)
+    if (tables === undefined) unavailable.push(database)
+    for (const table of tables ?? []) if (database !== after?.database || table.table > after.table) yield table
+  }
+}
+
+/** Bytes of a result for what is neither a table nor the names of databases. */
+const RESERVED = 700
+/** Characters of a comment; describe_table shows all of them. */
+const MAX_COMMENT = 200
+
+function readPosition (value: unknown): Position | undefined {
+  if (value === undefined || value === null) return undefined
+  if (!isObject(value) || typeof value['database'] !== 'string' || typeof value['table'] !== 'string') throw refuse('after', '"after" must be "next" of the page before')
+  return value as unknown as Position
+}
+
+/** The tables sorted by name; undefined while the catalog cannot be read. */
+async function findTables (options: ToolOptions, grant: Grant, database: string): Promise<Listed[] | undefined> {
+  try {
+    const catalog = await (options.databases.get(database) as Database).getCatalog()
+    const tables = usableTables(catalog, grant, { database, verbs: options.verbs })
+    return tables.map(({ table: { name: table, kind, comment }, verbs }) => ({ database, table, kind, comment, verbs })).sort((one, other) => one.table < other.table ? -1 : 1)
+  } catch (error) {
+    if (isServiceError(error)) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,85 @@
+/** The tools, and their calls. */
+import type { FastifyError } from 'fastify'
+import type { Grant } from '../access/grant.ts'
+import { internal, isBug, isServiceError, type ServiceError } from '../errors.ts'
+import { parseExactJson } from '../json/exact-json.ts'
+import type { Schema } from '../openapi/schema.ts'
+import { logRefusal } from '../telemetry/log-refusal.ts'
+import { createDescribeTable } from './describe-table.ts'
+import { createListTables } from './list-tables.ts'
+import { createRowTools } from './row-tools.ts'
+import type { Arguments, Caller, Tool } from './tool.ts'
+import type { ToolOptions } from './usable.ts'
+
+/** A tool as the protocol describes it. */
+export interface ToolDescription {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly inputSchema: Schema & { readonly type: 'object' }
+  readonly annotations: { readonly readOnlyHint: boolean, readonly destructiveHint?: boolean, readonly openWorldHint: boolean }
+}
+
+/** The result of a call as the protocol has it. A type, because an interface has no index signature. */
+export type ToolResult = {
+  content: Array<{ type: 'text', text: string }>
+  structuredContent: Record<string, unknown>
+  isError?: true
+}
+
+export interface Tools {
+  /** The tools that the caller may use somewhere. */
+  list (grant: Grant): ToolDescription[]
+  has (name: string): boolean
+  /** Calls a tool that exists. A refusal is a result. */
+  call (name: string, args: Arguments, caller: Caller): Promise<ToolResult>
+}
+
+export function createTools (options: ToolOptions): Tools {
+  const tools: ReadonlyMap<string, Tool> = new Map([
+    ['list_tables', createListTables(options)],
+    ['describe_table', createDescribeTable(options)],
+    ...createRowTools(options)
+  ])
+  return {
+    list: (grant) => Array.from(tools).filter(([, tool]) => tool.isUsable(grant)).map(([name, tool]) => describe(name, tool, grant)),
+    has: (name) => tools.has(name),
+    async call (name, args, { grant, ...caller }) {
+      const { record, log, requestId } = caller
+      note(options, caller, name, args)
+      try {
+        return toResult(await (tools.get(name) as Tool).run(args, { ...caller, grant: grant() }))
+      } catch (error) {
+        const refusal = isServiceError(error) ? error : internal()
+        logRefusal(log, { refusal, error: error as FastifyError, requestId, record })
+        return { ...toResult(refusalText(refusal, requestId)), isError: true }
+      }
+    }
+  }
+}
+
+function describe (name: string, { title, description, inputSchema, isReadOnly, isDestructive }: Tool, grant: Grant): ToolDescription {
+  return {
+    name,
+    title,
+    description,
+    inputSchema: inputSchema(grant) as ToolDescription['inputSchema'],
+    annotations: { readOnlyHint: isReadOnly, ...isDestructive !== undefined && { destructiveHint: isDestructive }, openWorldHint: false }
+  }
+}
+
+/** Names that the caller chooses are noted only if they are names of the service. */
+function note ({ databases, verbs }: ToolOptions, { record }: Omit<Caller, 'grant'>, name: string, { database }: Arguments): void {
+  if (record == null) return
+  record.tool = name
+  record.verb = verbs.find((verb) => verb === name) ?? ''
+  if (typeof database === 'string' && databases.has(database)) record.database = database
+}
+
+const toResult = (text: string): ToolResult => ({ content: [{ type: 'text', text }], structuredContent: parseExactJson(text) as Record<string, unknown> })
+
+/** The request id leads to the log, where the reason of a bug is. */
+function refusalText (refusal: ServiceError, requestId: string): string {
+  const { code, message, details } = refusal
+  return JSON.stringify({ code, message, details, ...isBug(refusal) && { requestId } })
+}

@@ -1,0 +1,230 @@
+/** The tools over HTTP: what each returns, refusals, exact numbers, grants, and requests that are closed. */
+import t from 'tap'
+import { VERBS } from '../../schemas/grant.ts'
+import { ENVELOPE } from '../../src/response/answer-sink.ts'
+import { tokenFor, tokenOf } from '../grants/support.ts'
+import { running } from '../support/connections.ts'
+import { callOf, connectTo, ERAS, send } from '../support/mcp.ts'
+import { onEachEngine, type Schema, type Service } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+import { until } from '../support/until.ts'
+import { listen, request } from '../support/wire.ts'
+
+const { mysql, sqlite } = shop as { mysql: string[], sqlite: string[] }
+const big = 'create table big (id bigint not null primary key, total decimal(15,5) not null, doc json null)'
+const texts = 'create table texts (id int not null primary key, body longtext not null, note varchar(10) null)'
+const schema: Schema = {
+  sqlite: [...sqlite, big, texts.replace('longtext', 'text')],
+  mysql: [...mysql, big, texts, 'create table hidden_parents (id int not null primary key)', 'create view slow as select id, sleep(20) as slept from customers']
+}
+
+const tokens = [
+  tokenOf('reader', { permissions: ['select'] }),
+  tokenOf('writer', { permissions: ['insert'], databases: { shop: ['settings'] } }),
+  tokenFor('narrow', { orders: { permissions: ['select'], columns: { select: ['id', 'customer_id'] }, rows: { id: 1 } }, customers: { permissions: ['select', 'update'], columns: { select: ['id', 'name'], update: ['name', 'note'] } } }),
+  tokenOf('nobody', { permissions: ['delete'], databases: { shop: { settings: { permissions: [] } } } }),
+  tokenFor('claimless', { orders: { permissions: ['select'], rows: { id: { $claim: '/order' } } } })
+]
+
+const settings = { schema, tokens, options: { mcp: { verbs: [...VERBS] }, requestLog: true, metrics: true } }
+const inShop = (table: string, rest: object = {}) => ({ database: 'shop', table, ...rest })
+
+await onEachEngine(t, 'tools', settings, async (t, service) => {
+  const { engine, post, sql, log } = service
+  const isServer = engine !== 'sqlite'
+
+  await t.test('in both eras of the protocol, a client finds the tools and calls each of them', async (t) => {
+    for (const era of ERAS) {
+      const { client, call } = await connectTo(t as never, service, { era })
+      t.equal(client.getNegotiatedProtocolVersion(), era === 'auto' ? '2026-07-28' : '2025-11-25')
+      t.match(client.getServerVersion(), { name: 'row-query' })
+      t.match(client.getInstructions(), /list_tables/)
+      const { tools } = await client.listTools()
+      t.same(tools.map(({ name, annotations }) => [name, annotations]), [
+        ['list_tables', { readOnlyHint: true, openWorldHint: false }],
+        ['describe_table', { readOnlyHint: true, openWorldHint: false }],
+        ['select', { readOnlyHint: true, openWorldHint: false }],
+        ['insert', { readOnlyHint: false, destructiveHint: false, openWorldHint: false }],
+        ['update', { readOnlyHint: false, destructiveHint: true, openWorldHint: false }],
+        ['delete', { readOnlyHint: false, destructiveHint: true, openWorldHint: false }]
+      ])
+      for (const tool of tools) {
+        t.equal(tool.outputSchema, undefined)
+        t.match(tool.inputSchema, { type: 'object', properties: { database: { enum: ['shop'] } }, additionalProperties: false }, tool.name)
+      }
+      const { result: { tables, ...page } } = await call('list_tables')
+      t.match(page, { databases: ['shop'], next: null, count: tables.length })
+      t.match(tables.find(({ table }: { table: string }) => table === 'orders'), { database: 'shop', table: 'orders', kind: 'table', comment: '', verbs: [...VERBS] })
+      t.match(tables.find(({ table }: { table: string }) => table === 'order_lines'), { kind: 'view', verbs: ['select'] })
+
+      const { result: described } = await call('describe_table', inShop('orders'))
+      t.match(described, { database: 'shop', table: 'orders', verbs: [...VERBS], primaryKey: ['id'], insert: { required: ['customer_id'] } })
+      t.match(described.columns, [{ name: 'id', type: String, schema: { type: 'integer' }, nullable: false, autoIncrement: true }, { name: 'customer_id', nullable: false }, { name: 'note', schema: { type: 'string' }, nullable: true, operators: 'text' }])
+      t.same(described.relations, [{ table: 'customers', on: { customer_id: 'id' }, rows: 'one' }, { table: 'order_items', on: { id: 'order_id' }, rows: 'many' }])
+
+      t.same((await call('insert', inShop('settings', { data: { id: 50, level: 1 } }))).result, { inserted: 1, id: 50 })
+      t.same((await call('update', inShop('settings', { data: { level: { $inc: 4 } }, filters: { id: 50 }, expect: 1, dryRun: true }))).result, { updated: 1, dryRun: true })
+      t.same((await call('update', inShop('settings', { data: { level: { $inc: 4 } }, filters: { id: 50 }, expect: 1, returning: ['level'] }))).result, { rows: [{ level: 5 }], updated: 1 })
+      t.same((await call('select', inShop('settings', { filters: { id: 50 } }))).result, { rows: [{ id: 50, level: 5, note: null }], count: 1, next: null })
+      t.same((await call('delete', inShop('settings', { filters: { id: 50 } }))).result, { deleted: 1 })
+      t.same(log.splice(0).map((line) => JSON.parse(line)).filter(({ tool }) => tool !== undefined).map(({ tool, verb, table, status, rows, token }) => [tool, verb, table, status, rows, token].filter((each) => each !== undefined)), [
+        ['list_tables', 200, 'everything'], ['describe_table', 200, 'everything'], ['insert', 'insert', 'settings', 200, 1, 'everything'],
+        ['update', 'update', 'settings', 200, 1, 'everything'], ['update', 'update', 'settings', 200, 2, 'everything'],
+        ['select', 'select', 'settings', 200, 1, 'everything'], ['delete', 'delete', 'settings', 200, 1, 'everything']
+      ], 'one record for each call')
+    }
+  })
+
+  await t.test('a select is a page of 50 where the table and the order allow it', async (t) => {
+    const { call } = await connectTo(t as never, service)
+    await post('settings', { verb: 'insert', data: Array.from({ length: 60 }, (_, index) => ({ id: 100 + index, level: index % 3 })) })
+    const first = (await call('select', inShop('settings'))).result
+    t.match([first.count, first.next], [50, { id: 149 }])
+    t.match((await call('select', inShop('settings', { after: first.next }))).result, { count: 10, next: null })
+    t.match((await call('select', inShop('settings', { limit: 60, orderBy: 'level DESC', columns: ['id'] }))).result, { count: 60, next: null })
+    t.same(Object.keys((await call('select', inShop('order_lines'))).result), ['rows', 'count'], 'a view has no key')
+    t.same((await call('select', inShop('settings', { offset: 58, columns: ['id'] }))).result, { rows: [{ id: 158 }, { id: 159 }], count: 2, next: null })
+    t.same((await call('select', inShop('settings', { groupBy: ['level'], aggregates: { n: { $count: '*' } }, orderBy: 'level' }))).result, { rows: [{ level: 0, n: 20 }, { level: 1, n: 20 }, { level: 2, n: 20 }], count: 3 })
+    t.match((await call('select', inShop('products', { orderBy: 'tags' }))), { isError: true, result: { code: 'INVALID_ORDER_BY', message: /sorted/ } }, 'an order that is never possible')
+    t.match((await call('select', inShop('orders', { columns: ['id'], include: { customers: { columns: ['name'] }, order_items: { aggregates: { n: { $count: '*' } } } } }))).result, {
+      rows: [{ id: 1, customers: { name: 'Ada' }, order_items: { n: 2 } }, { id: 2, customers: { name: 'Grace' }, order_items: { n: 0 } }], count: 2, next: null
+    })
+    await post('settings', { verb: 'delete', filters: { id: { $gte: 100 } } })
+  })
+
+  await t.test('numbers are exact in both directions', async (t) => {
+    const id = '9007199254740993'
+    const inserted = await send(service, callOf('insert', `{"database":"shop","table":"big","data":{"id":${id},"total":1234567890.10000,"doc":{"n":52.0,"big":18446744073709551615}},"returning":"*"}`))
+    const row = `{"id":${id},"total":"1234567890.10000","doc":{"n":52.0,"big":18446744073709551615}}`
+    const compact = inserted.text.replaceAll(' ', '')
+    t.match(compact, `"structuredContent":{"rows":[${row}],"inserted":1,"id":${id}}`)
+    t.match(compact, JSON.stringify(`{"rows":[${row}],"inserted":1,"id":${id}}`), 'in the text too')
+    t.match((await send(service, callOf('select', `{"database":"shop","table":"big","filters":{"id":{"$gte":${id}}},"columns":["id"]}`))).text, `"structuredContent":{"rows":[{"id":${id}}],"count":1,"next":null}`)
+    for (const filters of ['{"id":9007199254740992}', `{"id":{"$gt":${id}}}`]) {
+      t.match((await send(service, callOf('select', `{"database":"shop","table":"big","filters":${filters}}`))).json.result.structuredContent, { count: 0 }, 'its neighbour is another number')
+    }
+    t.equal((await send(service, callOf('select', '{"database":"shop","table":"big","limit":1.0}'))).json.result.structuredContent.count, 1, 'fields have ordinary numbers')
+    await post('big', { verb: 'delete', filters: { id: { $gt: 0 } } })
+  })
+
+  await t.test('every refusal is a result with code, message and details', async (t) => {
+    const { call } = await connectTo(t as never, service)
+    log.splice(0)
+    const refused: Array<[tool: string, args: Record<string, unknown>, code: string, path?: string]> = [
+      ['select', {}, 'INVALID_BODY', '/database'],
+      ['select', { database: 'shop' }, 'INVALID_BODY', '/table'],
+      ['select', { database: 5, table: 'orders' }, 'INVALID_BODY', '/database'],
+      ['select', { database: 'nope', table: 'orders' }, 'DATABASE_NOT_FOUND'],
+      ['select', inShop('nope'), 'TABLE_NOT_FOUND'],
+      ['select', inShop('orders', { verb: 'delete', filters: { id: 1 } }), 'INVALID_BODY', '/verb'],
+      ['select', inShop('orders', { data: {} }), 'INVALID_BODY', '/data'],
+      ['select', inShop('orders', { colums: ['id'] }), 'INVALID_BODY', '/colums'],
+      ['select', inShop('orders', { columns: ['id', 'nope'] }), 'COLUMN_NOT_FOUND', '/columns/1'],
+      ['select', inShop('orders', { filters: { id: 'x' } }), 'INVALID_VALUE', '/filters/id'],
+      ['select', inShop('orders', { filters: { id: { $like: 'x' } } }), 'INVALID_VALUE', '/filters/id/$like'],
+      ['select', inShop('orders', { limit: 1001 }), 'LIMIT_OUT_OF_RANGE', '/limit'],
+      ['select', inShop('orders', { orderBy: 'nope' }), 'COLUMN_NOT_FOUND', '/orderBy'],
+      ['select', inShop('orders', { include: { settings: {} } }), 'INVALID_BODY', '/include/settings'],
+      ['select', inShop('orders', { expect: 7 }), 'EXPECTATION_FAILED', '/expect'],
+      ['insert', inShop('orders', { data: { note: 'x' } }), 'MISSING_COLUMN', '/data/customer_id'],
+      ['insert', inShop('orders', { data: { customer_id: 999 } }), 'FOREIGN_KEY_VIOLATION'],
+      ['insert', inShop('customers', { data: { email: 'ada@example.com', name: 'Ada' } }), 'UNIQUE_VIOLATION'],
+      ['insert', inShop('customers', { data: { email: 'x', name: 'x', login: 'x' } }), 'COLUMN_NOT_WRITABLE', '/data/login'],
+      ['insert', inShop('customers', { data: { email: 'x@example.com', name: 'x', credit: '-200' } }), 'CHECK_VIOLATION'],
+      ['insert', inShop('order_lines', { data: { line: 1 } }), 'PERMISSION_DENIED'],
+      ['update', inShop('orders', { data: { note: 'x' } }), 'FILTERS_REQUIRED', '/filters'],
+      ['update', inShop('orders', { data: { note: 'x' }, filters: { id: { $nin: [] } } }), 'FILTERS_REQUIRED', '/filters'],
+      ['update', inShop('orders', { data: { note: 'x' }, filters: { id: 1 }, expect: 2 }), 'EXPECTATION_FAILED', '/expect'],
+      ['delete', inShop('orders', { filters: {} }), 'FILTERS_REQUIRED', '/filters'],
+      ['list_tables', { database: 'nope' }, 'DATABASE_NOT_FOUND'],
+      ['list_tables', { limit: 0 }, 'LIMIT_OUT_OF_RANGE', '/limit'],
+      ['list_tables', { limit: 'x' }, 'INVALID_BODY', '/limit'],
+      ['list_tables', { contains: 5 }, 'INVALID_BODY', '/contains'],
+      ['list_tables', { after: 'x' }, 'INVALID_BODY', '/after'],
+      ['list_tables', { after: { database: 'nope', table: 'x' } }, 'INVALID_BODY', '/after'],
+      ['list_tables', { tables: 5 }, 'INVALID_BODY', '/tables'],
+      ['describe_table', {}, 'INVALID_BODY', '/database'],
+      ['describe_table', inShop('nope'), 'TABLE_NOT_FOUND'],
+      ['describe_table', inShop('orders', { columns: [] }), 'INVALID_BODY', '/columns'],
+      ['describe_table', inShop('orders', { columns: ['nope'] }), 'COLUMN_NOT_FOUND', '/columns/0']
+    ]
+    for (const [tool, args, code, path] of refused) {
+      const { isError, result } = await call(tool, args)
+      t.same([isError, result.code], [true, code], `${tool} ${JSON.stringify(args)}: ${result.message}`)
+      t.same(Object.keys(result), ['code', 'message', 'details'])
+      if (path !== undefined) t.equal(result.details[0].path, path, tool)
+    }
+    for (const line of log.splice(0).map((each) => JSON.parse(each)).filter(({ tool }) => tool !== undefined)) t.ok(line.status >= 400 && line.code !== undefined, 'a record has the status that a request would have')
+    t.match(await service.server.rows.registry.metrics(), /row_query_requests_total\{verb="select",database="shop",status="404",code="TABLE_NOT_FOUND"\} 1\n/)
+    await t.rejects(call('operations', {}), { code: -32602, message: /Unknown tool/ }, 'operations are no tool')
+    await t.rejects(call('nope'), { code: -32602, message: /Unknown tool/ })
+    t.same(await sql('select count(*) as n from orders'), [{ n: 2 }], 'nothing was changed')
+  })
+
+  await t.test('a result has at most 256 KiB', async (t) => {
+    const { call } = await connectTo(t as never, service)
+    await post('texts', { verb: 'insert', data: [{ id: 1, body: 'x'.repeat(150_000) }, { id: 2, body: 'y'.repeat(150_000) }] })
+    const { isError, result } = await call('select', inShop('texts'))
+    t.same([isError, result.code], [true, 'RESULT_TOO_LARGE'])
+    t.match(result.message, /larger than 262144 bytes; .*name fewer "columns"/)
+    const { text } = await call('select', inShop('texts', { limit: 1 }))
+    t.ok(text.length > 150_000 && text.length < 262_144 - ENVELOPE.length)
+    t.match((await call('select', inShop('texts', { columns: ['id'] }))).result, { count: 2 })
+    t.match((await call('delete', inShop('texts', { filters: { id: [1, 2] }, returning: '*' }))), { isError: true, result: { code: 'RESULT_TOO_LARGE' } })
+    t.same((await sql('select count(*) as n from texts')), [{ n: 2 }], 'rolled back')
+    t.equal((await post('texts', { verb: 'select' })).status, 200, 'requests have their own limit')
+    await post('texts', { verb: 'delete', filters: { id: [1, 2] } })
+  })
+
+  await t.test('a token sees and does what its grant allows', async (t) => {
+    const reader = await connectTo(t as never, service, { token: 'reader' })
+    t.same((await reader.client.listTools()).tools.map(({ name }) => name), ['list_tables', 'describe_table', 'select'])
+    t.match(await reader.call('delete', inShop('orders', { filters: { id: 1 } })), { isError: true, result: { code: 'PERMISSION_DENIED' } })
+
+    const writer = await connectTo(t as never, service, { token: 'writer' })
+    t.same((await writer.client.listTools()).tools.map(({ name }) => name), ['list_tables', 'describe_table', 'insert'])
+    t.match((await writer.call('list_tables')).result, { tables: [{ table: 'settings', verbs: ['insert'] }], count: 1 })
+    t.match((await writer.call('describe_table', inShop('settings'))).result, { verbs: ['insert'], relations: [] })
+    t.match((await writer.call('insert', inShop('settings', { data: {}, returning: '*' }))).result, { code: 'PERMISSION_DENIED' })
+
+    const narrow = await connectTo(t as never, service, { token: 'narrow' })
+    t.match((await narrow.call('list_tables')).result.tables, [{ table: 'customers', verbs: ['select', 'update'] }, { table: 'orders', verbs: ['select'] }])
+    const { result: described, text } = await narrow.call('describe_table', inShop('customers'))
+    t.same(described.columns.map(({ name }: { name: string }) => name), ['id', 'name'])
+    t.match(described, { writeOnlyColumns: [{ name: 'note' }], update: { columns: ['name', 'note'] } })
+    t.notMatch(text, /email|credit|created_at|login|order_items/, 'nothing of what is hidden')
+    t.same(described.relations, [{ table: 'orders', on: { id: 'customer_id' }, rows: 'many' }])
+    t.same((await narrow.call('select', inShop('orders', { include: { customers: {} } }))).result, { rows: [{ id: 1, customer_id: 1, customers: { id: 1, name: 'Ada' } }], count: 1, next: null })
+    const hidden = await narrow.call('describe_table', inShop('products'))
+    t.strictSame(hidden.text.replace('products', 'nowhere'), (await narrow.call('describe_table', inShop('nowhere'))).text, 'a hidden table looks like none')
+    t.match((await narrow.call('describe_table', inShop('orders', { columns: ['note'] }))).result, { code: 'COLUMN_NOT_FOUND' })
+    t.match((await narrow.call('list_tables', { contains: 'product' })).result, { tables: [], count: 0, next: null })
+    t.match((await narrow.call('select', inShop('orders', { include: { products: {} } }))).result, { code: 'TABLE_NOT_FOUND' })
+
+    const nobody = await connectTo(t as never, service, { token: 'nobody' })
+    t.same((await nobody.client.listTools()).tools, [])
+    t.match((await nobody.call('list_tables')).result, { databases: [], tables: [] })
+    t.match((await nobody.call('list_tables', { database: 'shop' })).result, { code: 'DATABASE_NOT_FOUND' })
+
+    const claimless = await connectTo(t as never, service, { token: 'claimless' })
+    t.match(await claimless.call('select', inShop('orders')), { isError: true, result: { code: 'PERMISSION_DENIED', message: /claim/ } })
+  })
+
+  if (!isServer) return
+  await t.test('a request that is closed ends its statement', async () => {
+    const wire = await listenOn(service)
+    const socket = await wire.open()
+    socket.on('error', () => {})
+    socket.write(request({ start: 'POST /api/mcp HTTP/1.1', body: callOf('select', inShop('slow')) }))
+    await until('the statement runs', async () => (await running(service)).some((statement) => statement.startsWith('select `id`')))
+    socket.resetAndDestroy()
+    await until('it has ended', async () => (await running(service)).length === 0)
+    await until('the reason is logged', () => log.some((line) => line.includes('"reason":"CLIENT_GONE"')))
+  })
+})
+
+/** The service listens already. */
+async function listenOn (service: Service): ReturnType<typeof listen> {
+  const { server } = service.server.app
+  return await listen({ ...service, server: { ...service.server, app: { ...service.server.app, listen: async () => '', server } as never } })
+}
