@@ -4,15 +4,32 @@ import { anyOf, membersOf, type Schema } from '../openapi/schema.ts'
 import { findDefault, shownSchema } from '../openapi/value-schema.ts'
 import { acceptsOperator, operators } from '../plan/filters/operators.ts'
 
-/** The operators of filters by the name that columns refer to. */
-export type OperatorSets = Readonly<Record<string, readonly string[]>>
-
 /** Keywords that tell more than the declaration of the column. */
 const KEPT = ['type', 'format', 'enum', 'contentEncoding', 'uniqueItems']
 /** Formats of numbers, which the declaration tells. */
 const NUMBERS = new Set<unknown>(['int32', 'int64', 'float', 'double', 'decimal'])
 
-export function describeColumn (column: Column): Schema {
+export interface ColumnsDescription {
+  readonly columns: readonly Schema[]
+  /** The operators that filters accept, by the names that columns refer to; `default` is meant where a column names none. */
+  readonly operators: Readonly<Record<string, readonly string[]>>
+}
+
+export function describeColumns (columns: readonly Column[]): ColumnsDescription {
+  const sets = Map.groupBy(columns, setOf)
+  const [usual] = Array.from(sets).sort(([, one], [, other]) => other.length - one.length)[0] ?? []
+  return {
+    columns: columns.map((column) => ({ ...describe(column), ...setOf(column) !== usual && { operators: setOf(column) } })),
+    operators: Object.fromEntries(Array.from(sets, ([name, [column]]) => [name === usual ? 'default' : name, operatorsOf(column as Column)]))
+  }
+}
+
+/** The name of the set of operators that filters accept for the column. */
+const setOf = ({ type }: Column): string => type.readMember === undefined ? type.comparison : 'members'
+
+const operatorsOf = ({ type }: Column): string[] => [...operators].filter(([, operator]) => acceptsOperator(operator, type)).map(([name]) => name)
+
+function describe (column: Column): Schema {
   const { name, type, declaration, nullable, generated, autoIncrement, comment } = column
   const fallback = findDefault(column)
   return {
@@ -24,25 +41,19 @@ export function describeColumn (column: Column): Schema {
     ...fallback === undefined && column.defaultComputed === true && { defaultComputed: true },
     ...generated && { generated },
     ...autoIncrement && { autoIncrement },
-    operators: setOf(column),
     ...!type.writable && { writable: false },
     ...comment !== '' && { comment }
   }
 }
 
-/** The name of the set of operators that filters accept for the column. */
-const setOf = ({ type }: Column): string => type.readMember === undefined ? type.comparison : 'members'
-
-export function operatorSets (columns: readonly Column[]): OperatorSets {
-  return Object.fromEntries(columns.map((column) => [setOf(column), [...operators].filter(([, operator]) => acceptsOperator(operator, column.type)).map(([name]) => name)]))
-}
-
 /** The schema of the values that a select returns, without null, and with an example in place of a pattern. */
 function shorten (column: Column): Schema {
-  const { description, examples = [] } = column.type.schema as { description?: string, examples?: readonly unknown[] }
+  const { moment, schema } = column.type
+  const { description, examples = [] } = schema as { description?: string, examples?: readonly unknown[] }
   const members = membersOf(shownSchema({ ...column, nullable: false }))
   const hasPattern = members.some((member) => member['pattern'] !== undefined && member['contentEncoding'] === undefined)
-  return { ...anyOf(members.map(keepMost)), ...description !== undefined && { description }, ...hasPattern && examples.length > 0 && { example: examples[0] } }
+  const { format, ...kept } = anyOf(members.map(keepMost))
+  return { ...kept, ...!hasPattern && format !== undefined && { format }, ...description !== undefined && moment === undefined && { description }, ...hasPattern && examples.length > 0 && { example: examples[0] } }
 }
 
 function keepMost (schema: Schema): Schema {

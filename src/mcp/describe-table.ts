@@ -8,7 +8,7 @@ import { writableColumns, type VisibleTable } from '../openapi/visible.ts'
 import { getColumn } from '../plan/columns.ts'
 import { isOne } from '../plan/relation.ts'
 import { readArguments, refuse, requireText } from './arguments.ts'
-import { describeColumn, operatorSets, requiredColumns } from './column-description.ts'
+import { describeColumns, requiredColumns } from './column-description.ts'
 import type { Arguments, Tool } from './tool.ts'
 import { databasesOf, holdsAnywhere, usableTables, type ToolOptions } from './usable.ts'
 
@@ -17,7 +17,7 @@ const NAMES = ['database', 'table', 'columns'] as const
 export function createDescribeTable (options: ToolOptions): Tool {
   return {
     title: 'Describe table',
-    description: `Describes a table or view: its columns (SQL type, JSON schema of their values, whether they can be null, default, comment, and the name of the set of operators that filters accept, listed in "operators"), its keys, its relations to other tables ("table" and "on" as "include" of select takes them) and its verbs.
+    description: `Describes a table or view: its columns (SQL type, JSON schema of their values, whether they can be null, default, comment), the operators that filters accept ("default", or the set that a column names), its keys, its relations to other tables ("table" and "on" as "include" of select takes them) and its verbs.
 Call it before you read or change rows of a table: names are case-sensitive.`,
     isReadOnly: true,
     isUsable: (grant) => options.verbs.some((verb) => holdsAnywhere(grant, options.databases, verb)),
@@ -64,16 +64,15 @@ function describeTable ({ verbs: tools }: ToolOptions, access: Access, catalog: 
   const writable = { insert: verbs.includes('insert') ? writableColumns(table, 'insert') : [], update: verbs.includes('update') ? writableColumns(table, 'update') : [] }
   const unseen = [...new Set([...writable.insert, ...writable.update])].filter((column) => !table.columns.has(column.name))
   const columns = names === undefined ? table.columnList : names.map((each, index) => getColumn(table, each, ['columns', index]))
-  const shown = names === undefined ? unseen : []
+  const described = describeColumns(columns)
   return {
     database,
     table: name,
     kind,
     comment,
     verbs,
-    columns: columns.map(describeColumn),
-    ...shown.length > 0 && { writeOnlyColumns: shown.map(describeColumn) },
-    operators: operatorSets([...columns, ...shown]),
+    ...described,
+    ...names === undefined && unseen.length > 0 && { writeOnlyColumns: describeColumns(unseen).columns },
     primaryKey,
     uniqueKeys: uniqueKeys.map((key) => key.columns),
     ...verbs.includes('insert') && { insert: { required: requiredColumns(table), ...limitedTo(table, writable.insert) } },
