@@ -22,6 +22,10 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 ROW_QUERY_LOG_FORMAT=json
 WORKDIR /app
 COPY package.json ./
 COPY --from=dependencies /app/node_modules node_modules
+# What the setting mcp needs: an optional package, which npm does not install by itself.
+COPY --from=build /app/node_modules/@modelcontextprotocol/server node_modules/@modelcontextprotocol/server
+COPY --from=build /app/node_modules/@modelcontextprotocol/core node_modules/@modelcontextprotocol/core
+COPY --from=build /app/node_modules/zod node_modules/zod
 COPY --from=build /app/dist dist
 # The demo writes its database to data/ in the working directory. Nothing else writes a file.
 RUN mkdir -m 1777 -p /row-query/data

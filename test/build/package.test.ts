@@ -13,7 +13,7 @@ import { call, install, installedIn, pack } from '../support/package.ts'
 import { runRowQuery, serveRowQuery } from '../support/row-query.ts'
 import { TOKEN } from '../support/service.ts'
 
-const { version, dependencies, peerDependencies, devDependencies } = JSON.parse(readDocument('package.json'))
+const { version, dependencies, peerDependencies, peerDependenciesMeta, devDependencies } = JSON.parse(readDocument('package.json'))
 const oldest = peerDependencies.fastify.slice(1)
 const { tarball, files } = await pack(t as Test)
 const [folder, oldestFolder] = await Promise.all([install(t as Test, tarball), install(t as Test, tarball, [`fastify@${oldest}`])])
@@ -37,8 +37,16 @@ t.test('the package contains the program, its types and its documents, and nothi
 
 t.test('it installs its dependencies and no development tools', async (t) => {
   const installed = installedIn(folder)
-  t.same(Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !installed.includes(name)), [])
+  const optional = Object.keys(peerDependenciesMeta)
+  t.same(Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !installed.includes(name)), optional)
   t.same(Object.keys(devDependencies).filter((name) => !BROUGHT.includes(name) && installed.includes(name)), [])
+})
+
+t.test('the tools for language models need a package, and the start says which one', async (t) => {
+  const line = 'row-query: mcp: requires the package @modelcontextprotocol/server; install it with: npm install @modelcontextprotocol/server\n'
+  const start = { command: [process.execPath, bin] }
+  t.same(await runRowQuery(t, ['mcp'], start), { code: 2, stdout: '', stderr: line })
+  t.match(await runRowQuery(t, ['serve'], { ...start, env: { ROW_QUERY_MCP_VERBS: 'select' } }), { code: 2, stderr: line })
 })
 
 t.test('its program serves the demo', async (t) => {

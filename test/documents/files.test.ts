@@ -1,7 +1,9 @@
 /** The files that the documents show are loaded, and what they name is looked up. */
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { parseArgs } from 'node:util'
 import t from 'tap'
+import { COMMANDS } from '../../src/cli/commands.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { splitConfig } from '../../src/config/server-settings.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
@@ -31,6 +33,18 @@ t.test('docs/grants.md: the entry of a token', async (t) => {
   const folder = t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { url: 'mysql://127.0.0.1/shop' } }, tokens: [token] }) })
   const { options } = splitConfig(loadConfig({}, { config: `${folder}/row-query.json` }).config)
   t.match(resolveSettings(options).tokens, [{ grant: { name: 'acme' } }])
+})
+
+t.test('docs/mcp.md: the configuration, and those of clients', async (t) => {
+  const folder = t.testdir({ 'row-query.json': blockOf('docs/mcp.md', 'json mcp') })
+  const { options } = splitConfig(loadConfig({}, { config: `${folder}/row-query.json` }).config)
+  t.match(resolveSettings(options), { mcp: { verbs: ['select', 'update'], resultLimit: 262_144 }, limits: { changed: 100 }, tokens: [{ grant: { name: 'assistant' } }] })
+  const [, command, ...args] = JSON.parse(blockOf('docs/mcp.md', 'json stdio')).mcpServers.shop.args
+  t.equal(command, 'mcp')
+  t.match(parseArgs({ args, options: COMMANDS.mcp.flags }).values, { config: /^\//, 'token-name': 'assistant' })
+  for (const [kind, key] of [['json http', 'mcpServers'], ['json vscode', 'servers']] as const) {
+    t.match(JSON.parse(blockOf('docs/mcp.md', kind))[key].shop, { type: 'http', url: /\/api\/mcp$/, headers: { Authorization: /^Bearer / } })
+  }
 })
 
 t.test('the statements for the account of docs/configuration.md and README.md grant the same privileges', async (t) => {
