@@ -1,5 +1,5 @@
 /** What describe_table says of columns: short, because a model reads it. */
-import type { Column, Table } from '../catalog/catalog.ts'
+import type { Column } from '../catalog/catalog.ts'
 import { anyOf, membersOf, type Schema } from '../openapi/schema.ts'
 import { findDefault, shownSchema } from '../openapi/value-schema.ts'
 import { acceptsOperator, operators } from '../plan/filters/operators.ts'
@@ -60,6 +60,3 @@ function keepMost (schema: Schema): Schema {
   const kept = Object.fromEntries(KEPT.flatMap((key) => schema[key] === undefined || NUMBERS.has(schema[key]) ? [] : [[key, schema[key]]]))
   return { ...kept, ...typeof schema['items'] === 'object' && { items: keepMost(schema['items'] as Schema) } }
 }
-
-/** Columns that an insert must contain. */
-export const requiredColumns = ({ requiredColumns, view }: Table): string[] => [...new Set([...requiredColumns.map(({ name }) => name), ...view?.given ?? []])]

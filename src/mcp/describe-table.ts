@@ -4,11 +4,12 @@ import { findLost, lostForNow } from '../access/lost.ts'
 import type { Catalog, Column, Table } from '../catalog/catalog.ts'
 import { relationsBetween } from '../catalog/relations.ts'
 import { resultTooLarge, tableNotFound } from '../errors.ts'
+import { isOptional } from '../openapi/table-schemas.ts'
 import { writableColumns, type VisibleTable } from '../openapi/visible.ts'
 import { getColumn } from '../plan/columns.ts'
 import { isOne } from '../plan/relation.ts'
 import { readArguments, refuse, requireText } from './arguments.ts'
-import { describeColumns, requiredColumns } from './column-description.ts'
+import { describeColumns } from './column-description.ts'
 import type { Arguments, Tool } from './tool.ts'
 import { databasesOf, holdsAnywhere, usableTables, type ToolOptions } from './usable.ts'
 
@@ -75,7 +76,7 @@ function describeTable ({ verbs: tools }: ToolOptions, access: Access, catalog: 
     ...names === undefined && unseen.length > 0 && { writeOnlyColumns: describeColumns(unseen).columns },
     primaryKey,
     uniqueKeys: uniqueKeys.map((key) => key.columns),
-    ...verbs.includes('insert') && { insert: { required: requiredColumns(table), ...limitedTo(table, writable.insert) } },
+    ...verbs.includes('insert') && { insert: { required: writable.insert.filter((column) => !isOptional(table, column)).map((column) => column.name), ...limitedTo(table, writable.insert) } },
     ...verbs.includes('update') && limitedTo(table, writable.update).columns !== undefined && { update: limitedTo(table, writable.update) },
     relations: tools.includes('select') && verbs.includes('select') ? tables.flatMap((other) => relationsTo(table, other)) : []
   }

@@ -163,7 +163,7 @@ t.test('in an app, the metadata is at the root, also without a prefix', async (t
       mcp: { url: `https://rows.example.com${path}` },
       ...withIssuer
     })
-    const app = Fastify()
+    const app = Fastify({ pluginTimeout: 60_000 })
     t.teardown(() => app.close())
     await app.register(rows.plugin, { prefix })
     t.match(await app.inject(`/.well-known/oauth-protected-resource${path}`), { statusCode: 200 }, path)
