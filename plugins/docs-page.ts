@@ -1,12 +1,9 @@
-/** `GET {prefix}/docs`: a page that shows the OpenAPI documents and sends requests. Its files need no token and load nothing from other hosts. */
-import { readFile } from 'node:fs/promises'
+/** `GET {prefix}/docs`: a page that shows and changes rows. Its files need no token and load nothing from other hosts. */
 import helmet from '@fastify/helmet'
-import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { createTag, isNotModified } from '../src/openapi/document-text.ts'
-import { CSS } from './docs-page/css.ts'
+import { loadBundle } from './docs-page/bundle.ts'
 import { createHtml } from './docs-page/html.ts'
 
 /** Allows scripts, styles and requests of this host only, and no framing. */
@@ -23,9 +20,7 @@ const POLICY = {
 
 const NOT_MODIFIED = 304
 
-const SCRIPTS = ['page.js', 'columns.js', 'reference.js', 'schemas.js']
-
-type PageFile = readonly [path: string, type: string, content: Buffer]
+interface PageFile { readonly type: string, readonly load: () => Promise<Uint8Array> }
 
 export interface DocsPageOptions {
   /** Whether the documents need no token. */
@@ -33,11 +28,12 @@ export interface DocsPageOptions {
 }
 
 export default fp(async function docsPage (app: FastifyInstance, { isPublic }: DocsPageOptions) {
-  const scripts = SCRIPTS.map(async (name): Promise<PageFile> => [`/${name}`, 'text/javascript; charset=utf-8', await readFile(new URL(`docs-page/${name}`, import.meta.url))])
-  const files: readonly PageFile[] = [
-    ['', 'text/html; charset=utf-8', Buffer.from(createHtml(isPublic))],
-    ['/page.css', 'text/css; charset=utf-8', Buffer.from(CSS)],
-    ...await Promise.all(scripts)
+  const html = Buffer.from(createHtml(isPublic))
+  const bundle = await loadBundle()
+  const files: ReadonlyArray<readonly [path: string, file: PageFile]> = [
+    ['', { type: 'text/html; charset=utf-8', load: async () => html }],
+    ['/page.css', { type: 'text/css; charset=utf-8', load: async () => (await bundle()).style }],
+    ['/page.js', { type: 'text/javascript; charset=utf-8', load: async () => (await bundle()).script }]
   ]
   // A scope of its own limits the headers to the files of the page.
   await app.register(async (pages) => {
@@ -48,16 +44,14 @@ export default fp(async function docsPage (app: FastifyInstance, { isPublic }: D
       xFrameOptions: { action: 'deny' },
       strictTransportSecurity: false // the operator of the host name decides this
     })
-    for (const file of files) addFile(pages, file)
-    await pages.register(swagger) // required by the next plugin
-    // Only the files in /docs/swagger-ui/static are served: the plugin's own page and document would need no token.
-    await pages.register(swaggerUi, { routePrefix: '/docs/swagger-ui', uiHooks: { onRequest: async (_request, reply) => reply.callNotFound() } })
+    for (const [path, file] of files) addFile(pages, path, file)
   })
 }, { name: 'row-query-docs-page' })
 
-function addFile (pages: FastifyInstance, [path, type, content]: PageFile): void {
-  const etag = createTag([content])
+function addFile (pages: FastifyInstance, path: string, { type, load }: PageFile): void {
   pages.get(`/docs${path}`, { schema: { hide: true } }, async (request, reply) => {
+    const content = await load()
+    const etag = createTag([content])
     reply.header('etag', etag)
     return isNotModified(etag, request.headers['if-none-match']) ? reply.code(NOT_MODIFIED).send() : reply.type(type).send(content)
   })

@@ -22,7 +22,7 @@ Set DATABASE_URL=mysql://user:password@host/database to use your own database.
 
   address  ${address}${prefix}/demo/{customers,products,orders,order_items}
   token    ${token ?? 'use a configured token: export it as API_TOKEN before you run these commands'}
-${docs ? `  page     ${address}${prefix}/docs\n` : ''}
+${docs ? `  page     ${address}${prefix}/docs${token === undefined ? '' : `#token=${token}`}\n` : ''}
 Try it:
 
 ${curl('products', { verb: 'select', columns: ['sku', 'name', 'price'], filters: { price: { $lt: '20.00' } }, orderBy: 'price DESC', limit: 3 })}

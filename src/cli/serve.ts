@@ -21,7 +21,7 @@ export async function serve (args: string[]): Promise<number> {
   // each loads only what it needs: the primary process of several workers has no databases
   const { address, tables } = server.workers > 1
     ? await (await import('./workers/primary.ts')).startWorkers(config, server)
-    : await (await import('./start-server.ts')).startServer({ server, options })
+    : await (await import('./start-server.ts')).startServer({ server, options, demoToken: demo?.token })
   if (server.logFormat === 'json') return await logStart({ server, options, address, demo })
   const shown = { address, prefix: server.prefix, docs: options.docs === true }
   if (demo !== undefined) process.stdout.write(demoBanner({ ...shown, ...demo }))

@@ -8,7 +8,12 @@ import { listen } from './listen.ts'
 import { onReload } from './reload.ts'
 import { closeOnSignal } from './shutdown.ts'
 
-export interface ServerConfiguration { readonly server: ServerSettings, readonly options: RowQueryOptions }
+export interface ServerConfiguration {
+  readonly server: ServerSettings
+  readonly options: RowQueryOptions
+  /** The token that was created for the demo. */
+  readonly demoToken?: string | undefined
+}
 
 export interface Started {
   readonly address: string
@@ -17,9 +22,9 @@ export interface Started {
 }
 
 /** @throws ConfigError */
-export async function startServer ({ server: { host, port, metrics, shutdown, workers: _workers, ...settings }, options }: ServerConfiguration): Promise<Started> {
+export async function startServer ({ server: { host, port, metrics, shutdown, workers: _workers, ...settings }, options, demoToken }: ServerConfiguration): Promise<Started> {
   tuneGarbageCollection()
-  const server = await createServer({ options, ...settings, metricsApart: metrics !== undefined })
+  const server = await createServer({ options, ...settings, metricsApart: metrics !== undefined, demoToken })
   const { app, rows, metricsApp } = server
   onReload(() => reloadServer(server))
   closeOnSignal(server, shutdown)

@@ -48,7 +48,7 @@ export function createDocumentWriter (): DocumentWriter {
 }
 
 /** Creates an entity tag (RFC 9110, section 8.8.3) from the pieces of a representation. */
-export function createTag (pieces: Iterable<Buffer>): string {
+export function createTag (pieces: Iterable<Uint8Array>): string {
   const hash = createHash('sha256')
   for (const piece of pieces) hash.update(piece)
   return `"${hash.digest('base64url')}"`

@@ -4,8 +4,8 @@ import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import { METHODS, type IncomingMessage } from 'node:http'
 import { sendError, toRefusal } from '../../plugins/errors.ts'
 import health from '../../plugins/health.ts'
-import root from '../../plugins/root.ts'
 import { requestId } from '../../plugins/request-id.ts'
+import root from '../../plugins/root.ts'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import type { HttpsOptions } from '../../schemas/server.ts'
 import { createRowQuery, type RowQuery } from '../app.ts'
@@ -37,6 +37,8 @@ export interface CreateServerOptions {
   readonly http?: HttpSettings
   /** The paths of the certificate. Without it, the server uses plain HTTP. */
   readonly https?: HttpsOptions | undefined
+  /** The token of the demo. */
+  readonly demoToken?: string | undefined
 }
 
 export interface Server {
@@ -59,7 +61,7 @@ const MAX_PARAM_LENGTH = 1024
 const PLUGIN_TIMEOUT = 60_000
 
 /** @throws ConfigError */
-export async function createServer ({ options, prefix, logLevel, logFormat, metricsApart = false, allMetrics, logStream, trustProxy = [], http = HTTP_DEFAULTS, https }: CreateServerOptions): Promise<Server> {
+export async function createServer ({ options, prefix, logLevel, logFormat, metricsApart = false, allMetrics, logStream, trustProxy = [], http = HTTP_DEFAULTS, https, demoToken }: CreateServerOptions): Promise<Server> {
   const rows = createRowQuery(options)
   const answerOutside = createOutsideHandler(options.requestLog === true)
   const app: FastifyInstance = Fastify({
@@ -83,7 +85,7 @@ export async function createServer ({ options, prefix, logLevel, logFormat, metr
   const drain = createDrain(app)
   limitConnections(app, http)
   await app.register(health, { isReady: async () => !drain.hasStarted && await rows.isReady() })
-  await app.register(root, { prefix, docs: options.docs === true, openapi: options.openapi !== 'off' })
+  await app.register(root, { prefix, docs: options.docs === true, openapi: options.openapi !== 'off', demoToken })
   const metricsApp = options.metrics === true ? await serveMetrics(app, { ...rows, metricsApart, allMetrics }) : undefined
   await app.register(rows.plugin, { prefix })
   return { app, rows, drain, metricsApp, reloadCertificate: () => { if (https !== undefined) reloadCertificate(app.server, https, app.log) } }

@@ -5,7 +5,7 @@ const where = { address: 'http://[::1]:81', prefix: '/rows', path: 'data/demo.db
 
 t.test('the banner shows the created token in each request', async (t) => {
   const text = demoBanner({ ...where, docs: true, token: 'rq_made' })
-  t.match(text, '\n  token    rq_made\n  page     http://[::1]:81/rows/docs\n')
+  t.match(text, '\n  token    rq_made\n  page     http://[::1]:81/rows/docs#token=rq_made\n')
   t.equal(text.match(/curl -s http:\/\/\[::1\]:81\/rows\/demo\/\w+ -H "Authorization: Bearer rq_made"/g)?.length, 3)
 })
 

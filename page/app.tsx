@@ -1,0 +1,198 @@
+/** The page: the token, the open database, and what the address names. */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { Operations } from './operations.tsx'
+import { Reference } from './reference.tsx'
+import { readRoute, writeRoute, type Route } from './route.ts'
+import { createService, LoadError, type Service } from './service.ts'
+import { Sidebar } from './sidebar.tsx'
+import { StageContext, type Dialog, type Stage } from './stage.tsx'
+import { SignIn, Start } from './start.tsx'
+import { readDocument, type DatabaseDocument } from './table.ts'
+import type { TabStorage } from './tab-storage.ts'
+import { Workbench } from './workbench.tsx'
+
+interface AppProps {
+  /** The prefix of the service. */
+  readonly base: string
+  readonly storage: TabStorage
+  /** Whether the documents need no token. */
+  readonly isPublic: boolean
+}
+
+/** The service, after its first document was loaded. */
+interface Opened { readonly service: Service, readonly token: string, readonly title: string, readonly databases: readonly string[] }
+
+const NAME = 'Row Query'
+
+export function App ({ base, storage, isPublic }: AppProps) {
+  const [opened, setOpened] = useState<Opened>()
+  const [document, setDocument] = useState<DatabaseDocument>()
+  const [route, setRoute] = useState<Route>()
+  const [message, setMessage] = useState('')
+  const [isBusy, setBusy] = useState(false)
+  const [dialog, setDialog] = useState<Dialog>()
+  const [said, setSaid] = useState('')
+  /** Counts what was opened: the last one wins. */
+  const turn = useRef(0)
+
+  const close = (): void => {
+    turn.current++
+    storage.clear()
+    setOpened(undefined)
+    setDocument(undefined)
+    setDialog(undefined)
+  }
+
+  const attempt = async (action: (isCurrent: () => boolean) => Promise<void>): Promise<void> => {
+    const own = ++turn.current
+    setBusy(true)
+    setMessage('')
+    try {
+      await action(() => own === turn.current)
+    } catch (error) {
+      if (own !== turn.current) return
+      if ((error as LoadError).status === 401) close()
+      setMessage((error as Error).message)
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  const openService = (entered: string): Promise<void> => attempt(async (isCurrent) => {
+    const token = entered.trim().replace(/^bearer\s+/i, '')
+    setOpened(undefined)
+    setDocument(undefined)
+    if (/[^\x21-\x7e]/.test(token)) throw new Error('The token contains a space or a character that tokens do not have')
+    const service = createService(base, token)
+    const { 'x-databases': databases, info } = await service.load('/openapi.json')
+    if (!isCurrent()) return
+    if (token !== '') storage.keepToken(token)
+    if (databases.length === 0) throw new Error('The token holds no permission on any database')
+    const next = { service, token, title: info.title, databases }
+    setOpened(next)
+    await openRoute(next, undefined, isCurrent)
+  })
+
+  /** Opens what the address names. What the token may not use is replaced by the first of its kind, and the message says so. */
+  const openRoute = async ({ service, databases }: Opened, current: DatabaseDocument | undefined, isCurrent: () => boolean): Promise<void> => {
+    const asked = readRoute(location.hash)
+    const isKnown = asked === undefined || databases.includes(asked.database)
+    const name = isKnown && asked !== undefined ? asked.database : databases[0] as string
+    const found = current?.name === name ? current : readDocument(name, await service.load(`/${encodeURIComponent(name)}/openapi.json`))
+    if (!isCurrent()) return
+    const [first] = found.tables
+    if (first === undefined) throw new Error('There is no table that the token holds a permission on')
+    const missing = !isKnown ? `database "${asked.database}"` : asked !== undefined && asked.table !== '' && found.table(asked.table) === undefined ? `table "${asked.table}"` : undefined
+    if (missing !== undefined) setMessage(`There is no ${missing}, or the token holds no permission on it. Another one is shown.`)
+    const isShown = asked !== undefined && missing === undefined && (asked.table !== '' || (found.operationsPath !== undefined && location.hash.split('/').length > 2))
+    const next: Route = isShown ? asked : { database: name, table: first.name }
+    if (!isShown) history.replaceState(null, '', writeRoute(next))
+    setDocument(found)
+    setRoute(next)
+    setDialog(undefined)
+  }
+
+  useEffect(() => {
+    if (storage.token !== '' || isPublic) openService(storage.token)
+  }, [])
+
+  useEffect(() => {
+    if (opened === undefined) return undefined
+    const follow = (): void => { attempt((isCurrent) => openRoute(opened, document, isCurrent)) }
+    addEventListener('hashchange', follow)
+    return () => removeEventListener('hashchange', follow)
+  }, [opened, document])
+
+  const title = opened?.title ?? NAME
+  const table = route === undefined || document === undefined ? undefined : document.table(route.table)
+  const heading = table?.name ?? 'Several operations'
+  useEffect(() => { globalThis.document.title = opened === undefined || document === undefined ? NAME : `${heading} – ${title}` }, [heading, title, document])
+
+  const stage = useMemo((): Stage | undefined => opened === undefined || document === undefined
+    ? undefined
+    : {
+        service: opened.service,
+        document,
+        storage,
+        go: (next) => {
+          const hash = writeRoute(next)
+          // a body that is too long for the address is not part of it
+          if (location.hash !== hash) history.pushState(null, '', hash)
+          setMessage('')
+          setRoute({ ...next })
+          setDialog(undefined)
+        },
+        show: setDialog,
+        say: setSaid
+      }, [opened, document])
+
+  return (
+    <>
+      <header>
+        <h1>{title}</h1>
+        <SignIn token={opened?.token ?? ''} onToken={(token) => { openService(token) }} onForget={() => { close(); setMessage('') }} />
+      </header>
+      <p id='message' role='alert'>{message}</p>
+      <main aria-busy={isBusy}>
+        {stage === undefined || route === undefined || document === undefined || opened === undefined
+          ? opened === undefined && !(isBusy && storage.token !== '') ? <Start /> : <p class='empty'>Loading …</p>
+          : (
+            <StageContext.Provider value={stage}>
+              <Sidebar databases={opened.databases} document={document} route={route} onDatabase={(name) => { location.hash = `#/${encodeURIComponent(name)}` }} />
+              <div class='content' key={`${document.name}/${route.table}`}>
+                <Heading heading={heading} comment={table?.comment ?? ''} route={route} onView={(view) => stage.go({ database: document.name, table: route.table, view })} />
+                {route.view === 'reference'
+                  ? <Reference path={table?.path ?? document.operationsPath as string} table={table} />
+                  : table !== undefined ? <Workbench key={table.path} table={table} route={route} /> : <Operations path={document.operationsPath as string} route={route} />}
+              </div>
+              <DialogView dialog={dialog} onClose={() => setDialog(undefined)} />
+            </StageContext.Provider>
+            )}
+      </main>
+      <Toast text={said} onEnd={() => setSaid('')} />
+    </>
+  )
+}
+
+function Heading ({ heading, comment, route, onView }: { heading: string, comment: string, route: Route, onView: (view: Route['view']) => void }) {
+  return (
+    <div class='heading'>
+      <h2>{heading}</h2>
+      {comment !== '' && <span class='muted'>{comment}</span>}
+      <span class='spacer' />
+      <span class='segments' role='group' aria-label='Show'>
+        <button type='button' aria-pressed={route.view === undefined} onClick={() => onView(undefined)}>{route.table === '' ? 'Requests' : 'Rows'}</button>
+        <button type='button' aria-pressed={route.view === 'reference'} onClick={() => onView('reference')}>Reference</button>
+      </span>
+    </div>
+  )
+}
+
+function DialogView ({ dialog, onClose }: { dialog: Dialog | undefined, onClose: () => void }) {
+  const element = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    if (dialog === undefined) return undefined
+    element.current?.showModal()
+    return () => {
+      element.current?.close()
+      dialog.onClose?.()
+    }
+  }, [dialog])
+  return (
+    <dialog ref={element} aria-labelledby='dialog-title' onClose={(event) => { if (event.target === event.currentTarget && !event.currentTarget.open) onClose() }} onClick={(event) => { if (event.target === event.currentTarget) event.currentTarget.close() }}>
+      {dialog !== undefined && <div class='dialog'><h2 id='dialog-title'>{dialog.title}</h2>{dialog.content}</div>}
+    </dialog>
+  )
+}
+
+/** How long a message stays, in milliseconds. */
+const SHOWN = 5000
+
+function Toast ({ text, onEnd }: { text: string, onEnd: () => void }) {
+  useEffect(() => {
+    if (text === '') return undefined
+    const timer = setTimeout(onEnd, SHOWN)
+    return () => clearTimeout(timer)
+  }, [text])
+  return <p class={text === '' ? 'toast' : 'toast shown'} role='status'>{text}</p>
+}

@@ -1,0 +1,68 @@
+/** The bodies that the page begins with, and those of its buttons. */
+import { isObject, memberOf, parseJson, withMembers, type Json, type JsonObject } from './json.ts'
+import type { Column, Relation, Table, Verb } from './table.ts'
+
+/** Rows of a page. */
+export const PAGE = 50
+/** Rows that are counted at most: more are "10,000 or more". */
+const COUNTED = 10_000
+/** A table with more columns begins with the first ones: the others can be chosen. */
+const MANY_COLUMNS = 60
+export const FIRST_COLUMNS = 30
+
+/** The body that a table is opened with. */
+export function firstBody (table: Table, verb: Verb = table.verbs[0] ?? 'select'): JsonObject {
+  const { verbs, columns, hasPositions } = table
+  if (verb !== 'select' || !verbs.includes('select')) return blankBody(verb)
+  return {
+    verb: 'select',
+    ...columns.length > MANY_COLUMNS && { columns: columns.slice(0, FIRST_COLUMNS).map(({ name }) => name) },
+    limit: PAGE,
+    ...hasPositions ? { after: null } : { offset: 0 },
+    total: COUNTED
+  }
+}
+
+/** A write that the form completes. */
+export const blankBody = (verb: Verb): JsonObject => ({
+  verb,
+  ...(verb === 'insert' || verb === 'update') && { data: {} },
+  ...(verb === 'update' || verb === 'delete') && { filters: {} }
+})
+
+/** The body of another verb, with the filters and the data that both have. */
+export function changeVerb (table: Table, body: JsonObject, verb: Verb): JsonObject {
+  const blank = firstBody(table, verb)
+  const filters = memberOf(body, 'filters')
+  return withMembers(blank, { ...filters !== undefined && verb !== 'insert' && { filters } })
+}
+
+/** The filters of one row: its primary key. Undefined if the row or the table has none. */
+export function keyFilters ({ primaryKey }: Pick<Table, 'primaryKey'>, row: JsonObject): JsonObject | undefined {
+  const values = primaryKey.map((name) => [name.startsWith('$') ? `$${name}` : name, memberOf(row, name)] as const)
+  return values.length === 0 || values.some(([, value]) => value === undefined || value === null) ? undefined : Object.fromEntries(values) as JsonObject
+}
+
+/** The filters of the rows that are related to a row. Undefined if there can be none, or if the row lacks the columns. */
+export function relatedFilters ({ on }: Relation, row: JsonObject): JsonObject | undefined {
+  const values = on.map(([own, other]) => [other.startsWith('$') ? `$${other}` : other, memberOf(row, own)] as const)
+  return values.some(([, value]) => value === undefined || value === null) ? undefined : Object.fromEntries(values) as JsonObject
+}
+
+/** @returns undefined where the text is not a JSON object */
+export function readBody (text: string): JsonObject | undefined {
+  try {
+    const body = parseJson(text)
+    return isObject(body) ? body : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export const verbOf = (body: JsonObject | undefined): string => String(memberOf(body, 'verb') as Json | undefined)
+
+/** The column that names rows of a table to a person. */
+export function labelColumn ({ columns }: Table): Column | undefined {
+  const texts = columns.filter(({ kind, members, takesNow, references }) => kind === 'text' && members === undefined && !takesNow.data && !takesNow.filters && references === undefined)
+  return texts.find(({ name }) => /(^|_)(name|title|label)$/i.test(name)) ?? texts.find(({ isKey }) => !isKey) ?? texts[0]
+}

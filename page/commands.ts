@@ -1,0 +1,56 @@
+/** A request as a line for a shell, and for the typed client. */
+import { Digits, isList, isObject, parseJson, withMembers, type Json, type JsonObject } from './json.ts'
+
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+/** The token is a variable: it is shown nowhere. */
+export function writeCurl (url: string, body: string): string {
+  return [`curl -X POST ${quote(url)}`, '-H "Authorization: Bearer $TOKEN"', "-H 'Content-Type: application/json'", `-d ${quote(body)}`].join(' \\\n  ')
+}
+
+export interface Called {
+  readonly url: string
+  readonly database: string
+  readonly table: string
+  readonly body: string
+}
+
+/** The call of `fastify-row-query/client`. @throws SyntaxError if the body is not JSON */
+export function writeCall ({ url, database, table, body }: Called): string {
+  const given = parseJson(body)
+  const { verb, operations, ...fields } = isObject(given) ? given : {} as JsonObject
+  const options = withMembers(fields, {})
+  const second = Object.keys(options).length === 0 ? '' : `, ${writeSource(options, '')}`
+  const call = table === ''
+    ? `const { results } = await db.transaction(${writeSource(operations ?? [], '')}${second})`
+    : `const { ${resultsOf(String(verb as Json), options)} } = await db.${String(verb as Json)}(${writeString(table)}${second})`
+  return `import { createClient } from 'fastify-row-query/client'
+import type { DB } from './${/^\w+$/.test(database) ? database : 'database'}.ts' // row-query types ${/^\w+$/.test(database) ? database : quote(database)}
+
+const client = createClient<{ ${writeKey(database)}: DB }>({ url: ${writeString(url)}, token: process.env.TOKEN })
+const db = client.database(${writeString(database)})
+
+${call}`
+}
+
+function resultsOf (verb: string, fields: JsonObject): string {
+  if (verb === 'select') return ['rows', ...'after' in fields || 'offset' in fields ? ['next'] : [], ...'total' in fields ? ['total'] : []].join(', ')
+  const returned = 'returning' in fields ? ', rows' : ''
+  return verb === 'insert' ? `inserted, id${returned}` : `${verb}d${returned}`
+}
+
+const writeKey = (key: string): string => /^[A-Za-z_$][\w$]*$/.test(key) ? key : writeString(key)
+const writeString = (text: string): string => `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
+
+function writeSource (value: Json, indent: string): string {
+  if (value instanceof Digits) return /^-?\d+$/.test(value.text) ? `${value.text}n` : value.text
+  if (typeof value === 'string') return writeString(value)
+  const inner = `${indent}  `
+  const wrap = ([open, close]: readonly [string, string], parts: readonly string[]): string => {
+    const line = parts.length === 0 ? open.trim() + close.trim() : `${open}${parts.join(', ')}${close}`
+    return indent.length + line.length <= 80 && !line.includes('\n') ? line : `${open.trim()}\n${parts.map((part) => inner + part).join(',\n')}\n${indent}${close.trim()}`
+  }
+  if (isList(value)) return wrap(['[', ']'], value.map((item) => writeSource(item, inner)))
+  if (isObject(value)) return wrap(['{ ', ' }'], Object.entries(value).map(([key, member]) => `${writeKey(key)}: ${writeSource(member, inner)}`))
+  return JSON.stringify(value)
+}

@@ -1,0 +1,40 @@
+/** Rows as a CSV file: the stream of the service, or what it answers in JSON. */
+import { memberOf, withMembers, writeLine, type Json, type JsonObject } from './json.ts'
+import type { Service } from './service.ts'
+
+/** Rows of an answer in JSON at most. */
+const MAX_ROWS = 1000
+
+/** Saves the rows that a select finds, without its limit. Returns what to say. */
+export async function downloadCsv (service: Service, { path, name, body, columns }: { path: string, name: string, body: JsonObject, columns: readonly string[] }): Promise<string> {
+  // related rows and counts are not part of a stream
+  const whole = withMembers(body, { limit: undefined, after: undefined, offset: undefined, total: undefined, include: undefined, expect: undefined })
+  const streamed = await service.stream(path, writeLine(whole))
+  if (streamed instanceof Blob) {
+    save(streamed, `${name}.csv`)
+    return `${name}.csv was saved`
+  }
+  const { data, failure } = streamed.failure === undefined ? await service.send(path, writeLine({ ...whole, limit: MAX_ROWS })) : streamed
+  if (data === undefined) return failure?.message ?? ''
+  const rows = data['rows'] as readonly JsonObject[]
+  save(new Blob([writeCsv(columns.filter((column) => rows.every((row) => memberOf(row, column) !== undefined)), rows)], { type: 'text/csv' }), `${name}.csv`)
+  return rows.length < MAX_ROWS ? `${name}.csv was saved` : `${name}.csv was saved with the first ${MAX_ROWS} rows`
+}
+
+/** RFC 4180: NULL is nothing, an empty text is `""`. */
+export function writeCsv (columns: readonly string[], rows: readonly JsonObject[]): string {
+  const line = (values: ReadonlyArray<Json | undefined>): string => `${values.map(writeField).join(',')}\r\n`
+  return line(columns) + rows.map((row) => line(columns.map((column) => memberOf(row, column)))).join('')
+}
+
+function writeField (value: Json | undefined): string {
+  if (value === null || value === undefined) return ''
+  const text = typeof value === 'string' ? value : writeLine(value)
+  return text === '' || /[",\r\n]|^ | $/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+export function save (content: Blob, name: string): void {
+  const link = Object.assign(document.createElement('a'), { href: URL.createObjectURL(content), download: name })
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+}

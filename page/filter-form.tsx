@@ -1,0 +1,165 @@
+/** The filters of a request as a form: one line for each condition. */
+import { useRef, useState } from 'preact/hooks'
+import { isList, writeLine, type Json, type JsonObject } from './json.ts'
+import { labelColumn } from './bodies.ts'
+import { changeOperator, firstOperatorOf, needsOperand, OPERATORS, operatorsOf, readFilters, saysSame, writeFilters, type Condition, type FilterRow } from './filter-rows.ts'
+import { ValueInput } from './record-form.tsx'
+import type { Column, Table } from './table.ts'
+import { fromText, readAgo, toText, UNITS, writeAgo } from './values.ts'
+
+interface FilterFormProps {
+  readonly table: Table
+  readonly filters: Json | undefined
+  readonly onChange: (filters: JsonObject | undefined) => void
+}
+
+interface Numbered { readonly id: number, readonly row: FilterRow }
+
+export function FilterForm ({ table, filters, onChange }: FilterFormProps) {
+  const columns = table.columns.filter((column) => operatorsOf(column).length > 0)
+  const first = labelColumn({ ...table, columns }) ?? columns[0]
+  const next = useRef(0)
+  const number = (row: FilterRow): Numbered => ({ id: next.current++, row })
+  const blank = (column = first): FilterRow[] => column === undefined ? [] : [{ column: column.name, operator: firstOperatorOf(column), operand: undefined }]
+  const read = (): Numbered[] => {
+    const rows = readFilters(filters, table)
+    return (rows.length > 0 ? rows : blank()).map(number)
+  }
+  const [rows, setRows] = useState<Numbered[]>(read)
+  const seen = useRef(filters)
+  let current = rows
+  // the text has changed: rows that say the same stay as they are, so that nothing moves while one types
+  if (seen.current !== filters) {
+    seen.current = filters
+    if (!saysSame(rows.map(({ row }) => row), isEmpty(filters) ? undefined : filters)) setRows(current = read())
+  }
+
+  const change = (changed: Numbered[]): void => {
+    setRows(changed)
+    onChange(writeFilters(changed.map(({ row }) => row)))
+  }
+  const replace = (id: number, row: FilterRow): void => change(current.map((each) => each.id === id ? { id, row } : each))
+
+  return (
+    <fieldset class='filters'>
+      <legend>Filters</legend>
+      {current.map(({ id, row }, index) => (
+        <div key={id} class='filter'>
+          {'key' in row
+            ? <code class='written' title='This part is written in the body'>{row.key} {writeLine(row.value).slice(0, 120)}</code>
+            : <ConditionForm row={row} columns={columns} index={index + 1} onChange={(changed) => replace(id, changed)} />}
+          <button type='button' class='quiet' aria-label={`Remove filter ${index + 1}`} title='Remove' onClick={() => change(current.filter((each) => each.id !== id))}>×</button>
+        </div>
+      ))}
+      {first !== undefined && <button type='button' class='quiet add' onClick={() => setRows([...current, ...blank(nextColumn(columns, current) ?? first).map(number)])}>+ Add a filter</button>}
+    </fieldset>
+  )
+}
+
+const isEmpty = (filters: Json | undefined): boolean => filters !== undefined && filters !== null && typeof filters === 'object' && Object.keys(filters).length === 0
+
+const nextColumn = (columns: readonly Column[], rows: readonly Numbered[]): Column | undefined => columns.find(({ name }) => !rows.some(({ row }) => 'column' in row && row.column === name))
+
+interface ConditionProps {
+  readonly row: Condition
+  readonly columns: readonly Column[]
+  readonly index: number
+  readonly onChange: (row: FilterRow) => void
+}
+
+function ConditionForm ({ row, columns, index, onChange }: ConditionProps) {
+  const column = columns.find(({ name }) => name === row.column) as Column
+  const operators = operatorsOf(column)
+  const setColumn = (name: string): void => {
+    const chosen = columns.find((each) => each.name === name) as Column
+    const operator = operatorsOf(chosen).includes(row.operator) && chosen.kind === column.kind ? row.operator : firstOperatorOf(chosen)
+    const kept = chosen.kind === column.kind && chosen.members === column.members ? row.operand : undefined
+    onChange({ column: name, operator, operand: changeOperator(kept, operator) })
+  }
+  return (
+    <>
+      <select aria-label={`Column of filter ${index}`} value={row.column} onChange={({ currentTarget }) => setColumn(currentTarget.value)}>
+        {columns.map(({ name }) => <option key={name} value={name}>{name}</option>)}
+      </select>
+      <select aria-label={`Operator of filter ${index}`} value={row.operator} onChange={({ currentTarget }) => onChange({ ...row, operator: currentTarget.value, operand: changeOperator(row.operand, currentTarget.value) })}>
+        {[...operators, ...operators.includes(row.operator) ? [] : [row.operator]].map((operator) => <option key={operator} value={operator}>{OPERATORS.get(operator) ?? operator}</option>)}
+      </select>
+      {needsOperand(row.operator) && <Operand key={`${row.column} ${row.operator}`} column={column} operator={row.operator} operand={row.operand} label={`Value of filter ${index}`} onOperand={(operand) => onChange({ ...row, operand })} />}
+    </>
+  )
+}
+
+interface OperandProps {
+  readonly column: Column
+  readonly operator: string
+  readonly operand: Json | undefined
+  readonly label: string
+  readonly onOperand: (operand: Json | undefined) => void
+}
+
+const TEXT = { kind: 'text', members: undefined } as const
+
+function Operand ({ column, operator, operand, label, onOperand }: OperandProps) {
+  const example = column.takesNow.filters ? '2026-11-20' : ''
+  if (operator === 'last' || operator === 'before') {
+    const { count, unit } = readAgo(operand) ?? { count: 30, unit: 'days' }
+    return (
+      <span class='ago'>
+        <input type='number' min={1} aria-label={label} value={count} onInput={({ currentTarget }) => { if (currentTarget.valueAsNumber >= 1) onOperand(writeAgo({ count: Math.floor(currentTarget.valueAsNumber), unit })) }} />
+        <select aria-label={`${label}: unit`} value={unit} onChange={({ currentTarget }) => onOperand(writeAgo({ count, unit: currentTarget.value }))}>{UNITS.map((each) => <option key={each}>{each}</option>)}</select>
+      </span>
+    )
+  }
+  if (operator === '$between') {
+    const [from, to] = isList(operand) ? operand : []
+    return (
+      <span class='between'>
+        <PartInput column={column} label={`${label}: from`} value={from} placeholder={example} onValue={(value) => onOperand(value === undefined && to === undefined ? undefined : [value ?? '', to ?? value ?? ''])} />
+        and
+        <PartInput column={column} label={`${label}: to`} value={to} placeholder={example} onValue={(value) => onOperand(value === undefined && from === undefined ? undefined : [from ?? value ?? '', value ?? ''])} />
+      </span>
+    )
+  }
+  if (operator === '$in' || operator === '$nin') return column.members === undefined ? <ListInput column={column} label={label} operand={operand} onOperand={onOperand} /> : <MembersInput members={column.members} label={label} operand={operand} onOperand={onOperand} />
+  const members = operator === '$has' ? column.members : undefined
+  const isPattern = ['$like', '$nlike', '$contains', '$startsWith'].includes(operator)
+  return <ValueInput column={members !== undefined ? { ...column, ...TEXT, members } : isPattern ? { ...column, ...TEXT } : column} label={label} value={operand} placeholder={isPattern ? operator.includes('like') ? 'rush%' : '' : example} onValue={onOperand} />
+}
+
+function PartInput ({ column, label, value, placeholder, onValue }: { column: Column, label: string, value: Json | undefined, placeholder: string, onValue: (value: Json | undefined) => void }) {
+  return <ValueInput column={column} label={label} value={value === '' ? undefined : value} placeholder={placeholder} onValue={onValue} />
+}
+
+/** Values separated by commas. */
+function ListInput ({ column, label, operand, onOperand }: Omit<OperandProps, 'operator'>) {
+  const shown = isList(operand) ? operand.map((value) => toText(column, value)).join(', ') : ''
+  const [text, setText] = useState(shown)
+  const read = (entered: string): Json | undefined => {
+    const values = entered.split(',').map((part) => fromText(column, part.trim())).filter((value) => value !== undefined)
+    return values.length === 0 ? undefined : values
+  }
+  const seen = useRef(operand)
+  if (seen.current !== operand) {
+    seen.current = operand
+    if (writeLine(read(text) ?? null) !== writeLine(operand ?? null)) setText(shown)
+  }
+  const enter = (entered: string): void => {
+    setText(entered)
+    onOperand(read(entered))
+  }
+  return <input type='text' aria-label={label} placeholder='values, separated by commas' autocomplete='off' spellcheck={false} value={text} onInput={({ currentTarget }) => enter(currentTarget.value)} />
+}
+
+/** The values of an ENUM to check. */
+function MembersInput ({ members, label, operand, onOperand }: { members: readonly string[], label: string, operand: Json | undefined, onOperand: (operand: Json | undefined) => void }) {
+  const chosen = new Set<Json>(isList(operand) ? operand : [])
+  const toggle = (member: string): void => {
+    const values = members.filter((each) => chosen.has(each) !== (each === member))
+    onOperand(values.length === 0 ? undefined : values)
+  }
+  return (
+    <span class='members' role='group' aria-label={label}>
+      {members.map((member) => <label key={member}><input type='checkbox' checked={chosen.has(member)} onChange={() => toggle(member)} />{member}</label>)}
+    </span>
+  )
+}

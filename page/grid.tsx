@@ -1,0 +1,114 @@
+/** Rows as a table: types in the head, NULL visible, long values on click, related rows and values in place below a row. */
+import { Fragment, type ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { isList, isObject, memberOf, writeLine, type Json, type JsonObject } from './json.ts'
+import type { Term } from './order.ts'
+import type { Column, Relation, Table } from './table.ts'
+import { Value } from './cell.tsx'
+
+/** Cells that are drawn at once; a button shows more. */
+const MAX_CELLS = 12_000
+
+export interface GridProps {
+  readonly label: string
+  readonly rows: readonly JsonObject[]
+  readonly columns: readonly string[]
+  /** The table of the columns; undefined for groups. */
+  readonly table?: Table | undefined
+  readonly order?: readonly Term[] | undefined
+  readonly onOrder?: ((name: string, isAdded: boolean) => void) | undefined
+  /** What is shown below a row: `tab` is undefined for its values, else the name of a relation or a member. */
+  readonly panel?: ((row: JsonObject, tab: string | undefined, close: () => void) => ComponentChildren) | undefined
+  /** Columns to mark. */
+  readonly marked?: ReadonlySet<string> | undefined
+}
+
+/** A row that is open, and what of it. */
+interface Open { readonly row: string, readonly tab: string | undefined }
+
+export function Grid ({ label, rows, columns, table, order = [], onOrder, panel, marked }: GridProps) {
+  const [open, setOpen] = useState<Open>()
+  const [shown, setShown] = useState(MAX_CELLS)
+  const known = new Map(table?.columns.map((column) => [column.name, column]))
+  const count = Math.max(10, Math.floor(shown / Math.max(1, columns.length)))
+  const keyOf = (row: JsonObject, index: number): string => table !== undefined && table.primaryKey.length > 0 && table.primaryKey.every((name) => memberOf(row, name) !== undefined) ? writeLine(table.primaryKey.map((name) => row[name] as Json)) : String(index)
+  const toggle = (row: string, tab?: string): void => setOpen(open?.row === row && open.tab === tab ? undefined : { row, tab })
+  const relationOf = (name: string): Relation | undefined => table?.relations.find(({ on, isMany }) => !isMany && on.length === 1 && on[0]?.[0] === name)
+  return (
+    <div class='grid' tabIndex={0} role='region' aria-label={label}>
+      <table>
+        <thead>
+          <tr>
+            {panel !== undefined && <th class='opener'><span class='hidden'>Open</span></th>}
+            {columns.map((name) => <Head key={name} name={name} column={known.get(name)} terms={order} onOrder={onOrder} isMember={table !== undefined && !known.has(name)} isNumeric={isNumeric(known.get(name), memberOf(rows[0], name))} />)}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, count).map((row, index) => {
+            const key = keyOf(row, index)
+            const isOpen = open?.row === key
+            return (
+              <Fragment key={key}>
+                <tr class={isOpen ? 'open' : ''}>
+                  {panel !== undefined && (
+                    <td class='opener'><button type='button' aria-expanded={isOpen} aria-label={`Row ${index + 1}`} title='Values, related rows, edit' onClick={() => toggle(key, isOpen ? open.tab : undefined)}>{isOpen ? '▾' : '▸'}</button></td>
+                  )}
+                  {columns.map((name) => {
+                    const value = memberOf(row, name)
+                    const column = known.get(name)
+                    const relation = panel === undefined || value === null || value === undefined ? undefined : relationOf(name)
+                    const isMember = panel !== undefined && table !== undefined && column === undefined && (isObject(value) || isList(value))
+                    return (
+                      <td key={name} class={`${isNumeric(column, value) ? 'number' : ''}${marked?.has(name) === true ? ' marked' : ''}`}>
+                        {isMember
+                          ? <button type='button' class='link' aria-expanded={isOpen && open.tab === name} onClick={() => toggle(key, name)}><Summary value={value as Json} /></button>
+                          : relation === undefined
+                            ? <Value value={value} name={name} />
+                            : <button type='button' class='link' title={`Show the row of ${relation.table}`} aria-expanded={isOpen && open.tab === relation.name} onClick={() => toggle(key, relation.name)}>{writeLine(value as Json).replaceAll(/^"|"$/g, '')}</button>}
+                      </td>
+                    )
+                  })}
+                </tr>
+                {isOpen && panel !== undefined && <tr class='below'><td colSpan={columns.length + 1}><div class='inset'>{panel(row, open.tab, () => setOpen(undefined))}</div></td></tr>}
+              </Fragment>
+            )
+          })}
+        </tbody>
+      </table>
+      {rows.length > count && <p class='more'><button type='button' onClick={() => setShown(shown + 4 * MAX_CELLS)}>Draw more rows</button> <span class='muted'>{count} of {rows.length} rows are drawn</span></p>}
+    </div>
+  )
+}
+
+function isNumeric (column: Column | undefined, value: Json | undefined): boolean {
+  return column === undefined ? typeof value === 'number' : column.kind === 'integer' || column.kind === 'number' || column.kind === 'decimal'
+}
+
+interface HeadProps extends Pick<GridProps, 'onOrder'> {
+  readonly name: string
+  readonly column: Column | undefined
+  readonly terms: readonly Term[]
+  readonly isMember: boolean
+  readonly isNumeric: boolean
+}
+
+function Head ({ name, column, terms, onOrder, isMember, isNumeric }: HeadProps) {
+  const term = terms.find((each) => each.name === name)
+  const sorted = term === undefined ? undefined : term.descends ? 'descending' : 'ascending'
+  const type = column?.type ?? ''
+  const title = column === undefined ? undefined : [column.isKey ? 'Primary key' : '', column.isNullable ? 'may be NULL' : '', column.references === undefined ? '' : `refers to ${column.references.table}.${column.references.column}`, column.description].filter((text) => text !== '').join(' · ')
+  const content = <><span class='name'>{column?.isKey === true && <span class='key'>key</span>}{name}{term !== undefined && <span aria-hidden='true'>{term.descends ? ' ↓' : ' ↑'}</span>}</span>{type !== '' && <span class='type'>{type}</span>}</>
+  return (
+    <th scope='col' class={isNumeric ? 'number' : ''} aria-sort={sorted ?? 'none'} title={title}>
+      {onOrder !== undefined && !isMember && column?.isSortable !== false
+        ? <button type='button' onClick={(event) => onOrder(name, event.shiftKey)}>{content}</button>
+        : content}
+    </th>
+  )
+}
+
+/** A member of `include` in a cell: how many rows, or the first values of one. */
+function Summary ({ value }: { value: Json }) {
+  if (isList(value)) return <>{value.length === 1 ? '1 row' : `${value.length} rows`}</>
+  return <>{Object.values(value as JsonObject).filter((each) => each !== null && typeof each !== 'object').slice(0, 3).map((each) => String(each as string)).join(' · ').slice(0, 48) || '{}'}</>
+}

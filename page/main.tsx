@@ -1,0 +1,13 @@
+/** The program of the page at `{prefix}/docs`. It keeps the token in `sessionStorage`: for one tab, until it is closed. */
+import { render } from 'preact'
+import { App } from './app.tsx'
+import './page.css'
+import { takeToken } from './route.ts'
+import { openStorage } from './tab-storage.ts'
+
+const base = location.pathname.replace(/\/docs$/, '')
+const storage = openStorage(base)
+const token = takeToken()
+if (token !== undefined) storage.keepToken(token)
+
+render(<App base={base} storage={storage} isPublic={document.body.dataset['documents'] === 'public'} />, document.body)

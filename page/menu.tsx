@@ -1,0 +1,29 @@
+/** A button that opens a small panel beside it. The browser closes it on Escape and on a click elsewhere. */
+import type { ComponentChildren } from 'preact'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+
+/** Space to the edges of the window, in pixels. */
+const MARGIN = 8
+
+export function Menu ({ label, summary, children }: { label: string, summary?: string | undefined, children: () => ComponentChildren }) {
+  const id = useId()
+  const button = useRef<HTMLButtonElement>(null)
+  const panel = useRef<HTMLDivElement>(null)
+  const [isOpen, setOpen] = useState(false)
+
+  useLayoutEffect(() => {
+    if (!isOpen || button.current === null || panel.current === null) return
+    const { left, bottom, top } = button.current.getBoundingClientRect()
+    const { width, height } = panel.current.getBoundingClientRect()
+    const fits = bottom + height + MARGIN < innerHeight || top < height
+    panel.current.style.left = `${Math.max(MARGIN, Math.min(left, innerWidth - width - MARGIN))}px`
+    panel.current.style.top = `${fits ? Math.max(MARGIN, Math.min(bottom + 4, innerHeight - height - MARGIN)) : top - height - 4}px`
+  }, [isOpen])
+
+  return (
+    <>
+      <button ref={button} type='button' class='menu' popovertarget={id}><span>{label}</span>{summary !== undefined && <b>{summary}</b>}</button>
+      <div ref={panel} id={id} popover='auto' class='panel' role='group' aria-label={label} onToggle={({ newState }) => setOpen(newState === 'open')}>{isOpen && children()}</div>
+    </>
+  )
+}

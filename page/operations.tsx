@@ -1,0 +1,103 @@
+/** Several operations in one transaction, as text: it begins with an example that writes and refers. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { isList, isObject, memberOf, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
+import { FailureView, JsonText, type Result } from './answer-view.tsx'
+import { readBody } from './bodies.ts'
+import { confirmWrite, OperationResults } from './confirm-write.tsx'
+import { writeExample } from './operations-example.ts'
+import { writeRoute, type Route } from './route.ts'
+import { useStage } from './stage.tsx'
+import { VERBS, type Verb } from './table.ts'
+import { TextPanel } from './text-panel.tsx'
+
+export function Operations ({ path, route }: { path: string, route: Route }) {
+  const stage = useStage()
+  const { service, storage, document } = stage
+  const [text, setText] = useState(route.body ?? '')
+  const [result, setResult] = useState<Result>()
+  const [isRunning, setRunning] = useState(false)
+  const [showsJson, setShowsJson] = useState(false)
+  const typed = useRef(false)
+  const [table, setTable] = useState(document.tables[0]?.name ?? '')
+  const [verb, setVerb] = useState<Verb>('insert')
+  const body = readBody(text)
+  const operations = memberOf(body, 'operations')
+
+  useEffect(() => {
+    setResult(undefined)
+    typed.current = false
+    if (route.body !== undefined) setText(route.body)
+    else writeExample(stage).then((example) => { if (!typed.current) setText(writeLines(example)) })
+  }, [route])
+
+  const enter = (entered: string): void => {
+    typed.current = true
+    setText(entered)
+  }
+  const run = async (): Promise<void> => {
+    setRunning(true)
+    const isReading = isList(operations) && operations.every((operation) => memberOf(operation, 'verb') === 'select')
+    const answer = isReading ? await service.send(path, text) : await confirmWrite(stage, { table: undefined, path, body: text })
+    setRunning(false)
+    if (answer === undefined) return
+    setResult({ answer, body })
+    storage.addEntry({ path: writeRoute({ database: document.name, table: '' }), name: 'several operations', body: text, status: answer.status, at: Date.now() })
+  }
+  const add = (): void => {
+    const found = document.table(table)
+    if (found === undefined) return
+    const example = found.examples.get(verb) ?? found.examples.get(found.verbs[0] as string) ?? { verb }
+    const list = isList(operations) ? operations : []
+    enter(writeLines(withMembers(isObject(body) ? body : {}, { operations: [...list, { table, ...example } as JsonObject] })))
+  }
+  const verbs = VERBS.filter((each) => document.table(table)?.verbs.includes(each))
+
+  return (
+    <>
+      <section class='request' aria-label='Request' onKeyDown={(event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) { event.preventDefault(); run() } }}>
+        <form class='form' onSubmit={(event) => { event.preventDefault(); run() }}>
+          <p>All operations happen, or none. <code>{'{"$ref": "/0/id"}'}</code> takes a value from an earlier result: here the <code>id</code> of the first one.</p>
+          <fieldset>
+            <legend>Add an operation</legend>
+            <div class='filter'>
+              <select aria-label='Table of the operation' value={table} onChange={({ currentTarget }) => setTable(currentTarget.value)}>{document.tables.map(({ name }) => <option key={name}>{name}</option>)}</select>
+              <select aria-label='Verb of the operation' value={verb} onChange={({ currentTarget }) => setVerb(currentTarget.value as Verb)}>{verbs.map((each) => <option key={each}>{each}</option>)}</select>
+              <button type='button' onClick={add}>Add</button>
+            </div>
+          </fieldset>
+          {isList(operations) && <ol class='steps'>{operations.map((operation, index) => <li key={index}><b>{String(memberOf(operation, 'verb') as Json)} {String(memberOf(operation, 'table') as Json)}</b> <button type='button' class='quiet' aria-label={`Remove operation ${index + 1}`} onClick={() => enter(writeLines({ ...body, operations: operations.filter((each) => each !== operation) }))}>×</button> <code>{describe(operation)}</code></li>)}</ol>}
+          <p class='buttons'>
+            <button class='main' title='Ctrl+Enter' aria-busy={isRunning}>Run …</button>
+            <span class='muted'>You see what happens before anything is written.</span>
+          </p>
+        </form>
+        <TextPanel path={path} table='' text={text} onText={enter} mistake={text !== '' && body === undefined ? 'A body is a JSON object.' : undefined} />
+      </section>
+      <section class='answer' aria-label='Answer' aria-busy={isRunning}>
+        {result === undefined
+          ? <p class='empty'>The results are shown here.</p>
+          : result.answer.failure !== undefined
+            ? <FailureView answer={result.answer} body={result.body} />
+            : (
+              <>
+                <div class='bar'>
+                  <span class='count' role='status'>{memberOf(result.answer.data, 'dryRun') === true ? 'Dry run: nothing was changed.' : 'Done.'}<span class='muted'> {Math.round(result.answer.took)} ms</span></span>
+                  <span class='spacer' />
+                  <span class='segments' role='group' aria-label='Show the answer as'>
+                    <button type='button' aria-pressed={!showsJson} onClick={() => setShowsJson(false)}>Results</button>
+                    <button type='button' aria-pressed={showsJson} onClick={() => setShowsJson(true)}>JSON</button>
+                  </span>
+                </div>
+                {showsJson ? <JsonText text={result.answer.text} /> : <OperationResults results={(memberOf(result.answer.data, 'results') ?? []) as readonly JsonObject[]} operations={(memberOf(result.body, 'operations') ?? []) as readonly JsonObject[]} />}
+              </>
+              )}
+      </section>
+    </>
+  )
+}
+
+/** What an operation writes or selects, in one line. */
+function describe (operation: Json): string {
+  const shown = memberOf(operation, 'data') ?? memberOf(operation, 'filters')
+  return shown === undefined ? '' : writeLine(shown).slice(0, 90)
+}

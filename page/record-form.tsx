@@ -1,0 +1,136 @@
+/** Inputs for the values of a row. */
+import { useEffect, useId, useState } from 'preact/hooks'
+import { isEqual, isObject, memberOf, withMembers, writeLine, type Json, type JsonObject } from './json.ts'
+import { labelColumn } from './bodies.ts'
+import { useStage } from './stage.tsx'
+import type { Column, Table } from './table.ts'
+import { fromText, toText } from './values.ts'
+
+interface RecordFormProps {
+  readonly table: Table
+  readonly verb: 'insert' | 'update'
+  readonly data: JsonObject
+  /** The row that is edited: its values stand in the inputs. */
+  readonly row?: JsonObject | undefined
+  readonly onChange: (data: JsonObject) => void
+}
+
+export function RecordForm ({ table, verb, data, row, onChange }: RecordFormProps) {
+  const columns = table.columns.filter(({ isInsertable, isUpdatable }) => verb === 'insert' ? isInsertable : isUpdatable)
+  // required ones first, in the order of the table
+  const sorted = verb === 'insert' ? [...columns.filter(({ isRequired }) => isRequired), ...columns.filter(({ isRequired }) => !isRequired)] : columns
+  const set = (column: Column, value: Json | undefined): void => {
+    const isUnchanged = row !== undefined && isEqual(toValue(column, value), toValue(column, memberOf(row, column.name)))
+    onChange(withMembers(data, { [column.name]: isUnchanged ? undefined : value }))
+  }
+  return (
+    <div class='record'>
+      {sorted.map((column) => <Field key={column.name} table={table} column={column} verb={verb} value={memberOf(data, column.name) ?? memberOf(row, column.name)} isEdited={row !== undefined} isChanged={row !== undefined && memberOf(data, column.name) !== undefined} onValue={(value) => set(column, value)} />)}
+    </div>
+  )
+}
+
+/** 1 of a boolean column is true. */
+const toValue = ({ kind }: Column, value: Json | undefined): Json | undefined => kind === 'boolean' && (value === 0 || value === 1) ? value === 1 : value
+
+interface FieldProps {
+  readonly table: Table
+  readonly column: Column
+  readonly verb: 'insert' | 'update'
+  readonly value: Json | undefined
+  /** Whether an empty text means an empty value. */
+  readonly isEdited: boolean
+  readonly isChanged: boolean
+  readonly onValue: (value: Json | undefined) => void
+}
+
+function Field ({ column, verb, value, isEdited, isChanged, onValue }: FieldProps) {
+  const id = useId()
+  const isNow = isObject(value) && memberOf(value, '$now') !== undefined && column.kind !== 'json'
+  const hint = column.isAutoIncrement && verb === 'insert' ? 'automatic' : column.default !== undefined ? `default: ${typeof column.default === 'string' ? column.default : JSON.stringify(column.default)}` : ''
+  return (
+    <div class={`field${isChanged ? ' changed' : ''}`}>
+      <label for={id}>{column.name}{column.isRequired && verb === 'insert' && <span class='required'> required</span>} <span class='type'>{column.type}</span></label>
+      <div class='input'>
+        {isNow
+          ? <input id={id} type='text' readOnly value='now, by the clock of the database' />
+          : <ValueInput id={id} column={column} value={value} isEdited={isEdited} placeholder={value === null ? 'NULL' : hint} onValue={onValue} />}
+        {column.takesNow.data && <button type='button' aria-pressed={isNow} title='The present time, by the clock of the database' aria-label={`${column.name}: now`} onClick={() => onValue(isNow ? undefined : { $now: true })}>now</button>}
+        {column.isNullable && <button type='button' class='null-button' aria-pressed={value === null} aria-label={`${column.name}: NULL`} onClick={() => onValue(value === null ? undefined : null)}>NULL</button>}
+      </div>
+      {column.references !== undefined && <Choices id={`${id}-choices`} table={column.references.table} column={column.references.column} />}
+    </div>
+  )
+}
+
+interface ValueInputProps {
+  readonly id?: string
+  readonly label?: string
+  readonly column: Column
+  readonly value: Json | undefined
+  readonly isEdited?: boolean
+  readonly placeholder?: string
+  readonly onValue: (value: Json | undefined) => void
+}
+
+/** A text that is longer gets several lines. */
+const LONG = 60
+
+export function ValueInput ({ id, label, column, value, isEdited = false, placeholder = '', onValue }: ValueInputProps) {
+  const shown = isEdited && value === '' ? '' : toText(column, value)
+  const [text, setText] = useState(shown)
+  const read = (entered: string): Json | undefined => entered === '' && isEdited && column.kind === 'text' && column.members === undefined ? '' : fromText(column, entered)
+  // what the text says already is left as it is typed, such as `1.` on the way to 1.5
+  useEffect(() => { if (!isEqual(read(text), value ?? undefined)) setText(shown) }, [value === undefined ? undefined : writeLine(value)])
+  const enter = (entered: string): void => {
+    setText(entered)
+    onValue(read(entered))
+  }
+  const shared = { id, 'aria-label': label, placeholder }
+  const members = column.kind === 'boolean' ? ['true', 'false'] : column.kind === 'text' ? column.members : undefined
+  if (members !== undefined) {
+    return (
+      <select id={id} aria-label={label} value={text} onChange={({ currentTarget }) => enter(currentTarget.value)}>
+        <option value=''>{value === null ? 'NULL' : placeholder === '' ? '–' : `– (${placeholder})`}</option>
+        {[...members, ...text === '' || members.includes(text) ? [] : [text]].map((member) => <option key={member} value={member}>{member === '' ? '""' : member}</option>)}
+      </select>
+    )
+  }
+  const isInvalid = text.trim() !== '' && read(text) === undefined
+  if (column.kind === 'json' || (column.kind === 'text' && (shown.length > LONG || shown.includes('\n')))) {
+    return <textarea {...shared} rows={3} spellcheck={false} aria-invalid={isInvalid} value={text} onInput={({ currentTarget }) => enter(currentTarget.value)} />
+  }
+  const isNumber = column.kind === 'integer' || column.kind === 'number' || column.kind === 'decimal'
+  return (
+    <input
+      {...shared} type='text' autocomplete='off' spellcheck={false} inputMode={isNumber ? 'decimal' : 'text'} aria-invalid={isInvalid} value={text}
+      list={id !== undefined && column.references !== undefined ? `${id}-choices` : undefined} onInput={({ currentTarget }) => enter(currentTarget.value)}
+    />
+  )
+}
+
+/** Rows that are offered for a foreign key. */
+const MAX_CHOICES = 200
+
+/** The first rows of the table that a foreign key refers to, by what names them. */
+function Choices ({ id, table: name, column }: { id: string, table: string, column: string }) {
+  const { document, service } = useStage()
+  const [rows, setRows] = useState<readonly JsonObject[]>([])
+  const table = document.table(name)
+  const label = table === undefined ? undefined : labelColumn(table)
+  useEffect(() => {
+    if (table?.verbs.includes('select') !== true) return undefined
+    const controller = new AbortController()
+    const body = { verb: 'select', columns: [...new Set([column, ...label === undefined ? [] : [label.name]])], limit: MAX_CHOICES }
+    service.send(table.path, JSON.stringify(body), controller.signal).then(({ data }) => setRows((data?.['rows'] ?? []) as readonly JsonObject[]), () => {})
+    return () => controller.abort()
+  }, [name, column])
+  return (
+    <datalist id={id}>
+      {rows.map((row) => {
+        const value = toText({ kind: 'text', members: undefined }, row[column])
+        return <option key={value} value={value}>{label === undefined ? value : `${value} – ${toText(label, row[label.name])}`}</option>
+      })}
+    </datalist>
+  )
+}

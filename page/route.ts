@@ -1,0 +1,37 @@
+/** The fragment of the address: which table is open, and with which request. Browsers do not send it. */
+
+export interface Route {
+  readonly database: string
+  /** Empty for several operations. */
+  readonly table: string
+  /** Text of a body; the page's own one if undefined. */
+  readonly body?: string | undefined
+  readonly view?: 'reference' | undefined
+}
+
+/** Longer bodies are not part of the address. */
+const MAX_BODY = 4000
+
+export function readRoute (fragment: string): Route | undefined {
+  try {
+    const [path = '', search = ''] = fragment.replace(/^#/, '').split('?')
+    const [, database = '', table = ''] = path.split('/').map(decodeURIComponent)
+    const parameters = new URLSearchParams(search)
+    return database === '' ? undefined : { database, table, body: parameters.get('body') ?? undefined, view: parameters.get('view') === 'reference' ? 'reference' : undefined }
+  } catch { // a % that begins no character
+    return undefined
+  }
+}
+
+export function writeRoute ({ database, table, body, view }: Route): string {
+  const parameters = new URLSearchParams({ ...view !== undefined && { view }, ...body !== undefined && body.length <= MAX_BODY && { body } })
+  return `#/${encodeURIComponent(database)}/${encodeURIComponent(table)}${parameters.size > 0 ? `?${parameters.toString()}` : ''}`
+}
+
+/** The demo leads to `#token=…`, which is taken out of the address at once. What may follow after `&` is a route. */
+export function takeToken (): string | undefined {
+  const [, token, rest = ''] = /^#token=([^&]*)(?:&(.*))?$/.exec(location.hash) ?? []
+  if (token === undefined) return undefined
+  history.replaceState(null, '', `${location.pathname}${rest === '' ? '' : `#${rest}`}`)
+  return decodeURIComponent(token)
+}

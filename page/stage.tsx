@@ -1,0 +1,30 @@
+/** What every part of the page uses: the service, the open database, and the place for dialogs and announcements. */
+import { createContext, type ComponentChildren } from 'preact'
+import { useContext } from 'preact/hooks'
+import type { Service } from './service.ts'
+import type { DatabaseDocument } from './table.ts'
+import type { Route } from './route.ts'
+import type { TabStorage } from './tab-storage.ts'
+
+export interface Dialog {
+  readonly title: string
+  readonly content: ComponentChildren
+  /** Called when it is closed in any way. */
+  readonly onClose?: () => void
+}
+
+export interface Stage {
+  readonly service: Service
+  readonly document: DatabaseDocument
+  readonly storage: TabStorage
+  /** Opens a table, or another request. */
+  go (route: Route): void
+  /** Shows a dialog; undefined closes it. */
+  show (dialog: Dialog | undefined): void
+  /** Tells what has happened, also to screen readers. */
+  say (message: string): void
+}
+
+export const StageContext = createContext<Stage | undefined>(undefined)
+
+export const useStage = (): Stage => useContext(StageContext) as Stage

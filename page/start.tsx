@@ -1,0 +1,37 @@
+/** The first screen: where a token comes from. */
+
+export function Start () {
+  return (
+    <section class='start'>
+      <h2>See and change rows</h2>
+      <p>This page shows the tables that your token may use.</p>
+      <ol>
+        <li><b>Get a token.</b> The demo prints one when it starts. Otherwise ask the operator of this service, who makes one with
+          <pre tabIndex={0}><code>row-query token --name docs --permissions select</code></pre>
+          and adds the printed entry to the configuration.
+        </li>
+        <li><b>Enter it at the top and press Open.</b> It is kept for this tab until the tab is closed, and is sent to this service only.
+          If the service knows you without a token, for example by a login, leave the field empty.
+        </li>
+        <li><b>Choose a table.</b> Before a write, the page shows what would change, and asks.</li>
+      </ol>
+    </section>
+  )
+}
+
+interface SignInProps {
+  /** The token that the page was opened with. */
+  readonly token: string
+  readonly onToken: (token: string) => void
+  readonly onForget: () => void
+}
+
+export function SignIn ({ token, onToken, onForget }: SignInProps) {
+  if (token !== '') return <p class='sign-in'><button type='button' onClick={onForget}>Forget the token</button></p>
+  return (
+    <form class='sign-in' autocomplete='off' onSubmit={(event) => { event.preventDefault(); onToken(new FormData(event.currentTarget).get('token') as string) }}>
+      <label>Token <input name='token' type='password' spellcheck={false} autocomplete='off' autofocus /></label>
+      <button class='main'>Open</button>
+    </form>
+  )
+}

@@ -1,0 +1,212 @@
+/** What the OpenAPI document of a database says about one of its tables. */
+
+/** How values of a column are entered and shown. */
+export type Kind = 'boolean' | 'integer' | 'number' | 'decimal' | 'text' | 'list' | 'json'
+
+export interface Column {
+  readonly name: string
+  /** As it is declared in SQL. */
+  readonly type: string
+  readonly kind: Kind
+  readonly isNullable: boolean
+  readonly isKey: boolean
+  readonly isGenerated: boolean
+  readonly isAutoIncrement: boolean
+  /** An insert needs it. */
+  readonly isRequired: boolean
+  readonly isInsertable: boolean
+  readonly isUpdatable: boolean
+  readonly isSortable: boolean
+  readonly default: unknown
+  /** The members of an ENUM or a SET. */
+  readonly members: readonly string[] | undefined
+  readonly operators: readonly string[]
+  /** Whether filters, and whether data, take `{"$now": …}`. */
+  readonly takesNow: { readonly filters: boolean, readonly data: boolean }
+  readonly description: string
+  readonly references: { readonly table: string, readonly column: string } | undefined
+}
+
+/** Rows of another table, or of the same one, that belong to a row. */
+export interface Relation {
+  /** Name of the member in `include`. */
+  readonly name: string
+  readonly table: string
+  /** Column of this table to column of the other one. */
+  readonly on: ReadonlyArray<readonly [own: string, other: string]>
+  readonly isMany: boolean
+  /** Whether `include` finds `on` by itself. */
+  readonly isOnly: boolean
+}
+
+export interface Table {
+  readonly name: string
+  readonly path: string
+  readonly comment: string
+  readonly verbs: readonly Verb[]
+  readonly columns: readonly Column[]
+  readonly primaryKey: readonly string[]
+  readonly relations: readonly Relation[]
+  /** Whether pages can begin behind a position. */
+  readonly hasPositions: boolean
+  /** Function of an aggregate to the columns that it takes. */
+  readonly aggregates: ReadonlyMap<string, readonly string[]>
+  /** Part of time to the columns that have it. */
+  readonly parts: ReadonlyMap<string, readonly string[]>
+  /** An example of each request, which can be sent. */
+  readonly examples: ReadonlyMap<string, any>
+  /** Beginning of the names of its schemas. */
+  readonly schemaName: string
+}
+
+export type Verb = 'select' | 'insert' | 'update' | 'delete'
+export const VERBS: readonly Verb[] = ['select', 'insert', 'update', 'delete']
+
+type Schema = any
+interface ForeignKey { readonly columns: readonly string[], readonly referencedTable: string, readonly referencedColumns: readonly string[] }
+
+/** A document, and its tables, which are read when they are needed. */
+export interface DatabaseDocument {
+  readonly name: string
+  readonly document: any
+  readonly tables: ReadonlyArray<{ readonly name: string, readonly path: string }>
+  /** The path of operations in one transaction, if the token may run any. */
+  readonly operationsPath: string | undefined
+  table (name: string): Table | undefined
+}
+
+const REF = '#/components/schemas/'
+const ENDING = /Request$/
+const jsonOf = (part: any): any => part?.content?.['application/json']
+export const schemaNameOf = (post: any): string => String(jsonOf(post.requestBody)?.schema.$ref).slice(REF.length).replace(ENDING, '')
+
+/** The documents escape texts of the database for Markdown. */
+export const plainText = (text = ''): string => text.replaceAll('&lt;', '<').replaceAll(']\\', ']')
+
+export function readDocument (name: string, document: any): DatabaseDocument {
+  const paths = Object.entries<any>(document.paths)
+  const isTable = (path: string): boolean => path.split('/').length > 2
+  const tables = paths.filter(([path]) => isTable(path)).map(([path, { post }]) => ({ name: String(post.tags[0]), path, post }))
+  const byName = new Map(tables.map((table) => [table.name, table]))
+  const schemaOf = (table: { readonly post: any }, ending: string): Schema => document.components.schemas[schemaNameOf(table.post) + ending]
+  const keysOf = (table: { readonly post: any }): readonly ForeignKey[] => schemaOf(table, 'Row')?.['x-foreign-keys'] ?? []
+  const known = new Map<string, Table>()
+  /** The foreign keys of all tables by the table that they refer to. */
+  const incoming = Map.groupBy(tables.flatMap((table) => keysOf(table).map((key) => ({ table: table.name, key }))), ({ key }) => key.referencedTable)
+  const uniqueKeysOf = (table: string): ReadonlyArray<readonly string[]> => {
+    const row = schemaOf(byName.get(table) as { post: any }, 'Row')
+    return [row?.['x-primary-key'] ?? [], ...(row?.['x-unique-keys'] ?? []).map(({ columns }: { columns: string[] }) => columns)].filter((key) => key.length > 0)
+  }
+  return {
+    name,
+    document,
+    tables: tables.map(({ name, path }) => ({ name, path })),
+    operationsPath: paths.find(([path]) => !isTable(path))?.[0],
+    table (name) {
+      const found = byName.get(name)
+      if (found === undefined) return undefined
+      let table = known.get(name)
+      if (table === undefined) known.set(name, table = readTable(found, { document, relations: () => relationsOf(name, { keys: keysOf(found), incoming: incoming.get(name) ?? [], tables: new Set(byName.keys()), uniqueKeysOf }) }))
+      return table
+    }
+  }
+}
+
+interface Links {
+  readonly keys: readonly ForeignKey[]
+  readonly incoming: ReadonlyArray<{ readonly table: string, readonly key: ForeignKey }>
+  readonly tables: ReadonlySet<string>
+  uniqueKeysOf (table: string): ReadonlyArray<readonly string[]>
+}
+
+const isName = (name: string): boolean => /^[A-Za-z]\w{0,63}$/.test(name)
+
+function relationsOf (table: string, { keys, incoming, tables, uniqueKeysOf }: Links): Array<Omit<Relation, 'name'> & { readonly hint: string }> {
+  const found = [
+    ...keys.filter((key) => tables.has(key.referencedTable)).map((key) => ({ table: key.referencedTable, hint: key.columns.join('_'), on: key.columns.map((column, index) => [column, key.referencedColumns[index] as string] as const), isMany: false })),
+    ...incoming.map(({ table, key }) => {
+      const on = key.columns.map((column, index) => [key.referencedColumns[index] as string, column] as const)
+      return { table, hint: key.columns.join('_'), on, isMany: !uniqueKeysOf(table).some((unique) => unique.every((column) => key.columns.includes(column))) }
+    })
+  ]
+  return found.map((relation) => ({ ...relation, isOnly: relation.table !== table && found.filter((other) => other.table === relation.table).length === 1 }))
+}
+
+/** Names of members: the table, with the columns of the key where there are several or the name is taken. */
+function nameRelations (relations: ReturnType<typeof relationsOf>, columns: ReadonlySet<string>): Relation[] {
+  const taken = new Set(columns)
+  return relations.map(({ hint, ...relation }) => {
+    const base = isName(relation.table) ? relation.table : 'related'
+    const candidates = [...relation.isOnly ? [base] : [], `${base}_by_${hint}`, ...Array.from({ length: 99 }, (_, index) => `${base}_${index + 2}`)]
+    const name = candidates.find((candidate) => isName(candidate) && !taken.has(candidate)) ?? base
+    taken.add(name)
+    return { ...relation, name }
+  })
+}
+
+function readTable ({ name, path, post }: { readonly name: string, readonly path: string, readonly post: any }, { document, relations }: { document: any, relations: () => ReturnType<typeof relationsOf> }): Table {
+  const { schemas } = document.components
+  const schemaName = schemaNameOf(post)
+  const schema = (ending: string): Schema => schemas[schemaName + ending]
+  const follow = (found: Schema): Schema => found?.$ref === undefined ? found : follow(schemas[found.$ref.slice(REF.length)])
+  const variants = (found: Schema): Schema[] => [follow(found)].flatMap((each) => each?.anyOf ?? each?.oneOf ?? [each]).filter(Boolean)
+  const [row, insert, update, filters, position, aggregate, part] = ['Row', 'Insert', 'Update', 'Filters', 'Position', 'Aggregate', 'Part'].map(schema)
+  const propertiesOf = (found: Schema): Map<string, Schema> => new Map(Object.entries(found?.properties ?? {}))
+  const [rows, inserted, updated, filtered] = [row, insert, update, filters].map(propertiesOf) as [Map<string, Schema>, Map<string, Schema>, Map<string, Schema>, Map<string, Schema>]
+  const positions = propertiesOf(position)
+  const primaryKey: readonly string[] = row?.['x-primary-key'] ?? []
+  const hasNow = (found: Schema): boolean => variants(found).some((each) => each.$ref === `${REF}Now`)
+
+  const readColumn = (column: string): Column => {
+    const shown = rows.get(column) ?? inserted.get(column) ?? updated.get(column)
+    const given = [inserted, updated].flatMap((properties) => variants(properties.get(column)))
+    const filter = filtered.get(column.startsWith('$') ? `$${column}` : column)
+    // JSON has no variants: its operators are in the part of the schema that excludes others
+    const operators = [...variants(filter), follow(filter)?.not?.not].flatMap((each) => Object.keys(each?.properties ?? {})).filter((key) => key.startsWith('$') && key !== '$now')
+    const types = variants(shown).flatMap((each) => each.type ?? [])
+    return {
+      name: column,
+      type: shown['x-sql-type'] ?? '',
+      kind: variants(shown).some(({ format }) => format === 'decimal') ? 'decimal' : kindOf(types, [...types, ...given.flatMap((each) => each.type ?? [])]),
+      isNullable: types.includes('null') || operators.includes('$null'),
+      isKey: primaryKey.includes(column),
+      isGenerated: shown.readOnly === true,
+      isAutoIncrement: shown['x-auto-increment'] === true,
+      isRequired: insert?.required?.includes(column) === true,
+      isInsertable: inserted.has(column),
+      isUpdatable: updated.has(column),
+      isSortable: position === undefined || positions.has(column),
+      default: inserted.get(column)?.['x-default'],
+      members: variants(shown).map((each) => each.enum ?? each.items?.enum).find(Boolean)?.filter((member: unknown) => member !== null),
+      operators,
+      takesNow: { filters: hasNow(filter), data: given.some((each) => each.$ref === `${REF}Now`) },
+      description: plainText(shown.description),
+      references: shown['x-references']
+    }
+  }
+
+  const columns = [...new Set([...rows.keys(), ...inserted.keys(), ...updated.keys()])].map(readColumn)
+  return {
+    name,
+    path,
+    comment: plainText(post.description),
+    verbs: VERBS.filter((verb) => schema(`${verb.replace(/^./, (letter) => letter.toUpperCase())}Request`) !== undefined),
+    columns,
+    primaryKey,
+    relations: nameRelations(relations(), new Set(rows.keys())),
+    hasPositions: position !== undefined,
+    aggregates: new Map(Array.from(propertiesOf(aggregate), ([key, { enum: names }]): [string, readonly string[]] => [key, names ?? []]).filter(([key]) => key.startsWith('$'))),
+    parts: new Map(Array.from(propertiesOf(part), ([key, { enum: names }]) => [key, names ?? []])),
+    examples: new Map(Object.entries<any>(jsonOf(post.requestBody)?.examples ?? {}).map(([verb, { value }]) => [verb, value])),
+    schemaName
+  }
+}
+
+/** `shown`: the types of values in answers; `all`: also of those that are accepted. */
+function kindOf (shown: readonly string[], all: readonly string[]): Kind {
+  if (all.includes('boolean')) return 'boolean'
+  if (shown.includes('integer')) return 'integer'
+  if (shown.includes('number')) return 'number'
+  if (shown.includes('string')) return 'text'
+  return shown.includes('array') ? 'list' : 'json'
+}

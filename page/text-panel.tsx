@@ -1,0 +1,79 @@
+/** The request as text: its body, as a line for a shell and for the typed client, and the requests of this tab. */
+import { useState } from 'preact/hooks'
+import { copy } from './cell.tsx'
+import { writeCall, writeCurl } from './commands.ts'
+import { readRoute } from './route.ts'
+import { useStage } from './stage.tsx'
+
+interface TextPanelProps {
+  readonly path: string
+  readonly table: string
+  readonly text: string
+  readonly onText: (text: string) => void
+  /** Why the text is no body. */
+  readonly mistake: string | undefined
+}
+
+/** As in the style: there the text is below the form. */
+const NARROW = '(max-width: 62rem)'
+
+const TABS = ['Body', 'curl', 'TypeScript', 'History'] as const
+
+export function TextPanel ({ path, table, text, onText, mistake }: TextPanelProps) {
+  const { service, document, say } = useStage()
+  // on a small screen the text is one click away
+  const [tab, setTab] = useState<typeof TABS[number] | undefined>(matchMedia(NARROW).matches ? undefined : 'Body')
+  const url = location.origin + service.base
+  const shown = tab === 'curl' ? writeCurl(url + path, text) : tab === 'TypeScript' ? call({ url, database: document.name, table, body: text }) : text
+  return (
+    <div class='text-panel'>
+      <div class='tabs' role='tablist' aria-label='The request as'>
+        {TABS.map((name) => <button key={name} type='button' role='tab' aria-selected={name === tab} onClick={() => setTab(name === tab && matchMedia(NARROW).matches ? undefined : name)}>{name}</button>)}
+        <span class='spacer' />
+        {tab !== undefined && tab !== 'History' && <button type='button' class='quiet' onClick={() => { copy(shown).then(say) }}>Copy</button>}
+      </div>
+      {tab === 'Body'
+        ? (
+          <>
+            <textarea class='body' aria-label='Request body' aria-invalid={mistake !== undefined} spellcheck={false} rows={Math.min(24, Math.max(9, text.split('\n').length + 1))} value={text} onInput={({ currentTarget }) => onText(currentTarget.value)} />
+            {mistake !== undefined && <p class='mistake'>{mistake}</p>}
+          </>
+          )
+        : tab === 'History'
+          ? <History />
+          : tab !== undefined && <pre class='command' tabIndex={0} aria-label={tab}>{shown}</pre>}
+      {tab === 'curl' && <p class='muted'>Set the token first, so that the shell does not remember it: <code>read -rs TOKEN; export TOKEN</code></p>}
+    </div>
+  )
+}
+
+function call (called: Parameters<typeof writeCall>[0]): string {
+  try {
+    return writeCall(called)
+  } catch {
+    return 'The body is not JSON.'
+  }
+}
+
+function History () {
+  const { storage, go } = useStage()
+  const entries = storage.entries()
+  if (entries.length === 0) return <p class='empty'>Requests of this tab are listed here until it is closed.</p>
+  return (
+    <ul class='history'>
+      {entries.map(({ path, name, body, status, at }) => {
+        const route = readRoute(path)
+        return route === undefined
+          ? null
+          : (
+            <li key={path + body}>
+              <button type='button' onClick={() => go({ ...route, body })}>
+                <span><b>{name}</b> <span class={status < 300 ? 'muted' : 'bad'}>{status}</span> <span class='muted'>{new Date(at).toLocaleTimeString()}</span></span>
+                <code>{body.replaceAll(/\s+/g, ' ').slice(0, 160)}</code>
+              </button>
+            </li>
+            )
+      })}
+    </ul>
+  )
+}

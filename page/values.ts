@@ -1,0 +1,55 @@
+/** Values of columns as text that a person enters, and back. */
+import { Digits, isList, isObject, memberOf, parseJson, writeLine, type Json } from './json.ts'
+import type { Column } from './table.ts'
+
+/** A value as it stands in an input. */
+export function toText ({ kind, members }: Pick<Column, 'kind' | 'members'>, value: Json | undefined): string {
+  if (value === undefined || value === null) return ''
+  if (value instanceof Digits) return value.text
+  if (kind === 'boolean' && (value === 0 || value === 1)) return String(value === 1)
+  if (kind === 'list' && members !== undefined && isList(value)) return value.join(', ')
+  if (typeof value === 'string' && kind !== 'json') return value === '' ? '""' : value
+  return typeof value === 'object' || typeof value === 'string' ? writeLine(value) : String(value)
+}
+
+/** The value of a text; undefined where the text is none. `""` is an empty text. What does not fit the column is sent as text, for the service to say so. */
+export function fromText ({ kind, members }: Pick<Column, 'kind' | 'members'>, text: string): Json | undefined {
+  const trimmed = text.trim()
+  if (trimmed === '') return undefined
+  switch (kind) {
+    case 'boolean': return trimmed === 'true' ? true : trimmed === 'false' ? false : readNumber(trimmed)
+    case 'integer':
+    case 'number': return readNumber(trimmed)
+    case 'list': return members !== undefined && !trimmed.startsWith('[') ? trimmed.split(',').map((part) => part.trim()).filter((part) => part !== '') : readJson(trimmed)
+    case 'json': return readJson(trimmed)
+    case 'decimal': return trimmed
+    case 'text': return trimmed === '""' ? '' : text
+  }
+}
+
+const readNumber = (text: string): Json => /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? parseJson(text.replace(/^(-?)0+(?=\d)/, '$1')) : text
+
+function readJson (text: string): Json | undefined {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
+  }
+}
+
+const UNITS = ['hours', 'days', 'months', 'years'] as const
+
+/** A moment relative to the present one, as the form can show it: so many units ago, or now. */
+export interface Ago { readonly count: number, readonly unit: string }
+
+export { UNITS }
+
+/** Reads `{"$now": {"days": -7}}`. */
+export function readAgo (value: Json | undefined): Ago | undefined {
+  const offset = memberOf(value, '$now')
+  if (!isObject(offset)) return undefined
+  const [[unit, count] = [], ...more] = Object.entries(offset)
+  return more.length === 0 && typeof count === 'number' && count < 0 && UNITS.includes(unit as typeof UNITS[number]) ? { count: -count, unit: unit as string } : undefined
+}
+
+export const writeAgo = ({ count, unit }: Ago): Json => ({ $now: { [unit]: -count } })

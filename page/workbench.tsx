@@ -1,0 +1,172 @@
+/** One table: a request as a form and as text, and its answer. The text of the body is what is sent; the form reads it and writes it. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { isList, isObject, memberOf, parseJson, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
+import { AnswerView, FailureView, type Paging, type Result, type Shown } from './answer-view.tsx'
+import { changeVerb, firstBody, keyFilters, readBody, verbOf } from './bodies.ts'
+import { confirmWrite } from './confirm-write.tsx'
+import { downloadCsv } from './download.ts'
+import { FilterForm } from './filter-form.tsx'
+import { firstPage, readOrder, toggleOrder, writeOrder } from './order.ts'
+import { RecordForm } from './record-form.tsx'
+import { RowPanel } from './row-panel.tsx'
+import { columnsOf } from './rows.ts'
+import { writeRoute, type Route } from './route.ts'
+import { ColumnsMenu, GroupsMenu, LimitInput, RelatedMenu } from './shape-menus.tsx'
+import { useStage } from './stage.tsx'
+import type { Table, Verb } from './table.ts'
+import { TextPanel } from './text-panel.tsx'
+
+const NAMES: Readonly<Record<Verb, string>> = { select: 'Select', insert: 'Insert', update: 'Update', delete: 'Delete' }
+
+export function Workbench ({ table, route }: { table: Table, route: Route }) {
+  const stage = useStage()
+  const { service, storage, document: { name: database } } = stage
+  const [text, setText] = useState(() => route.body ?? writeLines(firstBody(table)))
+  const [result, setResult] = useState<Result & { readonly text: string }>()
+  const [shown, setShown] = useState<Shown>('grid')
+  const [isRunning, setRunning] = useState(false)
+  /** The positions of the pages before this one. */
+  const [trail, setTrail] = useState<readonly Json[]>([])
+  const running = useRef<AbortController>(undefined)
+
+  const body = readBody(text)
+  const verb = verbOf(body)
+
+  const run = async (given = text, before: readonly Json[] = []): Promise<void> => {
+    running.current?.abort()
+    const { signal } = running.current = new AbortController()
+    setText(given)
+    setRunning(true)
+    const sent = readBody(given)
+    const isSelect = verbOf(sent) === 'select'
+    try {
+      const answer = isSelect || sent === undefined ? await service.send(table.path, given, signal) : await confirmWrite(stage, { table, path: table.path, body: given })
+      if (answer === undefined || signal.aborted) return
+      setResult({ answer, body: sent, text: given })
+      setTrail(before)
+      const isFirst = given === writeLines(firstBody(table))
+      const address = { database, table: table.name, body: isFirst ? undefined : given }
+      if (isSelect) history.replaceState(null, '', writeRoute(address))
+      storage.addEntry({ path: writeRoute({ database, table: table.name }), name: `${verbOf(sent)} ${table.name}`, body: given, status: answer.status, at: Date.now() })
+      if (answer.data !== undefined && !isSelect) stage.say('Done')
+    } catch { // a later request has taken its place
+    } finally {
+      if (!signal.aborted) setRunning(false)
+    }
+  }
+
+  useEffect(() => {
+    const given = route.body ?? writeLines(firstBody(table))
+    setText(given)
+    setResult(undefined)
+    // a link to a write waits for Run
+    if (verbOf(readBody(given)) === 'select') run(given)
+    return () => running.current?.abort()
+  }, [route])
+
+  const change = (changed: JsonObject): void => setText(writeLines(changed))
+  const runBody = (changed: JsonObject, before: readonly Json[] = []): void => { run(writeLines(changed), before) }
+  /** The request that the answer is for: pages and order go on from it. */
+  const sent = result?.body
+  const setVerb = (chosen: Verb): void => {
+    const changed = writeLines(changeVerb(table, body ?? {}, chosen))
+    if (chosen === 'select') run(changed)
+    else setText(changed)
+  }
+
+  return (
+    <>
+      <section class='request' aria-label='Request' onKeyDown={(event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) { event.preventDefault(); run() } }}>
+        <form class='form' onSubmit={(event) => { event.preventDefault(); run() }}>
+          <div class='segments' role='group' aria-label='Verb'>
+            {table.verbs.map((each) => <button key={each} type='button' aria-pressed={verb === each} onClick={() => setVerb(each)}>{NAMES[each]}</button>)}
+          </div>
+          {body === undefined
+            ? <p class='mistake'>The body is not a JSON object. The form is back when it is one.</p>
+            : <RequestForm table={table} body={body} verb={verb} onBody={change} />}
+          <p class='buttons'>
+            <button class='main' title='Ctrl+Enter' aria-busy={isRunning}>{verb === 'select' || verb === 'undefined' ? 'Run' : `${NAMES[verb as Verb] ?? 'Run'} …`}</button>
+            {verb === 'select' && body !== undefined && <LimitInput body={body} onBody={(changed) => change(firstPage(changed))} />}
+            <span class='spacer' />
+            {verb === 'select' && table.verbs.includes('insert') && <button type='button' onClick={() => setVerb('insert')}>Insert a row …</button>}
+            {verb !== 'select' && <span class='muted'>You see what happens before anything is written.</span>}
+          </p>
+        </form>
+        <TextPanel path={table.path} table={table.name} text={text} onText={setText} mistake={mistakeOf(text)} />
+      </section>
+      <section class='answer' aria-label='Answer' aria-busy={isRunning}>
+        {result === undefined
+          ? <p class='empty'>{isRunning ? 'Asking …' : verb === 'select' ? '' : 'The answer is shown here.'}</p>
+          : result.answer.failure !== undefined
+            ? <FailureView answer={result.answer} body={sent} />
+            : (
+              <AnswerView
+                table={table} result={result} isOld={text !== result.text && verb === 'select'} shown={shown} setShown={setShown}
+                paging={pagingOf(result, trail, runBody)}
+                onOrder={(name, isAdded) => { if (sent !== undefined) runBody(withMembers(firstPage(sent), { orderBy: writeOrder(toggleOrder(readOrder(memberOf(sent, 'orderBy')), name, isAdded)) })) }}
+                onExport={() => { if (sent !== undefined) downloadCsv(service, { path: table.path, name: table.name, body: sent, columns: columnsOf(table, sent, (result.answer.data?.['rows'] ?? []) as readonly JsonObject[]) }).then(stage.say, (error: Error) => stage.say(error.message)) }}
+                panel={(row, tab, close) => <RowPanel table={table} row={row} tab={tab} onClose={close} onChanged={() => { if (verbOf(sent) === 'select') run(result.text, trail) }} />}
+              >
+                {verbOf(sent) !== 'select' && table.verbs.includes('select') && <p class='buttons'><button type='button' onClick={() => showWritten(result, table, runBody)}>Show the rows of {table.name}</button></p>}
+              </AnswerView>
+              )}
+      </section>
+    </>
+  )
+}
+
+function RequestForm ({ table, body, verb, onBody }: { table: Table, body: JsonObject, verb: string, onBody: (body: JsonObject) => void }) {
+  const data = memberOf(body, 'data')
+  return (
+    <>
+      {(verb === 'insert' || verb === 'update') && (isList(data)
+        ? <p class='muted'>The body has {data.length} rows: change them in the text.</p>
+        : <fieldset><legend>{verb === 'insert' ? 'The new row' : 'Set'}</legend><RecordForm table={table} verb={verb} data={isObject(data) ? data : {}} onChange={(changed) => onBody({ ...body, data: changed })} /></fieldset>)}
+      {verb !== 'insert' && <FilterForm key={verb} table={table} filters={memberOf(body, 'filters')} onChange={(filters) => onBody(withMembers(firstPage(body), { filters: filters ?? (verb === 'select' ? undefined : {}) }))} />}
+      {verb === 'select' && (
+        <div class='menus'>
+          {memberOf(body, 'groupBy') === undefined && memberOf(body, 'aggregates') === undefined && <><ColumnsMenu table={table} body={body} onBody={onBody} /><RelatedMenu table={table} body={body} onBody={onBody} /></>}
+          <GroupsMenu table={table} body={body} onBody={onBody} />
+        </div>
+      )}
+    </>
+  )
+}
+
+function mistakeOf (text: string): string | undefined {
+  try {
+    return isObject(parseJson(text)) ? undefined : 'A body is a JSON object.'
+  } catch (error) {
+    return `Not JSON: ${(error as Error).message}`
+  }
+}
+
+/** The pages before and after the one that is shown, as far as its request can say so. */
+function pagingOf ({ answer: { data }, body }: Result, trail: readonly Json[], run: (body: JsonObject, trail?: readonly Json[]) => void): Paging {
+  const [after, offset, limit, next] = [memberOf(body, 'after'), memberOf(body, 'offset'), memberOf(body, 'limit'), memberOf(data, 'next')]
+  const none = { onFirst: undefined, onPrevious: undefined, onNext: undefined, first: undefined }
+  if (body === undefined) return none
+  const rows = typeof limit === 'number' ? limit : 100
+  const hasNext = next !== null && next !== undefined
+  if (typeof offset === 'number') {
+    return { onFirst: undefined, onPrevious: offset > 0 ? () => run({ ...body, offset: Math.max(0, offset - rows) }) : undefined, onNext: hasNext ? () => run({ ...body, offset: next }) : undefined, first: offset + 1 }
+  }
+  if (after === undefined) return none
+  const isFirst = after === null
+  return {
+    onFirst: isFirst ? undefined : () => run({ ...body, after: null }),
+    onPrevious: trail.length > 0 ? () => run({ ...body, after: trail.at(-1) as Json }, trail.slice(0, -1)) : undefined,
+    onNext: hasNext ? () => run({ ...body, after: next }, [...trail, after]) : undefined,
+    first: isFirst ? 1 : trail.length > 0 && trail[0] === null ? trail.length * rows + 1 : undefined
+  }
+}
+
+/** After an insert of a row its own one, otherwise all that the filters select. */
+function showWritten ({ answer: { data }, body }: Result, table: Table, run: (body: JsonObject) => void): void {
+  const id = memberOf(data, 'id')
+  const [key] = table.primaryKey
+  const inserted = memberOf(body, 'data')
+  const own = isObject(inserted) ? keyFilters(table, inserted) : undefined
+  const filters = own ?? (id !== undefined && id !== null && table.primaryKey.length === 1 ? { [key as string]: id } : memberOf(body, 'filters'))
+  run(withMembers(firstBody(table, 'select'), { filters: filters !== undefined && writeLine(filters) !== '{}' ? filters : undefined }))
+}
