@@ -116,7 +116,7 @@ export function OperationResults ({ results, operations }: { results: readonly J
           <li key={index}>
             <b>{String(memberOf(operation, 'verb') as Json)} {name}</b>{' '}
             <code>{Object.entries(counts).filter(([, value]) => value !== null).map(([key, value]) => `${key} ${writeLine(value)}`).join(' · ')}</code>
-            {first !== undefined && <Grid label={`Rows of operation ${index + 1}`} rows={values} columns={table === undefined ? Object.keys(first) : columnsOf(table, operation, values)} table={isGrouped(operation) ? undefined : table} />}
+            {first !== undefined && <Grid label={`Rows of operation ${index + 1}`} rows={values} columns={columnsOf(table, operation, values)} table={isGrouped(operation) ? undefined : table} />}
           </li>
         )
       })}

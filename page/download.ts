@@ -1,5 +1,6 @@
 /** Rows as a CSV file: the stream of the service, or what it answers in JSON. */
-import { memberOf, withMembers, writeLine, type Json, type JsonObject } from './json.ts'
+import { writeCsv } from './csv.ts'
+import { memberOf, withMembers, writeLine, type JsonObject } from './json.ts'
 import type { Service } from './service.ts'
 
 /** Rows of an answer in JSON at most. */
@@ -19,18 +20,6 @@ export async function downloadCsv (service: Service, { path, name, body, columns
   const rows = data['rows'] as readonly JsonObject[]
   save(new Blob([writeCsv(columns.filter((column) => rows.every((row) => memberOf(row, column) !== undefined)), rows)], { type: 'text/csv' }), `${name}.csv`)
   return rows.length < MAX_ROWS ? `${name}.csv was saved` : `${name}.csv was saved with the first ${MAX_ROWS} rows`
-}
-
-/** RFC 4180: NULL is nothing, an empty text is `""`. */
-export function writeCsv (columns: readonly string[], rows: readonly JsonObject[]): string {
-  const line = (values: ReadonlyArray<Json | undefined>): string => `${values.map(writeField).join(',')}\r\n`
-  return line(columns) + rows.map((row) => line(columns.map((column) => memberOf(row, column)))).join('')
-}
-
-function writeField (value: Json | undefined): string {
-  if (value === null || value === undefined) return ''
-  const text = typeof value === 'string' ? value : writeLine(value)
-  return text === '' || /[",\r\n]|^ | $/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
 export function save (content: Blob, name: string): void {

@@ -1,7 +1,7 @@
 /** Rows as a table: types in the head, NULL visible, long values on click, related rows and values in place below a row. */
 import { Fragment, type ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { isList, isObject, memberOf, writeLine, type Json, type JsonObject } from './json.ts'
+import { Digits, isList, isObject, memberOf, writeLine, type Json, type JsonObject } from './json.ts'
 import type { Term } from './order.ts'
 import type { Column, Relation, Table } from './table.ts'
 import { Value } from './cell.tsx'
@@ -81,7 +81,9 @@ export function Grid ({ label, rows, columns, table, order = [], onOrder, panel,
 }
 
 function isNumeric (column: Column | undefined, value: Json | undefined): boolean {
-  return column === undefined ? typeof value === 'number' : column.kind === 'integer' || column.kind === 'number' || column.kind === 'decimal'
+  // sums and averages are texts of digits
+  if (column === undefined) return typeof value === 'number' || value instanceof Digits || (typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value))
+  return column.kind === 'integer' || column.kind === 'number' || column.kind === 'decimal'
 }
 
 interface HeadProps extends Pick<GridProps, 'onOrder'> {

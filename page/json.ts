@@ -39,7 +39,7 @@ export function writeLine (value: Json): string {
 }
 
 /** Characters up to which a list or an object inside another one stays in one line. */
-const SHORT = 68
+const SHORT = 54
 
 /** Writes a value in lines, with short lists and objects in one. */
 export function writeLines (value: Json, indent = ''): string {

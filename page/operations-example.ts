@@ -1,7 +1,7 @@
 /** An example of several operations: a row and another one that refers to it, with values that are there. */
 import { memberOf, withMembers, writeLine, type Json, type JsonObject } from './json.ts'
 import type { Stage } from './stage.tsx'
-import type { Table } from './table.ts'
+import type { Table, Verb } from './table.ts'
 
 type Found = Pick<Stage, 'document' | 'service'>
 
@@ -37,6 +37,24 @@ export async function writeExample (found: Found): Promise<JsonObject> {
       ...parent.verbs.includes('select') ? [{ table: parent.name, verb: 'select', filters: { [parent.primaryKey[0] as string]: { $ref: '/0/id' } } }] : []
     ]
   }
+}
+
+/**
+ * One more operation for a list: an insert refers to the row of the last operation that inserts into the table it belongs to, and numbers go on from those of
+ * earlier operations on the same table.
+ */
+export async function writeNext (found: Found, { table, verb, operations }: { table: Table, verb: Verb, operations: readonly Json[] }): Promise<JsonObject> {
+  if (verb !== 'insert') return { table: table.name, ...table.examples.get(verb) ?? { verb } }
+  const data = await dataOf(found, table)
+  const earlier = operations.filter((operation) => memberOf(operation, 'table') === table.name && memberOf(operation, 'verb') === 'insert')
+  const changed = table.columns.map(({ name, references, isKey, kind }): readonly [string, Json | undefined] => {
+    const index = references === undefined ? -1 : operations.findLastIndex((operation) => memberOf(operation, 'table') === references.table && memberOf(operation, 'verb') === 'insert')
+    const isId = references !== undefined && found.document.table(references.table)?.columns.find((column) => column.name === references.column)?.isAutoIncrement === true
+    if (index >= 0 && isId && memberOf(data, name) !== undefined) return [name, { $ref: `/${index}/id` }]
+    const numbers = earlier.map((operation) => memberOf(memberOf(operation, 'data'), name)).filter((value) => typeof value === 'number')
+    return [name, isKey && kind === 'integer' && references === undefined && numbers.length > 0 ? Math.max(...numbers) + 1 : memberOf(data, name)]
+  })
+  return { table: table.name, verb: 'insert', data: withMembers({}, Object.fromEntries(changed)) }
 }
 
 /** The example of an insert; its foreign keys have the values of a row that is there. */

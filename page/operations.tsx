@@ -1,10 +1,10 @@
 /** Several operations in one transaction, as text: it begins with an example that writes and refers. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { isList, isObject, memberOf, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
+import { isList, memberOf, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
 import { FailureView, JsonText, type Result } from './answer-view.tsx'
 import { readBody } from './bodies.ts'
 import { confirmWrite, OperationResults } from './confirm-write.tsx'
-import { writeExample } from './operations-example.ts'
+import { writeExample, writeNext } from './operations-example.ts'
 import { writeRoute, type Route } from './route.ts'
 import { useStage } from './stage.tsx'
 import { VERBS, type Verb } from './table.ts'
@@ -46,9 +46,9 @@ export function Operations ({ path, route }: { path: string, route: Route }) {
   const add = (): void => {
     const found = document.table(table)
     if (found === undefined) return
-    const example = found.examples.get(verb) ?? found.examples.get(found.verbs[0] as string) ?? { verb }
     const list = isList(operations) ? operations : []
-    enter(writeLines(withMembers(isObject(body) ? body : {}, { operations: [...list, { table, ...example } as JsonObject] })))
+    const chosen = found.verbs.includes(verb) ? verb : found.verbs[0] as Verb
+    writeNext(stage, { table: found, verb: chosen, operations: list }).then((next) => enter(writeLines(withMembers(body ?? {}, { operations: [...list, next] }))), () => {})
   }
   const verbs = VERBS.filter((each) => document.table(table)?.verbs.includes(each))
 

@@ -27,11 +27,3 @@ export function writeRoute ({ database, table, body, view }: Route): string {
   const parameters = new URLSearchParams({ ...view !== undefined && { view }, ...body !== undefined && body.length <= MAX_BODY && { body } })
   return `#/${encodeURIComponent(database)}/${encodeURIComponent(table)}${parameters.size > 0 ? `?${parameters.toString()}` : ''}`
 }
-
-/** The demo leads to `#token=…`, which is taken out of the address at once. What may follow after `&` is a route. */
-export function takeToken (): string | undefined {
-  const [, token, rest = ''] = /^#token=([^&]*)(?:&(.*))?$/.exec(location.hash) ?? []
-  if (token === undefined) return undefined
-  history.replaceState(null, '', `${location.pathname}${rest === '' ? '' : `#${rest}`}`)
-  return decodeURIComponent(token)
-}

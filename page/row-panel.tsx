@@ -7,6 +7,7 @@ import { shownText, Value } from './cell.tsx'
 import { confirmWrite } from './confirm-write.tsx'
 import { Grid } from './grid.tsx'
 import { RecordForm } from './record-form.tsx'
+import { columnsOf } from './rows.ts'
 import type { Answer } from './service.ts'
 import { useStage } from './stage.tsx'
 import type { Relation, Table } from './table.ts'
@@ -23,6 +24,7 @@ interface RowPanelProps {
 const VALUES = ' values'
 
 export function RowPanel ({ table, row, tab: given, onChanged, onClose }: RowPanelProps) {
+  const stage = useStage()
   const [tab, setTab] = useState(given ?? VALUES)
   useEffect(() => setTab(given ?? VALUES), [given])
   const members = Object.entries(row).filter(([name, value]) => !table.columns.some((column) => column.name === name) && (isObject(value) || isList(value)))
@@ -32,24 +34,24 @@ export function RowPanel ({ table, row, tab: given, onChanged, onClose }: RowPan
   const tabs = [VALUES, ...members.map(([name]) => name), ...relations.map(({ name }) => name)]
   return (
     <div class='row-panel'>
-      <div class='tabs' role='tablist' aria-label='Of this row'>
-        {tabs.map((name) => <button key={name} type='button' role='tab' aria-selected={name === tab} onClick={() => setTab(name)}>{name === VALUES ? 'Values' : name}</button>)}
+      <div class='tabs'>
+        <div role='tablist' aria-label='Of this row'>{tabs.map((name) => <button key={name} type='button' role='tab' aria-selected={name === tab} onClick={() => setTab(name)}>{name === VALUES ? 'Values' : name}</button>)}</div>
         <span class='spacer' />
         <button type='button' class='quiet' aria-label='Close the row' onClick={onClose}>×</button>
       </div>
       {relation !== undefined
         ? <RelatedRows key={relation.name} relation={relation} row={row} onChanged={onChanged} />
         : member !== undefined
-          ? <MemberRows name={tab} value={member} />
+          ? <MemberRows name={tab} table={stage.document.table(table.relations.find(({ name }) => name === tab)?.table ?? tab)} value={member} />
           : <Values table={table} row={row} onChanged={onChanged} />}
     </div>
   )
 }
 
-function MemberRows ({ name, value }: { name: string, value: Json }) {
+function MemberRows ({ name, table, value }: { name: string, table: Table | undefined, value: Json }) {
   const rows = (isList(value) ? value : [value]) as readonly JsonObject[]
   const [first] = rows
-  return first === undefined ? <p class='empty'>No rows.</p> : <Grid label={name} rows={rows} columns={Object.keys(first)} />
+  return first === undefined ? <p class='empty'>No rows.</p> : <Grid label={name} rows={rows} columns={columnsOf(table, undefined, rows)} table={table} />
 }
 
 function Values ({ table, row, onChanged }: Omit<RowPanelProps, 'tab' | 'onClose'>) {

@@ -27,15 +27,15 @@ export function TextPanel ({ path, table, text, onText, mistake }: TextPanelProp
   const shown = tab === 'curl' ? writeCurl(url + path, text) : tab === 'TypeScript' ? call({ url, database: document.name, table, body: text }) : text
   return (
     <div class='text-panel'>
-      <div class='tabs' role='tablist' aria-label='The request as'>
-        {TABS.map((name) => <button key={name} type='button' role='tab' aria-selected={name === tab} onClick={() => setTab(name === tab && matchMedia(NARROW).matches ? undefined : name)}>{name}</button>)}
+      <div class='tabs'>
+        <div role='tablist' aria-label='The request as'>{TABS.map((name) => <button key={name} type='button' role='tab' aria-selected={name === tab} onClick={() => setTab(name === tab && matchMedia(NARROW).matches ? undefined : name)}>{name}</button>)}</div>
         <span class='spacer' />
         {tab !== undefined && tab !== 'History' && <button type='button' class='quiet' onClick={() => { copy(shown).then(say) }}>Copy</button>}
       </div>
       {tab === 'Body'
         ? (
           <>
-            <textarea class='body' aria-label='Request body' aria-invalid={mistake !== undefined} spellcheck={false} rows={Math.min(24, Math.max(9, text.split('\n').length + 1))} value={text} onInput={({ currentTarget }) => onText(currentTarget.value)} />
+            <textarea class='body' aria-label='Request body' aria-invalid={mistake !== undefined} spellcheck={false} rows={Math.min(34, Math.max(9, text.split('\n').length + 1))} value={text} onInput={({ currentTarget }) => onText(currentTarget.value)} />
             {mistake !== undefined && <p class='mistake'>{mistake}</p>}
           </>
           )

@@ -1,7 +1,7 @@
 /** One table: a request as a form and as text, and its answer. The text of the body is what is sent; the form reads it and writes it. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { isList, isObject, memberOf, parseJson, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
-import { AnswerView, FailureView, type Paging, type Result, type Shown } from './answer-view.tsx'
+import { AnswerView, describeWrite, FailureView, type Paging, type Result, type Shown } from './answer-view.tsx'
 import { changeVerb, firstBody, keyFilters, readBody, verbOf } from './bodies.ts'
 import { confirmWrite } from './confirm-write.tsx'
 import { downloadCsv } from './download.ts'
@@ -48,7 +48,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
       const address = { database, table: table.name, body: isFirst ? undefined : given }
       if (isSelect) history.replaceState(null, '', writeRoute(address))
       storage.addEntry({ path: writeRoute({ database, table: table.name }), name: `${verbOf(sent)} ${table.name}`, body: given, status: answer.status, at: Date.now() })
-      if (answer.data !== undefined && !isSelect) stage.say('Done')
+      if (answer.data !== undefined && !isSelect) stage.say(describeWrite(answer.data))
     } catch { // a later request has taken its place
     } finally {
       if (!signal.aborted) setRunning(false)

@@ -13,11 +13,14 @@ function findChromium (): string | undefined {
   return [given ?? '', ...files].find((file) => file !== '' && existsSync(file))
 }
 
+/** It calls nobody but the pages that it opens. */
+const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
+
 /** Reason to skip tests of pages, or false. */
 export const noBrowser: string | false = findChromium() === undefined ? 'Chromium was not found: install it (apt-get install chromium) or set TEST_CHROMIUM to its path' : false
 
 export async function startBrowser (t: Test): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: findChromium() as string, args: ['--no-sandbox'] })
+  const browser = await chromium.launch({ executablePath: findChromium() as string, args: ARGUMENTS })
   t.teardown(() => browser.close())
   return browser
 }

@@ -1,0 +1,104 @@
+/** What the page makes of a body and of values, without a browser. */
+import * as fc from 'fast-check'
+import t from 'tap'
+import { writeCall, writeCurl } from '../../page/commands.ts'
+import { writeCsv } from '../../page/csv.ts'
+import { readFilters, writeFilters } from '../../page/filter-rows.ts'
+import { parseJson, writeLine, writeLines, type Json, type JsonObject } from '../../page/json.ts'
+import { readOrder, toggleOrder, writeOrder } from '../../page/order.ts'
+import { readRoute, writeRoute } from '../../page/route.ts'
+import type { Column } from '../../page/table.ts'
+import { fromText, toText } from '../../page/values.ts'
+
+const column = (name: string, given: Partial<Column> = {}): Column => ({
+  name,
+  type: 'INT',
+  kind: 'integer',
+  isNullable: true,
+  isKey: false,
+  isGenerated: false,
+  isAutoIncrement: false,
+  isRequired: false,
+  isInsertable: true,
+  isUpdatable: true,
+  isSortable: true,
+  default: undefined,
+  members: undefined,
+  operators: ['$eq', '$ne', '$gt', '$gte', '$lt', '$in', '$nin', '$between', '$null'],
+  takesNow: { filters: false, data: false },
+  description: '',
+  references: undefined,
+  ...given
+})
+const columns = [column('id'), column('$or'), column('__proto__'), column('at', { kind: 'text', takesNow: { filters: true, data: true } }), column('doc', { kind: 'json', operators: ['$eq', '$in', '$null'] })]
+
+t.test('numbers keep their digits, and every name is a name', async (t) => {
+  fc.assert(fc.property(fc.json(), (text) => { t.same(JSON.parse(writeLines(parseJson(text))), JSON.parse(text)) }), { numRuns: 50 })
+  for (const text of ['9007199254740993', '52.0', '-0', '1E400', '{"__proto__": {"constructor": 18446744073709551615}}']) t.equal(writeLine(parseJson(text)), text)
+})
+
+t.test('filters are the same after they have been rows of the form', async (t) => {
+  const same = (text: string, written = text): void => { t.equal(writeLine(writeFilters(readFilters(parseJson(text), { columns })) ?? null), written) }
+  for (const text of [
+    '{"id": 1}', '{"id": null}', '{"id": {"$gte": 1, "$lt": 9007199254740993}}', '{"id": {"$in": [1, 2]}}', '{"id": {"$null": false}}', '{"id": {"$between": [1, 2]}}', '{"$$or": 1}', '{"__proto__": 1}',
+    '{"$or": [{"id": 1}, {"id": 2}], "id": 3}', '{"at": {"$gte": {"$now": {"days": -7}}}}', '{"at": {"$lt": {"$now": {"months": -1}}}}', '{"at": {"$gte": {"$now": true}}}', '{"doc": {"$eq": {"$x": 1}}}',
+    '{"unknown": 1}', '{"$some": {"orders": {}}}', '{"at": {"$gte": {"$now": {"days": 7}}}}', '{"id": {"$eq": 1, "$gt": 0}}'
+  ]) same(text)
+  same('{"id": [1, 2]}', '{"id": {"$in": [1, 2]}}')
+  same('{"id": {"$eq": 1}}', '{"id": 1}')
+  same('{"doc": {"a": 1}}', '{"doc": {"$eq": {"a": 1}}}')
+  same('{}', 'null')
+  const twice = [{ column: 'id', operator: '$ne', operand: 1 }, { column: 'id', operator: '$ne', operand: 2 }, { column: 'id', operator: '$gt', operand: undefined }]
+  t.same(writeFilters(twice), { id: { $ne: 1 }, $and: [{ id: { $ne: 2 } }] }, 'two conditions with one operator are both kept, and one without a value is none')
+})
+
+t.test('values are the same after they have been text', async (t) => {
+  const integer = { kind: 'integer', members: undefined } as const
+  fc.assert(fc.property(fc.bigInt(), (value) => { t.equal(writeLine(fromText(integer, toText(integer, parseJson(String(value)))) as Json), String(value)) }), { numRuns: 50 })
+  const cases: Array<[kind: Column['kind'], text: string, json: string | undefined, members?: readonly string[]]> = [
+    ['integer', ' 007 ', '7'], ['integer', 'seven', '"seven"'], ['integer', '', undefined], ['number', '1.', '"1."'], ['number', '1.50', '1.50'], ['decimal', '1.50', '"1.50"'], ['boolean', 'true', 'true'], ['text', '  a ', '"  a "'],
+    ['text', '""', '""'], ['text', ' ', undefined], ['json', '{"a": 1.0}', '{"a": 1.0}'], ['json', '{', undefined], ['list', 'a, b', '["a", "b"]', ['a', 'b']], ['list', '[1, 2]', '[1, 2]']
+  ]
+  for (const [kind, text, json, members] of cases) {
+    const value = fromText({ kind, members }, text)
+    t.equal(value === undefined ? undefined : writeLine(value), json, `${kind} ${text}`)
+  }
+  t.equal(toText({ kind: 'boolean', members: undefined }, 1), 'true')
+})
+
+t.test('a click on the head of a column orders by it, descending, and not any more', async (t) => {
+  const names = fc.constantFrom('a', 'b', 'c,d', 'e DESC')
+  fc.assert(fc.property(fc.uniqueArray(fc.record({ name: names, descends: fc.boolean() }), { selector: ({ name }) => name }), (terms) => { t.same(readOrder(writeOrder(terms)), terms) }), { numRuns: 50 })
+  let order = readOrder('a')
+  for (const written of ['a DESC', undefined, 'a']) {
+    order = toggleOrder(order, 'a', false)
+    t.same(writeOrder(order), written)
+  }
+  t.same(writeOrder(toggleOrder(order, 'b', true)), 'a, b')
+  t.same(writeOrder(toggleOrder(order, 'b', false)), 'b')
+  t.same(readOrder(undefined), [])
+})
+
+t.test('an address keeps names and bodies of any characters', async (t) => {
+  fc.assert(fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), fc.string(), (database, table, body) => {
+    t.same(readRoute(writeRoute({ database, table, body })), { database, table, body, view: undefined })
+  }), { numRuns: 50 })
+  t.same(readRoute(writeRoute({ database: 'a', table: 'b', view: 'reference' })), { database: 'a', table: 'b', body: undefined, view: 'reference' })
+  t.equal(readRoute('#/%'), undefined)
+  t.equal(readRoute(''), undefined)
+  t.notMatch(writeRoute({ database: 'a', table: 'b', body: 'x'.repeat(5000) }), 'xxx', 'a long body is not part of it')
+})
+
+t.test('a request as a line for a shell and for the client', async (t) => {
+  t.equal(writeCurl('http://a/api/b/c', '{"verb": "select", "filters": {"name": "O\'Brien"}}').split('\n').length, 4)
+  const call = (body: string, table = "it's"): string => writeCall({ url: 'http://a/api', database: 'shop', table, body }).split('\n\n').at(-1) as string
+  t.equal(call('{"verb": "select", "after": null, "filters": {"a b": 9007199254740993, "$or": [{"c": 1.50}]}}'), "const { rows, next } = await db.select('it\\'s', { after: null, filters: { 'a b': 9007199254740993n, $or: [{ c: 1.50 }] } })")
+  t.equal(call('{"verb": "insert", "data": {}}'), "const { inserted, id } = await db.insert('it\\'s', { data: {} })")
+  t.equal(call('{"verb": "delete", "filters": {"id": 1}, "returning": ["id"]}'), "const { deleted, rows } = await db.delete('it\\'s', { filters: { id: 1 }, returning: ['id'] })")
+  t.equal(call('{"operations": [], "dryRun": true}', ''), 'const { results } = await db.transaction([], { dryRun: true })')
+})
+
+t.test('rows as CSV: NULL is nothing, an empty text is two quotes', async (t) => {
+  const rows = [{ a: null, b: '' }, { a: 'x,"y"\n', b: parseJson('9007199254740993') }, { a: [1, { b: 2 }], b: ' ' }] as readonly JsonObject[]
+  t.equal(writeCsv(['a', 'b'], rows), 'a,b\r\n,""\r\n"x,""y""\n",9007199254740993\r\n"[1, {""b"": 2}]"," "\r\n')
+})
