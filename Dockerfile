@@ -11,6 +11,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY build build
+COPY page page
 COPY plugins plugins
 COPY schemas schemas
 COPY src src

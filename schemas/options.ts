@@ -118,7 +118,7 @@ export const OptionsSchema = Type.Object({
     description: 'access to the OpenAPI documents: token shows each token what it may do, public shows everything to everybody, off disables them'
   })),
   openapiInfo: Type.Optional(OpenapiInfoSchema),
-  docs: Type.Optional(Type.Boolean({ default: false, description: 'whether an HTML page shows the documents and sends requests' })),
+  docs: Type.Optional(Type.Boolean({ default: false, description: 'whether an HTML page shows and changes rows' })),
   tracing: Type.Optional(Type.Boolean({ default: true, description: 'whether requests are traced if OpenTelemetry is set up' })),
   serverTiming: Type.Optional(Type.Boolean({ default: false, description: 'whether answers have a Server-Timing header' })),
   requestLog: Type.Optional(Type.Boolean({ default: false, description: 'whether each request is logged' })),

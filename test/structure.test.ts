@@ -19,7 +19,7 @@ interface Source {
 const IMPORT = /^(?:import|export)\s+(type\s)?(?:[^'"]*?\sfrom\s+)?'([^']+)'|\bimport\('([^']+)'\)/gm
 
 function read (folder: string): Source[] {
-  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file))
   return files.map((file) => {
     const path = join(folder, file)
     const text = readFileSync(join(root, path), 'utf8')
@@ -95,6 +95,11 @@ t.test('src/client imports only src/json and types of the rest, and nothing of N
   t.same(importing(inside('src/client', 'src/json'), (name) => name.startsWith('node:')), [])
   // what it imports types from is read by programs without the types of Node
   t.same(['src/in-process/fields.ts', 'schemas/filters.ts'].map((file) => sources.find(({ path }) => path === file)?.imports), [['schemas/filters.ts'], []])
+})
+
+t.test('page imports only src/json, and nobody imports page', async (t) => {
+  t.same(read('page').flatMap(({ path, imports }) => imports.filter((name) => !/^(page|src\/json)\//.test(name) && !/^preact(\/hooks)?$/.test(name)).map((name) => `${path} imports ${name}`)), [])
+  t.same(importing(sources, (name) => name.startsWith('page/')), [])
 })
 
 t.test('no file is called utils, helpers or common', async (t) => {

@@ -18,8 +18,8 @@ const oldest = peerDependencies.fastify.slice(1)
 const { tarball, files } = await pack(t as Test)
 const [folder, oldestFolder] = await Promise.all([install(t as Test, tarball), install(t as Test, tarball, [`fastify@${oldest}`])])
 
-/** What others bring with them that we use in tests as well: mysql2 the types of Node, Fastify its validator, @fastify/swagger YAML. */
-const BROUGHT = ['@types/node', 'ajv', 'yaml']
+/** What others bring with them that we use in tests as well: mysql2 the types of Node, Fastify its validator. */
+const BROUGHT = ['@types/node', 'ajv']
 
 const bin = join(folder, 'node_modules/.bin/row-query')
 const select = { verb: 'select', columns: ['id'], filters: { id: 1 } }
@@ -31,7 +31,7 @@ t.test('the package contains the program, its types and its documents, and nothi
   for (const file of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'dist/src/index.js', 'dist/src/index.d.ts', 'dist/src/cli/main.js', 'dist/config.schema.json', 'examples/systemd/row-query.service', 'examples/kubernetes/row-query.yaml']) {
     t.ok(files.includes(file), file)
   }
-  t.same(files.filter((file) => !/^(package\.json|README\.md|CHANGELOG\.md|LICENSE|docs\/.*\.(md|png|svg)|examples\/.*|dist\/(src|plugins|schemas)\/.*(\.js|\.d\.ts)|dist\/src\/demo\/seed\.sql|dist\/config\.schema\.json)$/.test(file)), [])
+  t.same(files.filter((file) => !/^(package\.json|README\.md|CHANGELOG\.md|LICENSE|docs\/.*\.(md|png|svg)|examples\/.*|dist\/(src|plugins|schemas)\/.*(\.js|\.d\.ts)|dist\/src\/demo\/seed\.sql|dist\/page\/main\.(js|css)|dist\/config\.schema\.json)$/.test(file)), [])
   t.match(readDocument('CHANGELOG.md'), `## [${version}]`)
 })
 
@@ -56,6 +56,7 @@ t.test('its program serves the demo', async (t) => {
   const server = await serveRowQuery(t, { command: [process.execPath, bin, 'serve'] })
   const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"update"/)) as RegExpExecArray
   t.match(await server.post('/api/demo/orders', select, token), selected)
+  for (const file of ['docs', 'docs/page.js', 'docs/page.css']) t.equal((await fetch(`${server.address}/api/${file}`)).status, 200, `${file}: the page is bundled`)
   t.match(await server.stop(), { code: 0, stderr: '' })
 })
 

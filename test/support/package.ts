@@ -8,7 +8,7 @@ import type { Test } from 'tap'
 import { ROOT } from './markdown.ts'
 
 /** Files that packing needs. They are copied, so that the `dist` of the working tree is not rebuilt. */
-const PACKED = ['src', 'plugins', 'schemas', 'build', 'docs', 'examples', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'README.md', 'CHANGELOG.md', 'LICENSE']
+const PACKED = ['src', 'plugins', 'schemas', 'build', 'page', 'docs', 'examples', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'README.md', 'CHANGELOG.md', 'LICENSE']
 
 /** Prefix of commands that run without the hooks that tap puts into NODE_OPTIONS. */
 export const WITHOUT_TAP = ['env', '-u', 'NODE_OPTIONS'] as const
