@@ -18,8 +18,8 @@ export async function bundlePage (): Promise<Bundle> {
     minify: true,
     write: false,
     format: 'esm',
-    // popovers are as young
-    target: ['chrome114', 'firefox125', 'safari17'],
+    // the first with popovers and light-dark() in the style
+    target: ['chrome123', 'firefox125', 'safari17.5'],
     jsx: 'automatic',
     jsxImportSource: 'preact',
     tsconfigRaw: {},

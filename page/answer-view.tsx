@@ -44,7 +44,7 @@ export function AnswerView ({ table, result: { answer, body }, isOld, shown, set
   return (
     <>
       <div class='bar'>
-        <span class='count' role='status'>{data === undefined ? '' : rows === undefined || memberOf(data, 'count') === undefined ? describeWrite(data) : describeRows(rows.length, data, paging.first)}<span class='muted'> {Math.round(answer.took)} ms</span>{isOld && <span class='muted'> · the request has changed: press Run</span>}</span>
+        <span class='count' role='status'>{data === undefined ? '' : rows === undefined || memberOf(data, 'count') === undefined ? describeWrite(data) : describeRows(rows.length, { total: memberOf(data, 'total'), bound: memberOf(body, 'total'), first: paging.first })}<span class='muted'> {Math.round(answer.took)} ms</span>{isOld && <span class='muted'> · the request has changed: press Run</span>}</span>
         {rows !== undefined && <Pages paging={paging} />}
         <span class='spacer' />
         {rows !== undefined && memberOf(body, 'verb') === 'select' && <button type='button' title='All rows that the filters select, as a CSV file' onClick={onExport}>Export CSV</button>}
@@ -74,13 +74,12 @@ function Pages ({ paging: { onFirst, onPrevious, onNext } }: { paging: Paging })
   )
 }
 
-function describeRows (count: number, data: JsonObject, first: number | undefined): string {
-  const total = memberOf(data, 'total')
+function describeRows (count: number, { total, bound, first }: { total: Json | undefined, bound: Json | undefined, first: number | undefined }): string {
   const all = typeof total === 'number' ? number(total) : undefined
   const rows = count === 1 ? '1 row' : `${number(count)} rows`
   if (all === undefined) return rows
   // total: n means "n or more"
-  const isBound = typeof total === 'number' && total >= 10_000
+  const isBound = total === bound
   return first === undefined || count === 0 ? `${rows} of ${all}${isBound ? ' or more' : ''}` : `Rows ${number(first)}–${number(first + count - 1)} of ${all}${isBound ? ' or more' : ''}`
 }
 

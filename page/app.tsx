@@ -9,6 +9,7 @@ import { StageContext, type Dialog, type Stage } from './stage.tsx'
 import { SignIn, Start } from './start.tsx'
 import { readDocument, type DatabaseDocument } from './table.ts'
 import type { TabStorage } from './tab-storage.ts'
+import { takeToken } from './token.ts'
 import { Workbench } from './workbench.tsx'
 
 interface AppProps {
@@ -97,8 +98,11 @@ export function App ({ base, storage, isPublic }: AppProps) {
   }, [])
 
   useEffect(() => {
-    if (opened === undefined) return undefined
-    const follow = (): void => { attempt((isCurrent) => openRoute(opened, document, isCurrent)) }
+    const follow = (): void => {
+      const token = takeToken()
+      if (token !== undefined) openService(token)
+      else if (opened !== undefined) attempt((isCurrent) => openRoute(opened, document, isCurrent))
+    }
     addEventListener('hashchange', follow)
     return () => removeEventListener('hashchange', follow)
   }, [opened, document])

@@ -3,6 +3,7 @@ import { render } from 'preact'
 import { App } from './app.tsx'
 import './page.css'
 import { openStorage } from './tab-storage.ts'
+import { takeToken } from './token.ts'
 
 const base = location.pathname.replace(/\/docs$/, '')
 const storage = openStorage(base)
@@ -10,11 +11,3 @@ const token = takeToken()
 if (token !== undefined) storage.keepToken(token)
 
 render(<App base={base} storage={storage} isPublic={document.body.dataset['documents'] === 'public'} />, document.body)
-
-/** The demo leads to `#token=…`, which is taken out of the address at once. What may follow after `&` is a route. */
-function takeToken (): string | undefined {
-  const [, token, rest = ''] = /^#token=([^&]*)(?:&(.*))?$/.exec(location.hash) ?? []
-  if (token === undefined) return undefined
-  history.replaceState(null, '', `${location.pathname}${rest === '' ? '' : `#${rest}`}`)
-  return decodeURIComponent(token)
-}

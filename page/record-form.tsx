@@ -79,9 +79,11 @@ const LONG = 60
 export function ValueInput ({ id, label, column, value, isEdited = false, placeholder = '', onValue }: ValueInputProps) {
   const shown = isEdited && value === '' ? '' : toText(column, value)
   const [text, setText] = useState(shown)
-  const read = (entered: string): Json | undefined => entered === '' && isEdited && column.kind === 'text' && column.members === undefined ? '' : fromText(column, entered)
+  const isFreeText = column.kind === 'text' && column.members === undefined
+  // what is cleared in a row is an empty text, or NULL
+  const read = (entered: string): Json | undefined => entered !== '' || !isEdited ? fromText(column, entered) : isFreeText ? '' : column.isNullable ? null : undefined
   // what the text says already is left as it is typed, such as `1.` on the way to 1.5
-  useEffect(() => { if (!isEqual(read(text), value ?? undefined)) setText(shown) }, [value === undefined ? undefined : writeLine(value)])
+  useEffect(() => { if (!isEqual(read(text), value)) setText(shown) }, [value === undefined ? undefined : writeLine(value)])
   const enter = (entered: string): void => {
     setText(entered)
     onValue(read(entered))
@@ -96,7 +98,7 @@ export function ValueInput ({ id, label, column, value, isEdited = false, placeh
       </select>
     )
   }
-  const isInvalid = text.trim() !== '' && read(text) === undefined
+  const isInvalid = (text.trim() !== '' || isEdited) && read(text) === undefined
   if (column.kind === 'json' || (column.kind === 'text' && (shown.length > LONG || shown.includes('\n')))) {
     return <textarea {...shared} rows={3} spellcheck={false} aria-invalid={isInvalid} value={text} onInput={({ currentTarget }) => enter(currentTarget.value)} />
   }

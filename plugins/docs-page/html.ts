@@ -13,6 +13,7 @@ export const createHtml = (isPublic: boolean): string => `<!doctype html>
   <link rel="stylesheet" href="docs/page.css">
 </head>
 <body data-documents="${isPublic ? 'public' : 'private'}">
+  <noscript>This page needs JavaScript.</noscript>
   <script src="docs/page.js" type="module"></script>
 </body>
 </html>

@@ -439,7 +439,8 @@ await onEachEngine(t, 'types of MySQL, exact numbers and comments that are shown
   await button(page, 'Save …').click()
   await button(page.getByRole('dialog'), 'Update 1 row').click()
   await rows.getByText("it's").first().waitFor()
-  t.match(await sql('select status, tags, at > \'2021-01-01\' as isNew, json_extract(doc, \'$.n\') as n from `it\'s "<b>" \\\\ é` where id = 18446744073709551615'), [{ status: "it's", tags: null }])
+  const [row] = await sql('select status, tags, cast(at > \'2021-01-01\' as char) as isNew, cast(json_extract(doc, \'$.n\') as char) as n from `it\'s "<b>" \\ é` where id = 18446744073709551615')
+  t.match(row, { status: "it's", tags: null, isNew: '1', n: '9007199254740993' })
   t.same(await findingsOf(page), [])
   t.same(faults, [])
 })
@@ -464,6 +465,10 @@ t.test('the demo leads from its address to its rows', { skip: noBrowser }, async
   for (const [name, width, height, colorScheme] of [['', 1200, 900, 'light'], ['-dark', 1200, 900, 'dark'], ['-narrow', 390, 1000, 'light']] as const) {
     await page.setViewportSize({ width, height })
     await page.emulateMedia({ colorScheme })
+    if (width < 500) { // the text of the request is one click away
+      await page.reload()
+      await rowsOf(page, 'orders')
+    }
     await page.evaluate('scrollTo(0, 0)')
     await page.screenshot({ path: `${folder}/docs-page${name}.png`, animations: 'disabled' })
   }
