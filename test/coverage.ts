@@ -30,7 +30,7 @@ export const UNMEASURED: readonly string[] = [
   'test/http/status-lost.test.ts', 'test/http/status-order.test.ts', 'test/http/status.test.ts', 'test/http/tokens.test.ts',
   'test/http/types.test.ts', 'test/http/update.test.ts', 'test/http/upserts.test.ts', 'test/openapi/allowed.test.ts',
   'test/openapi/host-tables.test.ts', 'test/openapi/host.test.ts', 'test/openapi/interface-document.test.ts', 'test/openapi/large.test.ts',
-  'test/openapi/lint.test.ts', 'test/openapi/page-schemas.test.ts', 'test/openapi/truth.test.ts', 'test/page/text.test.ts', 'test/page/workbench.test.ts',
+  'test/openapi/lint.test.ts', 'test/openapi/page-schemas.test.ts', 'test/openapi/truth.test.ts', 'test/page/text.test.ts', 'test/page/views.test.ts', 'test/page/workbench.test.ts',
   'test/openapi/write-schemas.test.ts', 'test/plan/cost.test.ts', 'test/readme.test.ts', 'test/json/exact-json.test.ts',
   'test/sql/injection.test.ts', 'test/sql/shape.test.ts', 'test/types/law.test.ts'
 ]

@@ -1,80 +1,22 @@
 // slow: drives a browser
-/** The page at {prefix}/docs, in a browser. */
+/** The page at {prefix}/docs in a browser: a person reads and changes rows. */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
-import t, { type Test } from 'tap'
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import t from 'tap'
 import { noBrowser, startBrowser } from '../support/browser.ts'
 import { tokenFor } from '../support/documents.ts'
-import { serveRowQuery } from '../support/row-query.ts'
 import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
+import { body, button, cellsOf, findingsOf, openTable, readBody, rowsOf, signIn, status, verb, visit } from '../support/workbench.ts'
 
 const options = { docs: true }
 const tokens = [tokenFor('writer', ['insert'], { shop: ['orders'] })]
 
-/** How long a test waits for what it expects, in milliseconds: the machine may be busy. */
-const PATIENCE = 60_000
-
-/** One browser for all tests, because it starts slowly. */
-const browser = noBrowser === false ? startBrowser(t as unknown as Test) : undefined
-
-interface Visit { readonly page: Page, readonly faults: string[] }
-
-/** Opens the page. Errors of its scripts and policy, and requests to other hosts, are faults. */
-async function visit (t: Test, address: string, { path = '/api/docs', ...options }: BrowserContextOptions & { path?: string } = {}): Promise<Visit> {
-  const context = await (await browser as Browser).newContext({ viewport: { width: 1200, height: 900 }, ...options })
-  t.teardown(() => context.close())
-  const page = await context.newPage()
-  page.setDefaultTimeout(PATIENCE)
-  const faults: string[] = []
-  // the browser reports every answer of 400 and more
-  page.on('console', (message) => { if (['error', 'warning'].includes(message.type()) && !message.text().startsWith('Failed to load resource')) faults.push(message.text()) })
-  page.on('pageerror', (error) => { faults.push(error.message) })
-  page.on('request', (request) => { if (!/^(data:|blob:)/.test(request.url()) && !request.url().startsWith(`${address}/`)) faults.push(request.url()) })
-  await page.goto(address + path)
-  return { page, faults }
-}
-
-async function signIn (page: Page, token: string): Promise<void> {
-  await page.getByLabel('Token').fill(token)
-  await page.getByRole('button', { name: 'Open' }).click()
-}
-
-async function openTable (page: Page, name: string): Promise<Locator> {
-  await page.getByRole('navigation').getByRole('link', { name, exact: true }).click()
-  await page.getByRole('heading', { name, exact: true }).waitFor()
-  return await rowsOf(page, name)
-}
-
-async function rowsOf (page: Page, name: string): Promise<Locator> {
-  const rows = page.getByRole('region', { name: `Rows of ${name}`, exact: true })
-  await rows.waitFor()
-  return rows
-}
-
-const button = (page: Page | Locator, name: string | RegExp): Locator => page.getByRole('button', { name, exact: typeof name === 'string' })
-const verb = (page: Page, name: string): Locator => button(page.getByRole('group', { name: 'Verb' }), name)
-const body = (page: Page): Locator => page.getByRole('textbox', { name: 'Request body' })
-const readBody = async (page: Page): Promise<any> => JSON.parse(await body(page).inputValue())
-const status = (page: Page, text: string | RegExp): Locator => page.getByRole('region', { name: 'Answer' }).getByRole('status').filter({ hasText: text })
-const overflow = async (page: Page): Promise<number> => await page.evaluate('document.documentElement.scrollWidth - innerWidth')
-const cellsOf = async (rows: Locator): Promise<string[]> => (await rows.locator('tbody tr').first().locator('td').allInnerTexts()).slice(1)
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-/** What axe finds: the rule and the elements. */
-async function findingsOf (page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  return await page.evaluate("axe.run(document, { preload: false }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html, any, all }) => id + ': ' + html.slice(0, 200) + [...any, ...all].map(({ message }) => message).join())))")
-}
-
 await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: ['sqlite'], options, tokens }, async (t, { server, sql }: Service) => {
   if (noBrowser !== false) return t.comment(noBrowser)
   const address = await server.app.listen({ port: 0 })
-  const { page, faults } = await visit(t, address)
+  const { page, faults } = await visit(t, await startBrowser(t), address)
 
   await t.test('first without a token, then with a wrong one', async (t) => {
     t.match(await page.getByRole('main').innerText(), /row-query token[^]*press Open/)
@@ -316,160 +258,4 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await page.getByRole('alert').filter({ hasText: 'The token is not valid' }).waitFor()
     t.same(await stored(), [0, 0], 'a token that is refused is not kept')
   })
-})
-
-const ODD = ['constructor', '__proto__', "it's {1}", '🙂 <script>alert(1)</script>']
-const odd = ODD.map((name) => `create table "${name}" (id integer primary key, "constructor" int, "<b>bold</b>" text, "__proto__" text)`)
-const rowsOfOdd = ODD.map((name) => `insert into "${name}" values (1, 2, '<img src=x onerror=alert(1)>', '${'long '.repeat(50)}')`)
-const many = Array.from({ length: 500 }, (_, index) => `create table many_${index} (id integer primary key)`)
-const WIDE = 500
-const wide = [`create table wide (${Array.from({ length: WIDE }, (_, index) => `column_${index} int`).join(', ')})`, 'with recursive n (i) as (select 1 union all select i + 1 from n where i < 60) insert into wide (column_0, column_499) select i, i * 2 from n']
-
-await onEachEngine(t, 'on a phone, in the dark: 500 tables, 500 columns, odd names', { schema: () => ['begin', ...odd, ...rowsOfOdd, ...many, ...wide, 'commit'], only: ['sqlite'], options: { ...options, openapiInfo: { title: 'Shop <b>rows</b>' } } }, async (t, { server }: Service) => {
-  if (noBrowser !== false) return t.comment(noBrowser)
-  const address = await server.app.listen({ port: 0 })
-  const { page, faults } = await visit(t, address, { path: `/api/docs#token=${TOKEN}&/shop/wide`, viewport: { width: 390, height: 844 }, colorScheme: 'dark' })
-  const rows = await rowsOf(page, 'wide')
-  t.notMatch(page.url(), 'token', 'the token is out of the address at once')
-  t.equal(await page.title(), 'wide – Shop <b>rows</b>')
-  t.equal(await rows.getByRole('columnheader').count(), 31, 'a wide table begins with its first columns')
-  t.equal(await page.evaluate('getComputedStyle(document.body).colorScheme'), 'light dark')
-  t.equal(await page.evaluate('getComputedStyle(document.documentElement).backgroundColor'), 'rgb(20, 24, 29)')
-  t.equal(await overflow(page), 0)
-  t.same(await findingsOf(page), [])
-
-  await button(page, /^Columns/).click()
-  await page.getByLabel('Search columns').fill('column_499')
-  await page.getByRole('checkbox', { name: 'column_499' }).check()
-  await page.keyboard.press('Escape')
-  await page.getByRole('tab', { name: 'Body' }).click()
-  const { columns, ...others } = await readBody(page)
-  t.equal(columns.length, 31)
-  await body(page).fill(JSON.stringify(others))
-  await button(page, 'Run').click()
-  await rows.getByRole('columnheader', { name: 'column_499' }).waitFor()
-  t.equal(await rows.getByRole('columnheader').count(), WIDE + 1)
-  await button(rows, 'Draw more rows').click()
-  await button(rows, 'Draw more rows').waitFor({ state: 'detached' })
-  t.equal(await rows.locator('tbody tr').count(), 50)
-  await button(rows, 'Row 1').click()
-  t.equal(await overflow(page), 0)
-
-  await button(page, /^wide/).click()
-  t.match(await page.getByRole('navigation').innerText(), /and 205 more: search for them/)
-  await page.getByLabel('Search tables').fill('many_499')
-  await page.getByRole('link', { name: 'many_499' }).click()
-  await page.getByText('The table is empty.').waitFor()
-  for (const name of ODD) {
-    await button(page.getByRole('navigation'), /▾$/).click()
-    await page.getByLabel('Search tables').fill(name)
-    const rows = await openTable(page, name)
-    t.match(await rows.getByRole('columnheader').allInnerTexts(), ['Open', /id/, /constructor/, /<b>bold</, /__proto__/])
-    t.match(await cellsOf(rows), ['1', '2', '<img src=x onerror=alert(1)>', /^long[^]*…$/])
-  }
-  await button(page, /^long/).click()
-  t.equal(await page.getByRole('dialog', { name: '__proto__' }).locator('pre').innerText(), 'long '.repeat(50))
-  t.same(await findingsOf(page), [])
-  t.equal(await overflow(page), 0)
-  await button(page, 'Close').click()
-
-  await page.goto(`${address}/api/docs#/shop/nope`)
-  await page.getByRole('alert').filter({ hasText: 'There is no table "nope"' }).waitFor()
-  await page.goto(`${address}/api/docs#/nope/orders`)
-  await page.getByRole('alert').filter({ hasText: 'There is no database "nope"' }).waitFor()
-  t.same(faults, [])
-  await server.app.close()
-  await button(page, 'Run').click()
-  await page.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor()
-})
-
-const hostile = '<img src=http://example.com/a.png onerror=alert(1)> ![](http://example.com/b.png) [link](javascript:alert(1)) <b>not bold</b>'
-
-await onEachEngine(t, 'types of MySQL, exact numbers and comments that are shown as text', {
-  schema: () => [
-    `create table \`it's "<b>" \\ é\` (id bigint unsigned not null primary key, status enum('new', 'paid', 'it''s') null comment '${hostile}', tags set('a', 'b') null, at datetime(3) null, doc json null, big double null) comment '${hostile}'`,
-    'insert into `it\'s "<b>" \\ é` values (18446744073709551615, \'paid\', \'a,b\', \'2020-01-02 03:04:05.678\', \'{"n": 9007199254740993, "d": 52.0}\', 1e300), (1, null, \'\', utc_timestamp(3), null, null)'
-  ],
-  only: ['mariadb'],
-  options: { docs: true, openapi: 'public' }
-}, async (t, { server, sql }: Service) => {
-  if (noBrowser !== false) return t.comment(noBrowser)
-  const { page, faults } = await visit(t, await server.app.listen({ port: 0 }))
-  await page.getByRole('alert').filter({ hasText: /token/i }).waitFor() // the documents are public, and rows are not
-  t.match(await page.getByRole('main').innerText(), hostile)
-  t.equal(await page.locator('main :is(img, b img, a[href^="javascript"])').count(), 0)
-  await signIn(page, TOKEN)
-  const name = "it's \"<b>\" \\ é"
-  const rows = await rowsOf(page, name)
-  t.match(await rows.getByRole('row', { name: '18446744073709551615' }).innerText(), /paid\s+\["a", "b"\]\s+2020-01-02T03:04:05\.678\s+\{"n": 9007199254740993, "d": 52\.0\}\s+1e\+?300/i, 'as they were answered')
-  t.match(await rows.getByRole('row', { name: 'Row 1' }).innerText(), /1\s+NULL\s+\[\]/)
-
-  await page.getByLabel('Column of filter 1').selectOption('status')
-  await page.getByLabel('Operator of filter 1').selectOption('is one of')
-  const members = page.getByRole('group', { name: 'Value of filter 1' })
-  t.same(await members.locator('label').allInnerTexts(), ['new', 'paid', "it's"])
-  await members.getByLabel('paid').check()
-  await members.getByLabel("it's").check()
-  t.same((await readBody(page)).filters, { status: { $in: ['paid', "it's"] } })
-  await button(page, 'Run').click()
-  await status(page, /^Rows 1–1 of 1/).waitFor()
-  await page.getByLabel('Column of filter 1').selectOption('at')
-  await page.getByLabel('Operator of filter 1').selectOption('is in the last')
-  await page.getByLabel('Value of filter 1', { exact: true }).fill('2')
-  t.same((await readBody(page)).filters, { at: { $gte: { $now: { days: -2 } } } })
-  await button(page, 'Run').click()
-  await rows.getByRole('row', { name: 'NULL' }).waitFor()
-  await button(page, /^Summarize/).click()
-  await page.getByLabel('Add a group').selectOption('year of at')
-  await page.keyboard.press('Escape')
-  t.same((await readBody(page)).groupBy, [{ at_year: { $year: 'at' } }])
-
-  await page.goto(page.url().replace(/\?.*$/, ''))
-  await page.getByLabel('Operator of filter 1').selectOption('is')
-  await page.getByLabel('Column of filter 1').selectOption('id')
-  await page.getByLabel('Value of filter 1').fill('18446744073709551615')
-  await button(page, 'Run').click()
-  await status(page, /^Rows 1–1 of 1/).waitFor()
-  await button(rows, 'Row 1').click()
-  await button(page, 'Edit').click()
-  const panel = rows.locator('.row-panel')
-  await panel.getByLabel('status').first().selectOption("it's")
-  await button(panel, 'at: now').click()
-  await button(panel, 'tags: NULL').click()
-  await button(page, 'Save …').click()
-  await button(page.getByRole('dialog'), 'Update 1 row').click()
-  await rows.getByText("it's").first().waitFor()
-  const [row] = await sql('select status, tags, cast(at > \'2021-01-01\' as char) as isNew, cast(json_extract(doc, \'$.n\') as char) as n from `it\'s "<b>" \\ é` where id = 18446744073709551615')
-  t.match(row, { status: "it's", tags: null, isNew: '1', n: '9007199254740993' })
-  t.same(await findingsOf(page), [])
-  t.same(faults, [])
-})
-
-t.test('the demo leads from its address to its rows', { skip: noBrowser }, async (t) => {
-  const server = await serveRowQuery(t)
-  const stdout = await server.printed(/"update"/)
-  const [, token = ''] = /token {4}(\S+)/.exec(stdout) as RegExpExecArray
-  t.match(stdout, `  page     ${server.address}/api/docs#token=${token}\n`)
-  const { page, faults } = await visit(t as Test, server.address, { path: '/' })
-  await page.getByRole('region', { name: /^Rows of / }).waitFor()
-  t.notMatch(page.url() + await page.locator('body').innerText(), token, 'the token is shown nowhere')
-  const rows = await openTable(page, 'orders')
-  await button(rows, 'Row 2').click()
-  await page.getByRole('tab', { name: 'order_items' }).click()
-  await page.getByRole('region', { name: 'Related rows of order_items' }).waitFor()
-  t.equal(await overflow(page), 0)
-  t.same(faults, [])
-  t.notMatch((await server.stop()).stderr, token)
-  const folder = process.env['TEST_SCREENSHOTS'] // for the documents: TEST_SCREENSHOTS=docs
-  if (folder === undefined) return
-  for (const [name, width, height, colorScheme] of [['', 1200, 900, 'light'], ['-dark', 1200, 900, 'dark'], ['-narrow', 390, 1000, 'light']] as const) {
-    await page.setViewportSize({ width, height })
-    await page.emulateMedia({ colorScheme })
-    if (width < 500) { // the text of the request is one click away
-      await page.reload()
-      await rowsOf(page, 'orders')
-    }
-    await page.evaluate('scrollTo(0, 0)')
-    await page.screenshot({ path: `${folder}/docs-page${name}.png`, animations: 'disabled' })
-  }
 })
