@@ -1,43 +1,33 @@
-/** Writes the rows of a select into its answer as they arrive: as bytes of MySQL's text protocol, or as values of a driver. */
+/** Writes the rows of a select into its answer as they arrive: rows (json-rows.ts), what stands around them (envelope.ts), within its memory (answer-memory.ts). */
 import type { Column } from '../catalog/catalog.ts'
-import { getOrCreate } from '../get-or-create.ts'
 import type { RowSink } from '../dialects/dialect.ts'
 import type { DriverValue } from '../types/column-type.ts'
+import { AnswerMemory } from './answer-memory.ts'
 import { UNLIMITED, type AnswerBudget } from './budget.ts'
+import { afterRows, BEFORE_ROWS } from './envelope.ts'
 import { overloaded, resultTooLarge, type ServiceError } from '../errors.ts'
-import { createRowLayout, writeRow, writeValue, type RowLayout } from './encode-row.ts'
 import { writeFragment, type RowsByMember } from './insert-members.ts'
+import { isBeyond, JsonRows } from './json-rows.ts'
 import { Output } from './output.ts'
 import type { RowWriter } from './row-writer.ts'
 
-/** What stands before the data of every answer. */
-export const ENVELOPE = '{"success":true,"data":'
-const HEAD = `${ENVELOPE}{"rows":[`
 const COMMA = 0x2c
 /** Bytes up to which an answer is cheaper to send as a string. */
 const SHORT_ANSWER = 65_536
-/** Bytes of the budget that are taken at a time. */
-const STEP = 1_048_576
 
 /** Takes no memory before the first row. `drop` gives back what `finish` has not. */
 export class AnswerSink implements RowSink {
   #output = new Output()
-  #columns: readonly Column[]
-  /** Writes rows that have members. */
-  readonly writer: RowWriter | undefined
+  readonly #rows: JsonRows
   /** Bytes of rows of members, which are not in the answer yet. */
   #held = 0
   /** Whether these rows are being put into the answer. */
   #isInserting = false
-  /** Created with the first row: `begin` is called with columns that are the same object for each select of one shape, those of a plan are not. */
-  #layout: RowLayout | undefined
   /** Bytes that the answer may have. */
   readonly #limit: number
-  readonly #budget: AnswerBudget
-  /** Bytes up to which no more of the budget has to be taken. */
+  readonly #memory: AnswerMemory
+  /** Bytes up to which no more memory has to be taken. */
   #room: number
-  /** Bytes of the budget that this answer has taken. */
-  #taken = 0
   #refusal: ServiceError | undefined
   #isDropped = false
   /** What is there before the rows of the next select. */
@@ -45,26 +35,25 @@ export class AnswerSink implements RowSink {
   #keptCount = 0
   count = 0
 
-  /** `limit`: bytes that the answer may have, if there is so much memory for answers. */
+  /** `limit`: bytes that the answer may have, if there is so much memory for answers. `writer`: of rows that have members. */
   constructor (columns: readonly Column[], limit: number, budget = UNLIMITED, writer?: RowWriter) {
-    this.#columns = columns
-    this.writer = writer
-    this.#budget = budget
-    // while the rows of members are put into those of the answer, both are there
-    this.#limit = Math.min(limit, writer !== undefined && writer.links.size > 0 ? Math.floor(budget.largest / 2) : budget.largest)
+    this.#rows = new JsonRows(columns, writer)
+    this.#memory = new AnswerMemory(budget)
+    this.#limit = Math.min(limit, largestOf(budget, writer))
     this.#room = Math.min(this.#limit, SHORT_ANSWER)
     this.#output.limit = this.#limit
   }
 
+  /** Writes rows that have members. */
+  get writer (): RowWriter | undefined {
+    return this.#rows.writer
+  }
+
   begin (columns: readonly Column[]): void {
-    this.#columns = columns
-    this.#layout = undefined
     this.#output.length = this.#keptLength
-    if (this.writer !== undefined) {
-      this.#held = 0
-      this.writer.clear()
-      this.writer.begin(columns)
-    }
+    this.#held = 0
+    this.writer?.clear()
+    this.#rows.begin(columns)
     this.count = this.#keptCount
   }
 
@@ -106,7 +95,7 @@ export class AnswerSink implements RowSink {
   drop (): void {
     this.#isDropped = true
     this.#output.drop()
-    this.#release()
+    this.#memory.release()
   }
 
   #refuse (refusal: ServiceError): void {
@@ -114,21 +103,14 @@ export class AnswerSink implements RowSink {
     this.drop()
   }
 
-  #release (): void {
-    this.#budget.give(this.#taken)
-    this.#taken = 0
-  }
-
-  /** Takes more of the budget; false, and no answer, where there is no more. */
+  /** Takes more memory; false, and no answer, where there is no more. */
   #extend (): boolean {
     const limit = this.#isInserting ? this.#limit + this.#held : this.#limit
     const length = this.#output.length + this.#held
-    const more = Math.max(Math.min(STEP, limit - this.#taken), length - this.#taken)
     if (length > limit) this.overflow()
-    else if (!this.#budget.take(more, this.#taken + more)) this.#refuse(overloaded())
+    else if (!this.#memory.extend(length, limit)) this.#refuse(overloaded())
     else {
-      this.#taken += more
-      this.#room = Math.min(limit, this.#taken)
+      this.#room = Math.min(limit, this.#memory.taken)
       return true
     }
     return false
@@ -136,20 +118,13 @@ export class AnswerSink implements RowSink {
 
   textRow (bytes: Buffer, offset: number, end: number): void {
     this.#separate()
-    if (this.writer !== undefined) return this.writer.textRow(this.#output, bytes, offset, end)
-    writeRow(this.#output, this.#layout ??= layoutOf(this.#columns), bytes, offset, end)
+    this.#rows.textRow(this.#output, bytes, offset, end)
   }
 
   row (values: ReadonlyArray<DriverValue | null>): void {
     this.#separate()
-    if (this.#isBeyond(values)) return
-    if (this.writer !== undefined) return this.writer.row(this.#output, values)
-    const { cells: all } = this.#layout ??= layoutOf(this.#columns)
-    const cells = all.map(({ keyText, column }, index) => {
-      const value = values[index] as DriverValue | null
-      return keyText + (value === null ? 'null' : writeValue(column, value))
-    })
-    this.#output.text(cells.join('') + '}')
+    if (isBeyond(this.#output, values)) this.#output.overflow()
+    else this.#rows.row(this.#output, values)
   }
 
   /** Counts bytes of rows of members, which are put into the answer later. */
@@ -171,7 +146,7 @@ export class AnswerSink implements RowSink {
     if (this.full) return this.#output.drop()
     this.#held = 0
     this.#isInserting = false
-    this.#room = Math.min(this.#limit, Math.max(this.#taken, SHORT_ANSWER))
+    this.#room = Math.min(this.#limit, Math.max(this.#memory.taken, SHORT_ANSWER))
   }
 
   /**
@@ -179,7 +154,7 @@ export class AnswerSink implements RowSink {
    * `members`: what the answer has behind `count`, each with a comma before it. @throws RESULT_TOO_LARGE, OVERLOADED if they do not fit
    */
   finish (members = ''): Buffer | string {
-    this.#output.text(`${this.count === 0 ? HEAD : ''}],"count":${this.count}${members}}}`)
+    this.#output.text(afterRows(this.count, `"count":${this.count}${members}`))
     if (members !== '' && this.full) {
       const error = this.#refusal as ServiceError
       throw error
@@ -189,33 +164,21 @@ export class AnswerSink implements RowSink {
 
   /** The answer to a write, with `members` behind its rows. It is not refused any more: what was written may be committed. */
   finishWrite (members: string): Buffer | string {
-    this.#output.text(`${this.count === 0 ? HEAD : ''}],${members}}}`)
+    this.#output.text(afterRows(this.count, members))
     return this.#end()
   }
 
   #end (): Buffer | string {
-    this.#release()
+    this.#memory.release()
     return this.#output.end(SHORT_ANSWER)
   }
 
-  /** Whether one value has more bytes than the limit leaves. It is not written to find that out. */
-  #isBeyond (values: ReadonlyArray<DriverValue | null>): boolean {
-    const left = this.#limit - this.#output.length
-    if (!values.some((value) => (value as Uint8Array | null)?.length as number > left)) return false
-    this.#output.overflow()
-    return true
-  }
-
   #separate (): void {
-    if (this.count++ === 0) return this.#output.text(HEAD)
+    if (this.count++ === 0) return this.#output.text(BEFORE_ROWS)
     this.#output.reserve(1)
     this.#output.byte(COMMA)
   }
 }
 
-/** By list of columns: requests that name none share the list of their table. */
-const layouts = new WeakMap<readonly Column[], RowLayout>()
-
-function layoutOf (columns: readonly Column[]): RowLayout {
-  return getOrCreate(layouts, columns, () => createRowLayout(columns))
-}
+/** Bytes that the largest answer may have: while the rows of members are put into those of the answer, both are there. */
+const largestOf = ({ largest }: AnswerBudget, writer: RowWriter | undefined): number => writer !== undefined && writer.links.size > 0 ? Math.floor(largest / 2) : largest

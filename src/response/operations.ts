@@ -1,5 +1,5 @@
 /** The answer to several operations, made from the answers to each of them. */
-import { ENVELOPE } from './answer-sink.ts'
+import { ENVELOPE } from './envelope.ts'
 
 const END = '}'
 
