@@ -26,6 +26,7 @@ function databaseThat (t: Test, ...ends: Array<Error | string>) {
       sink.row(['7', null, null, null, null, null])
       return { rows: 1, changed: 0 }
     },
+    stream: async () => { throw new Error('not used') },
     write: async () => {
       const end = ends[told.executed++]
       if (end instanceof Error) throw end

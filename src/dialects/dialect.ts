@@ -23,6 +23,33 @@ export interface RowSink {
   overflow (): void
 }
 
+/** Milliseconds that a stream may run, unless a setting says otherwise. */
+export const STREAM_TIMEOUT = 120_000
+
+/** Where the rows of a stream come from. */
+export interface RowSource {
+  /** The database waits: only rows that have arrived already may follow. */
+  pause (): void
+  /** Rows that have arrived may come during the call. */
+  resume (): void
+  /** Ends the statement. Does nothing where it has ended. */
+  stop (): void
+  /** The first row has been taken: from now on the time limit is that of the whole stream. To be called once for each run. */
+  started (): void
+  /** The rows so far have been copied: the memory that they were read into may be used again. To be called while a row is taken. */
+  forget (): void
+}
+
+/** Takes rows at its own pace (src/response/row-stream.ts). */
+export interface PacedSink extends RowSink {
+  /** Called before each run of the statement. */
+  from (source: RowSource): void
+  /** Whether rows have been passed on: the statement must not run again. */
+  readonly hasPassed: boolean
+  /** Takes no more rows, and does not pause the source: what still arrives is thrown away. */
+  discard (): void
+}
+
 /** What a statement did. */
 export interface Outcome {
   /** Rows that went into the sink. */
@@ -110,6 +137,12 @@ export interface Dialect {
    * @throws ServiceError; SchemaMoved where the catalog must be read again; what the sink throws
    */
   read (statement: Statement, sink: RowSink, options?: ReadOptions): Promise<Outcome>
+  /**
+   * Runs a select whose rows are read from the database as `sink` takes them. It may use a replica, and runs again where its connection was lost
+   * before a row was passed on. `statementTimeout` is the time limit for the first row, `streamTimeout` for all of them.
+   * @throws ServiceError, also where the client has disconnected; SchemaMoved, before the first row; what the sink throws
+   */
+  stream (statement: Statement, sink: PacedSink, options?: ReadOptions): Promise<Outcome>
   /** Runs an insert, update or delete, once. @throws ServiceError; SchemaMoved where the catalog must be read again */
   write (statement: Statement, options?: WriteOptions): Promise<Outcome>
   /**

@@ -64,6 +64,14 @@ export class Output {
     this.length += this.bytes.write(text, this.length)
   }
 
+  /** Returns a copy of the content, which is empty then. Keeps a small buffer. */
+  take (): Buffer {
+    const copy = copyOf(this.bytes, this.length)
+    if (this.bytes.length > FIRST_SIZE) this.drop()
+    this.length = 0
+    return copy
+  }
+
   /** Returns the content, as a string if it has no more bytes than `short`. Nothing can be written after it. */
   end (short: number): Buffer | string {
     const { bytes, length } = this

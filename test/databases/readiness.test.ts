@@ -21,6 +21,7 @@ function databaseThat (t: Test, { introspect = async () => [], check = async () 
       return check()
     },
     read: async () => { throw new Error('never') },
+    stream: async () => { throw new Error('never') },
     transaction: async () => { throw new Error('not used') },
     write: async () => { throw new Error('never') },
     privileges: async () => [],

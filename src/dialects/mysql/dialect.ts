@@ -1,12 +1,13 @@
 /** The dialect of MySQL, MariaDB and compatible servers, by mysql2. */
 import type { ServiceError } from '../../errors.ts'
-import type { Dialect } from '../dialect.ts'
+import { STREAM_TIMEOUT, type Dialect } from '../dialect.ts'
 import { findAccountRisks } from './audit/account-risks.ts'
 import { findDenied } from './audit/denied.ts'
 import { createReplicaOrder, runWithRetries } from './execute/retry.ts'
 import { toConnectError, type MysqlError } from './errors.ts'
 import { createTimeoutQueue } from '../timeout-queue.ts'
 import { createDifferences } from './connection/definitions.ts'
+import { runStream, toRequest } from './execute/stream.ts'
 import { runOn, type ExecutionOptions, type Stoppable } from './execute/execution.ts'
 import { runTransaction } from './transaction/transaction.ts'
 import { introspectMysql } from './introspect.ts'
@@ -26,12 +27,14 @@ export interface MysqlSettings {
   readonly pool: PoolLimits
   /** Milliseconds that one statement may run. */
   readonly statementTimeout: number
+  /** Milliseconds that a stream may run. */
+  readonly streamTimeout?: number
   /** Called with the reason if the fast reader of rows cannot be used with this version of mysql2. */
   readonly onPlainReader?: ((reason: string) => void) | undefined
 }
 
 /** Connects when a connection is first needed: the database may start after the service. */
-export function createMysqlDialect ({ address, replicas = [], pool: limits, statementTimeout, onPlainReader }: MysqlSettings): Dialect {
+export function createMysqlDialect ({ address, replicas = [], pool: limits, statementTimeout, streamTimeout = STREAM_TIMEOUT, onPlainReader }: MysqlSettings): Dialect {
   const [primary, ...copies] = [address, ...replicas].map((each) => createMysqlPool(each, limits, statementTimeout)) as [MysqlPool, ...MysqlPool[]]
   const readPools = createReplicaOrder(primary, copies)
   const primaryOnly = [primary]
@@ -41,6 +44,7 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
   const differences = createDifferences()
   const options: ExecutionOptions = { timeouts: createTimeoutQueue<Stoppable>(statementTimeout, { onTimeout: ({ value }) => value.stop(), onCheck: (execution) => execution.check() }), send, known: new WeakMap(), differences }
   const replicaOptions: ExecutionOptions = { ...options, known: new WeakMap(), differences: differences.ofReplicas }
+  const streams = { streamTimeout, timeouts: createTimeoutQueue<Stoppable>(streamTimeout, { onTimeout: ({ value }) => value.stop(), onCheck: (execution) => execution.check() }) }
   return {
     engine: 'mysql',
     async introspect () {
@@ -56,6 +60,10 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
     read (statement, sink, { client, consistency } = {}) {
       const pools = consistency === undefined ? readPools() : primaryOnly
       return runWithRetries({ pools, attempts: pools.length + address.hosts.length, options, replicaOptions }, { statement, sink, client }, runOn)
+    },
+    stream (statement, sink, { client, consistency } = {}) {
+      const pools = consistency === undefined ? readPools() : primaryOnly
+      return runWithRetries({ pools, attempts: pools.length + address.hosts.length, options, replicaOptions }, toRequest(statement, sink, client), (run) => runStream(run, streams))
     },
     write (statement, { client } = {}) {
       return runWithRetries({ pools: primaryOnly, attempts: 1 + address.hosts.length, options, replicaOptions }, { statement, sink: undefined, client }, runOn)

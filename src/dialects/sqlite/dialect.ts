@@ -2,8 +2,8 @@
 import { resolve } from 'node:path'
 import { queryTimeout, ServiceError, unsupported } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
-import { clientGone, type Client, type Dialect, type Outcome } from '../dialect.ts'
-import { createTimeoutQueue } from '../timeout-queue.ts'
+import { clientGone, STREAM_TIMEOUT, type Client, type Dialect, type Outcome, type PacedSink } from '../dialect.ts'
+import { createTimeoutQueue, type TimeoutQueue } from '../timeout-queue.ts'
 import { Writes } from './broken-keys.ts'
 import { commit, undo } from './commit.ts'
 import { toReadError, toServiceError } from './errors.ts'
@@ -13,7 +13,7 @@ import { introspectSqlite } from './introspect.ts'
 import { createMemoryFile, MEMORY } from './memory.ts'
 import type { Session } from './session.ts'
 import { createSessions, type SessionLimits } from './sessions.ts'
-import { runSelect, runWrite } from './statements.ts'
+import { runSelect, runWrite, streamSelect } from './statements.ts'
 import { runTransaction } from './transaction.ts'
 
 export interface SqliteSettings {
@@ -24,6 +24,8 @@ export interface SqliteSettings {
   readonly pool: SessionLimits
   /** Milliseconds that one statement may run. */
   readonly statementTimeout: number
+  /** Milliseconds that a stream may run. */
+  readonly streamTimeout?: number
 }
 
 /** A statement that runs. */
@@ -32,10 +34,12 @@ interface Running {
   readonly client: Client | undefined
   /** The reason why it was stopped. */
   refusal?: ServiceError
+  /** Goes on where the sink of a stream has paused it, so that it notices that it was stopped. */
+  wake?: () => void
 }
 
 /** Opens the file; it must exist. @throws SqliteError, also where `setup` fails */
-export async function openSqlite ({ path, setup = [], pool, statementTimeout }: SqliteSettings): Promise<Dialect> {
+export async function openSqlite ({ path, setup = [], pool, statementTimeout, streamTimeout = STREAM_TIMEOUT }: SqliteSettings): Promise<Dialect> {
   const file = path === MEMORY ? createMemoryFile() : undefined
   const sessions = createSessions(resolve(file?.path ?? path), pool)
   const close = async (): Promise<void> => {
@@ -44,13 +48,14 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout }: 
   }
 
   const end = (running: Running, refusal: ServiceError): void => {
-    running.refusal = refusal
+    running.refusal ??= refusal
     running.session.kill()
+    running.wake?.()
   }
-  const timeouts = createTimeoutQueue<Running>(statementTimeout, {
+  const [timeouts, streamTimeouts] = [statementTimeout, streamTimeout].map((milliseconds) => createTimeoutQueue<Running>(milliseconds, {
     onTimeout: ({ value }) => end(value, queryTimeout()),
     onCheck: (running) => { if (running.client?.destroyed === true) end(running, clientGone()) }
-  })
+  })) as [TimeoutQueue<Running>, TimeoutQueue<Running>]
 
   /** Applies the time limit to a statement. @throws QUERY_TIMEOUT where it is over or the client has disconnected; what `work` throws */
   const limit = async <T>(session: Session, client: Client | undefined, work: () => Promise<T>): Promise<T> => {
@@ -62,6 +67,24 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout }: 
       throw running.refusal ?? error
     } finally {
       timeouts.remove(entry)
+    }
+  }
+
+  /** Runs a select in a process of its own, which is killed where the stream is stopped. */
+  const stream = async (session: Session, statement: Statement, sink: PacedSink, client: Client | undefined): Promise<Outcome> => {
+    const running: Running = { session, client }
+    const entries = [timeouts.push(running), streamTimeouts.push(running)] as const
+    const started = (): void => timeouts.remove(entries[0])
+    try {
+      const outcome = await streamSelect(session, statement, sink, { started, stop: () => end(running, clientGone()), onKill: (wake) => { running.wake = wake } })
+      if (running.refusal !== undefined) throw running.refusal
+      return outcome
+    } catch (error) {
+      session.kill() // it may be in the middle of the rows
+      throw running.refusal ?? error
+    } finally {
+      started()
+      streamTimeouts.remove(entries[1])
     }
   }
 
@@ -110,6 +133,7 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout }: 
       return introspectSqlite(ask)
     }).catch((error: Error) => { throw toReadError(error) }),
     read: (statement, sink, { client } = {}) => useToRead(client, (session) => limit(session, client, () => runSelect(session, statement, sink))).catch(refuse(statement)),
+    stream: (statement, sink, { client } = {}) => sessions.stream((session) => stream(session, statement, sink, client)).catch(refuse(statement)),
     write: (statement, { client } = {}) => useToWrite(client, (session) => change(session, statement, client)).catch(refuse(statement)),
     transaction: (use, { client, readOnly, dryRun, isShared }) => {
       const work = (session: Session): ReturnType<typeof use> => runTransaction({ session, limit, use, client, readOnly, dryRun, isShared })

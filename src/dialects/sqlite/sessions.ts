@@ -20,11 +20,19 @@ export interface Sessions {
   use<T> (work: (session: Session) => Promise<T>, client?: Client): Promise<T>
   /** Like `use`, for work that only reads. It sees everything that was committed before it began, in either session. */
   read<T> (work: (session: Session) => Promise<T>, client?: Client): Promise<T>
+  /**
+   * Runs work in a session that only reads and that nothing else uses: a client that reads slowly holds it for long. How many there are at a time is
+   * left to the caller. @throws DATABASE_UNAVAILABLE; what `work` throws
+   */
+  stream<T> (work: (session: Session) => Promise<T>): Promise<T>
   close (): Promise<void>
 }
 
 /** How long a request that reads waits for the first session before the second one is opened, in milliseconds. */
 const PATIENCE = 50
+
+/** Sessions of streams are closed when none has ended for so many milliseconds. */
+const IDLE_TIME = 10_000
 
 export function createSessions (path: string, { queue: places, wait: timeout }: SessionLimits): Sessions {
   const writes = createWaiters<Place>(places, timeout)
@@ -33,6 +41,8 @@ export function createSessions (path: string, { queue: places, wait: timeout }: 
   const reader = new Place(path, true)
   let hasReader = false
   let timer: NodeJS.Timeout | undefined
+  const streams = new Set<Place>()
+  let idle: NodeJS.Timeout | undefined
 
   const release = (place: Place): void => {
     place.isBusy = (place === main && writes.give(place)) || reads.give(place)
@@ -61,6 +71,14 @@ export function createSessions (path: string, { queue: places, wait: timeout }: 
     return wait(reads, writes, caller)
   }
 
+  const closeIdle = (): void => {
+    for (const place of streams) {
+      if (place.isBusy) continue
+      streams.delete(place)
+      place.close()
+    }
+  }
+
   const useOne = async <T>(place: Place, work: (session: Session) => Promise<T>): Promise<T> => {
     place.isBusy = true
     try {
@@ -73,10 +91,23 @@ export function createSessions (path: string, { queue: places, wait: timeout }: 
   return {
     use: async (work, client) => useOne(main.isBusy ? await wait(writes, reads, client?.caller) : main, work),
     read: async (work, client) => useOne(findFree() ?? await waitToRead(client?.caller), work),
+    async stream (work) {
+      const place = [...streams].find(({ isBusy }) => !isBusy) ?? new Place(path, true)
+      streams.add(place)
+      place.isBusy = true
+      try {
+        return await work(await place.getSession())
+      } finally {
+        place.isBusy = false
+        clearTimeout(idle)
+        idle = setTimeout(closeIdle, IDLE_TIME).unref()
+      }
+    },
     async close () {
       clearTimeout(timer)
+      clearTimeout(idle)
       for (const waiters of [writes, reads]) waiters.refuse(() => databaseUnavailable())
-      await Promise.all([main.close(), reader.close()])
+      await Promise.all([main, reader, ...streams].map((place) => place.close()))
     }
   }
 }

@@ -1,7 +1,7 @@
 /** Runs single statements in a session. Time limits and COMMIT are left to the caller. */
 import { mayFire } from '../../catalog/catalog.ts'
 import { findAssigned, type Statement } from '../../sql/statement.ts'
-import type { Outcome, RowSink } from '../dialect.ts'
+import type { Outcome, PacedSink, RowSink, RowSource } from '../dialect.ts'
 import { valueOutOfRange } from '../../errors.ts'
 import type { Cell, Value } from '../../types/column-type.ts'
 import { isMoment, systemClock, valueAt } from '../../types/moment.ts'
@@ -16,6 +16,37 @@ export async function runSelect (session: Session, { sql, parameters, columns }:
   })
   if (!isWhole && !sink.full) sink.overflow()
   return { rows: sink.count, changed: 0 }
+}
+
+/** What ends a stream, and limits its time. */
+export interface StreamControl extends Pick<RowSource, 'stop' | 'started'> {
+  /** Takes a function to be called when the session has been killed, also while the sink has paused the stream. */
+  onKill (wake: () => void): void
+}
+
+/** Runs a select whose rows `sink` takes at its own pace. @throws SqliteError; what the sink throws */
+export async function streamSelect (session: Session, { sql, parameters, columns }: Statement, sink: PacedSink, { stop, started, onKill }: StreamControl): Promise<Outcome> {
+  let paused: PromiseWithResolvers<void> | undefined
+  const resume = (): void => {
+    paused?.resolve()
+    paused = undefined
+  }
+  onKill(() => {
+    sink.discard()
+    resume()
+  })
+  sink.from({ stop, started, pause: () => { paused ??= Promise.withResolvers() }, resume, forget () {} })
+  sink.begin(columns)
+  let reply = await session.ask({ kind: 'read', sql, parameters: settleCells(parameters), limit: Infinity })
+  for (;;) {
+    for (const row of reply.rows ?? []) {
+      await paused?.promise
+      sink.row(row)
+    }
+    await paused?.promise
+    if (reply.more !== true) return { rows: sink.count, changed: 0 }
+    reply = await session.ask({ kind: 'more' })
+  }
 }
 
 /** Runs an insert, update or delete. `begin`: whether it begins a transaction. @throws SqliteError */

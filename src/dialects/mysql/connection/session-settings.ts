@@ -111,3 +111,12 @@ function compose (settings: readonly Setting[], statementTimeout: number): strin
   return `set session ${track('mysql')} ${track('mariadb')} ${assignments(settings, undefined).slice(2)} ` +
     `${only.mariadb(`${assignments(settings, 'mariadb')}, max_statement_time = ${limit / 1000}`)} ${only.mysql(`${assignments(settings, 'mysql')}, max_execution_time = ${limit}`)}`
 }
+
+/**
+ * Raises the server's own time limits for a stream, also that of a client that reads slowly (`net_write_timeout`, 60 s on most servers). The session is
+ * reset afterwards.
+ */
+export function streamStatement (streamTimeout: number): string {
+  const limit = streamTimeout + BACKSTOP
+  return `set session net_write_timeout = ${Math.ceil(limit / 1000)} ${only.mariadb(`, max_statement_time = ${limit / 1000}`)} ${only.mysql(`, max_execution_time = ${limit}`)}`
+}

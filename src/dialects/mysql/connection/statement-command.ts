@@ -36,6 +36,8 @@ export interface CommandOptions {
   readonly sink: CommandSink | undefined
   /** The expected column definitions; any definitions are accepted if left out. */
   readonly definitions?: Definitions | undefined
+  /** Whether the sink may pause the connection between two rows. */
+  readonly isPaced?: boolean | undefined
   readonly listener: CommandListener
 }
 

@@ -1,6 +1,6 @@
 import type { QueryError } from 'mysql2'
 import type { Statement } from '../../../sql/statement.ts'
-import type { Client, Outcome, RowSink } from '../../dialect.ts'
+import type { Client, Outcome, PacedSink, RowSink, RowSource } from '../../dialect.ts'
 import { confirm, expectationsOf, isConfirmed, type Confirmation, type Expectations, type KnownStatements } from './confirmation.ts'
 import type { TimeoutQueue } from '../../timeout-queue.ts'
 import type { KnownDifferences } from '../connection/definitions.ts'
@@ -14,7 +14,7 @@ import type { MysqlPool } from '../pool/pool.ts'
 import type { OkPacket } from '../connection/packets.ts'
 import { NOT_COMPLETE, warnsOfRest } from '../connection/rest-warning.ts'
 import type { CommandDone, SendCommand } from '../connection/statement-command.ts'
-import type { Session } from '../connection/session.ts'
+import { destroy, type Session } from '../connection/session.ts'
 import { stopStatement, type Stop } from '../connection/kill.ts'
 import { WriteOutcome } from './write-outcome.ts'
 
@@ -53,6 +53,14 @@ export interface StatementRequest {
   readonly client: Client | undefined
   /** The kind of transaction that it is part of. */
   readonly transaction?: TransactionKind | undefined
+  /** Set where the sink takes the rows at its own pace. */
+  readonly paced?: Paced | undefined
+}
+
+export interface Paced {
+  readonly sink: PacedSink
+  /** Called with the first row. */
+  readonly onStarted: () => void
 }
 
 type StatementRun = Run<StatementRequest, SessionOwner>
@@ -88,15 +96,28 @@ class Execution implements Stoppable {
   start (): void {
     const { confirmation } = this.#expectations
     this.#entry = this.#run.options.timeouts.push(this)
+    this.#run.request.paced?.sink.from(this.#source())
     if (confirmation === undefined || isConfirmed(this.#run.pool.confirmed, confirmation)) this.#send()
     else this.#confirm(confirmation)
   }
 
+  /** What the sink of a stream controls, until the statement has ended: the next one may be paused by another. */
+  #source (): RowSource {
+    const { session: { connection, memory }, request: { paced } } = this.#run
+    return {
+      pause: () => { if (!this.#ended) connection.pause() },
+      resume: () => { if (!this.#ended) connection.resume() },
+      stop: () => this.stop(),
+      started: () => paced?.onStarted(),
+      forget: () => memory.advance()
+    }
+  }
+
   #send (): void {
-    const { session, request: { statement, sink }, options: { send } } = this.#run
+    const { session, request: { statement, sink, paced }, options: { send } } = this.#run
     const sql = writeStatement(statement)
     if (isTooLarge(sql, session)) return this.done(TOO_LARGE)
-    send(session.connection, { sql, sink, definitions: this.#expectations.definitions, listener: this })
+    send(session.connection, { sql, sink, definitions: this.#expectations.definitions, isPaced: paced !== undefined, listener: this })
   }
 
   /** Runs the confirmation, and then the statement where every column has the type that the catalog says. */
@@ -118,9 +139,17 @@ class Execution implements Stoppable {
   /** Stops the statement, if it is still running. */
   stop (): void {
     if (this.#ended || this.#stop !== undefined) return
-    const { pool, session } = this.#run
+    const { pool, session, request: { paced } } = this.#run
     const { since } = this.#entry as FifoEntry<Stoppable>
-    this.#stop = stopStatement({ pool, session, since, onGivenUp: () => this.#tell(killFailed()) })
+    const onGivenUp = (): void => {
+      // ends a statement that waits to write, which KILL does not
+      if (paced !== undefined) destroy(session.connection)
+      this.#tell(killFailed())
+    }
+    this.#stop = stopStatement({ pool, session, since, onGivenUp })
+    if (paced === undefined) return
+    paced.sink.discard()
+    session.connection.resume()
   }
 
   check (): void {
@@ -129,6 +158,8 @@ class Execution implements Stoppable {
 
   fail (reason: unknown): void {
     this.#failure = reason
+    // there may be any number of rows behind it
+    if (this.#run.request.paced !== undefined) this.stop()
   }
 
   done (given: QueryError | Error | null, ok?: OkPacket): void {
@@ -172,14 +203,16 @@ class Execution implements Stoppable {
   #tell (error: MysqlError | null, ok?: OkPacket): void {
     if (this.#told) return
     this.#told = true
-    const { pool, session, request, request: { sink }, options: { timeouts } } = this.#run
+    const { pool, session, request, request: { sink, paced }, options: { timeouts } } = this.#run
+    const isStopped = this.#stop !== undefined
     timeouts.remove(this.#entry as FifoEntry<Stoppable>)
-    if (sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
+    if (paced === undefined && sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
     if (this.#failure !== undefined) return this.#reject(this.#failure)
-    if (error === null) return this.#resolve(sink === undefined ? new WriteOutcome(ok as OkPacket) : { rows: sink.count, changed: 0 })
+    // the sink of a stream has thrown away what came after it was stopped
+    if (error === null && !(isStopped && paced !== undefined)) return this.#resolve(sink === undefined ? new WriteOutcome(ok as OkPacket) : { rows: sink.count, changed: 0 })
     // a write whose confirmation failed has changed nothing
     const statement = this.#confirmation?.statement ?? request.statement
-    this.#reject(toFailure(error, { pool, session, statement, request, isStopped: this.#stop !== undefined }))
+    this.#reject(toFailure(error ?? STOPPED, { pool, session, statement, request, isStopped }))
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ServiceError } from '../../../errors.ts'
 import { clientGone, SchemaMoved, type Client } from '../../dialect.ts'
 import type { MysqlPool } from '../pool/pool.ts'
-import type { ExecutionOptions, Run } from './execution.ts'
+import type { ExecutionOptions, Paced, Run } from './execution.ts'
 import { Retryable } from './failure.ts'
 
 /** Where a statement may run. */
@@ -21,10 +21,11 @@ const mayDiffer = (error: unknown): boolean => error instanceof SchemaMoved || O
 
 /**
  * Runs a request (a statement or a transaction), and once more where it only read and its connection was lost. A request that did not run
- * is sent to the next server that may take it, and one that a replica does not understand to the primary.
+ * is sent to the next server that may take it, and one that a replica does not understand to the primary. None is sent again once a row of a stream
+ * has been passed on.
  * @throws ServiceError; SchemaMoved; what the sink throws
  */
-export async function runWithRetries<Request extends { readonly client: Client | undefined }, T> (
+export async function runWithRetries<Request extends { readonly client: Client | undefined, readonly paced?: Paced | undefined }, T> (
   route: Route, request: Request, run: (run: Run<Request>) => Promise<T>
 ): Promise<T> {
   const { attempts, options, replicaOptions } = route
@@ -45,10 +46,11 @@ export async function runWithRetries<Request extends { readonly client: Client |
     try {
       return await run({ pool, session, request, options: isPrimary ? options : replicaOptions })
     } catch (error) {
+      const isFinal = request.paced?.sink.hasPassed === true
       if (error instanceof Retryable) {
         losses += Number(error.wasLost)
-        if (count >= attempts || losses > 1) throw error.refusal
-      } else if (!isPrimary && mayDiffer(error)) {
+        if (isFinal || count >= attempts || losses > 1) throw error.refusal
+      } else if (!isPrimary && !isFinal && mayDiffer(error)) {
         pools = [primary]
         count = 0
       } else throw error

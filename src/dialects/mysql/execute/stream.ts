@@ -1,0 +1,63 @@
+/** Runs a statement whose rows are read as its sink takes them, in a session whose time limits are those of the stream. */
+import type { Statement } from '../../../sql/statement.ts'
+import type { Client, Outcome, PacedSink } from '../../dialect.ts'
+import type { FifoEntry } from '../../fifo.ts'
+import type { TimeoutQueue } from '../../timeout-queue.ts'
+import { send, within } from '../connection/session.ts'
+import { streamStatement } from '../connection/session-settings.ts'
+import { runOn, type ExecutionOptions, type Paced, type Run, type Stoppable, type StatementRequest } from './execution.ts'
+import { toFailure } from './failure.ts'
+import type { MysqlError } from '../errors.ts'
+
+export interface StreamRequest {
+  readonly statement: Statement
+  readonly client: Client | undefined
+  readonly paced: Paced
+}
+
+export interface StreamLimits {
+  /** Milliseconds that a stream may run. */
+  readonly streamTimeout: number
+  /** Of the streams that run. */
+  readonly timeouts: Pick<TimeoutQueue<Stoppable>, 'push' | 'remove'>
+}
+
+/** How long setting the session may take, in milliseconds. */
+const MOMENT = 5000
+
+/** A request, whose `onStarted` is called in each run with the first row. */
+export const toRequest = (statement: Statement, sink: PacedSink, client: Client | undefined): StreamRequest => ({ statement, client, paced: { sink, onStarted: () => {} } })
+
+/** Runs the statement, and gives the session back to its pool when it is as it was before. @throws Retryable, ServiceError or SchemaMoved; what the sink throws */
+export async function runStream (run: Run<StreamRequest>, limits: StreamLimits): Promise<Outcome> {
+  const { pool, session, options, request: { statement, client, paced: { sink } } } = run
+  try {
+    await within(MOMENT, send(session.connection, streamStatement(limits.streamTimeout)))
+  } catch (error) {
+    pool.discard(session)
+    throw toFailure(error as MysqlError, { pool, session, statement, request: { client }, isStopped: false })
+  }
+  session.memory.free()
+  const { timeouts, onStarted } = combine(options.timeouts, limits.timeouts)
+  const request: StatementRequest = { statement, sink, client, paced: { sink, onStarted } }
+  return await runOn({ session, pool: { ...pool, release: pool.restore }, options: { ...options, timeouts }, request })
+}
+
+/** Two time limits for one statement: that of its first row, and that of all rows. */
+function combine (first: ExecutionOptions['timeouts'], whole: StreamLimits['timeouts']): { readonly timeouts: ExecutionOptions['timeouts'], readonly onStarted: () => void } {
+  let ofFirst: FifoEntry<Stoppable> | undefined
+  const onStarted = (): void => { if (ofFirst !== undefined) first.remove(ofFirst) }
+  return {
+    onStarted,
+    timeouts: {
+      push (running) {
+        ofFirst = first.push(running)
+        return whole.push(running)
+      },
+      remove (entry) {
+        onStarted()
+        whole.remove(entry)
+      }
+    }
+  }
+}

@@ -1,0 +1,161 @@
+/** Writes rows as lines of CSV (RFC 4180): the values of the JSON answer, texts without its quotes, lists and objects as their JSON text, nothing for null. */
+import type { Column } from '../catalog/catalog.ts'
+import { afterLength, findStarts, readLength } from '../dialects/mysql/length-encoded.ts'
+import type { Cells, JoinedCells } from '../plan/cells.ts'
+import type { DriverValue } from '../types/column-type.ts'
+import { writeValue } from './encode-row.ts'
+import type { RowFormat } from './json-rows.ts'
+import { Output } from './output.ts'
+import { RowWriter } from './row-writer.ts'
+
+const [QUOTE, COMMA, SPACE, CR, LF, T, Z] = [0x22, 0x2c, 0x20, 0x0d, 0x0a, 0x54, 0x5a] as const
+/** Position of the space between day and time: `2026-11-20 10:15:00`. */
+const BETWEEN_DAY_AND_TIME = 10
+/** Longer values are copied by a function of the platform, which is faster than a loop for them. */
+const LONG = 512
+/** Bytes that a cell may have besides its value: two quotes, a comma or the end of the line, a Z. */
+const AROUND = 5
+
+/** Where the columns of the row and its members are in the cells of a statement. */
+export type CsvCells = Pick<Cells, 'row'>
+
+/** A member, written as the JSON text of its row. */
+interface CsvMember { readonly cells: JoinedCells, readonly writer: RowWriter }
+
+export class CsvRows implements RowFormat {
+  #columns: readonly Column[]
+  readonly #cells: CsvCells | undefined
+  readonly #members: readonly CsvMember[]
+  readonly #names: readonly string[]
+  #starts = new Uint32Array(0)
+  readonly #member = new Output()
+
+  /** `columns`: of the answer. `cells`: where they and the members are; the columns are all cells if left out. `isNative`: as for RowWriter. */
+  constructor (columns: readonly Column[], cells: Cells | undefined, isNative: boolean) {
+    this.#columns = columns
+    this.#cells = cells
+    const joined = (cells?.row.members ?? []) as readonly JoinedCells[]
+    this.#members = joined.map((member) => ({ cells: member, writer: new RowWriter({ cells: [], joined: [], links: [], row: member.row }, columns, isNative) }))
+    this.#names = [...columns, ...joined].map(({ name }) => name)
+  }
+
+  begin (columns: readonly Column[]): void {
+    const { from, columns: { length } } = this.#cells?.row ?? { from: 0, columns }
+    this.#columns = this.#cells === undefined ? columns : columns.slice(from, from + length)
+    for (const { writer } of this.#members) writer.begin(columns)
+  }
+
+  /** The line of names. */
+  writeHead (output: Output): void {
+    output.text(`${this.#names.map(quoteText).join()}\r\n`)
+  }
+
+  textRow (output: Output, bytes: Buffer, from: number, to: number): void {
+    const columns = this.#columns
+    const { length } = columns
+    output.reserve(Math.min(2 * (to - from), 2 * LONG * length + Math.max(0, output.limit - output.length)) + AROUND * length)
+    let at = from
+    for (let index = 0; index < length; index++) {
+      if (index > 0) output.byte(COMMA)
+      const size = readLength(bytes, at)
+      at = afterLength(bytes, at)
+      if (size < 0) continue
+      if (size > LONG && size > output.limit - output.length) return output.overflow()
+      writeCell(output, columns[index] as Column, bytes, at, at + size)
+      at += size
+      output.reserve(Math.min(2 * (to - at), 2 * LONG * length + Math.max(0, output.limit - output.length)) + AROUND * length)
+    }
+    if (this.#members.length > 0) this.#writeMembers(output, bytes, from, to)
+    output.reserve(2)
+    output.byte(CR)
+    output.byte(LF)
+  }
+
+  row (output: Output, values: ReadonlyArray<DriverValue | null>): void {
+    const from = this.#cells?.row.from ?? 0
+    const cells = this.#columns.map((column, index) => {
+      const value = values[from + index] as DriverValue | null
+      return value === null ? '' : cellOf(writeValue(column, value))
+    })
+    for (const { cells: { presence }, writer } of this.#members) {
+      cells.push(values[presence] === null ? '' : this.#textOf((member) => writer.row(member, values)))
+    }
+    output.text(`${cells.join()}\r\n`)
+  }
+
+  #writeMembers (output: Output, bytes: Buffer, from: number, to: number): void {
+    // a row has one byte for each value at least
+    if (this.#starts.length <= to - from) this.#starts = new Uint32Array(to - from + 1)
+    findStarts(bytes, from, to, this.#starts)
+    for (const { cells: { presence }, writer } of this.#members) {
+      const isPresent = readLength(bytes, this.#starts[presence] as number) >= 0
+      output.text(`,${isPresent ? this.#textOf((member) => writer.textRow(member, bytes, from, to)) : ''}`)
+    }
+  }
+
+  #textOf (write: (member: Output) => void): string {
+    const member = this.#member
+    member.length = 0
+    write(member)
+    return quoteText(member.bytes.toString('utf8', 0, member.length))
+  }
+}
+
+/** Writes a value that is not NULL. There is room for twice its bytes, two quotes and a Z. */
+function writeCell (output: Output, column: Column, bytes: Buffer, start: number, end: number): void {
+  switch (column.type.wireFormat) {
+    case 'escaped': return writeText(output, bytes, start, end)
+    case 'plain': return isNumberOrWord(bytes[start] as number) ? copy(output, bytes, start, end) : output.text(cellOf(writeValue(column, bytes.subarray(start, end))))
+    case 'quoted': return copy(output, bytes, start, end)
+    case 'moment':
+    case 'instant':
+      copy(output, bytes, start, end)
+      output.bytes[output.length - (end - start) + BETWEEN_DAY_AND_TIME] = T
+      return column.type.wireFormat === 'instant' ? output.byte(Z) : undefined
+    default: return output.text(cellOf(writeValue(column, bytes.subarray(start, end))))
+  }
+}
+
+/** Whether JSON text that begins so is a number, true or false: no text, list, object or null. */
+const isNumberOrWord = (first: number): boolean => first === 0x2d || (first >= 0x30 && first <= 0x39) || first === 0x74 || first === 0x66
+
+function copy (output: Output, bytes: Buffer, start: number, end: number): void {
+  const { bytes: target } = output
+  let to = output.length
+  if (end - start > LONG) to += bytes.copy(target, to, start, end)
+  else for (let each = start; each < end; each++) target[to++] = bytes[each] as number
+  output.length = to
+}
+
+function writeText (output: Output, bytes: Buffer, start: number, end: number): void {
+  if (!mustQuote(bytes, start, end)) return copy(output, bytes, start, end)
+  output.byte(QUOTE)
+  for (let from = start; from < end;) {
+    const found = bytes.indexOf(QUOTE, from)
+    const to = found < 0 || found >= end ? end : found + 1
+    copy(output, bytes, from, to)
+    // a quote is written twice
+    if (to !== end || found === end - 1) output.byte(QUOTE)
+    from = to
+  }
+  output.byte(QUOTE)
+}
+
+function mustQuote (bytes: Buffer, start: number, end: number): boolean {
+  if (start === end || bytes[start] === SPACE || bytes[end - 1] === SPACE) return true
+  for (let each = start; each < end; each++) {
+    const byte = bytes[each] as number
+    if (byte === QUOTE || byte === COMMA || byte === CR || byte === LF) return true
+  }
+  return false
+}
+
+/** A value as its JSON text has it. */
+function cellOf (json: string): string {
+  if (json.startsWith('"')) return quoteText(JSON.parse(json) as string)
+  return json === 'null' ? '' : quoteText(json)
+}
+
+const SPECIAL = /^$|^ | $|[",\r\n]/
+
+const quoteText = (text: string): string => SPECIAL.test(text) ? `"${text.replaceAll('"', '""')}"` : text

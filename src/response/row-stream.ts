@@ -1,0 +1,217 @@
+/** Rows as a stream of bytes: they are read from the database as the stream is read. */
+import { Readable } from 'node:stream'
+import type { Column } from '../catalog/catalog.ts'
+import type { PacedSink, RowSource } from '../dialects/dialect.ts'
+import { overloaded, resultTooLarge, withReason } from '../errors.ts'
+import type { DriverValue } from '../types/column-type.ts'
+import { AnswerMemory } from './answer-memory.ts'
+import { UNLIMITED, type AnswerBudget } from './budget.ts'
+import { isBeyond } from './json-rows.ts'
+import { Output } from './output.ts'
+import type { StreamRows } from './stream-rows.ts'
+
+/** Rows are passed on at so many bytes, or after so many milliseconds. */
+const CHUNK = 49_152
+const DELAY = 20
+
+/** Memory of a stream without the excess of a large row, in bytes: less than this. */
+const MEMORY = 1_048_576
+
+/** How long what was read before an error waits to be read, in milliseconds. */
+const GRACE = 5000
+
+export interface RowStreamOptions {
+  readonly rows: StreamRows
+  /** Bytes that a row may have. */
+  readonly limit: number
+  /** Rows after which more of them are an error. */
+  readonly most?: number | undefined
+  readonly budget?: AnswerBudget
+}
+
+export class RowStream implements PacedSink {
+  /** To be read once. It is destroyed where it does not come to its end. */
+  readonly readable: Readable
+  readonly #rows: StreamRows
+  readonly #output = new Output()
+  /** Bytes of the rows in it that are whole. */
+  #whole = 0
+  readonly #memory: AnswerMemory
+  readonly #most: number
+  readonly #started = Promise.withResolvers<void>()
+  #source: RowSource | undefined
+  #isPaused = false
+  #isDiscarded = false
+  #timer: NodeJS.Timeout | undefined
+  #failure: Error | undefined
+  readonly limit: number
+  /** Rows taken, those passed on, and their bytes. */
+  count = 0
+  passed = 0
+  bytes = 0
+  hasPassed = false
+  /** Ends the stream without its end, once what was read before an error has been read. */
+  onCut = (error: Error): void => { this.readable.destroy(error) }
+
+  /** @throws OVERLOADED if there is no memory for it */
+  constructor ({ rows, limit, most = Infinity, budget = UNLIMITED }: RowStreamOptions) {
+    this.limit = limit
+    this.#rows = rows
+    this.#most = most
+    this.#memory = new AnswerMemory(budget)
+    if (!this.#memory.extend(0, MEMORY)) throw overloaded()
+    this.#output.limit = limit
+    this.readable = new Readable({
+      highWaterMark: 1, // one chunk
+      read: () => this.#read(),
+      destroy: (error, done) => {
+        this.#close()
+        done(error)
+      }
+    })
+    this.readable.on('error', () => {}) // who reads it gets the error as well
+  }
+
+  /** Resolves with the first row. */
+  get started (): Promise<void> {
+    return this.#started.promise
+  }
+
+  /** Why the rows have not come to their end. */
+  get failure (): Error | undefined {
+    return this.#failure
+  }
+
+  from (source: RowSource): void {
+    this.#source = source
+  }
+
+  begin (columns: readonly Column[]): void {
+    this.count = this.#whole = this.#output.length = 0
+    this.#rows.begin(columns)
+  }
+
+  get full (): boolean {
+    return this.#isDiscarded
+  }
+
+  discard (): void {
+    this.#isDiscarded = true
+  }
+
+  overflow (): void {
+    this.#output.overflow()
+  }
+
+  textRow (bytes: Buffer, from: number, to: number): void {
+    if (this.#isDiscarded) return
+    this.#before()
+    this.#rows.textRow(this.#output, bytes, from, to)
+    this.#after()
+  }
+
+  row (values: ReadonlyArray<DriverValue | null>): void {
+    if (this.#isDiscarded) return
+    this.#before()
+    if (isBeyond(this.#output, values)) this.#output.overflow()
+    else this.#rows.row(this.#output, values)
+    this.#after()
+  }
+
+  #before (): void {
+    if (this.count === 0) this.#rows.writeHead(this.#output)
+    if (this.count >= this.#most) throw withReason(resultTooLarge(`there are more than ${this.#most} rows; send a "limit"`), 'STREAM_ROWS')
+  }
+
+  #after (): void {
+    const { length } = this.#output
+    if (length > this.limit) throw resultTooLarge(`a row would be larger than ${this.limit} bytes; request fewer columns`)
+    if (length > this.#memory.taken && !this.#memory.extend(length, this.limit)) throw overloaded()
+    this.#whole = length
+    if (++this.count === 1) {
+      this.#source?.started()
+      this.#started.resolve()
+    }
+    if (length >= CHUNK) this.#pass()
+    else this.#timer ??= setTimeout(() => this.#onTime(), DELAY)
+  }
+
+  #onTime (): void {
+    this.#timer = undefined
+    if (!this.#isPaused && !this.#isDiscarded) this.#pass()
+  }
+
+  /** Passes the rows on. The database waits where the reader has not taken those before. */
+  #pass (): void {
+    if (this.#whole === 0) return
+    this.#output.length = this.#whole
+    const chunk = this.#output.take()
+    this.#whole = 0
+    this.bytes += chunk.length
+    this.passed = this.count
+    this.hasPassed = true
+    this.#source?.forget()
+    if (this.readable.push(chunk) || this.#isDiscarded) return
+    this.#isPaused = true
+    this.#source?.pause()
+  }
+
+  #read (): void {
+    if (this.#failure !== undefined) return this.#cutSoon()
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    if (this.#whole > 0) this.#timer ??= setTimeout(() => this.#onTime(), DELAY)
+    this.#source?.resume()
+  }
+
+  /** There are no more rows. */
+  end (): void {
+    if (this.readable.destroyed) return
+    if (this.count === 0) {
+      this.#rows.writeHead(this.#output)
+      this.#whole = this.#output.length
+    }
+    this.#finish()
+    this.readable.push(null)
+  }
+
+  /** The rows end with an error. What was read before is passed on first. */
+  fail (error: Error): void {
+    if (this.readable.destroyed) return
+    this.#failure = error
+    if (this.count === 0) return this.drop()
+    this.#finish()
+    if (this.readable.readableLength === 0) this.#cutSoon()
+    this.#timer = setTimeout(() => this.onCut(error), GRACE).unref()
+  }
+
+  /** Frees everything, where nobody reads it. */
+  drop (): void {
+    this.readable.destroy()
+  }
+
+  #finish (): void {
+    this.#isDiscarded = true
+    this.#pass()
+    this.#stopTimer()
+    this.#output.drop()
+  }
+
+  /** The reader has asked for more, and gets what is there before. */
+  #cutSoon (): void {
+    setImmediate(() => this.onCut(this.#failure as Error))
+  }
+
+  #stopTimer (): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  #close (): void {
+    this.#isDiscarded = true
+    this.#stopTimer()
+    this.#output.drop()
+    this.#memory.release()
+    this.#source?.stop()
+  }
+}
