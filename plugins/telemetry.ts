@@ -32,7 +32,7 @@ export default fp(async function telemetry (app: FastifyInstance, { databases, c
   app.addHook('onSend', (request, reply, _payload, done) => {
     // A hook of the host app may have refused the request before our onRequest hook.
     const record = request.rowQueryRecord ?? begin()
-    const interested = collectors.filter((collector) => collector.accepts(record.refusal))
+    const interested = record.isDeferred ? [] : collectors.filter((collector) => collector.accepts(record.refusal))
     if (interested.length > 0 || serverTiming) end(record, request, reply, databases)
     for (const collector of interested) collector.collect(record)
     if (serverTiming) reply.header('server-timing', timingOf(record))

@@ -22,7 +22,8 @@ export const DatabaseSchema = Type.Object({
   url: Type.String({ minLength: 1, description: 'mysql://user:password@host:port/name (several hosts are separated by commas), mariadb://…, sqlite:path or sqlite::memory:' }),
   replicas: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { default: [], description: 'URLs of replicas, to which selects are sent' })),
   pool: Type.Optional(PoolSchema),
-  statementTimeout: Type.Optional(Milliseconds(10_000, 'time limit for a statement')),
+  statementTimeout: Type.Optional(Milliseconds(10_000, 'time limit for a statement; in a stream, for its first row')),
+  streamTimeout: Type.Optional(Milliseconds(120_000, 'time limit for a stream; until its end, statements that change the definition of its tables wait, and all that come after them')),
   resultLimit: Type.Optional(Type.Integer({ minimum: 1000, maximum: 1_073_741_824, default: 50_331_648, description: 'maximum size of an answer, in bytes' })),
   refreshInterval: Type.Optional(Milliseconds(60_000, 'interval at which the catalog is read again')),
   keyLifetime: Type.Optional(Type.Integer({ minimum: 1000, maximum: 2_592_000_000, default: 86_400_000, description: 'how long the answer to a request with an idempotency key is kept, in milliseconds' })),
@@ -52,6 +53,8 @@ export const LimitsSchema = Type.Object({
   }, { ...closed, default: {}, description: 'the field include of a select' })),
   changed: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'maximum number of rows that one update or delete may match; no limit by default' })),
   operations: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_OPERATIONS, default: DEFAULT_OPERATIONS, description: 'maximum number of operations in one transaction' })),
+  streams: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 2, description: 'maximum number of streams that run at a time on each database; never more than half of pool.size, at least one; further ones are refused with 503' })),
+  streamRows: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER - 1, description: 'maximum number of rows of a stream; no limit by default' })),
   answerMemory: Type.Optional(Type.Integer({ minimum: 2_097_152, maximum: 1_099_511_627_776, default: 67_108_864, description: 'maximum size of all answers that are being built or sent, in bytes; further requests are refused with 503' })),
   bodyMemory: Type.Optional(Type.Integer({ minimum: 4_194_304, maximum: 1_099_511_627_776, default: 134_217_728, description: 'maximum memory of all request bodies that are not answered yet, in bytes; further requests are refused with 503' }))
 }, { ...closed, default: {}, description: 'limits of requests and answers' })

@@ -84,6 +84,8 @@ export const databaseUnavailable = define('DATABASE_UNAVAILABLE', 503, 'The data
 export const deadlock = define('DEADLOCK', 503, 'The statement was rolled back because of a deadlock; nothing was changed')
 export const lockTimeout = define('LOCK_TIMEOUT', 503, 'A row was locked for too long; nothing was changed')
 export const overloaded = define('OVERLOADED', 503, 'Too many requests are waiting for the database, or large bodies and answers use all memory that there is for them; nothing was changed')
+/** The same code, for streams. */
+export const streamsBusy = define('OVERLOADED', 503, 'Too many streams are running on this database; nothing was changed')
 export const keysUnavailable = define('KEYS_UNAVAILABLE', 503, 'The keys that verify the token are not available; nothing was changed')
 export const queryTimeout = define('QUERY_TIMEOUT', 504, 'The statement took too long; nothing was changed')
 

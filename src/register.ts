@@ -24,6 +24,7 @@ import { endAfterUpgrade } from './request/upgrade.ts'
 import { AnswerBudget } from './response/budget.ts'
 import { addRoute } from './route.ts'
 import { createCollectors } from './telemetry/collectors.ts'
+import { createRequestLog } from './telemetry/request-log.ts'
 import { isTracingSetUp } from './telemetry/spans.ts'
 
 export { checkPrefix } from '../plugins/not-found.ts'
@@ -85,6 +86,7 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   if (settings.openapi !== 'off') await app.register(openapi, { documents, databases, isPublic: settings.openapi === 'public' })
   await app.register(body, settings)
   if (settings.mcp !== undefined) await app.register(import('../plugins/mcp.ts'), { databases, limits: settings.limits, settings: settings.mcp, issuers: settings.jwt.map(({ issuer }) => issuer), origins: settings.cors?.origins ?? [] })
-  addRoute(app, { databases, limits: settings.limits, budget })
+  // a stream is logged also where requests are not
+  addRoute(app, { databases, limits: settings.limits, budget, collectors: requestLog ? collectors : [...collectors, createRequestLog(app.log)] })
   return { databases, addTables: createAddTables(described), refresh: async () => { await Promise.all([tokenWatch?.refresh(), ...Array.from(databases.values(), (database) => database.refresh())]) } }
 }

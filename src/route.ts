@@ -1,6 +1,6 @@
 /** The routes: POST {prefix}/{database}/{table} for one request, POST {prefix}/{database} for several operations. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, preValidationHookHandler } from 'fastify'
 import { BodySchema } from '../schemas/body.ts'
 import { OperationsBodySchema, type OperationsBody } from '../schemas/operations.ts'
 import { getAccess, getDatabase, getGrant, type Access } from './access/authorize.ts'
@@ -12,14 +12,18 @@ import { methodNotAllowed, notFound } from './errors.ts'
 import { readKey } from './idempotency/key.ts'
 import { shownInHost } from './openapi/interface-document.ts'
 import { isReadOnly, runOperations } from './operations/run-operations.ts'
-import type { PlanLimits } from './plan/limits.ts'
+import type { PlanLimits, RequestLimits } from './plan/limits.ts'
 import type { AnswerBudget } from './response/budget.ts'
 import { runPipeline } from './pipeline.ts'
+import { findWantedStream, sendStream, type WantedStream } from './stream-route.ts'
+import type { Collector } from './telemetry/record.ts'
 
 export interface RouteOptions {
   readonly databases: ReadonlyMap<string, Database>
-  readonly limits: PlanLimits
+  readonly limits: PlanLimits & Pick<RequestLimits, 'streamRows'>
   readonly budget: AnswerBudget
+  /** Of streams. */
+  readonly collectors: readonly Collector[]
 }
 
 const CONSISTENCY = 'The header "Row-Query-Consistency"'
@@ -30,6 +34,8 @@ declare module 'fastify' {
     rowQueryAccess: Access
     /** The database of several operations. */
     rowQueryDatabase: Database
+    /** Set for a select that is answered with a stream. */
+    rowQueryStream: WantedStream | null
   }
 }
 
@@ -54,10 +60,17 @@ const REPLAYED = 'idempotency-replayed'
 /** @throws INVALID_IDEMPOTENCY_KEY, INVALID_BODY */
 const keyOf = ({ headers, rowQueryBodyHash: bodyHash }: FastifyRequest, body: object) => readKey({ header: headers[KEY], bodyHash, dryRun: (body as { dryRun?: boolean }).dryRun === true })
 
-export function addRoute (app: FastifyInstance, { databases, limits, budget }: RouteOptions): void {
+/** An answer to a select depends on the header Accept. */
+function varyByAccept (reply: FastifyReply): void {
+  const others = reply.getHeader('vary')
+  reply.header('vary', others === undefined ? 'Accept' : `${String(others)}, Accept`)
+}
+
+export function addRoute (app: FastifyInstance, { databases, limits, budget, collectors }: RouteOptions): void {
   const url = '/:database/:table'
   app.decorateRequest('rowQueryAccess')
   app.decorateRequest('rowQueryDatabase')
+  app.decorateRequest('rowQueryStream', null)
 
   // Both are refused by the path alone, before the body is read.
   app.addHook('onRequest', (request, _reply, done) => done(request.is404 ? notFound() : undefined))
@@ -66,14 +79,23 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget }: R
     done()
   }
 
-  app.addHook('onSend', (_request, reply, payload, done) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if ((request.body as { verb?: unknown } | null | undefined)?.verb === 'select') varyByAccept(reply)
     budget.countUnsent(reply.raw, payload)
     done()
   })
 
-  app.withTypeProvider<TypeBoxTypeProvider>().post(url, { schema: { body: BodySchema }, config: shownInHost(app.prefix), onRequest: checkPath }, (request, reply) => {
+  const checkStream: preValidationHookHandler = (request, _reply, done) => {
+    const wanted = findWantedStream(request, limits.streamRows)
+    if (wanted instanceof Error) return done(wanted)
+    request.rowQueryStream = wanted
+    done()
+  }
+
+  app.withTypeProvider<TypeBoxTypeProvider>().post(url, { schema: { body: BodySchema }, config: shownInHost(app.prefix), onRequest: checkPath, preValidation: checkStream }, (request, reply) => {
     const { body, headers, rowQueryAccess: access, rowQueryRecord: record } = request
     const consistency = readConsistency(body.verb, CONSISTENCY, headers['row-query-consistency'])
+    if (request.rowQueryStream !== null) return sendStream(request, reply, { ...request.rowQueryStream, access, limits, consistency, collectors })
     reply.type('application/json; charset=utf-8')
     const options = { access, body, limits, consistency, client: new Caller(reply.raw, getGrant(request)), record }
     const key = headers[KEY] === undefined || body.verb === 'select' ? undefined : keyOf(request, body)

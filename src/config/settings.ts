@@ -75,13 +75,13 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
   if (unchanged.docs && unchanged.openapi === 'off') errors.push('docs: cannot be enabled, because openapi is "off"')
   return {
     ...unchanged,
-    databases: Object.entries(databases).flatMap(([name, database]) => toDatabase(errors, name, database)),
+    databases: Object.entries(databases).flatMap(([name, database]) => toDatabase(errors, name, database, limits.streams)),
     tokens: readEntries(errors, 'tokens', tokens, names),
     tokenFile: tokensFile === undefined ? undefined : openTokenFile(errors, createTokenFile(tokensFile, { databases: names, tokens })),
     jwt: readJwtIssuers(errors, jwt),
     roles: readRoles(errors, roles, names),
     mcp: mcp && readMcpSettings(errors, mcp, databases),
-    limits: { depth: limits.filterDepth, conditions: limits.filterConditions, values: limits.filterValues, pattern: limits.filterPattern, offset: limits.offset, include: limits.include, operations: limits.operations, ...limits.changed !== undefined && { changed: limits.changed } },
+    limits: { depth: limits.filterDepth, conditions: limits.filterConditions, values: limits.filterValues, pattern: limits.filterPattern, offset: limits.offset, include: limits.include, operations: limits.operations, ...limits.changed !== undefined && { changed: limits.changed }, ...limits.streamRows !== undefined && { streamRows: limits.streamRows } },
     answerMemory: limits.answerMemory,
     bodyMemory: limits.bodyMemory
   }
@@ -103,7 +103,8 @@ function openTokenFile (errors: string[], file: TokenFile): Settings['tokenFile'
   }
 }
 
-function toDatabase (errors: string[], name: string, options: DatabaseOptions): DatabaseConfig[] {
+/** `streams`: that may run at a time. */
+function toDatabase (errors: string[], name: string, options: DatabaseOptions, streams: number): DatabaseConfig[] {
   const { url, replicas, setup, ...limits } = withDefaults<WithDefaults<DatabaseOptions>>(DatabaseSchema, options)
   const path = `databases.${name}`
   const [address] = collect(errors, `${path}.url: `, () => parseDatabaseUrl(url))
@@ -113,5 +114,6 @@ function toDatabase (errors: string[], name: string, options: DatabaseOptions): 
   if (setup.length > 0 && (address.engine !== 'sqlite' || address.path !== MEMORY)) errors.push(`${path}.setup: only allowed with sqlite::memory:`)
   const { size, minimum } = limits.pool
   if (minimum > size) errors.push(`${path}.pool.minimum: must not be greater than pool.size, which is ${size}`)
-  return [{ name, address, replicas: replicaAddresses, setup, ...limits }]
+  // a stream keeps its connection: the others are for short requests
+  return [{ name, address, replicas: replicaAddresses, setup, ...limits, streams: Math.min(streams, Math.max(1, Math.floor(size / 2))) }]
 }

@@ -9,6 +9,7 @@ import { KeysInUse } from '../idempotency/run-once.ts'
 import type { KeyedDatabase } from '../idempotency/run-with-key.ts'
 import type { Plan } from '../plan/plan.ts'
 import { RunningRequests } from './running-requests.ts'
+import { Streams } from './streams.ts'
 import { UNLIMITED, type AnswerBudget } from '../response/budget.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
 
@@ -23,6 +24,8 @@ export interface Database extends KeyedDatabase {
   readonly onWrite: WriteHook | undefined
   /** Tables with a broken trigger, view or routine. */
   readonly broken: BrokenDefinitions
+  /** The streams that run on the database. */
+  readonly streams: Streams
   /** The requests that run on the database. Closing waits for them. */
   readonly running: RunningRequests
   /** A promise only until the catalog has been read. @throws DATABASE_UNAVAILABLE until the catalog has been read */
@@ -54,6 +57,8 @@ export interface DatabaseSettings {
   name: string
   dialect: Dialect
   resultLimit: number
+  /** Streams that may run at a time; 1 if omitted. */
+  streams?: number | undefined
   budget?: AnswerBudget | undefined
   /** Milliseconds between background refreshes of the catalog. */
   refreshInterval: number
@@ -69,7 +74,7 @@ export interface DatabaseSettings {
 /** In milliseconds. */
 const DAY = 86_400_000
 
-export function createDatabase ({ name, dialect, resultLimit, budget = UNLIMITED, refreshInterval, keyLifetime = DAY, closeTimeout = 0, onWrite, onRefreshError, onCleanUpError = () => {} }: DatabaseSettings): Database {
+export function createDatabase ({ name, dialect, resultLimit, streams = 1, budget = UNLIMITED, refreshInterval, keyLifetime = DAY, closeTimeout = 0, onWrite, onRefreshError, onCleanUpError = () => {} }: DatabaseSettings): Database {
   const keyCleanUp = createKeyCleanUp(dialect, { lifetime: keyLifetime, onError: (error) => onCleanUpError(error, name) })
   const running = new RunningRequests()
   const store = createCatalogStore({
@@ -84,6 +89,7 @@ export function createDatabase ({ name, dialect, resultLimit, budget = UNLIMITED
     resultLimit,
     budget,
     broken: new BrokenDefinitions(),
+    streams: new Streams(streams),
     running,
     keysInUse: new KeysInUse(),
     keyCleanUp,

@@ -22,6 +22,10 @@ export interface DatabaseConfig {
   readonly replicas: readonly MysqlAddress[]
   readonly pool: PoolLimits
   readonly statementTimeout: number
+  /** Milliseconds that a stream may run. */
+  readonly streamTimeout: number
+  /** Streams that may run at a time. */
+  readonly streams: number
   readonly resultLimit: number
   readonly refreshInterval: number
   readonly keyLifetime: number
@@ -47,8 +51,8 @@ export async function openDatabases (configs: readonly DatabaseConfig[], { log, 
   const onCleanUpError = (error: unknown, database: string): void => { log.warn({ database, code: (error as ServiceError).code }, 'old idempotency keys could not be deleted') }
   const onPlainReader = (reason: string): void => { log.warn({ reason }, 'rows are read more slowly: the fast reader does not work with the installed version of mysql2') }
   const dialects = await openDialects(configs, onPlainReader)
-  const databases = await Promise.all(configs.map(async ({ name, resultLimit, refreshInterval, keyLifetime, pool, statementTimeout }, index): Promise<[string, Database]> => {
-    const database = createDatabase({ name, resultLimit, budget, refreshInterval, keyLifetime, closeTimeout: pool.wait + statementTimeout, onRefreshError, onCleanUpError, onWrite, dialect: dialects[index] as Dialect })
+  const databases = await Promise.all(configs.map(async ({ name, resultLimit, streams, refreshInterval, keyLifetime, pool, statementTimeout }, index): Promise<[string, Database]> => {
+    const database = createDatabase({ name, resultLimit, streams, budget, refreshInterval, keyLifetime, closeTimeout: pool.wait + statementTimeout, onRefreshError, onCleanUpError, onWrite, dialect: dialects[index] as Dialect })
     await atMost(START_TIME, database.refresh().catch((error: unknown) => onRefreshError(error, name)))
     return [name, database]
   }))
@@ -79,17 +83,17 @@ async function openDialects (configs: readonly DatabaseConfig[], onPlainReader: 
 }
 
 /** @throws ConfigError where a SQLite file cannot be opened; a MySQL server is connected to later */
-export async function openDialect ({ name, address, replicas, pool, statementTimeout, setup }: DatabaseConfig, onPlainReader?: (reason: string) => void): Promise<Dialect> {
+export async function openDialect ({ name, address, replicas, pool, statementTimeout, streamTimeout, setup }: DatabaseConfig, onPlainReader?: (reason: string) => void): Promise<Dialect> {
   if (address.engine === 'mysql') {
     const { createMysqlDialect } = await import('../dialects/mysql/dialect.ts')
-    return createMysqlDialect({ address: address.address, replicas, pool, statementTimeout, onPlainReader })
+    return createMysqlDialect({ address: address.address, replicas, pool, statementTimeout, streamTimeout, onPlainReader })
   }
   const { path } = address
   const refuse = (reason: string) => new ConfigError([`databases.${name}.${reason}`])
   // SQLite would create an empty file for a misspelt name.
   if (path !== MEMORY && !existsSync(path)) throw refuse(`url: ${path} does not exist`)
   const { openSqlite } = await import('../dialects/sqlite/dialect.ts')
-  return openSqlite({ path, setup, pool, statementTimeout }).catch(({ message }: Error) => {
+  return openSqlite({ path, setup, pool, statementTimeout, streamTimeout }).catch(({ message }: Error) => {
     throw refuse(path === MEMORY ? `setup: ${message}` : `url: ${path} cannot be opened: ${message}`)
   })
 }

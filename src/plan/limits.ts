@@ -36,4 +36,6 @@ export const counting = <L extends FilterLimits> (limits: L): L => limits.counte
 export interface RequestLimits extends PlanLimits {
   /** Operations in one transaction. */
   readonly operations: number
+  /** Rows of a stream; any number if omitted. */
+  readonly streamRows?: number | undefined
 }

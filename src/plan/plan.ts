@@ -150,6 +150,8 @@ export interface SelectPlan extends Common {
   readonly members?: readonly Member[]
   /** Conditions in whose order the rows come. */
   readonly sequence?: readonly Condition[]
+  /** Set if the rows are streamed: none is read besides those of the answer. */
+  readonly isStream?: true
 }
 
 /** What the members of all kinds have in common. */

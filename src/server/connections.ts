@@ -5,6 +5,7 @@ import type { ServerOptions, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Server as TlsServer, type TlsOptions } from 'node:tls'
 import type { HttpSettings } from '../config/server-settings.ts'
+import { slowClients } from '../telemetry/slow-clients.ts'
 
 /** How often the time limits are checked, in milliseconds. Node's default of 30 seconds is longer than some of the limits. */
 const CHECK_INTERVAL = 1000
@@ -75,8 +76,10 @@ function createAnswerTimeout (time: number, rate: number): (socket: ServerSocket
     const before = slow.get(socket)
     if (before === undefined) slow.set(socket, { received, since: now })
     else if (now - before.since >= time) {
-      if (received - before.received < least) socket.destroy()
-      else slow.set(socket, { received, since: now })
+      if (received - before.received < least) {
+        slowClients.add(socket)
+        socket.destroy()
+      } else slow.set(socket, { received, since: now })
     }
   }
 }

@@ -8,6 +8,6 @@ export function selectedColumns ({ columns, page }: SelectPlan): readonly Column
 }
 
 /** How many rows a select reads. */
-export function rowsOf ({ limit, page }: SelectPlan): number {
-  return page === undefined ? limit : limit + 1
+export function rowsOf ({ limit, page, isStream }: SelectPlan): number {
+  return page === undefined || isStream === true ? limit : limit + 1
 }

@@ -37,6 +37,7 @@ export function addDatabaseMetrics (registry: Registry, databases: ReadonlyMap<s
   ofPools(Counter, 'row_query_connect_failures_total', 'Failed attempts to connect', ({ failures }) => failures)
   ofCatalogs('row_query_catalog_tables', 'Tables and views in the catalog; absent until the catalog has been read once', ({ tables }) => tables.size)
   ofCatalogs('row_query_catalog_age_seconds', 'Time since the catalog was read, in seconds; absent until it has been read once', ({ loadedAt }) => (Date.now() - loadedAt) / 1000)
+  add(Gauge, { name: 'row_query_streams_running', help: 'Streams that run', labelNames: ['database'] }, () => [...databases].map(([database, { streams }]) => [{ database }, streams.running]))
   add(Counter, {
     name: 'row_query_statements_total',
     help: 'Statements, by source of their SQL text: kept (from the cache) or built',

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Database } from '../databases/database.ts'
 import { addDatabaseMetrics } from './database-metrics.ts'
-import type { Collector } from './record.ts'
+import type { Collector, StreamEnd } from './record.ts'
 
 /** Adds all metrics to the registry. Returns the collector of those of requests. */
 export function addMetrics (registry: Registry, databases: ReadonlyMap<string, Database>): Collector {
@@ -63,14 +63,46 @@ function addRequestMetrics (registry: Registry): Collector {
     labelNames: ['database'],
     registers
   })
+  const collectStream = addStreamMetrics(registers)
   return {
     accepts: () => true,
-    collect ({ verb, database, status, operations, retries, refusal, total, inDatabase }) {
+    collect ({ verb, database, status, operations, retries, refusal, rows, stream, total, inDatabase }) {
       if (operations > 0) operationsTotal.inc({ database }, operations)
       if (retries > 0) retriesTotal.inc({ database }, retries)
       requests.inc({ verb, database, status, code: refusal?.code ?? '' })
+      if (stream !== undefined) return collectStream({ ...stream, database, rows: rows ?? 0, seconds: total / 1000 })
       duration.observe({ verb, database }, total / 1000)
       if (inDatabase !== undefined) databaseDuration.observe({ verb, database }, inDatabase / 1000)
     }
+  }
+}
+
+/** Upper bounds in seconds, up to the default time limit of a stream. */
+const STREAM_BUCKETS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
+
+interface EndedStream extends StreamEnd { readonly database: string, readonly rows: number, readonly seconds: number }
+
+/** Adds the metrics of streams that have ended: their number by reason, rows, bytes and durations. The reasons are codes of errors, and those of src/stream-route.ts. */
+function addStreamMetrics (registers: Registry[]): (stream: EndedStream) => void {
+  const ends = new Counter({
+    name: 'row_query_streams_total',
+    help: 'Streams that have ended, by database, whether they were complete, and the reason why not',
+    labelNames: ['database', 'complete', 'reason'],
+    registers
+  })
+  const rowsTotal = new Counter({ name: 'row_query_stream_rows_total', help: 'Rows of streams, by database', labelNames: ['database'], registers })
+  const bytesTotal = new Counter({ name: 'row_query_stream_bytes_total', help: 'Bytes of streams, by database', labelNames: ['database'], registers })
+  const duration = new Histogram({
+    name: 'row_query_stream_duration_seconds',
+    help: 'Time from the header of a request to the end of its stream, in seconds',
+    labelNames: ['database'],
+    buckets: STREAM_BUCKETS,
+    registers
+  })
+  return ({ database, complete, reason = '', rows, bytes, seconds }) => {
+    ends.inc({ database, complete: String(complete), reason })
+    rowsTotal.inc({ database }, rows)
+    bytesTotal.inc({ database }, bytes)
+    duration.observe({ database }, seconds)
   }
 }

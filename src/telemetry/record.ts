@@ -12,6 +12,16 @@ export interface Collector {
   collect (record: RequestRecord): void
 }
 
+/** How a stream has ended. */
+export interface StreamEnd {
+  /** Bytes that were sent, before any compression. */
+  readonly bytes: number
+  /** Whether the client has received everything. */
+  readonly complete: boolean
+  /** Why not: a code of an error, or what the client or the service did. */
+  readonly reason: string | undefined
+}
+
 /**
  * The record of one request. Times are those of `performance.now()`, 0 if not reached. Names come from the configuration and the
  * catalog, never from the request alone: otherwise clients could create any number of metric labels.
@@ -48,6 +58,10 @@ export class RequestRecord {
   /** Rows that were returned or changed. */
   rows: number | undefined
   refusal: ServiceError | undefined
+  /** Whether the answer is a stream: the record ends with it, and not with its header. */
+  isDeferred = false
+  /** How a stream has ended. */
+  stream: StreamEnd | undefined
   /** OpenTelemetry context at the start of planning. */
   context: Context | undefined
 

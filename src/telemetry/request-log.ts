@@ -1,4 +1,4 @@
-/** The request log: one line for each request with its token's name, verb, table, status and duration. It never contains bodies, values, SQL, tokens or addresses. */
+/** The request log: one line for each request with its token's name, verb, table, status and duration, and how it has ended if it is a stream. It never contains bodies, values, SQL, tokens or addresses. */
 import type { FastifyBaseLogger } from 'fastify'
 import { isTrouble, type ServiceError } from '../errors.ts'
 import type { Collector, RequestRecord } from './record.ts'
@@ -10,15 +10,16 @@ export function createRequestLog (log: FastifyBaseLogger & { isLevelEnabled?: (l
     // do not create lines that the log level discards
     accepts: (refusal) => log.isLevelEnabled?.(isError(refusal) ? 'error' : 'info') !== false,
     collect (record) {
-      if (isError(record.refusal)) log.error(lineOf(record), 'request')
-      else log.info(lineOf(record), 'request')
+      const text = record.stream === undefined ? 'request' : 'stream'
+      if (isError(record.refusal)) log.error(lineOf(record), text)
+      else log.info(lineOf(record), text)
     }
   }
 }
 
 /** Returns the fields of a log line; empty fields are undefined. */
 export function lineOf (record: RequestRecord) {
-  const { requestId, verb, database, table, tool, token, route, status, rows, operations, retries, refusal, total, inDatabase } = record
+  const { requestId, verb, database, table, tool, token, route, status, rows, operations, retries, refusal, stream, total, inDatabase } = record
   return {
     requestId,
     verb: verb || undefined,
@@ -29,8 +30,10 @@ export function lineOf (record: RequestRecord) {
     token: token || undefined,
     status,
     code: refusal?.code,
-    reason: refusal && reasonOf(refusal),
+    reason: stream?.reason ?? (refusal && reasonOf(refusal)),
     rows,
+    bytes: stream?.bytes,
+    complete: stream?.complete,
     operations: operations || undefined,
     retries: retries || undefined,
     ms: round(total),

@@ -1,0 +1,83 @@
+/** What happens to a request for a stream once it is authorized: plan, compile, and read rows while they are taken. */
+import type { SelectBody } from '../schemas/body.ts'
+import { authorize, type Access } from './access/authorize.ts'
+import { orUnavailable } from './access/lost.ts'
+import type { Table } from './catalog/catalog.ts'
+import { toUnresolved } from './databases/broken-definitions.ts'
+import { SchemaMoved, type Client, type ReadOptions } from './dialects/dialect.ts'
+import { brokenDefinition, withReason } from './errors.ts'
+import type { PlanLimits } from './plan/limits.ts'
+import { tablesOf, type SelectPlan } from './plan/plan.ts'
+import { planStream } from './plan/stream.ts'
+import { RowStream } from './response/row-stream.ts'
+import { createStreamRows, type StreamFormat } from './response/stream-rows.ts'
+import { compileStatement } from './sql/compile.ts'
+import type { RequestRecord } from './telemetry/record.ts'
+
+export interface StreamRequest extends ReadOptions {
+  readonly access: Access
+  /** Without `limit`. */
+  readonly body: Omit<SelectBody, 'limit'>
+  /** Rows at most; all of them if undefined. */
+  readonly limit: number | undefined
+  readonly format: StreamFormat
+  /** `streamRows`: rows that a stream without `limit` may have. */
+  readonly limits: PlanLimits & { readonly streamRows?: number | undefined }
+  readonly record?: RequestRecord | null | undefined
+  /** Called with the plan of each attempt; the last one is that of the stream. */
+  readonly onPlan?: (plan: SelectPlan) => void
+}
+
+/**
+ * Returns the stream when its first row has been read, or there is none. Where the tables of the database have changed, the catalog is read again;
+ * `before` are then the tables of the first attempt. @throws ServiceError
+ */
+export async function openStream (request: StreamRequest, before?: readonly Table[]): Promise<RowStream> {
+  const { access, body, limit, limits, record, format } = request
+  const { database } = access
+  const { running, streams } = database
+  running.begin()
+  let isRunning = false
+  try {
+    const source = await authorize(access, body as SelectBody)
+    record?.begin(source.table)
+    const { streamRows } = limits
+    // one row more shows that there are more
+    const most = limit ?? (streamRows === undefined ? undefined : streamRows + 1)
+    const plan = orUnavailable(access, source, (source) => planStream(body, source, { limit: most, limits }))
+    request.onPlan?.(plan)
+    record?.planned()
+    const stream = new RowStream({ rows: createStreamRows(plan, format), limit: database.resultLimit, most: limit === undefined ? streamRows : undefined, budget: database.budget })
+    try {
+      streams.add(stream)
+    } catch (error) {
+      stream.drop()
+      throw error
+    }
+    const statement = compileStatement(plan, database.dialect.engine, database.statements)
+    record?.compiled()
+    isRunning = true
+    const run = database.dialect.stream(statement, stream, { client: clientOf(stream, request.client), consistency: request.consistency })
+    const ended = run.finally(() => {
+      streams.remove(stream)
+      running.end()
+    })
+    ended.then(() => stream.end(), (error: Error) => stream.fail(error))
+    try {
+      await Promise.race([stream.started, ended])
+      return stream
+    } catch (error) {
+      if (!(error instanceof SchemaMoved)) throw error
+      const tables = tablesOf(plan)
+      if (before !== undefined) throw toUnresolved(database, { moved: error, before, tables })
+      if (database.broken.has(tables, error.reason)) throw withReason(brokenDefinition(), error.reason)
+      await database.refresh()
+      return await openStream(request, tables)
+    }
+  } finally {
+    if (!isRunning) running.end()
+  }
+}
+
+/** Who waits for the rows: the reader of the stream, or the response before it is read. */
+const clientOf = ({ readable }: RowStream, client: Client | undefined): Client => ({ get destroyed () { return readable.destroyed || client?.destroyed === true } })
