@@ -11,7 +11,7 @@ import { createReadiness } from './databases/readiness.ts'
 import type { ExecuteRequest } from './in-process/execute.ts'
 import type { InProcessTransaction, InProcessTransactionOptions } from './in-process/transaction.ts'
 import type { AnyDatabases } from './in-process/fields.ts'
-import type { Execute } from './in-process/typed.ts'
+import type { Execute, Stream } from './in-process/typed.ts'
 import type { TransformObject } from './openapi/host-tables.ts'
 import type { Registered } from './register.ts'
 import { createRegistry } from './telemetry/registry.ts'
@@ -30,10 +30,17 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
   /** Executes a request without HTTP. The app must be ready. @throws ServiceError with the code of the HTTP answer */
   readonly execute: Execute<Databases>
   /**
+   * Reads the rows of a select one by one, any number of them: the database is read as the rows are taken. Leaving the loop ends the statement.
+   * @throws ServiceError, also between rows
+   */
+  readonly stream: Stream<Databases>
+  /**
    * Runs a function whose requests happen in one transaction: commits when it resolves, rolls back when it throws. The function may run again,
    * after a deadlock or where the tables have changed. @throws ServiceError; what the function throws
    */
   transaction<T> (database: string, use: (tx: InProcessTransaction) => Promise<T>, options?: InProcessTransactionOptions): Promise<T>
+  /** Cuts off the streams that run, which closing the app would wait for: they end without their last bytes, so that their clients get an error. */
+  endStreams (): void
   /** Returns a `transformObject` for @fastify/swagger, which adds the tables that the grant sees to the document of the app (OpenAPI 3.1). */
   swaggerTables (grant: HostGrant): TransformObject
   /** Whether all databases are available. The result is cached for one second; resolves within one second and never rejects. */
@@ -54,7 +61,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
   const settings = resolveSettings(options)
   const tokens = createTokenStore(settings.tokens, settings.tokenFile?.tokens)
   const registry = createRegistry()
-  let parts: (Registered & Pick<typeof import('./register.ts'), 'execute' | 'runInProcess'>) | undefined
+  let parts: (Registered & Pick<typeof import('./register.ts'), 'execute' | 'runInProcess' | 'streamInProcess'>) | undefined
   let isRegistered = false
   const readiness = createReadiness(() => parts?.databases ?? new Map())
   const partsFor = (method: string): NonNullable<typeof parts> => {
@@ -63,11 +70,11 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
   }
 
   const plugin: FastifyPluginAsync = fp(async (app: FastifyInstance) => {
-    const { checkPrefix, registerParts, execute, runInProcess } = await import('./register.ts')
+    const { checkPrefix, registerParts, execute, runInProcess, streamInProcess } = await import('./register.ts')
     if (isRegistered) throw new AlreadyRegistered()
     checkPrefix(app)
     isRegistered = true
-    parts = { ...await registerParts(app, { settings, tokens, readiness, registry }), execute, runInProcess }
+    parts = { ...await registerParts(app, { settings, tokens, readiness, registry }), execute, runInProcess, streamInProcess }
   }, META)
 
   return {
@@ -81,11 +88,16 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
       const { databases, execute } = partsFor('execute')
       return await execute({ databases, limits: settings.limits }, request)
     }) as Execute<Databases>,
+    stream: ((request: ExecuteRequest) => {
+      const { databases, streamInProcess } = partsFor('stream')
+      return streamInProcess({ databases, limits: settings.limits }, request)
+    }) as Stream<Databases>,
     transaction: async (database, use, transactionOptions = {}) => {
       const { databases, runInProcess } = partsFor('transaction')
       return await runInProcess({ databases, limits: settings.limits }, database, { ...transactionOptions, use })
     },
-    refresh: async () => { await parts?.refresh() }
+    refresh: async () => { await parts?.refresh() },
+    endStreams: () => parts?.endStreams()
   }
 }
 

@@ -7,7 +7,8 @@ import { toUnresolved } from './databases/broken-definitions.ts'
 import { SchemaMoved, type Client, type ReadOptions } from './dialects/dialect.ts'
 import { brokenDefinition, withReason } from './errors.ts'
 import type { PlanLimits } from './plan/limits.ts'
-import { tablesOf, type SelectPlan } from './plan/plan.ts'
+import { tablesOf } from './plan/fold.ts'
+import type { SelectPlan } from './plan/plan.ts'
 import { planStream } from './plan/stream.ts'
 import { RowStream } from './response/row-stream.ts'
 import { createStreamRows, type StreamFormat } from './response/stream-rows.ts'
@@ -66,7 +67,8 @@ export async function openStream (request: StreamRequest, before?: readonly Tabl
     try {
       await Promise.race([stream.started, ended])
       return stream
-    } catch (error) {
+    } catch (thrown) {
+      const error = stream.failure ?? thrown
       if (!(error instanceof SchemaMoved)) throw error
       const tables = tablesOf(plan)
       if (before !== undefined) throw toUnresolved(database, { moved: error, before, tables })

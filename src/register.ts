@@ -16,6 +16,7 @@ import type { TokenStore } from './access/tokens.ts'
 import type { Settings } from './config/settings.ts'
 import type { Database } from './databases/database.ts'
 import type { Readiness } from './databases/readiness.ts'
+import { databaseUnavailable, withReason } from './errors.ts'
 import { createWriteHook } from './in-process/on-write.ts'
 import { createDocuments } from './openapi/documents.ts'
 import { createAddTables, type AddTables } from './openapi/host-tables.ts'
@@ -29,6 +30,7 @@ import { isTracingSetUp } from './telemetry/spans.ts'
 
 export { checkPrefix } from '../plugins/not-found.ts'
 export { execute } from './in-process/execute.ts'
+export { streamInProcess } from './in-process/stream.ts'
 export { runInProcess } from './in-process/transaction.ts'
 
 export interface RegisterOptions {
@@ -44,6 +46,8 @@ export interface Registered {
   readonly addTables: AddTables
   /** Reads the catalog of each database and the token file again. */
   refresh (): Promise<void>
+  /** Cuts off the streams that run. */
+  endStreams (): void
 }
 
 /** Headers that browsers send to the tools. */
@@ -88,5 +92,5 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   if (settings.mcp !== undefined) await app.register(import('../plugins/mcp.ts'), { databases, limits: settings.limits, settings: settings.mcp, issuers: settings.jwt.map(({ issuer }) => issuer), origins: settings.cors?.origins ?? [] })
   // a stream is logged also where requests are not
   addRoute(app, { databases, limits: settings.limits, budget, collectors: requestLog ? collectors : [...collectors, createRequestLog(app.log)] })
-  return { databases, addTables: createAddTables(described), refresh: async () => { await Promise.all([tokenWatch?.refresh(), ...Array.from(databases.values(), (database) => database.refresh())]) } }
+  return { databases, addTables: createAddTables(described), refresh: async () => { await Promise.all([tokenWatch?.refresh(), ...Array.from(databases.values(), (database) => database.refresh())]) }, endStreams: () => { for (const { streams } of databases.values()) streams.failAll(() => withReason(databaseUnavailable(), 'SHUTDOWN')) } }
 }

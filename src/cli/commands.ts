@@ -23,6 +23,13 @@ const ofGrant = {
   role: { type: 'string', value: 'name', description: 'only what this role of the configuration sees' }
 } as const
 
+/** Whose rights a command has that serves requests itself. */
+const ofCommand = {
+  'token-name': { type: 'string', value: 'name', description: 'use the rights of this token of the configuration; default: select on everything' },
+  role: { type: 'string', value: 'name', description: 'use the rights of this role of the configuration' },
+  claims: { type: 'string', value: 'json', description: 'claims for the rules of the role, such as \'{"tenant": 7}\'' }
+} as const
+
 export const COMMANDS = {
   serve: {
     summary: 'start the server; without a database, it opens an embedded demo database',
@@ -69,9 +76,21 @@ docs/configuration.md lists them.
     summary: 'serve tools for language models on standard input and output, by the Model Context Protocol',
     flags: {
       config,
-      'token-name': { type: 'string', value: 'name', description: 'use the rights of this token of the configuration; default: select on everything' },
-      role: { type: 'string', value: 'name', description: 'use the rights of this role of the configuration' },
-      claims: { type: 'string', value: 'json', description: 'claims for the rules of the role, such as \'{"tenant": 7}\'' }
+      ...ofCommand
+    }
+  },
+  export: {
+    summary: 'write rows of a table to a file or to standard output',
+    argument: '<database> <table>',
+    flags: {
+      config,
+      format: { type: 'string', value: 'format', description: 'csv or ndjson; required' },
+      output: { type: 'string', value: 'path', description: 'file, which appears when it is whole; default: standard output' },
+      filters: { type: 'string', value: 'json', description: 'filters as in a request, such as \'{"status": "new"}\'' },
+      columns: { type: 'string', value: 'list', description: 'columns separated by commas; default: all' },
+      'order-by': { type: 'string', value: 'terms', description: 'order as in a request, such as "id DESC"' },
+      limit: { type: 'string', value: 'number', description: 'maximum number of rows; default: all' },
+      ...ofCommand
     }
   },
   keys: { summary: 'print the statement that creates the table for idempotency keys', argument: '[database]', flags: ofGrant }

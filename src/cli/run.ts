@@ -15,6 +15,7 @@ const commands: Readonly<Record<CommandName, () => Promise<Command>>> = {
   openapi: async () => (await import('./openapi.ts')).openapi,
   types: async () => (await import('./types.ts')).types,
   mcp: async () => (await import('./mcp.ts')).mcp,
+  export: async () => (await import('./export.ts')).exportRows,
   keys: async () => (await import('./keys.ts')).keys
 }
 

@@ -6,7 +6,7 @@ type Shutdown = ServerSettings['shutdown']
 
 /**
  * Shuts down gracefully on SIGTERM or SIGINT: the server reports that it is not ready, waits `delay` so that load balancers notice, closes the
- * port, waits up to `timeout` for running requests, closes the pools and exits with 0. It exits with 1 if requests are still running, or after
+ * port, waits up to `timeout` for running requests, of which it cuts off streams shortly before, closes the pools and exits with 0. It exits with 1 if requests are still running, or after
  * an uncaught error. If the server could not listen, the exit code stays as it is.
  */
 export function closeOnSignal (server: Server, shutdown: Shutdown): void {
@@ -29,10 +29,14 @@ export function createWorkerShutdown (server: Server, { delay, timeout }: Shutdo
   return createShutdown(server, { delay: delay + LATER, timeout }, GROUP_SIGNALS)
 }
 
-function createShutdown ({ app, drain }: Server, { delay, timeout }: Shutdown, ignored: typeof GROUP_SIGNALS | []): () => void {
+/** How long before the time limit streams are cut off, as a part of it: their statements end in the database meanwhile. */
+const FOR_STREAMS = 0.1
+
+function createShutdown ({ app, drain, rows }: Server, { delay, timeout }: Shutdown, ignored: typeof GROUP_SIGNALS | []): () => void {
   const onTimeout = (): void => app.log.error('shutdown timed out while requests were running')
   const { close } = closeWithGrace({ delay: delay + timeout, logger: false, skip: ['SIGHUP', 'beforeExit', ...ignored], onTimeout }, async ({ err }) => {
     if (err !== undefined) app.log.fatal({ err }, 'shutting down after an uncaught error')
+    setTimeout(() => rows.endStreams(), delay + timeout * (1 - FOR_STREAMS)).unref()
     await drain.start(err === undefined ? delay : 0)
     await app.close()
   })

@@ -38,6 +38,12 @@ export interface DatabaseClient<Tables, N extends Bigints = 'bigint'> {
   delete<T extends Name<Tables>, const R extends Returning<Tables[T]> = undefined, X extends boolean | undefined = undefined>(table: T, fields: DeleteFields<Tables[T]> & Writing<R, X>, options?: WriteOptions): Promise<DeleteResult<Tables[T], R, X, N>>
   /** Iterates over all rows that the filters select. `limit` is the number of rows of each request; `after` where to begin. `timeout` applies to each request. */
   pages<T extends Name<Tables>, const C extends Name<Tables[T]> = Name<Tables[T]>>(table: T, fields?: Omit<SelectFields<Tables[T], C>, 'expect'> & { after?: Position<Tables[T]> | null }, options?: ReadOptions): AsyncGenerator<SelectResult<Tables[T], C, undefined, undefined, undefined, N>['rows'][number], void, undefined>
+  /**
+   * Reads any number of rows, or groups, with one request: the service reads them from the database as the loop takes them. Leaving the loop, and the signal, end
+   * the request. `timeout` applies to the first row. @throws RowQueryError also between rows, where not all of them arrive
+   */
+  rows<T extends Name<Tables>, const C extends Name<Tables[T]> = Name<Tables[T]>>(table: T, fields?: Omit<SelectFields<Tables[T], C>, 'expect'> & { after?: Position<Tables[T]> | null, offset?: number }, options?: ReadOptions): AsyncGenerator<SelectResult<Tables[T], C, undefined, undefined, undefined, N>['rows'][number], void, undefined>
+  rows<T extends Name<Tables>, const G extends Grouping<Tables[T]> = never, const A extends Aggregates<Tables[T]> = {}>(table: T, fields: GroupFields<Tables[T], G, A> & { offset?: number }, options?: ReadOptions): AsyncGenerator<GroupsResult<Tables[T], G, A, undefined, N>['rows'][number], void, undefined>
   /** Runs operations in one transaction, up to 100 if the service has no other limit: all of them happen, or none. `{ $ref: '/0/id' }` takes a value from an earlier result. */
   transaction<const Operations extends ReadonlyArray<OperationOf<Tables>>, X extends boolean | undefined = undefined>(operations: Operations & Checked<Tables, Operations>, fields?: OperationsFields<X>, options?: RequestOptions): Promise<{ results: { -readonly [I in keyof Operations]: ResultOf<Tables, Operations[I], N> } } & ([X] extends [undefined] ? unknown : { dryRun?: true })>
 }

@@ -26,6 +26,9 @@ export function createDatabase (send: Send, name: string): DatabaseClient<any, a
         after = next
       } while (after !== null)
     },
+    async * rows (table: string, fields?: object, options?: RequestOptions): AsyncGenerator<any> {
+      yield * await send([name, table], { ...fields, verb: 'select' }, options, true)
+    },
     transaction: (operations: readonly object[], fields?: object, options?: RequestOptions): Promise<any> => send([name], { ...fields, operations }, options)
   }
 }

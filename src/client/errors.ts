@@ -29,3 +29,5 @@ export class RowQueryError extends Error {
     Object.assign(this, { name: 'RowQueryError', code, status, details, requestId, retryAfter })
   }
 }
+
+export const connectionFailed = (cause?: unknown): RowQueryError => new RowQueryError('NO_ANSWER', 'The connection failed', { cause })

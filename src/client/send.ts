@@ -1,17 +1,19 @@
 /** Sends a request and reads its answer. Repeats what may be repeated. */
 import { readAnswer } from './answer.ts'
-import { RowQueryError } from './errors.ts'
+import { connectionFailed, RowQueryError } from './errors.ts'
 import { randomId, writeJson } from './json.ts'
 import type { ClientOptions, RequestOptions } from './options.ts'
+import { readRows } from './rows.ts'
 
 /** The body of one request, or of several operations. */
 export interface ClientBody { readonly verb?: string, readonly operations?: ReadonlyArray<{ readonly verb?: string }>, readonly dryRun?: unknown }
 
 /**
- * Sends a request to the names below the address of the service, and returns `data` of its answer.
+ * Sends a request to the names below the address of the service, and returns `data` of its answer, or a generator of the rows of a
+ * stream.
  * @throws RowQueryError; the reason of the signal; what the function for the token throws
  */
-export type Send = (names: readonly string[], body: ClientBody, options?: RequestOptions) => Promise<any>
+export type Send = (names: readonly string[], body: ClientBody, options?: RequestOptions, isStream?: boolean) => Promise<any>
 
 /** Statuses and codes after which the same request may succeed. */
 const TEMPORARY = new Set<unknown>([429, 502, 503, 'NO_ANSWER', 'IDEMPOTENCY_IN_PROGRESS'])
@@ -21,7 +23,9 @@ export function createSend ({ url, token, fetch: given, numbers, idempotencyKeys
   const { href } = new URL(url, (globalThis as { location?: { href: string } }).location?.href)
   if (/[?#@]/.test(href)) throw new TypeError('"url" has a user, query or fragment')
 
-  return async (names, body, options) => {
+  const toLarge = numbers === 'string' ? String : BigInt
+
+  return async (names, body, options, isStream) => {
     const { retries = 3, timeout = 60_000, headers, signal: aborted, idempotencyKey, consistency } = { ...usual, ...options }
     const isRead = (body.operations ?? [body]).every(({ verb }) => verb === 'select')
     // the service refuses keys of dry runs
@@ -34,15 +38,16 @@ export function createSend ({ url, token, fetch: given, numbers, idempotencyKeys
       const sent = createHeaders({ ...usual.headers, ...headers }, {
         authorization: bearer === undefined ? bearer : `Bearer ${bearer}`,
         'content-type': 'application/json',
+        accept: isStream === true ? 'application/x-ndjson' : undefined,
         'idempotency-key': key,
         'row-query-consistency': consistency
       })
       try {
         // redirect: the token must not be sent to another host
         const response = await (given ?? fetch)(address, { method: 'POST', redirect: 'manual', headers: sent, body: text, signal })
-        return readAnswer(response, await response.text(), numbers === 'string' ? String : BigInt)
+        return isStream === true && response.ok ? readRows(response, toLarge, aborted) : readAnswer(response, await response.text(), toLarge)
       } catch (cause) {
-        return new RowQueryError('NO_ANSWER', 'The connection failed', { cause })
+        return connectionFailed(cause)
       }
     }
 
@@ -62,7 +67,7 @@ export function createSend ({ url, token, fetch: given, numbers, idempotencyKeys
     aborted?.throwIfAborted()
     const controller = new AbortController()
     const { signal } = controller
-    const ended = new Promise((resolve) => signal.addEventListener('abort', resolve)).then(() => signal.throwIfAborted())
+    const ended = new Promise((_resolve, reject) => { signal.onabort = () => reject(signal.reason) })
     const abort = (): void => controller.abort(aborted?.reason)
     aborted?.addEventListener('abort', abort)
     // a timer with a longer time would end at once
@@ -75,7 +80,8 @@ export function createSend ({ url, token, fetch: given, numbers, idempotencyKeys
     } finally {
       clearTimeout(timer)
       clearTimeout(pauseTimer)
-      aborted?.removeEventListener('abort', abort)
+      // the signal also ends the reading of a stream
+      if (isStream !== true) aborted?.removeEventListener('abort', abort)
     }
   }
 }

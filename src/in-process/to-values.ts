@@ -15,8 +15,21 @@ interface Data { rows?: Values[], next?: Values | number | null }
 /** `data` of an answer to a plan. */
 export function readAnswer (answer: string | Buffer, plan: Plan, bigints: Bigints): unknown {
   const { data } = parseExactJson(String(answer)) as { data: Data }
-  return toValues(data, { columns: resultColumns(plan), members: membersOf(plan.verb === 'select' ? plan.members : undefined) }, bigints)
+  return toValues(data, namesOf(plan), bigints)
 }
+
+/** Creates a function that reads a row of a plan from its JSON text. */
+export function createRowReader (plan: Plan, bigints: Bigints): (text: string) => Values {
+  const names = namesOf(plan)
+  const convert = createConverter(toLargeOf(bigints))
+  return (text) => {
+    const row = parseExactJson(text) as Values
+    convertRow(row, names, convert)
+    return row
+  }
+}
+
+const namesOf = (plan: Plan): RowNames => ({ columns: resultColumns(plan), members: membersOf(plan.verb === 'select' ? plan.members : undefined) })
 
 /** What the names in a row are. */
 interface RowNames {
@@ -32,7 +45,7 @@ const membersOf = (members: readonly Member[] = []): RowNames['members'] => new 
  * an integer or JSON column; every other number becomes the nearest double, which is exact for FLOAT and DOUBLE.
  */
 function toValues (data: Data, names: RowNames, bigints: Bigints): unknown {
-  const convert = createConverter(bigints === 'string' ? (digits) => digits : BigInt)
+  const convert = createConverter(toLargeOf(bigints))
   const { rows = [], next = null } = data
   for (const row of typeof next === 'object' && next !== null ? [...rows, next] : rows) {
     convertRow(row, names, convert)
@@ -40,6 +53,8 @@ function toValues (data: Data, names: RowNames, bigints: Bigints): unknown {
   for (const [name, value] of Object.entries(data)) if (name !== 'rows' && name !== 'next') convert(data, name, value, true)
   return data
 }
+
+const toLargeOf = (bigints: Bigints): (digits: string) => bigint | string => bigints === 'string' ? (digits) => digits : BigInt
 
 function convertRow (row: Values, names: RowNames, convert: Convert): void {
   const { columns, members } = names

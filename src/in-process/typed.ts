@@ -29,3 +29,12 @@ export interface Execute<All extends AnyDatabases> {
   <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'update' } & UpdateFields<All[D][T]> & Writing<R, X>, N>): Promise<UpdateResult<All[D][T], R, X, N>>
   <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'delete' } & DeleteFields<All[D][T]> & Writing<R, X>, N>): Promise<DeleteResult<All[D][T], R, X, N>>
 }
+
+/** A body whose rows are streamed: without what is known only when all rows are. */
+type Streamed<Fields> = { verb: 'select' } & Omit<Fields, 'expect'>
+
+/** Reads the rows of a request in process, one by one. Leaving the loop ends the statement. @throws ServiceError, also between rows */
+export interface Stream<All extends AnyDatabases> {
+  <D extends Name<All>, T extends Name<All[D]>, const C extends Name<All[D][T]> = Name<All[D][T]>, N extends Bigints = 'bigint'>(request: Request<D, T, Streamed<SelectFields<All[D][T], C>> & { after?: Position<All[D][T]> | null, offset?: number }, N> & Reading): AsyncGenerator<SelectResult<All[D][T], C, undefined, undefined, undefined, N>['rows'][number], void, undefined>
+  <D extends Name<All>, T extends Name<All[D]>, const G extends Grouping<All[D][T]> = never, const A extends Aggregates<All[D][T]> = {}, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'select', offset?: number } & GroupFields<All[D][T], G, A>, N> & Reading): AsyncGenerator<GroupsResult<All[D][T], G, A, undefined, N>['rows'][number], void, undefined>
+}

@@ -10,7 +10,15 @@
 /** Converts a number. `source`: its text. */
 export type ReadNumber = (value: number, source: string) => unknown
 
-const [QUOTE, COMMA, COLON, OPEN_LIST, BACKSLASH, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x2c, 0x3a, 0x5b, 0x5c, 0x5d, 0x7b, 0x7d] as const
+// one by one: their values are then in the places of their names in the client
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_LIST = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_LIST = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
 const SPACES = '\t\n\r '
 /** What ends a number or a word. */
 const ENDS = `${SPACES},]}`

@@ -177,7 +177,7 @@ export class RowStream implements PacedSink {
 
   /** The rows end with an error. What was read before is passed on first. */
   fail (error: Error): void {
-    if (this.readable.destroyed) return
+    if (this.readable.destroyed || this.#failure !== undefined) return
     this.#failure = error
     if (this.count === 0) return this.drop()
     this.#finish()

@@ -1,4 +1,5 @@
 /** The formats of streams. */
+import type { Column } from '../catalog/catalog.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 import { cellsOf } from '../plan/cells.ts'
 import type { DriverValue } from '../types/column-type.ts'
@@ -27,27 +28,45 @@ export function createStreamRows (plan: SelectPlan, format: StreamFormat): Strea
   const cells = members === undefined ? undefined : cellsOf(plan)
   const isNative = engine === 'sqlite'
   if (format === 'csv') return new CsvRows(columns, cells, isNative)
-  return new NdjsonRows(columns, cells && new RowWriter(cells, columns, isNative))
+  return new NdjsonRows(columns, cells && new RowWriter(cells, columns, isNative), hasJson(plan))
 }
 
-const LF = 0x0a
+/** Whether a row may have the JSON texts of a column, which may have line feeds between their parts. */
+const hasJson = ({ columns, members = [] }: Pick<SelectPlan, 'columns' | 'members'>): boolean =>
+  columns.some(({ type }) => type.holdsJson === true) || members.some((member) => hasJson(member.kind === 'computed' ? { columns: member.columns } : member))
+
+const [LF, CR, SPACE] = [0x0a, 0x0d, 0x20] as const
 
 class NdjsonRows extends JsonRows implements StreamRows {
+  readonly #hasJson: boolean
+
+  constructor (columns: readonly Column[], writer: RowWriter | undefined, hasJson: boolean) {
+    super(columns, writer)
+    this.#hasJson = hasJson
+  }
+
   writeHead (): void {}
 
   override textRow (output: Output, bytes: Buffer, from: number, to: number): void {
+    const { length } = output
     super.textRow(output, bytes, from, to)
-    endLine(output)
+    endLine(output, this.#hasJson ? length : undefined)
   }
 
   override row (output: Output, values: ReadonlyArray<DriverValue | null>): void {
+    const { length } = output
     super.row(output, values)
-    endLine(output)
+    endLine(output, this.#hasJson ? length : undefined)
   }
 }
 
-function endLine (output: Output): void {
+/** `start`: where a row begins that may have ends of lines. They stand between the parts of a JSON text: in its texts they are escaped. */
+function endLine (output: Output, start: number | undefined): void {
   if (output.length === Infinity) return // the row is too large
+  if (start !== undefined) {
+    const { bytes, length } = output
+    for (let each = start; each < length; each++) if (bytes[each] === LF || bytes[each] === CR) bytes[each] = SPACE
+  }
   output.reserve(1)
   output.byte(LF)
 }

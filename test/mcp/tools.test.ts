@@ -1,7 +1,7 @@
 /** The tools over HTTP: what each returns, refusals, exact numbers, grants, and requests that are closed. */
 import t from 'tap'
 import { VERBS } from '../../schemas/grant.ts'
-import { ENVELOPE } from '../../src/response/answer-sink.ts'
+import { ENVELOPE } from '../../src/response/envelope.ts'
 import { tokenFor, tokenOf } from '../grants/support.ts'
 import { running } from '../support/connections.ts'
 import { callOf, connectTo, ERAS, send } from '../support/mcp.ts'

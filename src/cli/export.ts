@@ -1,0 +1,87 @@
+import { parseArgs } from 'node:util'
+import { getAccess } from '../access/authorize.ts'
+import { loadConfig } from '../config/load.ts'
+import { ConfigError } from '../config-errors.ts'
+import { splitConfig } from '../config/server-settings.ts'
+import { resolveSettings } from '../config/settings.ts'
+import { createDatabase, type Database } from '../databases/database.ts'
+import { openDialect, type DatabaseConfig } from '../databases/open.ts'
+import { createShop } from '../demo/shop.ts'
+import { isServiceError, type ServiceError } from '../errors.ts'
+import { openStream } from '../open-stream.ts'
+import { parseBody } from '../request/check-body.ts'
+import { checkStreamBody } from '../request/stream-body.ts'
+import { AnswerBudget } from '../response/budget.ts'
+import { CONTENT_TYPES, type StreamFormat } from '../response/stream-rows.ts'
+import { commandGrant } from './command-grant.ts'
+import { COMMANDS } from './commands.ts'
+import { saveStream } from './save-stream.ts'
+
+/** `row-query export <database> <table>`: writes rows to a file or to standard output. Returns the exit code: 1 if not all rows were written. @throws ConfigError */
+export async function exportRows (args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({ args, options: COMMANDS.export.flags, allowPositionals: true })
+  const { config, demo } = loadConfig(process.env, values)
+  const { options } = splitConfig(config)
+  if (demo !== undefined) createShop(demo.path)
+  const settings = resolveSettings(options)
+  const { grant } = commandGrant({ ...values, name: values['token-name'] }, settings)
+  const [name, table, ...others] = positionals
+  if (name === undefined || table === undefined || others.length > 0) throw new ConfigError(['a database and a table are required: row-query export shop orders'])
+  const databaseConfig = settings.databases.find((each) => each.name === name)
+  if (databaseConfig === undefined) throw new ConfigError([`"${name}" is not configured; the databases are ${settings.databases.map((each) => each.name).join(', ')}`])
+  const format = readFormat(values.format)
+  const body = readBody(values)
+  const database = await open(databaseConfig, settings.answerMemory)
+  try {
+    const { limits } = settings
+    const access = getAccess(new Map([[name, database]]), grant, { database: name, table })
+    const stream = await openStream({ access, ...checkStreamBody(body, limits.streamRows), limits, format })
+    await saveStream(stream, values.output)
+    return 0
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    process.stderr.write(`row-query: ${describe(error as Error)}\n`)
+    return 1
+  } finally {
+    await database.close()
+  }
+}
+
+function describe (error: Error): string {
+  if (!isServiceError(error)) return error.message
+  const { code, message, reason, details } = error
+  return [`${message} (${reason === undefined ? code : `${code}, ${reason}`})`, ...details.map(({ path }) => path).filter((path) => path !== '')].join(' at ')
+}
+
+function readFormat (format: string | undefined): StreamFormat {
+  if (format === undefined || !Object.hasOwn(CONTENT_TYPES, format)) throw new ConfigError([`--format: must be one of ${Object.keys(CONTENT_TYPES).join(', ')}`])
+  return format as StreamFormat
+}
+
+interface Fields { readonly filters?: string | undefined, readonly columns?: string | undefined, readonly 'order-by'?: string | undefined, readonly limit?: string | undefined }
+
+/** The body of a select, which is checked later. */
+function readBody ({ filters, columns, 'order-by': orderBy, limit }: Fields): object {
+  return {
+    verb: 'select',
+    ...filters !== undefined && { filters: readFilters(filters) },
+    ...columns !== undefined && { columns: columns.split(',').map((column) => column.trim()) },
+    ...orderBy !== undefined && { orderBy },
+    ...limit !== undefined && { limit: Number(limit) }
+  }
+}
+
+function readFilters (text: string): unknown {
+  const filters = parseBody(text)
+  if (filters instanceof Error) throw new ConfigError([`--filters: ${(filters as ServiceError).message}`])
+  return filters
+}
+
+async function open (config: DatabaseConfig, answerMemory: number): Promise<Database> {
+  const { name, resultLimit } = config
+  const dialect = await openDialect(config)
+  return createDatabase({ name, dialect, resultLimit, budget: new AnswerBudget(answerMemory), refreshInterval: NEVER, closeTimeout: config.statementTimeout, onRefreshError: () => {} })
+}
+
+/** The longest delay of a timer, in milliseconds: the command reads the catalog once. */
+const NEVER = 2 ** 31 - 1
