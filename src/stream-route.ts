@@ -10,6 +10,9 @@ import { findFormat, isSelect, takeLimit } from './request/stream-request.ts'
 import { RequestRecord, type Collector } from './telemetry/record.ts'
 import { slowClients } from './telemetry/slow-clients.ts'
 
+/** How long what was read before an error waits for a client that does not take it, in milliseconds. */
+const GRACE = 5000
+
 /** What the header Accept and the body ask for. */
 export type WantedStream = Pick<StreamRequest, 'format' | 'limit'>
 
@@ -36,6 +39,7 @@ export async function sendStream (request: FastifyRequest, reply: FastifyReply, 
   const record = request.rowQueryRecord ?? new RequestRecord(false, false)
   const stream = await openStream({ ...wanted, body: request.body as SelectBody, client: response, record })
   stream.onCut = createCut(stream, response)
+  stream.onFailure = () => { setTimeout(() => stream.readable.destroy(), GRACE).unref() }
   // the response may have been closed before
   finished(response, (error) => {
     record.status = reply.statusCode
@@ -49,13 +53,9 @@ export async function sendStream (request: FastifyRequest, reply: FastifyReply, 
 }
 
 /** Closes the connection in place of the end of the answer, once the client has what was read before the error. */
-function createCut ({ readable }: RowStream, response: FastifyReply['raw']): () => void {
-  let isCutting = false
-  return () => {
-    if (isCutting || response.destroyed) readable.destroy()
-    else response.write('', () => { readable.destroy() })
-    isCutting = true
-  }
+const createCut = ({ readable }: RowStream, response: FastifyReply['raw']) => (): void => {
+  if (response.destroyed) readable.destroy()
+  else response.write('', () => { readable.destroy() })
 }
 
 interface Ended { readonly request: FastifyRequest, readonly reply: FastifyReply, readonly isWhole: boolean }

@@ -17,9 +17,6 @@ const DELAY = 20
 /** Memory of a stream without the excess of a large row, in bytes: less than this. */
 const MEMORY = 1_048_576
 
-/** How long what was read before an error waits to be read, in milliseconds. */
-const GRACE = 5000
-
 export interface RowStreamOptions {
   readonly rows: StreamRows
   /** Bytes that a row may have. */
@@ -50,6 +47,8 @@ export class RowStream implements PacedSink {
   passed = 0
   bytes = 0
   hasPassed = false
+  /** Called with an error of the rows. What was read before may not have been read yet. */
+  onFailure = (): void => {}
   /** Ends the stream without its end, once what was read before an error has been read. */
   onCut = (error: Error): void => { this.readable.destroy(error) }
 
@@ -181,8 +180,8 @@ export class RowStream implements PacedSink {
     this.#failure = error
     if (this.count === 0) return this.drop()
     this.#finish()
+    this.onFailure()
     if (this.readable.readableLength === 0) this.#cutSoon()
-    this.#timer = setTimeout(() => this.onCut(error), GRACE).unref()
   }
 
   /** Frees everything, where nobody reads it. */
