@@ -10,6 +10,6 @@ export { ServiceError } from './errors.ts'
 export type { GrantOptions, TableGrantOptions } from './access/grant.ts'
 export type { OnWrite, WriteEvent } from './in-process/on-write.ts'
 export type { InProcessTransaction, InProcessTransactionOptions } from './in-process/transaction.ts'
-export { createToken, hashToken } from './access/tokens.ts'
+export { createToken, hashGivenToken as hashToken } from './access/tokens.ts'
 export type { Column, Filters, Insert, Position, Row, Update } from './in-process/fields.ts'
 export default rowQuery

@@ -261,3 +261,9 @@ t.test('each registration has its own memory for answers', async (t) => {
     }
   }
 })
+
+t.test('a token that is not set is said to be missing', async (t) => {
+  const { hashToken } = await import('../src/index.ts')
+  for (const [token, shown] of [[undefined, 'undefined'], ['', 'an empty text']]) t.throws(() => hashToken(token as string), { message: `hashToken() needs a token, not ${shown}: is its environment variable set?` })
+  t.match(hashToken('x'), /^[0-9a-f]{64}$/)
+})

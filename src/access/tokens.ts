@@ -28,6 +28,12 @@ export function hashToken (token: string): string {
   return hash('sha256', token)
 }
 
+/** The same for an app, whose token may come from a variable that is not set. @throws TypeError */
+export function hashGivenToken (token: string): string {
+  if (typeof token !== 'string' || token === '') throw new TypeError(`hashToken() needs a token, not ${token === '' ? 'an empty text' : typeof token}: is its environment variable set?`)
+  return hashToken(token)
+}
+
 /** Creates a token of 256 random bits, with a prefix that secret scanners can recognize. */
 export function createToken (): string {
   return 'rq_' + randomBytes(32).toString('base64url')
