@@ -1,12 +1,11 @@
-// slow: starts programs
 /** `row-query check` compares what grants allow with what the account of the database may do. */
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createShop } from '../../src/demo/shop.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { tokenFor, tokenOf } from '../grants/support.ts'
-import { runRowQuery } from '../support/row-query.ts'
+import { runCheck } from '../support/check.ts'
 import { createUser } from '../support/users.ts'
 
 const found = (stdout: string, kind = 'warning'): string[] => Array.from(stdout.matchAll(new RegExp(`^ {2}${kind}: (.*)$`, 'gm')), ([, line = '']) => line)
@@ -29,7 +28,7 @@ for (const engine of await engines()) {
       tokenFor('deletes', { customers: { permissions: ['delete'] } })
     ]
     const cwd = t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { url } }, tokens }) })
-    const check = async (...more: string[]) => await runRowQuery(t, ['check', '--config', 'row-query.json', ...more], { cwd })
+    const check = async (...more: string[]) => await runCheck(t as Test, ['--config', `${cwd}/row-query.json`, ...more])
     const { code, stdout } = await check()
     t.equal(code, 0)
     t.same(found(stdout), [
@@ -46,20 +45,20 @@ for (const engine of await engines()) {
     t.teardown(() => database.drop())
     const url = await createUser(t, database, { grants: ['select on *'] })
     const env = { DATABASE_URL: url, API_TOKEN: 'x'.repeat(32) }
-    t.same(found((await runRowQuery(t, ['check'], { env })).stdout), ['token "API_TOKEN": the database account lacks INSERT, UPDATE, DELETE on "customers", "orders"'])
+    t.same(found((await runCheck(t as Test, [], env)).stdout), ['token "API_TOKEN": the database account lacks INSERT, UPDATE, DELETE on "customers", "orders"'])
     const { username: user } = new URL(url)
     await database.query(`create role r_${user}`)
     t.teardown(() => database.query(`drop role r_${user}`))
     await database.query(`grant insert, update, delete on ${database.name}.* to r_${user}`)
     await database.query(`grant r_${user} to '${user}'@'%'`)
     await database.query(`set default role r_${user} ${engine.name === 'mysql' ? 'to' : 'for'} '${user}'@'%'`)
-    t.match(await runRowQuery(t, ['check', '--strict'], { env }), { code: 0 }, 'an active role has them')
+    t.match(await runCheck(t as Test, ['--strict'], env), { code: 0 }, 'an active role has them')
     const definer = new URL(await createUser(t, database, { grants: ['select on customers'] })).username
     await database.query(`create or replace definer = ${definer} sql security definer view totals as select id from orders`)
     await database.query('create table gone (id int)')
     await database.query('create view broken as select id from gone')
     await database.query('drop table gone')
-    const { stdout } = await runRowQuery(t, ['check'], { env })
+    const { stdout } = await runCheck(t as Test, [], env)
     t.match(found(stdout).toSorted(), [/^left out, because the database cannot open them: .*"broken"/, ...stdout.includes('totals: view') ? [/^token "API_TOKEN": "totals" cannot be read \(ER_\w+\)$/] : []])
   })
 }
@@ -68,9 +67,9 @@ t.test('a SQLite file that may not be written lacks the writes', { skip: process
   const cwd = t.testdir()
   createShop(join(cwd, 'shop.db'))
   chmodSync(join(cwd, 'shop.db'), 0o444)
-  const { code, stdout } = await runRowQuery(t, ['check'], { cwd, env: { DATABASE_URL: 'sqlite:shop.db', API_TOKEN: 'x'.repeat(32) } })
+  const { code, stdout } = await runCheck(t as Test, [], { DATABASE_URL: `sqlite:${cwd}/shop.db`, API_TOKEN: 'x'.repeat(32) })
   t.equal(code, 0)
   t.match(found(stdout), [/^token "API_TOKEN": the database account lacks INSERT, UPDATE, DELETE on "customers"/])
-  writeFileSync(join(cwd, 'row-query.json'), JSON.stringify({ databases: { shop: { url: 'sqlite:shop.db' } }, tokens: [tokenOf('reader', { permissions: ['select'] })] }))
-  t.same(found((await runRowQuery(t, ['check', '--config', 'row-query.json', '--strict'], { cwd })).stdout), [])
+  writeFileSync(join(cwd, 'row-query.json'), JSON.stringify({ databases: { shop: { url: `sqlite:${cwd}/shop.db` } }, tokens: [tokenOf('reader', { permissions: ['select'] })] }))
+  t.same(found((await runCheck(t as Test, ['--config', `${cwd}/row-query.json`, '--strict'])).stdout), [])
 })

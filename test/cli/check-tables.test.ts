@@ -1,4 +1,3 @@
-// slow: starts programs
 /** What `row-query check` finds in tables, replicas and the keys of issuers. */
 import { createServer } from 'node:http'
 import { once } from 'node:events'
@@ -9,7 +8,7 @@ import t, { type Test } from 'tap'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
 import { createTestDatabase, engines, enginesAndSqlite } from '../servers/engines.ts'
 import { tokenOf } from '../grants/support.ts'
-import { runRowQuery } from '../support/row-query.ts'
+import { runCheck } from '../support/check.ts'
 import { createUser } from '../support/users.ts'
 
 const found = (stdout: string, kind: string): string[] => Array.from(stdout.matchAll(new RegExp(`^ {2}${kind}: (.*)$`, 'gm')), ([, line = '']) => line)
@@ -17,7 +16,7 @@ const tokens = [tokenOf('all', {})]
 
 async function check (t: Test, config: object, ...more: string[]) {
   const cwd = t.testdir({ 'row-query.json': JSON.stringify({ tokens, ...config }) })
-  return await runRowQuery(t, ['check', '--config', 'row-query.json', ...more], { cwd })
+  return await runCheck(t, ['--config', `${cwd}/row-query.json`, ...more])
 }
 
 for (const engine of await enginesAndSqlite()) {
@@ -48,7 +47,7 @@ for (const engine of await enginesAndSqlite()) {
     for (const statement of schema) await run(statement)
     const dialect = typeof engine === 'string' ? 'sqlite' : 'mysql'
     const checkNow = async (...more: string[]) => {
-      const { code, stdout } = await runRowQuery(t, ['check', ...more], { env: { DATABASE_URL: url, API_TOKEN: 'x'.repeat(32) } })
+      const { code, stdout } = await runCheck(t as Test, more, { DATABASE_URL: url, API_TOKEN: 'x'.repeat(32) })
       return { code, notes: found(stdout, 'note'), warnings: found(stdout, 'warning') }
     }
     const isNoKey = (key: string, what: string) => `unique key "${key}" of "customers" cannot be named in "onConflict", because it compares ${what}`
