@@ -22,6 +22,7 @@ t.test('a setting that is missing has the default of its schema', async (t) => {
     tokenFile: undefined,
     jwt: [],
     roles: new Map(),
+    mcp: undefined,
     authenticate: undefined,
     onWrite: undefined,
     bodyLimit: OptionsSchema.properties.bodyLimit.default,
@@ -37,6 +38,7 @@ t.test('a setting that is missing has the default of its schema', async (t) => {
     metrics: OptionsSchema.properties.metrics.default
   })
   t.strictSame(defaultsOf(LimitsSchema), { filterDepth: 32, filterConditions: 256, filterValues: 10_000, filterPattern: 1000, offset: 100_000, operations: 100, answerMemory: 67_108_864, bodyMemory: 134_217_728 })
+  t.strictSame(resolveSettings({ databases: { shop: { url } }, mcp: {} }).mcp, { verbs: ['select'], resultLimit: 262_144, url: undefined })
   t.strictSame(resolveSettings({ databases: { shop: { url } }, rateLimit: { max: 1 } }).rateLimit, { max: 1, ...defaultsOf(RateLimitSchema) })
 })
 
@@ -48,6 +50,7 @@ t.test('a setting that is present is used', async (t) => {
     rateLimit: { max: 10, window: 11 },
     failedLogins: { max: 12, window: 13 },
     cors: { origins: ['https://app.example.com'] },
+    mcp: { verbs: ['insert', 'select'], resultLimit: 5000, url: 'https://rows.example.com/api/mcp' },
     openapi: 'public',
     docs: true,
     tracing: false,
@@ -61,6 +64,7 @@ t.test('a setting that is present is used', async (t) => {
     tokenFile: undefined,
     jwt: [],
     roles: new Map(),
+    mcp: { verbs: ['select', 'insert'], resultLimit: 5000, url: 'https://rows.example.com/api/mcp' },
     authenticate: undefined,
     onWrite: undefined,
     bodyLimit: 6,
