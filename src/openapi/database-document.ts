@@ -100,6 +100,7 @@ function pathOf ({ table, verbs, name }: Subject, database: string): [path: stri
     tags: [table.name],
     request: refTo(`${name}Request`),
     answer: refTo(`${name}Response`),
+    hasStreams: verbs.includes('select'),
     examples: requestExamples(table, verbs),
     refusals: responseReferences
   })]
