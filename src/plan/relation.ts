@@ -6,7 +6,6 @@ import { canRelate, isSameRelation, relationsBetween, type Pair } from '../catal
 import type { TableSource } from '../catalog/table-source.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
 import { isNow } from '../types/moment.ts'
-import { getColumn } from './columns.ts'
 import { isFields } from './filters/column-filter.ts'
 import type { MemberIndex, Order } from './plan.ts'
 import { rowKeysOf } from './row-keys.ts'
@@ -58,7 +57,7 @@ export interface Relation { readonly other: Table, readonly on: readonly Pair[],
 /** `table`: whose rows have the member. */
 export interface RelationToPlan { readonly source: TableSource, readonly table: Table, readonly path: Path }
 
-/** Plans `table` and `on` of a member. @throws INVALID_BODY, COLUMN_NOT_FOUND, TABLE_NOT_FOUND */
+/** Plans `table` and `on` of a member. @throws INVALID_BODY, TABLE_NOT_FOUND */
 export function planRelation (name: string, { table: named = name, on, filters = {} }: Related, { source, table, path }: RelationToPlan): Relation {
   const other = source.see(named)
   if (other.kind === 'view') throw at([...path, 'table'], invalidBody(`"${other.name}" is a view; the rows of a member come from a table`))
@@ -68,7 +67,7 @@ export function planRelation (name: string, { table: named = name, on, filters =
 
 interface BothTables { readonly table: Table, readonly other: Table, readonly held: Held, readonly path: Path }
 
-/** Plans `on`, or finds the only relation by foreign keys. @throws INVALID_BODY, COLUMN_NOT_FOUND */
+/** Plans `on`, or finds the only relation by foreign keys. @throws INVALID_BODY */
 function planOn (on: Readonly<Record<string, string>> | undefined, { table, other, held, path }: BothTables): readonly Pair[] {
   const relations = relationsBetween(table, other)
   if (on === undefined) {
@@ -79,18 +78,25 @@ function planOn (on: Readonly<Record<string, string>> | undefined, { table, othe
       : `several foreign keys relate "${table.name}" and "${other.name}": say "on", one of ${relations.map(textOf).join(', ')}`))
   }
   const place = [...path, 'on']
-  const pairs = Object.entries(on).map(([name, otherName]): Pair => ({ column: getColumn(table, name, [...place, name]), other: getColumn(other, otherName, [...place, name]) }))
+  const pairs = Object.entries(on).map(([name, otherName]): Pair => ({ column: getOnColumn(table, name, place), other: getOnColumn(other, otherName, place) }))
   const unrelated = pairs.find((pair) => !canRelate(pair.column, pair.other))
-  if (unrelated !== undefined) throw at(place, invalidBody(describeKinds(unrelated)))
+  if (unrelated !== undefined) throw at(place, invalidBody(describeKinds(unrelated, other)))
   if (relations.some((relation) => isSameRelation(relation, pairs)) || findMemberIndex(other, pairs, held.all, []) !== undefined) return pairs
   throw at(place, invalidBody(`"${other.name}" has no index that begins with ${pairs.map(({ other: { name } }) => `"${name}"`).join(' or ')}, or with columns that "filters" hold equal followed by one of these`))
 }
 
+function getOnColumn (table: Table, name: string, place: Path): Column {
+  const column = table.columns.get(name)
+  if (column === undefined) throw at(place, invalidBody(`"on" names columns of "${table.name}", which has no column "${name}"`))
+  return column
+}
+
 const textOf = (pairs: readonly Pair[]): string => JSON.stringify(Object.fromEntries(pairs.map(({ column, other }) => [column.name, other.name])))
 
-function describeKinds ({ column, other }: Pair): string {
+function describeKinds ({ column, other }: Pair, { engine }: Table): string {
   const described = ({ name, declaration, collation }: Column): string => `"${name}" (${declaration}${collation === undefined ? '' : ` ${collation}`})`
-  return `${described(column)} and ${described(other)} cannot relate rows: both must be integers, CHAR or VARCHAR with the same collation, or of the same type with the same digits, and not floating-point, TEXT, BLOB, ENUM, SET, BIT or JSON`
+  const [texts, none] = engine === 'sqlite' ? ['texts', 'floating-point, BLOB or JSON'] : ['CHAR or VARCHAR', 'floating-point, TEXT, BLOB, ENUM, SET, BIT, JSON, geometry or VECTOR']
+  return `${described(column)} and ${described(other)} cannot relate rows: both must be integers, ${texts} with the same collation, or of the same type with the same digits, and not ${none}`
 }
 
 /**

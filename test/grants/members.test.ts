@@ -32,7 +32,8 @@ await onEachEngine(t, 'a member shows the columns and rows that the grant sees o
   ], 'a foreign key with a hidden column is none, and an index may begin with a column that a rule holds equal')
   const refused: Array<[include: object, status: number, code: string, path: string]> = [
     [{ customer: { table: 'customers', columns: ['secret'] } }, 400, 'COLUMN_NOT_FOUND', '/include/customer/columns/0'],
-    [{ customer: { table: 'customers', on: { hidden_id: 'id' } } }, 400, 'COLUMN_NOT_FOUND', '/include/customer/on/hidden_id'],
+    [{ customer: { table: 'customers', on: { hidden_id: 'id' } } }, 400, 'INVALID_BODY', '/include/customer/on'],
+    [{ items: { on: { id: 'tenant' } } }, 400, 'INVALID_BODY', '/include/items/on'],
     [{ customer: { table: 'customers', filters: { tenant: 'b' } } }, 400, 'COLUMN_NOT_FOUND', '/include/customer/filters/tenant'],
     [{ notes: {} }, 403, 'PERMISSION_DENIED', '/include/notes'],
     [{ payments: {} }, 404, 'TABLE_NOT_FOUND', '/include/payments'],
