@@ -57,7 +57,7 @@ t.test('npm start serves the demo, and the requests return the shown answers', a
   const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"update"/)) as RegExpExecArray
   const sh = createShell(t, { TOKEN: token })
   const requests = blocks.flatMap(({ kind, text }, index) => kind === 'sh' && text.startsWith(`curl -s ${DEMO}`) ? [{ text, answer: blocks[index + 1] }] : [])
-  t.equal(requests.length, 6)
+  t.equal(requests.length, 7)
   for (const { text, answer } of requests) {
     t.equal(answer?.kind, 'json')
     t.strictSame(JSON.parse(await sh(text.replace('http://127.0.0.1:3000', server.address))), JSON.parse(answer?.text as string), text)
@@ -119,6 +119,6 @@ t.test('your own database: an account, a token, the start and the first request'
 t.test('the other commands work as described', async (t) => {
   const lines = commands.filter((command) => command.startsWith('npm run')).join('\n')
   const output = await call(checkOut(t), 'sh', '-ec', lines)
-  t.match(output, /^demo: answers, 5 tables and views\n[^]*rq_[\w-]{43}[^]*"expires": "2036-01-01"/)
+  t.match(output, /^demo: answers, 6 tables and views\n[^]*rq_[\w-]{43}[^]*"expires": "2036-01-01"/)
   t.match(output, /\n\{\n {2}"openapi": "3\.1\.0"[^]*"\/demo\/orders": \{[^]*\nexport interface Orders \{\n[^]*\nexport interface DB \{\n/)
 })

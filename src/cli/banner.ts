@@ -20,12 +20,12 @@ export function demoBanner ({ address, prefix, path, docs, token }: Banner): str
 No database is configured. This is the demo: a small shop database in ${path}.
 Set DATABASE_URL=mysql://user:password@host/database to use your own database.
 
-  address  ${address}${prefix}/demo/{customers,products,orders,order_items}
+  address  ${address}${prefix}/demo/{customers,categories,products,orders,order_items}
   token    ${token ?? 'use a configured token: export it as API_TOKEN before you run these commands'}
 ${docs ? `  page     ${address}${prefix}/docs${token === undefined ? '' : `#token=${token}`}\n` : ''}
 Try it:
 
-${curl('products', { verb: 'select', columns: ['sku', 'name', 'price'], filters: { price: { $lt: '20.00' } }, orderBy: 'price DESC', limit: 3 })}
+${curl('products', { verb: 'select', columns: ['sku', 'name', 'price'], filters: { price: { $lt: '20.00' } }, orderBy: 'price DESC', limit: 3, include: { category: { table: 'categories', columns: ['name'] } } })}
 
 ${curl('orders', { verb: 'insert', data: { customer_id: 1, total: '12.50', ordered_at: '2026-11-20T10:15:00' } })}
 

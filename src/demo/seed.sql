@@ -16,6 +16,14 @@ CREATE TABLE customers (
   created_at DATETIME NOT NULL DEFAULT CURRENT_TIMESTAMP
 );
 
+CREATE TABLE categories (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  parent_id INTEGER NULL REFERENCES categories (id),
+  name VARCHAR(60) NOT NULL
+);
+
+CREATE INDEX categories_parent_id ON categories (parent_id);
+
 CREATE TABLE products (
   sku VARCHAR(20) PRIMARY KEY NOT NULL,
   name VARCHAR(120) NOT NULL,
@@ -24,8 +32,11 @@ CREATE TABLE products (
   stock INTEGER NOT NULL DEFAULT 0 CHECK (stock >= 0),
   weight_kg DOUBLE NULL,
   attributes JSON NULL CHECK (json_valid(attributes)),
-  discontinued BOOLEAN NOT NULL DEFAULT FALSE CHECK (discontinued IN (0, 1))
+  discontinued BOOLEAN NOT NULL DEFAULT FALSE CHECK (discontinued IN (0, 1)),
+  category_id INTEGER NULL REFERENCES categories (id)
 );
+
+CREATE INDEX products_category_id ON products (category_id);
 
 CREATE TABLE orders (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -165,6 +176,14 @@ INSERT INTO products (sku, name, description, price, stock, weight_kg, attribute
   ('GIFT-BIRTHD', 'Birthday Gift Voucher', NULL, 14.9, 80, NULL, NULL, 0),
   ('TEAPOT-COPPER', 'Copper Teapot', 'Pours without dripping. We tried 200 cups.', 26.95, 39, 1.429, '{"topic":"kitchen","make":"Copper","colours":["ivory"],"parcel":{"width_cm":27,"height_cm":34},"warranty":null}', 0),
   ('KNIFE-DAMASC', 'Damascus Bread Knife', 'For crusts that other knives fear.', 33, 119, 0.28, '{"topic":"kitchen","make":"Damascus","colours":["crème"],"parcel":{"width_cm":15,"height_cm":21},"warranty":null}', 0);
+
+INSERT INTO categories (id, parent_id, name) VALUES
+  (1, NULL, 'Home'), (2, 1, 'Kitchen'), (3, 2, 'Tea and coffee'), (4, 1, 'Desk'), (5, NULL, 'Outdoors'), (6, 5, 'Garden'), (7, 5, 'Bicycle'), (8, NULL, 'Travel');
+
+-- A gift voucher has no category.
+WITH kinds (kind, category_id) AS (VALUES
+  ('KNIFE', 2), ('GRIND', 2), ('MUG', 3), ('TEAPOT', 3), ('LAMP', 4), ('PEN', 4), ('NOTE', 4), ('HAMMOCK', 6), ('CAN', 6), ('GNOME', 6), ('BELL', 7), ('PANNIER', 7), ('BRELLA', 8), ('TRUNK', 8))
+  UPDATE products SET category_id = kinds.category_id FROM kinds WHERE sku LIKE kind || '-%';
 
 -- Each order with its discount in percent and its lines, product to quantity. The prices and the total are computed from them.
 CREATE TEMP TABLE baskets (order_id, customer_id, status, note, ordered_at, discount, lines);

@@ -22,7 +22,7 @@ const SCHEMA = [
 t.test('without configuration the demo is checked', async (t) => {
   const { code, stdout, stderr } = await runRowQuery(t, ['check'])
   t.same({ code, stderr }, { code: 0, stderr: '' })
-  t.match(stdout, /^demo: answers, 5 tables and views\n/)
+  t.match(stdout, /^demo: answers, 6 tables and views\n/)
   t.match(stdout, '\n  order_items: 6 columns, key order_id, line\n')
   t.match(stdout, '\n  order_totals: view, 4 columns\n')
   t.match(stdout, '\n  account: reads and writes the file\n')

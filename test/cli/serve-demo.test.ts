@@ -27,11 +27,11 @@ t.test('the first start without configuration creates the demo and prints three 
   const server = await serveRowQuery(t, { cwd })
   const stdout = await server.printed(/"update"/)
   t.ok(existsSync(join(cwd, 'data', 'demo.db')))
-  t.match(stdout, `address  ${server.address}/api/demo/{customers,products,orders,order_items}\n`)
+  t.match(stdout, `address  ${server.address}/api/demo/{customers,categories,products,orders,order_items}\n`)
   t.match(stdout, printedToken)
   const answers = await answersOf(t, stdout)
   t.match(answers, [
-    { success: true, data: { rows: [{ sku: String, name: String, price: String }, {}, {}], count: 3 } },
+    { success: true, data: { rows: [{ sku: String, name: String, price: String, category: { name: 'Bicycle' } }, { category: { name: 'Bicycle' } }, { category: { name: 'Tea and coffee' } }], count: 3 } },
     { success: true, data: { inserted: 1, id: 151 } },
     { success: true, data: { updated: 2 } }
   ])

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { createShop } from '../../src/demo/shop.ts'
 
 type Row = Record<string, unknown>
-const TABLES = ['customers', 'products', 'orders', 'order_items'] as const
+const TABLES = ['customers', 'products', 'orders', 'order_items', 'categories'] as const
 
 /** What `use` finds in the database at `path`, which is closed again whatever happens. */
 function inside<T> (path: string, use: (database: DatabaseSync) => T): T {
@@ -39,7 +39,7 @@ t.test('each table has some rows, and NULLs among them', async (t) => {
   const counts = dump(path).map((rows) => rows.length)
   t.strictSame(counts.slice(0, 3), [60, 40, 150])
   t.ok(counts[3] as number >= 300 && counts[3] as number <= 400, `${counts[3]} lines`)
-  for (const column of ['customers.birthday', 'customers.preferences', 'products.description', 'products.weight_kg', 'products.attributes', 'orders.note']) {
+  for (const column of ['customers.birthday', 'customers.preferences', 'products.description', 'products.weight_kg', 'products.attributes', 'products.category_id', 'categories.parent_id', 'orders.note']) {
     const [table] = column.split('.')
     const found = select(path, `SELECT SUM(${column} IS NULL) > 0 AS without, SUM(${column} IS NOT NULL) > 0 AS filled FROM ${table}`)
     t.strictSame(found, [{ without: 1, filled: 1 }], column)
@@ -50,8 +50,16 @@ t.test('each table has some rows, and NULLs among them', async (t) => {
 t.test('every reference points to a row', async (t) => {
   const path = newShop(t)
   t.strictSame(select(path, 'PRAGMA foreign_key_check'), [])
-  const references = ['orders', 'order_items'].flatMap((table) => select(path, `SELECT "table" FROM pragma_foreign_key_list('${table}') ORDER BY 1`))
-  t.strictSame(references, [{ table: 'customers' }, { table: 'orders' }, { table: 'products' }])
+  const references = ['orders', 'order_items', 'products', 'categories'].flatMap((table) => select(path, `SELECT "table" FROM pragma_foreign_key_list('${table}') ORDER BY 1`))
+  t.strictSame(references, [{ table: 'customers' }, { table: 'orders' }, { table: 'products' }, { table: 'categories' }, { table: 'categories' }])
+})
+
+t.test('categories have three levels, and each but Home and Outdoors has products', async (t) => {
+  const path = newShop(t)
+  const levels = select(path, 'WITH RECURSIVE tree AS (SELECT id, 1 AS level FROM categories WHERE parent_id IS NULL UNION ALL SELECT c.id, level + 1 FROM categories c JOIN tree ON c.parent_id = tree.id) SELECT level, COUNT(*) AS n FROM tree GROUP BY level ORDER BY level')
+  t.strictSame(levels, [{ level: 1, n: 3 }, { level: 2, n: 4 }, { level: 3, n: 1 }])
+  t.strictSame(select(path, 'SELECT name FROM categories WHERE id NOT IN (SELECT category_id FROM products WHERE category_id IS NOT NULL) ORDER BY id'), [{ name: 'Home' }, { name: 'Outdoors' }])
+  t.strictSame(select(path, 'SELECT sku FROM products WHERE category_id IS NULL ORDER BY sku'), [{ sku: 'GIFT-BIRTHD' }, { sku: 'GIFT-THANKY' }])
 })
 
 t.test('totals are the sum of their lines, to the cent', async (t) => {
