@@ -1,4 +1,5 @@
 /** The workloads and their operations, the same for all contenders because of a seed. */
+import { SALES } from './database/sales.ts'
 import { STATUSES, type NewOrder, type SavedOrder } from './database/orders.ts'
 import { createRandom } from '../test/support/random.ts'
 
@@ -8,6 +9,8 @@ export type Operation =
   /** Groups of the rows from `after` on, `rows` of them. */
   | { readonly kind: 'groups', readonly after: number, readonly rows: number }
   | { readonly kind: 'page', readonly after: Position, readonly limit: number }
+  /** A page of sales, each with its customer, or with its items. */
+  | { readonly kind: 'customers' | 'items', readonly after: number, readonly limit: number }
   | { readonly kind: 'insert', readonly order: NewOrder }
   | { readonly kind: 'insertList', readonly orders: readonly NewOrder[] }
   | { readonly kind: 'upsertList', readonly orders: readonly SavedOrder[] }
@@ -44,10 +47,16 @@ export const WORKLOADS: readonly Workload[] = [
   { name: 'insert', operations: make(REQUESTS, (random) => ({ kind: 'insert', order: newOrder(random(TABLE_SIZE)) })) },
   { name: 'update by key', operations: updates() },
   { name: 'page of 100 rows', operations: make(REQUESTS, (random) => ({ kind: 'page', after: middle(random), limit: ROWS })) },
+  { name: 'customers of 100 rows', operations: sales('customers') },
+  { name: 'items of 100 rows', operations: sales('items') },
   { name: 'insert of 100 rows', operations: make(LISTS, (random) => ({ kind: 'insertList', orders: listOf((index) => newOrder(random(TABLE_SIZE) + index)) })) },
   { name: 'upsert of 100 rows', operations: make(LISTS, (random) => ({ kind: 'upsertList', orders: listOf((index) => savedOrder(index, random)) })) },
   { name: 'transaction of 7 rows', operations: make(REQUESTS, transaction) }
 ]
+
+function sales (kind: 'customers' | 'items'): Operation[] {
+  return make(REQUESTS, (random) => ({ kind, after: random(SALES - ROWS), limit: ROWS }))
+}
 
 export function byKey (tableSize: number): Workload {
   return { name: 'row by key', operations: make(REQUESTS, (random) => ({ kind: 'key', id: random(tableSize) + 1 })) }

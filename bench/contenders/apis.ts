@@ -38,6 +38,8 @@ export function rowQueryApi (database: string, token = TOKEN): Api {
           orderBy: 'status'
         })
         case 'page': return post('orders', { verb: 'select', orderBy: 'ordered_at', limit: operation.limit, after: operation.after })
+        case 'customers': return post('sales', { verb: 'select', orderBy: 'id', limit: operation.limit, after: { id: operation.after }, include: { customer: { table: 'customers', columns: ['id', 'name', 'email', 'country'] } } })
+        case 'items': return post('sales', { verb: 'select', orderBy: 'id', limit: operation.limit, after: { id: operation.after }, include: { items: { table: 'sale_items', columns: ['line', 'sku', 'quantity', 'price'] } } })
         case 'insert': return post('new_orders', { verb: 'insert', data: operation.order })
         case 'insertList': return post('new_orders', { verb: 'insert', data: operation.orders })
         case 'upsertList': return post('saved_orders', { verb: 'insert', data: operation.orders, onConflict: { key: ['id'], set: ['quantity', 'status', 'total'] } })
@@ -69,6 +71,8 @@ export const routesApi: Api = {
       case 'insert': return { method: 'POST', path: '/orders/insert', body: (operation as { order: object }).order }
       case 'insertList':
       case 'upsertList': return { method: 'POST', path: `/orders/${kind === 'insertList' ? 'insert' : 'upsert'}-list`, body: (operation as { orders: object }).orders }
+      case 'customers':
+      case 'items': return { method: 'POST', path: `/sales/${kind}`, body }
       case 'list':
       case 'page':
       case 'groups':
@@ -91,6 +95,8 @@ export const platformaticApi: Api = {
         return { method: 'POST', path: '/newOrders/?fields=id', body: { ...rest, orderedAt } }
       }
       case 'page':
+      case 'customers':
+      case 'items':
       case 'groups':
       case 'insertList':
       case 'upsertList':

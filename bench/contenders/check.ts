@@ -1,9 +1,10 @@
 /** Checks, before the measurement, that a contender works correctly. */
 import { deepStrictEqual } from 'node:assert/strict'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
+import { normalizeSale } from '../database/sales.ts'
 import { normalizeGroup, normalizeOrder, type NewOrder, type SavedOrder } from '../database/orders.ts'
 import type { Operation, Workload } from '../workloads.ts'
-import { parametersOf, statements } from './programs/statements.ts'
+import { parametersOf, saleStatements, statements } from './programs/statements.ts'
 import type { Contender, Running } from './contender.ts'
 
 /** The number of operations of a workload that are checked. */
@@ -36,6 +37,15 @@ async function compare (operation: Operation, rows: Array<Record<string, unknown
       const { after: { ordered_at: orderedAt, id }, limit } = operation
       const sql = 'select * from orders where ordered_at > ? or (ordered_at = ? and id > ?) order by ordered_at, id limit ?'
       return { actual: rows.map(normalizeOrder), expected: await read(sql, [orderedAt, orderedAt, id, limit]) }
+    }
+    case 'customers':
+    case 'items': {
+      const [sales] = await database.query<RowDataPacket[]>(saleStatements.page, [operation.after, operation.limit])
+      for (const sale of sales) {
+        const [related] = await database.query<RowDataPacket[]>(`${saleStatements[operation.kind]} (?)`, [operation.kind === 'customers' ? sale['customer_id'] : sale['id']])
+        Object.assign(sale, operation.kind === 'customers' ? { customer: { ...related[0] } } : { items: related })
+      }
+      return { actual: rows.map(normalizeSale), expected: sales.map(normalizeSale) }
     }
     case 'update': {
       const { id, status, quantity } = operation

@@ -67,7 +67,7 @@ const isListed = ({ on }: ManyMember): boolean => on.length === 1 && on[0]?.othe
  */
 async function readFirst (reading: Reading, { rows, values }: Step, member: ManyMember, linked: readonly LinkValues[]): Promise<readonly LinkValues[]> {
   const most = 4 * linked.length + member.limit + 1
-  rows.expect((value) => values.findPlace(value))
+  rows.expect(values)
   await run(reading, compileFirst(member, linked, most, reading.runner.database.statements), rows)
   return rows.count < most ? [] : linked.filter(({ place }) => !rows.hasAll(place))
 }

@@ -141,7 +141,8 @@ export class AnswerSink implements RowSink {
     this.#isInserting = true
     this.#output = new Output()
     this.#output.limit = this.#limit
-    writeFragment(this.#output, { bytes, start: 0, end, gaps: this.writer.gaps }, rows, () => this.full)
+    const { gaps } = this.writer
+    writeFragment(this.#output, { bytes, start: 0, end, gaps, gap: 0, gapsEnd: gaps.length }, rows, () => this.full)
     before.recycle()
     if (this.full) return this.#output.drop()
     this.#held = 0

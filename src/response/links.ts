@@ -1,11 +1,16 @@
 /** The values by which rows are related to those of another table. */
+import { readLength, afterLength } from '../dialects/mysql/length-encoded.ts'
 import type { ListMember } from '../plan/plan.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import { RELATED_TEXT, ValueRefused, type DriverValue, type Value } from '../types/column-type.ts'
+import type { Column } from '../catalog/catalog.ts'
 import { writeValue } from './encode-row.ts'
 
 /** No row is related. */
 export const UNRELATED = -1
+
+/** Digits that a double has exactly. */
+const SAFE_DIGITS = 15
 
 /** The different values of `on` in some rows, numbered. */
 export class Links {
@@ -30,10 +35,34 @@ export class Links {
   placeOf (values: ReadonlyArray<DriverValue | null>): number {
     if (values.includes(null)) return UNRELATED
     const given = values as readonly DriverValue[]
-    const key = this.#isNative ? given.map(nativeKey).join() : given.map((value, index) => writeValue((this.#on[index] as ListMember['on'][number]).column, value)).join()
+    if (!this.#isNative) return this.#placeOfTexts(given.map((value, index) => writeValue((this.#on[index] as ListMember['on'][number]).column, value)))
+    const key = given.map(nativeKey).join()
     const found = this.#places.get(key)
     if (found !== undefined) return found
-    const parameters = this.#isNative ? given as readonly Value[] : this.#toParameters(given)
+    const place = this.values.push(given as readonly Value[]) - 1
+    this.#places.set(key, place)
+    return place
+  }
+
+  /** The number of the values in a row of MySQL's text protocol, of which each cell begins at its place in `starts`. @throws UNREADABLE_VALUE */
+  placeOfCells (bytes: Buffer, starts: Uint32Array, cells: readonly number[]): number {
+    const texts: string[] = []
+    for (let index = 0; index < cells.length; index++) {
+      const at = starts[cells[index] as number] as number
+      const length = readLength(bytes, at)
+      if (length < 0) return UNRELATED
+      const start = afterLength(bytes, at)
+      texts.push(textOf((this.#on[index] as ListMember['on'][number]).column, bytes, start, start + length))
+    }
+    return this.#placeOfTexts(texts)
+  }
+
+  /** `texts`: the values as JSON. */
+  #placeOfTexts (texts: readonly string[]): number {
+    const key = texts.length === 1 ? texts[0] as string : texts.join()
+    const found = this.#places.get(key)
+    if (found !== undefined) return found
+    const parameters = this.#toParameters(texts)
     const place = parameters === undefined ? UNRELATED : this.values.push(parameters) - 1
     this.#places.set(key, place)
     return place
@@ -42,18 +71,28 @@ export class Links {
   /** The number of the value that a row of the other table has, where `on` is one pair of columns that are no texts. @throws UNREADABLE_VALUE */
   findPlace (value: DriverValue): number {
     const [{ other }] = this.#on as [ListMember['on'][number]]
-    const place = this.#places.get(writeValue(other, value))
+    return this.#find(writeValue(other, value))
+  }
+
+  /** The same, of the bytes from `start` to `end`. @throws UNREADABLE_VALUE */
+  findPlaceOfBytes (bytes: Buffer, start: number, end: number): number {
+    const [{ other }] = this.#on as [ListMember['on'][number]]
+    return this.#find(textOf(other, bytes, start, end))
+  }
+
+  #find (text: string): number {
+    const place = this.#places.get(text)
     if (place === undefined) throw new Error('the database relates other values than the service')
     return place
   }
 
-  #toParameters (values: readonly DriverValue[]): Value[] | undefined {
+  #toParameters (texts: readonly string[]): Value[] | undefined {
     const parameters: Value[] = []
-    for (const [index, value] of values.entries()) {
+    for (const [index, text] of texts.entries()) {
       const { column, other } = this.#on[index] as ListMember['on'][number]
       try {
         // a collation may find texts equal that have more characters
-        parameters.push(column.type.relatedAs === RELATED_TEXT ? String(value) : other.type.read(parseExactJson(writeValue(column, value))))
+        parameters.push(column.type.relatedAs === RELATED_TEXT ? JSON.parse(text) : other.type.read(isNumber(column, text) ? Number(text) : parseExactJson(text)))
       } catch (error) {
         if (error instanceof ValueRefused) return undefined
         throw error
@@ -61,6 +100,14 @@ export class Links {
     }
     return parameters
   }
+}
+
+/** Whether a text is an integer that needs no exact parser. */
+const isNumber = ({ type }: Column, text: string): boolean => type.wholeNumbers === true && text.length <= SAFE_DIGITS
+
+/** A value of MySQL's text protocol as JSON. */
+function textOf (column: Column, bytes: Buffer, start: number, end: number): string {
+  return column.type.wireFormat === 'plain' ? bytes.toString('latin1', start, end) : writeValue(column, bytes.subarray(start, end))
 }
 
 /** Different for different values; the same value may have several. */

@@ -1,11 +1,16 @@
 /** Takes the rows of a member, which are put into the rows that they are related to when all of them are there. */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
-import { copyValue } from '../dialects/mysql/length-encoded.ts'
+import { afterLength, readLength } from '../dialects/mysql/length-encoded.ts'
 import { cellsOfMember, type LinkCells } from '../plan/cells.ts'
 import type { DriverValue } from '../types/column-type.ts'
+import type { Links } from './links.ts'
 import { Output } from './output.ts'
 import { RowWriter, type Gap } from './row-writer.ts'
+
+const COMMA = 0x2c
+/** Bytes of a first cell that are compared with those of the row before. */
+const COMPARED = 32
 
 /** The answer that the rows become a part of. */
 export interface WholeAnswer extends Pick<RowSink, 'limit' | 'full' | 'overflow'> {
@@ -13,25 +18,40 @@ export interface WholeAnswer extends Pick<RowSink, 'limit' | 'full' | 'overflow'
   hold (bytes: number): void
 }
 
-/** The related rows of one number: the first one and their count. */
-interface Group { first: number, count: number }
+/** The related rows of one number, which are behind each other, with commas between them. */
+interface Group extends Mark { count: number, end: number, gapsEnd: number }
+
+/** A state of the rows. */
+interface Mark { readonly rows: number, readonly bytes: number, readonly gaps: number }
+
+/** A part of an output, with gaps: those from `gap` to before `gapsEnd` of `gaps`. */
+export interface Fragment {
+  readonly bytes: Buffer
+  readonly start: number
+  readonly end: number
+  readonly gaps: readonly Gap[]
+  readonly gap: number
+  readonly gapsEnd: number
+}
 
 export class MemberRows implements RowSink {
   readonly #answer: WholeAnswer
   readonly #output = new Output()
   readonly writer: RowWriter
-  /** Where each row begins, and its first gap; then the end. */
-  readonly #starts: number[] = []
-  readonly #firstGaps: number[] = []
   readonly #groups = new Map<number, Group>()
+  /** Rows that are there. */
+  rows = 0
   /** Bytes that the answer has been told of. */
   #counted = 0
   /** What is there before the rows of the statement that runs. */
-  #kept = { rows: 0, gaps: 0, bytes: 0 }
-  /** The number to which the first cell of a row belongs. */
-  #placeOf: (value: DriverValue) => number = Number
-  /** The number of the last row of the statement that runs, and how many rows it has sent. */
+  #kept: Mark = { rows: 0, bytes: 0, gaps: 0 }
+  /** If the first cell of a row is its value, what tells the number of it; otherwise the cell is the number. */
+  #values: Links | undefined
+  /** The number of the last row of the statement that runs, its group, the bytes of its first cell, and how many rows it has sent. */
   #last: number | undefined
+  #group: Group | undefined
+  readonly #lastCell = new Uint8Array(COMPARED)
+  #lastLength = -1
   #seen = 0
   readonly #perPlace: number
 
@@ -44,8 +64,6 @@ export class MemberRows implements RowSink {
 
   get limit (): number { return this.#answer.limit }
 
-  get rows (): number { return this.#starts.length }
-
   /** Rows of the statement that runs. */
   get count (): number { return this.#seen }
 
@@ -57,44 +75,84 @@ export class MemberRows implements RowSink {
 
   overflow (): void { this.#answer.overflow() }
 
-  /** The rows of the next statement come behind those that are there. `placeOf`: the number that its first cell stands for; the cell itself if omitted. */
-  expect (placeOf: (value: DriverValue) => number = (value) => Number(String(value))): void {
-    this.#kept = { rows: this.#starts.length, gaps: this.writer.gaps.length, bytes: this.#output.length }
-    this.#placeOf = placeOf
+  /** The rows of the next statement come behind those that are there. `values`: if its first cell is a value; it is the number of its values if omitted. */
+  expect (values?: Links): void {
+    this.#kept = this.#mark()
+    this.#values = values
+  }
+
+  #mark (): Mark {
+    return { rows: this.rows, bytes: this.#output.length, gaps: this.writer.gaps.length }
   }
 
   begin (columns: readonly Column[]): void {
-    this.#cut(this.#kept.rows)
-    this.#last = undefined
+    this.#cut(this.#kept)
+    this.#last = this.#group = undefined
+    this.#lastLength = -1
     this.#seen = 0
     this.writer.begin(columns)
   }
 
   textRow (bytes: Buffer, offset: number, end: number): void {
-    if (this.#add(copyValue(bytes, offset) as Buffer)) this.writer.textRow(this.#output, bytes, offset, end)
+    const length = readLength(bytes, offset)
+    const start = afterLength(bytes, offset)
+    if (!this.#isLast(bytes, start, length)) {
+      this.#setLast(this.#values?.findPlaceOfBytes(bytes, start, start + length) ?? Number(bytes.toString('latin1', start, start + length)))
+      this.#keep(bytes, start, length)
+    }
+    if (!this.#add()) return
+    this.writer.textRow(this.#output, bytes, offset, end)
+    this.#close()
   }
 
   row (values: ReadonlyArray<DriverValue | null>): void {
-    if (!this.#add(values[0] as DriverValue)) return
+    const first = values[0] as DriverValue
+    this.#setLast(this.#values?.findPlace(first) ?? Number(String(first)))
+    if (!this.#add()) return
     const left = this.#output.limit - this.#output.length
     if (values.some((value) => (value as Uint8Array | null)?.length as number > left)) return this.#output.overflow()
     this.writer.row(this.#output, values)
+    this.#close()
   }
 
-  /** Returns whether the row is one of those that are asked for. */
-  #add (value: DriverValue): boolean {
-    this.#seen++
-    const place = this.#placeOf(value)
-    const isNext = place === this.#last
-    this.#last = place
-    if (isNext) {
-      const group = this.#groups.get(place) as Group
-      if (group.count === this.#perPlace) return false
-      group.count++
-    } else this.#groups.set(place, { first: this.#starts.length, count: 1 })
-    this.#starts.push(this.#output.length)
-    this.#firstGaps.push(this.writer.gaps.length)
+  /** Whether the first cell has the bytes of the row before: the rows of a number are behind each other. */
+  #isLast (bytes: Buffer, start: number, length: number): boolean {
+    if (length !== this.#lastLength) return false
+    for (let each = 0; each < length; each++) if (bytes[start + each] !== this.#lastCell[each]) return false
     return true
+  }
+
+  #keep (bytes: Buffer, start: number, length: number): void {
+    this.#lastLength = length > COMPARED ? -1 : length
+    for (let each = 0; each < this.#lastLength; each++) this.#lastCell[each] = bytes[start + each] as number
+  }
+
+  #setLast (place: number): void {
+    if (place !== this.#last) this.#group = undefined
+    this.#last = place
+  }
+
+  /** Prepares the next row. Returns whether it is one of those that are asked for. */
+  #add (): boolean {
+    this.#seen++
+    if (this.#group === undefined) {
+      this.#group = { ...this.#mark(), count: 0, end: 0, gapsEnd: 0 }
+      this.#groups.set(this.#last as number, this.#group)
+    } else {
+      if (this.#group.count === this.#perPlace) return false
+      this.#output.reserve(1)
+      this.#output.byte(COMMA)
+    }
+    this.rows++
+    this.#group.count++
+    return true
+  }
+
+  /** The row is written. */
+  #close (): void {
+    const group = this.#group as Group
+    group.end = this.#output.length
+    group.gapsEnd = this.writer.gaps.length
   }
 
   /** Whether all rows that are asked for may be there for a number, if the statement that has run was cut off behind its last row. Removes those of a number that has only a part. */
@@ -102,27 +160,22 @@ export class MemberRows implements RowSink {
     const group = this.#groups.get(place)
     if (group === undefined) return false
     if (place !== this.#last || group.count === this.#perPlace) return true
-    this.#cut(group.first)
+    this.#cut(group)
     return false
   }
 
-  #cut (rows: number): void {
-    if (rows >= this.#starts.length) return
-    this.#output.length = this.#starts[rows] as number
-    this.writer.keepGaps(this.#firstGaps[rows] as number)
-    this.#starts.length = this.#firstGaps.length = rows
-    for (const [place, { first }] of this.#groups) if (first >= rows) this.#groups.delete(place)
+  #cut ({ rows, bytes, gaps }: Mark): void {
+    if (rows >= this.rows) return
+    this.rows = rows
+    this.#output.length = bytes
+    this.writer.keepGaps(gaps)
+    for (const [place, group] of this.#groups) if (group.rows >= rows) this.#groups.delete(place)
   }
 
-  /** Calls `visit` with each of the rows of a number: its bytes, and the gaps in it. Stops, and returns false, where it returns false. */
-  each (place: number, visit: (row: Fragment) => boolean): boolean {
-    const { first, count } = this.#groups.get(place) ?? { first: 0, count: 0 }
-    for (let row = first; row < first + count; row++) {
-      const end = this.#starts[row + 1] ?? this.#output.length
-      const gaps = this.writer.gaps.slice(this.#firstGaps[row], this.#firstGaps[row + 1])
-      if (!visit({ bytes: this.#output.bytes, start: this.#starts[row] as number, end, gaps })) return false
-    }
-    return true
+  /** The rows of a number, with commas between them; undefined if it has none. */
+  find (place: number): Fragment | undefined {
+    const group = this.#groups.get(place)
+    return group && { bytes: this.#output.bytes, start: group.bytes, end: group.end, gaps: this.writer.gaps, gap: group.gaps, gapsEnd: group.gapsEnd }
   }
 
   /** Frees the memory. */
@@ -130,15 +183,3 @@ export class MemberRows implements RowSink {
     this.#output.recycle()
   }
 }
-
-/** A part of an output with gaps. */
-export interface Fragment {
-  readonly bytes: Buffer
-  readonly start: number
-  readonly end: number
-  readonly gaps: readonly Gap[]
-}
-
-/** What a member is for a row without related ones: the values of its functions for no rows. */
-export const emptyComputed = (columns: ReadonlyArray<Pick<Column, 'name' | 'nullable'>>): string =>
-  `{${columns.map(({ name, nullable }) => `${JSON.stringify(name)}:${nullable ? 'null' : '0'}`).join()}}`

@@ -59,6 +59,12 @@ export class Output {
     this.bytes[this.length++] = value
   }
 
+  /** Writes a few bytes. */
+  raw (bytes: Uint8Array): void {
+    this.reserve(bytes.length)
+    for (let each = 0; each < bytes.length; each++) this.bytes[this.length++] = bytes[each] as number
+  }
+
   text (text: string): void {
     this.reserve(text.length * 3)
     this.length += this.bytes.write(text, this.length)

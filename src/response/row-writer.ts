@@ -1,14 +1,15 @@
 /** Writes rows that have members: with the joined ones, and with the places where lists are inserted later. */
 import type { Column } from '../catalog/catalog.ts'
-import { copyValue, findStarts, readLength } from '../dialects/mysql/length-encoded.ts'
+import { findStarts, readLength, skipValues } from '../dialects/mysql/length-encoded.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Cells, JoinedCells, LinkCells, RowCells } from '../plan/cells.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { createRowLayout, writeRow, writeValue, type RowLayout } from './encode-row.ts'
-import { Links } from './links.ts'
+import { Links, UNRELATED } from './links.ts'
 import type { Output } from './output.ts'
 
 const CLOSE = 0x7d
+const NULL = Buffer.from('null')
 
 /** A place in an output where the rows of a member are inserted. */
 export interface Gap {
@@ -22,27 +23,57 @@ export interface Gap {
 /** By the columns of a statement: the layouts of its rows, by their first cell. */
 const layouts = new WeakMap<readonly Column[], Map<number, RowLayout>>()
 
+/** How a row is written. */
+interface RowPart {
+  readonly cells: RowCells
+  readonly members: readonly MemberPart[]
+  /** Created with the first row of a statement. */
+  layout: RowLayout | undefined
+}
+
+type MemberPart =
+  | { readonly kind: 'joined', readonly before: Buffer, readonly cells: JoinedCells, readonly row: RowPart }
+  /** `before` and `after`: what stands around the related rows. `empty`: in place of all that. */
+  | { readonly kind: 'link', readonly before: Buffer, readonly after: Buffer, readonly empty: Buffer, readonly cells: LinkCells, readonly links: Links }
+
 export class RowWriter {
-  readonly #cells: Cells
+  readonly #row: RowPart
+  readonly #parts: RowPart[] = []
+  /** Where the row begins, if it is all that the statement returns behind it: then its values need not be found. */
+  readonly #from: number | undefined
   /** The columns as the database has them now. */
   #columns: readonly Column[]
-  #layouts: Map<number, RowLayout> | undefined
   #starts = new Uint32Array(0)
   /** In the order of the output. */
   readonly gaps: Gap[] = []
   readonly links: ReadonlyMap<LinkCells, Links>
 
   /** `isNative`: as for Links. */
-  constructor (cells: Cells, columns: readonly Column[], isNative: boolean) {
-    this.#cells = cells
+  constructor ({ cells, row, links }: Cells, columns: readonly Column[], isNative: boolean) {
     this.#columns = columns
-    this.links = new Map(cells.links.map((link) => [link, new Links(link.member, isNative)]))
+    this.links = new Map(links.map((link) => [link, new Links(link.member, isNative)]))
+    this.#row = this.#partOf(row)
+    this.#from = row.members.length === 0 && cells.length === row.columns.length ? row.from : undefined
+  }
+
+  #partOf (cells: RowCells): RowPart {
+    const part: RowPart = { cells, members: cells.members.map((member) => this.#memberPartOf(member)), layout: undefined }
+    this.#parts.push(part)
+    return part
+  }
+
+  #memberPartOf (cells: JoinedCells | LinkCells): MemberPart {
+    if (cells.kind === 'joined') return { kind: 'joined', before: Buffer.from(`,"${cells.name}":`), cells, row: this.#partOf(cells.row) }
+    const { member } = cells
+    const key = `,"${member.name}":`
+    const [before, after, empty] = member.kind === 'many' ? [`${key}[`, ']', `${key}[]`] : [key, '', key + emptyComputed(member.columns)]
+    return { kind: 'link', before: Buffer.from(before), after: Buffer.from(after), empty: Buffer.from(empty), cells, links: this.links.get(cells) as Links }
   }
 
   /** `columns`: of all cells, also those before the row. */
   begin (columns: readonly Column[]): void {
     this.#columns = columns
-    this.#layouts = undefined
+    for (const part of this.#parts) part.layout = undefined
   }
 
   /** Forgets the gaps behind the first ones. */
@@ -58,19 +89,22 @@ export class RowWriter {
 
   /** Writes a row of MySQL's text protocol. @throws UNREADABLE_VALUE */
   textRow (output: Output, bytes: Buffer, offset: number, end: number): void {
+    if (this.#from !== undefined) return writeRow(output, this.#layoutOf(this.#row), bytes, skipValues(bytes, offset, this.#from), end)
     if (this.#starts.length <= this.#columns.length) this.#starts = new Uint32Array(this.#columns.length + 1)
     findStarts(bytes, offset, end, this.#starts)
-    this.#writeText(output, bytes, this.#cells.row)
+    this.#writeText(output, bytes, this.#row)
   }
 
-  #writeText (output: Output, bytes: Buffer, row: RowCells): void {
+  #writeText (output: Output, bytes: Buffer, part: RowPart): void {
     const starts = this.#starts
-    writeRow(output, this.#layoutOf(row), bytes, starts[row.from] as number, starts[row.from + row.columns.length] as number)
-    if (row.members.length === 0 || output.length === Infinity) return
+    const { cells: { from, columns }, members } = part
+    writeRow(output, this.#layoutOf(part), bytes, starts[from] as number, starts[from + columns.length] as number)
+    if (members.length === 0 || output.length === Infinity) return
     output.length--
-    for (const member of row.members) {
-      if (member.kind === 'link') this.#addGap(output, member, member.links.map((cell) => copyValue(bytes, starts[cell] as number)))
-      else if (beginMember(output, member, readLength(bytes, starts[member.presence] as number) >= 0)) this.#writeText(output, bytes, member.row)
+    for (let each = 0; each < members.length; each++) {
+      const member = members[each] as MemberPart
+      if (member.kind === 'link') this.#addGap(output, member, member.links.placeOfCells(bytes, starts, member.cells.links))
+      else if (beginMember(output, member, readLength(bytes, starts[member.cells.presence] as number) >= 0)) this.#writeText(output, bytes, member.row)
       if (output.length === Infinity) return
     }
     close(output)
@@ -78,35 +112,42 @@ export class RowWriter {
 
   /** Writes a row of values as a driver returns them. @throws UNREADABLE_VALUE */
   row (output: Output, values: ReadonlyArray<DriverValue | null>): void {
-    this.#writeValues(output, values, this.#cells.row)
+    this.#writeValues(output, values, this.#row)
   }
 
-  #writeValues (output: Output, values: ReadonlyArray<DriverValue | null>, row: RowCells): void {
-    const { cells } = this.#layoutOf(row)
-    output.text(cells.map(({ keyText, column }, index) => {
-      const value = values[row.from + index] as DriverValue | null
+  #writeValues (output: Output, values: ReadonlyArray<DriverValue | null>, part: RowPart): void {
+    const { cells: { from }, members } = part
+    output.text(this.#layoutOf(part).cells.map(({ keyText, column }, index) => {
+      const value = values[from + index] as DriverValue | null
       return keyText + (value === null ? 'null' : writeValue(column, value))
     }).join(''))
-    for (const member of row.members) {
-      if (member.kind === 'link') this.#addGap(output, member, member.links.map((cell) => values[cell] as DriverValue | null))
-      else if (beginMember(output, member, values[member.presence] !== null)) this.#writeValues(output, values, member.row)
+    for (const member of members) {
+      if (member.kind === 'link') this.#addGap(output, member, member.links.placeOf(member.cells.links.map((cell) => values[cell] as DriverValue | null)))
+      else if (beginMember(output, member, values[member.cells.presence] !== null)) this.#writeValues(output, values, member.row)
     }
     close(output)
   }
 
-  #addGap (output: Output, link: LinkCells, values: ReadonlyArray<DriverValue | null>): void {
-    this.gaps.push({ at: output.length, link, place: (this.links.get(link) as Links).placeOf(values) })
+  #addGap (output: Output, { cells, before, after, empty }: MemberPart & { kind: 'link' }, place: number): void {
+    if (place === UNRELATED) return output.raw(empty)
+    output.raw(before)
+    this.gaps.push({ at: output.length, link: cells, place })
+    output.raw(after)
   }
 
-  #layoutOf ({ from, columns: { length } }: RowCells): RowLayout {
-    this.#layouts ??= getOrCreate(layouts, this.#columns, () => new Map<number, RowLayout>())
-    return getOrCreate(this.#layouts, from, () => createRowLayout(this.#columns.slice(from, from + length)))
+  #layoutOf (part: RowPart): RowLayout {
+    if (part.layout === undefined) {
+      const { from, columns: { length } } = part.cells
+      part.layout = getOrCreate(getOrCreate(layouts, this.#columns, () => new Map<number, RowLayout>()), from, () => createRowLayout(this.#columns.slice(from, from + length)))
+    }
+    return part.layout
   }
 }
 
 /** Returns whether the row of the member is to be written. */
-function beginMember (output: Output, { name }: JoinedCells, isPresent: boolean): boolean {
-  output.text(`,"${name}":${isPresent ? '' : 'null'}`)
+function beginMember (output: Output, { before }: MemberPart, isPresent: boolean): boolean {
+  output.raw(before)
+  if (!isPresent) output.raw(NULL)
   return isPresent
 }
 
@@ -114,3 +155,7 @@ function close (output: Output): void {
   output.reserve(1)
   output.byte(CLOSE)
 }
+
+/** What a member is for a row without related ones: the values of its functions for no rows. */
+const emptyComputed = (columns: ReadonlyArray<Pick<Column, 'name' | 'nullable'>>): string =>
+  `{${columns.map(({ name, nullable }) => `${JSON.stringify(name)}:${nullable ? 'null' : '0'}`).join()}}`

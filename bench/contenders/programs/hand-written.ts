@@ -3,8 +3,8 @@ import mysql, { type ResultSetHeader, type RowDataPacket } from 'mysql2/promise'
 import type { NewOrder, SavedOrder } from '../../database/orders.ts'
 import type { Position } from '../../workloads.ts'
 import { createApp, listen } from './app.ts'
-import { groupsBody, insertBody, insertListBody, keyBody, listBody, pageBody, transactionBody, updateBody, upsertListBody } from './schemas.ts'
-import { listStatements, parametersOf, poolOptions, statements, valuesOf } from './statements.ts'
+import { groupsBody, insertBody, insertListBody, keyBody, listBody, pageBody, salesBody, transactionBody, updateBody, upsertListBody } from './schemas.ts'
+import { listStatements, parametersOf, poolOptions, saleStatements, statements, valuesOf } from './statements.ts'
 
 const pool = mysql.createPool(poolOptions())
 const prepared = process.env['METHOD'] === 'execute'
@@ -31,6 +31,37 @@ app.post<{ Body: { after: Position, limit: number } }>('/orders/page', { schema:
   const last = found.length > limit ? rows.at(-1) : undefined
   return { success: true, data: { rows, count: rows.length, next: last === undefined ? null : { ordered_at: last['ordered_at'], id: last['id'] } } }
 })
+
+app.post<{ Body: { after: number, limit: number } }>('/sales/customers', { schema: { body: salesBody } }, async ({ body }) => {
+  const { rows, next } = await pageOfSales(body)
+  const found = await related(saleStatements.customers, [...new Set(rows.map((row) => row['customer_id'] as number))])
+  const customers = new Map(found.map((customer) => [customer['id'], customer]))
+  for (const row of rows) row['customer'] = customers.get(row['customer_id']) ?? null
+  return { success: true, data: { rows, count: rows.length, next } }
+})
+
+app.post<{ Body: { after: number, limit: number } }>('/sales/items', { schema: { body: salesBody } }, async ({ body }) => {
+  const { rows, next } = await pageOfSales(body)
+  const items = new Map<number, object[]>()
+  for (const row of rows) items.set(row['id'], row['items'] = [])
+  for (const { sale_id: id, line, sku, quantity, price } of await related(saleStatements.items, [...items.keys()], ' order by sale_id, line')) items.get(id)?.push({ line, sku, quantity, price })
+  return { success: true, data: { rows, count: rows.length, next } }
+})
+
+async function pageOfSales ({ after, limit }: { after: number, limit: number }) {
+  const [found] = await run<RowDataPacket[]>(saleStatements.page, [after, limit + 1])
+  const rows = found.slice(0, limit)
+  return { rows, next: found.length > limit ? { id: rows.at(-1)?.['id'] } : null }
+}
+
+/** The rows related to these ids. A prepared statement has a placeholder for each. */
+async function related (sql: string, ids: number[], order = ''): Promise<RowDataPacket[]> {
+  if (ids.length === 0) return []
+  const [rows] = prepared
+    ? await pool.execute<RowDataPacket[]>(`${sql} (${ids.map(() => '?').join()})${order}`, ids)
+    : await pool.query<RowDataPacket[]>(`${sql} (?)${order}`, [ids])
+  return rows
+}
 
 app.post<{ Body: NewOrder }>('/orders/insert', { schema: { body: insertBody } }, async ({ body }) => {
   const [{ insertId }] = await run<ResultSetHeader>(statements.insert, parametersOf({ kind: 'insert', order: body }))

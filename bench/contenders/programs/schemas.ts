@@ -13,6 +13,9 @@ export const groupsBody = object({ after: { type: 'integer', minimum: 0 }, rows:
 
 const orderedAt = { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?$' } as const
 
+/** A page of sales, with related rows. */
+export const salesBody = object({ after: { type: 'integer', minimum: 0 }, limit: { type: 'integer', minimum: 1, maximum: 1000 } })
+
 export const pageBody = object({ after: object({ ordered_at: orderedAt, id }), limit: { type: 'integer', minimum: 1, maximum: 1000 } })
 
 export const insertBody = object({

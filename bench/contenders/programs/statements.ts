@@ -4,7 +4,7 @@ import { COLUMNS, type NewOrder } from '../../database/orders.ts'
 import type { Operation } from '../../workloads.ts'
 
 /** The operations that are one statement with a fixed number of parameters. */
-export type PlainOperation = Exclude<Operation, { kind: 'insertList' | 'upsertList' | 'transaction' }>
+export type PlainOperation = Exclude<Operation, { kind: 'customers' | 'items' | 'insertList' | 'upsertList' | 'transaction' }>
 
 /**
  * The defaults of mysql2, except that dates stay text, because Date objects double the cost of lists.
@@ -25,6 +25,13 @@ export const statements = {
   insert: 'insert into new_orders (quantity, status, total, customer, ordered_at, details) values (?, ?, ?, ?, ?, ?)',
   update: 'update orders set status = ?, quantity = ? where id = ?',
   updateStatus: 'update orders set status = ? where id = ?'
+}
+
+/** A page of sales, and what is related to them. */
+export const saleStatements = {
+  page: 'select id, customer_id, status, total, ordered_at from sales where id > ? order by id limit ?',
+  customers: 'select id, name, email, country from customers where id in',
+  items: 'select sale_id, line, sku, quantity, price from sale_items where sale_id in'
 }
 
 /** Lists are always sent by `query`, which expands them. */
