@@ -10,7 +10,7 @@ import type { Database } from './databases/database.ts'
 import { createReadiness } from './databases/readiness.ts'
 import type { ExecuteRequest } from './in-process/execute.ts'
 import type { InProcessTransaction, InProcessTransactionOptions } from './in-process/transaction.ts'
-import type { AnyDatabases } from './in-process/fields.ts'
+import type { AnyDatabases, Name } from './in-process/fields.ts'
 import type { Execute, Stream } from './in-process/typed.ts'
 import type { TransformObject } from './openapi/host-tables.ts'
 import type { Registered } from './register.ts'
@@ -38,7 +38,7 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
    * Runs a function whose requests happen in one transaction: commits when it resolves, rolls back when it throws. The function may run again,
    * after a deadlock or where the tables have changed. @throws ServiceError; what the function throws
    */
-  transaction<T> (database: string, use: (tx: InProcessTransaction) => Promise<T>, options?: InProcessTransactionOptions): Promise<T>
+  transaction<D extends Name<Databases>, T> (database: D, use: (tx: InProcessTransaction<Databases[D]>) => Promise<T>, options?: InProcessTransactionOptions): Promise<T>
   /** Cuts off the streams that run, which closing the app would wait for: they end without their last bytes, so that their clients get an error. */
   endStreams (): void
   /** Returns a `transformObject` for @fastify/swagger, which adds the tables that the grant sees to the document of the app (OpenAPI 3.1). */

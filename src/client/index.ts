@@ -9,13 +9,13 @@ export { RowQueryError } from './errors.ts'
 export type { ErrorDetail, ErrorFacts } from './errors.ts'
 export type { ClientOptions, RequestOptions, SendOptions } from './options.ts'
 export type { Client, DatabaseClient, OperationsFields, ReadOptions, WriteOptions } from './client.ts'
-export type { OperationOf, Reference } from './operations.ts'
+export type { OperationOf, Reference } from '../in-process/requests.ts'
 export type { Column, Filters, Insert, Position, Row, Update } from '../in-process/fields.ts'
 
 /** Creates a client. `Databases`: database to the interface `DB` that `row-query types` writes. @throws TypeError if `url` is not valid */
 export function createClient<Databases extends AnyDatabases = AnyDatabases> (options: ClientOptions & { numbers: 'string' }): Client<Databases, 'string'>
 export function createClient<Databases extends AnyDatabases = AnyDatabases> (options: ClientOptions & { numbers?: 'bigint' | undefined }): Client<Databases, 'bigint'>
-export function createClient (options: ClientOptions): Client<AnyDatabases, any> {
+export function createClient (options: ClientOptions): any {
   const send = createSend(options)
   return { database: (name: string) => createDatabase(send, name) }
 }

@@ -25,9 +25,6 @@ import { readAnswer } from './to-values.ts'
 /** A request without its database, which is that of the transaction. The body of a select may have `lock`; none may have `dryRun`. */
 export type TransactionRequest = Omit<ExecuteRequest, 'database' | 'consistency'>
 
-/** Returns `data` of the response. */
-export type TransactionExecute = (request: TransactionRequest) => Promise<any>
-
 export interface ExecuteInOptions {
   readonly tx: Transaction
   readonly database: Database
@@ -42,7 +39,7 @@ export interface ExecuteInOptions {
 /** The requests of one function of the host app. */
 export interface Calls {
   /** One request after the other. If one is refused, the transaction is as it was before that. @throws ServiceError, InvalidGrant */
-  readonly execute: TransactionExecute
+  readonly execute: (request: TransactionRequest) => Promise<any>
   /** Waits for those that the function has not waited for. No other one can run then. */
   end (): Promise<void>
 }

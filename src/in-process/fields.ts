@@ -1,4 +1,4 @@
-/** Types of the fields and results of requests, derived from the interfaces that `row-query types` writes. Imports only the grammar of filters, so that the client can use it anywhere. */
+/** Types of columns, and of what the fields of requests have for them, derived from the interfaces that `row-query types` writes. Imports only the grammar of filters, so that the client can use it anywhere. */
 import type { COMBINATORS, CombinatorForm, OPERATORS, OperandForm } from '../../schemas/filters.ts'
 
 /** Type of integers that a double cannot represent exactly. `JSON.stringify`, and therefore `reply.send`, does not accept bigints. */
@@ -19,7 +19,7 @@ export interface Column<Select, Insert, Update, Sum = never> {
 export type AnyDatabases = Record<string, any>
 
 export type Name<T> = keyof T & string
-type SelectOf<C> = C extends Column<infer Select, any, any, any> ? Select : C
+export type SelectOf<C> = C extends Column<infer Select, any, any, any> ? Select : C
 type InsertOf<C> = C extends Column<any, infer Insert, any, any> ? Insert : C
 type SumOf<C> = C extends { readonly __sum__?: infer Sum } ? Exclude<Sum, undefined> : string | number
 type UpdateOf<C> = C extends Column<any, any, infer Update, any> ? Update : C
@@ -38,8 +38,8 @@ export interface Offset { years?: number, months?: number, days?: number, hours?
 /** Texts and times have the same type here. */
 type NowOf<V> = string extends V ? Now : never
 
-/** Data of an insert: columns without a default are required. */
-export type Insert<T> = { [K in Needed<T>]: InsertOf<T[K]> | NowOf<InsertOf<T[K]>> } & { [K in Possible<T>]?: Exclude<InsertOf<T[K]>, undefined> | NowOf<InsertOf<T[K]>> }
+/** Data of an insert: columns without a default are required. There is none for a view, which has no columns to write. */
+export type Insert<T> = [Needed<T> | Possible<T>] extends [never] ? never : { [K in Needed<T>]: InsertOf<T[K]> | NowOf<InsertOf<T[K]>> } & { [K in Possible<T>]?: Exclude<InsertOf<T[K]>, undefined> | NowOf<InsertOf<T[K]>> }
 /** Data of an update. */
 export type Update<T> = { [K in Changeable<T>]?: UpdateOf<T[K]> }
 
@@ -50,19 +50,10 @@ type FormOf<C> =
   | (object extends SelectOf<C> ? { $merge: object } : never)
 
 /** Data of an update, with forms. */
-export type Changes<T> = { [K in Changeable<T>]?: UpdateOf<T[K]> | FormOf<T[K]> }
+export type Changes<T> = [Changeable<T>] extends [never] ? never : { [K in Changeable<T>]?: UpdateOf<T[K]> | FormOf<T[K]> }
 
 /** A number of rows, or its bounds. */
 export type Expect = number | { $eq?: number, $gt?: number, $gte?: number, $lt?: number, $lte?: number }
-
-/** The fields of every write; `undefined` for one that the request does not have. */
-export interface Writing<R, X> { returning?: R, dryRun?: X }
-/** Columns to return. */
-export type Returning<T> = ReadonlyArray<Name<T>> | '*' | undefined
-/** What `returning` adds to a result. */
-type RowsOf<T, R, N extends Bigints> = [R] extends [undefined] ? unknown : { rows: Array<LargeIn<R extends ReadonlyArray<infer C extends keyof T> ? Pick<Row<T>, C> : Row<T>, N>> }
-/** What `dryRun` adds to a result. */
-type DryOf<X> = [X] extends [undefined] ? unknown : { dryRun?: true }
 
 type ValueOf<C> = Exclude<SelectOf<C> | InsertOf<C> | UpdateOf<C>, null | undefined>
 
@@ -102,33 +93,23 @@ interface CombinatorTypes<T, X, N> extends Record<CombinatorForm, unknown> {
 
 type Combinators<T, X, N> = { -readonly [C in keyof typeof COMBINATORS]?: CombinatorTypes<T, X, N>[typeof COMBINATORS[C]] }
 
-type Direction = 'ASC' | 'DESC' | 'asc' | 'desc'
+type Direction = 'ASC' | 'DESC' | 'Asc' | 'Desc' | 'asc' | 'desc'
 
 /** One column with its direction. */
-export type OrderTerm<T> = { [K in Name<T>]: { readonly [Column in K]: Direction } }[Name<T>]
+export type OrderTerm<C extends string> = { [K in C]: { readonly [Column in K]: Direction } }[C]
+/** An order of any columns. */
+export type AnyOrder<C extends string> = string | ReadonlyArray<OrderTerm<C>>
 
-/** The fields of a select of rows, without those of Paging. */
-export interface SelectFields<T, C extends Name<T>, X = never> {
-  filters?: Filters<T, X>
-  expect?: Expect
-  columns?: readonly C[]
-  limit?: number
-  orderBy?: string | ReadonlyArray<OrderTerm<T>>
-  /** Rows of other tables by the names of members. The types of rows do not have them. */
-  include?: Readonly<Record<string, object>>
-  groupBy?: never
-  aggregates?: never
-}
+type Trimmed<S extends string> = S extends ` ${infer R}` | `${infer R} ` ? Trimmed<R> : S
+/** Whether a term is one of these names, with or without a direction. A text that is only known at run time is checked there. */
+type IsTerm<S extends string, C extends string> = string extends S ? true : S extends C ? true : true extends (Direction extends infer D extends string ? S extends `${infer Rest} ${D}` ? string extends Rest ? true : Trimmed<Rest> extends C ? true : false : false : never) ? true : false
+type IsOrder<S extends string, C extends string> = string extends S ? true : S extends `${infer Term},${infer Rest}` ? IsTerm<Trimmed<Term>, C> extends true ? IsOrder<Rest, C> : false : IsTerm<Trimmed<S>, C>
+
+/** The order `B` if it is one of the columns `C`, in a text also of `M`; otherwise these, so that an error lists them. */
+export type OrderOf<B, C extends string, M extends string = never> = B extends string ? [IsOrder<B, C | M>] extends [true] ? B : `${C | M}${'' | ' ASC' | ' DESC'}` : ReadonlyArray<OrderTerm<C>>
 
 /** A position in an order: a value for each of its columns. */
 export type Position<T> = { readonly [K in keyof T]?: ValueOf<T[K]> | null }
-
-/** The fields for reading page by page; `undefined` for one that the request does not have. */
-export interface Paging<A, O, S> { after?: A, offset?: O, total?: S }
-/** What `after` or `offset` add to a result. */
-type NextOf<T, A, O, N extends Bigints> = [A] extends [undefined] ? [O] extends [undefined] ? unknown : { next: number | null } : { next: LargeIn<Partial<Row<T>>, N> | null }
-/** What `total` adds to a result. */
-type TotalOf<S> = [S] extends [undefined] ? unknown : { total: number }
 
 /** The columns that have a sum. */
 type Summable<T> = { [K in Name<T>]: [SumOf<T[K]>] extends [never] ? never : K }[Name<T>]
@@ -152,7 +133,7 @@ type PartNames<G> = G extends string ? never : keyof G
 type PartOf<G, K> = G extends string ? never : K extends keyof G ? G[K] extends infer P ? P extends undefined ? never : P extends { readonly $year: unknown } ? number | null : string | null : never : never
 
 /** The type of the value that an aggregate returns. Without rows there is no sum. */
-type AggregateOf<T, A> =
+export type AggregateOf<T, A> =
   A extends { readonly $count: unknown } | { readonly $countDistinct: unknown } ? number
     : A extends { readonly $sum: infer K extends keyof T } | { readonly $avg: infer K extends keyof T } ? SumOf<T[K]> | null
       : A extends { readonly $min: infer K extends keyof T } | { readonly $max: infer K extends keyof T } ? SelectOf<T[K]> | null : never
@@ -162,41 +143,18 @@ export type Aggregates<T, X = never> = Readonly<Record<string, Aggregate<T, X>>>
 /** A row of groups. */
 export type GroupRow<T, G, A> = { [K in Extract<G, keyof T>]: SelectOf<T[K]> } & { [K in PartNames<G>]: PartOf<G, K> } & { [K in keyof A]: AggregateOf<T, A[K]> }
 /** What `having` and `orderBy` name. A sum that is a string may be compared with a number. */
-type GroupColumns<T, G, A> = Pick<T, Extract<G, keyof T>> & { [K in PartNames<G>]: PartOf<G, K> } & { [K in keyof A]: Column<AggregateOf<T, A[K]>, AggregateOf<T, A[K]> extends string | null ? number : never, never> }
-
-/** The fields of a select of groups. */
-export interface GroupFields<T, G extends Grouping<T>, A extends Aggregates<T, X>, X = never> {
-  filters?: Filters<T, X>
-  groupBy?: readonly G[]
-  aggregates?: A
-  having?: Filters<GroupColumns<T, G, A>, X, never>
-  limit?: number
-  orderBy?: string | ReadonlyArray<OrderTerm<GroupColumns<T, G, A>>>
-}
+export type GroupColumns<T, G, A> = Pick<T, Extract<G, keyof T>> & { [K in PartNames<G>]: PartOf<G, K> } & { [K in keyof A]: Column<AggregateOf<T, A[K]>, AggregateOf<T, A[K]> extends string | null ? number : never, never> }
 
 /** The type of a value with the given type of integers beyond 2^53. */
-type Large<V, N extends Bigints> = N extends 'string' ? V extends bigint ? string : V : V
+export type Large<V, N extends Bigints> = N extends 'string' ? V extends bigint ? string : V : V
 /** Large, for each column of a row. */
-type LargeIn<R, N extends Bigints> = N extends 'string' ? { [K in keyof R]: Large<R[K], N> } : R
+export type LargeIn<R, N extends Bigints> = N extends 'string' ? { [K in keyof R]: Large<R[K], N> } : R
 
-/** What an insert does with a row that exists in a unique key. */
-export interface OnConflict<T> {
-  readonly key: ReadonlyArray<Name<T>>
+/** The columns of one unique key, in any order. */
+type KeyChoice<K> = K extends readonly unknown[] ? { readonly [I in keyof K]: K[number] } : never
+
+/** What an insert does with a row that exists in a unique key. `K`: the keys of the table. */
+export interface OnConflict<T, K = ReadonlyArray<Name<T>>> {
+  readonly key: KeyChoice<K>
   readonly set?: ReadonlyArray<Changeable<T>> | Changes<T>
 }
-
-/** What `onConflict` adds to a result. */
-type CountsOf<K> = [K] extends [undefined] ? unknown : { updated: number, unchanged: number }
-
-/** The fields of an insert, without those of Writing. */
-export interface InsertFields<T, K> { data: Insert<T> | ReadonlyArray<Insert<T>>, onConflict?: K }
-/** The fields of an update, without those of Writing. */
-export interface UpdateFields<T> { data: Changes<T>, filters: Filters<T>, expect?: Expect }
-/** The fields of a delete, without those of Writing. */
-export interface DeleteFields<T> { filters: Filters<T>, expect?: Expect }
-
-export type SelectResult<T, C extends keyof T, A, O, S, N extends Bigints> = { rows: Array<LargeIn<Pick<Row<T>, C>, N>>, count: number } & NextOf<T, A, O, N> & TotalOf<S>
-export type GroupsResult<T, G, A, O, N extends Bigints> = { rows: Array<LargeIn<GroupRow<T, G, A>, N>>, count: number } & NextOf<T, undefined, O, N>
-export type InsertResult<T, K, R, X, N extends Bigints> = { inserted: number, id: Large<number | bigint | string | null, N> } & CountsOf<K> & RowsOf<T, R, N> & DryOf<X>
-export type UpdateResult<T, R, X, N extends Bigints> = { updated: number } & RowsOf<T, R, N> & DryOf<X>
-export type DeleteResult<T, R, X, N extends Bigints> = { deleted: number } & RowsOf<T, R, N> & DryOf<X>

@@ -7,7 +7,7 @@ import { SchemaMoved } from '../dialects/dialect.ts'
 import { isBug, isServiceError, isTrouble, ServiceError, withDetails, withReason, writeRefused } from '../errors.ts'
 import type { PlanLimits } from '../plan/limits.ts'
 import { ResultReference } from '../plan/result-reference.ts'
-import { createCalls, type TransactionExecute } from './execute-in.ts'
+import { createCalls, type Calls } from './execute-in.ts'
 import { readAnswer } from './to-values.ts'
 
 /** The counts of each verb. The id of an insert is a bigint beyond 2^53; `updated` and `unchanged` are those of `onConflict`. */
@@ -31,7 +31,7 @@ interface WriteOf<V extends keyof Counts> {
   readonly attempt: number
   readonly dryRun: boolean
   /** Runs requests in the same transaction. They do not call the hook. */
-  readonly tx: { readonly execute: TransactionExecute }
+  readonly tx: Pick<Calls, 'execute'>
 }
 
 /** A write that has run and is not committed. Its verb says which counts the result has. */
@@ -46,7 +46,7 @@ export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHoo
     let moved: SchemaMoved | undefined
     const tables = new WeakMap<object, string>()
     const calls = createCalls({ tx, database, limits, dryRun, isHooked: false, onMoved: () => { moved = new SchemaMoved('hook', { isElsewhere: true }) } })
-    const execute: TransactionExecute = async (request) => await calls.execute(request).catch((error: unknown) => {
+    const execute: Calls['execute'] = async (request) => await calls.execute(request).catch((error: unknown) => {
       if (error instanceof ServiceError) tables.set(error, request.table)
       throw error
     })

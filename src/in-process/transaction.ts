@@ -3,17 +3,19 @@ import { ISOLATIONS } from '../../schemas/operations.ts'
 import type { Isolation } from '../dialects/dialect.ts'
 import { databaseNotFound, invalidBody, type ServiceError } from '../errors.ts'
 import type { InProcess } from './execute.ts'
-import { createCalls, type TransactionExecute } from './execute-in.ts'
+import { createCalls } from './execute-in.ts'
 import { requireKnown } from './options.ts'
+import type { TransactionExecute } from './typed.ts'
 
-export interface InProcessTransaction {
+/** `Tables`: the interface of the database that `row-query types` prints. */
+export interface InProcessTransaction<Tables = any> {
   /** 1, or more where the function runs again after a deadlock. */
   readonly attempt: number
   /**
    * Runs a request in the transaction, and returns `data` of the response. The body of a select may have `lock`. If the request is refused, the transaction
    * is as it was before it, and the next one may run. @throws ServiceError
    */
-  readonly execute: TransactionExecute
+  readonly execute: TransactionExecute<Tables>
 }
 
 export interface InProcessTransactionOptions {

@@ -1,13 +1,11 @@
-/** The types of `execute`: the body, and the answer that belongs to it. */
+/** The types of `execute` and `transaction`: the body, and the result that belongs to it. */
 import type { CallGrant } from '../access/host-grant.ts'
 import type { Consistency } from '../request/consistency.ts'
-import type {
-  Aggregates, AnyDatabases, Bigints, DeleteFields, DeleteResult, GroupFields, Grouping, GroupsResult, InsertFields, InsertResult, Name, OnConflict, Paging, Position, Returning,
-  SelectFields, SelectResult, UpdateFields, UpdateResult, Writing
-} from './fields.ts'
+import type { AnyDatabases, Bigints, Name } from './fields.ts'
+import type { TransactionRequest } from './execute-in.ts'
+import type { BodyInTransaction, BodyOf, Exactly, ResultOf, SelectFields, SelectResult, Streamed } from './requests.ts'
 
-interface Request<D extends string, T extends string, B, N extends Bigints = Bigints> {
-  database: D
+interface Request<T, B, N> {
   table: T
   body: B
   /** Permissions of the request, as in the configuration of a token. */
@@ -16,25 +14,24 @@ interface Request<D extends string, T extends string, B, N extends Bigints = Big
   bigints?: N
 }
 
-interface Reading {
-  /** `primary` reads from the primary, because replicas can lag behind. */
-  consistency?: Consistency
+interface DatabaseRequest<D, B> {
+  database: D
+  /** Of a select. `primary` reads from the primary, because replicas can lag behind. */
+  consistency?: B extends { readonly verb: 'select' } ? Consistency : never
 }
 
 /** Runs a request in process. @throws ServiceError: the errors that HTTP would return, in the same order */
-export interface Execute<All extends AnyDatabases> {
-  <D extends Name<All>, T extends Name<All[D]>, const C extends Name<All[D][T]> = Name<All[D][T]>, N extends Bigints = 'bigint', A extends Position<All[D][T]> | null | undefined = undefined, O extends number | undefined = undefined, S extends true | number | undefined = undefined>(request: Request<D, T, { verb: 'select' } & SelectFields<All[D][T], C> & Paging<A, O, S>, N> & Reading): Promise<SelectResult<All[D][T], C, A, O, S, N>>
-  <D extends Name<All>, T extends Name<All[D]>, const G extends Grouping<All[D][T]> = never, const A extends Aggregates<All[D][T]> = {}, N extends Bigints = 'bigint', O extends number | undefined = undefined>(request: Request<D, T, { verb: 'select', offset?: O } & GroupFields<All[D][T], G, A>, N> & Reading): Promise<GroupsResult<All[D][T], G, A, O, N>>
-  <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint', const K extends OnConflict<All[D][T]> | undefined = undefined>(request: Request<D, T, { verb: 'insert' } & InsertFields<All[D][T], K> & Writing<R, X>, N>): Promise<InsertResult<All[D][T], K, R, X, N>>
-  <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'update' } & UpdateFields<All[D][T]> & Writing<R, X>, N>): Promise<UpdateResult<All[D][T], R, X, N>>
-  <D extends Name<All>, T extends Name<All[D]>, const R extends Returning<All[D][T]> = undefined, X extends boolean | undefined = undefined, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'delete' } & DeleteFields<All[D][T]> & Writing<R, X>, N>): Promise<DeleteResult<All[D][T], R, X, N>>
-}
+export type Execute<All extends AnyDatabases> =
+  <D extends Name<All>, T extends Name<All[D]>, const B extends BodyOf<All[D], T>, N extends Bigints = 'bigint'>(request: Request<T, Exactly<B, BodyOf<All[D], T, B>>, N> & DatabaseRequest<D, B>) => Promise<ResultOf<All[D], T, B, N>>
 
-/** A body whose rows are streamed: without what is known only when all rows are. */
-type Streamed<Fields> = { verb: 'select' } & Omit<Fields, 'expect'>
+/** Runs a request in a transaction, and returns `data` of the response. The body of a select may have `lock`; none may have `dryRun`. Without interfaces everything is let through. */
+export type TransactionExecute<Tables> = 0 extends 1 & Tables ? (request: TransactionRequest) => Promise<any> : TypedExecute<Tables>
+type TypedExecute<Tables> =
+  <T extends Name<Tables>, const B extends BodyInTransaction<Tables, T>, N extends Bigints = 'bigint'>(request: Request<T, Exactly<B, BodyInTransaction<Tables, T, B>>, N>) => Promise<ResultOf<Tables, T, B, N>>
+
+/** A body whose rows are streamed. */
+type StreamBody<Tables, T extends Name<Tables>, B = unknown> = { readonly verb: 'select' } & Streamed<SelectFields<Tables, T, B>>
 
 /** Reads the rows of a request in process, one by one. Leaving the loop ends the statement. @throws ServiceError, also between rows */
-export interface Stream<All extends AnyDatabases> {
-  <D extends Name<All>, T extends Name<All[D]>, const C extends Name<All[D][T]> = Name<All[D][T]>, N extends Bigints = 'bigint'>(request: Request<D, T, Streamed<SelectFields<All[D][T], C>> & { after?: Position<All[D][T]> | null, offset?: number }, N> & Reading): AsyncGenerator<SelectResult<All[D][T], C, undefined, undefined, undefined, N>['rows'][number], void, undefined>
-  <D extends Name<All>, T extends Name<All[D]>, const G extends Grouping<All[D][T]> = never, const A extends Aggregates<All[D][T]> = {}, N extends Bigints = 'bigint'>(request: Request<D, T, { verb: 'select', offset?: number } & GroupFields<All[D][T], G, A>, N> & Reading): AsyncGenerator<GroupsResult<All[D][T], G, A, undefined, N>['rows'][number], void, undefined>
-}
+export type Stream<All extends AnyDatabases> =
+  <D extends Name<All>, T extends Name<All[D]>, const B extends StreamBody<All[D], T>, N extends Bigints = 'bigint'>(request: Request<T, Exactly<B, StreamBody<All[D], T, B>>, N> & DatabaseRequest<D, B>) => AsyncGenerator<SelectResult<All[D], T, B, N>['rows'][number], void, undefined>

@@ -1,13 +1,15 @@
 /** Writes tables as TypeScript interfaces, for this package and for Kysely. */
-import type { Column } from '../catalog/catalog.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
+import { rowKeysOf } from '../plan/row-keys.ts'
 import { createNames, pascalCase } from './names.ts'
+import { findRelatedTables } from './related-tables.ts'
 import { membersOf, type Schema } from './schema.ts'
 import { isOptional } from './table-schemas.ts'
 import { shownOf, shownSchema, takenSchema } from './value-schema.ts'
 import { writableColumns, type VisibleTable } from './visible.ts'
 
 /** Names that the file uses for other purposes. */
-const OWN = ['DB', 'Column', 'Int64', 'Json', 'Array']
+const OWN = ['DB', 'Relations', 'Column', 'Int64', 'Json', 'Array']
 
 const head = (database: string): string => `/** The tables of the database ${quoted(database)} as the service shows them. Made by \`row-query types\`: not to be changed by hand. */
 
@@ -31,7 +33,23 @@ export function writeTypes (database: string, tables: readonly VisibleTable[]): 
   const names = createNames(OWN)
   const named = tables.map(({ table, verbs }) => ({ table, verbs, name: names.take(pascalCase(table.name)) }))
   const list = named.map(({ table, name }) => `  ${keyOf(table.name)}: ${name}\n`)
-  return `${head(database)}\n${named.map((each) => `${writeTable(each)}\n`).join('')}export interface DB {\n${list.join('')}}\n`
+  return `${head(database)}\n${named.map((each) => `${writeTable(each)}\n`).join('')}${writeRelations(tables)}\nexport interface DB {\n${list.join('')}  readonly [relations]?: Relations\n}\n`
+}
+
+/** What the types of related rows need. Its name is a symbol, so that it is no table: neither here nor for Kysely. */
+function writeRelations (tables: readonly VisibleTable[]): string {
+  const related = findRelatedTables(tables)
+  const lines = tables.filter(({ table }) => table.kind === 'table').map(({ table }) => {
+    const others = (related.get(table) ?? []).map(({ other, on }) => `${keyOf(other.name)}: { ${on.map(({ column, other }) => `${keyOf(column.name)}: ${quoted(other.name)}`).join(', ')} }`)
+    return `  ${keyOf(table.name)}: { keys: ${keysOf(table)}, related: {${others.length === 0 ? '' : ` ${others.join(', ')} `}} }\n`
+  })
+  return `declare const relations: unique symbol\n\n/** The unique keys of each table, and the tables that it is related to by one relation only: its columns to theirs. */\ninterface Relations {\n${lines.join('')}}\n`
+}
+
+/** The unique keys whose columns can be named. */
+function keysOf (table: Table): string {
+  const keys = rowKeysOf(table).filter((key) => key.every((column) => table.columns.get(column.name) === column))
+  return [...new Set(keys.map((key) => `[${key.map(({ name }) => quoted(name)).join(', ')}]`))].join(' | ') || 'never'
 }
 
 /** A column that is not seen has `never` for what a select gives, and one that is not written for what a write takes. */

@@ -1,5 +1,5 @@
 /** A program that uses the client, typed by the interfaces that `row-query types` writes. */
-import { createClient, RowQueryError, type ClientOptions, type Filters, type Insert, type Row } from 'fastify-row-query/client'
+import { createClient, RowQueryError, type ClientOptions, type Filters, type Insert, type OperationOf, type Position, type Row } from 'fastify-row-query/client'
 import type { DB } from './shop.ts'
 
 const client = createClient<{ shop: DB }>({ url: 'http://127.0.0.1:3000/api', token: 'secret' })
@@ -146,6 +146,123 @@ export async function transactions (): Promise<void> {
   await db.transaction([{ table: 'orders', verb: 'select' }], { isolation: 'dirty' })
 }
 
+/** Rows of other tables: an object or null where a unique key allows no more than one, otherwise a list. */
+export async function members (line: number | null, filters: Filters<DB['order_items']>): Promise<void> {
+  const { rows: [order] } = await db.select('orders', {
+    columns: ['id', 'note'],
+    include: {
+      customer: { table: 'customers', columns: ['name'] },
+      order_items: { columns: ['line', 'price'], orderBy: 'line DESC, price', limit: 3, include: { product: { table: 'products', include: { all: { table: 'order_items', columns: ['line'] } } } } },
+      first: { table: 'order_items', filters: { $and: [{ line: { $eq: 1 } }], quantity: { $gt: 0 } }, columns: ['price'] },
+      some: { table: 'order_items', filters: { line: [1] }, orderBy: [{ line: 'DESC' }] },
+      sums: { table: 'order_items', filters: { quantity: 1 }, aggregates: { n: { $count: '*' }, paid: { $sum: 'price', filters: { line: 1 } }, last: { $max: 'line' } } }
+    }
+  })
+  if (order === undefined) return
+  const name: string | undefined = order.customer?.name
+  const price: string | undefined = order.order_items[0]?.price ?? order.first?.price ?? order.some[0]?.price
+  const product: string | undefined = order.order_items[0]?.product?.name
+  const third: number | bigint | undefined = order.order_items[0]?.product?.all[0]?.line
+  const n: number = order.sums.n
+  const sums: string | number | bigint | null = order.sums.paid ?? order.sums.last
+  console.log(order.id, order.note, name, price, product, third, n, sums)
+  const { rows: [text] } = await strings.select('orders', { include: { order_items: { columns: ['line'] }, customer: { table: 'customers', columns: ['id'] }, sums: { table: 'order_items', aggregates: { last: { $max: 'line' } } } } })
+  const digits: string | number | null | undefined = text?.order_items[0]?.line ?? text?.customer?.id ?? text?.sums.last
+  // what is only known at run time
+  const { rows: [perhaps] } = await db.select('orders', { include: { one: { table: 'order_items', filters: { line } }, two: { table: 'order_items', filters } } })
+  if (perhaps !== undefined) console.log(digits, Array.isArray(perhaps.one) ? perhaps.one.length : perhaps.one?.line, Array.isArray(perhaps.two) ? perhaps.two[0]?.line : perhaps.two?.line)
+  // a view has no relations: on says the columns
+  const { rows: [shown] } = await db.select('order_lines', { include: { order: { table: 'orders', on: { order_id: 'id' } }, others: { table: 'order_items', on: { order_id: 'order_id' } } } })
+  const note: string | null | undefined = shown?.order?.note
+  for await (const { id, customer } of db.pages('orders', { columns: ['id'], include: { customer: { table: 'customers', columns: ['email'] } } })) console.log(id, customer?.email)
+  const { results: [made, found] } = await db.transaction([
+    { table: 'orders', verb: 'select', columns: ['id'], include: { items: { table: 'order_items', columns: ['line'] } } },
+    { table: 'orders', verb: 'select', include: { customer: { table: 'customers', filters: { id: { $ref: '/0/rows/0/id' } } } } }
+  ])
+  const last: number | bigint | undefined = made.rows[0]?.items[0]?.line ?? found.rows[0]?.customer?.id
+  console.log(note, shown?.others.length, last)
+  // @ts-expect-error: null where there is none
+  console.log(order.customer.name)
+  // @ts-expect-error: a list is no object
+  console.log(order.order_items.line)
+  // @ts-expect-error: a column that was not asked for
+  console.log(order.customer?.email)
+  // @ts-expect-error: a member that was not asked for
+  console.log(order.products)
+  // @ts-expect-error: a misspelt column
+  await db.select('orders', { include: { customer: { table: 'customers', columns: ['nam'] } } })
+  // @ts-expect-error: a misspelt column to filter by
+  await db.select('orders', { include: { customer: { table: 'customers', filters: { nam: 'x' } } } })
+  // @ts-expect-error: a misspelt field
+  await db.select('orders', { include: { order_items: { limt: 1 } } })
+  // @ts-expect-error: a misspelt column on the third level
+  await db.select('orders', { include: { order_items: { include: { product: { table: 'products', include: { all: { table: 'order_items', columns: ['lin'] } } } } } } })
+  // @ts-expect-error: a misspelt table
+  await db.select('orders', { include: { customer: { table: 'customer' } } })
+  // @ts-expect-error: no table has the name of the member
+  await db.select('orders', { include: { customer: { columns: ['name'] } } })
+  // @ts-expect-error: a view
+  await db.select('orders', { include: { lines: { table: 'order_lines', on: { id: 'order_id' } } } })
+  // @ts-expect-error: no foreign key says the columns
+  await db.select('orders', { include: { settings: {} } })
+  // @ts-expect-error: a misspelt column of this table
+  await db.select('orders', { include: { settings: { on: { idd: 'id' } } } })
+  // @ts-expect-error: a text is never equal to a number
+  await db.select('orders', { include: { settings: { on: { note: 'id' } } } })
+  // @ts-expect-error: one row has no limit
+  await db.select('orders', { include: { customer: { table: 'customers', limit: 5 } } })
+  // @ts-expect-error: nor an order
+  await db.select('orders', { include: { first: { table: 'order_items', filters: { line: 1 }, orderBy: 'line' } } })
+  // @ts-expect-error: a misspelt order
+  await db.select('orders', { include: { order_items: { orderBy: 'lin DESC' } } })
+  // @ts-expect-error: aggregates have no columns
+  await db.select('orders', { include: { order_items: { aggregates: { n: { $count: '*' } }, columns: ['line'] } } })
+  // @ts-expect-error: texts have no sum
+  await db.select('orders', { include: { order_items: { aggregates: { n: { $sum: 'product_sku' } } } } })
+  // @ts-expect-error: groups have no members
+  await db.select('orders', { groupBy: ['note'], include: { order_items: {} } })
+}
+
+/** What a program makes at run time, and what TypeScript knows of a text. */
+export async function made (list: Array<OperationOf<DB>>, filters: Filters<DB['orders']>, order: string, way: 'ASC' | 'DESC'): Promise<void> {
+  const { results } = await db.transaction([...list, { table: 'orders', verb: 'select', columns: ['id'], orderBy: `id ${way}` }])
+  await db.transaction(list)
+  await db.transaction([1, 2].map((line) => ({ table: 'order_items', verb: 'insert', data: { order_id: 1, line, product_sku: 'a', price: '1' } } as const)))
+  await db.transaction([{ table: 'orders', verb: 'delete', filters: { $and: [filters, { id: 1 }] } }])
+  await db.select('orders', { orderBy: order })
+  await db.select('orders', { orderBy: ' id desc , note' })
+  await db.select('orders', { orderBy: `${order} DESC` })
+  await db.select('customers', { groupBy: ['status'], aggregates: { n: { $count: '*' } }, orderBy: 'n DESC, status' })
+  await db.insert('order_items', { data: { order_id: 1, line: 1, product_sku: 'a', price: '1' }, onConflict: { key: ['line', 'order_id'] } })
+  let after: Position<DB['orders']> | null = null
+  do {
+    const page: { rows: unknown[], next: Position<DB['orders']> | null } = await db.select('orders', { columns: ['note'], orderBy: 'id', after })
+    after = page.next
+  } while (after !== null)
+  const any = async <T extends keyof DB & string>(table: T): Promise<number> => (await db.select(table, { limit: 1 })).count
+  console.log(results.length, any)
+  // @ts-expect-error: a misspelt field beside operations of any kind
+  await db.transaction([...list, { table: 'orders', verb: 'select', limt: 1 }])
+  // @ts-expect-error: a misspelt order
+  await db.select('orders', { orderBy: 'nota' })
+  // @ts-expect-error: the second one is misspelt
+  await db.select('orders', { orderBy: 'id, nota DESC' })
+  // @ts-expect-error: no direction
+  await db.select('orders', { orderBy: 'id DOWN' })
+  // @ts-expect-error: a misspelt order of pages
+  db.pages('orders', { orderBy: 'nota' })
+  // @ts-expect-error: a column that is not grouped
+  await db.select('customers', { groupBy: ['status'], aggregates: { n: { $count: '*' } }, orderBy: 'name' })
+  // @ts-expect-error: a view has no rows of its own
+  await db.insert('order_lines', { data: {} })
+  // @ts-expect-error: also in an operation
+  await db.transaction([{ table: 'order_lines', verb: 'delete', filters: { line: 1 } }])
+  // @ts-expect-error: no unique key
+  await db.insert('orders', { data: { customer_id: 1 }, onConflict: { key: ['note'] } })
+  // @ts-expect-error: a part of a unique key
+  await db.insert('order_items', { data: { order_id: 1, line: 1, product_sku: 'a', price: '1' }, onConflict: { key: ['line'] } })
+}
+
 /** Without interfaces everything is let through, to be checked by the service. */
 export async function untyped (options: ClientOptions & { numbers?: 'bigint' }): Promise<string> {
   const anything = createClient(options).database('shop')
@@ -155,6 +272,8 @@ export async function untyped (options: ClientOptions & { numbers?: 'bigint' }):
     const { id } = await anything.insert('orders', { data: { customer_id: 1 } })
     const { results } = await anything.transaction([{ table: 'orders', verb: 'insert', data: { customer_id: 1 } }, { table: 'x', verb: 'delete', filters: { a: { $ref: '/0/id' } } }])
     for await (const row of anything.pages('orders')) console.log(row['id'])
+    const { rows: [order] } = await anything.select('orders', { include: { customer: { table: 'customers' }, items: { include: { product: {} } } }, orderBy: 'x' })
+    console.log(order?.customer.name, order?.items[0].product)
     return String(found[0]?.['id']) + String(groups[0]?.['note']) + String(groups[0]?.n) + String(id) + String(count) + String(results[0].id) + String(results[1].deleted)
   } catch (error) {
     if (error instanceof RowQueryError) return `${error.code} ${error.status} ${error.details[0]?.path} ${error.requestId} ${error.retryAfter}`

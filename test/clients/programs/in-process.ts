@@ -133,6 +133,52 @@ export async function writes (): Promise<void> {
   await rows.execute({ ...orders, body: { verb: 'delete', filters: { id: 1 }, expect: { $ge: 1 } } })
 }
 
+/** Requests in a transaction are typed as others. */
+export async function transaction (): Promise<number | bigint | undefined> {
+  return await rows.transaction('shop', async (tx) => {
+    const { id } = await tx.execute({ table: 'orders', grant, body: { verb: 'insert', data: { customer_id: 1 } } })
+    const { rows: [locked] } = await tx.execute({ table: 'orders', grant, body: { verb: 'select', columns: ['id'], filters: { id: 1 }, lock: true, include: { items: { table: 'order_items', columns: ['line'] } } }, bigints: 'string' })
+    const text: string | number | undefined = locked?.id ?? locked?.items[0]?.line
+    const { updated, rows: [changed] } = await tx.execute({ table: 'customers', grant, body: { verb: 'update', data: { credit: { $inc: 1 } }, filters: { id: 1 }, returning: ['id'] } })
+    console.log(id, text, updated, tx.attempt)
+    // @ts-expect-error: a column that was not asked for
+    console.log(locked?.note)
+    // @ts-expect-error: a misspelt table
+    await tx.execute({ table: 'order', grant, body: { verb: 'select' } })
+    // @ts-expect-error: a misspelt column
+    await tx.execute({ table: 'orders', grant, body: { verb: 'update', data: { nota: 'x' }, filters: { id: 1 } } })
+    // @ts-expect-error: a wrong type
+    await tx.execute({ table: 'orders', grant, body: { verb: 'insert', data: { customer_id: 'one' } } })
+    // @ts-expect-error: only a select locks
+    await tx.execute({ table: 'orders', grant, body: { verb: 'delete', filters: { id: 1 }, lock: true } })
+    // @ts-expect-error: dryRun is for the whole
+    await tx.execute({ table: 'orders', grant, body: { verb: 'delete', filters: { id: 1 }, dryRun: true } })
+    // @ts-expect-error: the database is that of the transaction
+    await tx.execute({ database: 'shop', table: 'orders', grant, body: { verb: 'select' } })
+    return changed?.id
+  }, { isolation: 'serializable' })
+}
+
+/** Rows of other tables. */
+export async function members (): Promise<void> {
+  const { rows: [order] } = await rows.execute({ ...orders, body: { verb: 'select', columns: ['id'], include: { customer: { table: 'customers', columns: ['name'] }, order_items: { limit: 5, include: { product: { table: 'products', columns: ['price'] } } } } } })
+  const name: string | undefined = order?.customer?.name
+  const price: string | undefined = order?.order_items[0]?.product?.price
+  console.log(name, price)
+  // @ts-expect-error: a misspelt column of a member
+  await rows.execute({ ...orders, body: { verb: 'select', include: { customer: { table: 'customers', columns: ['nam'] } } } })
+  // @ts-expect-error: a column that was not asked for
+  console.log(order?.customer?.email)
+  // @ts-expect-error: a misspelt order
+  await rows.execute({ ...orders, body: { verb: 'select', orderBy: 'nota' } })
+  // @ts-expect-error: a part of a key
+  await rows.execute({ ...orders, table: 'order_items', body: { verb: 'insert', data: { order_id: 1, line: 1, product_sku: 'a', price: '1' }, onConflict: { key: ['line'] } } })
+  // @ts-expect-error: a view is only read
+  await rows.execute({ ...orders, table: 'order_lines', body: { verb: 'insert', data: {} } })
+  // @ts-expect-error: a write is never sent to a replica
+  await rows.execute({ ...orders, body: { verb: 'delete', filters: { id: 1 } }, consistency: 'primary' })
+}
+
 /** None of these compiles. */
 export async function mistakes (): Promise<void> {
   // @ts-expect-error: a misspelt database
@@ -171,7 +217,8 @@ export async function untyped (): Promise<string> {
   try {
     const { rows: found } = await anything.execute({ database: 'shop', table: 'orders', body: { verb: 'select', columns: ['id'] }, grant })
     const { rows: groups } = await anything.execute({ database: 'shop', table: 'orders', body: { verb: 'select', groupBy: ['note'], aggregates: { n: { $count: '*' }, sum: { $sum: 'total' } }, having: { n: { $gt: 1 } }, orderBy: 'n' }, grant })
-    return String(found[0]?.['id']) + String(groups[0]?.sum) + String(groups[0]?.['note'])
+    const done = await anything.transaction('shop', async (tx) => (await tx.execute({ table: 'orders', body: { verb: 'select' }, grant })).rows[0].id)
+    return String(done) + String(found[0]?.['id']) + String(groups[0]?.sum) + String(groups[0]?.['note'])
   } catch (error) {
     if (error instanceof ServiceError) return error.code
     throw error
