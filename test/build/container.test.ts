@@ -71,10 +71,12 @@ t.test('the demo starts, is healthy and ends on SIGTERM', async (t) => {
   const data = join(image.workdir, 'data')
   t.equal((statSync(data).mode & 0o7777).toString(8), '1777', 'any user may write there')
   const { server, health } = await start(t as Test, { NODE_OPTIONS: readOnly(data, '/tmp') })
-  const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"update"/)) as RegExpExecArray
+  const [, token = ''] = /"token":"([^"]+)"/.exec(await server.printed(/this is the demo/)) as RegExpExecArray
   t.match(await server.post('/api/demo/orders', { verb: 'select', filters: { id: 1 } }, token), { status: 200 })
   t.same(await health(), { code: 0, stdout: 'alive\n', stderr: '' })
-  t.match(await server.stop(), { code: 0 })
+  const { code, stdout } = await server.stop()
+  t.equal(code, 0)
+  t.ok(stdout.trimEnd().split('\n').every((line) => JSON.parse(line).level > 0), 'every line is JSON')
   t.match(await health(), { code: 1, stdout: 'not alive: ECONNREFUSED\n' })
 })
 
