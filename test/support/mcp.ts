@@ -7,6 +7,9 @@ import { TOKEN, type Answer, type startService } from './service.ts'
 
 type Service = Pick<Awaited<ReturnType<typeof startService>>, 'server'>
 
+/** Maximum time of a start or a call, in milliseconds, however busy the machine is. */
+const PATIENCE = { timeout: 300_000 }
+
 /** The revisions of the protocol: that of 2026-07-28, and those before. */
 export const ERAS = ['auto', 'legacy'] as const
 
@@ -19,13 +22,13 @@ export interface Connected {
 }
 
 export async function connect (t: Test, transport: Transport, era: typeof ERAS[number] = 'auto'): Promise<Connected> {
-  const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode: era } })
-  await client.connect(transport)
+  const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode: era, probe: { timeoutMs: PATIENCE.timeout } } })
+  await client.connect(transport, PATIENCE)
   t.teardown(async () => { await client.close() })
   return {
     client,
     async call (name, args = {}) {
-      const { content, structuredContent: result, isError = false } = await client.callTool({ name, arguments: args })
+      const { content, structuredContent: result, isError = false } = await client.callTool({ name, arguments: args }, PATIENCE)
       const [{ text }] = content as unknown as [{ text: string }]
       t.strictSame(JSON.parse(text), result, 'the text is the same JSON')
       return { isError, result, text }

@@ -1,9 +1,10 @@
 /** Runs the program `row-query` in its own process, without the settings of this process. */
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { COMPILED } from '../servers/folders.ts'
@@ -17,6 +18,8 @@ const PATIENCE = 30_000
 export interface Start {
   args?: string[]
   env?: Record<string, string>
+  /** What the program reads from standard input; nothing if omitted. */
+  input?: string
   /** Working directory; a folder of the test if omitted. */
   cwd?: string
   /** The program to start; the source if omitted. */
@@ -86,11 +89,12 @@ function isMeasured ({ args = [], isMeasured = !measured.has(args[0]) }: Start):
 }
 
 function launch (t: Test, start: Start) {
-  const { args = [], env = {}, cwd = temporaryFolder(t), command = [process.execPath, MAIN] } = start
+  const { args = [], env = {}, input, cwd = temporaryFolder(t), command = [process.execPath, MAIN] } = start
   const measure = isMeasured(start)
   const [program, ...words] = [...(measure ? [] : quick(env)), ...command, ...args] as [string, ...string[]]
   // service.ts ends the coverage of later processes
-  const child = spawn(program, words, { cwd, env: { PATH: process.env['PATH'], ...(measure && { _TAPJS_PROCESSINFO_COVERAGE_: '1' }), ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(program, words, { cwd, env: { PATH: process.env['PATH'], ...(measure && { _TAPJS_PROCESSINFO_COVERAGE_: '1' }), ...env }, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] }) as ChildProcessByStdio<Writable | null, Readable, Readable>
+  child.stdin?.end(input)
   const out = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => { out.stdout += text })
   child.stderr.setEncoding('utf8').on('data', (text: string) => { out.stderr += text })
