@@ -49,7 +49,7 @@ export function describeCells (described: Described, { sql, pieces }: BuiltState
     sql,
     pieces,
     columns: cells.cells.map(({ column }) => column),
-    sources: cells.cells.map((cell) => tables[cell.table] as Table),
+    sources: cells.cells.map((cell) => statementTable(tables[cell.table] as Table)),
     assigned: NONE,
     confirmation: engine === 'mysql' ? confirmColumns(table, findCompared(described, tables)) : undefined
   }

@@ -89,7 +89,7 @@ export function compileFirst (member: ManyMember, linked: readonly LinkValues[],
   const related = selectRows(tables, cells, { index: index?.index, conditions: [among, condition], order: [{ column: other, direction: index?.direction ?? 'asc' }, ...member.order] })
   const value = sql`${sql.ref(tables.at(0).token(other))} as ${sql.id('v0')}`
   const described = describeCells({ table, cells, conditions: [condition], engine: 'mysql' }, tables.build(sql`select ${value}, ${selectCells(tables, cells, 1)} ${related} limit ${rows}`))
-  const compiled = { ...described, columns: [other, ...described.columns], sources: [table, ...described.sources as readonly Table[]] }
+  const compiled = { ...described, columns: [other, ...described.columns], sources: [described.table, ...described.sources as readonly Table[]] }
   statements.set(key, compiled)
   return { ...compiled, parameters }
 }
@@ -100,12 +100,12 @@ function describePart (member: ListMember, engine: Engine): CompiledStatement {
   const built = buildPart(member, engine)
   if (member.kind === 'many') {
     const described = describeCells({ table, cells: cellsOfMember(member), conditions: [condition], compared, engine }, built)
-    return { ...described, columns: [PLACE, ...described.columns], sources: [table, ...described.sources as readonly Table[]] }
+    return { ...described, columns: [PLACE, ...described.columns], sources: [described.table, ...described.sources as readonly Table[]] }
   }
   const sources = member.columns.flatMap(({ source, nullable }) => source !== undefined && nullable ? [source] : [])
   const conditions = [condition, ...member.columns.flatMap(({ condition }) => condition ?? [])]
   const described = describeCells({ table, cells: { ...cellsOfMember(member), cells: [] }, conditions, compared: [...compared, ...sources], engine }, built)
-  return { ...described, columns: [PLACE, ...member.columns], sources: [table, ...member.columns.map(() => table)] }
+  return { ...described, columns: [PLACE, ...member.columns], sources: [PLACE, ...member.columns].map(() => described.table) }
 }
 
 /** `select <number>, <cells> from <table> where <on> = … and … order by … limit n`, or `select <number>, <aggregates> from …` */
