@@ -33,7 +33,7 @@ t.test('the snippets of docs/client.md compile and run', async (t) => {
   t.equal(await workshop.compile({ emit: false }), '')
   await build({ stdin: { contents: program, loader: 'ts', resolveDir: ROOT }, alias: { 'fastify-row-query/client': `${ROOT}src/client/index.ts` }, bundle: true, format: 'esm', outfile: `${folder}/program.mjs` })
   const stdout = await call(folder, `TOKEN=${TOKEN}`, process.execPath, 'program.mjs')
-  for (const pattern of [/^\d+ \d+\.\d\d$/m, /^1 paid$/m, /delivered: \d+ orders, \d+\.\d\d/, /@example/, /^somebody else was faster$/m, /^\{"rows":\[\{"id":1\}\],"count":1\}$/m]) t.match(stdout, pattern)
+  for (const pattern of [/^\d+ \d+\.\d\d$/m, /^1 paid$/m, /^delivered in all: \d+\.\d\d$/m, /delivered: \d+ orders, \d+\.\d\d/, /@example/, /^somebody else was faster$/m, /^\{"rows":\[\{"id":1\}\],"count":1\}$/m]) t.match(stdout, pattern)
   t.same(database.prepare('select count(*) as keys from row_query_keys').all().map((row) => ({ ...row })), [{ keys: 2 }])
   database.close()
 })

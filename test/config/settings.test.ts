@@ -17,7 +17,7 @@ function defaultsOf ({ properties }: TObject): Record<string, unknown> {
 
 t.test('a setting that is missing has the default of its schema', async (t) => {
   t.strictSame(resolveSettings({ databases: { shop: { url } } }), {
-    databases: [{ name: 'shop', address, replicas: [], pool: defaultsOf(PoolSchema), ...defaultsOf(DatabaseSchema), setup: [] }],
+    databases: [{ name: 'shop', address, replicas: [], pool: defaultsOf(PoolSchema), ...defaultsOf(DatabaseSchema), setup: [], streams: 2 }],
     tokens: [],
     tokenFile: undefined,
     jwt: [],
@@ -37,16 +37,16 @@ t.test('a setting that is missing has the default of its schema', async (t) => {
     requestLog: OptionsSchema.properties.requestLog.default,
     metrics: OptionsSchema.properties.metrics.default
   })
-  t.strictSame(defaultsOf(LimitsSchema), { filterDepth: 32, filterConditions: 256, filterValues: 10_000, filterPattern: 1000, offset: 100_000, operations: 100, answerMemory: 67_108_864, bodyMemory: 134_217_728 })
+  t.strictSame(defaultsOf(LimitsSchema), { filterDepth: 32, filterConditions: 256, filterValues: 10_000, filterPattern: 1000, offset: 100_000, operations: 100, streams: 2, answerMemory: 67_108_864, bodyMemory: 134_217_728 })
   t.strictSame(resolveSettings({ databases: { shop: { url } }, mcp: {} }).mcp, { verbs: ['select'], resultLimit: 262_144, url: undefined })
   t.strictSame(resolveSettings({ databases: { shop: { url } }, rateLimit: { max: 1 } }).rateLimit, { max: 1, ...defaultsOf(RateLimitSchema) })
 })
 
 t.test('a setting that is present is used', async (t) => {
   const options: RowQueryOptions = {
-    databases: { shop: { url, replicas: ['mysql://root@copy,db/shop'], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5 } },
+    databases: { shop: { url, replicas: ['mysql://root@copy,db/shop'], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, streamTimeout: 19, resultLimit: 5000, refreshInterval: 5 } },
     bodyLimit: 6,
-    limits: { filterDepth: 7, filterConditions: 8, filterValues: 9, filterPattern: 14, offset: 15, include: { levels: 2, members: 18 }, changed: 16, operations: 17, answerMemory: 15_000_000, bodyMemory: 17_000_000 },
+    limits: { filterDepth: 7, filterConditions: 8, filterValues: 9, filterPattern: 14, offset: 15, include: { levels: 2, members: 18 }, changed: 16, operations: 17, streams: 20, streamRows: 21, answerMemory: 15_000_000, bodyMemory: 17_000_000 },
     rateLimit: { max: 10, window: 11 },
     failedLogins: { max: 12, window: 13 },
     cors: { origins: ['https://app.example.com'] },
@@ -59,7 +59,7 @@ t.test('a setting that is present is used', async (t) => {
     metrics: true
   }
   t.strictSame(resolveSettings(options), {
-    databases: [{ name: 'shop', address, replicas: [{ ...server, hosts: [{ host: 'copy', port: 3306 }, { host: 'db', port: 3306 }] }], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, resultLimit: 5000, refreshInterval: 5, keyLifetime: DatabaseSchema.properties.keyLifetime.default, setup: [] }],
+    databases: [{ name: 'shop', address, replicas: [{ ...server, hosts: [{ host: 'copy', port: 3306 }, { host: 'db', port: 3306 }] }], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, streamTimeout: 19, resultLimit: 5000, refreshInterval: 5, keyLifetime: DatabaseSchema.properties.keyLifetime.default, setup: [], streams: 1 }],
     tokens: [],
     tokenFile: undefined,
     jwt: [],
@@ -70,7 +70,7 @@ t.test('a setting that is present is used', async (t) => {
     bodyLimit: 6,
     answerMemory: 15_000_000,
     bodyMemory: 17_000_000,
-    limits: { depth: 7, conditions: 8, values: 9, pattern: 14, offset: 15, include: { levels: 2, members: 18 }, changed: 16, operations: 17 },
+    limits: { depth: 7, conditions: 8, values: 9, pattern: 14, offset: 15, include: { levels: 2, members: 18 }, changed: 16, operations: 17, streamRows: 21 },
     rateLimit: { max: 10, window: 11 },
     failedLogins: { max: 12, window: 13 },
     cors: { origins: ['https://app.example.com'] },

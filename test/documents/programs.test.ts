@@ -51,6 +51,13 @@ t.test('docs/transactions.md: a transaction in process', async (t) => {
   t.same([await count(rows, 'orders'), await count(rows, 'items')], [2, 2])
 })
 
+t.test('docs/plugin.md: rows in process, one by one', async (t) => {
+  const { rows } = await start(t as Test)
+  const { ids } = await run(t as Test, 'docs/plugin.md', 'js stream', { rows, grant }) as { ids: number[] }
+  t.equal(ids.length, await count(rows, 'orders'))
+  t.ok(ids.length > 0)
+})
+
 t.test('docs/transactions.md: an audit table', async (t) => {
   const { onWrite } = await run(t as Test, 'docs/transactions.md', 'js onWrite', {}) as { onWrite: NonNullable<Parameters<typeof createRowQuery>[0]['onWrite']> }
   const { rows, app } = await start(t as Test, { onWrite })

@@ -7,13 +7,15 @@ import type { Test } from 'tap'
 
 /** Replaces curl, which not every machine has, for the options that the documents use. */
 const CURL = `#!${process.execPath}
+import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 const { values, positionals: [url] } = parseArgs({ allowPositionals: true, options: {
-  silent: { type: 'boolean', short: 's' }, include: { type: 'boolean', short: 'i' }, header: { type: 'string', short: 'H', multiple: true }, data: { type: 'string', short: 'd' }
+  silent: { type: 'boolean', short: 's' }, 'show-error': { type: 'boolean', short: 'S' }, 'fail-with-body': { type: 'boolean' }, output: { type: 'string', short: 'o' }, include: { type: 'boolean', short: 'i' }, header: { type: 'string', short: 'H', multiple: true }, data: { type: 'string', short: 'd' }
 } })
 const headers = (values.header ?? []).map((line) => line.split(/: */, 2))
 const response = await fetch(url, { method: values.data === undefined ? 'GET' : 'POST', headers, body: values.data })
-process.stdout.write(await response.text())
+if (values.output === undefined) process.stdout.write(await response.text())
+else writeFileSync(values.output, await response.text())
 `
 
 /** Replaces jq, for the expressions that the documents use. */

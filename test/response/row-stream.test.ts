@@ -1,0 +1,110 @@
+/** What a stream holds, and when it lets the database wait. */
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { UNLIMITED, AnswerBudget } from '../../src/response/budget.ts'
+import { RowStream } from '../../src/response/row-stream.ts'
+import { createStreamRows, type StreamFormat } from '../../src/response/stream-rows.ts'
+import type { RowSource } from '../../src/dialects/dialect.ts'
+import { alone } from '../../src/catalog/table-source.ts'
+import { planStream } from '../../src/plan/stream.ts'
+import { until } from '../support/until.ts'
+import { LIMITS, orders } from '../support/sql.ts'
+
+const MEGABYTE = 1_048_576
+
+/** A stream of orders (columns are those of the table), and what it has done to its source. */
+function createStream ({ format = 'ndjson' as StreamFormat, limit = 16 * MEGABYTE, most = undefined as number | undefined, budget = UNLIMITED } = {}) {
+  const plan = planStream({ verb: 'select', columns: ['name'] }, alone(orders.mysql), { limits: LIMITS })
+  const stream = new RowStream({ rows: createStreamRows(plan, format), limit, most, budget })
+  const told = { isPaused: false, started: 0, stopped: 0, forgotten: 0 }
+  const source: RowSource = {
+    pause: () => { told.isPaused = true },
+    resume: () => { told.isPaused = false },
+    started: () => { told.started++ },
+    stop: () => { told.stopped++ },
+    forget: () => { told.forgotten++ }
+  }
+  stream.from(source)
+  stream.begin(plan.columns)
+  /** A row of MySQL's text protocol with one text. */
+  const add = (length: number): number => {
+    const row = Buffer.concat([Buffer.from([0xfd, length & 0xff, (length >> 8) & 0xff, length >> 16]), Buffer.alloc(length, 'x')])
+    stream.textRow(row, 0, row.length)
+    return length + '{"name":""}\n'.length
+  }
+  return { stream, told, add }
+}
+
+t.test('a stream that nobody reads holds less than 1 MiB and a row', async (t) => {
+  for (const length of [1, 100, 40_000, 60_000, 3 * MEGABYTE]) {
+    const { stream, told, add } = createStream()
+    let held = 0
+    let row = 0
+    while (!told.isPaused) held += row = add(length)
+    t.ok(held < MEGABYTE + row, `${held} bytes in rows of ${row}`)
+    t.equal(stream.readable.readableLength + 0, stream.bytes, 'they are one chunk, and the rows behind it')
+    stream.drop()
+    t.ok(told.stopped > 0)
+  }
+})
+
+t.test('a stream goes on as it is read, and holds no more in the end', async (t) => {
+  const { stream, told, add } = createStream()
+  let [sent, read, most] = [0, 0, 0]
+  const reading = (async () => { for await (const chunk of stream.readable) read += (chunk as Buffer).length })()
+  while (sent < 20 * MEGABYTE) {
+    if (told.isPaused) await turn()
+    else sent += add(1000)
+    most = Math.max(most, sent - read)
+  }
+  stream.end()
+  await reading
+  t.equal(read, sent)
+  t.ok(most < MEGABYTE, `${most} bytes at most`)
+  t.equal(told.started, 1)
+  t.ok(told.forgotten > 100, 'the memory that was read into is used again')
+  t.match(stream, { bytes: sent, passed: stream.count, failure: undefined })
+})
+
+t.test('a row does not wait long for others', async (t) => {
+  const { stream, add } = createStream()
+  add(10)
+  await stream.started
+  await until('it is passed on', () => stream.readable.readableLength > 0)
+  t.equal(String(stream.readable.read()), '{"name":"xxxxxxxxxx"}\n')
+  stream.drop()
+})
+
+t.test('what was read before an error is read before it', async (t) => {
+  const { stream, add } = createStream({ most: 3 })
+  for (let row = 0; row < 3; row++) add(2)
+  t.throws(() => add(2), { code: 'RESULT_TOO_LARGE', reason: 'STREAM_ROWS' })
+  stream.fail(new Error('cut'))
+  let text = ''
+  await t.rejects((async () => { for await (const chunk of stream.readable) text += chunk })(), { message: 'cut' })
+  t.equal(text, '{"name":"xx"}\n'.repeat(3))
+})
+
+t.test('a row that is too large is an error, and no part of it is sent', async (t) => {
+  for (const format of ['ndjson', 'csv'] as const) {
+    const { stream, add } = createStream({ format, limit: 100_000 })
+    add(2)
+    t.throws(() => add(200_000), { code: 'RESULT_TOO_LARGE' })
+    stream.fail(new Error('cut'))
+    t.equal(String(stream.readable.read()), format === 'csv' ? 'name\r\nxx\r\n' : '{"name":"xx"}\n')
+    stream.drop()
+  }
+})
+
+t.test('a stream takes its memory from that of answers, and gives it back', async (t) => {
+  const budget = new AnswerBudget(4 * MEGABYTE)
+  const first = createStream({ budget })
+  t.throws(() => first.add(3 * MEGABYTE) && first.add(3 * MEGABYTE) && first.add(3.9 * MEGABYTE), { code: 'OVERLOADED' }, 'also for a large row')
+  first.stream.drop()
+  await sleep(0)
+  const streams = Array.from({ length: 4 }, () => createStream({ budget }).stream)
+  t.throws(() => createStream({ budget }), { code: 'OVERLOADED' })
+  for (const stream of streams) stream.drop()
+  await sleep(0)
+  createStream({ budget }).stream.drop()
+})
