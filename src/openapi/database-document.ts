@@ -100,7 +100,6 @@ function pathOf ({ table, verbs, name }: Subject, database: string): [path: stri
     tags: [table.name],
     request: refTo(`${name}Request`),
     answer: refTo(`${name}Response`),
-    hasStreams: verbs.includes('select'),
     examples: requestExamples(table, verbs),
     refusals: responseReferences
   })]

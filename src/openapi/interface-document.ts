@@ -80,7 +80,6 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
     parameters: params.properties,
     request: refTo(`${NAME}Request`),
     answer: refTo(`${NAME}Response`),
-    hasStreams: verbs.includes('select'),
     examples: Object.fromEntries(verbs.map((verb) => [verb, { summary: verb, value: { verb, ...examples[verb] } }])),
     refusals: errorResponses(refTo(REFUSAL))
   })

@@ -20,8 +20,6 @@ export interface Operation {
   /** The schemas of the request body and of a successful response. */
   readonly request: Schema
   readonly answer: Schema
-  /** Whether a response may be a stream of rows. */
-  readonly hasStreams?: boolean
   /** Example requests by name. */
   readonly examples: Readonly<Record<string, Schema>>
   /** Error responses by status. */
@@ -29,14 +27,11 @@ export interface Operation {
 }
 
 /** Creates the path item of an operation. */
-export function createPathItem ({ operationId, summary, description, tags, parameters, request, answer, hasStreams = false, examples, refusals }: Operation): Schema {
+export function createPathItem ({ operationId, summary, description, tags, parameters, request, answer, examples, refusals }: Operation): Schema {
   const done: Schema = {
     description: 'The request succeeded.',
-    headers: {
-      'x-request-id': { description: REQUEST_ID_DESCRIPTION, schema: { type: 'string' } },
-      ...hasStreams && { Vary: { description: 'Accept, for a select.', schema: { type: 'string' } } }
-    },
-    content: { 'application/json': { schema: answer }, ...hasStreams && streams }
+    headers: { 'x-request-id': { description: REQUEST_ID_DESCRIPTION, schema: { type: 'string' } } },
+    content: { 'application/json': { schema: answer } }
   }
   return {
     post: {
@@ -55,13 +50,7 @@ export function createPathItem ({ operationId, summary, description, tags, param
 
 /** The successful response in the form of a Fastify route schema. */
 export function routeResponse (schema: Schema): Schema {
-  return { [OK]: { description: 'The request succeeded.', headers: { 'x-request-id': { type: 'string', description: REQUEST_ID_DESCRIPTION } }, content: { 'application/json': { schema }, ...streams } } }
-}
-
-/** The responses to a select with one of these types in the header Accept. */
-const streams: Readonly<Record<string, Schema>> = {
-  'application/x-ndjson': { schema: { type: 'string', description: 'The rows of a select, any number of them: each is a JSON object and a line feed. Send the header `Accept: application/x-ndjson`.' } },
-  'text/csv': { schema: { type: 'string', description: 'The rows of a select, any number of them, as CSV with a line of names. Send the header `Accept: text/csv`.' } }
+  return { [OK]: { description: 'The request succeeded.', headers: { 'x-request-id': { type: 'string', description: REQUEST_ID_DESCRIPTION } }, ...schema } }
 }
 
 /** Version of the interface, not of the program. */
