@@ -83,6 +83,6 @@ t.test('the configuration has the values, and errors name the setting once and n
   t.throws(() => load(file, { SECRET }), new ConfigError([
     'databases.shop.url: the file nowhere cannot be read (ENOENT)',
     'tokens.0.sha256: the variable HASH is not set',
-    'docs: must be true or false (whether an HTML page shows the documents and sends requests)'
+    'docs: must be true or false (whether an HTML page shows and changes rows)'
   ]))
 })

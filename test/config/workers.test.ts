@@ -20,7 +20,7 @@ const config: Config = {
 const SHARED = ['databases.<name>.pool.size', 'databases.<name>.pool.queue', 'databases.<name>.pool.minimum', 'rateLimit.max', 'failedLogins.max', 'limits.answerMemory', 'limits.bodyMemory', 'http.maxConnections']
 
 /** Numbers that are not limits of the whole, but of a request, an answer or a connection, or ports. Times are not listed: their descriptions end with "in milliseconds". */
-const OF_EACH = ['port', 'metrics.port', 'workers', 'bodyLimit', 'databases.<name>.resultLimit', 'limits.filterDepth', 'limits.filterConditions', 'limits.filterValues', 'limits.filterPattern', 'limits.offset', 'limits.include.levels', 'limits.include.members', 'limits.changed', 'limits.operations', 'http.answerRate', 'http.maxHeaderSize']
+const OF_EACH = ['port', 'metrics.port', 'workers', 'bodyLimit', 'databases.<name>.resultLimit', 'limits.filterDepth', 'limits.filterConditions', 'limits.filterValues', 'limits.filterPattern', 'limits.offset', 'limits.include.levels', 'limits.include.members', 'limits.changed', 'limits.operations', 'limits.streamRows', 'limits.streams', 'mcp.resultLimit', 'http.answerRate', 'http.maxHeaderSize']
 
 function numbersIn (schema: TSchema, path = ''): string[] {
   if (schema['type'] === 'integer') return schema.description?.includes('in milliseconds') === true ? [] : [path]
