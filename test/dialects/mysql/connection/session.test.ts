@@ -69,7 +69,7 @@ for (const engine of await engines()) {
         t.ok(log.some((line) => reason.test(JSON.parse(line).reason)), 'the log says why')
         const { code, stdout } = await runRowQuery(t as Test, ['check'], { env: { DATABASE_URL: url } })
         t.equal(code, 1)
-        t.match(/does not answer \((.*)\)\n$/.exec(stdout)?.[1] ?? '', reason, 'and so does row-query check')
+        t.match(/the server cannot be used \((.*)\)$/m.exec(stdout)?.[1] ?? '', reason, 'and so does row-query check')
       })
     }
 
