@@ -1,6 +1,6 @@
 /** The routes: POST {prefix}/{database}/{table} for one request, POST {prefix}/{database} for several operations. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, preValidationHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, onSendHookHandler, preValidationHookHandler } from 'fastify'
 import { BodySchema } from '../schemas/body.ts'
 import { OperationsBodySchema, type OperationsBody } from '../schemas/operations.ts'
 import { getAccess, getDatabase, getGrant, type Access } from './access/authorize.ts'
@@ -60,10 +60,11 @@ const REPLAYED = 'idempotency-replayed'
 /** @throws INVALID_IDEMPOTENCY_KEY, INVALID_BODY */
 const keyOf = ({ headers, rowQueryBodyHash: bodyHash }: FastifyRequest, body: object) => readKey({ header: headers[KEY], bodyHash, dryRun: (body as { dryRun?: boolean }).dryRun === true })
 
-/** An answer to a select depends on the header Accept. */
-function varyByAccept (reply: FastifyReply): void {
+/** An answer to a select depends on the header Accept. Each answer of its path says so: one that did not would tell that it was refused before its body was read. */
+const varyByAccept: onSendHookHandler = (_request, reply, _payload, done) => {
   const others = reply.getHeader('vary')
   reply.header('vary', others === undefined ? 'Accept' : `${String(others)}, Accept`)
+  done()
 }
 
 export function addRoute (app: FastifyInstance, { databases, limits, budget, collectors }: RouteOptions): void {
@@ -79,8 +80,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget, col
     done()
   }
 
-  app.addHook('onSend', (request, reply, payload, done) => {
-    if ((request.body as { verb?: unknown } | null | undefined)?.verb === 'select') varyByAccept(reply)
+  app.addHook('onSend', (_request, reply, payload, done) => {
     budget.countUnsent(reply.raw, payload)
     done()
   })
@@ -92,7 +92,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget, col
     done()
   }
 
-  app.withTypeProvider<TypeBoxTypeProvider>().post(url, { schema: { body: BodySchema }, config: shownInHost(app.prefix), onRequest: checkPath, preValidation: checkStream }, (request, reply) => {
+  app.withTypeProvider<TypeBoxTypeProvider>().post(url, { schema: { body: BodySchema }, config: shownInHost(app.prefix), onRequest: checkPath, preValidation: checkStream, onSend: varyByAccept }, (request, reply) => {
     const { body, headers, rowQueryAccess: access, rowQueryRecord: record } = request
     const consistency = readConsistency(body.verb, CONSISTENCY, headers['row-query-consistency'])
     if (request.rowQueryStream !== null) return sendStream(request, reply, { ...request.rowQueryStream, access, limits, consistency, collectors })

@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { createRowQuery, type GrantOptions, type RowQueryOptions } from '../../src/index.ts'
 import { WITHOUT_TAP } from '../support/package.ts'
 import { runRowQuery } from '../support/row-query.ts'
+import { TOKEN } from '../support/service.ts'
 
 const setup = [
   'create table items (id integer primary key, name text not null, body text); create table parts (id integer primary key)',
@@ -76,7 +77,7 @@ t.test('a program that exits without closing the database removes the file and p
 })
 
 t.test('DATABASE_URL may be sqlite::memory:, and "check" finds no risks', async (t) => {
-  const { code, stdout, stderr } = await runRowQuery(t, ['check', '--strict'], { env: { DATABASE_URL: 'sqlite::memory:' } })
+  const { code, stdout, stderr } = await runRowQuery(t, ['check', '--strict'], { env: { DATABASE_URL: 'sqlite::memory:', API_TOKEN: TOKEN } })
   t.equal(code, 0, stderr)
   t.match(stdout, 'memory')
   t.notOk(existsSync(':memory:'))

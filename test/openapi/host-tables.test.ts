@@ -35,12 +35,12 @@ function danglingIn (document: any): string[] {
 t.test('the tables are in the document of the host, beside its own routes', async (t) => {
   const app = await createHost(t)
   const document = app.swagger() as any
-  t.same(Object.keys(document.paths), ['/v1/own', '/api/{database}/{table}', '/api/shop', '/api/shop/customers', '/api/shop/order_items', '/api/shop/order_totals', '/api/shop/orders', '/api/shop/products'])
+  t.same(Object.keys(document.paths), ['/v1/own', '/api/{database}/{table}', '/api/shop', '/api/shop/categories', '/api/shop/customers', '/api/shop/order_items', '/api/shop/order_totals', '/api/shop/orders', '/api/shop/products'])
   const { post } = document.paths['/api/shop/orders']
   t.match(post, { operationId: 'queryApiShopOrders', tags: ['shop.orders'], security: [{ ApiShopToken: [] }], requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/ApiShopOrdersRequest' } } } } })
   t.equal(document.paths['/api/shop'].post.operationId, 'runApiShopOperations')
   t.match(document.components.securitySchemes, { own: { scheme: 'basic' }, ApiShopToken: { scheme: 'bearer' } })
-  t.match(document.tags, [{ name: 'own' }, { name: 'shop.customers' }])
+  t.match(document.tags, [{ name: 'own' }, { name: 'shop.categories' }])
   t.same(danglingIn(document), [])
   t.match(await new Validator().validate(structuredClone(document)), { valid: true })
   t.match(app.swagger({ yaml: true }), /^ {2}\/api\/shop\/orders:$/m)
