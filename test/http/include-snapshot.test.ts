@@ -1,0 +1,86 @@
+/** Rows and their members are of one state of the database, while others write and while tables change. */
+import t from 'tap'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { onEachEngine, type Schema } from '../support/service.ts'
+
+const schema: Schema = (engine) => [
+  `create table accounts (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null primary key'}, n int not null, last int)`,
+  'create table entries (account_id int not null, line int not null, primary key (account_id, line), foreign key (account_id) references accounts (id))',
+  'create table notes (account_id int not null, line int not null, part int not null, primary key (account_id, line, part))',
+  'insert into accounts values (1, 0, null), (2, 0, null), (3, 0, null)'
+]
+
+await onEachEngine(t, 'rows, lists and computed values are of one snapshot', { schema }, async (t, { post, operate }) => {
+  const write = async (id: number, line: number): Promise<void> => {
+    // as many entries as the account says, and two notes of each
+    const operations = [
+      { table: 'accounts', verb: 'update', filters: { id }, data: { n: { $inc: 1 }, last: line } },
+      { table: 'entries', verb: 'insert', data: { account_id: id, line } },
+      { table: 'notes', verb: 'insert', data: [{ account_id: id, line, part: 1 }, { account_id: id, line, part: 2 }] }
+    ]
+    t.equal((await operate(operations)).status, 200)
+  }
+  const include = {
+    entries: { columns: ['line'], limit: 1000, include: { notes: { on: { account_id: 'account_id', line: 'line' }, columns: ['part'] } } },
+    counted: { table: 'entries', aggregates: { n: { $count: '*' }, last: { $max: 'line' } } },
+    latest: { table: 'entries', on: { id: 'account_id', last: 'line' }, columns: ['line'] }
+  }
+  const seen = new Set<number>()
+  const state = { isOver: false }
+  // however long it takes until a reader sees different states
+  const writing = (async () => {
+    for (let line = 1; line <= 20 || (seen.size < 4 && line < 2000); line++) await write(line % 3 + 1, line)
+    state.isOver = true
+  })()
+  do {
+    const { json } = await post('accounts', { verb: 'select', orderBy: 'id', total: true, include })
+    const wrong = json.data.rows.find(({ n, last, entries, counted, latest }: any) => entries.length !== n || counted.n !== n || counted.last !== last || (latest?.line ?? null) !== last || entries.some(({ notes }: any) => notes.length !== 2))
+    t.equal(wrong, undefined)
+    seen.add(json.data.rows[0].n)
+  } while (!state.isOver)
+  await writing
+  t.ok(seen.size >= 4, `${seen.size} states`)
+})
+
+await onEachEngine(t, 'while tables are altered, a member is as it was or as it is', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+  await sql('insert into entries values (1, 1), (1, 2), (2, 1)')
+  const request = (column: string) => ({ verb: 'select', columns: ['id'], orderBy: 'id', filters: { id: [1, 2] }, include: { entries: { columns: [column] }, one: { table: 'entries', on: { id: 'account_id' }, filters: { line: 1 }, columns: [column] } } })
+  const rows = (column: string) => [{ id: 1, entries: [{ [column]: 1 }, { [column]: 2 }], one: { [column]: 1 } }, { id: 2, entries: [{ [column]: 1 }], one: { [column]: 1 } }]
+  const read = async (): Promise<void> => {
+    for (const column of ['line', 'row_no']) {
+      const body = { ...request(column), include: { entries: { columns: [column] } } }
+      const { status, json } = await post('accounts', body)
+      if (status === 200) t.same(json.data.rows, rows(column).map(({ id, entries }) => ({ id, entries })))
+      else t.match({ status, code: json.error.code }, { status: /^(400|503)$/, code: /^(COLUMN_NOT_FOUND|DATABASE_UNAVAILABLE|INVALID_BODY)$/ })
+    }
+  }
+  t.same((await post('accounts', request('line'))).json.data.rows, rows('line'))
+  const state = { isOver: false }
+  const altering = (async () => {
+    for (let time = 0; time < 4; time++) {
+      await sql('alter table entries rename column line to row_no')
+      await sql('alter table entries add column extra int first')
+      await sql('alter table entries drop column extra')
+      await sql('alter table entries rename column row_no to line')
+    }
+    state.isOver = true
+  })()
+  do await read()
+  while (!state.isOver)
+  await altering
+  // a type that another one relates to in another way
+  await sql('alter table accounts modify n varchar(20) not null')
+  await sql('alter table notes add index by_line (line)')
+  for (let status = 0; status !== 400;) {
+    const { status: sent, json } = await post('accounts', { verb: 'select', include: { notes: { on: { n: 'line' } } } })
+    status = sent
+    t.match(json.error?.code ?? '', /^(INVALID_BODY|DATABASE_UNAVAILABLE|)$/)
+    if (status !== 400) await sleep(50)
+  }
+  for (let status = 0; status !== 200;) {
+    const { status: sent, json } = await post('accounts', request('line'))
+    status = sent
+    if (status === 200) t.same(json.data.rows, rows('line'))
+    else await sleep(50)
+  }
+})
