@@ -71,7 +71,8 @@ const tasks: ReadonlyArray<[task: string, steps: readonly Step[]]> = [
     }
   ]],
   ['Which products has nobody ordered?', [
-    { tool: 'select', args: of('products', { columns: ['sku'], include: { sold: { table: 'order_items', aggregates: { n: { $sum: 'quantity' } } } } }), gives: { rows: [{ sku: 'CUP', sold: { n: '5' } }, { sku: 'MUG', sold: { n: '3' } }, { sku: 'POT', sold: { n: null } }] } }
+    { tool: 'select', args: of('products', { columns: ['sku'], include: { sold: { table: 'order_items', aggregates: { n: { $sum: 'quantity' } } } } }), gives: { rows: [{ sku: 'CUP', sold: { n: '5' } }, { sku: 'MUG', sold: { n: '3' } }, { sku: 'POT', sold: { n: null } }] } },
+    { tool: 'select', args: of('products', { columns: ['sku'], filters: { $none: { order_items: {} } } }), gives: { rows: [{ sku: 'POT' }], count: 1, next: null } }
   ]],
   ['Mark the new orders of February as paid.', [
     { tool: 'update', args: of('orders', { data: { status: 'payed' }, filters: { status: 'new', ordered_at: { $gte: '2026-02-01', $lt: '2026-03-01' } } }), refused: 'INVALID_VALUE', tells: /filters\/ordered_at.*such as 2026-11-20T10:15:00/ },

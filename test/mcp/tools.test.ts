@@ -40,6 +40,7 @@ await onEachEngine(t, 'tools', settings, async (t, service) => {
       t.match(client.getServerVersion(), { name: 'row-query' })
       t.match(client.getInstructions(), /list_tables/)
       const { tools } = await client.listTools()
+      for (const { name, description } of tools) if (['select', 'update', 'delete'].includes(name)) t.match(description, /\$between.*\$none/s, 'filters, also by related rows')
       t.same(tools.map(({ name, annotations }) => [name, annotations]), [
         ['list_tables', { readOnlyHint: true, openWorldHint: false }],
         ['describe_table', { readOnlyHint: true, openWorldHint: false }],
@@ -89,6 +90,9 @@ await onEachEngine(t, 'tools', settings, async (t, service) => {
     t.match((await call('select', inShop('orders', { columns: ['id'], include: { customers: { columns: ['name'] }, order_items: { aggregates: { n: { $count: '*' } } } } }))).result, {
       rows: [{ id: 1, customers: { name: 'Ada' }, order_items: { n: 2 } }, { id: 2, customers: { name: 'Grace' }, order_items: { n: 0 } }], count: 2, next: null
     })
+    t.same((await call('select', inShop('orders', { columns: ['id'], include: { customers: { columns: ['name'] } }, orderBy: 'customers.name DESC' }))).result, {
+      rows: [{ id: 2, customers: { name: 'Grace' } }, { id: 1, customers: { name: 'Ada' } }], count: 2
+    }, 'an order by a member has no position')
     await post('settings', { verb: 'delete', filters: { id: { $gte: 100 } } })
   })
 
