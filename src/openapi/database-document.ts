@@ -6,6 +6,7 @@ import { createDocumentWriter, type DocumentText } from './document-text.ts'
 import { REFUSAL, refusalSchema, responseReferences, sharedResponses } from './error-responses.ts'
 import { createFilterSchemas, nameOfFilter } from './filter-schemas.ts'
 import { GROUPS } from './group-schemas.ts'
+import { canInclude, MEMBER_NAMES, memberSchemas } from './member-schemas.ts'
 import { createNames, pascalCase, type Names } from './names.ts'
 import { createHead, createPathItem, securitySchemes } from './operation.ts'
 import { createOperationsItem, OPERATION, OPERATION_NAMES, operationSchemas } from './operations-schemas.ts'
@@ -21,7 +22,7 @@ import { formNames, formSchemas } from './write-schemas.ts'
 const SLICE = 20
 
 /** Schema names that no table may use. */
-const SHARED = [REFUSAL, ...Object.keys(GROUPS), ...OPERATION_NAMES, ...TYPED_NAMES]
+const SHARED = [REFUSAL, ...Object.keys(GROUPS), ...MEMBER_NAMES, ...OPERATION_NAMES, ...TYPED_NAMES]
 
 export interface DatabaseDocument {
   /** Name of the database in paths. */
@@ -82,13 +83,15 @@ function nameTables (tables: readonly VisibleTable[], names: Names, limits: Docu
   const visible = new Map(tables.map(({ table }) => [table.name, table]))
   const prefixes = new Map(tables.map(({ table }) => [table, names.take(pascalCase(table.name), ENDINGS)]))
   const related = findRelatedTables(tables)
+  const hasMembers = canInclude(limits, tables)
   return tables.map(({ table, verbs }) => ({
     table,
     verbs,
     limits,
     name: prefixes.get(table) as string,
     related: (related.get(table) ?? []).map(({ other }) => ({ table: other.name, name: prefixes.get(other) as string })),
-    isVisible: ({ referencedTable, referencedColumns }) => referencedColumns.every((column) => visible.get(referencedTable)?.columns.has(column) === true)
+    isVisible: ({ referencedTable, referencedColumns }) => referencedColumns.every((column) => visible.get(referencedTable)?.columns.has(column) === true),
+    members: hasMembers ? related.get(table) ?? [] : undefined
   }))
 }
 
@@ -129,9 +132,11 @@ function tagOf ({ table: { name, comment, kind } }: Subject): Schema {
 
 function sharedSchemas (subjects: readonly Subject[], limits: DocumentLimits): Record<string, Schema> {
   const verbs = new Set(subjects.flatMap((subject) => subject.verbs))
+  const isTyped = subjects.length <= MAX_TYPED_TABLES
   return {
     ...(verbs.has('select') && GROUPS),
+    ...(subjects[0]?.members !== undefined && memberSchemas(subjects, limits, isTyped)),
     ...formSchemas(subjects),
-    ...(subjects.length > 0 && { ...operationSchemas(tablesByVerb(subjects), limits.operations, subjects.length > MAX_TYPED_TABLES ? undefined : typedOperations(OPERATION, subjects)), [REFUSAL]: refusalSchema })
+    ...(subjects.length > 0 && { ...operationSchemas(tablesByVerb(subjects), limits.operations, isTyped ? typedOperations(OPERATION, subjects) : undefined), [REFUSAL]: refusalSchema })
   }
 }

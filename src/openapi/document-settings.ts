@@ -2,10 +2,11 @@
 import type { OpenapiInfo } from '../../schemas/options.ts'
 import type { ForeignKey } from '../catalog/catalog.ts'
 import type { RequestLimits } from '../plan/limits.ts'
+import type { RelatedTable } from './related-tables.ts'
 import type { VisibleTable } from './visible.ts'
 
 /** The limits that documents state. */
-export type DocumentLimits = Pick<RequestLimits, 'values' | 'pattern' | 'offset' | 'operations'>
+export type DocumentLimits = Pick<RequestLimits, 'values' | 'pattern' | 'offset' | 'operations' | 'include'>
 
 export interface DocumentSettings {
   /** Path prefix of the service. */
@@ -24,4 +25,6 @@ export interface Subject extends VisibleTable {
   readonly related: ReadonlyArray<{ readonly table: string, readonly name: string }>
   /** Whether the document may name what a foreign key refers to. */
   readonly isVisible: (key: ForeignKey) => boolean
+  /** The tables that `include` can have without `on`; undefined if a select has no `include`. */
+  readonly members: readonly RelatedTable[] | undefined
 }

@@ -16,15 +16,18 @@ export const GROUPS: Schemas = { [GROUPS_RESPONSE]: groupsAnswer(refTo(VALUE) as
 
 /** The fields of a request for a table. `name`: the prefix of the table's schema names. */
 export function groupFields (name: string, table: Table, { groupBy, aggregates, having }: typeof BODIES.select.properties): Schemas {
-  const { minProperties, maxProperties, description } = aggregates
   const names = sortable(table).map((column) => column.name)
   const column = names.length < table.columns.size ? { type: 'string', enum: names } : refTo(`${name}Column`)
   const part = { type: 'object', additionalProperties: refTo(partName(name)), propertyNames: { pattern: RESULT_NAME }, minProperties: 1, maxProperties: 1 }
   return {
     groupBy: { ...bare(groupBy), items: hasParts(table) ? { anyOf: [column, part] } : column, uniqueItems: true, description: groupBy.description },
-    aggregates: { type: 'object', additionalProperties: refTo(`${name}Aggregate`), propertyNames: { pattern: RESULT_NAME }, minProperties, maxProperties, description: `${String(description)} A name consists of 1 to 64 letters, digits and _.` },
+    aggregates: aggregatesField(name, aggregates),
     having: { type: 'object', additionalProperties: true, description: having.description }
   }
+}
+
+export function aggregatesField (name: string, { minProperties, maxProperties, description }: Schema): Schema {
+  return { type: 'object', additionalProperties: refTo(`${name}Aggregate`), propertyNames: { pattern: RESULT_NAME }, minProperties, maxProperties, description: `${String(description)} A name consists of 1 to 64 letters, digits and _.` }
 }
 
 /** Whether rows can be grouped by a part of time. */

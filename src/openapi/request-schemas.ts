@@ -8,10 +8,11 @@ import { rowKeysOf } from '../plan/row-keys.ts'
 import type { Subject } from './document-settings.ts'
 import { groupFields } from './group-schemas.ts'
 import { pascalCase } from './names.ts'
+import { includeField, includeRules } from './member-schemas.ts'
 import { hasConflicts, insertData, insertRules, onConflictName } from './insert-schemas.ts'
 import { orderSchema, selectRules, sortable } from './select-schemas.ts'
 import { anyOf, closedObject, orNull, plainText, refTo, unionByVerb, type Schema, type Schemas } from './schema.ts'
-import { bare, shownSchema } from './value-schema.ts'
+import { bare, shownSchema, withoutDefault } from './value-schema.ts'
 import { expectSchema, isUsable, returningSchema } from './write-schemas.ts'
 
 export function requestName (name: string, verb: Verb): string {
@@ -32,26 +33,28 @@ export function unions (name: string, verbs: readonly Verb[], more: readonly str
 }
 
 /** The request schema of the interface with the columns of this table. */
-export function requestSchema ({ name, table, verbs, limits }: Subject, verb: Verb): Schema {
+export function requestSchema (subject: Subject, verb: Verb): Schema {
+  const { name, table, verbs, limits, members } = subject
   const { properties, required } = BODIES[verb]
   const own: Record<string, Schema> = {
     verb: { type: 'string', enum: [verb] },
     data: verb === 'insert' ? insertData(name, BODIES.insert.properties.data) : refTo(`${name}${pascalCase(verb)}`),
     filters: verb === 'select' ? refTo(`${name}Filters`) : { ...refTo(`${name}Filters`), minProperties: 1 },
     ...('columns' in properties && { columns: { ...bare(properties.columns), items: refTo(`${name}Column`), description: properties.columns.description } }),
+    ...('include' in properties && { include: includeField(properties.include) }),
     ...('groupBy' in properties && groupFields(name, table, properties)),
     ...('orderBy' in properties && { orderBy: orderSchema(table, properties.orderBy), offset: { ...properties.offset, maximum: limits.offset } }),
     ...('after' in properties && { after: { anyOf: [refTo(positionName(name)), { type: 'null' }], description: properties.after.description } }),
     ...('onConflict' in properties && { onConflict: refTo(onConflictName(name)) }),
     ...('returning' in properties && { returning: returningSchema(name, properties.returning) })
   }
-  const fields = Object.entries(properties).filter(([field]) => isUsable(field, verb, verbs) && isPossible(field, verb, table)).map(([field, schema]): [string, Schema] => [field, own[field] ?? inDocument(field, schema, verb)])
-  return closedObject(fields, { required, ...verb === 'insert' && insertRules(table), ...verb === 'select' && selectRules(table) })
+  const fields = Object.entries(properties).filter(([field]) => isUsable(field, verb, verbs) && isPossible(field, verb, subject)).map(([field, schema]): [string, Schema] => [field, own[field] ?? inDocument(field, schema, verb)])
+  return closedObject(fields, { required, ...verb === 'insert' && insertRules(table), ...verb === 'select' && selectRules(table, members && includeRules(table, members)) })
 }
 
-/** Without a unique key there are no positions and no conflicts, and updated rows cannot be found again; some types cannot be grouped. Only the document of the interface describes members. */
-function isPossible (field: string, verb: Verb, table: Table): boolean {
-  if (field === 'include') return false
+/** Without a unique key there are no positions and no conflicts, and updated rows cannot be found again; some types cannot be grouped. */
+function isPossible (field: string, verb: Verb, { table, members }: Subject): boolean {
+  if (field === 'include') return members !== undefined
   if (field === 'onConflict') return hasConflicts(table)
   if (field === 'after') return hasPositions(table)
   if (field === 'groupBy') return sortable(table).length > 0
@@ -74,11 +77,6 @@ export function inDocument (field: string, schema: Schema, verb: Verb): Schema {
   if (field === 'filters' && verb !== 'select') return { ...schema, minProperties: 1 }
   if (field === 'expect') return expectSchema(schema)
   return field === 'total' ? { anyOf: [{ type: 'boolean', enum: [true] }, { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }], description: schema['description'] } : withoutDefault(schema)
-}
-
-/** Replaces `default` by `x-default`, for the same reason as in insertSchema (table-schemas.ts). */
-function withoutDefault ({ default: fallback, ...schema }: Schema): Schema {
-  return fallback === undefined ? schema : { ...schema, 'x-default': fallback }
 }
 
 export function selectAnswer (name: string, table: Table): Schema {

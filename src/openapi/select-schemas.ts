@@ -31,15 +31,25 @@ export function orderSchema (table: Table, { anyOf, description }: Schema): Sche
   return { anyOf: [{ type: 'string', pattern: orderPattern([...plainNames(table), FREE_NAME]) }, list], description }
 }
 
-/** Combinations of fields that the service refuses. The names of aggregates are free, so that nothing can be said of `having`. */
-export function selectRules (table: Table): Schema {
+/** `orderBy` of rows alone: columns of the table. Undefined if it has none by which rows can be sorted. */
+export function rowOrderSchema (table: Table, { anyOf, description }: Schema): Schema | undefined {
+  const names = sortable(table).map(({ name }) => name)
+  const [, { items, ...list }] = anyOf as [Schema, Schema & { items: Schema }]
+  const plain = plainNames(table)
+  const listed = { ...list, items: { ...items, propertyNames: { enum: names } } }
+  return names.length === 0 ? undefined : { anyOf: plain.length === 0 ? [listed] : [{ type: 'string', pattern: orderPattern(plain) }, listed], description }
+}
+
+/** Combinations of fields that the service refuses. The names of aggregates are free, so that nothing can be said of `having`. `include`: the rules of this field, if there is one. */
+export function selectRules (table: Table, include: Schema | undefined): Schema {
   const key = findKey(table)
   return {
     if: { anyOf: [requiring('groupBy'), requiring('aggregates')], additionalProperties: true },
-    then: defining(Object.fromEntries(OF_ROWS.filter((field) => field !== 'include' && (field !== 'after' || key !== undefined)).map((field) => [field, false]))),
+    then: defining(Object.fromEntries(OF_ROWS.filter((field) => (field !== 'include' || include !== undefined) && (field !== 'after' || key !== undefined)).map((field) => [field, false]))),
     else: defining({ orderBy: orderOfRows(table), having: false }),
-    ...key !== undefined && {
-      dependentSchemas: {
+    dependentSchemas: {
+      ...include !== undefined && { include },
+      ...key !== undefined && {
         offset: defining({ after: false }),
         // without an order it is that of the key
         after: { anyOf: [requiring('orderBy'), defining({ after: { type: ['object', 'null'], maxProperties: key.length, additionalProperties: true } })], additionalProperties: true }

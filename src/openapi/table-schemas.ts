@@ -6,6 +6,7 @@ import { canFilter, type FilterSchemas } from './filter-schemas.ts'
 import { aggregateSchema, GROUPS_RESPONSE, hasParts, partName, partSchema } from './group-schemas.ts'
 import { joinWords, type Names } from './names.ts'
 import { hasConflicts, onConflictName, onConflictSchema } from './insert-schemas.ts'
+import { membersOfRow } from './member-schemas.ts'
 import { hasPositions, insertedId, positionName, positionSchema, requestName, requestSchema, selectAnswer, unions, writeAnswer } from './request-schemas.ts'
 import { closedObject, plainText, refTo, type Schema, type Schemas } from './schema.ts'
 import { findDefault, shownSchema } from './value-schema.ts'
@@ -14,7 +15,7 @@ import { changeSchema } from './write-schemas.ts'
 
 /** The endings of schema names. A table reserves all of them, whatever verbs the document has. */
 export const ENDINGS = [
-  'Row', 'Position', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse', 'UpdateResponse', 'DeleteResponse', 'Aggregate', 'Part', 'OnConflict', 'Related',
+  'Row', 'Position', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse', 'UpdateResponse', 'DeleteResponse', 'Aggregate', 'Part', 'OnConflict', 'Related', 'Member',
   'Operation', 'SelectOperation', 'InsertOperation', 'UpdateOperation', 'DeleteOperation'
 ]
 
@@ -24,8 +25,8 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
   const schemas: Record<string, Schema> = {}
   // filters can contain a row, under $is
   if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Row`] = rowSchema(subject, columns)
+  if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Column`] = { type: 'string', enum: columns.map((column) => column.name) }
   if (verbs.includes('select')) {
-    schemas[`${name}Column`] = { type: 'string', enum: columns.map((column) => column.name) }
     schemas[`${name}Aggregate`] = aggregateSchema(name, columns)
     if (hasParts(table)) schemas[partName(name)] = partSchema(columns)
     if (hasPositions(table)) schemas[positionName(name)] = positionSchema(table)
@@ -47,10 +48,10 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
   return { ...schemas, ...unions(name, verbs, verbs.includes('select') ? [GROUPS_RESPONSE] : []) }
 }
 
-function rowSchema ({ table, isVisible }: Subject, columns: readonly Column[]): Schema {
+function rowSchema ({ table, verbs, isVisible, members }: Subject, columns: readonly Column[]): Schema {
   const foreignKeys = table.foreignKeys.filter(isVisible)
   const references = new Map(foreignKeys.filter((key) => key.columns.length === 1).map((key) => [key.columns[0], { table: key.referencedTable, column: key.referencedColumns[0] }]))
-  return closedObject(columns.map((column) => [column.name, {
+  const { additionalProperties, ...open } = closedObject(columns.map((column) => [column.name, {
     ...shownSchema(column),
     ...(column.generated && { readOnly: true }),
     ...(column.autoIncrement && { 'x-auto-increment': true }),
@@ -63,6 +64,7 @@ function rowSchema ({ table, isVisible }: Subject, columns: readonly Column[]): 
       'x-foreign-keys': foreignKeys.map(({ name, columns, referencedTable, referencedColumns }) => ({ name, columns, referencedTable, referencedColumns }))
     })
   })
+  return { ...open, ...members !== undefined && verbs.includes('select') ? membersOfRow : { additionalProperties } }
 }
 
 /**
@@ -102,7 +104,7 @@ function relatedSchema ({ related }: Subject): Schema {
 function filtersSchema ({ name, related }: Subject, columns: readonly Column[], filters: FilterSchemas, names: Names): Schema {
   const own = { ...refTo(`${name}Filters`), minProperties: 1 }
   const incomparable = columns.filter(({ type }) => type.comparison === 'none')
-  const row = { ...refTo(`${name}Row`), minProperties: 1, ...incomparable.length > 0 && { properties: Object.fromEntries(incomparable.map((column) => [column.name, { type: 'null' }])) } }
+  const row = { ...refTo(`${name}Row`), propertyNames: refTo(`${name}Column`), minProperties: 1, ...incomparable.length > 0 && { properties: Object.fromEntries(incomparable.map((column) => [column.name, { type: 'null' }])) } }
   const forms: Readonly<Record<CombinatorForm, Schema>> = { list: { type: 'array', items: own, minItems: 1 }, filters: own, row, members: refTo(`${name}Related`) }
   return closedObject([
     ...columns.filter(canFilter).map((column): [string, Schema] => [filterKey(column), filters.refTo(column, () => names.take(`${name}${joinWords(column.name)}Filter`))]),

@@ -47,6 +47,11 @@ export function bare ({ title, examples, description, writeOnly, ...schema }: Sc
   return schema
 }
 
+/** Replaces `default` by `x-default`, for the same reason as in insertSchema (table-schemas.ts). */
+export function withoutDefault ({ default: fallback, ...schema }: Schema): Schema {
+  return fallback === undefined ? schema : { ...schema, 'x-default': fallback }
+}
+
 function describe (column: Column, members: readonly Schema[]): Schema {
   const { nullable, declaration, type } = column
   const schema = anyOf(members.map(bare))

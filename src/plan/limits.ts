@@ -34,6 +34,7 @@ export const counting = <L extends FilterLimits> (limits: L): L => limits.counte
 
 /** Limits on one request. */
 export interface RequestLimits extends PlanLimits {
+  readonly include: NonNullable<PlanLimits['include']>
   /** Operations in one transaction. */
   readonly operations: number
   /** Rows of a stream; any number if omitted. */

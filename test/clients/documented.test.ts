@@ -41,8 +41,8 @@ t.test('the commands and programs of docs/clients.md generate, compile and use c
   workshop.write('db.ts', (await runRowQuery(t, types as string[], { env: { DATABASE_URL: url } })).stdout)
 
   t.equal(programs.length, 7)
-  const files = ['openapi-fetch.ts', 'by-verb.ts', 'hey-api.ts', 'oazapfts.ts', 'by-orval.ts', 'host.ts', 'in-process.ts']
-  const prints = ['data', '[rows.length, updated]', 'data', 'answer.data', 'answer.data', 'app.swagger()', 'orders[0]']
+  const files = ['by-table.ts', 'openapi-fetch.ts', 'hey-api.ts', 'oazapfts.ts', 'by-orval.ts', 'host.ts', 'in-process.ts']
+  const prints = ['[rows.length, updated, count]', 'data', 'data', 'answer.data', 'answer.data', 'app.swagger()', 'orders[0]']
   for (const [index, program] of programs.entries()) {
     const here = program.replace('http://127.0.0.1:3000', address).replace("type { DB } from './shop.ts'", "type { DB } from './db.ts'")
     workshop.write(files[index] as string, `${here}\nconsole.log(JSON.stringify(${prints[index]}))\n`)
@@ -53,9 +53,10 @@ t.test('the commands and programs of docs/clients.md generate, compile and use c
   for (const file of files.slice(-2)) workshop.remove(file)
   t.equal(await workshop.compile(), '')
   const outputs = await Promise.all(files.slice(0, -2).map((file) => workshop.start(file, { TOKEN })))
-  t.match(outputs[0], /"success":true,"data":\{"rows":\[\{"id":\d+/)
-  t.match(outputs[1], /^\[\d+,[01]\]$/m)
-  t.match(outputs[2], /\{"success":true,"data":\{"updated":[01]\}\}/)
+  t.match(outputs[0], /^delivered \d+$/m)
+  t.match(outputs[0], /^\S.* [1-9]\d*\n\[\d+,[01],[1-9]\d{2,}\]$/m, 'a customer with a number of items, and all pages')
+  t.match(outputs[1], /"success":true,"data":\{"rows":\[\{"id":\d+/)
+  t.match(outputs[2], /^\w+ \d+\n\S.*\n\{"success":true,"data":\{"updated":[01]\}\}$/m)
   for (const output of outputs.slice(3)) t.match(output, /"success":true,"data":\{"rows":\[\{"id":\d+/)
 })
 

@@ -41,7 +41,9 @@ async function prove (t: Test, { server, sql, engine }: Service, { program, gene
   const address = await server.app.listen({ port: 0 })
   const output = JSON.parse(await workshop.start(program, { BASE: `${address}/api`, TOKEN }))
   const [{ id }] = output.rows
+  t.same(output.members, [{ id: 1, customer: { name: 'Ada' }, items: [{ line: 2, product: { name: 'Cup' } }], sums: { n: 2 } }])
   t.match(output, {
+    name: 'Ada',
     updated: { success: true, data: { updated: 1 } },
     rows: [{ id, note: null }],
     note: null,

@@ -27,7 +27,11 @@ export interface SchemaValues {
   (schema: AnySchema): unknown
 }
 
-export function createSchemaValues (document: AnySchema, seed: number): SchemaValues {
+/** Values that are drawn for a property with rules of its own, until one obeys them. */
+const MAX_DRAWN = 40
+
+/** `obeys`: whether a value obeys a schema; rules that a property has are obeyed too then. */
+export function createSchemaValues (document: AnySchema, seed: number, obeys: (schema: AnySchema, value: unknown) => boolean = () => true): SchemaValues {
   const random = createRandom(seed)
   const chance = (percent: number): boolean => random(100) < percent
   const patterns = new Map<string, string[]>()
@@ -77,7 +81,7 @@ export function createSchemaValues (document: AnySchema, seed: number): SchemaVa
     return values
   }
 
-  const object = ({ properties = {}, required = [], additionalProperties = true, propertyNames = {}, minProperties = 0, maxProperties = Infinity }: AnySchema, depth: number): object => {
+  const object = ({ properties = {}, required = [], additionalProperties = true, propertyNames = {}, minProperties = 0, maxProperties = Infinity, dependentSchemas = {} }: AnySchema, depth: number): object => {
     const optional = Object.keys(properties).filter((name) => !required.includes(name) && properties[name] !== false)
     const names = new Set<string>(required)
     const wanted = depth > MAX_DEPTH ? 0 : optional.length <= 12 ? optional.filter(() => chance(25)).length : 1 + random(3)
@@ -88,7 +92,13 @@ export function createSchemaValues (document: AnySchema, seed: number): SchemaVa
       if (depth > MAX_DEPTH - 2 && ['$and', '$or', '$not', '$is', '$some', '$none'].includes(name as string) && optional.length > 0) continue
       names.add(name as string)
     }
-    const entries = [...names].map((name): [string, unknown] => [name, generate(properties[name], depth + 1)])
+    const entries = [...names].flatMap((name): Array<[string, unknown]> => {
+      for (let drawn = 0; drawn < MAX_DRAWN; drawn++) {
+        const value = generate(properties[name], depth + 1)
+        if (dependentSchemas[name] === undefined || obeys(dependentSchemas[name], { [name]: value })) return [[name, value]]
+      }
+      return []
+    })
     if (additionalProperties !== false && (depth <= MAX_DEPTH || entries.length < minProperties)) {
       const more = Math.max(minProperties - entries.length, random(3))
       for (let index = 0; index < more && entries.length < maxProperties; index++) {

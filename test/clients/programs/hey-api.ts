@@ -1,5 +1,5 @@
 /** A service's client as somebody writes it with @hey-api/openapi-ts. */
-import { queryCustomers, queryOrderLines, queryOrders, runShopOperations, type ErrorResponse, type OrdersRow } from './client/index.js'
+import { queryCustomers, queryOrderLines, queryOrders, runShopOperations, type CustomersRow, type ErrorResponse, type OrdersRow } from './client/index.js'
 import { client } from './client/client.gen.js'
 
 client.setConfig({ baseUrl: process.env['BASE'] as string, auth: process.env['TOKEN'] as string })
@@ -32,7 +32,14 @@ const together = await runShopOperations({
 const refused = await queryOrders({ body: { verb: 'insert', data: { customer_id: 999 } } })
 const code: ErrorResponse['error']['code'] | undefined = refused.error?.error.code
 
-console.log(JSON.stringify({ updated: updated.data, rows, note, lines: lines.data, deleted: deleted.data, together: together.data, code }))
+const member = await queryOrders({
+  body: { verb: 'select', columns: ['id'], filters: { id: 1 }, include: { customer: { table: 'customers', columns: ['name'] }, items: { table: 'order_items', columns: ['line'], orderBy: 'line DESC', limit: 1, include: { product: { table: 'products', on: { product_sku: 'sku' }, columns: ['name'] } } }, sums: { table: 'order_items', aggregates: { n: { $count: '*' } } } } }
+})
+if (member.error !== undefined || !('count' in member.data.data)) throw new Error('no members')
+const members: Array<OrdersRow & { customer?: CustomersRow | null }> = member.data.data.rows
+const name: string | undefined = members[0]?.customer?.name
+
+console.log(JSON.stringify({ members, name, updated: updated.data, rows, note, lines: lines.data, deleted: deleted.data, together: together.data, code }))
 
 /** None of these compiles. */
 export async function mistakes (): Promise<void> {
@@ -66,6 +73,12 @@ export async function mistakes (): Promise<void> {
   await queryOrders({ body: { verb: 'delete' } })
   // @ts-expect-error: a generated column
   await queryCustomers({ body: { verb: 'insert', data: { email: 'a', name: 'b', login: 'c' } } })
+  // @ts-expect-error: a misspelt column of a member
+  await queryOrders({ body: { verb: 'select', include: { customer: { table: 'customers', columns: ['nam'] } } } })
+  // @ts-expect-error: a misspelt table of a member
+  await queryOrders({ body: { verb: 'select', include: { customer: { table: 'customer' } } } })
+  // @ts-expect-error: a misspelt field of a member
+  await queryOrders({ body: { verb: 'select', include: { customer: { table: 'customers', limt: 1 } } } })
   // @ts-expect-error: a view is only selected from
   await queryOrderLines({ body: { verb: 'delete', filters: { line: 1 } } })
 }

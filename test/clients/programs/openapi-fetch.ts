@@ -32,7 +32,14 @@ const together = await client.POST('/shop', {
 const refused = await client.POST('/shop/orders', { body: { verb: 'insert', data: { customer_id: 999 } } })
 const code: components['schemas']['ErrorResponse']['error']['code'] | undefined = refused.error?.error.code
 
-console.log(JSON.stringify({ updated: updated.data, rows, note, lines: lines.data, deleted: deleted.data, together: together.data, code }))
+const member = await client.POST('/shop/orders', {
+  body: { verb: 'select', columns: ['id'], filters: { id: 1 }, include: { customer: { table: 'customers', columns: ['name'] }, items: { table: 'order_items', columns: ['line'], orderBy: 'line DESC', limit: 1, include: { product: { table: 'products', on: { product_sku: 'sku' }, columns: ['name'] } } }, sums: { table: 'order_items', aggregates: { n: { $count: '*' } } } } }
+})
+if (member.error !== undefined || !('count' in member.data.data)) throw new Error('no members')
+const members: Array<components['schemas']['OrdersRow'] & { customer?: components['schemas']['CustomersRow'] | null }> = member.data.data.rows
+const name: string | undefined = members[0]?.customer?.name
+
+console.log(JSON.stringify({ members, name, updated: updated.data, rows, note, lines: lines.data, deleted: deleted.data, together: together.data, code }))
 
 /** None of these compiles. */
 export async function mistakes (): Promise<void> {
@@ -70,6 +77,12 @@ export async function mistakes (): Promise<void> {
   await client.POST('/shop/orders', { body: { verb: 'delete' } })
   // @ts-expect-error: a generated column
   await client.POST('/shop/customers', { body: { verb: 'insert', data: { email: 'a', name: 'b', login: 'c' } } })
+  // @ts-expect-error: a misspelt column of a member
+  await client.POST('/shop/orders', { body: { verb: 'select', include: { customer: { table: 'customers', columns: ['nam'] } } } })
+  // @ts-expect-error: a misspelt table of a member
+  await client.POST('/shop/orders', { body: { verb: 'select', include: { customer: { table: 'customer' } } } })
+  // @ts-expect-error: a misspelt field of a member
+  await client.POST('/shop/orders', { body: { verb: 'select', include: { customer: { table: 'customers', limt: 1 } } } })
   // @ts-expect-error: a view is only selected from
   await client.POST('/shop/order_lines', { body: { verb: 'delete', filters: { line: 1 } } })
 }

@@ -1,0 +1,122 @@
+/**
+ * The schemas of `include`. A member is typed by its table, which it always names here, so that each table has one schema whatever refers to it. What a
+ * member may be of a certain table, by its foreign keys and the names of its columns, is said where that table has the field.
+ */
+import { MEMBER_NAME, MemberSchema } from '../../schemas/body.ts'
+import type { Table } from '../catalog/catalog.ts'
+import { isOne } from '../plan/relation.ts'
+import type { DocumentLimits, Subject } from './document-settings.ts'
+import { aggregatesField } from './group-schemas.ts'
+import type { RelatedTable } from './related-tables.ts'
+import { closedObject, defining, refTo, requiring, type Schema, type Schemas } from './schema.ts'
+import { rowOrderSchema } from './select-schemas.ts'
+import { bare, withoutDefault } from './value-schema.ts'
+import type { VisibleTable } from './visible.ts'
+
+const INCLUDE = 'Include'
+const MEMBER = 'Member'
+const RELATED = 'Related'
+
+/** Names that no table may use. */
+export const MEMBER_NAMES: readonly string[] = [INCLUDE, MEMBER, RELATED]
+
+/** The ending of the schema of a table's members. */
+export const memberName = (name: string): string => `${name}Member`
+
+/** The tables of which members can have rows: no views. */
+const areRelated = <T extends VisibleTable>(tables: readonly T[]): T[] => tables.filter(({ table, verbs }) => table.kind === 'table' && verbs.includes('select'))
+
+/** Whether a select can have members. */
+export const canInclude = ({ include }: DocumentLimits, tables: readonly VisibleTable[]): boolean => include.levels > 0 && include.members > 0 && areRelated(tables).length > 0
+
+/** `include` of a table. */
+export const includeField = ({ description }: Schema): Schema => ({ ...refTo(INCLUDE), description })
+
+/** What may not be in the field of a table: names of its columns, tables that no foreign key or several relate to it without `on`, and orders of one row. */
+export function includeRules (table: Table, related: readonly RelatedTable[]): Schema {
+  const columns = [...table.columns.values()]
+  const ones = related.filter(({ other, on }) => isOne(other, on, NOTHING_HELD)).map(({ other }) => other.name)
+  const withoutOn = related.length === 0
+    ? requiring('on')
+    : {
+        ...defining({ table: { enum: related.map(({ other }) => other.name) } }),
+        ...ones.length > 0 && { if: defining({ table: { enum: ones } }), then: defining({ limit: false, orderBy: false }) }
+      }
+  return defining({
+    include: {
+      propertyNames: { not: { enum: columns.map(({ name }) => name) } },
+      additionalProperties: {
+        if: requiring('on'),
+        then: defining({ on: { propertyNames: { enum: columns.filter(({ type }) => type.relatedAs !== undefined).map(({ name }) => name) }, additionalProperties: true } }),
+        else: withoutOn
+      }
+    },
+    lock: false
+  })
+}
+
+const NOTHING_HELD = { certain: new Set<never>(), all: new Set<never>() }
+
+/** The shared schemas. `isTyped`: whether each table has a schema for its members. */
+export function memberSchemas (all: readonly Subject[], limits: DocumentLimits, isTyped: boolean): Schemas {
+  const subjects = areRelated(all)
+  const mapping = Object.fromEntries(subjects.map(({ table, name }) => [table.name, refTo(memberName(name))['$ref']]))
+  return {
+    [INCLUDE]: {
+      type: 'object',
+      additionalProperties: refTo(MEMBER),
+      propertyNames: { pattern: MEMBER_NAME.source },
+      minProperties: 1,
+      maxProperties: limits.include.members,
+      description: `Name in the row to what it contains. A row has one object or null where a unique key allows no more than one related row, otherwise a list. At most ${limits.include.levels} levels, and ${limits.include.members} members on all of them together.`
+    },
+    [MEMBER]: isTyped ? { oneOf: Object.values(mapping).map(($ref) => ({ $ref })), discriminator: { propertyName: 'table', mapping } } : untypedMember(subjects),
+    ...isTyped && Object.fromEntries(subjects.map((subject) => [memberName(subject.name), typedMember(subject)])),
+    [RELATED]: {
+      description: 'A member of `include`: related rows, or aggregates of them.',
+      anyOf: [{ type: 'object', additionalProperties: true }, { type: 'array', items: { type: 'object', additionalProperties: true } }, { type: 'null' }]
+    }
+  }
+}
+
+/** What a row has besides its columns. Generators of clients do not read this keyword: members have no type in them. */
+export const membersOfRow: Schema = { unevaluatedProperties: refTo(RELATED) }
+
+const TABLE = 'The other table.'
+const ofRows = ['columns', 'orderBy', 'limit', 'include']
+
+/** `own`: the schemas of fields that have others here; undefined for a field that is left out. */
+function memberObject (own: Readonly<Record<string, Schema | undefined>>): Schema {
+  const { properties, description } = MemberSchema
+  return closedObject(Object.entries<Schema>(properties).flatMap(([field, schema]): Array<[string, Schema]> => {
+    const found = Object.hasOwn(own, field) ? own[field] : withoutDefault(schema)
+    return found === undefined ? [] : [[field, found]]
+  }), {
+    required: ['table'],
+    description,
+    if: requiring('aggregates'),
+    then: defining(Object.fromEntries(ofRows.map((field) => [field, false])))
+  })
+}
+
+function typedMember ({ name, table, members }: Subject): Schema {
+  const { on, columns, filters, orderBy, aggregates, include } = MemberSchema.properties
+  const relatable = [...table.columns.values()].filter(({ type }) => type.relatedAs !== undefined).map((column) => column.name)
+  return {
+    ...memberObject({
+      table: { type: 'string', enum: [table.name], description: TABLE },
+      on: { type: 'object', additionalProperties: relatable.length === 0 ? { not: {} } : { type: 'string', enum: relatable }, minProperties: 1, description: on.description },
+      filters: { ...refTo(`${name}Filters`), description: filters.description },
+      columns: { ...bare(columns), items: refTo(`${name}Column`), description: columns.description },
+      orderBy: rowOrderSchema(table, orderBy),
+      aggregates: aggregatesField(name, aggregates),
+      include: includeField(include)
+    }),
+    dependentSchemas: { include: includeRules(table, members ?? []) }
+  }
+}
+
+function untypedMember (subjects: readonly Subject[]): Schema {
+  const { include } = MemberSchema.properties
+  return memberObject({ table: { type: 'string', enum: subjects.map((subject) => subject.table.name), description: TABLE }, include: includeField(include) })
+}
