@@ -21,11 +21,15 @@ export class AnswerSink implements RowSink {
   readonly #rows: JsonRows
   /** Bytes of rows of members, which are not in the answer yet. */
   #held = 0
+  /** Memory that is needed to put them into their places, in bytes. */
+  #places = 0
   /** Whether these rows are being put into the answer. */
   #isInserting = false
   /** Bytes that the answer may have. */
   readonly #limit: number
   readonly #memory: AnswerMemory
+  /** Bytes of memory that any answer may have. */
+  readonly #largest: number
   /** Bytes up to which no more memory has to be taken. */
   #room: number
   #refusal: ServiceError | undefined
@@ -39,6 +43,7 @@ export class AnswerSink implements RowSink {
   constructor (columns: readonly Column[], limit: number, budget = UNLIMITED, writer?: RowWriter) {
     this.#rows = new JsonRows(columns, writer)
     this.#memory = new AnswerMemory(budget)
+    this.#largest = budget.largest
     this.#limit = Math.min(limit, largestOf(budget, writer))
     this.#room = Math.min(this.#limit, SHORT_ANSWER)
     this.#output.limit = this.#limit
@@ -51,7 +56,7 @@ export class AnswerSink implements RowSink {
 
   begin (columns: readonly Column[]): void {
     this.#output.length = this.#keptLength
-    this.#held = 0
+    this.#held = this.#places = 0
     this.writer?.clear()
     this.#rows.begin(columns)
     this.count = this.#keptCount
@@ -79,7 +84,11 @@ export class AnswerSink implements RowSink {
   }
 
   get full (): boolean {
-    return this.#isDropped || (this.#output.length + this.#held > this.#room && !this.#extend())
+    return this.#isDropped || (this.#output.length + this.#held + this.#memoryOfPlaces() > this.#room && !this.#extend())
+  }
+
+  #memoryOfPlaces (): number {
+    return this.writer === undefined ? 0 : this.#places + this.writer.size
   }
 
   overflow (): void {
@@ -107,10 +116,11 @@ export class AnswerSink implements RowSink {
   #extend (): boolean {
     const limit = this.#isInserting ? this.#limit + this.#held : this.#limit
     const length = this.#output.length + this.#held
-    if (length > limit) this.overflow()
-    else if (!this.#memory.extend(length, limit)) this.#refuse(overloaded())
+    const places = this.#memoryOfPlaces()
+    if (length > limit || length + places > this.#largest) this.overflow()
+    else if (!this.#memory.extend(length + places, limit + places)) this.#refuse(overloaded())
     else {
-      this.#room = Math.min(limit, this.#memory.taken)
+      this.#room = Math.min(limit + places, this.#memory.taken)
       return true
     }
     return false
@@ -127,9 +137,10 @@ export class AnswerSink implements RowSink {
     else this.#rows.row(this.#output, values)
   }
 
-  /** Counts bytes of rows of members, which are put into the answer later. */
-  hold (bytes: number): void {
+  /** Counts bytes of rows of members, which are put into the answer later, and the memory that this needs. */
+  hold (bytes: number, memory: number): void {
     this.#held += bytes
+    this.#places += memory
   }
 
   /** Puts the rows of members into their places. */
@@ -145,7 +156,8 @@ export class AnswerSink implements RowSink {
     writeFragment(this.#output, { bytes, start: 0, end, gaps, gap: 0, gapsEnd: gaps.length }, rows, () => this.full)
     before.recycle()
     if (this.full) return this.#output.drop()
-    this.#held = 0
+    this.writer.clear()
+    this.#held = this.#places = 0
     this.#isInserting = false
     this.#room = Math.min(this.#limit, Math.max(this.#memory.taken, SHORT_ANSWER))
   }

@@ -9,13 +9,15 @@ import { Output } from './output.ts'
 import { RowWriter, type Gap } from './row-writer.ts'
 
 const COMMA = 0x2c
+/** Memory of a group, in bytes, about. */
+const GROUP_SIZE = 128
 /** Bytes of a first cell that are compared with those of the row before. */
 const COMPARED = 32
 
 /** The answer that the rows become a part of. */
 export interface WholeAnswer extends Pick<RowSink, 'limit' | 'full' | 'overflow'> {
-  /** Counts bytes that become a part of it. */
-  hold (bytes: number): void
+  /** Counts bytes that become a part of it, and other memory until it is whole. */
+  hold (bytes: number, memory: number): void
 }
 
 /** The related rows of one number, which are behind each other, with commas between them. */
@@ -41,8 +43,9 @@ export class MemberRows implements RowSink {
   readonly #groups = new Map<number, Group>()
   /** Rows that are there. */
   rows = 0
-  /** Bytes that the answer has been told of. */
-  #counted = 0
+  /** What the answer has been told of: bytes of rows, and memory that is needed to put them into their places. */
+  #countedBytes = 0
+  #countedMemory = 0
   /** What is there before the rows of the statement that runs. */
   #kept: Mark = { rows: 0, bytes: 0, gaps: 0 }
   /** If the first cell of a row is its value, what tells the number of it; otherwise the cell is the number. */
@@ -68,8 +71,11 @@ export class MemberRows implements RowSink {
   get count (): number { return this.#seen }
 
   get full (): boolean {
-    this.#answer.hold(this.#output.length - this.#counted)
-    this.#counted = this.#output.length
+    const bytes = this.#output.length
+    const memory = this.writer.size + this.#groups.size * GROUP_SIZE
+    this.#answer.hold(bytes - this.#countedBytes, memory - this.#countedMemory)
+    this.#countedBytes = bytes
+    this.#countedMemory = memory
     return this.#answer.full
   }
 

@@ -9,6 +9,9 @@ import { Links, UNRELATED } from './links.ts'
 import type { Output } from './output.ts'
 
 const CLOSE = 0x7d
+/** Memory of a gap, and of different values of `on`, in bytes, about. */
+const GAP_SIZE = 64
+const VALUES_SIZE = 256
 const NULL = Buffer.from('null')
 
 /** A place in an output where the rows of a member are inserted. */
@@ -68,6 +71,13 @@ export class RowWriter {
     const key = `,"${member.name}":`
     const [before, after, empty] = member.kind === 'many' ? [`${key}[`, ']', `${key}[]`] : [key, '', key + emptyComputed(member.columns)]
     return { kind: 'link', before: Buffer.from(before), after: Buffer.from(after), empty: Buffer.from(empty), cells, links: this.links.get(cells) as Links }
+  }
+
+  /** Memory of the gaps and of the values by which rows are related, in bytes, about. */
+  get size (): number {
+    let values = 0
+    for (const links of this.links.values()) values += links.values.length
+    return this.gaps.length * GAP_SIZE + values * VALUES_SIZE
   }
 
   /** `columns`: of all cells, also those before the row. */
