@@ -131,8 +131,11 @@ export class RowStream implements PacedSink {
       this.#source?.started()
       this.#started.resolve()
     }
-    if (length >= CHUNK) this.#pass()
-    else this.#timer ??= setTimeout(() => this.#onTime(), DELAY)
+    if (length >= CHUNK) {
+      // only now: between two rows, the driver may have the beginning of a row
+      this.#source?.forget()
+      this.#pass()
+    } else this.#timer ??= setTimeout(() => this.#onTime(), DELAY)
   }
 
   #onTime (): void {
@@ -149,7 +152,6 @@ export class RowStream implements PacedSink {
     this.bytes += chunk.length
     this.passed = this.count
     this.hasPassed = true
-    this.#source?.forget()
     if (this.readable.push(chunk) || this.#isDiscarded) return
     this.#isPaused = true
     this.#source?.pause()
@@ -163,9 +165,9 @@ export class RowStream implements PacedSink {
     this.#source?.resume()
   }
 
-  /** There are no more rows. */
+  /** There are no more rows. A stream that has failed before does not look whole for that. */
   end (): void {
-    if (this.readable.destroyed) return
+    if (this.readable.destroyed || this.#failure !== undefined) return
     if (this.count === 0) {
       this.#rows.writeHead(this.#output)
       this.#whole = this.#output.length
@@ -178,7 +180,12 @@ export class RowStream implements PacedSink {
   fail (error: Error): void {
     if (this.readable.destroyed || this.#failure !== undefined) return
     this.#failure = error
-    if (this.count === 0) return this.drop()
+    // nothing has been read, or all of it is read again
+    if (this.count === 0) {
+      this.readable.destroy(error)
+      return
+    }
+    this.#source?.stop()
     this.#finish()
     this.onFailure()
     if (this.readable.readableLength === 0) this.#cutSoon()

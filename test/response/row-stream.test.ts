@@ -108,3 +108,37 @@ t.test('a stream takes its memory from that of answers, and gives it back', asyn
   await sleep(0)
   createStream({ budget }).stream.drop()
 })
+
+t.test('memory that was read into is given back within a row only: between two rows the driver may have the beginning of one', async (t) => {
+  const { stream, told, add } = createStream()
+  add(10)
+  await until('the row is passed on', () => stream.readable.readableLength > 0)
+  t.equal(told.forgotten, 0)
+  while (!told.isPaused) add(1000)
+  const before = told.forgotten
+  stream.readable.read()
+  add(10)
+  await sleep(50)
+  stream.end()
+  t.equal(told.forgotten, before)
+  stream.drop()
+})
+
+t.test('a stream that was cut off does not end as if it were whole', async (t) => {
+  const { stream, told, add } = createStream()
+  add(2)
+  stream.fail(new Error('shutdown'))
+  t.equal(told.stopped, 1, 'its statement ends at once')
+  stream.end()
+  let text = ''
+  await t.rejects((async () => { for await (const chunk of stream.readable) text += chunk })(), { message: 'shutdown' })
+  t.equal(text, '{"name":"xx"}\n')
+})
+
+t.test('a stream that begins again and then fails tells its reader why', async (t) => {
+  const { stream, add } = createStream()
+  add(2)
+  stream.begin(orders.mysql.columnList)
+  stream.fail(new Error('lost'))
+  await t.rejects(Array.fromAsync(stream.readable), { message: 'lost' })
+})
