@@ -9,13 +9,8 @@ import type { Member, SelectPlan } from './plan.ts'
 /** More rows than a table has, and a number that both engines accept. */
 const EVERY_ROW = Number.MAX_SAFE_INTEGER
 
-/** Fields of a select that a stream does not have: they are known only when every row is. */
-const OF_ANSWERS = ['total', 'expect'] as const
-
 /** `limit`: the number of rows; all of them if left out. @throws INVALID_BODY, and as createPlan */
 export function planStream (body: Omit<SelectBody, 'limit'>, source: TableSource, { limit = EVERY_ROW, limits }: { readonly limit?: number | undefined, readonly limits: PlanLimits }): SelectPlan {
-  const field = OF_ANSWERS.find((each) => body[each] !== undefined)
-  if (field !== undefined) throw at([field], invalidBody(`"${field}" is not allowed in a stream`))
   const { page, ...plan } = createPlan({ ...body, limit: Math.min(limit, EVERY_ROW) }, source, limits) as SelectPlan
   requireOne(plan.members ?? [], ['include'])
   // no answer says where the next page begins

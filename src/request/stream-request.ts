@@ -6,23 +6,50 @@ const FORMATS = { 'application/x-ndjson': 'ndjson', 'text/csv': 'csv', 'applicat
 
 type Format = NonNullable<typeof FORMATS[keyof typeof FORMATS]>
 
-/** An entry of Accept: the type, then its parameters, whose values may be quoted. */
-const ENTRY = /([^\s;,"]+)((?:\s*;\s*[^\s;,="]+(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s;,"]*))?)*)\s*(?:,|$)/g
-const QUALITY = /;\s*q\s*=\s*"?([^\s;,"]*)/i
+/** Splits a header where it has the separator outside of quoted strings (RFC 9110, 5.6.4). In one pass, as anybody may send one of any form. */
+function split (text: string, separator: string): string[] {
+  const parts: string[] = []
+  let from = 0
+  let isQuoted = false
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (character === '"') isQuoted = !isQuoted
+    else if (isQuoted && character === '\\') at++
+    else if (!isQuoted && character === separator) {
+      parts.push(text.slice(from, at))
+      from = at + 1
+    }
+  }
+  parts.push(text.slice(from))
+  return parts
+}
+
+/** The quality among the parameters of a type; 1 if there is none. */
+function qualityOf (parameters: readonly string[]): number {
+  for (const parameter of parameters) {
+    const [name = '', value = ''] = split(parameter, '=')
+    if (name.trim().toLowerCase() === 'q') return Number(value.replaceAll('"', ''))
+  }
+  return 1
+}
 
 /** The format that a header Accept prefers to JSON; undefined for JSON. Types with `*` name none. */
 export function findFormat (accept: string | undefined): Format | undefined {
   // most requests
   if (accept === undefined || !/ndjson|csv/i.test(accept)) return undefined
   let best: { readonly format: Format | undefined, readonly quality: number } = { format: undefined, quality: 0 }
-  for (const [, type = '', parameters = ''] of accept.matchAll(ENTRY)) {
-    const name = type.toLowerCase()
+  for (const entry of split(accept, ',')) {
+    const [type = '', ...parameters] = split(entry, ';')
+    const name = type.trim().toLowerCase()
     if (!Object.hasOwn(FORMATS, name)) continue
-    const quality = Number(QUALITY.exec(parameters)?.[1] ?? 1)
+    const quality = qualityOf(parameters)
     if (quality > best.quality && quality <= 1) best = { format: FORMATS[name as keyof typeof FORMATS], quality }
   }
   return best.format
 }
+
+/** Fields of a select that a stream does not have: they are known only when every row is. */
+const OF_ANSWERS = ['total', 'expect']
 
 /** A body without the field that is checked here. */
 export interface WithoutLimit {
@@ -32,6 +59,8 @@ export interface WithoutLimit {
 
 /** Takes `limit`, which may be any number of rows up to `most`, out of the body of a select. Returns the refusal, not thrown. */
 export function takeLimit (given: object, most: number | undefined): WithoutLimit | ServiceError {
+  const field = OF_ANSWERS.find((each) => Object.hasOwn(given, each))
+  if (field !== undefined) return at([field], invalidBody(`"${field}" is not allowed in a stream`))
   const { limit, ...body } = given as { limit?: unknown }
   if (limit === undefined && !Object.hasOwn(given, 'limit')) return { body, limit: undefined }
   if (typeof limit !== 'number' || !Number.isInteger(limit)) return at(['limit'], invalidBody('"limit" must be a whole number'))

@@ -1,6 +1,7 @@
 /** Selects that are answered with streams: which ones, with what, and what is refused. */
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
+import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, type Answer, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { listen, request } from '../support/wire.ts'
@@ -50,7 +51,7 @@ await onEachEngine(t, 'a select is answered row by row where Accept asks for it'
     ['application/json;q=0.5, text/csv;q=0.6', CSV], ['text/csv;q=0', 'application/json'], ['text/csv;q=0, application/x-ndjson', NDJSON], ['text/*', 'application/json'], ['*/*', 'application/json'],
     ['text/html, */*;q=0.1', 'application/json'], ['application/ndjson', 'application/json'], ['text/csv; note="a, b"; q=0.2, application/x-ndjson;q=0.3', NDJSON], ['text/csvx', 'application/json'], ['*/*, text/csv;q=0.1', CSV]
   ] as const) t.match((await ask(service, 'customers', select, { accept })).headers, { 'content-type': new RegExp(`^${type}`), vary: 'Accept' }, accept)
-  t.match((await ask(service, 'customers', { verb: 'update', data: { note: 'x' }, filters: { id: 99 } })).headers, { 'content-type': /^application\/json/, vary: undefined }, 'another verb is answered in JSON')
+  t.match((await ask(service, 'customers', { verb: 'update', data: { note: 'x' }, filters: { id: 99 } })).headers, { 'content-type': /^application\/json/, vary: 'Accept' }, 'another verb is answered in JSON')
   t.match((await ask(service, '', { operations: [{ table: 'customers', verb: 'select' }] }, { path: '/api/shop' })).headers, { 'content-type': /^application\/json/ }, 'and so are operations')
 
   t.equal((await ask(service, 'customers', { ...select, filters: { id: 99 } })).text, '', 'no rows are no lines')
@@ -133,4 +134,13 @@ await onEachEngine(t, 'a request of HTTP/1.0 is answered in JSON, and HEAD has n
   t.equal(before, '')
   t.equal(answers.length, 3, 'pipelined streams come one after the other')
   for (const answer of answers) t.match(answer, /\r\n\r\n9\r\n\{"id":1\}\n\r\n0\r\n\r\n$/)
+})
+
+await onEachEngine(t, 'what a stream does not have is refused before the permission', { schema: shop, tokens: [{ name: 'writer', sha256: hashToken('writer'), permissions: ['insert'] }] }, async (t, { post }) => {
+  for (const field of ['total', 'expect']) {
+    const refused = await post('customers', { verb: 'select', [field]: 1 }, { token: 'writer', headers: { accept: 'text/csv' } })
+    isRefusal(t, refused, { status: 400, code: 'INVALID_BODY', why: field })
+    t.match(refused.json.error.details, [{ path: `/${field}` }])
+  }
+  isRefusal(t, await post('customers', { verb: 'select' }, { token: 'writer', headers: { accept: 'text/csv' } }), { status: 403, code: 'PERMISSION_DENIED', why: 'the select itself' })
 })
