@@ -25,7 +25,8 @@ export class Session {
   #waiting: Waiting | undefined
   #isLost = false
   #isReadOnly = false
-  #loss: PromiseWithResolvers<never> | undefined
+  /** Called once, when the session is lost. */
+  readonly #losing = new Set<(error: Error) => void>()
 
   private constructor (path: string, readsOnly: boolean) {
     // NODE_OPTIONS may load or open something (a debugger, a tracer) that is meant for the service.
@@ -68,11 +69,16 @@ export class Session {
     return this.#isReadOnly
   }
 
-  /** Rejects when the session is lost, also while no order runs. */
-  lost (): Promise<never> {
-    this.#loss ??= Promise.withResolvers()
-    if (this.#isLost) this.#loss.reject(lost())
-    return this.#loss.promise
+  /** Settles as `work` does, but rejects as soon as the session is lost, also while no order runs. Keeps nothing of it afterwards. */
+  async unlessLost<T> (work: Promise<T>): Promise<T> {
+    const { promise, reject } = Promise.withResolvers<never>()
+    if (this.#isLost) reject(lost())
+    this.#losing.add(reject)
+    try {
+      return await Promise.race([work, promise])
+    } finally {
+      this.#losing.delete(reject)
+    }
   }
 
   /** Resolves when the process has ended, and with it all its locks and transactions. */
@@ -135,7 +141,7 @@ export class Session {
 
   #fail (): void {
     this.#isLost = true
-    this.#loss?.reject(lost())
+    for (const reject of this.#losing) reject(lost())
     this.#settle()?.reject(lost())
   }
 

@@ -40,6 +40,7 @@ export function createSessions (path: string, { queue: places, wait: timeout }: 
   const main = new Place(path, false)
   const reader = new Place(path, true)
   let hasReader = false
+  let isClosed = false
   let timer: NodeJS.Timeout | undefined
   const streams = new Set<Place>()
   let idle: NodeJS.Timeout | undefined
@@ -92,6 +93,7 @@ export function createSessions (path: string, { queue: places, wait: timeout }: 
     use: async (work, client) => useOne(main.isBusy ? await wait(writes, reads, client?.caller) : main, work),
     read: async (work, client) => useOne(findFree() ?? await waitToRead(client?.caller), work),
     async stream (work) {
+      if (isClosed) throw databaseUnavailable()
       const place = [...streams].find(({ isBusy }) => !isBusy) ?? new Place(path, true)
       streams.add(place)
       place.isBusy = true
@@ -104,6 +106,7 @@ export function createSessions (path: string, { queue: places, wait: timeout }: 
       }
     },
     async close () {
+      isClosed = true
       clearTimeout(timer)
       clearTimeout(idle)
       for (const waiters of [writes, reads]) waiters.refuse(() => databaseUnavailable())

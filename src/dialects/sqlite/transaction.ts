@@ -83,7 +83,7 @@ export async function runTransaction<T> ({ session, limit, use, readOnly, dryRun
   try {
     const result = await limit(session, client, async () => {
       await send(readOnly ? 'begin' : 'begin immediate')
-      return await Promise.race([useAll(), session.lost()])
+      return await session.unlessLost(useAll())
     })
     if (readOnly) await limit(session, undefined, () => send('rollback'))
     else await commit({ session, limit, writes: isShared ? undefined : writes, dryRun }).catch((error: Error) => { throw withoutRow(toRefusal(error, BEGIN)) })

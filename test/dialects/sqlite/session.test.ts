@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
 import { Session } from '../../../src/dialects/sqlite/session.ts'
 import { createSessions } from '../../../src/dialects/sqlite/sessions.ts'
@@ -28,6 +30,23 @@ t.test('killing the process ends its statement, and the session is lost', async 
   await session.ended()
   await t.rejects(session.ask(one), { code: 'DATABASE_UNAVAILABLE' })
   await session.close()
+})
+
+t.test('a session keeps nothing of the work that it has watched', async (t) => {
+  const session = await Session.open(createFile(t))
+  t.teardown(() => session.close())
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const answers = await Promise.all(Array.from({ length: 10 }, async () => new WeakRef(await session.unlessLost(sleep(1, { answer: 'x'.repeat(1000) })))))
+  await until('they are collected', () => {
+    collect()
+    return answers.every((answer) => answer.deref() === undefined)
+  })
+  await t.rejects(session.unlessLost(Promise.reject(new RangeError('own'))), { message: 'own' })
+  const watched = session.unlessLost(sleep(10_000, undefined, { ref: false }))
+  session.kill()
+  await t.rejects(watched, { code: 'DATABASE_UNAVAILABLE', reason: 'SQLITE_PROCESS_ENDED' })
+  await t.rejects(session.unlessLost(sleep(10_000, undefined, { ref: false })), { code: 'DATABASE_UNAVAILABLE' })
 })
 
 t.test('no process remains if the file cannot be opened', async (t) => {
