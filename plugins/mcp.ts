@@ -2,6 +2,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { getGrant } from '../src/access/authorize.ts'
+import { Caller } from '../src/access/caller.ts'
 import { MCP_PATH, type McpSettings } from '../src/config/mcp-settings.ts'
 import { invalidJson, methodNotAllowed, originNotAllowed } from '../src/errors.ts'
 import type { InProcess } from '../src/in-process/execute.ts'
@@ -41,7 +42,7 @@ export default fp(async function mcp (app: FastifyInstance, { databases, limits,
     const grant = getGrant(request)
     const caller = {
       grant: () => grant,
-      client: reply.raw,
+      client: new Caller(reply.raw, grant),
       consistency: request.headers['row-query-consistency'],
       record: request.rowQueryRecord,
       requestId: shownId(request),

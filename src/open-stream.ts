@@ -48,6 +48,8 @@ export async function openStream (request: StreamRequest, before?: readonly Tabl
     const plan = orUnavailable(access, source, (source) => planStream(body, source, { limit: most, limits }))
     request.onPlan?.(plan)
     record?.planned()
+    const statement = compileStatement(plan, database.dialect.engine, database.statements)
+    record?.compiled()
     const stream = new RowStream({ rows: createStreamRows(plan, format), limit: database.resultLimit, most: limit === undefined ? streamRows : undefined, budget: database.budget })
     try {
       streams.add(stream)
@@ -55,8 +57,6 @@ export async function openStream (request: StreamRequest, before?: readonly Tabl
       stream.drop()
       throw error
     }
-    const statement = compileStatement(plan, database.dialect.engine, database.statements)
-    record?.compiled()
     isRunning = true
     const run = database.dialect.stream(statement, stream, { client: clientOf(stream, request.client), consistency: request.consistency })
     const ended = run.finally(() => {
@@ -82,4 +82,4 @@ export async function openStream (request: StreamRequest, before?: readonly Tabl
 }
 
 /** Who waits for the rows: the reader of the stream, or the response before it is read. */
-const clientOf = ({ readable }: RowStream, client: Client | undefined): Client => ({ get destroyed () { return readable.destroyed || client?.destroyed === true } })
+const clientOf = ({ readable }: RowStream, client: Client | undefined): Client => ({ caller: client?.caller, get destroyed () { return readable.destroyed || client?.destroyed === true } })

@@ -4,8 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandle
 import { BodySchema } from '../schemas/body.ts'
 import { OperationsBodySchema, type OperationsBody } from '../schemas/operations.ts'
 import { getAccess, getDatabase, getGrant, type Access } from './access/authorize.ts'
-import { seesDatabase, type Grant } from './access/grant.ts'
-import type { Client } from './dialects/dialect.ts'
+import { Caller } from './access/caller.ts'
+import { seesDatabase } from './access/grant.ts'
 import { readConsistency } from './request/consistency.ts'
 import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound } from './errors.ts'
@@ -37,21 +37,6 @@ declare module 'fastify' {
     /** Set for a select that is answered with a stream. */
     rowQueryStream: WantedStream | null
   }
-}
-
-/** Who waits for an answer: one token, JWT subject or caller of a host app; without a subject, a role. */
-class Caller implements Client {
-  readonly #response: { readonly destroyed: boolean }
-  readonly #grant: Grant
-
-  constructor (response: { readonly destroyed: boolean }, grant: Grant) {
-    this.#response = response
-    this.#grant = grant
-  }
-
-  get destroyed (): boolean { return this.#response.destroyed }
-
-  get caller (): string { return this.#grant.owner ?? `role ${this.#grant.name}` }
 }
 
 const KEY = 'idempotency-key'

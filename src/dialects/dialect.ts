@@ -76,7 +76,7 @@ export interface Outcome {
 export interface Client {
   readonly destroyed: boolean
   /** Identifies who sends the request, such as a token: requests of different callers take turns where they wait. */
-  readonly caller?: string
+  readonly caller?: string | undefined
 }
 
 export interface WriteOptions {
