@@ -11,7 +11,7 @@ import { RequestRecord, type Collector } from './telemetry/record.ts'
 import { slowClients } from './telemetry/slow-clients.ts'
 
 /** How long what was read before an error waits for a client that does not take it, in milliseconds. */
-const GRACE = 5000
+const GRACE = 500
 
 /** What the header Accept and the body ask for. */
 export type WantedStream = Pick<StreamRequest, 'format' | 'limit'>

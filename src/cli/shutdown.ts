@@ -29,14 +29,18 @@ export function createWorkerShutdown (server: Server, { delay, timeout }: Shutdo
   return createShutdown(server, { delay: delay + LATER, timeout }, GROUP_SIGNALS)
 }
 
-/** How long before the time limit streams are cut off, as a part of it: their statements end in the database meanwhile. */
-const FOR_STREAMS = 0.1
+/**
+ * How long before the time limit streams are cut off: a part of it, and milliseconds at least. Meanwhile their statements end in the database, and clients
+ * take what was read before.
+ */
+const FOR_STREAMS = { part: 0.1, least: 1000 }
 
 function createShutdown ({ app, drain, rows }: Server, { delay, timeout }: Shutdown, ignored: typeof GROUP_SIGNALS | []): () => void {
   const onTimeout = (): void => app.log.error('shutdown timed out while requests were running')
   const { close } = closeWithGrace({ delay: delay + timeout, logger: false, skip: ['SIGHUP', 'beforeExit', ...ignored], onTimeout }, async ({ err }) => {
     if (err !== undefined) app.log.fatal({ err }, 'shutting down after an uncaught error')
-    setTimeout(() => rows.endStreams(), delay + timeout * (1 - FOR_STREAMS)).unref()
+    const before = Math.min(timeout, Math.max(timeout * FOR_STREAMS.part, FOR_STREAMS.least))
+    setTimeout(() => rows.endStreams(), delay + timeout - before).unref()
     await drain.start(err === undefined ? delay : 0)
     await app.close()
   })

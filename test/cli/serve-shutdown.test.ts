@@ -50,6 +50,20 @@ for (const engine of await engines()) {
       await t.rejects(ready(server), 'nothing listens any more')
     })
 
+    t.test('cuts off a stream shortly before the timeout, and logs it', async (t) => {
+      await database.query('insert into people (name) with recursive n (i) as (select 1 union all select i + 1 from n where i < 1000) select i from n')
+      await database.query('create view crowd as select a.id as one, b.id as other, c.id as third from people a join people b join people c')
+      const server = await serve(t, database.url, { timeout: 3000 })
+      const answer = await fetch(`${server.address}/api/shop/crowd`, { method: 'POST', headers: { ...headers, accept: 'application/x-ndjson' }, body: '{"verb":"select"}' })
+      t.equal(answer.status, 200)
+      const end = server.stop('SIGTERM')
+      await t.rejects((async () => { for await (const chunk of answer.body as ReadableStream<Uint8Array>) if (chunk.length === 0) return })(), 'the client notices it')
+      const { stdout } = await end
+      t.match(stdout, /"reason":"SHUTDOWN".*"complete":false.*"msg":"stream"/)
+      await database.query('drop view crowd')
+      await database.query('delete from people')
+    })
+
     t.test('waits for running requests until the timeout', async (t) => {
       const server = await serve(t, database.url, { timeout: 300 }, { isMeasured: true })
       await database.query('lock tables people write')
