@@ -2,8 +2,14 @@
 import { connectionFailed } from './errors.ts'
 import { parseJson } from './json.ts'
 
-/** @throws RowQueryError NO_ANSWER where the connection ends before the rows, or they are none of the service; the reason of the signal */
-export async function * readRows ({ body }: Response, toLarge: (digits: string) => unknown, signal: AbortSignal | undefined): AsyncGenerator<unknown> {
+interface Reading {
+  readonly signal: AbortSignal | undefined
+  /** Called at the end. */
+  readonly forget: () => void
+}
+
+/** @throws RowQueryError NO_ANSWER where the connection ends before the rows; the reason of the signal */
+export async function * readRows ({ body }: Response, toLarge: (digits: string) => unknown, { signal, forget }: Reading): AsyncGenerator<unknown> {
   const reader = (body as ReadableStream<Uint8Array>).getReader()
   const decoder = new TextDecoder()
   let rest = ''
@@ -18,12 +24,13 @@ export async function * readRows ({ body }: Response, toLarge: (digits: string) 
       }
       if (done) break
     }
-    // a line without its end
-    if (rest !== '') throw rest
+    // a line without its end; not its text, which is a part of a row
+    if (rest !== '') throw new Error('The last line has no end')
   } catch (cause) {
     signal?.throwIfAborted()
     throw connectionFailed(cause)
   } finally {
+    forget()
     reader.cancel().catch(() => {})
   }
 }

@@ -15,6 +15,8 @@ export interface ClientBody { readonly verb?: string, readonly operations?: Read
  */
 export type Send = (names: readonly string[], body: ClientBody, options?: RequestOptions, isStream?: boolean) => Promise<any>
 
+const NDJSON = 'application/x-ndjson'
+
 /** Statuses and codes after which the same request may succeed. */
 const TEMPORARY = new Set<unknown>([429, 502, 503, 'NO_ANSWER', 'IDEMPOTENCY_IN_PROGRESS'])
 
@@ -30,6 +32,7 @@ export function createSend ({ url, token, fetch: given, numbers, idempotencyKeys
     const isRead = (body.operations ?? [body]).every(({ verb }) => verb === 'select')
     // the service refuses keys of dry runs
     const key = isRead || body.dryRun === true ? undefined : idempotencyKey ?? (idempotencyKeys === true ? randomId() : undefined)
+    let isReading = false
     const address = href.replace(/\/*$/, '') + names.map(encodeSegment).join('')
     const text = writeJson(body)
 
@@ -38,14 +41,19 @@ export function createSend ({ url, token, fetch: given, numbers, idempotencyKeys
       const sent = createHeaders({ ...usual.headers, ...headers }, {
         authorization: bearer === undefined ? bearer : `Bearer ${bearer}`,
         'content-type': 'application/json',
-        accept: isStream === true ? 'application/x-ndjson' : undefined,
+        accept: isStream === true ? NDJSON : undefined,
         'idempotency-key': key,
         'row-query-consistency': consistency
       })
       try {
         // redirect: the token must not be sent to another host
         const response = await (given ?? fetch)(address, { method: 'POST', redirect: 'manual', headers: sent, body: text, signal })
-        return isStream === true && response.ok ? readRows(response, toLarge, aborted) : readAnswer(response, await response.text(), toLarge)
+        if (isStream !== true || !response.ok) return readAnswer(response, await response.text(), toLarge)
+        isReading = response.headers.get('content-type')?.startsWith(NDJSON) === true
+        if (isReading) return readRows(response, toLarge, { signal: aborted, forget })
+        // a proxy that speaks HTTP/1.0 gets JSON, which has no end that shows that it is whole
+        await response.body?.cancel()
+        return readAnswer(response, '', toLarge)
       } catch (cause) {
         return connectionFailed(cause)
       }
@@ -69,6 +77,7 @@ export function createSend ({ url, token, fetch: given, numbers, idempotencyKeys
     const { signal } = controller
     const ended = new Promise((_resolve, reject) => { signal.onabort = () => reject(signal.reason) })
     const abort = (): void => controller.abort(aborted?.reason)
+    const forget = (): void => aborted?.removeEventListener('abort', abort)
     aborted?.addEventListener('abort', abort)
     // a timer with a longer time would end at once
     const time = Math.min(timeout, 2 ** 31 - 1)
@@ -81,7 +90,7 @@ export function createSend ({ url, token, fetch: given, numbers, idempotencyKeys
       clearTimeout(timer)
       clearTimeout(pauseTimer)
       // the signal also ends the reading of a stream
-      if (isStream !== true) aborted?.removeEventListener('abort', abort)
+      if (!isReading) forget()
     }
   }
 }

@@ -1,4 +1,5 @@
 /** How the client sends requests: headers, repetitions, waiting, errors. The service behind it is a function, or a server that misbehaves. */
+import { getEventListeners } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
@@ -312,4 +313,24 @@ t.test('an option decides what large integers become', async (t) => {
   const fetch = async () => new Response('{"success":true,"data":{"rows":[{"id":9007199254740993,"small":1}],"count":1}}')
   const { rows: [row] } = await createClient({ url: 'http://x/api', numbers: 'string', fetch }).database('shop').select('orders')
   t.strictSame(row, { id: '9007199254740993', small: 1 })
+})
+
+t.test('rows leave no listener on the signal', async (t) => {
+  const stream = () => new Response('{"id":1}\n{"id":2}\n', { headers: { 'content-type': 'application/x-ndjson' } })
+  const { signal } = new AbortController()
+  const { db } = answering([stream, stream, refusal(403, 'PERMISSION_DENIED'), answer(rows)])
+  t.same(await Array.fromAsync(db.rows('orders', {}, { signal })), [{ id: 1 }, { id: 2 }])
+  for await (const row of db.rows('orders', {}, { signal })) if (row !== undefined) break
+  t.match(await errorOf(Array.fromAsync(db.rows('orders', {}, { signal }))), { code: 'PERMISSION_DENIED' })
+  t.match(await errorOf(Array.fromAsync(db.rows('orders', {}, { signal }))), { code: 'UNEXPECTED_ANSWER' })
+  t.equal(getEventListeners(signal, 'abort').length, 0)
+})
+
+t.test('rows that are not those of a stream are refused, and no error contains them', async (t) => {
+  const { db } = answering([answer(rows)])
+  const json = await errorOf(Array.fromAsync(db.rows('orders')))
+  t.match(json, { code: 'UNEXPECTED_ANSWER', status: 200 }, 'as a proxy with HTTP/1.0 gets it')
+  const cut = await errorOf(Array.fromAsync(answering([() => new Response('{"name":"secret', { headers: { 'content-type': 'application/x-ndjson' } })]).db.rows('orders')))
+  t.match(cut, { code: 'NO_ANSWER' })
+  t.notMatch(inspect([json, cut]), /secret|"id"/)
 })

@@ -4,9 +4,9 @@ import t from 'tap'
 import { ROOT } from '../support/markdown.ts'
 
 /** In bytes, as browsers load it before they unpack it. */
-const MAXIMUM = 5500
+const MAXIMUM = 5600
 
-t.test('the client has less than 5.5 kB minified, and imports nothing', async (t) => {
+t.test('the client has less than 5.6 kB minified, and imports nothing', async (t) => {
   const { outputFiles: [file], metafile } = await build({
     entryPoints: [`${ROOT}src/client/index.ts`], bundle: true, minify: true, format: 'esm', platform: 'neutral', write: false, metafile: true
   })
