@@ -92,6 +92,8 @@ export class Links {
       const { column, other } = this.#on[index] as ListMember['on'][number]
       try {
         // a collation may find texts equal that have more characters
+        // BINARY would be filled up with zero bytes, with which the values are not equal
+        if (other.type.relatedAs === 'binary' && other.type.keeps?.(JSON.parse(text)) === false) return undefined
         parameters.push(column.type.relatedAs === RELATED_TEXT ? JSON.parse(text) : other.type.read(isNumber(column, text) ? Number(text) : parseExactJson(text)))
       } catch (error) {
         if (error instanceof ValueRefused) return undefined

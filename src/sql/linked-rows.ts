@@ -5,7 +5,6 @@
 import { sql } from 'kysely'
 import { OF_RESULT, type Column, type Table } from '../catalog/catalog.ts'
 import { cellsOfMember, tablesIn } from '../plan/cells.ts'
-import { combine } from '../plan/filters/constants.ts'
 import type { Pair } from '../catalog/relations.ts'
 import type { Condition, ListMember, ManyMember } from '../plan/plan.ts'
 import { integerType } from '../types/integer.ts'
@@ -13,6 +12,7 @@ import { valueClassesOf } from '../types/value-classes.ts'
 import type { Cell, Value } from '../types/column-type.ts'
 import { builderFor, type BuiltStatement } from './kysely-builder.ts'
 import { describeCells } from './compile-members.ts'
+import { wrap } from './conditions.ts'
 import { compute } from './groups.ts'
 import { selectCells, selectRows } from './rows-with-members.ts'
 import { severalTables } from './several-tables.ts'
@@ -113,11 +113,11 @@ export function buildPart (member: ListMember, engine: Engine): BuiltStatement {
   const { table, on, condition, index } = member
   const cells = cellsOfMember(member)
   const tables = severalTables(engine, member.kind === 'many' ? tablesIn(table, cells) : [table])
-  const related: Condition[] = on.map(({ other }): Condition => ({ kind: 'compare', column: other, operator: '=', parameter: '' }))
-  const rows = { index: engine === 'mysql' ? index?.index : undefined, conditions: [combine('and', related), condition] }
+  const related = on.map(({ other }): Condition => ({ kind: 'compare', column: other, operator: '=', parameter: '' }))
+  const rows = { index: engine === 'mysql' ? index?.index : undefined, related, isRare: engine === 'sqlite', conditions: [condition] }
   const place = sql`${0} as ${sql.id('v0')}`
   if (member.kind === 'many') return tables.build(sql`select ${place}, ${selectCells(tables, cells, 1)} ${selectRows(tables, cells, { ...rows, order: member.order })} limit ${member.limit}`)
-  const computed = member.columns.map((column, each) => sql`${compute(column, engine, tables.at(0), (token) => token)} as ${sql.id(`v${each + 1}`)}`)
+  const computed = member.columns.map((column, each) => sql`${wrap(column.type.selected, compute(column, engine, tables.at(0), (token) => token))} as ${sql.id(`v${each + 1}`)}`)
   return tables.build(sql`select ${place}, ${sql.join(computed)} ${selectRows(tables, { joined: [] }, { ...rows, order: [] })}`)
 }
 

@@ -2,7 +2,7 @@
  * The tables of a statement that have places: the table at place 1 has the alias `t1` in the statement, its columns are the tokens `c1x0`, `c1x1`, … The same
  * table can be at several places.
  */
-import { sql, type RawBuilder } from 'kysely'
+import { sql, type Expression, type RawBuilder } from 'kysely'
 import type { Column, Index, Table } from '../catalog/catalog.ts'
 import type { Engine } from './statement.ts'
 
@@ -73,7 +73,7 @@ export class PlacedTables {
 }
 
 /** SQLite has no index that can be forced safely, and takes the one that was defined last if two seem equally good. */
-const rarely = (equality: Sql): Sql => sql`likelihood(${equality}, 0.000001)`
+export const rarely = (equality: Expression<unknown>): Sql => sql`likelihood(${equality}, 0.000001)`
 
 /** Rules of a grant can be on columns that it does not see. */
 const baseOf = (table: Table): Table => table.view?.base ?? table

@@ -7,6 +7,7 @@ import type { BuiltStatement } from './kysely-builder.ts'
 import { compileCondition, wrap } from './conditions.ts'
 import { findIndex } from './find-index.ts'
 import { rowsOf } from './page.ts'
+import { rarely } from './placed-tables.ts'
 import { severalTables, type SeveralTables } from './several-tables.ts'
 import type { Engine } from './statement.ts'
 
@@ -29,6 +30,9 @@ export interface RowsToSelect {
   readonly index?: Index | undefined
   readonly order: readonly Order[]
   readonly conditions: readonly Condition[]
+  /** Conditions that relate the rows to others. `isRare`: tells SQLite, which has no index that can be forced, that they decide. */
+  readonly related?: readonly Condition[]
+  readonly isRare?: boolean
 }
 
 /** The cells, called `v0`, `v1`, … unless others stand before them (`from`). */
@@ -37,7 +41,7 @@ export function selectCells (tables: SeveralTables, { cells }: Cells, from = 0):
 }
 
 /** From FROM up to ORDER BY. */
-export function selectRows (tables: SeveralTables, { joined }: Pick<Cells, 'joined'>, { index, order, conditions }: RowsToSelect): Sql {
+export function selectRows (tables: SeveralTables, { joined }: Pick<Cells, 'joined'>, { index, order, conditions, related = [], isRare = false }: RowsToSelect): Sql {
   const own = tables.at(0)
   const joins = joined.map(({ member: { on, condition }, parent }, place): Sql => {
     const [child, outer] = [tables.at(place + 1), tables.at(parent)]
@@ -46,8 +50,9 @@ export function selectRows (tables: SeveralTables, { joined }: Pick<Cells, 'join
     if (!isTrue(condition)) pairs.push(compileCondition(condition, child))
     return sql` left join ${tables.from(place + 1)} on ${sql.join(pairs, sql` and `)}`
   })
-  const narrowing = conditions.filter((condition) => !isTrue(condition))
-  const where = narrowing.length === 0 ? sql`` : sql` where ${sql.join(narrowing.map((condition) => compileCondition(condition, own)), sql` and `)}`
+  const relating = related.map((condition) => compileCondition(condition, own))
+  const narrowing = [...relating.map((each) => isRare ? rarely(each) : each), ...conditions.filter((condition) => !isTrue(condition)).map((condition) => compileCondition(condition, own))]
+  const where = narrowing.length === 0 ? sql`` : sql` where ${sql.join(narrowing, sql` and `)}`
   const tokenOf = ({ of, column }: Order): string => (of === undefined ? own : tables.at(joined.findIndex(({ member }) => member === of) + 1)).token(column)
   return sql`from ${tables.from(0, index)}${sql.join(joins, sql``)}${where}${orderBy(order, tokenOf)}`
 }
