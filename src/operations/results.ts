@@ -31,9 +31,10 @@ export class Results {
 
   /** Adds the answer of the next operation. @throws RESULT_TOO_LARGE, OVERLOADED */
   add (answer: string | Buffer): void {
-    if (answer.length > this.room) throw resultTooLarge(`the answer would be larger than ${this.#limit} bytes; request fewer rows, or name fewer "columns"`)
-    if (!this.#budget.take(answer.length, this.#bytes + answer.length)) throw overloaded()
-    this.#bytes += answer.length
+    const size = Buffer.byteLength(answer)
+    if (size > this.room) throw resultTooLarge(`the answer would be larger than ${this.#limit} bytes; request fewer rows, or name fewer "columns"`)
+    if (!this.#budget.take(size, this.#bytes + size)) throw overloaded()
+    this.#bytes += size
     this.#answers.push(answer)
   }
 

@@ -284,3 +284,13 @@ await onEachEngine(t, 'a reference of 200,000 steps finds nothing, and once was 
   for (const pointer of [`/0${'/rows'.repeat(200_000)}~`, '/0/a~2b', '/0/~']) isRefusal(t, await refer(pointer), { status: 400, code: 'INVALID_BODY', why: pointer.slice(-10) })
   isRefusal(t, await refer('/0/a~1b\n~0'), { status: 400, code: 'INVALID_VALUE', why: 'escapes and a line feed' })
 })
+
+await onEachEngine(t, 'resultLimit counts bytes of the whole answer, not characters', {
+  schema: () => ['create table texts (id int primary key, text varchar(4000))'],
+  database: { resultLimit: 100_000 }
+}, async (t, { post, operate }) => {
+  await post('texts', { verb: 'insert', data: [1, 2, 3].map((id) => ({ id, text: '中'.repeat(4000) })) })
+  const select = { verb: 'select', table: 'texts' }
+  t.match(await operate({ operations: [select, select] }), { status: 200 })
+  t.match(await operate({ operations: [select, select, select] }), { status: 422, json: { error: { code: 'RESULT_TOO_LARGE' } } }, '108,000 bytes of 36,000 characters')
+})

@@ -142,6 +142,8 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
         await run(setSavepoint(name))
       },
       undo: (name) => this.#queue.run(async () => {
+        // a deadlock that ended the whole meanwhile runs again
+        if (this.#failure !== undefined) throw this.#failure
         this.#failure = await rollBackTo(this.#session, this.#run.pool, { name, wroteLasting: this.#lasting > before })
         if (this.#failure !== undefined) throw this.#failure
       })
