@@ -40,7 +40,9 @@ export function findUpdateKey (table: Table, assignments: readonly Assignment[])
   const assigned = new Map(assignments.map((assignment) => [assignment.column, assignment]))
   const isUnchanged = (column: Column): boolean => !assigned.has(column) && !column.generated && column.onUpdate !== true
   const isKnown = (column: Column): boolean => {
-    const { form, parameter } = assigned.get(column) ?? {}
+    const given = assigned.get(column)
+    if (given === undefined) return isUnchanged(column)
+    const { form, parameter } = given
     // null for a NOT NULL column is refused later (not-null.ts)
     return form === undefined ? parameter !== null || !column.nullable : isSum(column, parameter)
   }

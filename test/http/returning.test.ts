@@ -257,3 +257,13 @@ await onEachEngine(t, 'errors of the database are those of a plain write, and no
   for (const [body, status, code] of cases) isRefusal(t, await post('customers', { ...body, returning: '*' }), { status, code, why: JSON.stringify(body) })
   t.same(await sql('select * from customers order by id'), before)
 })
+
+await onEachEngine(t, 'a row whose only key is computed from what the update changes is refused before the write', {
+  schema: () => ['create table computed (a int not null, g int generated always as (a * 2) stored not null, unique (g))']
+}, async (t, { post, sql, statements }) => {
+  await sql('insert into computed (a) values (1)')
+  statements()
+  t.match(await post('computed', { verb: 'update', data: { a: 5 }, filters: { a: 1 }, returning: '*' }), { status: 422, json: { error: { code: 'NOT_SUPPORTED' } } })
+  t.same(statements().filter((each) => /^update/i.test(each)), [])
+  t.match(await post('computed', { verb: 'update', data: { a: 5 }, filters: { a: 1 } }), { status: 200, json: { data: { updated: 1 } } })
+})
