@@ -16,6 +16,8 @@ interface AppProps {
   /** The prefix of the service. */
   readonly base: string
   readonly storage: TabStorage
+  /** The token in the address with which the page was opened. */
+  readonly offered: string | undefined
   /** Whether the documents need no token. */
   readonly isPublic: boolean
 }
@@ -25,7 +27,7 @@ interface Opened { readonly service: Service, readonly token: string, readonly t
 
 const NAME = 'Row Query'
 
-export function App ({ base, storage, isPublic }: AppProps) {
+export function App ({ base, storage, offered, isPublic }: AppProps) {
   const [opened, setOpened] = useState<Opened>()
   const [document, setDocument] = useState<DatabaseDocument>()
   const [route, setRoute] = useState<Route>()
@@ -35,6 +37,8 @@ export function App ({ base, storage, isPublic }: AppProps) {
   const [said, setSaid] = useState('')
   /** Counts what was opened: the last one wins. */
   const turn = useRef(0)
+  /** The last token of an address, which is used where the token of the tab is not valid any more. */
+  const spare = useRef(offered)
 
   const close = (): void => {
     turn.current++
@@ -65,8 +69,15 @@ export function App ({ base, storage, isPublic }: AppProps) {
     setDocument(undefined)
     if (/[^\x21-\x7e]/.test(token)) throw new Error('The token contains a space or a character that tokens do not have')
     const service = createService(base, token)
-    const { 'x-databases': databases, info } = await service.load('/openapi.json')
+    const head = await service.load('/openapi.json').catch((error: LoadError) => error)
     if (!isCurrent()) return
+    if (head instanceof LoadError) {
+      const next = spare.current
+      spare.current = undefined
+      if (head.status !== 401 || next === undefined || next === token) throw head
+      return await openService(next)
+    }
+    const { 'x-databases': databases, info } = head
     if (token !== '') storage.keepToken(token)
     if (databases.length === 0) throw new Error('The token holds no permission on any database')
     const next = { service, token, title: info.title, databases }
@@ -100,7 +111,7 @@ export function App ({ base, storage, isPublic }: AppProps) {
   useEffect(() => {
     const follow = (): void => {
       const token = takeToken()
-      if (token !== undefined) openService(token)
+      if (token !== undefined && opened === undefined) openService(token)
       else if (opened !== undefined) attempt((isCurrent) => openRoute(opened, document, isCurrent))
     }
     addEventListener('hashchange', follow)

@@ -1,6 +1,6 @@
 /** Rows as a CSV file: the stream of the service, or what it answers in JSON. */
 import { writeCsv } from './csv.ts'
-import { memberOf, withMembers, writeLine, type JsonObject } from './json.ts'
+import { isList, isObject, memberOf, withMembers, writeLine, type JsonObject } from './json.ts'
 import type { Service } from './service.ts'
 
 /** Rows of an answer in JSON at most. */
@@ -8,8 +8,8 @@ const MAX_ROWS = 1000
 
 /** Saves the rows that a select finds, without its limit. Returns what to say. */
 export async function downloadCsv (service: Service, { path, name, body, columns }: { path: string, name: string, body: JsonObject, columns: readonly string[] }): Promise<string> {
-  // related rows and counts are not part of a stream
-  const whole = withMembers(body, { limit: undefined, after: undefined, offset: undefined, total: undefined, include: undefined, expect: undefined })
+  // counts, and related rows that the order does not need, are not part of a stream
+  const whole = withMembers(body, { limit: undefined, after: undefined, offset: undefined, total: undefined, include: membersOfOrder(body), expect: undefined })
   const streamed = await service.stream(path, writeLine(whole))
   if (streamed instanceof Blob) {
     save(streamed, `${name}.csv`)
@@ -20,6 +20,14 @@ export async function downloadCsv (service: Service, { path, name, body, columns
   const rows = data['rows'] as readonly JsonObject[]
   save(new Blob([writeCsv(columns.filter((column) => rows.every((row) => memberOf(row, column) !== undefined)), rows)], { type: 'text/csv' }), `${name}.csv`)
   return rows.length < MAX_ROWS ? `${name}.csv was saved` : `${name}.csv was saved with the first ${MAX_ROWS} rows`
+}
+
+/** The members of `include` that `orderBy` names: they are one row, without members of their own. */
+function membersOfOrder ({ include, orderBy }: JsonObject): JsonObject | undefined {
+  if (!isObject(include)) return undefined
+  const terms = typeof orderBy === 'string' ? orderBy.split(',').map((term) => term.trim().split('.')[0]) : isList(orderBy) ? orderBy.flatMap((term) => isObject(term) ? Object.keys(term).filter((name) => isObject(term[name])) : []) : []
+  const members = Object.entries(include).filter(([name]) => terms.includes(name)).map(([name, member]) => [name, withMembers(member as JsonObject, { include: undefined })])
+  return members.length === 0 ? undefined : Object.fromEntries(members)
 }
 
 export function save (content: Blob, name: string): void {

@@ -7,7 +7,8 @@ import { takeToken } from './token.ts'
 
 const base = location.pathname.replace(/\/docs$/, '')
 const storage = openStorage(base)
-const token = takeToken()
-if (token !== undefined) storage.keepToken(token)
+// a link from elsewhere does not replace the token of the tab
+const offered = takeToken()
+if (offered !== undefined && storage.token === '') storage.keepToken(offered)
 
-render(<App base={base} storage={storage} isPublic={document.body.dataset['documents'] === 'public'} />, document.body)
+render(<App base={base} storage={storage} offered={offered} isPublic={document.body.dataset['documents'] === 'public'} />, document.body)
