@@ -28,6 +28,15 @@ const text = {
   description: 'The field `verb` of the body selects the operation: select, insert, update or delete. Every request needs a token.'
 }
 
+/**
+ * What a select is answered with where the header Accept asks for it. The documents of databases do not have these media types: generators of clients would make
+ * the type of each answer a union with a text.
+ */
+const STREAMS: Readonly<Record<string, Schema>> = {
+  'application/x-ndjson': { type: 'string', description: 'A select with this media type in Accept is answered row by row, without a limit unless one is given: each row as a JSON object, with a line feed.' },
+  'text/csv': { type: 'string', description: 'The same as CSV (RFC 4180), with a line of names.' }
+}
+
 const params = Type.Object({
   database: Type.String({ description: 'A database of the service.' }),
   table: Type.String({ description: 'A table or view of the database; names are case-sensitive.' })
@@ -80,6 +89,7 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
     parameters: params.properties,
     request: refTo(`${NAME}Request`),
     answer: refTo(`${NAME}Response`),
+    ...verbs.includes('select') && { others: STREAMS },
     examples: Object.fromEntries(verbs.map((verb) => [verb, { summary: verb, value: { verb, ...examples[verb] } }])),
     refusals: errorResponses(refTo(REFUSAL))
   })

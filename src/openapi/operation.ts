@@ -20,6 +20,8 @@ export interface Operation {
   /** The schemas of the request body and of a successful response. */
   readonly request: Schema
   readonly answer: Schema
+  /** Further media types of a successful response, with their schemas; none if omitted. */
+  readonly others?: Readonly<Record<string, Schema>>
   /** Example requests by name. */
   readonly examples: Readonly<Record<string, Schema>>
   /** Error responses by status. */
@@ -27,11 +29,11 @@ export interface Operation {
 }
 
 /** Creates the path item of an operation. */
-export function createPathItem ({ operationId, summary, description, tags, parameters, request, answer, examples, refusals }: Operation): Schema {
+export function createPathItem ({ operationId, summary, description, tags, parameters, request, answer, others = {}, examples, refusals }: Operation): Schema {
   const done: Schema = {
     description: 'The request succeeded.',
     headers: { 'x-request-id': { description: REQUEST_ID_DESCRIPTION, schema: { type: 'string' } } },
-    content: { 'application/json': { schema: answer } }
+    content: { 'application/json': { schema: answer }, ...Object.fromEntries(Object.entries(others).map(([type, schema]) => [type, { schema }])) }
   }
   return {
     post: {

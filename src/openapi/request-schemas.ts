@@ -43,7 +43,7 @@ export function requestSchema (subject: Subject, verb: Verb): Schema {
     ...('columns' in properties && { columns: { ...bare(properties.columns), items: refTo(`${name}Column`), description: properties.columns.description } }),
     ...('include' in properties && { include: includeField(properties.include) }),
     ...('groupBy' in properties && groupFields(name, table, properties)),
-    ...('orderBy' in properties && { orderBy: orderSchema(table, properties.orderBy), offset: { ...properties.offset, maximum: limits.offset } }),
+    ...('orderBy' in properties && { orderBy: orderSchema(table, properties.orderBy, members !== undefined), offset: { ...properties.offset, maximum: limits.offset } }),
     ...('after' in properties && { after: { anyOf: [refTo(positionName(name)), { type: 'null' }], description: properties.after.description } }),
     ...('onConflict' in properties && { onConflict: refTo(onConflictName(name)) }),
     ...('returning' in properties && { returning: returningSchema(name, properties.returning) })

@@ -1,5 +1,6 @@
 /** What the schema of a select says besides its fields: which names orders have, and which fields do not go together. */
 import type { Column, Table } from '../catalog/catalog.ts'
+import { MEMBER_NAME } from '../../schemas/body.ts'
 import { findKey } from '../plan/page.ts'
 import { OF_ROWS } from '../request/conflicts.ts'
 import { defining, requiring, type Schema } from './schema.ts'
@@ -9,6 +10,9 @@ const MORE_TERMS = 2
 const DIRECTION = '( +([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc]))?'
 /** A name of an aggregate or of a part of time, which is free. */
 export const FREE_NAME = '[A-Za-z0-9_]{1,64}'
+
+/** A column of a member of `include`, whose name is free. */
+const OF_MEMBER = `${MEMBER_NAME.source.slice(1, -1)}\\.[^, ]{1,64}`
 
 /** Columns by which rows can be sorted and grouped. */
 export const sortable = (table: Table): Column[] => [...table.columns.values()].filter(({ type }) => type.sortable)
@@ -25,10 +29,10 @@ function orderPattern (names: readonly string[]): string {
 const escape = (name: string): string => name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 const plainNames = (table: Table): string[] => sortable(table).map(({ name }) => name).filter(isPlain).map(escape)
 
-/** `orderBy`: the columns of the table, or the names of aggregates. */
-export function orderSchema (table: Table, { anyOf, description }: Schema): Schema {
+/** `orderBy`: the columns of the table, the names of aggregates, or columns of members. */
+export function orderSchema (table: Table, { anyOf, description }: Schema, hasMembers: boolean): Schema {
   const [, list] = anyOf as [Schema, Schema]
-  return { anyOf: [{ type: 'string', pattern: orderPattern([...plainNames(table), FREE_NAME]) }, list], description }
+  return { anyOf: [{ type: 'string', pattern: orderPattern([...plainNames(table), FREE_NAME, ...hasMembers ? [OF_MEMBER] : []]) }, list], description }
 }
 
 /** `orderBy` of rows alone: columns of the table. Undefined if it has none by which rows can be sorted. */
@@ -46,7 +50,7 @@ export function selectRules (table: Table, include: Schema | undefined): Schema 
   return {
     if: { anyOf: [requiring('groupBy'), requiring('aggregates')], additionalProperties: true },
     then: defining(Object.fromEntries(OF_ROWS.filter((field) => (field !== 'include' || include !== undefined) && (field !== 'after' || key !== undefined)).map((field) => [field, false]))),
-    else: defining({ orderBy: orderOfRows(table), having: false }),
+    else: include === undefined ? ofRows(table, false) : { if: requiring('include'), then: ofRows(table, true), else: ofRows(table, false) },
     dependentSchemas: {
       ...include !== undefined && { include },
       ...key !== undefined && {
@@ -58,9 +62,14 @@ export function selectRules (table: Table, include: Schema | undefined): Schema 
   }
 }
 
-function orderOfRows (table: Table): Schema | false {
+const ofRows = (table: Table, hasMembers: boolean): Schema => defining({ orderBy: orderOfRows(table, hasMembers), having: false })
+
+function orderOfRows (table: Table, hasMembers: boolean): Schema | false {
   const names = sortable(table).map(({ name }) => name)
-  const plain = plainNames(table)
-  if (names.length === 0) return false
-  return { ...plain.length > 0 ? { pattern: orderPattern(plain) } : { type: 'array' }, items: { propertyNames: { enum: names }, additionalProperties: true } }
+  const plain = [...plainNames(table), ...hasMembers ? [OF_MEMBER] : []]
+  if (names.length === 0 && !hasMembers) return false
+  const text = plain.length > 0 ? { pattern: orderPattern(plain) } : { type: 'array' }
+  // a member has an object with its column
+  const ofColumns = { propertyNames: { enum: names }, additionalProperties: { type: 'string' } }
+  return { ...text, items: hasMembers ? { anyOf: [ofColumns, { propertyNames: { pattern: MEMBER_NAME.source }, additionalProperties: { type: 'object', additionalProperties: true } }] } : ofColumns }
 }

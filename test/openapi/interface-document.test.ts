@@ -59,6 +59,14 @@ await onEachEngine(t, 'the document has the headers of responses', { schema: sho
   for (const status of ['408', '503']) t.match(responses[status].headers, { 'Retry-After': { schema: { type: 'integer' } } })
 })
 
+await onEachEngine(t, 'the answer of a select has each media type that it may be sent in', { schema: shop, only: ['sqlite'], tokens: [tokenFor('writer', ['insert'])] }, async (t, { server, post }) => {
+  const typesFor = async (token?: string): Promise<string[]> => Object.keys((await get(server, '/openapi.json', token === undefined ? {} : { token })).json.paths['/{database}/{table}'].post.responses[200].content)
+  const types = await typesFor()
+  t.same(types, ['application/json', 'application/x-ndjson', 'text/csv'])
+  for (const accept of types) t.match((await post('orders', { verb: 'select' }, { headers: { accept } })).headers, { 'content-type': new RegExp(`^${accept};|^${accept}$`) })
+  t.same(await typesFor('writer'), ['application/json'], 'nothing else is answered so')
+})
+
 await onEachEngine(t, 'the examples of errors equal real responses', { schema: shop, only: ['sqlite'], tokens: [tokenFor('reader', ['select'])] }, async (t, { server, post }) => {
   const { json } = await get(server, '/openapi.json')
   const examples = Object.assign({}, ...Object.values<any>(json.paths['/{database}/{table}'].post.responses).map(({ content }) => content['application/json'].examples))

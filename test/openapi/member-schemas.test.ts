@@ -46,6 +46,12 @@ async function compare (t: Test, { server, post }: Service): Promise<void> {
     t.match(await post(table, body), { status: /40[04]/ }, JSON.stringify(body))
   }
   for (const beside of [{ groupBy: ['note'] }, { aggregates: { n: { $count: '*' } } }]) t.notOk(check('OrdersSelectRequest', { verb: 'select', include: { customer }, ...beside }))
+  for (const orderBy of ['customer.name DESC, id', 'id,customer.id asc', [{ customer: { name: 'DESC' } }, { id: 'ASC' }]]) {
+    const body = { verb: 'select', orderBy, limit: 2 }
+    t.same([check('OrdersSelectRequest', { ...body, include: { customer } }), check('OrdersSelectRequest', body)], [true, false], JSON.stringify(orderBy))
+    t.match([await post('orders', { ...body, include: { customer } }), await post('orders', body)], [{ status: 200 }, { status: 400, json: { error: { code: 'INVALID_ORDER_BY' } } }], JSON.stringify(orderBy))
+  }
+  for (const orderBy of ['nota', 'customer.name DOWN', [{ nota: 'DESC' }]]) t.notOk(check('OrdersSelectRequest', { verb: 'select', orderBy, include: { customer } }), JSON.stringify(orderBy))
   const operation = { table: 'orders', verb: 'select', include: { customer } }
   t.same([check('OrdersSelectOperation', operation), check('OrdersSelectOperation', { ...operation, lock: true })], [true, false])
   t.notOk(check('OrdersFilters', { $is: { id: 1, customer: null } }), 'a filter has no members')
