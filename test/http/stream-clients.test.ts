@@ -44,10 +44,10 @@ async function readAll (socket: Socket): Promise<{ rows: number, isWhole: boolea
 
 const streamLines = ({ log }: Service): any[] => log.filter((line) => line.includes('"msg":"stream"')).map((line) => JSON.parse(line))
 const lastLine = async (service: Service, count: number): Promise<any> => {
-  await until('the end is logged', () => streamLines(service).length >= count)
+  await until('the end is logged', () => streamLines(service).length >= count, 40)
   return streamLines(service).at(-1)
 }
-const isOver = (service: Service): Promise<void> => until('nothing runs in the database', async () => service.engine === 'sqlite' || (await running(service)).length === 0)
+const isOver = (service: Service): Promise<void> => until('nothing runs in the database', async () => service.engine === 'sqlite' || (await running(service)).length === 0, 40)
 const streams = ({ server }: Service): Promise<number> => server.rows.registry.getSingleMetric('row_query_streams_running')?.get().then(({ values }) => Number(values[0]?.value)) as Promise<number>
 const fetchStream = async ({ server }: Service) => {
   const { statusCode: status, headers, body: text } = await server.app.inject({ method: 'POST', url: '/api/shop/million', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept: 'text/csv' }, payload: body({ limit: 1 }) })
@@ -69,7 +69,7 @@ await onEachEngine(t, 'a million rows arrive, also at a client that pauses, whil
   t.match(await service.post('few', { verb: 'select' }), { status: 200 })
   t.match(await service.post('few', { verb: 'insert', data: { id: 2 } }), { status: 200 }, 'the slow reader stops nobody')
   t.same(await readAll(slow), { rows: fewer, isWhole: true })
-  await until('no stream runs', async () => await streams(service) === 0)
+  await until('no stream runs', async () => await streams(service) === 0, 40)
   const metrics = await service.server.rows.registry.metrics()
   t.match(metrics, /row_query_streams_total\{database="shop",complete="true",reason=""\} 2\n/)
   t.match(metrics, `row_query_stream_rows_total{database="shop"} ${many + fewer}\n`)
@@ -85,9 +85,9 @@ await onEachEngine(t, 'fifty streams are opened and left, and nothing stays behi
     if (each % 3 > 0) await Promise.race([once(socket, 'readable'), once(socket, 'close')])
     if (each % 2 === 0) socket.destroy()
     else socket.resetAndDestroy()
-    if (each % 10 === 9) await until('there is a place', async () => await streams(service) === 0)
+    if (each % 10 === 9) await until('there is a place', async () => await streams(service) === 0, 40)
   }
-  await until('no stream runs', async () => await streams(service) === 0)
+  await until('no stream runs', async () => await streams(service) === 0, 40)
   await isOver(service)
   const reasons = new Set(streamLines(service).map(({ reason, complete }) => `${reason} ${complete}`))
   t.same([...reasons], ['CLIENT_GONE false'])
@@ -138,4 +138,17 @@ await onEachEngine(t, 'a stream whose connection is killed in the database is cu
     t.match(await lastLine(service, before + 1), { complete: false, reason: /./, code: /DATABASE_UNAVAILABLE|QUERY_TIMEOUT/ })
   }
   t.equal((await fetchStream(service)).status, 200)
+})
+
+await onEachEngine(t, 'the session of a stream has its time limits, and is as before afterwards', {
+  schema: (engine) => ['create table few (id int primary key)', 'insert into few values (1)', 'create function waits () returns int no sql return @@net_write_timeout', `create function runs () returns int no sql return ${engine === 'mariadb' ? '@@max_statement_time' : '@@max_execution_time / 1000'}`, 'create view limits as select id, waits() as waits, runs() as runs from few'],
+  only: ['mariadb', 'mysql'],
+  database: { pool: { size: 1 }, streamTimeout: 70_000, statementTimeout: 10_000 }
+}, async (t, { server, post }) => {
+  const limits = async (): Promise<any> => (await post('limits', { verb: 'select' })).json.data.rows[0]
+  const before = await limits()
+  t.match(before, { runs: 40 })
+  const { body: text } = await server.app.inject({ method: 'POST', url: '/api/shop/limits', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept: 'application/x-ndjson' }, payload: body() })
+  t.same(JSON.parse(text), { id: 1, waits: 100, runs: 100 })
+  t.same(await limits(), before)
 })
