@@ -14,7 +14,7 @@ export interface Grant {
   readonly databases: 'all' | ReadonlyMap<string, DatabaseGrant>
   /** Values for the rules. */
   readonly claims: Claims
-  /** The tables as the grant sees them, by the tables of the catalog (table-view.ts). */
+  /** The tables as the grant sees them, by the tables of the catalog (granted-table.ts). */
   readonly views: WeakMap<Table, Table>
 }
 

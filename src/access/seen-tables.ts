@@ -2,7 +2,7 @@ import type { Catalog, Table } from '../catalog/catalog.ts'
 import type { TableSource } from '../catalog/table-source.ts'
 import { tableNotFound } from '../errors.ts'
 import { permissionsOn, type Grant } from './grant.ts'
-import { viewTable } from './table-view.ts'
+import { viewTable } from './granted-table.ts'
 
 export interface Seen {
   readonly grant: Grant

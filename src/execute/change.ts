@@ -10,7 +10,7 @@ import type { AnswerSink } from '../response/answer-sink.ts'
 import { areTaken, keyChanged } from './inserted-keys.ts'
 import { rowsKept, watchDelete } from './kept-rows.ts'
 import { readRows } from './read-rows.ts'
-import { checkReferences } from './references.ts'
+import { checkReferences } from './foreign-keys.ts'
 import type { Lookup, Runner } from './runner.ts'
 
 /** `sink`: for `returning`. @throws EXPECTATION_FAILED, RESULT_TOO_LARGE and others, which must undo the transaction */

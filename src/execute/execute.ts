@@ -13,10 +13,10 @@ import { runChange } from './change.ts'
 import { readClock } from './clock.ts'
 import { executeInsert, runInsert, type WatchRow } from './insert.ts'
 import { insertReturning } from './insert-returning.ts'
-import { checkReferences, refuse } from './references.ts'
+import { checkReferences, refuse } from './foreign-keys.ts'
 import { readMembers } from './members.ts'
 import { Runner } from './runner.ts'
-import { isLookedUp, runWritten } from './written.ts'
+import { isLookedUp, runWritten } from './after-write.ts'
 
 /** What running a plan takes besides a session. */
 export interface Execution {

@@ -1,7 +1,7 @@
 /** What the schema of a select says besides its fields: which names orders have, and which fields do not go together. */
 import type { Column, Table } from '../catalog/catalog.ts'
 import { findKey } from '../plan/page.ts'
-import { OF_ROWS } from '../request/conflicts.ts'
+import { OF_ROWS } from '../request/field-combinations.ts'
 import { defining, requiring, type Schema } from './schema.ts'
 
 /** Terms of `orderBy` as a text beyond the first one. An order of more columns is a list, or a text that the service accepts all the same. */

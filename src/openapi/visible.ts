@@ -2,7 +2,7 @@
 import type { Catalog, Column, Table } from '../catalog/catalog.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
 import { createGrant, permissionsOn, type Grant } from '../access/grant.ts'
-import { describeTable } from '../access/table-view.ts'
+import { describeTable } from '../access/granted-table.ts'
 
 export interface VisibleTable { readonly table: Table, readonly verbs: readonly Verb[] }
 

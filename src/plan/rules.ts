@@ -4,9 +4,9 @@ import { permissionDenied, pointer, withDetails, type ServiceError } from '../er
 import { getOrCreate } from '../get-or-create.ts'
 import { combine } from './filters/constants.ts'
 import type { Assignment, Condition, InsertPlan, Plan, PlannedRow, Reference, UpdatePlan } from './plan.ts'
-import { divideParents, planReferences, refuseUnchecked, toWritten } from './references.ts'
+import { divideParents, planReferences, refuseUnchecked, toWritten } from './foreign-keys.ts'
 import { onlyValueOf, planRules, satisfies } from './rule.ts'
-import { withWritten } from './written.ts'
+import { withWritten } from './after-write.ts'
 
 /**
  * Adds the rules to the condition of the plan, and checks that the rows that it writes satisfy them. `view` is that of the plan's table.

@@ -8,7 +8,7 @@ import { at, filtersRequired, invalidBody, invalidJson, invalidOrderBy, limitOut
 import { getOrCreate } from '../get-or-create.ts'
 import { stepsOf } from '../json-pointer.ts'
 import { findIncludeError } from './check-include.ts'
-import { findConflict, findRowsError } from './conflicts.ts'
+import { findConflict, findRowsError } from './field-combinations.ts'
 import { formOf } from './field-form.ts'
 import { FORMS, isListOfTerms, ORDER_TERMS, withNames } from './fields.ts'
 import { findRelatedError } from './related-filters.ts'

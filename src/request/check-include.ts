@@ -2,7 +2,7 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { MAX_INCLUDE, MEMBER_NAME, MemberSchema, type AggregateCall, type Include, type Member } from '../../schemas/body.ts'
 import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
-import { AGGREGATES } from './conflicts.ts'
+import { AGGREGATES } from './field-combinations.ts'
 import { describeMember } from './describe-member.ts'
 import { isObject } from '../json/exact-json.ts'
 import { withNames } from './fields.ts'

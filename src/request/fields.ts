@@ -1,6 +1,6 @@
 /** The fields of bodies and of members: what messages say of them, and how they are checked fast. */
 import { Kind, TypeRegistry, type TArray, type TSchema } from '@sinclair/typebox'
-import { AGGREGATES, GROUP_BY } from './conflicts.ts'
+import { AGGREGATES, GROUP_BY } from './field-combinations.ts'
 import { isObject } from '../json/exact-json.ts'
 
 const INCLUDE = 'an object of at least one member, such as {"<name>": {"table": "<table>"}}'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createGrant, type TableGrantOptions } from '../../src/access/grant.ts'
-import { viewTable } from '../../src/access/table-view.ts'
+import { viewTable } from '../../src/access/granted-table.ts'
 import { createCatalog, type Catalog, type Table } from '../../src/catalog/catalog.ts'
 import { alone } from '../../src/catalog/table-source.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Catalog, Table } from '../../src/catalog/catalog.ts'
 import { createGrant, type Grant, type TableGrantOptions } from '../../src/access/grant.ts'
-import { viewTable } from '../../src/access/table-view.ts'
+import { viewTable } from '../../src/access/granted-table.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 const columns = Array.from({ length: 1000 }, (_, index) => mysqlColumn(`c${index}`, 'int'))
