@@ -15,7 +15,7 @@ export interface Grant {
   /** Values for the rules. */
   readonly claims: Claims
   /** The tables as the grant sees them, by the tables of the catalog (granted-table.ts). */
-  readonly views: WeakMap<Table, Table>
+  readonly tables: WeakMap<Table, Table>
 }
 
 export interface DatabaseGrant {
@@ -72,13 +72,13 @@ export function createGrant (name: string, { permissions, databases = '*', claim
     permissions: granted,
     databases: databases === '*' ? 'all' : new Map(Object.entries(databases).map(([database, tables]) => [database, createDatabaseGrant(granted, tables, `databases.${database}`)])),
     claims,
-    views: new WeakMap()
+    tables: new WeakMap()
   }
 }
 
 /** The grant of a role for the claims of a JWT. `owner`: undefined if the JWT has no subject. */
 export function withClaims (role: Grant, claims: Claims, owner: string | undefined): Grant {
-  return { ...role, owner, claims, views: new WeakMap() }
+  return { ...role, owner, claims, tables: new WeakMap() }
 }
 
 function createDatabaseGrant (permissions: ReadonlySet<Verb>, tables: '*' | readonly string[] | Readonly<Record<string, TableGrantOptions>>, path: string): DatabaseGrant {

@@ -126,11 +126,11 @@ export interface Table {
   /** The column that the database numbers, else the single column of the primary key: what `id` in an answer means. */
   readonly identity: Column | undefined
   /** Set if the table is one that `src/access` derived: the table as a grant sees it. What the grant does not see is not in the other fields. */
-  readonly view?: View
+  readonly granted?: GrantedAccess
 }
 
 /** How a grant sees a table. */
-export interface View {
+export interface GrantedAccess {
   /** The table of the catalog. */
   readonly base: Table
   /** The same for all grants that see the same columns and have rules of the same shape: statements are kept for it. It has no values. Undefined for itself. */
@@ -182,10 +182,10 @@ export interface Catalog {
 }
 
 /** A table as a dialect's introspection gathers it. */
-export type TableFacts = Omit<Table, 'columns' | 'columnList' | 'requiredColumns' | 'identity' | 'view'> & { readonly columns: readonly Column[] }
+export type TableFacts = Omit<Table, 'columns' | 'columnList' | 'requiredColumns' | 'identity' | 'granted'> & { readonly columns: readonly Column[] }
 
 /** The table for which statements are kept. */
-export const statementTable = (table: Table): Table => table.view?.shape ?? table
+export const statementTable = (table: Table): Table => table.granted?.shape ?? table
 
 /** Whether a statement of this kind may run a trigger of the table. Also true where the account may not see triggers. */
 export function mayFire ({ triggers: { known, list } }: Pick<Table, 'triggers'>, event: TriggerEvent, timing?: TriggerTiming): boolean {
@@ -202,7 +202,7 @@ export function mayFillColumns (table: Pick<Table, 'engine' | 'triggers'>): bool
  * those of other tables, which lead back to it.
  */
 export function mayCascade (table: Table): boolean {
-  const { foreignKeys, outerKeys, hidesKeys } = table.view?.base ?? table
+  const { foreignKeys, outerKeys, hidesKeys } = table.granted?.base ?? table
   return foreignKeys.length > 0 || outerKeys !== undefined || hidesKeys === true
 }
 

@@ -59,7 +59,7 @@ function set<T> (map: Map<string, T>, key: string, value: T): void {
   if (map.size > MAX_KNOWN) map.delete(map.keys().next().value as string)
 }
 
-const baseOf = (table: Table): Table => table.view?.base ?? table
+const baseOf = (table: Table): Table => table.granted?.base ?? table
 
 const keyOf = (tables: readonly Table[], reason: string | undefined): string => `${reason}: ${tables.map(({ name }) => name).join()}`
 

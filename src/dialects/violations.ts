@@ -40,7 +40,7 @@ export function checkViolationOf (check: Check | undefined): ServiceError {
 /** The foreign keys that an insert or update gives a value, which may refer to a row that does not exist. Also those that a grant does not see. */
 export function foreignKeysWritten ({ table, assigned, parameters }: Statement): ForeignKey[] {
   const written = new Set(assigned.filter((_column, index) => parameters[index] !== null).map(({ name }) => name))
-  return (table.view?.base ?? table).foreignKeys.filter(({ columns }) => columns.some((column) => written.has(column)))
+  return (table.granted?.base ?? table).foreignKeys.filter(({ columns }) => columns.some((column) => written.has(column)))
 }
 
 function details (columns: readonly string[], constraint: string): Detail[] {

@@ -35,14 +35,14 @@ export async function insertUnkeyed (plan: InsertPlan & { readonly returning: re
 }
 
 /** Whether a row is found may tell nothing of columns and rows that the grant does not see. */
-function conditionOf ({ table: { columns, view }, rows }: InsertPlan): Condition {
+function conditionOf ({ table: { columns, granted }, rows }: InsertPlan): Condition {
   const row = rows[0] as PlannedRow
   const given = row.columns.flatMap((column, place) => {
     const parameter = settled(row.parameters[place])
     if (columns.get(column.name) !== column || column.type.comparison === 'none') return []
     return [parameter === null ? isNull(column, false) : isExactly(column, storedKey(column, parameter))]
   })
-  return combine('and', view === undefined ? given : [planRules(view.rules), ...given])
+  return combine('and', granted === undefined ? given : [planRules(granted.rules), ...given])
 }
 
 /** Whether the rows of a select look the same. */

@@ -25,7 +25,7 @@ export interface RowsToRead {
 }
 
 /** A condition under the rules of the grant that sees the table: no other row is shown, whatever a trigger has done to the one that is looked up. */
-export const withinRules = ({ view }: Table, condition: Condition): Condition => view === undefined ? condition : combine('and', [planRules(view.rules), condition])
+export const withinRules = ({ granted }: Table, condition: Condition): Condition => granted === undefined ? condition : combine('and', [planRules(granted.rules), condition])
 
 /** Writes the rows into the sink. @throws NOT_SUPPORTED, or PERMISSION_DENIED under rules, if a row is not found; what the sink refuses */
 export async function readRows (runner: Runner, sink: AnswerSink, { table, columns, key, keys, optional }: RowsToRead): Promise<void> {
@@ -50,7 +50,7 @@ export async function readRows (runner: Runner, sink: AnswerSink, { table, colum
 }
 
 /** Under rules, the row is probably one that they do not allow. */
-const notFound = ({ view }: Table): ServiceError => view !== undefined && view.rules.length > 0
+const notFound = ({ granted }: Table): ServiceError => granted !== undefined && granted.rules.length > 0
   ? rowRefused()
   : unsupported('/returning', 'a row cannot be found after the write: a trigger may have changed its key')
 

@@ -16,7 +16,7 @@ export function countsOf (batch: RowBatch, { changed, duplicates, insertId, unto
 
 /** Counts the rows that exist as updated where a column is written that the grant does not see. */
 export function withoutHidden ({ table, conflict }: RowBatch, counts: RowCounts): RowCounts {
-  if (conflict === undefined || table.view === undefined || !writesHidden(table, changedColumns(conflict))) return counts
+  if (conflict === undefined || table.granted === undefined || !writesHidden(table, changedColumns(conflict))) return counts
   return { ...counts, updated: counts.updated + counts.unchanged, unchanged: 0 }
 }
 

@@ -63,9 +63,9 @@ export function createClaim ({ key, grant, database, path, tables }: ClaimOption
 const digest = (parts: unknown): Buffer => hash('sha256', JSON.stringify(parts, (_key, value: unknown) => typeof value === 'bigint' ? `${value}n` : value), 'buffer')
 
 /** What a grant allows in a table: the columns that it sees and may write, and its rules with their values. */
-function describe ({ name, columns, view }: Table): unknown {
-  if (view === undefined) return name
-  const { writable, rules, parents } = view
+function describe ({ name, columns, granted }: Table): unknown {
+  if (granted === undefined) return name
+  const { writable, rules, parents } = granted
   const values = (each: readonly Rule[] = []): unknown => each.map(({ column, tests }) => [column.name, tests])
   const referred = parents.map(({ key, rules: rulesOf }) => [key.name, tryRules(rulesOf, values)])
   return [name, [...columns.keys()], [...writable.insert.keys()], [...writable.update.keys()], values(rules), referred]

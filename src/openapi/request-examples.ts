@@ -37,7 +37,7 @@ function rowOf (columns: readonly Column[]): object {
 /** The required columns; if there are none, one optional column. */
 function toInsert (table: Table): Column[] {
   const writable = writableColumns(table, 'insert')
-  const required = writable.filter((column) => table.requiredColumns.includes(column) || table.view?.given.has(column.name) === true)
+  const required = writable.filter((column) => table.requiredColumns.includes(column) || table.granted?.given.has(column.name) === true)
   return required.length > 0 ? required : writable.filter(({ autoIncrement }) => !autoIncrement).slice(0, 1)
 }
 

@@ -86,7 +86,7 @@ function updateSchema (table: Table): Schema {
 
 /** Whether an insert may omit the column. A known trigger may fill it in; triggers that the account cannot see are ignored. */
 export function isOptional (table: Table, column: Column): boolean {
-  if (table.view?.given.has(column.name) === true) return false
+  if (table.granted?.given.has(column.name) === true) return false
   return !table.requiredColumns.includes(column) || (table.triggers.known && mayFillColumns(table))
 }
 

@@ -55,7 +55,7 @@ function keysOf (table: Table): string {
 /** A column that is not seen has `never` for what a select gives, and one that is not written for what a write takes. */
 function writeTable ({ name, table, verbs }: VisibleTable & { readonly name: string }): string {
   const [insertable, updatable] = (['insert', 'update'] as const).map((verb) => new Set(verbs.includes(verb) ? writableColumns(table, verb) : [])) as [Set<Column>, Set<Column>]
-  const columns = (table.view?.base ?? table).columnList.filter((column) => table.columns.has(column.name) || insertable.has(column) || updatable.has(column))
+  const columns = (table.granted?.base ?? table).columnList.filter((column) => table.columns.has(column.name) || insertable.has(column) || updatable.has(column))
   const lines = columns.map((column) => {
     const taken = typeOf(takenSchema(column))
     const shown = table.columns.has(column.name) ? typeOf(shownSchema(column)) : 'never'

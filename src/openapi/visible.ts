@@ -25,7 +25,7 @@ function isPossible (table: Table, verb: Verb): boolean {
 
 /** The columns that `data` of an insert or update may contain. */
 export function writableColumns (table: Table, verb: 'insert' | 'update'): Column[] {
-  return [...(table.view?.writable[verb] ?? table.columns).values()].filter(isWritable)
+  return [...(table.granted?.writable[verb] ?? table.columns).values()].filter(isWritable)
 }
 
 /** Whether the database can write the column. */
@@ -38,9 +38,9 @@ export function cacheKeyOf (catalog: Catalog, grant: Grant, database: string): s
   const granted = grant.databases === 'all' ? undefined : grant.databases.get(database)
   if (granted === undefined || granted.tables === 'all') return JSON.stringify(verbsIn(grant.permissions))
   if (!granted.isNarrowed) return JSON.stringify([...granted.tables].map(([name, { permissions }]) => [name, verbsIn(permissions)]).sort())
-  return JSON.stringify(visibleTables(catalog, grant, database).map(({ table: { name, columns, view }, verbs }) => {
-    const seen = view === undefined ? [] : [columns, view.writable.insert, view.writable.update].map((each) => [...each.keys()])
-    return [name, verbs, ...seen, ...view === undefined ? [] : [[...view.given]]]
+  return JSON.stringify(visibleTables(catalog, grant, database).map(({ table: { name, columns, granted }, verbs }) => {
+    const seen = granted === undefined ? [] : [columns, granted.writable.insert, granted.writable.update].map((each) => [...each.keys()])
+    return [name, verbs, ...seen, ...granted === undefined ? [] : [[...granted.given]]]
   }))
 }
 

@@ -25,10 +25,10 @@ export function getWritableColumn (table: Table, name: string, path: Path, verb:
 }
 
 function getGrantedColumn (table: Table, name: string, path: Path, verb: 'insert' | 'update'): Column {
-  const writable = table.view?.writable[verb].get(name)
+  const writable = table.granted?.writable[verb].get(name)
   if (writable !== undefined) return writable
   const column = getColumn(table, name, path)
-  if (table.view !== undefined) throw at(path, columnNotWritable(name, `${verb} is not allowed on it`))
+  if (table.granted !== undefined) throw at(path, columnNotWritable(name, `${verb} is not allowed on it`))
   return column
 }
 

@@ -26,7 +26,7 @@ function planSet (set: OnConflict['set'], table: Table): Conflict['set'] {
 }
 
 /** The unique keys that `onConflict` can name. All indexes of the table tell: a grant does not see those that compare otherwise than columns. */
-export function keysOf ({ uniqueKeys, indexes, view }: Table): Key[] {
-  const all = view?.base.indexes ?? indexes
+export function keysOf ({ uniqueKeys, indexes, granted }: Table): Key[] {
+  const all = granted?.base.indexes ?? indexes
   return uniqueKeys.filter((key) => all.every((index) => index.name !== key.name || isWhole(index)))
 }

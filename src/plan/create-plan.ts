@@ -17,7 +17,7 @@ import { planUpdate } from './update.ts'
 export function createPlan (body: Body, source: TableSource, limits: PlanLimits): Plan {
   const { table } = source
   const planned = planBody(body, source, limits)
-  const plan = table.view === undefined ? planned : applyRules(planned, table.view)
+  const plan = table.granted === undefined ? planned : applyRules(planned, table.granted)
   refuseNulls(plan)
   if (plan.verb === 'update') return withTouched(plan)
   if (plan.verb !== 'insert') return plan

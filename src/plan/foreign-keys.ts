@@ -1,5 +1,5 @@
 /** Foreign keys to tables for which a grant has rules: the rows that a write refers to must satisfy them. */
-import { findIgnoringCase, type Column, type Parent, type Rule, type Table, type View } from '../catalog/catalog.ts'
+import { findIgnoringCase, type Column, type GrantedAccess, type Parent, type Rule, type Table } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
 import type { Moment, Parameter, Value } from '../types/column-type.ts'
 import { isMoment } from '../types/moment.ts'
@@ -20,18 +20,18 @@ export function toWritten ({ index, columns, parameters }: PlannedRow): WrittenR
   return { index, assignments: columns.map((column, place) => ({ column, parameter: parameters[place] as Parameter | Moment })) }
 }
 
-/** A view without the parents that only the written rows show, one with them alone (`computed`), and those. @throws PERMISSION_DENIED for claims that cannot be used */
-export function divideParents (plan: InsertPlan | UpdatePlan, view: View): { readonly known: View, readonly computed: View, readonly written: readonly WrittenReference[] } {
-  if (view.parents.length === 0) return { known: view, computed: view, written: [] }
+/** The access without the parents that only the written rows show, one with them alone (`computed`), and those. @throws PERMISSION_DENIED for claims that cannot be used */
+export function divideParents (plan: InsertPlan | UpdatePlan, granted: GrantedAccess): { readonly known: GrantedAccess, readonly computed: GrantedAccess, readonly written: readonly WrittenReference[] } {
+  if (granted.parents.length === 0) return { known: granted, computed: granted, written: [] }
   const isWritten = ({ key }: Parent): boolean => {
-    const columns = key.columns.map((name) => getNamed(view.base, name))
+    const columns = key.columns.map((name) => getNamed(granted.base, name))
     return mayCompute(plan, columns) || (plan.verb === 'insert' && (mayMix(plan, columns) || mayDefault(plan, columns)))
   }
-  const written = view.parents.filter(isWritten)
+  const written = granted.parents.filter(isWritten)
   return {
-    known: { ...view, parents: view.parents.filter((parent) => !written.includes(parent)) },
-    computed: { ...view, parents: written },
-    written: written.map((parent) => ({ ...targetOf(parent), from: parent.key.columns.map((name) => getNamed(view.base, name)), rules: rulesOf(parent) }))
+    known: { ...granted, parents: granted.parents.filter((parent) => !written.includes(parent)) },
+    computed: { ...granted, parents: written },
+    written: written.map((parent) => ({ ...targetOf(parent), from: parent.key.columns.map((name) => getNamed(granted.base, name)), rules: rulesOf(parent) }))
   }
 }
 
@@ -39,15 +39,15 @@ export function divideParents (plan: InsertPlan | UpdatePlan, view: View): { rea
  * Plans the look-ups for the rows of an insert, or for the assignments of an update.
  * @throws PERMISSION_DENIED for claims that cannot be used, and where the value of a key is not known before the write
  */
-export function planReferences (verb: 'insert' | 'update', rows: readonly WrittenRow[], view: View): Reference[] {
-  return view.parents.flatMap((parent) => planReference(verb, rows, parent, view))
+export function planReferences (verb: 'insert' | 'update', rows: readonly WrittenRow[], granted: GrantedAccess): Reference[] {
+  return granted.parents.flatMap((parent) => planReference(verb, rows, parent, granted))
 }
 
 /**
- * Refuses values of foreign keys that cannot be checked (`View.unchecked`). What a trigger writes is not known here.
+ * Refuses values of foreign keys that cannot be checked (`GrantedAccess.unchecked`). What a trigger writes is not known here.
  * @throws PERMISSION_DENIED
  */
-export function refuseUnchecked (plan: InsertPlan | UpdatePlan, { base, unchecked }: View): void {
+export function refuseUnchecked (plan: InsertPlan | UpdatePlan, { base, unchecked }: GrantedAccess): void {
   const conflict = plan.verb === 'update' ? undefined : plan.conflict
   const changed = plan.verb === 'update' ? plan.assignments : conflict?.set.kind === 'assignments' ? conflict.set.assignments : []
   for (const { columns: names } of unchecked) {
@@ -73,7 +73,7 @@ const targetOf = ({ key, table }: Parent): Pick<Reference, 'key' | 'table' | 'co
 /** What a reference consists of before its look-ups are planned. */
 interface Found { readonly values: readonly Value[], readonly index: number | undefined, readonly isOwn: boolean }
 
-function planReference (verb: 'insert' | 'update', rows: readonly WrittenRow[], parent: Parent, { base, rules }: View): Reference[] {
+function planReference (verb: 'insert' | 'update', rows: readonly WrittenRow[], parent: Parent, { base, rules }: GrantedAccess): Reference[] {
   const target = targetOf(parent)
   const { key, table, columns: referenced } = target
   const columns = key.columns.map((name) => getNamed(base, name))

@@ -8,8 +8,8 @@ import type { Assignment, UpdatePlan } from './plan.ts'
 import { onlyValueOf } from './rule.ts'
 
 /** Whether one of the written columns is hidden. The value of a column with an equality rule is known: all rows of the grant have it. */
-export function writesHidden ({ columns, view }: Table, written: readonly Column[]): boolean {
-  return view !== undefined && written.some((column) => !columns.has(column.name) && !view.rules.some((rule) => rule.column === column && onlyValueOf(rule) !== undefined))
+export function writesHidden ({ columns, granted }: Table, written: readonly Column[]): boolean {
+  return granted !== undefined && written.some((column) => !columns.has(column.name) && !granted.rules.some((rule) => rule.column === column && onlyValueOf(rule) !== undefined))
 }
 
 /**
@@ -26,7 +26,7 @@ export function touchedBy (table: Table, written: readonly Column[]): Assignment
 
 /** An update that changes each row that it matches in every column that the grant sees and the server would set to the time of a change. */
 export function withTouched (plan: UpdatePlan): UpdatePlan {
-  if (plan.table.view === undefined) return plan
+  if (plan.table.granted === undefined) return plan
   const touched = touchedBy(plan.table, plan.assignments.map(({ column }) => column))
   return touched.length === 0 ? plan : Object.freeze({ ...plan, assignments: [...plan.assignments, ...touched] })
 }

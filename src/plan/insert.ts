@@ -68,9 +68,9 @@ function requireColumns ({ missing }: RowReader, path: Path): void {
  */
 function requireForConflict (columns: readonly Column[], { key, set }: Conflict, { table, path }: { table: Table, path: Path }): void {
   const written = set.kind === 'columns' ? set.columns : []
-  const isFilled = (column: Column): boolean => table.view?.rules.some((rule) => rule.column === column && onlyValueOf(rule) !== undefined) === true
+  const isFilled = (column: Column): boolean => table.granted?.rules.some((rule) => rule.column === column && onlyValueOf(rule) !== undefined) === true
   const missing = [...key, ...written].find((column) => !columns.includes(column) && !isFilled(column) && (!column.optional || (column.autoIncrement && written.includes(column))))
   if (missing !== undefined) throw at([...path, missing.name], missingColumn(`"${missing.name}"`))
-  if (set.kind !== 'given' || table.view === undefined) return
+  if (set.kind !== 'given' || table.granted === undefined) return
   for (const column of columns) if (!key.includes(column)) getWritableColumn(table, column.name, [...path, column.name], 'update')
 }

@@ -19,10 +19,10 @@ const NUMBER = /^-?\d+(\.\d+)?$/
  * the next one may take, and no trigger gives two of them the same key.
  */
 export function isAnyOrder (rows: readonly PlannedRow[], { key, set }: Conflict, table: Table): boolean {
-  const { name, foreignKeys, uniqueKeys, view } = table
+  const { name, foreignKeys, uniqueKeys, granted } = table
   if (mayFillColumns(table)) return false
-  if ((view?.base.foreignKeys ?? foreignKeys).some(({ referencedTable }) => referencedTable === name)) return false
-  const others = new Set((view?.base.uniqueKeys ?? uniqueKeys).flatMap(({ columns }) => columns))
+  if ((granted?.base.foreignKeys ?? foreignKeys).some(({ referencedTable }) => referencedTable === name)) return false
+  const others = new Set((granted?.base.uniqueKeys ?? uniqueKeys).flatMap(({ columns }) => columns))
   const isOther = (column: Column): boolean => others.has(column.name) && !key.includes(column)
   switch (set.kind) {
     case 'given': return !Array.from(new Set(rows.map(({ columns }) => columns))).flat().some(isOther)

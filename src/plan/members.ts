@@ -68,7 +68,7 @@ function planMember (name: string, body: MemberBody, planning: Planning, { table
 
 const ONLY_OF_MANY = ['orderBy', 'limit'] as const
 
-const underRules = (condition: Condition, { view }: Table): Condition => view === undefined ? condition : within(view.rules, condition)
+const underRules = (condition: Condition, { granted }: Table): Condition => granted === undefined ? condition : within(granted.rules, condition)
 
 const planColumns = ({ columns }: MemberBody, table: Table, path: Path): readonly Column[] =>
   columns?.map((name, index) => getColumn(table, name, [...path, 'columns', index])) ?? table.columnList

@@ -20,7 +20,7 @@ export interface Held {
 }
 
 /** The columns that filters hold equal by a plain value or `$eq`, at the top or in `$and`, and those of the rules of the grant. */
-function heldColumns (filters: Readonly<Record<string, unknown>>, { columns, view }: Table): Held {
+function heldColumns (filters: Readonly<Record<string, unknown>>, { columns, granted }: Table): Held {
   const certain = new Set<Column>()
   const all = new Set<Column>()
   const collect = (group: unknown): void => {
@@ -35,7 +35,7 @@ function heldColumns (filters: Readonly<Record<string, unknown>>, { columns, vie
     }
   }
   collect(filters)
-  for (const rule of view?.rules ?? []) if (onlyValueOf(rule) !== undefined) all.add(rule.column)
+  for (const rule of granted?.rules ?? []) if (onlyValueOf(rule) !== undefined) all.add(rule.column)
   return { certain, all }
 }
 
@@ -105,7 +105,7 @@ function describeKinds ({ column, other }: Pair, { engine }: Table): string {
  */
 export function findMemberIndex (table: Table, on: readonly Pair[], held: ReadonlySet<Column>, order: readonly Order[]): MemberIndex | undefined {
   // rules of a grant can be on columns that it does not see
-  const base = table.view?.base ?? table
+  const base = table.granted?.base ?? table
   const related = new Set(on.map(({ other }) => other.name))
   const equal = new Set([...related, ...Array.from(held, ({ name }) => name)])
   let best: { readonly found: MemberIndex, readonly rank: number } | undefined

@@ -10,7 +10,7 @@ import type { Assignment } from './plan.ts'
  * expression, with the beginning of a text or with a column that cannot be compared is left out. They are those of the table itself: the answer does not show them.
  */
 export function rowKeysOf (table: Table): ReadonlyArray<readonly Column[]> {
-  const { columns, primaryKey, indexes } = table.view?.base ?? table
+  const { columns, primaryKey, indexes } = table.granted?.base ?? table
   const toKey = (names: ReadonlyArray<string | null>): ReadonlyArray<readonly Column[]> => {
     const key = findColumns(columns, names)
     return key?.every(({ type }) => type.comparison !== 'none') === true ? [key] : []

@@ -1,5 +1,5 @@
 /** Applies the rules of a grant to a plan: every plan that leaves this room is under them. */
-import type { Column, Rule, View } from '../catalog/catalog.ts'
+import type { Column, GrantedAccess, Rule } from '../catalog/catalog.ts'
 import { permissionDenied, pointer, withDetails, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { combine } from './filters/constants.ts'
@@ -9,21 +9,21 @@ import { onlyValueOf, planRules, satisfies } from './rule.ts'
 import { withWritten } from './after-write.ts'
 
 /**
- * Adds the rules to the condition of the plan, and checks that the rows that it writes satisfy them. `view` is that of the plan's table.
+ * Adds the rules to the condition of the plan, and checks that the rows that it writes satisfy them. `granted` is that of the plan's table.
  * @throws PERMISSION_DENIED
  */
-export function applyRules (plan: Plan, view: View): Plan {
-  const { rules } = view
+export function applyRules (plan: Plan, granted: GrantedAccess): Plan {
+  const { rules } = granted
   switch (plan.verb) {
     case 'select':
     case 'delete': return Object.freeze({ ...plan, condition: within(rules, plan.condition) })
     case 'update': {
       checkUpdate(rules, plan.assignments)
-      return withReferences({ ...plan, condition: within(rules, plan.condition) }, view, (known) => planReferences('update', [plan], known))
+      return withReferences({ ...plan, condition: within(rules, plan.condition) }, granted, (known) => planReferences('update', [plan], known))
     }
     case 'insert': {
       const completed = completeRows(plan, rules)
-      return withReferences(completed, view, (known) => rowReferences(completed, known))
+      return withReferences(completed, granted, (known) => rowReferences(completed, known))
     }
   }
 }
@@ -32,13 +32,13 @@ export function applyRules (plan: Plan, view: View): Plan {
 export const within = (rules: readonly Rule[], condition: Condition): Condition => combine('and', [planRules(rules), condition])
 
 /** `planKnown`: plans the references whose values are known before the write. */
-function withReferences<P extends InsertPlan | UpdatePlan> (plan: P, view: View, planKnown: (known: View) => readonly Reference[]): P {
-  refuseUnchecked(plan, view)
-  const { known, computed, written } = divideParents(plan, view)
+function withReferences<P extends InsertPlan | UpdatePlan> (plan: P, granted: GrantedAccess, planKnown: (known: GrantedAccess) => readonly Reference[]): P {
+  refuseUnchecked(plan, granted)
+  const { known, computed, written } = divideParents(plan, granted)
   const references = planKnown(known)
   // a row of an upsert that exists keeps what is not written
   const given = plan.verb === 'insert' && plan.conflict !== undefined ? [] : computed.parents.flatMap((parent) => planGiven(() => planKnown({ ...computed, parents: [parent] })))
-  return Object.freeze(withWritten(references.length === 0 ? plan : { ...plan, references, inTransaction: true }, view.rules, { references: written, given }))
+  return Object.freeze(withWritten(references.length === 0 ? plan : { ...plan, references, inTransaction: true }, granted.rules, { references: written, given }))
 }
 
 /** None if the values are not known before the write. */
@@ -93,11 +93,11 @@ function firstRefused ({ isList, rows }: InsertPlan, rules: readonly Rule[]): Se
 }
 
 /** What the rows refer to, and what a row that exists will refer to. */
-function rowReferences ({ isList, rows, conflict }: InsertPlan, view: View): Reference[] {
-  if (view.parents.length === 0) return []
+function rowReferences ({ isList, rows, conflict }: InsertPlan, granted: GrantedAccess): Reference[] {
+  if (granted.parents.length === 0) return []
   const written = rows.map(toWritten).map((row) => isList ? row : { assignments: row.assignments })
   const changed = conflict?.set.kind === 'assignments' ? [conflict.set] : []
-  return [...planReferences('insert', written, view), ...planReferences('update', changed, view)]
+  return [...planReferences('insert', written, granted), ...planReferences('update', changed, granted)]
 }
 
 /** The message does not name the column: the grant may not see it. */

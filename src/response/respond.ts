@@ -19,7 +19,7 @@ export function respond (plan: Plan, outcome: Result, sink?: AnswerSink): string
 
 /** All rows that were matched, where the number of those that were changed would tell of a column that the grant does not see. SQLite counts them so. */
 function updatedRows ({ table, assignments }: UpdatePlan, { matched, changed }: Result): number {
-  return table.view !== undefined && matched !== undefined && writesHidden(table, assignments.map(({ column }) => column)) ? matched : changed
+  return table.granted !== undefined && matched !== undefined && writesHidden(table, assignments.map(({ column }) => column)) ? matched : changed
 }
 
 function insertedText (plan: InsertPlan, outcome: Outcome & RowsResult): string {

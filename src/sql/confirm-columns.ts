@@ -10,7 +10,7 @@ const NONE: readonly Column[] = []
 export function confirmColumns (own: Table, compared: readonly RelatedColumns[]): Statement | undefined {
   const needed = new Map<Table, Set<Column>>()
   for (const { table, columns } of compared) {
-    const base = table.view?.base ?? table
+    const base = table.granted?.base ?? table
     const known = needed.get(base) ?? new Set()
     for (const column of columns) if (column.type.sentAs !== undefined) known.add(column)
     if (known.size > 0) needed.set(base, known)

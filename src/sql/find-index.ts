@@ -18,7 +18,7 @@ export function findIndex ({ table, page, condition, order }: SelectPlan): Order
   const open = order.filter(({ column }) => !equal.has(column.name))
   for (const name of others) if (!equal.has(name) && name !== open[0]?.column.name) return undefined
   // rules of a grant can be on columns that it does not see
-  const base = table.view?.base ?? table
+  const base = table.granted?.base ?? table
   const found = base.indexes.find((index) => {
     const parts = index.ordered ? partsOf(index, base) : []
     // an expression can be a list of values (MySQL): then the index has no entry for an empty list, and several for others

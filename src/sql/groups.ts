@@ -45,7 +45,7 @@ export function compute ({ sql: texts, source, condition }: ComputedColumn, engi
 
 /** Creates aliases that no column of the table has: HAVING prefers columns to an alias, on SQLite any, on MySQL those of GROUP BY. */
 function createAlias (table: Table): (index: number) => string {
-  const { columnList } = table.view?.base ?? table
+  const { columnList } = table.granted?.base ?? table
   let prefix = 'v'
   while (columnList.some(({ name }) => name.toLowerCase().startsWith(prefix))) prefix += '_'
   return (index) => `${prefix}${index}`

@@ -64,7 +64,7 @@ export function builderFor (engine: Engine, table: Table): TableBuilder {
 
 /** Rules of a grant can be on columns that it does not see: the columns are those of the catalog's table. */
 function createBuilder (engine: Engine, table: Table): TableBuilder {
-  const base = table.view?.base ?? table
+  const base = table.granted?.base ?? table
   const indexes = new Map(base.columnList.map((column, index): [Column, number] => [column, index]))
   const token = (column: Column): ColumnToken => `c${indexes.get(column) as number}`
   const build = createBuild(engine, nameIn(base))

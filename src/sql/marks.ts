@@ -10,7 +10,7 @@ const known = new WeakMap<Table, Mark>()
 
 /** Gives each column of a table one character. Rules of a grant can be on columns that it does not see: the columns are those of the catalog's table. */
 export function marksOf (table: Table): Mark {
-  const base = table.view?.base ?? table
+  const base = table.granted?.base ?? table
   return getOrCreate(known, base, () => {
     const marks = new Map(base.columnList.map((column, index): [Column, string] => [column, MARKS[index] as string]))
     return (column) => marks.get(column) as string

@@ -76,4 +76,4 @@ export class PlacedTables {
 const rarely = (equality: Sql): Sql => sql`likelihood(${equality}, 0.000001)`
 
 /** Rules of a grant can be on columns that it does not see. */
-const baseOf = (table: Table): Table => table.view?.base ?? table
+const baseOf = (table: Table): Table => table.granted?.base ?? table

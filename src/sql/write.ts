@@ -39,7 +39,7 @@ export function compileUpdate ({ table, assignments, condition, limit }: UpdateP
 
 /** Whether SQLite's update leaves out the rows that have the values already. `written`: columns of an upsert that get the values of its row. */
 export const skipsUnchanged = (table: Table, assignments: readonly Assignment[], written: readonly Column[] = []): boolean =>
-  table.view === undefined || !writesHidden(table, [...written, ...assignments.map(({ column }) => column)])
+  table.granted === undefined || !writesHidden(table, [...written, ...assignments.map(({ column }) => column)])
 
 /** `delete from <table> where …` */
 export function compileDelete ({ table, condition, limit }: DeletePlan, engine: Engine): BuiltStatement {

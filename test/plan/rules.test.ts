@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createGrant, type TableGrantOptions } from '../../src/access/grant.ts'
-import { viewTable } from '../../src/access/granted-table.ts'
+import { findGrantedTable } from '../../src/access/granted-table.ts'
 import { createCatalog, type Catalog, type Table } from '../../src/catalog/catalog.ts'
 import { alone } from '../../src/catalog/table-source.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
@@ -29,7 +29,7 @@ const OF_TENANT: TableGrantOptions = { rows: { tenant: { $claim: '/tenant' } } }
 /** The plan of a body for a grant with these tables, whose claims are those of tenant 7. */
 function planFor (tables: Record<string, TableGrantOptions>, body: object): Plan {
   const grant = createGrant('test', { permissions: ['select', 'insert', 'update', 'delete'], databases: { shop: tables }, claims: { tenant: 7 } })
-  return createPlan(body as never, alone(viewTable(grant, 'shop', catalog, catalog.tables.get('orders') as Table) as Table), LIMITS)
+  return createPlan(body as never, alone(findGrantedTable(grant, 'shop', catalog, catalog.tables.get('orders') as Table) as Table), LIMITS)
 }
 const plan = (body: object): Plan => planFor({ orders: OF_TENANT }, body)
 const conditionOf = (planned: Plan): string => conditionText((planned as SelectPlan).condition)

@@ -27,7 +27,7 @@ export class Writes {
     if (statement.verb === 'select') return
     this.#only = this.#count++ === 0 ? statement : undefined
     if (statement.verb !== 'insert' || statement.isUpsert === true) this.#changed.set(statement.table.name.toLowerCase(), place)
-    if (this.#writing.length < MAX_STATEMENTS && (statement.table.view?.base ?? statement.table).foreignKeys.length > 0) this.#writing.push({ statement, place })
+    if (this.#writing.length < MAX_STATEMENTS && (statement.table.granted?.base ?? statement.table).foreignKeys.length > 0) this.#writing.push({ statement, place })
   }
 
   /**

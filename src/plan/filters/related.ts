@@ -36,6 +36,6 @@ function planMember (name: string, member: Related, { negated, scope, relating, 
   const inner = planFilters(filters, { ...scope, table: other, relating: { ...relating, table: other, level: relating.level + 1 } }, [...path, 'filters'])
   if (inner.kind === 'constant' && !inner.value) return { kind: 'constant', value: negated }
   // the rules of a grant are no filters: they are not folded
-  const condition = other.view === undefined ? inner : combine('and', [planRules(other.view.rules), inner])
+  const condition = other.granted === undefined ? inner : combine('and', [planRules(other.granted.rules), inner])
   return { kind: 'exists', negated, table: other, on, condition, index: findMemberIndex(other, on, held.all, [])?.index }
 }
