@@ -10,8 +10,8 @@ export interface RequestKey {
   readonly body: string
 }
 
-/** A key with what is stored of it: hashes of 32 bytes. */
-export interface Claim {
+/** A key that a request reserves, as it is stored: hashes of 32 bytes. */
+export interface Reservation {
   /** Of the key and of who sent it. */
   readonly key: Buffer
   /** Of the request. */
@@ -40,7 +40,7 @@ export const hashBody = (bytes: Buffer): string => hash('sha256', bytes)
 /** The caller who sends keys. Other callers may use the same ones. `owner`: undefined for a JWT without a subject. */
 export interface KeyOwner { readonly owner: string | undefined }
 
-export interface ClaimOptions {
+export interface ReservationOptions {
   readonly key: RequestKey
   readonly grant: KeyOwner
   readonly database: string
@@ -51,7 +51,7 @@ export interface ClaimOptions {
 }
 
 /** @throws NOT_SUPPORTED for a JWT without a subject */
-export function createClaim ({ key, grant, database, path, tables }: ClaimOptions): Claim {
+export function createReservation ({ key, grant, database, path, tables }: ReservationOptions): Reservation {
   const { owner } = grant
   if (owner === undefined) throw unsupported('', 'A JWT without "sub" cannot use Idempotency-Key')
   return {

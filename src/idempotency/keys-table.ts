@@ -1,7 +1,7 @@
 /** The table that keeps the answers to requests with a key. It belongs to the service and is in no catalog. */
 import { KEYS_TABLE, OF_RESULT, type Column, type Table, type TableFacts } from '../catalog/catalog.ts'
 import { controlTable } from '../dialects/control-statement.ts'
-import { DELETE_OLD, INSERT_CLAIM, SELECT_ANSWER, UPDATE_ANSWER } from '../sql/key-statements.ts'
+import { DELETE_OLD, INSERT_RESERVATION, SELECT_ANSWER, UPDATE_ANSWER } from '../sql/key-statements.ts'
 import type { Engine, Statement } from '../sql/statement.ts'
 import { unknownType } from '../types/text.ts'
 import type { Parameter } from '../types/column-type.ts'
@@ -60,7 +60,7 @@ const statementsOf = (verb: Statement['verb'], texts: Readonly<Record<Engine, st
 }
 
 /** Refused with UNIQUE_VIOLATION where the key exists. */
-export const insertClaim = statementsOf('insert', INSERT_CLAIM)
+export const insertReservation = statementsOf('insert', INSERT_RESERVATION)
 export const updateAnswer = statementsOf('update', UPDATE_ANSWER)
 
 /** Waits for a transaction that holds the key. */

@@ -7,8 +7,8 @@ import { SchemaMoved, type Dialect, type Transaction, type TransactionOptions } 
 import { idempotencyInProgress, idempotencyKeyReused, outcomeUnknown, overloaded, resultTooLarge, unsupported, withRetryAfter, type ServiceError } from '../errors.ts'
 import { RowCounter } from '../response/count-sink.ts'
 import type { DriverValue } from '../types/column-type.ts'
-import type { Claim } from './key.ts'
-import { insertClaim, selectAnswer, updateAnswer } from './keys-table.ts'
+import type { Reservation } from './key.ts'
+import { insertReservation, selectAnswer, updateAnswer } from './keys-table.ts'
 
 /** How long a request waits for another one with its key, in milliseconds. */
 const PATIENCE = 2000
@@ -34,7 +34,7 @@ export class KeysInUse {
    * Waits until no other request of this process uses the key. Returns the answer of the one that was waited for, if it has one; else the
    * key is in use until `end`. @throws IDEMPOTENCY_IN_PROGRESS, OVERLOADED, IDEMPOTENCY_KEY_REUSED
    */
-  async begin ({ key, request }: Claim): Promise<Once | undefined> {
+  async begin ({ key, request }: Reservation): Promise<Once | undefined> {
     const name = key.toString('latin1')
     const end = performance.now() + PATIENCE
     for (let running = this.#running.get(name); running !== undefined; running = this.#running.get(name)) {
@@ -54,7 +54,7 @@ export class KeysInUse {
     return undefined
   }
 
-  end ({ key, request }: Claim, once: Once | undefined): void {
+  end ({ key, request }: Reservation, once: Once | undefined): void {
     const name = key.toString('latin1')
     this.#running.get(name)?.resolve(once && { request, answer: once.answer })
     this.#running.delete(name)
@@ -72,54 +72,54 @@ function replay ({ request, answer }: Done, asked: Buffer): Once {
 export interface OnceOptions {
   readonly dialect: Dialect
   readonly keysInUse: KeysInUse
-  readonly claim: Claim
+  readonly reservation: Reservation
   readonly transaction: Omit<TransactionOptions, 'readOnly' | 'dryRun'>
 }
 
 /** @throws NOT_SUPPORTED without the table; IDEMPOTENCY_IN_PROGRESS, IDEMPOTENCY_KEY_REUSED, RESULT_TOO_LARGE; what `work` throws */
 export async function runOnce (options: OnceOptions, work: (tx: Transaction) => Promise<string | Buffer>): Promise<Once> {
-  const { keysInUse, claim } = options
-  const waited = await keysInUse.begin(claim)
+  const { keysInUse, reservation } = options
+  const waited = await keysInUse.begin(reservation)
   if (waited !== undefined) return waited
   let once: Once | undefined
   try {
     once = await runInTransaction(options, work)
     return once
   } finally {
-    keysInUse.end(claim, once)
+    keysInUse.end(reservation, once)
   }
 }
 
-async function runInTransaction ({ dialect, claim, transaction }: OnceOptions, work: (tx: Transaction) => Promise<string | Buffer>): Promise<Once> {
+async function runInTransaction ({ dialect, reservation, transaction }: OnceOptions, work: (tx: Transaction) => Promise<string | Buffer>): Promise<Once> {
   try {
     return await dialect.transaction(async (tx) => {
-      const found = await claimKey(tx, dialect, claim)
-      if (found !== undefined) return replay(found, claim.request)
+      const found = await reserveKey(tx, dialect, reservation)
+      if (found !== undefined) return replay(found, reservation.request)
       const answer = await work(tx)
       if (answer.length > MAX_ANSWER) throw resultTooLarge(`an answer with an Idempotency-Key may have ${MAX_ANSWER} bytes`)
-      await tx.run(updateAnswer[dialect.engine](Buffer.from(answer), claim.key))
+      await tx.run(updateAnswer[dialect.engine](Buffer.from(answer), reservation.key))
       return { answer, isReplayed: false }
     }, { ...transaction, readOnly: false })
   } catch (error) {
     if ((error as ServiceError).code !== outcomeUnknown().code) throw error
     // the connection was lost during COMMIT: the table says what happened
-    const found = await dialect.transaction((tx) => findAnswer(tx, dialect, claim), { ...transaction, client: undefined, readOnly: false }).catch(() => undefined)
+    const found = await dialect.transaction((tx) => findAnswer(tx, dialect, reservation), { ...transaction, client: undefined, readOnly: false }).catch(() => undefined)
     if (found === undefined) throw error
-    return replay(found, claim.request)
+    return replay(found, reservation.request)
   }
 }
 
 /** Takes the key, or returns what is stored under it. */
-async function claimKey (tx: Transaction, dialect: Dialect, claim: Claim): Promise<Done | undefined> {
+async function reserveKey (tx: Transaction, dialect: Dialect, reservation: Reservation): Promise<Done | undefined> {
   try {
-    await tx.run(insertClaim[dialect.engine](claim.key, claim.request), undefined, PATIENCE)
+    await tx.run(insertReservation[dialect.engine](reservation.key, reservation.request), undefined, PATIENCE)
     return undefined
   } catch (error) {
-    if ((error as ServiceError).code !== 'UNIQUE_VIOLATION') throw toClaimError(error)
+    if ((error as ServiceError).code !== 'UNIQUE_VIOLATION') throw toReservationError(error)
   }
-  const found = await findAnswer(tx, dialect, claim)
+  const found = await findAnswer(tx, dialect, reservation)
   // deleted a moment ago
-  return found ?? await claimKey(tx, dialect, claim)
+  return found ?? await reserveKey(tx, dialect, reservation)
 }
 
 /** Takes the only row of a select from the table of keys. */
@@ -138,7 +138,7 @@ class StoredAnswer extends RowCounter {
   }
 }
 
-async function findAnswer (tx: Transaction, { engine }: Dialect, { key }: Claim): Promise<Done | undefined> {
+async function findAnswer (tx: Transaction, { engine }: Dialect, { key }: Reservation): Promise<Done | undefined> {
   const stored = new StoredAnswer()
   await tx.run(selectAnswer[engine](key), stored)
   return stored.done
@@ -147,7 +147,7 @@ async function findAnswer (tx: Transaction, { engine }: Dialect, { key }: Claim)
 /** Nothing but a lock lets an insert of one row wait. */
 const LATE = new Set(['QUERY_TIMEOUT', 'LOCK_TIMEOUT'])
 
-function toClaimError (error: unknown): unknown {
+function toReservationError (error: unknown): unknown {
   if (error instanceof SchemaMoved) return unsupported('', 'The database has no table for idempotency keys; row-query keys prints the statement that creates it')
   const { code, reason } = error as ServiceError
   return LATE.has(code) && reason !== 'CLIENT_GONE' ? inProgress() : error

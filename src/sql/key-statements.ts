@@ -15,7 +15,7 @@ const db = queriesOn<Keys>()
 const given = <T>(): RawBuilder<T> => sql<T>`${null}`
 
 /** Parameters: key, request. */
-export const INSERT_CLAIM = onBoth((engine) => textOf(db.insertInto(KEYS_TABLE).values({ k: given<Buffer>(), request: given<Buffer>() }), engine))
+export const INSERT_RESERVATION = onBoth((engine) => textOf(db.insertInto(KEYS_TABLE).values({ k: given<Buffer>(), request: given<Buffer>() }), engine))
 
 /** Parameters: answer, key. */
 export const UPDATE_ANSWER = onBoth((engine) => textOf(db.updateTable(KEYS_TABLE).set('answer', given<Buffer>()).where('k', '=', given<Buffer>()), engine))
