@@ -77,7 +77,7 @@ async function runAndAnswer (request: PipelineRequest, plan: Plan): Promise<stri
   let rows = 0
   const work = async (tx: Transaction): Promise<string | Buffer> => {
     record?.attempted(tx.attempt)
-    const answered = await answerIn(tx, { plan, database, limit: limitOf(request), written: { grant, body, dryRun } })
+    const answered = await answerIn(tx, { plan, database, limit: limitOf(request), pendingWrite: { grant, body, dryRun } })
     rows = answered.rows
     return answered.answer
   }

@@ -10,7 +10,7 @@ import type { AnswerSink } from '../response/answer-sink.ts'
 import { areTaken, keyChanged } from './inserted-keys.ts'
 import { rowsKept, watchDelete } from './kept-rows.ts'
 import { readRows } from './read-rows.ts'
-import { checkReferences } from './foreign-keys.ts'
+import { checkForeignKeys } from './foreign-keys.ts'
 import type { Lookup, Runner } from './runner.ts'
 
 /** `sink`: for `returning`. @throws EXPECTATION_FAILED, RESULT_TOO_LARGE and others, which must undo the transaction */
@@ -37,7 +37,7 @@ async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promi
   const matched = outcome.matched ?? outcome.changed
   const refusal = findRefusal(plan, matched)
   // before the rows were counted, the statement refused to refer to a row that does not exist: one that the grant does not see has the same answer
-  if (refusal !== undefined && matched > 0) await checkReferences(runner, plan)
+  if (refusal !== undefined && matched > 0) await checkForeignKeys(runner, plan)
   if (refusal !== undefined) throw refusal
   return outcome
 }

@@ -13,10 +13,10 @@ import { runChange } from './change.ts'
 import { readClock } from './clock.ts'
 import { executeInsert, runInsert, type WatchRow } from './insert.ts'
 import { insertReturning } from './insert-returning.ts'
-import { checkReferences, refuse } from './foreign-keys.ts'
+import { checkForeignKeys, refuse } from './foreign-keys.ts'
 import { readMembers } from './members.ts'
 import { Runner } from './runner.ts'
-import { isLookedUp, runWritten } from './after-write.ts'
+import { isCheckedAfterWrite, runWithCheck } from './after-write.ts'
 
 /** What running a plan takes besides a session. */
 export interface Execution {
@@ -74,7 +74,7 @@ export async function runIn (tx: Executor, execution: Execution): Promise<Result
   const isSettled = !mustSettle(plan)
   const settled = isSettled ? plan : settleMoments(plan, await readClock(runner, plan.table))
   const run = isSettled ? execution : { ...execution, plan: settled }
-  const result = settled.references === undefined ? await runOne(runner, run) : await runReferring(runner, run)
+  const result = settled.foreignKeyChecks === undefined ? await runOne(runner, run) : await runWithForeignKeyChecks(runner, run)
   if (sink?.refusal !== undefined) throw sink.refusal
   return isSettled || settled.verb !== 'insert' ? result : { ...result, settled }
 }
@@ -82,7 +82,7 @@ export async function runIn (tx: Executor, execution: Execution): Promise<Result
 function runOne (runner: Runner, { plan, sink, record }: Execution): Promise<Result> {
   record?.compiled()
   const run = (watchRow?: WatchRow): Promise<Result> => runPlan(runner, plan, { sink, watchRow })
-  return (plan.verb === 'insert' || plan.verb === 'update') && isLookedUp(plan) ? runWritten(runner, plan, { sink, run }) : run()
+  return (plan.verb === 'insert' || plan.verb === 'update') && isCheckedAfterWrite(plan) ? runWithCheck(runner, plan, { sink, run }) : run()
 }
 
 function runPlan (runner: Runner, plan: Plan, { sink, watchRow }: { readonly sink: AnswerSink | undefined, readonly watchRow: WatchRow | undefined }): Promise<Result> {
@@ -100,11 +100,11 @@ async function runSelect (runner: Runner, plan: SelectPlan, sink: AnswerSink): P
   return { ...outcome, rows: outcome.rows + await readMembers(runner, sink), total }
 }
 
-/** Runs a write that refers to rows of a table with rules. If it is refused for another reason, the references are checked all the same. An update of no row refers to nothing. */
-async function runReferring (runner: Runner, execution: Execution): Promise<Result> {
+/** Runs a write that refers to rows of a table with rules. If it is refused for another reason, the foreign keys are checked all the same. An update of no row refers to nothing. */
+async function runWithForeignKeyChecks (runner: Runner, execution: Execution): Promise<Result> {
   const { plan } = execution
-  const result = await runOne(runner, execution).catch(async (error: unknown) => await refuse(runner, plan, { error, references: plan.references }))
+  const result = await runOne(runner, execution).catch(async (error: unknown) => await refuse(runner, plan, { error, checks: plan.foreignKeyChecks }))
   const isIdle = execution.plan.verb === 'update' && (result.matched ?? result.changed) === 0
-  if (!isIdle) await checkReferences(runner, execution.plan)
+  if (!isIdle) await checkForeignKeys(runner, execution.plan)
   return result
 }

@@ -2,7 +2,7 @@
 import { keepsTransaction } from '../dialects/dialect.ts'
 import { noReferencedRow } from '../dialects/violations.ts'
 import { foreignKeyViolation, type ServiceError } from '../errors.ts'
-import type { Plan, Reference } from '../plan/plan.ts'
+import type { ForeignKeyCheck, Plan } from '../plan/plan.ts'
 import { atRow } from './insert.ts'
 import type { Runner } from './runner.ts'
 
@@ -11,8 +11,8 @@ import type { Runner } from './runner.ts'
  * one that does not exist.
  * @throws FOREIGN_KEY_VIOLATION
  */
-export async function checkReferences (runner: Runner, plan: Plan): Promise<void> {
-  for (const reference of plan.references ?? []) await checkReference(runner, plan, reference)
+export async function checkForeignKeys (runner: Runner, plan: Plan): Promise<void> {
+  for (const check of plan.foreignKeyChecks ?? []) await checkForeignKey(runner, plan, check)
 }
 
 const AFTER_WRITE = new Set(['PERMISSION_DENIED', 'NOT_SUPPORTED', 'RESULT_TOO_LARGE', 'UNREADABLE_VALUE', 'OVERLOADED'])
@@ -21,15 +21,15 @@ const AFTER_WRITE = new Set(['PERMISSION_DENIED', 'NOT_SUPPORTED', 'RESULT_TOO_L
 export const isAfterWrite = (error: unknown): boolean => AFTER_WRITE.has((error as ServiceError).code)
 
 /**
- * Checks the references of a write that was refused for another reason: the database may check a missing row before that, and always does so before the
+ * Checks the foreign keys of a write that was refused for another reason: the database may check a missing row before that, and always does so before the
  * service looks at what was written, and a row that the grant does not see must have the same answer.
  * @throws FOREIGN_KEY_VIOLATION; `error`, why the write was refused
  */
-export async function refuse (runner: Runner, plan: Plan, { error, references = [] }: { readonly error: unknown, readonly references: readonly Reference[] | undefined }): Promise<never> {
+export async function refuse (runner: Runner, plan: Plan, { error, checks = [] }: { readonly error: unknown, readonly checks: readonly ForeignKeyCheck[] | undefined }): Promise<never> {
   const isUndone = keepsTransaction(error)
   if (!isUndone && !isAfterWrite(error)) throw error
   try {
-    for (const reference of references) await checkReference(runner, plan, reference, isUndone)
+    for (const check of checks) await checkForeignKey(runner, plan, check, isUndone)
   } catch (refusal) {
     throw isUndone || (refusal as ServiceError).code === 'FOREIGN_KEY_VIOLATION' ? refusal : error
   }
@@ -48,15 +48,15 @@ export function withoutKey (error: unknown): unknown {
 }
 
 /** `isUndone`: whether the write has failed, so that its own rows do not exist. @throws FOREIGN_KEY_VIOLATION */
-export async function checkReference (runner: Runner, plan: Plan, reference: Reference, isUndone = false): Promise<void> {
-  const { all, lookups, table, columns } = reference
+export async function checkForeignKey (runner: Runner, plan: Plan, check: ForeignKeyCheck, isUndone = false): Promise<void> {
+  const { all, lookups, table, columns } = check
   const lock = 'share'
   if (all !== undefined && await runner.countRead({ table, columns, condition: all, limit: lookups.length, lock }) === lookups.length) return
   for (const { condition, index, isOwn } of lookups) {
     if (isUndone && isOwn) continue
-    if (!await runner.exists({ table, columns, condition, lock })) throw atRow(refusalOf(plan, reference), index)
+    if (!await runner.exists({ table, columns, condition, lock })) throw atRow(refusalOf(plan, check), index)
   }
 }
 
 /** Names the key only if the grant sees its columns. */
-const refusalOf = ({ table }: Plan, { key }: Reference) => noReferencedRow(table.foreignKeys.filter((each) => each === key))
+const refusalOf = ({ table }: Plan, { key }: ForeignKeyCheck) => noReferencedRow(table.foreignKeys.filter((each) => each === key))

@@ -60,10 +60,10 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved }
     const made = orUnavailable(access, await authorize(access, body), (source) => createPlan(body, source, limits))
     const plan = isLocked ? lockRows(made) : made
     if (dryRun && plan.verb !== 'select') requireUndoable(plan.table, '')
-    const written = isHooked ? { grant: access.grant, body, dryRun } : undefined
-    const request: PlanToAnswer = { plan, database, limit: database.resultLimit, ...written !== undefined && { written } }
+    const pendingWrite = isHooked ? { grant: access.grant, body, dryRun } : undefined
+    const request: PlanToAnswer = { plan, database, limit: database.resultLimit, ...pendingWrite !== undefined && { pendingWrite } }
     // a server undoes a statement that it refuses, SQLite not always (RAISE(FAIL)); what comes after a statement may refuse it as well
-    const isAtomic = plan.verb === 'select' || (isOneStatement(plan) && database.dialect.engine !== 'sqlite' && (written === undefined || database.onWrite === undefined))
+    const isAtomic = plan.verb === 'select' || (isOneStatement(plan) && database.dialect.engine !== 'sqlite' && (pendingWrite === undefined || database.onWrite === undefined))
     try {
       const { answer } = isAtomic ? await answerIn(tx, request) : await tx.nested((part) => answerIn(part, request))
       return readAnswer(answer, plan, bigints)

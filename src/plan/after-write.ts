@@ -3,25 +3,25 @@ import type { Rule } from '../catalog/catalog.ts'
 import { unsupported } from '../errors.ts'
 import { mayCompute } from './computed.ts'
 import { findInsertKey } from './insert-key.ts'
-import type { InsertPlan, UpdatePlan, Written } from './plan.ts'
+import type { AfterWrite, InsertPlan, UpdatePlan } from './plan.ts'
 import { findUpdateKey } from './row-keys.ts'
 import { planRules } from './rule.ts'
 
 /**
- * Adds the look-up of the written rows, if it is needed. `references`: those of which only the written rows show the values. `given`: the same with the values of the request.
+ * Adds the look-up of the written rows, if it is needed. `foreignKeys`: those whose values only the written rows show. `given`: the same with the values of the request.
  * @throws NOT_SUPPORTED if the rows could not be found again, or the write not be undone
  */
-export function withWritten<P extends InsertPlan | UpdatePlan> (plan: P, rules: readonly Rule[], { references, given }: Pick<Written, 'references' | 'given'>): P {
-  if (references.length === 0 && (rules.length === 0 || !mayCompute(plan, rules.map(({ column }) => column)))) return plan
-  const written = planWritten(plan, { rules: planRules(rules), references, given })
-  if (written === undefined || !plan.table.transactional) {
+export function withCheckAfterWrite<P extends InsertPlan | UpdatePlan> (plan: P, rules: readonly Rule[], { foreignKeys, given }: Pick<AfterWrite, 'foreignKeys' | 'given'>): P {
+  if (foreignKeys.length === 0 && (rules.length === 0 || !mayCompute(plan, rules.map(({ column }) => column)))) return plan
+  const afterWrite = planAfterWrite(plan, { rules: planRules(rules), foreignKeys, given })
+  if (afterWrite === undefined || !plan.table.transactional) {
     throw unsupported('', `the rows of table "${plan.table.name}" must be checked after the write, which needs transactions and a unique key whose values are known`)
   }
   const isChecked = plan.verb === 'insert' && plan.conflict !== undefined
-  return { ...plan, ...isChecked && { isChecked }, written, inTransaction: true }
+  return { ...plan, ...isChecked && { isChecked }, afterWrite, inTransaction: true }
 }
 
-function planWritten (plan: InsertPlan | UpdatePlan, found: Omit<Written, 'key'>): Written | undefined {
+function planAfterWrite (plan: InsertPlan | UpdatePlan, found: Omit<AfterWrite, 'key'>): AfterWrite | undefined {
   if (plan.verb === 'update') {
     const key = findUpdateKey(plan.table, plan.assignments)
     return key && { ...found, key }

@@ -6,7 +6,7 @@ import { isMoment } from '../types/moment.ts'
 import { mayCompute, mayDefault, mayMix } from './computed.ts'
 import { combine } from './filters/constants.ts'
 import { knownDefault } from './known-default.ts'
-import type { Assignment, Condition, InsertPlan, Lookup, PlannedRow, Reference, UpdatePlan, WrittenReference } from './plan.ts'
+import type { Assignment, Condition, ForeignKeyCheck, InsertPlan, Lookup, PlannedRow, UpdatePlan, WrittenForeignKey } from './plan.ts'
 import { onlyValueOf, planRules } from './rule.ts'
 
 /** A row that a statement writes. `index`: its position in `data`, if that is a list. */
@@ -21,8 +21,8 @@ export function toWritten ({ index, columns, parameters }: PlannedRow): WrittenR
 }
 
 /** The access without the parents that only the written rows show, one with them alone (`computed`), and those. @throws PERMISSION_DENIED for claims that cannot be used */
-export function divideParents (plan: InsertPlan | UpdatePlan, granted: GrantedAccess): { readonly known: GrantedAccess, readonly computed: GrantedAccess, readonly written: readonly WrittenReference[] } {
-  if (granted.parents.length === 0) return { known: granted, computed: granted, written: [] }
+export function divideParents (plan: InsertPlan | UpdatePlan, granted: GrantedAccess): { readonly known: GrantedAccess, readonly computed: GrantedAccess, readonly foreignKeys: readonly WrittenForeignKey[] } {
+  if (granted.parents.length === 0) return { known: granted, computed: granted, foreignKeys: [] }
   const isWritten = ({ key }: Parent): boolean => {
     const columns = key.columns.map((name) => getNamed(granted.base, name))
     return mayCompute(plan, columns) || (plan.verb === 'insert' && (mayMix(plan, columns) || mayDefault(plan, columns)))
@@ -31,7 +31,7 @@ export function divideParents (plan: InsertPlan | UpdatePlan, granted: GrantedAc
   return {
     known: { ...granted, parents: granted.parents.filter((parent) => !written.includes(parent)) },
     computed: { ...granted, parents: written },
-    written: written.map((parent) => ({ ...targetOf(parent), from: parent.key.columns.map((name) => getNamed(granted.base, name)), rules: rulesOf(parent) }))
+    foreignKeys: written.map((parent) => ({ ...targetOf(parent), from: parent.key.columns.map((name) => getNamed(granted.base, name)), rules: rulesOf(parent) }))
   }
 }
 
@@ -39,8 +39,8 @@ export function divideParents (plan: InsertPlan | UpdatePlan, granted: GrantedAc
  * Plans the look-ups for the rows of an insert, or for the assignments of an update.
  * @throws PERMISSION_DENIED for claims that cannot be used, and where the value of a key is not known before the write
  */
-export function planReferences (verb: 'insert' | 'update', rows: readonly WrittenRow[], granted: GrantedAccess): Reference[] {
-  return granted.parents.flatMap((parent) => planReference(verb, rows, parent, granted))
+export function planForeignKeyChecks (verb: 'insert' | 'update', rows: readonly WrittenRow[], granted: GrantedAccess): ForeignKeyCheck[] {
+  return granted.parents.flatMap((parent) => planForeignKeyCheck(verb, rows, parent, granted))
 }
 
 /**
@@ -63,17 +63,17 @@ export function refuseUnchecked (plan: InsertPlan | UpdatePlan, { base, unchecke
 }
 
 /** Plans the look-ups for written rows with these values in the columns of the key. */
-export function referenceOf ({ key, table, columns, rules }: WrittenReference, values: ReadonlyArray<readonly Value[]>): Reference {
+export function foreignKeyCheckOf ({ key, table, columns, rules }: WrittenForeignKey, values: ReadonlyArray<readonly Value[]>): ForeignKeyCheck {
   const found = new Map(values.map((each): [string, Found] => [textOf(each), { values: each, index: undefined, isOwn: false }]))
   return { key, table, columns, ...planLookups({ table, rules }, columns, [...found.values()]) }
 }
 
-const targetOf = ({ key, table }: Parent): Pick<Reference, 'key' | 'table' | 'columns'> => ({ key, table, columns: key.referencedColumns.map((name) => getNamed(table, name)) })
+const targetOf = ({ key, table }: Parent): Pick<ForeignKeyCheck, 'key' | 'table' | 'columns'> => ({ key, table, columns: key.referencedColumns.map((name) => getNamed(table, name)) })
 
-/** What a reference consists of before its look-ups are planned. */
+/** Values of a foreign key, before the look-up of their row is planned. */
 interface Found { readonly values: readonly Value[], readonly index: number | undefined, readonly isOwn: boolean }
 
-function planReference (verb: 'insert' | 'update', rows: readonly WrittenRow[], parent: Parent, { base, rules }: GrantedAccess): Reference[] {
+function planForeignKeyCheck (verb: 'insert' | 'update', rows: readonly WrittenRow[], parent: Parent, { base, rules }: GrantedAccess): ForeignKeyCheck[] {
   const target = targetOf(parent)
   const { key, table, columns: referenced } = target
   const columns = key.columns.map((name) => getNamed(base, name))
@@ -90,11 +90,11 @@ function planReference (verb: 'insert' | 'update', rows: readonly WrittenRow[], 
 
 function getNamed ({ columns }: Table, name: string): Column {
   const column = findIgnoringCase(columns, name)
-  if (column === undefined) throw unknownReference()
+  if (column === undefined) throw unknownForeignKey()
   return column
 }
 
-function planLookups ({ table, rules }: Pick<WrittenReference, 'table' | 'rules'>, referenced: readonly Column[], found: readonly Found[]): Pick<Reference, 'lookups' | 'all'> {
+function planLookups ({ table, rules }: Pick<WrittenForeignKey, 'table' | 'rules'>, referenced: readonly Column[], found: readonly Found[]): Pick<ForeignKeyCheck, 'lookups' | 'all'> {
   const lookups = found.map(({ values, index, isOwn }): Lookup => {
     const equalities = referenced.map((column, place): Condition => ({ kind: 'compare', column, operator: '=', parameter: values[place] as Value }))
     return { condition: combine('and', [...equalities, rules]), index, isOwn }
@@ -117,7 +117,7 @@ function valuesOf ({ assignments }: WrittenRow, columns: readonly Column[]): Arr
   return columns.map((column) => {
     const parameter = assignments.find((assignment) => assignment.column === column)?.parameter
     // it is not known before the write
-    if (parameter !== undefined && isMoment(parameter)) throw unknownReference()
+    if (parameter !== undefined && isMoment(parameter)) throw unknownForeignKey()
     return parameter
   })
 }
@@ -129,7 +129,7 @@ function insertedValues (row: WrittenRow, columns: readonly Column[]): Parameter
 
 function defaultOf (column: Column): Parameter {
   const value = knownDefault(column)
-  if (value === undefined) throw unknownReference()
+  if (value === undefined) throw unknownForeignKey()
   return value
 }
 
@@ -137,18 +137,18 @@ function defaultOf (column: Column): Parameter {
 function updatedValues (row: WrittenRow, columns: readonly Column[], rules: readonly Rule[]): Parameter[] | undefined {
   const written = row.assignments.filter(({ column }) => columns.includes(column))
   if (written.length === 0 || written.some(({ parameter, form }) => parameter === null && form === undefined)) return undefined
-  if (written.some(({ form }) => form !== undefined)) throw unknownReference()
+  if (written.some(({ form }) => form !== undefined)) throw unknownForeignKey()
   return valuesOf(row, columns).map((value, place) => value ?? valueByRule(columns[place] as Column, rules))
 }
 
 function valueByRule (column: Column, rules: readonly Rule[]): Parameter {
   const rule = rules.find((each) => each.column === column)
   const value = rule === undefined ? undefined : onlyValueOf(rule)
-  if (value === undefined) throw unknownReference()
+  if (value === undefined) throw unknownForeignKey()
   return value
 }
 
-const unknownReference = () => permissionDenied('All columns of a foreign key to a table with rules must be given, as plain values')
+const unknownForeignKey = () => permissionDenied('All columns of a foreign key to a table with rules must be given, as plain values')
 
 /** Equal for equal values of the same columns. */
 export function textOf (values: ReadonlyArray<Parameter | undefined>): string {

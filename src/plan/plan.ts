@@ -83,23 +83,23 @@ interface Common {
   /** Set where one plain statement is not enough: several have to run, or what was done may have to be undone. */
   readonly inTransaction?: true
   /** Rows that the foreign keys of the written rows refer to, where a grant has rules for their table. Looked up after the write. */
-  readonly references?: readonly Reference[]
+  readonly foreignKeyChecks?: readonly ForeignKeyCheck[]
   /** The rules of a grant, if only the written rows show whether they satisfy them. Looked up after the write. */
-  readonly written?: Written
+  readonly afterWrite?: AfterWrite
 }
 
-/** How written rows are found again. */
-export interface Written {
+/** What is checked of the written rows, and how they are found again. */
+export interface AfterWrite {
   readonly rules: Condition
-  readonly references: readonly WrittenReference[]
+  readonly foreignKeys: readonly WrittenForeignKey[]
   /** What the rows would refer to with the values of the request, as far as those are known. */
-  readonly given: readonly Reference[]
+  readonly given: readonly ForeignKeyCheck[]
   /** The unique key of the rows of an update; that of each inserted row depends on the values that it has. */
   readonly key?: readonly Column[]
 }
 
 /** A foreign key to a table for which a grant has rules. */
-interface ReferenceTarget {
+interface ForeignKeyTarget {
   readonly key: ForeignKey
   /** The table of the catalog that the key refers to. */
   readonly table: Table
@@ -108,7 +108,7 @@ interface ReferenceTarget {
 }
 
 /** A foreign key whose values only the written rows show. */
-export interface WrittenReference extends ReferenceTarget {
+export interface WrittenForeignKey extends ForeignKeyTarget {
   /** The columns of the key in the written rows. */
   readonly from: readonly Column[]
   /** The rules of the table that the key refers to. */
@@ -116,7 +116,7 @@ export interface WrittenReference extends ReferenceTarget {
 }
 
 /** A foreign key, and the rows of the other table that must exist. */
-export interface Reference extends ReferenceTarget {
+export interface ForeignKeyCheck extends ForeignKeyTarget {
   readonly lookups: readonly Lookup[]
   /** Selects the rows of all look-ups at once, if they can be told from each other. */
   readonly all?: Condition | undefined

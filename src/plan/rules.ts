@@ -3,10 +3,10 @@ import type { Column, GrantedAccess, Rule } from '../catalog/catalog.ts'
 import { permissionDenied, pointer, withDetails, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { combine } from './filters/constants.ts'
-import type { Assignment, Condition, InsertPlan, Plan, PlannedRow, Reference, UpdatePlan } from './plan.ts'
-import { divideParents, planReferences, refuseUnchecked, toWritten } from './foreign-keys.ts'
+import type { Assignment, Condition, ForeignKeyCheck, InsertPlan, Plan, PlannedRow, UpdatePlan } from './plan.ts'
+import { divideParents, planForeignKeyChecks, refuseUnchecked, toWritten } from './foreign-keys.ts'
 import { onlyValueOf, planRules, satisfies } from './rule.ts'
-import { withWritten } from './after-write.ts'
+import { withCheckAfterWrite } from './after-write.ts'
 
 /**
  * Adds the rules to the condition of the plan, and checks that the rows that it writes satisfy them. `granted` is that of the plan's table.
@@ -19,11 +19,11 @@ export function applyRules (plan: Plan, granted: GrantedAccess): Plan {
     case 'delete': return Object.freeze({ ...plan, condition: within(rules, plan.condition) })
     case 'update': {
       checkUpdate(rules, plan.assignments)
-      return withReferences({ ...plan, condition: within(rules, plan.condition) }, granted, (known) => planReferences('update', [plan], known))
+      return withForeignKeyChecks({ ...plan, condition: within(rules, plan.condition) }, granted, (known) => planForeignKeyChecks('update', [plan], known))
     }
     case 'insert': {
       const completed = completeRows(plan, rules)
-      return withReferences(completed, granted, (known) => rowReferences(completed, known))
+      return withForeignKeyChecks(completed, granted, (known) => rowForeignKeyChecks(completed, known))
     }
   }
 }
@@ -31,18 +31,18 @@ export function applyRules (plan: Plan, granted: GrantedAccess): Plan {
 /** The rules come first: their columns are usually the first ones of an index. */
 export const within = (rules: readonly Rule[], condition: Condition): Condition => combine('and', [planRules(rules), condition])
 
-/** `planKnown`: plans the references whose values are known before the write. */
-function withReferences<P extends InsertPlan | UpdatePlan> (plan: P, granted: GrantedAccess, planKnown: (known: GrantedAccess) => readonly Reference[]): P {
+/** `planKnown`: plans the checks of the foreign keys whose values are known before the write. */
+function withForeignKeyChecks<P extends InsertPlan | UpdatePlan> (plan: P, granted: GrantedAccess, planKnown: (known: GrantedAccess) => readonly ForeignKeyCheck[]): P {
   refuseUnchecked(plan, granted)
-  const { known, computed, written } = divideParents(plan, granted)
-  const references = planKnown(known)
+  const { known, computed, foreignKeys } = divideParents(plan, granted)
+  const foreignKeyChecks = planKnown(known)
   // a row of an upsert that exists keeps what is not written
   const given = plan.verb === 'insert' && plan.conflict !== undefined ? [] : computed.parents.flatMap((parent) => planGiven(() => planKnown({ ...computed, parents: [parent] })))
-  return Object.freeze(withWritten(references.length === 0 ? plan : { ...plan, references, inTransaction: true }, granted.rules, { references: written, given }))
+  return Object.freeze(withCheckAfterWrite(foreignKeyChecks.length === 0 ? plan : { ...plan, foreignKeyChecks, inTransaction: true }, granted.rules, { foreignKeys, given }))
 }
 
 /** None if the values are not known before the write. */
-function planGiven (plan: () => readonly Reference[]): readonly Reference[] {
+function planGiven (plan: () => readonly ForeignKeyCheck[]): readonly ForeignKeyCheck[] {
   try {
     return plan()
   } catch (error) {
@@ -93,11 +93,11 @@ function firstRefused ({ isList, rows }: InsertPlan, rules: readonly Rule[]): Se
 }
 
 /** What the rows refer to, and what a row that exists will refer to. */
-function rowReferences ({ isList, rows, conflict }: InsertPlan, granted: GrantedAccess): Reference[] {
+function rowForeignKeyChecks ({ isList, rows, conflict }: InsertPlan, granted: GrantedAccess): ForeignKeyCheck[] {
   if (granted.parents.length === 0) return []
   const written = rows.map(toWritten).map((row) => isList ? row : { assignments: row.assignments })
   const changed = conflict?.set.kind === 'assignments' ? [conflict.set] : []
-  return [...planReferences('insert', written, granted), ...planReferences('update', changed, granted)]
+  return [...planForeignKeyChecks('insert', written, granted), ...planForeignKeyChecks('update', changed, granted)]
 }
 
 /** The message does not name the column: the grant may not see it. */

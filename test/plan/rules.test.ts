@@ -90,21 +90,21 @@ t.test('an upsert changes no row outside of the rules', async (t) => {
 
 t.test('a rule on a column that the database computes is looked up after the write', async (t) => {
   const tables: Record<string, TableGrantOptions> = { orders: { rows: { twin: 7 } } }
-  const { written, inTransaction } = planFor(tables, { verb: 'update', filters: { id: 1 }, data: { customer: 1 } }) as UpdatePlan
+  const { afterWrite, inTransaction } = planFor(tables, { verb: 'update', filters: { id: 1 }, data: { customer: 1 } }) as UpdatePlan
   t.equal(inTransaction, true)
-  t.equal(conditionText(written?.rules as never), '(twin = 7 and twin is not null)')
-  t.same(written?.key?.map(({ name }) => name), ['id'])
-  t.notOk('written' in plan({ verb: 'update', filters: { id: 1 }, data: { customer: 1 } }))
+  t.equal(conditionText(afterWrite?.rules as never), '(twin = 7 and twin is not null)')
+  t.same(afterWrite?.key?.map(({ name }) => name), ['id'])
+  t.notOk('afterWrite' in plan({ verb: 'update', filters: { id: 1 }, data: { customer: 1 } }))
 })
 
 t.test('a foreign key to a table with rules is looked up under them', async (t) => {
   const tables = { orders: {}, customers: OF_TENANT }
-  const { references, inTransaction } = planFor(tables, { verb: 'insert', data: [{ id: 1, tenant: 7, customer: 5 }, { id: 2, tenant: 7, customer: 6 }, { id: 3, tenant: 7, customer: 5 }, { id: 4, tenant: 7 }] }) as InsertPlan
+  const { foreignKeyChecks, inTransaction } = planFor(tables, { verb: 'insert', data: [{ id: 1, tenant: 7, customer: 5 }, { id: 2, tenant: 7, customer: 6 }, { id: 3, tenant: 7, customer: 5 }, { id: 4, tenant: 7 }] }) as InsertPlan
   t.equal(inTransaction, true)
-  t.same(references?.map(({ key: { name }, lookups, all }) => [name, lookups.map(({ condition, index }) => [index, conditionText(condition)]), conditionText(all as never)]), [
+  t.same(foreignKeyChecks?.map(({ key: { name }, lookups, all }) => [name, lookups.map(({ condition, index }) => [index, conditionText(condition)]), conditionText(all as never)]), [
     ['of_customer', [[0, '(id = 5 and tenant = 7)'], [1, '(id = 6 and tenant = 7)']], '(id in (5, 6) and tenant = 7)']
   ])
-  for (const data of [{ status: 'x' }, { customer: null }]) t.notOk('references' in planFor(tables, { verb: 'update', filters: { id: 1 }, data }), 'nothing is referred to')
+  for (const data of [{ status: 'x' }, { customer: null }]) t.notOk('foreignKeyChecks' in planFor(tables, { verb: 'update', filters: { id: 1 }, data }), 'nothing is referred to')
   t.throws(() => planFor(tables, { verb: 'update', filters: { id: 1 }, data: { customer: { $inc: 1 } } }), DENIED, 'the value is not known')
 })
 
