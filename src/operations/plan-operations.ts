@@ -9,7 +9,7 @@ import type { Database } from '../databases/database.ts'
 import { at, tableNotFound, type ServiceError } from '../errors.ts'
 import { createPlan } from '../plan/create-plan.ts'
 import type { Counted, PlanLimits } from '../plan/limits.ts'
-import { findReferences } from '../plan/find-result-references.ts'
+import { findResultReferences } from '../plan/find-result-references.ts'
 import { lockRows, requireLock } from '../plan/lock.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { ResultReference } from '../plan/result-reference.ts'
@@ -74,7 +74,7 @@ interface OperationToPlan { readonly operation: Operation, readonly index: numbe
 
 function planOperation ({ operation, index, source, limits }: OperationToPlan): PlannedOperation {
   const { lock } = operation
-  const { body, references } = findReferences<Body>(operation, { source, index, depth: limits.depth })
+  const { body, references } = findResultReferences<Body>(operation, { source, index, depth: limits.depth })
   const planWith = (applied: PlanLimits): Plan => {
     const plan = createPlan(body, source, applied)
     return lock === true ? lockRows(plan) : plan

@@ -25,7 +25,7 @@ export class ResultReference {
 }
 
 /** Converts the value of a reference. @throws ValueRefused; what `read` throws */
-export function readReference ({ value }: ResultReference, read: (value: unknown) => Value): Value {
+export function readResultReference ({ value }: ResultReference, read: (value: unknown) => Value): Value {
   if (value === undefined) return PENDING
   if (value === null) throw new ValueRefused('the reference leads to null')
   return read(value)

@@ -8,7 +8,7 @@ import { at, filtersRequired, invalidBody, invalidJson, invalidOrderBy, limitOut
 import { getOrCreate } from '../get-or-create.ts'
 import { stepsOf } from '../json-pointer.ts'
 import { findIncludeError } from './check-include.ts'
-import { findConflict, findRowsError } from './field-combinations.ts'
+import { findCombinationError, findRowsError } from './field-combinations.ts'
 import { formOf } from './field-form.ts'
 import { FORMS, isListOfTerms, ORDER_TERMS, withNames } from './fields.ts'
 import { findRelatedError } from './related-filters.ts'
@@ -83,7 +83,7 @@ export function compileBodySchema (schema: typeof BodySchema): FindBodyError {
     const check = TypeCompiler.Compile(withNames(schema))
     const byVerb = new Map<unknown, TObject>(schema.anyOf.map((variant) => [variant.properties.verb.const, variant]))
     return (body) => {
-      if (check.Check(body)) return hasEmptyFilters(body) ? at('/filters', filtersRequired(body.verb)) : findConflict(body) ?? findInMembers(body)
+      if (check.Check(body)) return hasEmptyFilters(body) ? at('/filters', filtersRequired(body.verb)) : findCombinationError(body) ?? findInMembers(body)
       if (!isObject(body)) return invalidBody('The body must be a JSON object')
       const { verb } = body as { verb?: unknown }
       const expected = byVerb.get(verb)

@@ -4,7 +4,7 @@ import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 
 /** Returns INVALID_BODY, not thrown. */
-export function findConflict (body: Body): ServiceError | undefined {
+export function findCombinationError (body: Body): ServiceError | undefined {
   if (body.verb === 'insert') return Array.isArray(body.data) || body.onConflict !== undefined ? findRowsError(body) : undefined
   if (body.verb !== 'select') return undefined
   if (body.after !== undefined && body.offset !== undefined) return refuse(['offset'], '"offset" is not allowed with "after"')
@@ -56,7 +56,7 @@ function findTaken (groupBy: GroupBy = [], aggregates: SelectBody['aggregates'] 
 
 /** Finds the first error in `data` and `onConflict` of an insert; undefined if there is none that is told here. */
 export function findRowsError ({ data, onConflict }: { readonly data?: unknown, readonly onConflict?: unknown }): ServiceError | undefined {
-  return findListError(data) ?? findConflictError(onConflict)
+  return findListError(data) ?? findOnConflictError(onConflict)
 }
 
 function findListError (data: unknown): ServiceError | undefined {
@@ -73,7 +73,7 @@ function hasTooManyCells (rows: readonly object[]): boolean {
   return rows.length * names.size > MAX_CELLS
 }
 
-function findConflictError (onConflict: unknown): ServiceError | undefined {
+function findOnConflictError (onConflict: unknown): ServiceError | undefined {
   if (!isObject(onConflict)) return undefined
   const { set } = onConflict as { set?: unknown }
   if (isObject(set) && Object.keys(set).length === 0) return refuse(['onConflict', 'set'], '"set" must not be an empty object; an empty list leaves existing rows as they are')
