@@ -48,7 +48,7 @@ export async function openStream (request: StreamRequest, before?: readonly Tabl
     const plan = orUnavailable(access, source, (source) => planStream(body, source, { limit: most, limits }))
     request.onPlan?.(plan)
     record?.planned()
-    const stream = new RowStream({ rows: createStreamRows(plan, format), limit: database.resultLimit, most: limit === undefined ? streamRows : undefined, budget: database.budget })
+    const stream = new RowStream({ rows: createStreamRows(plan, format), maxBytes: database.resultLimit, most: limit === undefined ? streamRows : undefined, budget: database.budget })
     try {
       streams.add(stream)
     } catch (error) {

@@ -48,7 +48,7 @@ export async function runPipeline (request: PipelineRequest, before?: readonly T
     request.onPlan?.(plan)
     record?.planned()
     const inTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
-    sink = inTransaction ? undefined : createSink(plan, database, limitOf(request))
+    sink = inTransaction ? undefined : createSink(plan, database, maxBytesOf(request))
     try {
       if (inTransaction) return await runAndAnswer(request, plan)
       const result = await executePlan({ plan, database, sink, record }, request)
@@ -66,7 +66,7 @@ export async function runPipeline (request: PipelineRequest, before?: readonly T
   }
 }
 
-const limitOf = ({ access: { database }, resultLimit = Infinity }: PipelineRequest): number => Math.min(database.resultLimit, resultLimit)
+const maxBytesOf = ({ access: { database }, resultLimit = Infinity }: PipelineRequest): number => Math.min(database.resultLimit, resultLimit)
 
 /** Runs a write with an idempotency key or a hook in a transaction, which is rolled back where the tables have changed. */
 async function runAndAnswer (request: PipelineRequest, plan: Plan): Promise<string | Buffer> {
@@ -77,7 +77,7 @@ async function runAndAnswer (request: PipelineRequest, plan: Plan): Promise<stri
   let rows = 0
   const work = async (tx: Transaction): Promise<string | Buffer> => {
     record?.attempted(tx.attempt)
-    const answered = await answerIn(tx, { plan, database, limit: limitOf(request), pendingWrite: { grant, body, dryRun } })
+    const answered = await answerIn(tx, { plan, database, maxBytes: maxBytesOf(request), pendingWrite: { grant, body, dryRun } })
     rows = answered.rows
     return answered.answer
   }

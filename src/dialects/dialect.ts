@@ -8,7 +8,7 @@ import type { DriverValue } from '../types/column-type.ts'
 /** Takes the rows of a select (src/response/answer-sink.ts). */
 export interface RowSink {
   /** Bytes that the answer may have. */
-  readonly limit: number
+  readonly maxBytes: number
   /** Rows taken since `begin`. */
   readonly count: number
   /** Whether it takes no more rows: the answer is too large, or nobody waits for it. To be checked after each row. */
@@ -19,7 +19,7 @@ export interface RowSink {
   textRow (bytes: Buffer, from: number, to: number): void
   /** A row of values as a driver returns them. @throws UNREADABLE_VALUE */
   row (values: ReadonlyArray<DriverValue | null>): void
-  /** The rows are larger than `limit`, as was found without writing them. */
+  /** The rows are larger than `maxBytes`, as was found without writing them. */
   overflow (): void
 }
 

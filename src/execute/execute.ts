@@ -27,10 +27,10 @@ export interface Execution {
   readonly record?: RequestRecord | null | undefined
 }
 
-/** The sink for the rows of an answer; undefined where it has none. `limit`: bytes that the answer may have. */
-export function createSink (plan: Plan, { budget }: Pick<Database, 'budget'>, limit: number): AnswerSink | undefined {
-  if (plan.verb === 'select') return createSelectSink(plan, limit, budget)
-  return plan.returning === undefined ? undefined : new AnswerSink(plan.returning, limit, budget)
+/** The sink for the rows of an answer; undefined where it has none. `maxBytes`: bytes that the answer may have. */
+export function createSink (plan: Plan, { budget }: Pick<Database, 'budget'>, maxBytes: number): AnswerSink | undefined {
+  if (plan.verb === 'select') return createSelectSink(plan, maxBytes, budget)
+  return plan.returning === undefined ? undefined : new AnswerSink(plan.returning, maxBytes, budget)
 }
 
 /**

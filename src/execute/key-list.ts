@@ -5,11 +5,11 @@ import { RowCounter } from '../response/count-sink.ts'
 import type { DriverValue, Value } from '../types/column-type.ts'
 
 /** Bytes that the keys of a write may have: a thousand of them with as many bytes as an index allows. */
-const LIMIT = 4 * 1024 * 1024
+const MAX_BYTES = 4 * 1024 * 1024
 
 /** Keeps the keys of rows as parameters of later statements. */
 export class KeyList extends RowCounter {
-  override readonly limit = LIMIT
+  override readonly maxBytes = MAX_BYTES
   readonly #columns: readonly Column[]
   readonly keys: Value[][] = []
 
@@ -30,7 +30,7 @@ export class KeyList extends RowCounter {
   }
 
   override overflow (): void {
-    throw resultTooLarge(`the keys of the rows are larger than ${LIMIT} bytes`)
+    throw resultTooLarge(`the keys of the rows are larger than ${MAX_BYTES} bytes`)
   }
 }
 

@@ -61,7 +61,7 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved }
     const plan = isLocked ? lockRows(made) : made
     if (dryRun && plan.verb !== 'select') requireUndoable(plan.table, '')
     const pendingWrite = isHooked ? { grant: access.grant, body, dryRun } : undefined
-    const request: PlanToAnswer = { plan, database, limit: database.resultLimit, ...pendingWrite !== undefined && { pendingWrite } }
+    const request: PlanToAnswer = { plan, database, maxBytes: database.resultLimit, ...pendingWrite !== undefined && { pendingWrite } }
     // a server undoes a statement that it refuses, SQLite not always (RAISE(FAIL)); what comes after a statement may refuse it as well
     const isAtomic = plan.verb === 'select' || (isOneStatement(plan) && database.dialect.engine !== 'sqlite' && (pendingWrite === undefined || database.onWrite === undefined))
     try {

@@ -7,22 +7,22 @@ import type { AnswerBudget } from '../response/budget.ts'
 import { dataOf } from '../response/operations.ts'
 
 export class Results {
-  readonly #limit: number
+  readonly #maxBytes: number
   readonly #budget: AnswerBudget
   readonly #answers: Array<string | Buffer> = []
   /** Results that references lead to, parsed. */
   readonly #parsed = new Map<number, unknown>()
   #bytes = 0
 
-  /** `limit`: bytes that the whole answer may have. */
-  constructor (limit: number, budget: AnswerBudget) {
-    this.#limit = limit
+  /** `maxBytes`: bytes that the whole answer may have. */
+  constructor (maxBytes: number, budget: AnswerBudget) {
+    this.#maxBytes = maxBytes
     this.#budget = budget
   }
 
   /** Bytes that are left. */
   get room (): number {
-    return this.#limit - this.#bytes
+    return this.#maxBytes - this.#bytes
   }
 
   get answers (): ReadonlyArray<string | Buffer> {
@@ -31,7 +31,7 @@ export class Results {
 
   /** Adds the answer of the next operation. @throws RESULT_TOO_LARGE, OVERLOADED */
   add (answer: string | Buffer): void {
-    if (answer.length > this.room) throw resultTooLarge(`the answer would be larger than ${this.#limit} bytes; request fewer rows, or name fewer "columns"`)
+    if (answer.length > this.room) throw resultTooLarge(`the answer would be larger than ${this.#maxBytes} bytes; request fewer rows, or name fewer "columns"`)
     if (!this.#budget.take(answer.length, this.#bytes + answer.length)) throw overloaded()
     this.#bytes += answer.length
     this.#answers.push(answer)

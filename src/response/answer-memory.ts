@@ -17,9 +17,9 @@ export class AnswerMemory {
     return this.#taken
   }
 
-  /** Takes more, for an answer of `length` bytes that becomes no larger than `limit`. Returns false where the budget has no more. */
-  extend (length: number, limit: number): boolean {
-    const more = Math.max(Math.min(STEP, limit - this.#taken), length - this.#taken)
+  /** Takes more, for an answer of `length` bytes that becomes no larger than `maxBytes`. Returns false where the budget has no more. */
+  extend (length: number, maxBytes: number): boolean {
+    const more = Math.max(Math.min(STEP, maxBytes - this.#taken), length - this.#taken)
     if (!this.#budget.take(more, this.#taken + more)) return false
     this.#taken += more
     return true

@@ -24,7 +24,7 @@ export class AnswerSink implements RowSink {
   /** Whether these rows are being put into the answer. */
   #isInserting = false
   /** Bytes that the answer may have. */
-  readonly #limit: number
+  readonly #maxBytes: number
   readonly #memory: AnswerMemory
   /** Bytes up to which no more memory has to be taken. */
   #room: number
@@ -35,13 +35,13 @@ export class AnswerSink implements RowSink {
   #keptCount = 0
   count = 0
 
-  /** `limit`: bytes that the answer may have, if there is so much memory for answers. `writer`: of rows that have members. */
-  constructor (columns: readonly Column[], limit: number, budget = UNLIMITED, writer?: RowWriter) {
+  /** `maxBytes`: bytes that the answer may have, if there is so much memory for answers. `writer`: of rows that have members. */
+  constructor (columns: readonly Column[], maxBytes: number, budget = UNLIMITED, writer?: RowWriter) {
     this.#rows = new JsonRows(columns, writer)
     this.#memory = new AnswerMemory(budget)
-    this.#limit = Math.min(limit, largestOf(budget, writer))
-    this.#room = Math.min(this.#limit, SHORT_ANSWER)
-    this.#output.limit = this.#limit
+    this.#maxBytes = Math.min(maxBytes, largestOf(budget, writer))
+    this.#room = Math.min(this.#maxBytes, SHORT_ANSWER)
+    this.#output.maxBytes = this.#maxBytes
   }
 
   /** Writes rows that have members. */
@@ -58,8 +58,8 @@ export class AnswerSink implements RowSink {
   }
 
   /** Bytes that its rows may have. */
-  get limit (): number {
-    return this.#limit
+  get maxBytes (): number {
+    return this.#maxBytes
   }
 
   /** The rows of the next select come behind those that are there. */
@@ -83,7 +83,7 @@ export class AnswerSink implements RowSink {
   }
 
   overflow (): void {
-    this.#refuse(resultTooLarge(`the answer would be larger than ${this.#limit} bytes; request fewer rows, or name fewer "columns"`))
+    this.#refuse(resultTooLarge(`the answer would be larger than ${this.#maxBytes} bytes; request fewer rows, or name fewer "columns"`))
   }
 
   /** Why the answer cannot be sent, if the sink is full. */
@@ -105,12 +105,12 @@ export class AnswerSink implements RowSink {
 
   /** Takes more memory; false, and no answer, where there is no more. */
   #extend (): boolean {
-    const limit = this.#isInserting ? this.#limit + this.#held : this.#limit
+    const maxBytes = this.#isInserting ? this.#maxBytes + this.#held : this.#maxBytes
     const length = this.#output.length + this.#held
-    if (length > limit) this.overflow()
-    else if (!this.#memory.extend(length, limit)) this.#refuse(overloaded())
+    if (length > maxBytes) this.overflow()
+    else if (!this.#memory.extend(length, maxBytes)) this.#refuse(overloaded())
     else {
-      this.#room = Math.min(limit, this.#memory.taken)
+      this.#room = Math.min(maxBytes, this.#memory.taken)
       return true
     }
     return false
@@ -140,14 +140,14 @@ export class AnswerSink implements RowSink {
     this.#held += end
     this.#isInserting = true
     this.#output = new Output()
-    this.#output.limit = this.#limit
+    this.#output.maxBytes = this.#maxBytes
     const { gaps } = this.writer
     writeFragment(this.#output, { bytes, start: 0, end, gaps, gap: 0, gapsEnd: gaps.length }, rows, () => this.full)
     before.recycle()
     if (this.full) return this.#output.drop()
     this.#held = 0
     this.#isInserting = false
-    this.#room = Math.min(this.#limit, Math.max(this.#memory.taken, SHORT_ANSWER))
+    this.#room = Math.min(this.#maxBytes, Math.max(this.#memory.taken, SHORT_ANSWER))
   }
 
   /**

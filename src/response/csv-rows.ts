@@ -53,17 +53,17 @@ export class CsvRows implements RowFormat {
   textRow (output: Output, bytes: Buffer, from: number, to: number): void {
     const columns = this.#columns
     const { length } = columns
-    output.reserve(Math.min(2 * (to - from), 2 * LONG * length + Math.max(0, output.limit - output.length)) + AROUND * length)
+    output.reserve(Math.min(2 * (to - from), 2 * LONG * length + Math.max(0, output.maxBytes - output.length)) + AROUND * length)
     let at = from
     for (let index = 0; index < length; index++) {
       if (index > 0) output.byte(COMMA)
       const size = readLength(bytes, at)
       at = afterLength(bytes, at)
       if (size < 0) continue
-      if (size > LONG && size > output.limit - output.length) return output.overflow()
+      if (size > LONG && size > output.maxBytes - output.length) return output.overflow()
       writeCell(output, columns[index] as Column, bytes, at, at + size)
       at += size
-      output.reserve(Math.min(2 * (to - at), 2 * LONG * length + Math.max(0, output.limit - output.length)) + AROUND * length)
+      output.reserve(Math.min(2 * (to - at), 2 * LONG * length + Math.max(0, output.maxBytes - output.length)) + AROUND * length)
     }
     if (this.#members.length > 0) this.#writeMembers(output, bytes, from, to)
     output.reserve(2)

@@ -46,7 +46,7 @@ export function createRowLayout (columns: readonly Column[]): RowLayout {
 
 /** Writes the row in `bytes` from `offset` to `end`. @throws UNREADABLE_VALUE */
 export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes: Buffer, offset: number, end: number): void {
-  output.reserve(Math.min(overhead + end - offset, overhead + LONG * cells.length + Math.max(0, output.limit - output.length)))
+  output.reserve(Math.min(overhead + end - offset, overhead + LONG * cells.length + Math.max(0, output.maxBytes - output.length)))
   let target = output.bytes
   let to = output.length
   for (let index = 0, at = offset; at < end; index++) {
@@ -58,7 +58,7 @@ export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes:
       for (let each = 0; each < NULL.length; each++) target[to++] = NULL[each] as number
       continue
     }
-    if (length > LONG && length > output.limit - to) return output.overflow()
+    if (length > LONG && length > output.maxBytes - to) return output.overflow()
     const start = at
     at += length
     if (form === 'plain') to = copy(bytes, start, at, target, to)
@@ -86,7 +86,7 @@ export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes:
 function writeEscaped (output: Output, bytes: Buffer, start: number, end: number): void {
   if (end - start <= PIECE) return output.text(JSON.stringify(bytes.toString('utf8', start, end)))
   output.text('"')
-  for (let from = start; from < end && output.length <= output.limit;) {
+  for (let from = start; from < end && output.length <= output.maxBytes;) {
     let to = Math.min(from + PIECE, end)
     for (let back = 0; back < 3 && to < end && isWithinCharacter(bytes[to] as number); back++) to--
     output.text(JSON.stringify(bytes.toString('utf8', from, to)).slice(1, -1))

@@ -25,7 +25,7 @@ const SHORT = 64
 function copy (output: Output, bytes: Buffer, from: number, to: number): void {
   const length = to - from
   // the same rows may be related to many others
-  if (output.length + length > output.limit) return output.overflow()
+  if (output.length + length > output.maxBytes) return output.overflow()
   output.reserve(length)
   const { bytes: target, length: at } = output
   if (length > SHORT) bytes.copy(target, at, from, to)

@@ -51,8 +51,8 @@ export class JsonRows implements RowFormat {
 }
 
 /** Whether one value has more bytes than the limit leaves. It is not written to find that out. */
-export function isBeyond ({ limit, length }: Output, values: ReadonlyArray<DriverValue | null>): boolean {
-  const left = limit - length
+export function isBeyond ({ maxBytes, length }: Output, values: ReadonlyArray<DriverValue | null>): boolean {
+  const left = maxBytes - length
   return values.some((value) => (value as Uint8Array | null)?.length as number > left)
 }
 

@@ -13,7 +13,7 @@ const COMMA = 0x2c
 const COMPARED = 32
 
 /** The answer that the rows become a part of. */
-export interface WholeAnswer extends Pick<RowSink, 'limit' | 'full' | 'overflow'> {
+export interface WholeAnswer extends Pick<RowSink, 'maxBytes' | 'full' | 'overflow'> {
   /** Counts bytes that become a part of it. */
   hold (bytes: number): void
 }
@@ -58,11 +58,11 @@ export class MemberRows implements RowSink {
   constructor (link: LinkCells, answer: WholeAnswer, isNative: boolean) {
     this.#answer = answer
     this.writer = new RowWriter(cellsOfMember(link.member), link.member.columns, isNative)
-    this.#output.limit = answer.limit
+    this.#output.maxBytes = answer.maxBytes
     this.#perPlace = link.member.kind === 'many' ? link.member.limit : 1
   }
 
-  get limit (): number { return this.#answer.limit }
+  get maxBytes (): number { return this.#answer.maxBytes }
 
   /** Rows of the statement that runs. */
   get count (): number { return this.#seen }
@@ -109,7 +109,7 @@ export class MemberRows implements RowSink {
     const first = values[0] as DriverValue
     this.#setLast(this.#values?.findPlace(first) ?? Number(String(first)))
     if (!this.#add()) return
-    const left = this.#output.limit - this.#output.length
+    const left = this.#output.maxBytes - this.#output.length
     if (values.some((value) => (value as Uint8Array | null)?.length as number > left)) return this.#output.overflow()
     this.writer.row(this.#output, values)
     this.#close()

@@ -14,7 +14,7 @@ const NONE = Buffer.alloc(0)
 
 export class Output {
   /** The maximum number of bytes, about; the callers have to respect it. */
-  limit = Infinity
+  maxBytes = Infinity
   bytes: Buffer = NONE
   length = 0
 

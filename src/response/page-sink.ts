@@ -18,13 +18,13 @@ export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult
   return `,"next":${next}${members}`
 }
 
-/** The sink for the rows of a select. `limit`: bytes that the answer may have. */
-export function createSelectSink (plan: SelectPlan, limit: number, budget?: AnswerBudget): AnswerSink {
+/** The sink for the rows of a select. `maxBytes`: bytes that the answer may have. */
+export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: AnswerBudget): AnswerSink {
   const { columns, page, order, limit: rows } = plan
   const writer = plan.members === undefined ? undefined : new RowWriter(cellsOf(plan), columns, plan.table.engine === 'sqlite')
-  if (page === undefined) return new AnswerSink(columns, limit, budget, writer)
+  if (page === undefined) return new AnswerSink(columns, maxBytes, budget, writer)
   const byPosition = page.by === 'position'
-  return new PageSink({ columns, hidden: byPosition ? page.hidden : [], position: byPosition ? order.map(({ column }) => column) : [], rows, limit, budget, writer })
+  return new PageSink({ columns, hidden: byPosition ? page.hidden : [], position: byPosition ? order.map(({ column }) => column) : [], rows, maxBytes, budget, writer })
 }
 
 interface PageOptions {
@@ -37,7 +37,7 @@ interface PageOptions {
   /** Rows that the answer has at most. */
   readonly rows: number
   /** Bytes that the answer may have. */
-  readonly limit: number
+  readonly maxBytes: number
   readonly budget?: AnswerBudget | undefined
   readonly writer: RowWriter | undefined
 }
@@ -58,8 +58,8 @@ export class PageSink extends AnswerSink {
   #last: ReadonlyArray<DriverValue | null> = []
   #hasMore = false
 
-  constructor ({ columns, hidden, position, rows, limit, budget, writer }: PageOptions) {
-    super(columns, limit, budget, writer)
+  constructor ({ columns, hidden, position, rows, maxBytes, budget, writer }: PageOptions) {
+    super(columns, maxBytes, budget, writer)
     this.#columns = [...columns, ...hidden]
     this.#shown = columns.length
     this.#hidden = hidden.length
@@ -68,8 +68,8 @@ export class PageSink extends AnswerSink {
   }
 
   /** Twice that of the answer: the row that is not in it may have as many bytes. */
-  override get limit (): number {
-    return super.limit * 2
+  override get maxBytes (): number {
+    return super.maxBytes * 2
   }
 
   /** Whether there are rows behind the page. */

@@ -20,7 +20,7 @@ const MEMORY = 1_048_576
 export interface RowStreamOptions {
   readonly rows: StreamRows
   /** Bytes that a row may have. */
-  readonly limit: number
+  readonly maxBytes: number
   /** Rows after which more of them are an error. */
   readonly most?: number | undefined
   readonly budget?: AnswerBudget
@@ -41,7 +41,7 @@ export class RowStream implements PacedSink {
   #isDiscarded = false
   #timer: NodeJS.Timeout | undefined
   #failure: Error | undefined
-  readonly limit: number
+  readonly maxBytes: number
   /** Rows taken, those passed on, and their bytes. */
   count = 0
   passed = 0
@@ -53,13 +53,13 @@ export class RowStream implements PacedSink {
   onCut = (error: Error): void => { this.readable.destroy(error) }
 
   /** @throws OVERLOADED if there is no memory for it */
-  constructor ({ rows, limit, most = Infinity, budget = UNLIMITED }: RowStreamOptions) {
-    this.limit = limit
+  constructor ({ rows, maxBytes, most = Infinity, budget = UNLIMITED }: RowStreamOptions) {
+    this.maxBytes = maxBytes
     this.#rows = rows
     this.#most = most
     this.#memory = new AnswerMemory(budget)
     if (!this.#memory.extend(0, MEMORY)) throw overloaded()
-    this.#output.limit = limit
+    this.#output.maxBytes = maxBytes
     this.readable = new Readable({
       highWaterMark: 1, // one chunk
       read: () => this.#read(),
@@ -124,8 +124,8 @@ export class RowStream implements PacedSink {
 
   #after (): void {
     const { length } = this.#output
-    if (length > this.limit) throw resultTooLarge(`a row would be larger than ${this.limit} bytes; request fewer columns`)
-    if (length > this.#memory.taken && !this.#memory.extend(length, this.limit)) throw overloaded()
+    if (length > this.maxBytes) throw resultTooLarge(`a row would be larger than ${this.maxBytes} bytes; request fewer columns`)
+    if (length > this.#memory.taken && !this.#memory.extend(length, this.maxBytes)) throw overloaded()
     this.#whole = length
     if (++this.count === 1) {
       this.#source?.started()

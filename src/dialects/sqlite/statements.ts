@@ -10,7 +10,7 @@ import type { Session } from './session.ts'
 /** Runs a select until its last row or until `sink` is full. @throws SqliteError; what the sink throws */
 export async function runSelect (session: Session, { sql, parameters, columns }: Statement, sink: RowSink): Promise<Outcome> {
   sink.begin(columns)
-  const isWhole = await session.read({ sql, parameters: settleCells(parameters), limit: sink.limit }, (row) => {
+  const isWhole = await session.read({ sql, parameters: settleCells(parameters), limit: sink.maxBytes }, (row) => {
     sink.row(row)
     return !sink.full
   })
