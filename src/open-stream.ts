@@ -55,7 +55,7 @@ export async function openStream (request: StreamRequest, before?: readonly Tabl
       stream.drop()
       throw error
     }
-    const statement = compileStatement(plan, database.dialect.engine, database.statements)
+    const statement = compileStatement(plan, database.dialect.engine, database.statementCounts)
     record?.compiled()
     isRunning = true
     const run = database.dialect.stream(statement, stream, { client: clientOf(stream, request.client), consistency: request.consistency })

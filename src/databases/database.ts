@@ -15,7 +15,7 @@ import type { StatementCounts } from '../sql/statement-cache.ts'
 
 /** A configured database: its name in paths, its dialect and its catalog. */
 export interface Database extends KeyedDatabase {
-  readonly statements: StatementCounts
+  readonly statementCounts: StatementCounts
   /** Bytes that an answer may have. */
   readonly resultLimit: number
   /** The memory for answers, which all databases of a registration share. */
@@ -85,7 +85,7 @@ export function createDatabase ({ name, dialect, resultLimit, streams = 1, budge
   return {
     name,
     dialect,
-    statements: { kept: 0, built: 0 },
+    statementCounts: { kept: 0, built: 0 },
     resultLimit,
     budget,
     broken: new BrokenDefinitions(),

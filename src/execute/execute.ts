@@ -44,7 +44,7 @@ export function executePlan (execution: Execution, options: ReadOptions): Promis
     const runner = new Runner((statement) => database.dialect.write(statement, options), database)
     return executeInsert({ plan, runner }, { record, transact: () => transact(execution, options) })
   }
-  const statement = compileStatement(plan, database.dialect.engine, database.statements)
+  const statement = compileStatement(plan, database.dialect.engine, database.statementCounts)
   record?.compiled()
   if (sink === undefined) return database.dialect.write(statement, options)
   const result = database.dialect.read(statement, sink, options)

@@ -52,7 +52,7 @@ async function readStep (reading: Reading, step: Step, linked: readonly LinkValu
   const { engine, database } = reading.runner
   const left = engine === 'mysql' && member.kind === 'many' && isListed(member) ? await readFirst(reading, step, member, linked) : linked
   if (left.length === 0) return
-  for (const statement of compileLinked(member, left, engine, database.statements)) {
+  for (const statement of compileLinked(member, left, engine, database.statementCounts)) {
     rows.expect()
     await run(reading, statement, rows)
   }
@@ -68,7 +68,7 @@ const isListed = ({ on }: ManyMember): boolean => on.length === 1 && on[0]?.othe
 async function readFirst (reading: Reading, { rows, values }: Step, member: ManyMember, linked: readonly LinkValues[]): Promise<readonly LinkValues[]> {
   const most = 4 * linked.length + member.limit + 1
   rows.expect(values)
-  await run(reading, compileFirst(member, linked, most, reading.runner.database.statements), rows)
+  await run(reading, compileFirst(member, linked, most, reading.runner.database.statementCounts), rows)
   return rows.count < most ? [] : linked.filter(({ place }) => !rows.hasAll(place))
 }
 

@@ -29,13 +29,13 @@ export class Runner {
 
   /** Runs the statement of a plan. `sink`: for a select. @throws why the sink of an answer takes no more rows */
   run (plan: CompiledPlan, sink?: RowSink): Promise<Outcome> {
-    const running = this.#run(compileStatement(plan, this.engine, this.database.statements), sink)
+    const running = this.#run(compileStatement(plan, this.engine, this.database.statementCounts), sink)
     return sink instanceof AnswerSink ? running.then((outcome) => requireRoom(sink, outcome)) : running
   }
 
   /** Runs the statement of a batch of rows. */
   insert (batch: RowBatch): Promise<Outcome> {
-    return this.#run(compileInsert(batch, this.engine, this.database.statements))
+    return this.#run(compileInsert(batch, this.engine, this.database.statementCounts))
   }
 
   /** Reads rows into a sink. @throws as `run` */

@@ -14,9 +14,9 @@ const NONE: readonly Column[] = []
 
 /** Compiles a select whose rows have members. Those that are one row are joined to it. */
 export function compileWithMembers (plan: SelectPlan, engine: Engine, counts: StatementCounts): Statement {
-  const { statements } = builderFor(engine, plan.table)
+  const { statementCache } = builderFor(engine, plan.table)
   const { key, parameters } = rowsShape(plan, engine)
-  const kept = statements.get(key)
+  const kept = statementCache.get(key)
   if (kept !== undefined) {
     counts.kept++
     return { ...kept, parameters }
@@ -25,7 +25,7 @@ export function compileWithMembers (plan: SelectPlan, engine: Engine, counts: St
   const cells = cellsOf(plan)
   const { condition, page } = plan
   const compiled = describeCells({ table: plan.table, cells, conditions: [condition, ...page?.by === 'position' ? [page.after] : []], engine }, compileRows(plan, engine))
-  statements.set(key, compiled)
+  statementCache.set(key, compiled)
   return { ...compiled, parameters }
 }
 

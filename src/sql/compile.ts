@@ -20,16 +20,16 @@ export type CompiledPlan = Exclude<Plan, InsertPlan> | CountPlan
 /** Compiles a plan, or takes the statement of an earlier plan of the same shape, and counts which of them in `counts`. Never throws. */
 export function compileStatement (plan: CompiledPlan, engine: Engine, counts: StatementCounts = { kept: 0, built: 0 }): Statement {
   if (plan.verb === 'select' && plan.members !== undefined) return compileWithMembers(plan, engine, counts)
-  const { mark, statements } = builderFor(engine, plan.table)
+  const { mark, statementCache } = builderFor(engine, plan.table)
   const { key, parameters } = shapeOf(plan, engine, mark)
-  const kept = statements.get(key)
+  const kept = statementCache.get(key)
   if (kept !== undefined) {
     counts.kept++
     return withParameters(kept, parameters)
   }
   counts.built++
   const compiled = describe(plan, engine, buildStatement(plan, engine))
-  statements.set(key, compiled)
+  statementCache.set(key, compiled)
   return withParameters(compiled, parameters)
 }
 

@@ -18,16 +18,16 @@ const NONE: readonly Column[] = []
 
 /** Compiles a batch, or takes the statement of an earlier one of the same shape. Never throws. */
 export function compileInsert (batch: RowBatch, engine: Engine, counts: StatementCounts): Statement {
-  const { mark, statements } = builderFor(engine, batch.table)
+  const { mark, statementCache } = builderFor(engine, batch.table)
   const parameters = cellsOf(batch)
   const key = keyOf(batch, engine, { mark, parameters })
   // SQLite's statement compares what it writes with what is stored (upsert.ts)
   const { assignments, written } = batch.conflict ?? { assignments: [], written: NONE }
   if (engine === 'sqlite' && skipsUnchanged(batch.table, assignments, written)) for (const assignment of assignments) addParameters(assignment, parameters)
-  const kept = statements.get(key)
+  const kept = statementCache.get(key)
   counts[kept === undefined ? 'built' : 'kept']++
   const compiled = kept ?? describe(batch, engine)
-  if (kept === undefined) statements.set(key, compiled)
+  if (kept === undefined) statementCache.set(key, compiled)
   const { verb, table, sql, pieces, columns, assigned, confirmation, isUpsert, probe } = compiled
   return { verb, table, sql, pieces, columns, assigned, confirmation, isUpsert, probe, parameters, rows: batch.isList ? batch.rows.length : undefined }
 }

@@ -48,7 +48,7 @@ export interface TableBuilder {
   /** One character for each column of the table. */
   readonly mark: Mark
   /** Statements that were built before, by shape (shape.ts). */
-  readonly statements: TableStatements<CompiledStatement>
+  readonly statementCache: TableStatements<CompiledStatement>
 }
 
 /** Bytes of statements that are kept for all tables of all databases, about: some ten thousand usual ones. */
@@ -69,7 +69,7 @@ function createBuilder (engine: Engine, table: Table): TableBuilder {
   const token = (column: Column): ColumnToken => `c${indexes.get(column) as number}`
   const build = createBuild(engine, nameIn(base))
   const db = new QueryCreator<Rows>({ executor: NOOP_QUERY_EXECUTOR })
-  return { db, build, token, indexToken: (index) => `i${base.indexes.indexOf(index)}`, mark: marksOf(table), statements: statementCache.forTable(table) }
+  return { db, build, token, indexToken: (index) => `i${base.indexes.indexOf(index)}`, mark: marksOf(table), statementCache: statementCache.forTable(table) }
 }
 
 /** Returns a function that compiles a query. `nameOf`: the identifier that an alias stands for; undefined for an identifier of ours. */

@@ -39,12 +39,12 @@ const PLACE: Column = { ...OF_RESULT, name: 'place', type: { ...integerType(64, 
  */
 export function * compileLinked (member: ListMember, linked: readonly LinkValues[], engine: Engine, counts: StatementCounts): Generator<Statement, void> {
   const { key, parametersOf } = partShape(member, engine)
-  const { statements } = builderFor(engine, member.table)
-  let part = statements.get(key)
+  const { statementCache } = builderFor(engine, member.table)
+  let part = statementCache.get(key)
   if (part === undefined) {
     counts.built++
     part = describePart(member, engine)
-    statements.set(key, part)
+    statementCache.set(key, part)
   } else counts.kept++
   let parameters: Cell[] = []
   let [count, length] = [0, 0]
@@ -74,9 +74,9 @@ const lengthOf = (cell: Cell): number => typeof cell === 'string' ? cell.length 
  */
 export function compileFirst (member: ManyMember, linked: readonly LinkValues[], rows: number, counts: StatementCounts): Statement {
   const { table, condition, index } = member
-  const { statements } = builderFor('mysql', table)
+  const { statementCache } = builderFor('mysql', table)
   const { key, parameters } = firstShape(member, linked.map(({ values }) => values[0] as Value), rows)
-  const kept = statements.get(key)
+  const kept = statementCache.get(key)
   if (kept !== undefined) {
     counts.kept++
     return { ...kept, parameters }
@@ -90,7 +90,7 @@ export function compileFirst (member: ManyMember, linked: readonly LinkValues[],
   const value = sql`${sql.ref(tables.at(0).token(other))} as ${sql.id('v0')}`
   const described = describeCells({ table, cells, conditions: [condition], engine: 'mysql' }, tables.build(sql`select ${value}, ${selectCells(tables, cells, 1)} ${related} limit ${rows}`))
   const compiled = { ...described, columns: [other, ...described.columns], sources: [described.table, ...described.sources as readonly Table[]] }
-  statements.set(key, compiled)
+  statementCache.set(key, compiled)
   return { ...compiled, parameters }
 }
 

@@ -42,7 +42,7 @@ export function addDatabaseMetrics (registry: Registry, databases: ReadonlyMap<s
     name: 'row_query_statements_total',
     help: 'Statements, by source of their SQL text: kept (from the cache) or built',
     labelNames: ['database', 'source']
-  }, () => [...databases].flatMap(([database, { statements: { kept, built } }]) => [[{ database, source: 'kept' }, kept], [{ database, source: 'built' }, built]]))
+  }, () => [...databases].flatMap(([database, { statementCounts: { kept, built } }]) => [[{ database, source: 'kept' }, kept], [{ database, source: 'built' }, built]]))
 }
 
 /** Returns the pools of all databases: "primary", "replica-1" and so on. SQLite has none. */
