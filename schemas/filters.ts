@@ -1,6 +1,6 @@
 /**
  * The grammar of `filters`. Planner, references, documents and types of the client are derived from these tables; TypeScript reports what
- * a new line lacks. Imports nothing: programs without the types of Node or TypeBox read it.
+ * a new line lacks. Imports nothing, because programs without the types of Node or TypeBox read it.
  */
 
 /** What a column and an operand must be for an operator. */
@@ -12,7 +12,7 @@ export interface FilterOperator {
    * list of values and null; `pair`: two values or times; `pattern`: a text; `boolean`; `members`: a member of a SET, or a list of them.
    */
   readonly operand: 'compared' | 'comparedOrNull' | 'valueOrNull' | 'values' | 'pair' | 'pattern' | 'boolean' | 'members'
-  /** Values that a list must have to say anything, for documents. */
+  /** The minimum length of a list that is useful, for documents. */
   readonly minItems?: number
 }
 
@@ -59,5 +59,5 @@ export const COMBINATORS = {
 } as const satisfies Record<`$${string}`, 'list' | 'filters' | 'row' | 'members'>
 
 export type CombinatorName = keyof typeof COMBINATORS
-/** The forms of what combinators take. */
+/** The forms of values that combinators take. */
 export type CombinatorForm = typeof COMBINATORS[CombinatorName]
