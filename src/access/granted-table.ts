@@ -1,4 +1,4 @@
-/** Derives the table that a grant sees from the table of the catalog. A hidden column is in no field that the planner reads. */
+/** Derives the table that a grant sees from the table of the catalog. No field that the planner reads contains a hidden column. */
 import { findIgnoringCase, type Catalog, type Column, type ForeignKey, type GrantedAccess, type Parent, type Rule, type Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { findTableGrant, type ColumnGrant, type Grant, type TableGrant } from './grant.ts'
@@ -19,8 +19,7 @@ export function findGrantedTable (grant: Grant, database: string, catalog: Catal
 }
 
 /**
- * What `findGrantedTable` shows of a table before the claims are known, for documents: the same columns, without rules. Undefined if the table must
- * appear not to exist.
+ * The same for documents, before the claims are known: the columns without the rules. Undefined if the table must appear not to exist.
  */
 export function describeTable (grant: Grant, database: string, catalog: Catalog, table: Table): Table | undefined {
   const granted = findTableGrant(grant, database, table.name)
@@ -57,12 +56,12 @@ function tryBind (configured: readonly ConfiguredRule[], { claims }: Grant, { co
   }
 }
 
-/** Columns of all derived tables of a catalog: enough for thousands of usual tables. */
+/** Maximum number of columns of all derived tables of a catalog: enough for thousands of usual tables. */
 const MAX_COLUMNS = 200_000
 
 interface Shapes { readonly tables: Map<string, Table>, columns: number }
 
-/** Forgotten with the catalog. */
+/** The derived tables of each catalog, dropped with it. */
 const shapes = new WeakMap<Catalog, Shapes>()
 
 /** The derived tables of a catalog, without the values of rules: grants that see the same share one. The least recently used ones are removed. */
@@ -112,7 +111,7 @@ function createShape (base: Table, grant: ColumnGrant | undefined, { filled, giv
     uniqueKeys: base.uniqueKeys.filter((key) => isSeen(key.columns)),
     foreignKeys: base.foreignKeys.filter((key: ForeignKey) => isSeen(key.columns)),
     ...outerKeys !== undefined && { outerKeys: outerKeys.filter((key) => isSeen(key.columns)) },
-    // It is not always known which columns a check refers to.
+    // the columns of a check are not always known
     checks: base.checks.filter((check) => !hidesSome || (check.columns.length > 0 && isSeen(check.columns))),
     identity: base.identity !== undefined && columns.has(base.identity.name) ? base.identity : undefined,
     granted: { base, shape: undefined, given, writable: { insert: insertable, update: byName(among(grant?.update)) }, rules: [], parents: [], unchecked: [] }
