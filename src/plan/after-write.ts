@@ -1,4 +1,4 @@
-/** Whether only the written rows show that they satisfy the rules of a grant: the database computes some of their values. */
+/** Plans a check of the written rows if only they show whether they satisfy the rules of a grant, because the database computes some values. */
 import type { Rule } from '../catalog/catalog.ts'
 import { unsupported } from '../errors.ts'
 import { mayCompute } from './computed.ts'
@@ -8,8 +8,8 @@ import { findUpdateKey } from './row-keys.ts'
 import { planRules } from './rule.ts'
 
 /**
- * Adds the look-up of the written rows, if it is needed. `foreignKeys`: those whose values only the written rows show. `given`: the same with the values of the request.
- * @throws NOT_SUPPORTED if the rows could not be found again, or the write not be undone
+ * Adds the look-up of the written rows, if it is needed. `foreignKeys`: those whose values only the written rows show. `given`: the same with the values
+ * of the request. @throws NOT_SUPPORTED if the rows could not be found again, or the write could not be undone
  */
 export function withCheckAfterWrite<P extends InsertPlan | UpdatePlan> (plan: P, rules: readonly Rule[], { foreignKeys, given }: Pick<AfterWrite, 'foreignKeys' | 'given'>): P {
   if (foreignKeys.length === 0 && (rules.length === 0 || !mayCompute(plan, rules.map(({ column }) => column)))) return plan

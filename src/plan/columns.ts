@@ -3,9 +3,9 @@ import { at, columnNotFound, invalidValue, type Path } from '../errors.ts'
 import { ValueRefused, type Value } from '../types/column-type.ts'
 import { readResultReference, ResultReference } from './result-reference.ts'
 
-/** Where names are looked up: in a table, or in the result of `groupBy` and `aggregates`. */
+/** The columns in which names are looked up: those of a table, or of the result of `groupBy` and `aggregates`. */
 export interface ColumnScope {
-  /** Of the table. */
+  /** The name of the table. */
   readonly name: string
   readonly columns: ReadonlyMap<string, Column>
   readonly isResult?: true

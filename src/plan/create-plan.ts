@@ -13,7 +13,7 @@ import { applyRules } from './rules.ts'
 import { planSelect } from './select.ts'
 import { planUpdate } from './update.ts'
 
-/** Plans a validated body for its table, and the others that it names. @throws PERMISSION_DENIED for a write to a view or one that breaks a rule of the grant, NOT_NULL_VIOLATION after all others, and the errors of the verb */
+/** Plans a validated body for its table and the others that it names. @throws PERMISSION_DENIED for a write to a view or one that breaks a rule of the grant, NOT_NULL_VIOLATION after all others, and the errors of the verb */
 export function createPlan (body: Body, source: TableSource, limits: PlanLimits): Plan {
   const { table } = source
   const planned = planBody(body, source, limits)

@@ -27,9 +27,9 @@ export interface SearchOptions extends Omit<Search, 'found' | 'table'> {
 }
 
 /**
- * Returns the body with its references as such: in `data` the whole value of a column, in `filters` an operand, a value in a list or a value of
- * `$is`. Anywhere else, as within a JSON value, `{"$ref": …}` is an ordinary object. `depth`: levels of filters at most; deeper ones are refused by the planner.
- * @throws INVALID_BODY for one that is no JSON Pointer or does not lead to an earlier operation
+ * Returns the body with its references as ResultReference. In `data` a reference is the whole value of a column, in `filters` an operand, a value in a list
+ * or a value of `$is`. Anywhere else, as within a JSON value, `{"$ref": …}` is an ordinary object. `depth`: maximum level of filters; the planner refuses
+ * deeper ones. @throws INVALID_BODY for one that is not a JSON Pointer or does not lead to an earlier operation
  */
 export function findResultReferences<B extends object> (body: B, { source, index, depth }: SearchOptions): { body: B, references: readonly ResultReference[] } {
   const search: Search = { source, table: source.table, index, depth, found: [] }
@@ -42,7 +42,7 @@ export function findResultReferences<B extends object> (body: B, { source, index
   return { body: { ...body, ...(data !== undefined && { data: rows }), ...(filters !== undefined && { filters: conditions }), ...(functions !== undefined && { aggregates: functions }), ...(members !== undefined && { include: members }) }, references: search.found }
 }
 
-/** In the filters of members, on all levels. */
+/** Replaces the references in the filters of members, on all levels. */
 function inMembers (include: Include, outer: Search, path: Path): Include {
   return map(include as Readonly<Record<string, unknown>>, (member, name) => {
     const { table = name, filters, aggregates, include: inner } = member as Member
@@ -79,7 +79,7 @@ const inAggregate = (call: unknown, search: Search, path: Path): unknown => isOb
 
 const combinators: ReadonlyMap<string, CombinatorForm> = new Map(Object.entries(COMBINATORS))
 
-/** What a combinator takes, by its form. */
+/** Replaces the references in the value of a combinator, by its form. */
 const inCombinator: Readonly<Record<CombinatorForm, (value: unknown, search: Search, path: Path, level: number) => unknown>> = {
   list: (value, search, path, level) => Array.isArray(value) ? value.map((each, index) => inFilters(each, search, [...path, index], level)) : value,
   filters: inFilters,
@@ -105,7 +105,7 @@ function inFilters (filters: unknown, search: Search, path: Path, level: number)
   })
 }
 
-/** A row as a select returned it: a JSON column may have stored an object that looks like a reference. */
+/** Replaces the references in a row as a select returned it, except in JSON columns, which may have stored an object that looks like one. */
 function inExactRow (row: Fields, search: Search, path: Path): Fields {
   return map(row, (value, name) => isResultReference(value) && search.table.columns.get(name)?.type.holdsJson !== true ? toResultReference(value, search, [...path, name]) : value)
 }
@@ -117,7 +117,7 @@ function inColumnFilter (value: unknown, column: Column | undefined, search: Sea
   return map(value, (operand, name) => {
     const place = [...path, name]
     if (isResultReference(operand)) return toResultReference(operand, search, place)
-    // the list of $in and $between is one of values; that of $eq is a value
+    // the list of $in and $between has values; that of $eq is a value
     return Array.isArray(operand) && listOperators.has(name) ? inList(operand, search, place) : operand
   })
 }

@@ -1,4 +1,4 @@
-/** Foreign keys to tables for which a grant has rules: the rows that a write refers to must satisfy them. */
+/** Plans the checks of foreign keys to tables with rules: the rows that a write refers to must satisfy them. */
 import { findIgnoringCase, type Column, type GrantedAccess, type Parent, type Rule, type Table } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
 import type { Moment, Parameter, Value } from '../types/column-type.ts'
@@ -15,12 +15,12 @@ export interface WrittenRow {
   readonly index?: number | undefined
 }
 
-/** A planned row as the look-ups take it. */
+/** Converts a planned row to the form that the look-ups take. */
 export function toWritten ({ index, columns, parameters }: PlannedRow): WrittenRow {
   return { index, assignments: columns.map((column, place) => ({ column, parameter: parameters[place] as Parameter | Moment })) }
 }
 
-/** The access without the parents that only the written rows show, one with them alone (`computed`), and those. @throws PERMISSION_DENIED for claims that cannot be used */
+/** Divides the parents into those whose values are known before the write (`known`) and those that only the written rows show (`computed`, `foreignKeys`). @throws PERMISSION_DENIED for claims that cannot be used */
 export function divideParents (plan: InsertPlan | UpdatePlan, granted: GrantedAccess): { readonly known: GrantedAccess, readonly computed: GrantedAccess, readonly foreignKeys: readonly WrittenForeignKey[] } {
   if (granted.parents.length === 0) return { known: granted, computed: granted, foreignKeys: [] }
   const isWritten = ({ key }: Parent): boolean => {
@@ -37,14 +37,14 @@ export function divideParents (plan: InsertPlan | UpdatePlan, granted: GrantedAc
 
 /**
  * Plans the look-ups for the rows of an insert, or for the assignments of an update.
- * @throws PERMISSION_DENIED for claims that cannot be used, and where the value of a key is not known before the write
+ * @throws PERMISSION_DENIED for claims that cannot be used, and if the value of a key is not known before the write
  */
 export function planForeignKeyChecks (verb: 'insert' | 'update', rows: readonly WrittenRow[], granted: GrantedAccess): ForeignKeyCheck[] {
   return granted.parents.flatMap((parent) => planForeignKeyCheck(verb, rows, parent, granted))
 }
 
 /**
- * Refuses values of foreign keys that cannot be checked (`GrantedAccess.unchecked`). What a trigger writes is not known here.
+ * Refuses values of foreign keys that cannot be checked (`GrantedAccess.unchecked`). It does not know what triggers write.
  * @throws PERMISSION_DENIED
  */
 export function refuseUnchecked (plan: InsertPlan | UpdatePlan, { base, unchecked }: GrantedAccess): void {
@@ -55,7 +55,7 @@ export function refuseUnchecked (plan: InsertPlan | UpdatePlan, { base, unchecke
     const isChanged = columns.some((column) => changed.some((each) => each.column === column && (each.parameter !== null || each.form !== undefined)))
     const isInserted = plan.verb === 'insert' && plan.rows.some((row) => {
       const values = insertedValues(toWritten(row), columns)
-      // a row that exists keeps what an upsert does not write
+      // an upsert keeps the other columns of a row that exists
       return conflict === undefined ? !values.includes(null) : values.some((value) => value !== null)
     })
     if (isChanged || isInserted || columns.some(({ generated }) => generated)) throw permissionDenied('The grant has rules for the table that a foreign key refers to, and its rows cannot be checked: the key can only be null')
@@ -100,7 +100,7 @@ function planLookups ({ table, rules }: Pick<WrittenForeignKey, 'table' | 'rules
     return { condition: combine('and', [...equalities, rules]), index, isOwn }
   })
   const [column] = referenced as [Column]
-  // Different whole numbers are different rows of a unique key.
+  // different whole numbers in a unique key identify different rows
   const isCountable = lookups.length > 1 && referenced.length === 1 && column.type.wholeNumbers === true &&
     table.uniqueKeys.some(({ columns }) => columns.length === 1 && columns[0] === column.name)
   if (!isCountable) return { lookups }
@@ -116,13 +116,13 @@ function rulesOf ({ rules }: Parent): Condition {
 function valuesOf ({ assignments }: WrittenRow, columns: readonly Column[]): Array<Parameter | undefined> {
   return columns.map((column) => {
     const parameter = assignments.find((assignment) => assignment.column === column)?.parameter
-    // it is not known before the write
+    // a moment is not known before the write
     if (parameter !== undefined && isMoment(parameter)) throw unknownForeignKey()
     return parameter
   })
 }
 
-/** A column that is left out has its default, if that is a constant, or NULL. */
+/** An omitted column has its default, if that is a constant, or NULL. */
 function insertedValues (row: WrittenRow, columns: readonly Column[]): Parameter[] {
   return valuesOf(row, columns).map((value, place) => value === undefined ? defaultOf(columns[place] as Column) : value)
 }
@@ -133,7 +133,7 @@ function defaultOf (column: Column): Parameter {
   return value
 }
 
-/** Undefined if the key is not written. A column that is not written may have a value by a rule. */
+/** Undefined if the key is not written. A rule may give the value of a column that is not written. */
 function updatedValues (row: WrittenRow, columns: readonly Column[], rules: readonly Rule[]): Parameter[] | undefined {
   const written = row.assignments.filter(({ column }) => columns.includes(column))
   if (written.length === 0 || written.some(({ parameter, form }) => parameter === null && form === undefined)) return undefined
@@ -150,7 +150,7 @@ function valueByRule (column: Column, rules: readonly Rule[]): Parameter {
 
 const unknownForeignKey = () => permissionDenied('All columns of a foreign key to a table with rules must be given, as plain values')
 
-/** Equal for equal values of the same columns. */
+/** Returns equal texts for equal values of the same columns. */
 export function textOf (values: ReadonlyArray<Parameter | undefined>): string {
   return JSON.stringify(values.map((value) => Buffer.isBuffer(value) ? value.toString('base64') : String(value)))
 }

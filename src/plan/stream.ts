@@ -1,4 +1,4 @@
-/** Plans the select of a stream: as that of an answer, with any number of rows. */
+/** Plans the select of a stream like that of an answer, but with any number of rows. */
 import type { SelectBody } from '../../schemas/body.ts'
 import type { TableSource } from '../catalog/table-source.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
@@ -9,20 +9,20 @@ import type { Member, SelectPlan } from './plan.ts'
 /** More rows than a table has, and a number that both engines accept. */
 const EVERY_ROW = Number.MAX_SAFE_INTEGER
 
-/** Fields of a select that a stream does not have: they are known only when every row is. */
+/** Fields of a select that a stream does not have, because they are known only after the last row. */
 const OF_ANSWERS = ['total', 'expect'] as const
 
-/** `limit`: the number of rows; all of them if left out. @throws INVALID_BODY, and as createPlan */
+/** `limit`: the maximum number of rows; all of them if omitted. @throws INVALID_BODY, and as createPlan */
 export function planStream (body: Omit<SelectBody, 'limit'>, source: TableSource, { limit = EVERY_ROW, limits }: { readonly limit?: number | undefined, readonly limits: PlanLimits }): SelectPlan {
   const field = OF_ANSWERS.find((each) => body[each] !== undefined)
   if (field !== undefined) throw at([field], invalidBody(`"${field}" is not allowed in a stream`))
   const { page, ...plan } = createPlan({ ...body, limit: Math.min(limit, EVERY_ROW) }, source, limits) as SelectPlan
   requireOne(plan.members ?? [], ['include'])
-  // no answer says where the next page begins
+  // a stream does not say where the next page begins
   return Object.freeze({ ...plan, isStream: true, ...page !== undefined && { page: page.by === 'position' ? { ...page, hidden: [] } : page } })
 }
 
-/** Lists take statements of their own, for many rows at a time. */
+/** Refuses lists, which need statements of their own for many rows at a time. */
 function requireOne (members: readonly Member[], path: Path): void {
   for (const member of members) {
     const place = [...path, member.name]
