@@ -1,4 +1,4 @@
-/** Looks up written rows under the rules of a grant, where the database computes some of their values. */
+/** Checks written rows against the rules of a grant if the database computes some of their values. */
 import { MAX_LIMIT } from '../../schemas/body.ts'
 import { mayFillColumns, mayFire, type Column } from '../catalog/catalog.ts'
 import { keepsTransaction } from '../dialects/dialect.ts'
@@ -49,7 +49,7 @@ async function runChecked (runner: Runner, plan: CheckedPlan<InsertPlan | Update
   return plan.conflict === undefined ? await runRows(runner, plan, sink) : await runUpserts(runner, plan, { conflict: plan.conflict, run })
 }
 
-/** The rows are locked before, and found again by their keys. */
+/** Locks the rows before the update, and finds them again by their keys. */
 async function runUpdate (runner: Runner, plan: CheckedPlan<UpdatePlan>, run: Run): Promise<Result> {
   const { table, condition, assignments, afterWrite } = plan
   const key = afterWrite.key as readonly Column[]
@@ -69,8 +69,8 @@ async function runUpdate (runner: Runner, plan: CheckedPlan<UpdatePlan>, run: Ru
 interface ChangedKeys { readonly key: readonly Column[], readonly before: ReadonlyArray<readonly Value[]>, readonly after: readonly Condition[] }
 
 /**
- * Whether rows that an update does not change have the keys that it gives. If it succeeds all the same, a BEFORE UPDATE trigger has changed the
- * keys, and the rows that are found by them are others.
+ * Whether rows that an update does not change have the keys that it writes. If the update succeeds nevertheless, a BEFORE UPDATE trigger has changed the
+ * keys, and they would find other rows.
  */
 async function areTakenByOthers (runner: Runner, { table }: UpdatePlan, { key, before, after }: ChangedKeys): Promise<boolean> {
   const own = new Set(before.map(textOf))
@@ -81,7 +81,7 @@ async function areTakenByOthers (runner: Runner, { table }: UpdatePlan, { key, b
   return false
 }
 
-/** Called before a row is inserted. Returns a function that looks the row up after that by its key, and returns the values of the key. */
+/** Called before a row is inserted. Returns a function that looks up the inserted row by its key, and returns the values of the key. */
 async function watchInsert (runner: Runner, plan: CheckedPlan<InsertPlan>, row: PlannedRow): Promise<(insertId: string | undefined) => Promise<KeyOfRow>> {
   const { table } = plan
   const key = findInsertKey(table, [row])
@@ -102,7 +102,7 @@ async function watchInsert (runner: Runner, plan: CheckedPlan<InsertPlan>, row: 
 
 interface KeyOfRow { readonly key: readonly Column[], readonly values: readonly Value[] }
 
-/** One by one, as triggers may number the rows in any way. */
+/** Inserts the rows singly, because triggers may number them in any way. */
 async function runRows (runner: Runner, plan: CheckedPlan<InsertPlan>, sink: AnswerSink | undefined): Promise<Result> {
   const { table, rows, isList, returning } = plan
   const inserted: KeyOfRow[] = []
@@ -112,7 +112,7 @@ async function runRows (runner: Runner, plan: CheckedPlan<InsertPlan>, sink: Ans
       const check = await watchInsert(runner, plan, row)
       const result = await runInsert({ plan: { ...plan, rows: [row], isList: false }, runner })
       if (row === rows[0]) insertId = result.insertId
-      // a trigger of SQLite may leave the row out
+      // a trigger of SQLite may skip the row
       if (result.changed > 0) inserted.push(await check(result.insertId))
     }
     await insert().catch((error: unknown) => { throw isList ? inRow(error, row.index) : error })
@@ -129,11 +129,11 @@ function inRow (error: unknown, index: number | undefined): unknown {
   return keepsTransaction(error) || (error as ServiceError).code === 'PERMISSION_DENIED' ? atRow(error as ServiceError, index) : error
 }
 
-/** A row is found by the key of the conflict, or is new if it gives no value for that. */
+/** Finds each row by the key of the conflict; a row without a value for it is new. */
 async function runUpserts (runner: Runner, plan: CheckedPlan<InsertPlan>, { conflict: { key, set }, run }: { conflict: Conflict, run: Run }): Promise<Result> {
   if (changesKey(key, set)) throw unsupported('/onConflict/set', 'the written rows must be checked after the write, and "set" changes the key by which they are found')
   const { isList, afterWrite } = plan
-  // a row that exists keeps what is not written, also where it could not be written: what it refers to is not checked
+  // a row that exists keeps the columns that are not written, so their foreign keys are not checked
   const foreignKeys = (row: PlannedRow) => afterWrite.foreignKeys.filter(({ from }) => mayChange(plan, row, from))
   return await run(async (row) => {
     const condition = conditionOf(key, row)
@@ -141,7 +141,7 @@ async function runUpserts (runner: Runner, plan: CheckedPlan<InsertPlan>, { conf
     const check = async ({ inserted, insertId }: RowCounts): Promise<unknown> => condition === undefined
       ? await watched?.(insertId)
       : await requireRows(runner, inserted > 0 ? plan : { ...plan, afterWrite: { ...afterWrite, foreignKeys: foreignKeys(row) } }, [condition])
-    // a row that was neither inserted nor updated may not be there: a trigger of SQLite has left it out
+    // a row that was neither inserted nor updated may not exist, because a trigger of SQLite has skipped it
     return async (counts) => counts.inserted + counts.updated === 0 ? undefined : await check(counts).catch((error: unknown) => { throw isList ? inRow(error, row.index) : error })
   })
 }
@@ -149,8 +149,8 @@ async function runUpserts (runner: Runner, plan: CheckedPlan<InsertPlan>, { conf
 const changesKey = (key: readonly Column[], set: Conflict['set']): boolean => set.kind === 'assignments' && set.assignments.some(({ column }) => key.includes(column))
 
 /**
- * Each condition selects one row, which must satisfy the rules, as must the rows that it refers to. Those come first: the database has refused a row that
- * refers to a missing one before.
+ * Each condition selects one row, which must satisfy the rules, as must the rows that it refers to. These are checked first, because the database has
+ * already refused rows that refer to missing ones.
  */
 async function requireRows (runner: Runner, plan: CheckedPlan<InsertPlan | UpdatePlan>, conditions: readonly Condition[]): Promise<void> {
   const { table, afterWrite: { rules } } = plan

@@ -11,7 +11,7 @@ export interface PlanToAnswer {
   /** Bytes that the answer may have. */
   readonly maxBytes: number
   readonly record?: RequestRecord | null | undefined
-  /** What the hook for writes is told; it is not called if left out. */
+  /** The arguments of the hook for writes, which is not called if they are omitted. */
   readonly pendingWrite?: Pick<PendingWrite, 'grant' | 'body' | 'dryRun'>
 }
 

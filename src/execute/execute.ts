@@ -18,24 +18,24 @@ import { readMembers } from './members.ts'
 import { Runner } from './runner.ts'
 import { isCheckedAfterWrite, runWithCheck } from './after-write.ts'
 
-/** What running a plan takes besides a session. */
+/** What running a plan needs besides a session. */
 export interface Execution {
   readonly plan: Plan
   readonly database: Database
-  /** Takes the rows of the answer; undefined for an answer without rows. To be dropped by who made it. */
+  /** Takes the rows of the answer; undefined for an answer without rows. The creator must drop it. */
   readonly sink: AnswerSink | undefined
   readonly record?: RequestRecord | null | undefined
 }
 
-/** The sink for the rows of an answer; undefined where it has none. `maxBytes`: bytes that the answer may have. */
+/** The sink for the rows of an answer; undefined if it has none. `maxBytes`: bytes that the answer may have. */
 export function createSink (plan: Plan, { budget }: Pick<Database, 'budget'>, maxBytes: number): AnswerSink | undefined {
   if (plan.verb === 'select') return createSelectSink(plan, maxBytes, budget)
   return plan.returning === undefined ? undefined : new AnswerSink(plan.returning, maxBytes, budget)
 }
 
 /**
- * Runs a plan by itself. @throws ServiceError, SchemaMoved; nothing was changed, except with OUTCOME_UNKNOWN. If the sink is full, it
- * has the reason (`refusal`).
+ * Runs a plan by itself. If the sink is full, it has the reason (`refusal`). @throws ServiceError, SchemaMoved; nothing was changed, except
+ * with OUTCOME_UNKNOWN
  */
 export function executePlan (execution: Execution, options: ReadOptions): Promise<Result> {
   const { plan, database, sink, record } = execution
@@ -100,7 +100,7 @@ async function runSelect (runner: Runner, plan: SelectPlan, sink: AnswerSink): P
   return { ...outcome, rows: outcome.rows + await readMembers(runner, sink), total }
 }
 
-/** Runs a write that refers to rows of a table with rules. If it is refused for another reason, the foreign keys are checked all the same. An update of no row refers to nothing. */
+/** Runs a write that refers to rows of a table with rules, and checks them even if the write is refused for another reason. An update of no row refers to nothing. */
 async function runWithForeignKeyChecks (runner: Runner, execution: Execution): Promise<Result> {
   const { plan } = execution
   const result = await runOne(runner, execution).catch(async (error: unknown) => await refuse(runner, plan, { error, checks: plan.foreignKeyChecks }))

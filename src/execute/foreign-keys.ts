@@ -7,8 +7,8 @@ import { atRow } from './insert.ts'
 import type { Runner } from './runner.ts'
 
 /**
- * Runs after the write, so that its rows may refer to each other, and before COMMIT. A row that does not satisfy the rules is refused like
- * one that does not exist.
+ * Runs after the write, so that its rows may refer to each other, and before COMMIT. Refuses a row that does not satisfy the rules like one
+ * that does not exist.
  * @throws FOREIGN_KEY_VIOLATION
  */
 export async function checkForeignKeys (runner: Runner, plan: Plan): Promise<void> {
@@ -17,13 +17,13 @@ export async function checkForeignKeys (runner: Runner, plan: Plan): Promise<voi
 
 const AFTER_WRITE = new Set(['PERMISSION_DENIED', 'NOT_SUPPORTED', 'RESULT_TOO_LARGE', 'UNREADABLE_VALUE', 'OVERLOADED'])
 
-/** Whether the service itself has refused a write, whose rows are still there. */
+/** Whether the service itself has refused a write, whose rows still exist. */
 export const isAfterWrite = (error: unknown): boolean => AFTER_WRITE.has((error as ServiceError).code)
 
 /**
- * Checks the foreign keys of a write that was refused for another reason: the database may check a missing row before that, and always does so before the
- * service looks at what was written, and a row that the grant does not see must have the same answer.
- * @throws FOREIGN_KEY_VIOLATION; `error`, why the write was refused
+ * Checks the foreign keys of a write that was refused for another reason. The database may report a missing row before that reason, and always does before
+ * the service checks the written rows, so a row that the grant does not see must have the same answer.
+ * @throws FOREIGN_KEY_VIOLATION; `error`, the reason why the write was refused
  */
 export async function refuse (runner: Runner, plan: Plan, { error, checks = [] }: { readonly error: unknown, readonly checks: readonly ForeignKeyCheck[] | undefined }): Promise<never> {
   const isUndone = keepsTransaction(error)
@@ -37,8 +37,8 @@ export async function refuse (runner: Runner, plan: Plan, { error, checks = [] }
 }
 
 /**
- * The violation of a foreign key by a row of which only the written values show what it refers to. SQLite does not say which key it is, and where triggers
- * may write others, none is named: then none is named either for a row that the grant does not see. The position in `data` stays.
+ * Removes the key from a violation that only the written values show. SQLite does not report the key, so the service names none if triggers may write
+ * others, and a row that the grant does not see must have the same answer. The position in `data` stays.
  */
 export function withoutKey (error: unknown): unknown {
   const { code, details } = error as ServiceError
