@@ -6,7 +6,7 @@ import type { Statement } from './statement.ts'
 
 const NONE: readonly Column[] = []
 
-/** Shows the types of columns of several tables, as a statement about no rows; undefined if there are none to show. `own`: the table of the statement. */
+/** A statement without rows that shows the types of columns of several tables; undefined if there are none. `own`: the table of the statement. */
 export function confirmColumns (own: Table, compared: readonly RelatedColumns[]): Statement | undefined {
   const needed = new Map<Table, Set<Column>>()
   for (const { table, columns } of compared) {

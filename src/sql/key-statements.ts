@@ -6,12 +6,12 @@ import type { Engine } from './statement.ts'
 
 interface Keys { [KEYS_TABLE]: { k: Buffer, request: Buffer, answer: Buffer | null, created: Generated<string> } }
 
-/** Keys that are deleted at a time. */
+/** Maximum number of keys that are deleted at a time. */
 export const DELETED_AT_ONCE = 1000
 
 const db = queriesOn<Keys>()
 
-/** A value that is given when the statement runs: the texts depend on no value. */
+/** A placeholder, whose value is given when the statement runs. */
 const given = <T>(): RawBuilder<T> => sql<T>`${null}`
 
 /** Parameters: key, request. */

@@ -31,12 +31,12 @@ export interface RowsToSelect {
   readonly conditions: readonly Condition[]
 }
 
-/** The cells, called `v0`, `v1`, … unless others stand before them (`from`). */
+/** Selects the cells as `v0`, `v1`, …, or from a later number if other cells precede them (`from`). */
 export function selectCells (tables: SeveralTables, { cells }: Cells, from = 0): Sql {
   return sql.join(cells.map(({ column, table }, place) => sql`${wrap(column.type.selected, sql.ref(tables.at(table).token(column)))} as ${sql.id(`v${from + place}`)}`))
 }
 
-/** From FROM up to ORDER BY. */
+/** The clauses from FROM to ORDER BY. */
 export function selectRows (tables: SeveralTables, { joined }: Pick<Cells, 'joined'>, { index, order, conditions }: RowsToSelect): Sql {
   const own = tables.at(0)
   const joins = joined.map(({ member: { on, condition }, parent }, place): Sql => {
