@@ -1,4 +1,4 @@
-/** Writes the rows of a select into its answer as they arrive: rows (json-rows.ts), what stands around them (envelope.ts), within its memory (answer-memory.ts). */
+/** Writes the rows of a select into its answer as they arrive: the rows (json-rows.ts) and the text around them (envelope.ts), within its memory (answer-memory.ts). */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
 import type { DriverValue } from '../types/column-type.ts'
@@ -15,27 +15,27 @@ const COMMA = 0x2c
 /** Bytes up to which an answer is cheaper to send as a string. */
 const SHORT_ANSWER = 65_536
 
-/** Takes no memory before the first row. `drop` gives back what `finish` has not. */
+/** Takes no memory before the first row. `drop` must be called if `finish` is not, to return the memory. */
 export class AnswerSink implements RowSink {
   #output = new Output()
   readonly #rows: JsonRows
-  /** Bytes of rows of members, which are not in the answer yet. */
+  /** Bytes of rows of members that are not in the answer yet. */
   #held = 0
   /** Whether these rows are being put into the answer. */
   #isInserting = false
   /** Bytes that the answer may have. */
   readonly #maxBytes: number
   readonly #memory: AnswerMemory
-  /** Bytes up to which no more memory has to be taken. */
+  /** The length up to which no more memory must be taken, in bytes. */
   #room: number
   #refusal: ServiceError | undefined
   #isDropped = false
-  /** What is there before the rows of the next select. */
+  /** The length and the number of rows before those of the next select. */
   #keptLength = 0
   #keptCount = 0
   count = 0
 
-  /** `maxBytes`: bytes that the answer may have, if there is so much memory for answers. `writer`: of rows that have members. */
+  /** `maxBytes`: the maximum size of the answer; the budget may allow less. `writer`: writes rows that have members. */
   constructor (columns: readonly Column[], maxBytes: number, budget = UNLIMITED, writer?: RowWriter) {
     this.#rows = new JsonRows(columns, writer)
     this.#memory = new AnswerMemory(budget)
@@ -57,23 +57,23 @@ export class AnswerSink implements RowSink {
     this.count = this.#keptCount
   }
 
-  /** Bytes that its rows may have. */
+  /** The maximum size of its rows, in bytes. */
   get maxBytes (): number {
     return this.#maxBytes
   }
 
-  /** The rows of the next select come behind those that are there. */
+  /** Appends the rows of the next select to the present ones. */
   keepRows (): void {
     this.#keptLength = this.#output.length
     this.#keptCount = this.count
   }
 
-  /** The rows of the next select are the first ones. */
+  /** Makes the rows of the next select the first ones. */
   forgetRows (): void {
     this.#keptLength = this.#keptCount = 0
   }
 
-  /** Rows that the next select does not replace. */
+  /** The number of rows that the next select does not replace. */
   get keptCount (): number {
     return this.#keptCount
   }
@@ -86,7 +86,7 @@ export class AnswerSink implements RowSink {
     this.#refuse(resultTooLarge(`the answer would be larger than ${this.#maxBytes} bytes; request fewer rows, or name fewer "columns"`))
   }
 
-  /** Why the answer cannot be sent, if the sink is full. */
+  /** The reason why the answer cannot be sent, if the sink is full. */
   get refusal (): ServiceError | undefined {
     return this.#refusal
   }
@@ -103,7 +103,7 @@ export class AnswerSink implements RowSink {
     this.drop()
   }
 
-  /** Takes more memory; false, and no answer, where there is no more. */
+  /** Takes more memory; if there is none, returns false and refuses the answer. */
   #extend (): boolean {
     const maxBytes = this.#isInserting ? this.#maxBytes + this.#held : this.#maxBytes
     const length = this.#output.length + this.#held
@@ -127,7 +127,7 @@ export class AnswerSink implements RowSink {
     else this.#rows.row(this.#output, values)
   }
 
-  /** Counts bytes of rows of members, which are put into the answer later. */
+  /** Counts bytes of rows of members, which are inserted into the answer later. */
   hold (bytes: number): void {
     this.#held += bytes
   }
@@ -151,8 +151,8 @@ export class AnswerSink implements RowSink {
   }
 
   /**
-   * The answer. A short one as a string: Node sends it together with the headers, in one write. Nothing can be written after it.
-   * `members`: what the answer has behind `count`, each with a comma before it. @throws RESULT_TOO_LARGE, OVERLOADED if they do not fit
+   * Returns the answer; a short one as a string, which Node sends together with the headers. Nothing can be written afterwards.
+   * `members`: further members after `count`, each preceded by a comma. @throws RESULT_TOO_LARGE, OVERLOADED if they do not fit
    */
   finish (members = ''): Buffer | string {
     this.#output.text(afterRows(this.count, `"count":${this.count}${members}`))
@@ -163,7 +163,7 @@ export class AnswerSink implements RowSink {
     return this.#end()
   }
 
-  /** The answer to a write, with `members` behind its rows. It is not refused any more: what was written may be committed. */
+  /** Returns the answer to a write, with `members` after its rows. It cannot be refused, because the write may be committed. */
   finishWrite (members: string): Buffer | string {
     this.#output.text(afterRows(this.count, members))
     return this.#end()
@@ -181,5 +181,5 @@ export class AnswerSink implements RowSink {
   }
 }
 
-/** Bytes that the largest answer may have: while the rows of members are put into those of the answer, both are there. */
+/** The size of the largest possible answer; half of the budget with members, because the answer is copied while their rows are inserted. */
 const largestOf = ({ largest }: AnswerBudget, writer: RowWriter | undefined): number => writer !== undefined && writer.links.size > 0 ? Math.floor(largest / 2) : largest

@@ -1,6 +1,6 @@
 /**
- * Writes rows of MySQL's text protocol as JSON, from bytes to bytes. It runs for every value of every answer, so it is one function that
- * keeps its position in local variables and reserves memory once for a row.
+ * Writes rows of MySQL's text protocol as JSON, from bytes to bytes. Because it runs for every value of every answer, it is one function that keeps its
+ * position in local variables and reserves memory once per row.
  */
 import type { Column } from '../catalog/catalog.ts'
 import { afterLength, readLength } from '../dialects/mysql/length-encoded.ts'
@@ -15,7 +15,7 @@ export interface CellLayout {
   readonly key: Buffer
   /** The same as text. */
   readonly keyText: string
-  /** How its bytes become JSON directly; undefined if the `write` of its type is needed. */
+  /** How its bytes are copied into JSON; undefined if the `write` of its type is needed. */
   readonly form: WireFormat | undefined
   readonly column: Column
 }
@@ -30,7 +30,7 @@ const [QUOTE, BACKSLASH, CLOSE, FIRST_PRINTABLE, T, Z] = [0x22, 0x5c, 0x7d, 0x20
 /** Position of the space between day and time: `2026-11-20 10:15:00`. */
 const BETWEEN_DAY_AND_TIME = 10
 const NULL = Buffer.from('null')
-/** Longer texts are copied and escaped by functions of the platform, which are faster than a loop for them. */
+/** Longer texts are copied and escaped by native functions, which are faster for them than a loop. */
 const LONG = 512
 /** Size of the pieces in which a text is escaped, in bytes. */
 const PIECE = 65_536
@@ -82,7 +82,7 @@ export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes:
   output.length = to
 }
 
-/** Writes a text in pieces: a text of control characters becomes six times as long, and the limit is checked between the pieces. */
+/** Writes a text in pieces, and checks the limit between them, because a text of control characters becomes six times as long. */
 function writeEscaped (output: Output, bytes: Buffer, start: number, end: number): void {
   if (end - start <= PIECE) return output.text(JSON.stringify(bytes.toString('utf8', start, end)))
   output.text('"')
@@ -114,7 +114,7 @@ function copy (bytes: Buffer, start: number, end: number, target: Buffer, to: nu
   return to
 }
 
-/** Copies a text in quotes, and returns whether none of its characters has to be escaped; if not, a part of it is copied. */
+/** Copies a text in quotes, and returns whether no character must be escaped; otherwise only a part of it is copied. */
 function copyPlainText (bytes: Buffer, start: number, end: number, target: Buffer, to: number): boolean {
   target[to++] = QUOTE
   for (let each = start; each < end; each++) {
