@@ -1,4 +1,4 @@
-/** Which requests are answered with a stream of rows: those whose header Accept asks for one of its formats. */
+/** Finds the requests that are answered with a stream: those whose header Accept asks for one of its formats. */
 import { at, invalidBody, limitOutOfRange, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 
@@ -12,7 +12,7 @@ const QUALITY = /;\s*q\s*=\s*"?([^\s;,"]*)/i
 
 /** The format that a header Accept prefers to JSON; undefined for JSON. Types with `*` name none. */
 export function findFormat (accept: string | undefined): Format | undefined {
-  // most requests
+  // the common case
   if (accept === undefined || !/ndjson|csv/i.test(accept)) return undefined
   let best: { readonly format: Format | undefined, readonly quality: number } = { format: undefined, quality: 0 }
   for (const [, type = '', parameters = ''] of accept.matchAll(ENTRY)) {
@@ -24,7 +24,7 @@ export function findFormat (accept: string | undefined): Format | undefined {
   return best.format
 }
 
-/** A body without the field that is checked here. */
+/** A body without its limit. */
 export interface WithoutLimit {
   readonly body: Readonly<Record<string, unknown>>
   readonly limit: number | undefined
