@@ -35,8 +35,8 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
    */
   readonly stream: Stream<Databases>
   /**
-   * Runs a function whose requests happen in one transaction: commits when it resolves, rolls back when it throws. The function may run again,
-   * after a deadlock or where the tables have changed. @throws ServiceError; what the function throws
+   * Runs a function whose requests happen in one transaction: commits when it resolves, rolls back when it throws. The function may run again
+   * after a deadlock or if the tables have changed. @throws ServiceError; what the function throws
    */
   transaction<D extends Name<Databases>, T> (database: D, use: (tx: InProcessTransaction<Databases[D]>) => Promise<T>, options?: InProcessTransactionOptions): Promise<T>
   /** Cuts off running streams, which closing the app would wait for: they end without their last bytes, so that their clients get an error. */
