@@ -1,9 +1,9 @@
-/** The header `Idempotency-Key`: which requests may carry one, and what makes two requests the same. */
+/** The header `Idempotency-Key`: the requests that may have one, and the comparison of requests. */
 import { hash } from 'node:crypto'
 import type { Rule, Table } from '../catalog/catalog.ts'
 import { at, invalidBody, invalidIdempotencyKey, unsupported } from '../errors.ts'
 
-/** A key as a request has brought it. */
+/** The key of a request, as the client sent it. */
 export interface RequestKey {
   readonly text: string
   /** SHA-256 of the bytes of the body. */
@@ -12,9 +12,9 @@ export interface RequestKey {
 
 /** A key that a request reserves, as it is stored: hashes of 32 bytes. */
 export interface Reservation {
-  /** Of the key and of who sent it. */
+  /** The hash of the key and its owner. */
   readonly key: Buffer
-  /** Of the request. */
+  /** The hash of the request. */
   readonly request: Buffer
 }
 
@@ -37,7 +37,7 @@ export function readKey ({ header, bodyHash, dryRun }: KeyOptions): RequestKey |
 
 export const hashBody = (bytes: Buffer): string => hash('sha256', bytes)
 
-/** The caller who sends keys. Other callers may use the same ones. `owner`: undefined for a JWT without a subject. */
+/** The caller that sends keys; other callers may use the same keys. `owner`: undefined for a JWT without a subject. */
 export interface KeyOwner { readonly owner: string | undefined }
 
 export interface ReservationOptions {
@@ -62,7 +62,7 @@ export function createReservation ({ key, grant, database, path, tables }: Reser
 
 const digest = (parts: unknown): Buffer => hash('sha256', JSON.stringify(parts, (_key, value: unknown) => typeof value === 'bigint' ? `${value}n` : value), 'buffer')
 
-/** What a grant allows in a table: the columns that it sees and may write, and its rules with their values. */
+/** Describes what a grant allows on a table: the columns that it sees and may write, and its rules with their values. */
 function describe ({ name, columns, granted }: Table): unknown {
   if (granted === undefined) return name
   const { writable, rules, parents } = granted
@@ -71,7 +71,7 @@ function describe ({ name, columns, granted }: Table): unknown {
   return [name, [...columns.keys()], [...writable.insert.keys()], [...writable.update.keys()], values(rules), referred]
 }
 
-/** A table may be used without the claims that are needed for one that it refers to. */
+/** Ignores missing claims, because a table may be used without those that a referenced table needs. */
 function tryRules (rulesOf: () => readonly Rule[] | undefined, values: (rules: readonly Rule[] | undefined) => unknown): unknown {
   try {
     return values(rulesOf())

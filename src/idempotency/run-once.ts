@@ -1,6 +1,6 @@
 /**
- * Runs a request with a key once. In one transaction: insert the key, do the work, store the answer, commit. A second request with the key
- * waits for the first one: in this process for its end, without a connection; in another one for the lock on the row.
+ * Runs a request with a key once. One transaction inserts the key, does the work, stores the answer and commits. A second request with the key
+ * waits for the first one: in the same process without a connection, in another process for the lock on the row.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SchemaMoved, type Dialect, type Transaction, type TransactionOptions } from '../dialects/dialect.ts'
@@ -12,9 +12,9 @@ import { insertReservation, selectAnswer, updateAnswer } from './keys-table.ts'
 
 /** How long a request waits for another one with its key, in milliseconds. */
 const PATIENCE = 2000
-/** Requests that may wait, for all keys of a database. */
+/** Maximum number of waiting requests for all keys of a database. */
 const MAX_WAITING = 1000
-/** Bytes of an answer that is kept. */
+/** Maximum size of a stored answer, in bytes. */
 const MAX_ANSWER = 2 ** 20
 
 export interface Once {
@@ -25,14 +25,14 @@ export interface Once {
 
 interface Done { readonly request: Buffer, readonly answer: string | Buffer }
 
-/** The keys that requests of this process use now, for one database. */
+/** The keys of one database that requests of this process are using. */
 export class KeysInUse {
   readonly #running = new Map<string, PromiseWithResolvers<Done | undefined>>()
   #waiting = 0
 
   /**
-   * Waits until no other request of this process uses the key. Returns the answer of the one that was waited for, if it has one; else the
-   * key is in use until `end`. @throws IDEMPOTENCY_IN_PROGRESS, OVERLOADED, IDEMPOTENCY_KEY_REUSED
+   * Waits until no other request of this process uses the key. Returns the answer of the other request, if it has one; otherwise the key is in use
+   * until `end`. @throws IDEMPOTENCY_IN_PROGRESS, OVERLOADED, IDEMPOTENCY_KEY_REUSED
    */
   async begin ({ key, request }: Reservation): Promise<Once | undefined> {
     const name = key.toString('latin1')
@@ -102,14 +102,14 @@ async function runInTransaction ({ dialect, reservation, transaction }: OnceOpti
     }, { ...transaction, readOnly: false })
   } catch (error) {
     if ((error as ServiceError).code !== outcomeUnknown().code) throw error
-    // the connection was lost during COMMIT: the table says what happened
+    // the connection was lost during COMMIT, so the table shows whether it succeeded
     const found = await dialect.transaction((tx) => findAnswer(tx, dialect, reservation), { ...transaction, client: undefined, readOnly: false }).catch(() => undefined)
     if (found === undefined) throw error
     return replay(found, reservation.request)
   }
 }
 
-/** Takes the key, or returns what is stored under it. */
+/** Reserves the key, or returns the answer that is stored under it. */
 async function reserveKey (tx: Transaction, dialect: Dialect, reservation: Reservation): Promise<Done | undefined> {
   try {
     await tx.run(insertReservation[dialect.engine](reservation.key, reservation.request), undefined, PATIENCE)
@@ -118,7 +118,7 @@ async function reserveKey (tx: Transaction, dialect: Dialect, reservation: Reser
     if ((error as ServiceError).code !== 'UNIQUE_VIOLATION') throw toReservationError(error)
   }
   const found = await findAnswer(tx, dialect, reservation)
-  // deleted a moment ago
+  // not found because it was just deleted
   return found ?? await reserveKey(tx, dialect, reservation)
 }
 
@@ -144,7 +144,7 @@ async function findAnswer (tx: Transaction, { engine }: Dialect, { key }: Reserv
   return stored.done
 }
 
-/** Nothing but a lock lets an insert of one row wait. */
+/** Errors of a late insert, which can only mean that it waited for a lock. */
 const LATE = new Set(['QUERY_TIMEOUT', 'LOCK_TIMEOUT'])
 
 function toReservationError (error: unknown): unknown {

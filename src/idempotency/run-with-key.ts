@@ -9,15 +9,15 @@ import { runOnce, type KeysInUse } from './run-once.ts'
 export interface KeyedDatabase {
   readonly name: string
   readonly dialect: Dialect
-  /** The keys that requests of this process use now, and the clean-up of old ones. */
+  /** The keys that requests of this process are using, and the clean-up of old ones. */
   readonly keysInUse: KeysInUse
   readonly keyCleanUp: KeyCleanUp
 }
 
-/** What a request with an idempotency key has besides. */
+/** The additional fields of a request with an idempotency key. */
 export interface Keyed {
   readonly key?: RequestKey | undefined
-  /** Called where the answer is that to an earlier request. */
+  /** Called if the answer is that to an earlier request. */
   readonly onReplay?: () => void
 }
 

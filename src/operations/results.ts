@@ -1,4 +1,4 @@
-/** The results of the operations of one run: the parts of the answer, and what references find in them. */
+/** The results of the operations of one run: the parts of the answer, and the values for references. */
 import { at, invalidValue, overloaded, pointer, resultTooLarge } from '../errors.ts'
 import { findBySteps } from '../json-pointer.ts'
 import type { ResultReference } from '../plan/result-reference.ts'
@@ -10,7 +10,7 @@ export class Results {
   readonly #maxBytes: number
   readonly #budget: AnswerBudget
   readonly #answers: Array<string | Buffer> = []
-  /** Results that references lead to, parsed. */
+  /** Parsed results that references lead to. */
   readonly #parsed = new Map<number, unknown>()
   #bytes = 0
 
@@ -20,7 +20,7 @@ export class Results {
     this.#budget = budget
   }
 
-  /** Bytes that are left. */
+  /** The bytes that are left. */
   get room (): number {
     return this.#maxBytes - this.#bytes
   }
@@ -43,7 +43,7 @@ export class Results {
     this.#bytes = 0
   }
 
-  /** Gives a reference its value. @throws INVALID_VALUE where it finds nothing */
+  /** Sets the value of a reference. @throws INVALID_VALUE if it leads to nothing */
   resolve (reference: ResultReference): void {
     const value = findBySteps(this.#resultOf(reference.operation), reference.steps)
     if (value === undefined) throw nothingAt(reference)
