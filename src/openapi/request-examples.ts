@@ -1,4 +1,4 @@
-/** Example requests for a table, one for each verb, which can be sent as they are. */
+/** Example requests for a table, one for each verb, which can be sent unchanged. */
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Verb } from '../../schemas/grant.ts'
 import { membersOf, type Schema } from './schema.ts'
@@ -60,7 +60,7 @@ function orderOf ({ name, type }: Column): object {
   return { orderBy: /^\w+$/.test(name) ? `${name} DESC` : [{ [name]: 'DESC' }] }
 }
 
-/** Filters that hardly match a row, because users may send an example without reading it. */
+/** Filters that are unlikely to match a row, because users may send an example without reading it. */
 function filterWithoutMatch (column: Column): object {
   const key = filterKey(column)
   if (column.type.comparison === 'none') return { [key]: null }

@@ -16,7 +16,7 @@ export function visibleTables (catalog: Catalog, grant: Grant, database: string)
   })
 }
 
-/** A select returns a column at least, an update writes one, and filters need one. */
+/** Whether a verb is possible: a select must return a column, an update must write one, and filters need one. */
 function isPossible (table: Table, verb: Verb): boolean {
   if (verb === 'select') return table.columns.size > 0
   if (table.kind === 'view') return false
@@ -33,7 +33,7 @@ export function isWritable ({ generated, type }: Column): boolean {
   return !generated && type.writable
 }
 
-/** Returns a cache key: grants that see the same of a database have the same key. */
+/** Returns a cache key, which is the same for grants that see the same part of a database. */
 export function cacheKeyOf (catalog: Catalog, grant: Grant, database: string): string {
   const granted = grant.databases === 'all' ? undefined : grant.databases.get(database)
   if (granted === undefined || granted.tables === 'all') return JSON.stringify(verbsIn(grant.permissions))
