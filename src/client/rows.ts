@@ -2,7 +2,7 @@
 import { connectionFailed } from './errors.ts'
 import { parseJson } from './json.ts'
 
-/** @throws RowQueryError NO_ANSWER where the connection ends before the rows, or they are none of the service; the reason of the signal */
+/** @throws RowQueryError NO_ANSWER if the connection ends before the rows do, or if they are not rows of the service; the reason of the signal */
 export async function * readRows ({ body }: Response, toLarge: (digits: string) => unknown, signal: AbortSignal | undefined): AsyncGenerator<unknown> {
   const reader = (body as ReadableStream<Uint8Array>).getReader()
   const decoder = new TextDecoder()
@@ -18,7 +18,7 @@ export async function * readRows ({ body }: Response, toLarge: (digits: string) 
       }
       if (done) break
     }
-    // a line without its end
+    // an incomplete line
     if (rest !== '') throw rest
   } catch (cause) {
     signal?.throwIfAborted()
