@@ -1,4 +1,4 @@
-/** Metrics of databases, connections and catalogs. Each scrape reads the current values; nothing is counted here. */
+/** Metrics of databases, connections and catalogs, whose current values each scrape reads. */
 import { Counter, Gauge, type LabelValues, type MetricConfiguration, type Registry } from 'prom-client'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
