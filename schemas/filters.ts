@@ -3,7 +3,7 @@
  * a new line lacks. Imports nothing, because programs without the types of Node or TypeBox read it.
  */
 
-/** What a column and an operand must be for an operator. */
+/** The requirements of an operator on its column and operand. */
 export interface FilterOperator {
   /** The level of comparison that the column must support. `none` asks about NULL only; `members` is that of a SET. */
   readonly needs: 'none' | 'equality' | 'order' | 'text' | 'members'
@@ -16,11 +16,11 @@ export interface FilterOperator {
   readonly minItems?: number
 }
 
-/** What compares a column with an operand. */
+/** The operators that compare a column with an operand. */
 export const OPERATORS = {
   $eq: { needs: 'equality', operand: 'comparedOrNull' },
   $ne: { needs: 'equality', operand: 'comparedOrNull' },
-  /** As `$eq`, but compares texts byte by byte. */
+  /** Like `$eq`, but compares texts byte by byte. */
   $is: { needs: 'equality', operand: 'valueOrNull' },
   $in: { needs: 'equality', operand: 'values' },
   $nin: { needs: 'equality', operand: 'values', minItems: 1 },

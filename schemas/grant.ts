@@ -1,4 +1,4 @@
-/** What a caller may do, and where. */
+/** The schemas of grants: what a caller may do, and where. */
 import { Type } from '@sinclair/typebox'
 import { closed } from './server.ts'
 

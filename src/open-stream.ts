@@ -81,5 +81,5 @@ export async function openStream (request: StreamRequest, before?: readonly Tabl
   }
 }
 
-/** Who waits for the rows: the reader of the stream, or the response before it is read. */
+/** The client that waits for the rows: the reader of the stream, or the response before it is read. */
 const clientOf = ({ readable }: RowStream, client: Client | undefined): Client => ({ get destroyed () { return readable.destroyed || client?.destroyed === true } })

@@ -1,4 +1,4 @@
-/** What happens to a request once it is authorized: look up, plan, execute, respond. */
+/** The pipeline of a request: authorize, plan, execute, respond. */
 import type { Body } from '../schemas/body.ts'
 import { authorize, type Access } from './access/authorize.ts'
 import { orUnavailable } from './access/lost.ts'

@@ -22,7 +22,7 @@ export interface RouteOptions {
   readonly databases: ReadonlyMap<string, Database>
   readonly limits: PlanLimits & Pick<RequestLimits, 'streamRows'>
   readonly budget: AnswerBudget
-  /** Of streams. */
+  /** The collectors of streams. */
   readonly collectors: readonly Collector[]
 }
 
@@ -30,7 +30,7 @@ const CONSISTENCY = 'The header "Row-Query-Consistency"'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the path gives access to. Set by the route of the rows. */
+    /** The access of the path. Set by the route of the rows. */
     rowQueryAccess: Access
     /** The database of several operations. */
     rowQueryDatabase: Database

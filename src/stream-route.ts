@@ -13,7 +13,7 @@ import { slowClients } from './telemetry/slow-clients.ts'
 /** How long rows that were read before an error wait for a slow client, in milliseconds. */
 const GRACE = 5000
 
-/** What the header Accept and the body ask for. */
+/** The format and the limit that the header Accept and the body ask for. */
 export type WantedStream = Pick<StreamRequest, 'format' | 'limit'>
 
 /**
@@ -33,7 +33,7 @@ export interface StreamToSend extends WantedStream, Pick<StreamRequest, 'access'
   readonly collectors: readonly Collector[]
 }
 
-/** @throws ServiceError where no row has been read */
+/** Sends the stream. @throws ServiceError if no row has been read */
 export async function sendStream (request: FastifyRequest, reply: FastifyReply, { collectors, ...wanted }: StreamToSend): Promise<FastifyReply> {
   const { raw: response } = reply
   const record = request.rowQueryRecord ?? new RequestRecord(false, false)

@@ -19,7 +19,7 @@ export interface Access {
   readonly grant: Grant
   readonly database: Database
   readonly tableName: string
-  /** What the grant may do with this table. */
+  /** The permissions of the grant on this table. */
   readonly permissions: ReadonlySet<Verb>
 }
 

@@ -8,7 +8,7 @@ export function withoutPort (entry: string): string {
 }
 
 /**
- * Returns an IPv4 address as it is. Returns for IPv6 the IPv4 address that a translator or tunnel has put into it, or else the network of 64 bits, because
+ * Returns an IPv4 address unchanged. Returns for IPv6 the IPv4 address that a translator or tunnel has put into it, or else the network of 64 bits, because
  * one customer has a whole network. Returns a constant for anything that is not an address, such as a Unix socket.
  */
 export function clientAddress (ip: string): string {

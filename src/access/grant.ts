@@ -10,7 +10,7 @@ export interface Grant {
   /** Identifies the caller among all callers, for rate limits and idempotency keys. Undefined for a JWT without a subject. */
   readonly owner: string | undefined
   readonly permissions: ReadonlySet<Verb>
-  /** Where the permissions hold: all databases, or the named ones. */
+  /** The databases for which the permissions apply: all, or the named ones. */
   readonly databases: 'all' | ReadonlyMap<string, DatabaseGrant>
   /** Values for the rules. */
   readonly claims: Claims
@@ -41,7 +41,7 @@ export interface TableGrant {
 /** The columns that are seen, and those that may be written. */
 export type ColumnGrant = Readonly<Record<'select' | 'insert' | 'update', ReadonlySet<string>>>
 
-/** A grant as it is configured. */
+/** A configured grant. */
 export interface GrantOptions {
   readonly permissions: readonly Verb[]
   /** For each database `"*"`, a list of tables, or an object of tables; all databases if omitted. */
@@ -60,7 +60,7 @@ export interface TableGrantOptions {
   readonly rows?: Readonly<Record<string, RuleOptions>>
 }
 
-/** Where a grant comes from: names are unique within a kind. */
+/** The source of a grant, within which names are unique. */
 export type GrantKind = 'token' | 'role' | 'app'
 
 /** @throws Error for a rule that cannot be used; the message begins with its path */

@@ -8,7 +8,7 @@ import { isSame, ValueRefused, type ColumnType, type Value } from '../types/colu
 /** A value of a rule: a constant or a claim. */
 export type RuleValue = string | number | boolean | { readonly $claim: string }
 
-/** A rule on one column as it is configured. A list matches any of its values. */
+/** A configured rule on one column. A list matches any of its values. */
 export type RuleOptions = RuleValue | null | ReadonlyArray<RuleValue | null> | {
   readonly $eq?: RuleValue | null
   readonly $is?: RuleValue | null
@@ -28,7 +28,7 @@ type Operand = { readonly claim: string, readonly steps: readonly string[] } | {
 /** `operator`: only of the kind `order`, which has one operand; `notNull` has none. */
 interface ConfiguredTest { readonly kind: RuleTest['kind'], readonly operator?: '>' | '>=' | '<' | '<=', readonly operands: readonly Operand[] }
 
-/** A rule as it is configured, with the claims that it needs. */
+/** A configured rule, with the claims that it needs. */
 export interface ConfiguredRule {
   readonly column: string
   readonly tests: readonly ConfiguredTest[]
@@ -116,7 +116,7 @@ export class RuleBroken extends Error {}
 
 /**
  * Converts the values of rules to parameters of their columns.
- * @throws RuleBroken where a column is missing or a constant does not fit it, PERMISSION_DENIED where a claim does not fit it
+ * @throws RuleBroken if a column is missing or a constant does not fit it, PERMISSION_DENIED if a claim does not fit it
  */
 export function bindRules (rules: readonly ResolvedRule[], columns: ReadonlyMap<string, Column>): Rule[] {
   return rules.map((rule) => {

@@ -23,10 +23,10 @@ export interface RowSink {
   overflow (): void
 }
 
-/** Milliseconds that a stream may run, unless a setting says otherwise. */
+/** Default time limit of a stream, in milliseconds. */
 export const STREAM_TIMEOUT = 120_000
 
-/** Where the rows of a stream come from. */
+/** The source of the rows of a stream. */
 export interface RowSource {
   /** Makes the database wait; only rows that have already arrived may follow. */
   pause (): void

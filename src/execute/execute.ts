@@ -18,7 +18,7 @@ import { readMembers } from './members.ts'
 import { Runner } from './runner.ts'
 import { isCheckedAfterWrite, runWithCheck } from './after-write.ts'
 
-/** What running a plan needs besides a session. */
+/** The arguments of running a plan, without a session. */
 export interface Execution {
   readonly plan: Plan
   readonly database: Database

@@ -30,7 +30,7 @@ export async function resolveRow (batch: Upsert, runner: Runner): Promise<RowCou
   try {
     return countsOf(plain, await runner.insert(plain))
   } catch (error) {
-    // another client may have inserted the row meanwhile
+    // another client may have inserted the row in the meantime
     const changed = condition === undefined || (error as ServiceError).code !== 'UNIQUE_VIOLATION' ? undefined : await changeRow(batch, runner, condition)
     if (changed === undefined) throw error
     return changed

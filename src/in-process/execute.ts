@@ -45,7 +45,7 @@ export interface RequestAs extends Pick<PipelineRequest, 'client' | 'record' | '
   readonly table: string
   /** Returns the checked body. Called if the grant has a permission on the table. @throws INVALID_JSON, INVALID_BODY … */
   readonly readBody: () => Body
-  readonly consistency?: { readonly asked: unknown, /** Where it was asked for, in messages. */ readonly place: string }
+  readonly consistency?: { readonly asked: unknown, /** The header or field that asks for it, in messages. */ readonly place: string }
 }
 
 /** The answer, and its plan. */

@@ -20,7 +20,10 @@ export function toWritten ({ index, columns, parameters }: PlannedRow): WrittenR
   return { index, assignments: columns.map((column, place) => ({ column, parameter: parameters[place] as Parameter | Moment })) }
 }
 
-/** Divides the parents into those whose values are known before the write (`known`) and those that only the written rows show (`computed`, `foreignKeys`). @throws PERMISSION_DENIED for claims that cannot be used */
+/**
+ * Divides the parents into those whose values are known before the write (`known`) and those that only the written rows show (`computed`, and as
+ * `foreignKeys`). @throws PERMISSION_DENIED for claims that cannot be used
+ */
 export function divideParents (plan: InsertPlan | UpdatePlan, granted: GrantedAccess): { readonly known: GrantedAccess, readonly computed: GrantedAccess, readonly foreignKeys: readonly WrittenForeignKey[] } {
   if (granted.parents.length === 0) return { known: granted, computed: granted, foreignKeys: [] }
   const isWritten = ({ key }: Parent): boolean => {

@@ -77,7 +77,7 @@ export interface Groups {
   readonly having: Condition
 }
 
-/** What plans of every verb have in common. */
+/** The common fields of plans of every verb. */
 interface Common {
   readonly table: Table
   /** Set if one plain statement is not enough, because several must run or the change may have to be undone. */
@@ -125,7 +125,7 @@ export interface ForeignKeyCheck extends ForeignKeyTarget {
 export interface Lookup {
   /** Selects the row, if it satisfies the rules. */
   readonly condition: Condition
-  /** The position in `data` of the first row that refers to it; undefined if `data` is no list. */
+  /** The position in `data` of the first row that refers to it; undefined if `data` is not a list. */
   readonly index: number | undefined
   /** Whether the row that is referred to may be one of the same statement. */
   readonly isOwn: boolean

@@ -1,4 +1,4 @@
-/** Plans what a write does besides the change: `returning`, `expect`, `dryRun`, and the setting `limits.changed`. */
+/** Plans `returning`, `expect` and `dryRun` of a write, and the setting `limits.changed`. */
 import type { DeleteBody, InsertBody, UpdateBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { unsupported } from '../errors.ts'

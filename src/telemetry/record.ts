@@ -12,7 +12,7 @@ export interface Collector {
   collect (record: RequestRecord): void
 }
 
-/** How a stream has ended. */
+/** The end of a stream. */
 export interface StreamEnd {
   /** Bytes that were sent, before any compression. */
   readonly bytes: number
@@ -60,7 +60,7 @@ export class RequestRecord {
   refusal: ServiceError | undefined
   /** Whether the answer is a stream, so that the record ends with it and not with its header. */
   isDeferred = false
-  /** How a stream has ended. */
+  /** The end of the stream, if the answer was one. */
   stream: StreamEnd | undefined
   /** OpenTelemetry context at the start of planning. */
   context: Context | undefined

@@ -36,7 +36,7 @@ interface Running extends MeasuredWorker {
   readonly worker: Worker
   readonly startedAt: number
   isListening: boolean
-  /** Why it cannot start. */
+  /** The reason why it cannot start. */
   failure: Error | undefined
 }
 

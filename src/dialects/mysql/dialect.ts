@@ -25,9 +25,9 @@ export interface MysqlSettings {
   readonly replicas?: readonly MysqlAddress[]
   /** Applies to the primary and to each replica. */
   readonly pool: PoolLimits
-  /** Milliseconds that one statement may run. */
+  /** Time limit of a statement, in milliseconds. */
   readonly statementTimeout: number
-  /** Milliseconds that a stream may run. */
+  /** Time limit of a stream, in milliseconds. */
   readonly streamTimeout?: number
   /** Called with the reason if the fast reader of rows cannot be used with this version of mysql2. */
   readonly onPlainReader?: ((reason: string) => void) | undefined

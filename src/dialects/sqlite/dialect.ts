@@ -22,9 +22,9 @@ export interface SqliteSettings {
   /** SQL that creates a database in memory. */
   readonly setup?: readonly string[]
   readonly pool: SessionLimits
-  /** Milliseconds that one statement may run. */
+  /** Time limit of a statement, in milliseconds. */
   readonly statementTimeout: number
-  /** Milliseconds that a stream may run. */
+  /** Time limit of a stream, in milliseconds. */
   readonly streamTimeout?: number
 }
 

@@ -14,7 +14,7 @@ import { sendPlainCommand } from './plain-command.ts'
 import { createCommandSender, type CommandSink, type SendCommand } from './statement-command.ts'
 import { within } from './session.ts'
 
-/** How long the reader may take for the statements, in milliseconds. */
+/** Time limit of the reader for all statements, in milliseconds. */
 const PATIENCE = 2000
 
 /** Statements for: cells that are NULL, empty, quoted, and longer than one read; no rows; answers without rows, with a warning and with a changed variable; an error; and a statement after each of them. */

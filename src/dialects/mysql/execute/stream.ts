@@ -16,7 +16,7 @@ export interface StreamRequest {
 }
 
 export interface StreamLimits {
-  /** Milliseconds that a stream may run. */
+  /** Time limit of a stream, in milliseconds. */
   readonly streamTimeout: number
   /** The time limits of running streams. */
   readonly timeouts: Pick<TimeoutQueue<Stoppable>, 'push' | 'remove'>
