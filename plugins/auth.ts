@@ -36,7 +36,7 @@ export interface AuthOptions {
 }
 
 export default fp(async function auth (app: FastifyInstance, { tokens, jwt, authenticate }: AuthOptions) {
-  /** A failed login is counted by the last way of authentication. */
+  /** Counts a failed login, which only the last way of authentication does. */
   const countFailure = (request: FastifyRequest): void => app.rowQueryLoginFailed?.(request)
   const countIfLast = authenticate === undefined ? countFailure : (): void => {}
 
@@ -86,16 +86,16 @@ export default fp(async function auth (app: FastifyInstance, { tokens, jwt, auth
       const expired = tokens.findExpired(sha256)
       if (expired !== undefined) request.rowQueryAuthError = withReason(unauthenticated('The token is not valid'), `the token "${expired}" has expired`)
       else if (jwt !== undefined) return checkJwt(jwt, token, sha256, request)
-      // Count now: the package handles the result in a later turn of the event loop.
+      // counted now, because the package handles the result in a later turn of the event loop
       countIfLast(request)
       return false
     }
   })
-  // Tried in this order until one of them sets the grant.
+  // tried in this order until one of them sets the grant
   const check = app.auth([app.verifyBearerAuth as NonNullable<typeof app.verifyBearerAuth>, ...(authenticate === undefined ? [] : [checkHost])])
 
   app.addHook('onRequest', function (request, reply, done) {
-    // The method first: `routeOptions` builds a new object at each access.
+    // the method is tested first, because `routeOptions` builds a new object at each access
     if (request.method !== 'POST' && request.routeOptions.config.rowQueryPublic === true) return done()
     if (!hasToken(request)) countIfLast(request) // credentials of another scheme
     check.call(app, request, reply, () => done(request.rowQueryGrant === null ? refuse(request, reply) : undefined))

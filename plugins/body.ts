@@ -1,4 +1,4 @@
-/** Reads and checks request bodies. Refuses with 400, 413 and 415, with 503 if there is no memory for a body, and with 408 if another one needs that of a slow one. */
+/** Reads and checks request bodies. Refuses with 400, 413 and 415, with 503 if there is no memory for a body, and with 408 if another body needs the memory of a slow one. */
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
@@ -19,7 +19,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** SHA-256 of the bytes of the body, if the request has an idempotency key. */
     rowQueryBodyHash: string
-    /** What the body holds in the memory for bodies, until the response has ended. */
+    /** The part of the memory for bodies that the body holds until the response has ended. */
     rowQueryBodyPlace: BodyPlace | null
   }
 }
@@ -55,20 +55,20 @@ export default fp(async function body (app: FastifyInstance, { limits, bodyLimit
       done(parsed)
     })
   })
-  // Fastify does not read a body without a Content-Type header; the interface requires the header.
+  // Fastify does not read a body without a Content-Type header, which the interface requires
   app.addHook('preValidation', ({ method, body }, _reply, done) => done(method === 'POST' && body === undefined ? unsupportedMediaType() : undefined))
   const checks = new Map<unknown, () => FindBodyError>([
     [BodySchema, () => compileBodySchema(BodySchema)],
     [OperationsBodySchema, () => createOperationsCheck(compileBodySchema(BodySchema), limits.operations)]
   ])
-  // of these routes alone: others in this scope keep the validator of the app
+  // only for these routes; others in this scope keep the validator of the app
   app.addHook('onRoute', (route) => {
     const createCheck = checks.get(route.schema?.body)
     if (createCheck !== undefined) route.validatorCompiler = () => validatorOf(createCheck())
   })
 }, { name: 'row-query-body' })
 
-/** A check as Fastify calls it. */
+/** Converts a check to the form that Fastify calls. */
 const validatorOf = (findBodyError: FindBodyError) => (value: unknown) => {
   const error = findBodyError(value)
   return error === undefined ? { value } : { error }

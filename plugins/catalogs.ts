@@ -20,7 +20,7 @@ export interface CatalogsOptions {
   readonly onWrite: WriteHook | undefined
 }
 
-/** Waits for each catalog for a few seconds. Later a request waits for it, or gets a 503. @throws ConfigError where a SQLite file cannot be opened */
+/** Waits a few seconds for each catalog. Afterwards requests wait for it, or get a 503. @throws ConfigError if a SQLite file cannot be opened */
 export default fp(async function catalogs (app: FastifyInstance, { databases: configs, budget, onWrite }: CatalogsOptions) {
   const databases = await openDatabases(configs, { log: app.log, budget, onWrite })
   app.decorate('rowQueryDatabases', databases)

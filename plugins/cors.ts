@@ -6,11 +6,11 @@ import { ConfigError } from '../src/config-errors.ts'
 
 export interface CorsOptions {
   readonly origins: readonly string[]
-  /** Headers of requests that are allowed besides. */
+  /** Additional allowed request headers. */
   readonly headers?: readonly string[]
 }
 
-/** Without credentials: browsers send cookies automatically, but never bearer tokens. */
+/** Does not allow credentials such as cookies, which browsers send automatically, unlike bearer tokens. */
 const ALLOWED = {
   methods: ['GET', 'POST'],
   allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'if-none-match', 'row-query-consistency', 'x-request-id'],
@@ -19,12 +19,12 @@ const ALLOWED = {
   credentials: false
 } satisfies FastifyCorsOptions
 
-/** What @fastify/cors decorates requests with in the context that it is registered in. */
+/** The decorator of requests by which @fastify/cors is recognized in its context. */
 const DECORATOR = 'corsPreflightEnabled'
 
 /**
- * Refuses @fastify/cors in a context around that of the plugin, where it is registered before the plugin or later: both would answer preflight requests
- * and set the same headers. @throws ConfigError
+ * Refuses @fastify/cors in a context around that of the plugin, registered before the plugin or later, because both would answer preflight requests and
+ * set the same headers. @throws ConfigError
  */
 export function refuseOuterCors (app: FastifyInstance): void {
   const check = (): void => {

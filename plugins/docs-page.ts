@@ -6,7 +6,7 @@ import { createTag, isNotModified } from '../src/openapi/document-text.ts'
 import { loadBundle } from './docs-page/bundle.ts'
 import { createHtml } from './docs-page/html.ts'
 
-/** Allows scripts, styles and requests of this host only, and no framing. */
+/** Allows only scripts, styles and requests of this host, and no framing. */
 const POLICY = {
   'default-src': ["'none'"],
   'script-src': ["'self'"],
@@ -35,7 +35,7 @@ export default fp(async function docsPage (app: FastifyInstance, { isPublic }: D
     ['/page.css', { type: 'text/css; charset=utf-8', load: async () => (await bundle()).style }],
     ['/page.js', { type: 'text/javascript; charset=utf-8', load: async () => (await bundle()).script }]
   ]
-  // A scope of its own limits the headers to the files of the page.
+  // a separate scope limits the headers to the files of the page
   await app.register(async (pages) => {
     pages.addHook('onRoute', (route) => { route.config = { ...route.config, rowQueryPublic: true } })
     pages.addHook('onSend', async (_request, reply) => { reply.header('cache-control', 'no-cache') })

@@ -22,7 +22,7 @@ const fastifyErrors = new Map<string, () => ServiceError>([
   ['FST_ERR_ROUTE_MISSING_CONTENT_TYPE', unsupportedMediaType]
 ])
 
-/** Statuses with which hooks of the host app may refuse. Their messages are for other clients and are not passed on. */
+/** Statuses with which hooks of the host app may refuse. Their messages are not passed on, because they are for other clients. */
 const hostErrors = new Map<number | undefined, () => ServiceError>([
   () => unauthenticated('The app refused this request'),
   () => permissionDenied('The app refused this request'),
@@ -49,7 +49,7 @@ export function sendError (error: FastifyError, request: FastifyRequest, reply: 
   return closesUnread(request.raw, reply) ? reply.header('content-length', Buffer.byteLength(text)).send(answerBeforeEnd(request.raw, text)) : reply.send(text)
 }
 
-/** Whether the connection is closed after the answer, and a part of the body has not been read. Node reads on by itself where the connection stays open. */
+/** Whether the connection is closed after the answer although a part of the body has not been read. If the connection stays open, Node reads the rest itself. */
 function closesUnread ({ complete, headers }: IncomingMessage, reply: FastifyReply): boolean {
   if (complete !== false || (headers['content-length'] ?? headers['transfer-encoding'] ?? '0') === '0') return false
   return !reply.raw.shouldKeepAlive || reply.getHeader('connection') === 'close'

@@ -23,7 +23,7 @@ declare module 'fastify' {
 
 export default fp(async function failedLogins (app: FastifyInstance, { max, window }: RateLimit) {
   const failures = new Map<string, Failures>()
-  // End of the last window in which an address is blocked; 0 (the common case) if none is.
+  // the end of the last window in which an address is blocked; 0 (the common case) if none is
   let latest = 0
 
   /** Milliseconds for which the address stays blocked. */

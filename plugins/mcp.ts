@@ -17,7 +17,7 @@ import type {} from './telemetry.ts' // declares request.rowQueryRecord
 
 export interface McpPluginOptions extends InProcess {
   readonly settings: McpSettings
-  /** The issuers of the JWTs that are accepted. */
+  /** The issuers of accepted JWTs. */
   readonly issuers: readonly string[]
   /** The origins of pages that CORS allows. */
   readonly origins: readonly string[]
@@ -61,7 +61,7 @@ export default fp(async function mcp (app: FastifyInstance, { databases, limits,
   app.route({ method: app.supportedMethods.filter((method) => method !== 'POST'), url, schema: { hide: true }, config, onRequest: refuseMethod, handler: refuseMethod })
 }, { name: 'row-query-mcp' })
 
-/** Whether a page of the host that the request was sent to. The scheme of the request is unknown behind a proxy that ends TLS. */
+/** Whether the page is of the host to which the request was sent. The scheme of the request is unknown behind a proxy that ends TLS. */
 function isOwn (origin: string, host: string): boolean {
   if (!URL.canParse(origin)) return false
   const { protocol, host: given } = new URL(origin)
@@ -69,7 +69,7 @@ function isOwn (origin: string, host: string): boolean {
   return given !== '' && URL.canParse(own) && new URL(own).host === given
 }
 
-/** A body that is not JSON has the answer that JSON-RPC has for it. Errors before that are those of all requests. */
+/** Answers a body that is not JSON as JSON-RPC requires. Earlier errors have the answers of other requests. */
 function sendParseError (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = toRefusal(error)
   if (refusal.code !== INVALID_JSON) return sendError(error, request, reply)

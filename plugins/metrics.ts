@@ -1,4 +1,4 @@
-/** `GET /metrics` for Prometheus. The metrics name every database: they need a token for all databases, or a separate port. */
+/** `GET /metrics` for Prometheus. Because the metrics name every database, they need a token for all databases, or a separate port. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Registry } from 'prom-client'
@@ -7,7 +7,7 @@ import type { TokenStore } from '../src/access/tokens.ts'
 import auth from './auth.ts'
 
 export interface MetricsOptions {
-  /** Where the metrics come from: the registry of this process, or those of all workers. */
+  /** The source of the metrics: the registry of this process, or those of all workers. */
   readonly registry: Pick<Registry, 'contentType' | 'metrics'>
   /** The accepted tokens; no token is required if omitted. */
   readonly tokens?: TokenStore
@@ -16,7 +16,7 @@ export interface MetricsOptions {
 export default fp(async function metrics (app: FastifyInstance, { registry, tokens }: MetricsOptions) {
   if (tokens !== undefined) await app.register(auth, { tokens })
   app.get('/metrics', async ({ rowQueryGrant }, reply) => {
-    // Without the permission the path appears not to exist, as everywhere.
+    // without the permission the path appears not to exist, as everywhere
     if (tokens !== undefined && rowQueryGrant?.databases !== 'all') throw notFound()
     return reply.type(registry.contentType).send(await registry.metrics())
   })

@@ -17,9 +17,9 @@ export function checkPrefix (app: FastifyInstance): void {
 
 /** @throws ROW_QUERY_PREFIX_TAKEN if the app has a not-found handler for the prefix */
 export default fp(async function notFoundAnswers (app: FastifyInstance) {
-  // Without a prefix, unknown paths belong to the host app.
+  // without a prefix, unknown paths belong to the host app
   if (app.prefix === '') return
-  // Fastify sets the handler in a callback of `after`, where an error is an uncaught exception. Replacing `after` sets it immediately.
+  // Fastify sets the handler in a callback of `after`, in which an error is an uncaught exception; replacing `after` sets it at once
   const immediately = { value: (set: (error: null, done: () => void) => void) => set(null, () => {}) }
   const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => sendError(notFound() as FastifyError, request, reply)
   try {
@@ -30,7 +30,7 @@ export default fp(async function notFoundAnswers (app: FastifyInstance) {
   refuseLaterHandlers(app)
 }, { name: 'row-query-not-found' })
 
-/** A handler that the app sets later for the same prefix would also be an uncaught exception. */
+/** Refuses a handler that the app sets later for the same prefix, which would also cause an uncaught exception. */
 function refuseLaterHandlers (app: FastifyInstance): void {
   const { prefix } = app
   let host = app

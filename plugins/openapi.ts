@@ -33,7 +33,7 @@ export default fp(async function openapi (app: FastifyInstance, { documents, dat
   app.get<{ Params: { database: string } }>('/:database/openapi.json', options, async (request, reply) => {
     const { database: name } = request.params
     const database = databases.get(name)
-    // A database without permissions appears not to exist, as on the path of a table.
+    // a database without permissions appears not to exist, as on the path of a table
     if (database === undefined || !seesDatabase(grantOf(request), name)) throw databaseNotFound(name)
     return send(await documents.ofDatabase(database, grantOf(request)), request, reply)
   })

@@ -1,4 +1,4 @@
-/** Limits the requests per window of one token, one subject of JWTs, or of one address on public routes. Refuses with 429. */
+/** Limits the requests per window of a token, of a JWT subject, or of an address on public routes. Refuses with 429. */
 import fastifyRateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'

@@ -7,11 +7,11 @@ import { getOrCreate } from '../src/get-or-create.ts'
 
 const PRINTABLE = /^[\x20-\x7e]{1,128}$/
 
-/** A UUID for each request would take one hundredth of the CPU time of a short one: V8 puts it together of twenty pieces. */
+/** The UUID of the process. One for each request would take one hundredth of the CPU time of a short request, because V8 assembles it from twenty pieces. */
 const PROCESS = randomUUID()
 let count = 0
 
-/** For Fastify's `genReqId`: 1 to 128 printable ASCII characters are kept. An id of the service is the UUID of its process and a number. */
+/** For Fastify's `genReqId`: keeps ids of 1 to 128 printable ASCII characters. An id of the service is the UUID of its process and a number. */
 export function requestId (headers: IncomingMessage['headers']): string {
   return keptId(headers) ?? newId()
 }
@@ -23,10 +23,10 @@ function keptId (headers: IncomingMessage['headers']): string | undefined {
   return typeof given === 'string' && PRINTABLE.test(given) ? given : undefined
 }
 
-/** What a header can carry. */
+/** Texts that a header can carry. */
 const SENDABLE = /^[\x20-\x7e]+$/
 
-/** The ids of requests for which the app has generated none that a header can carry. */
+/** The ids of requests for which the app has generated an id that a header cannot carry. */
 const replaced = new WeakMap<FastifyRequest, string>()
 
 /** The id in the response and in the log. A host app may generate its own `request.id` for requests with a valid id. */
@@ -36,7 +36,7 @@ export function shownId (request: FastifyRequest): string {
 }
 
 export default fp(async function requestIds (app: FastifyInstance) {
-  // In onSend, because a hook of the host app may refuse before our onRequest hooks run.
+  // in onSend, because a hook of the host app may refuse before our onRequest hooks run
   app.addHook('onSend', (request, reply, _payload, done) => {
     reply.header('x-request-id', shownId(request))
     done()

@@ -1,9 +1,9 @@
-/** Metadata of the tools as a resource protected by OAuth (RFC 9728): clients learn from it who issues tokens. */
+/** Metadata of the tools as a resource protected by OAuth (RFC 9728), from which clients learn the issuers of tokens. */
 import type { FastifyInstance } from 'fastify'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** URL of the metadata, which the challenge of a 401 names. */
+    /** The URL of the metadata, which the challenge of a 401 names. */
     rowQueryResourceMetadata?: string
   }
 }
@@ -11,7 +11,7 @@ declare module 'fastify' {
 export interface ResourceMetadata {
   /** The URL of the resource, as clients use it. */
   readonly resource: string
-  /** Its path behind the prefix. */
+  /** The path of the resource after the prefix. */
   readonly path: string
   readonly issuers: readonly string[]
 }
@@ -21,7 +21,7 @@ export function addResourceMetadata (app: FastifyInstance, { resource, path, iss
   const url = `/.well-known/oauth-protected-resource${app.prefix}${path}`
   const text = JSON.stringify({ resource, authorization_servers: [...new Set(issuers)], bearer_methods_supported: ['header'] })
   outermost(app).get(url, { schema: { hide: true }, config: { rowQueryPublic: true } }, async (_request, reply) =>
-    // browsers' clients read it before they have a token
+    // clients in browsers read it before they have a token
     await reply.type('application/json; charset=utf-8').header('access-control-allow-origin', '*').header('x-content-type-options', 'nosniff').send(text))
   return new URL(url, resource).href
 }

@@ -1,17 +1,18 @@
 /**
- * `GET /` names the service and where it describes itself. It needs no token and says nothing of databases, and no version, by which attackers look for known bugs.
- * A browser is led to the page if there is one; in the demo with its token in the fragment of the address, which browsers do not send and no log has.
+ * `GET /` names the service and the addresses of its descriptions. It needs no token, and shows neither databases nor a version, by which attackers look for
+ * known bugs. It redirects a browser to the page if there is one; in the demo with the token in the fragment of the address, which browsers do not send and
+ * logs do not contain.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 
 export interface RootOptions {
-  /** Of the routes for rows. */
+  /** The prefix of the routes for rows. */
   readonly prefix: string
-  /** Whether there is a page, and whether there are documents. */
+  /** Whether the page and the documents are enabled. */
   readonly docs: boolean
   readonly openapi: boolean
-  /** The token that was created for the demo and is printed when it starts. Only a browser on this machine is led to the page with it. */
+  /** The token that was created for the demo and is printed at its start. Only a browser on this machine is redirected with it. */
   readonly demoToken?: string | undefined
 }
 
@@ -32,8 +33,8 @@ export default fp(async function root (app: FastifyInstance, { prefix, docs, ope
 }, { name: 'row-query-root' })
 
 /**
- * Whether the request comes from this machine, and for it by name: a page of another site, whose name an attacker lets point to 127.0.0.1, has another Host.
- * What a proxy has passed on comes from elsewhere.
+ * Whether the request comes from this machine and names it in Host: a page of a site whose name an attacker points to 127.0.0.1 has another Host. A request
+ * that a proxy has passed on comes from elsewhere.
  */
 function isFromHere ({ raw: { socket, headers } }: FastifyRequest): boolean {
   const isForwarded = Object.keys(headers).some((name) => name === 'forwarded' || name === 'via' || name.startsWith('x-forwarded-'))

@@ -28,9 +28,9 @@ export default fp(async function telemetry (app: FastifyInstance, { databases, c
     request.rowQueryRecord = begin()
     done()
   })
-  // onResponse would add two listeners and a closure to each request, and does not run if the client has disconnected.
+  // onResponse would add two listeners and a closure to each request, and does not run if the client has disconnected
   app.addHook('onSend', (request, reply, _payload, done) => {
-    // A hook of the host app may have refused the request before our onRequest hook.
+    // a hook of the host app may have refused the request before our onRequest hook
     const record = request.rowQueryRecord ?? begin()
     const interested = record.isDeferred ? [] : collectors.filter((collector) => collector.accepts(record.refusal))
     if (interested.length > 0 || serverTiming) end(record, request, reply, databases)
@@ -40,12 +40,12 @@ export default fp(async function telemetry (app: FastifyInstance, { databases, c
   })
 }, { name: 'row-query-telemetry' })
 
-/** Ignores unknown databases and verbs: names chosen by clients would make the number of metric labels unbounded. */
+/** Ignores unknown databases and verbs, because names chosen by clients would make the number of metric labels unlimited. */
 function end (record: RequestRecord, request: FastifyRequest, reply: FastifyReply, databases: ReadonlyMap<string, Database>): void {
   record.end()
   record.token = request.rowQueryGrant?.name ?? ''
   record.requestId = shownId(request)
-  // a tool is refused in an answer with the status 200, and has noted the rest
+  // a tool is refused in an answer with the status 200, and has recorded the rest
   record.status = record.tool === '' ? reply.statusCode : record.refusal?.statusCode ?? reply.statusCode
   if (record.tool !== '') return
   const { database, table } = request.params as { database?: string, table?: string }
@@ -53,6 +53,6 @@ function end (record: RequestRecord, request: FastifyRequest, reply: FastifyRepl
   const { verb } = (request.body ?? {}) as { verb?: unknown }
   if (table !== undefined && VERBS.includes(verb as Verb)) record.verb = verb as Verb
   else if (record.operations > 0) record.verb = 'operations'
-  // `routeOptions` builds a new object at each access. Only one route has verbs.
+  // read last, because `routeOptions` builds a new object at each access; only one route has verbs
   else record.route = request.routeOptions.url ?? ''
 }

@@ -17,14 +17,14 @@ export const GroupValueSchema = Type.Union([
   Type.Null({ description: 'The group has no value, or NULL.' })
 ])
 
-/** `rows` of `value`: a schema, or a reference to one. */
+/** The answer with groups. `value`: the schema of a value in `rows`, or a reference to one. */
 export const groupsAnswer = (value: TSchema) => answer({
   rows: Type.Array(Type.Object({}, { additionalProperties: value, description: 'The columns of groupBy, then the aggregates, by their names.' })),
   count: Count('Rows in this answer.'),
   next: Type.Optional(Type.Unsafe<number | null>({ type: ['integer', 'null'], description: 'The next offset, for a request with `offset`. Null if no row follows.' }))
 }, 'The answer to a select with groupBy or aggregates.')
 
-/** What any write may have in its answer. */
+/** The fields that the answer to any write may have. */
 const written = {
   rows: Type.Optional(Type.Array(Type.Record(Type.String(), Type.Unknown()), { description: 'The written rows, for a request with `returning`.' })),
   dryRun: Type.Optional(Type.Boolean({ enum: [true], description: 'Nothing was changed, for a request with `dryRun`.' }))

@@ -76,7 +76,7 @@ const Names = (options: { description?: string } = {}) => Type.Array(Type.String
 
 const Returning = Type.Optional(Type.Union([Names(), Type.Literal('*')], { description: 'Columns of the written rows to return as "rows", in this order; "*" for all of them.' }))
 
-/** What selects rows of a table: of a request, or those that are related to each of its rows. */
+/** The fields that select rows: those of a request, or those of a member, which are related to each row. */
 const ROWS = {
   filters: Type.Optional(Filters),
   columns: Type.Optional(Names({ description: 'Columns to return, in this order; all of them if left out.' })),
@@ -99,7 +99,7 @@ export const MEMBER_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 /** Levels of `include` and members that settings can allow. */
 export const MAX_INCLUDE = { levels: 10, members: 50 }
 
-/** Rows of other tables by the names that they have in a row: member to what it contains. Checked by src/request/check-include.ts, because members have members. */
+/** The members of a row by name: rows of other tables. Checked by src/request/check-include.ts, because members have members. */
 export interface Include { readonly [name: string]: Member }
 
 const IncludeSchema = Type.Unsafe<Include>(Type.Object({}, {
@@ -108,7 +108,7 @@ const IncludeSchema = Type.Unsafe<Include>(Type.Object({}, {
   description: 'Name to what it contains: rows of other tables that are related to each row. A member is an object or null where there can be only one such row, otherwise a list.'
 }))
 
-/** The other table of a member, and what relates its rows. */
+/** The other table of a member, and the columns that relate its rows. */
 const RELATION = {
   table: Type.Optional(Type.String({ description: 'The other table; the name of the member if left out.' })),
   on: Type.Optional(Type.Record(Type.String(), Type.String(), { minProperties: 1, description: 'Column of this table to the column of the other table that has the same value; the foreign key between both tables if left out.' }))
@@ -127,7 +127,7 @@ export const MemberSchema = Type.Object({
 export const SelectBodySchema = Type.Object({
   verb: Type.Literal('select'),
   ...ROWS,
-  // repeats are found by src/request/conflicts.ts
+  // repeats are found by src/request/field-combinations.ts
   groupBy: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Record(Type.String({ pattern: RESULT_NAME }), PartSchema, { ...closed, minProperties: 1, maxProperties: 1 })]), {
     minItems: 1, maxItems: MAX_COLUMNS, description: 'Returns one row for each combination of values of these columns. An entry such as {"month": {"$month": "<column>"}} groups by a part of time, and gives it a name.'
   })),

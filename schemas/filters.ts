@@ -1,9 +1,9 @@
 /**
  * The grammar of `filters`. Planner, references, documents and types of the client are derived from these tables; TypeScript reports what
- * a new line lacks. Imports nothing: programs without the types of Node or TypeBox read it.
+ * a new line lacks. Imports nothing, because programs without the types of Node or TypeBox read it.
  */
 
-/** What a column and an operand must be for an operator. */
+/** The requirements of an operator on its column and operand. */
 export interface FilterOperator {
   /** The level of comparison that the column must support. `none` asks about NULL only; `members` is that of a SET. */
   readonly needs: 'none' | 'equality' | 'order' | 'text' | 'members'
@@ -12,15 +12,15 @@ export interface FilterOperator {
    * list of values and null; `pair`: two values or times; `pattern`: a text; `boolean`; `members`: a member of a SET, or a list of them.
    */
   readonly operand: 'compared' | 'comparedOrNull' | 'valueOrNull' | 'values' | 'pair' | 'pattern' | 'boolean' | 'members'
-  /** Values that a list must have to say anything, for documents. */
+  /** The minimum length of a list that is useful, for documents. */
   readonly minItems?: number
 }
 
-/** What compares a column with an operand. */
+/** The operators that compare a column with an operand. */
 export const OPERATORS = {
   $eq: { needs: 'equality', operand: 'comparedOrNull' },
   $ne: { needs: 'equality', operand: 'comparedOrNull' },
-  /** As `$eq`, but compares texts byte by byte. */
+  /** Like `$eq`, but compares texts byte by byte. */
   $is: { needs: 'equality', operand: 'valueOrNull' },
   $in: { needs: 'equality', operand: 'values' },
   $nin: { needs: 'equality', operand: 'values', minItems: 1 },
@@ -59,5 +59,5 @@ export const COMBINATORS = {
 } as const satisfies Record<`$${string}`, 'list' | 'filters' | 'row' | 'members'>
 
 export type CombinatorName = keyof typeof COMBINATORS
-/** The forms of what combinators take. */
+/** The forms of values that combinators take. */
 export type CombinatorForm = typeof COMBINATORS[CombinatorName]

@@ -1,8 +1,8 @@
-/** What a caller may do, and where. */
+/** The schemas of grants: what a caller may do, and where. */
 import { Type } from '@sinclair/typebox'
 import { closed } from './server.ts'
 
-/** The verbs of the interface: the only list of them. */
+/** The verbs of the interface; no other file lists them. */
 export const VERBS = ['select', 'insert', 'update', 'delete'] as const
 export type Verb = typeof VERBS[number]
 export const VerbSchema = Type.Union(VERBS.map((verb) => Type.Literal(verb)))
@@ -41,7 +41,7 @@ const RuleSchema = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Typ
 
 const Columns = (description: string) => Type.Array(Type.String({ minLength: 1 }), { uniqueItems: true, maxItems: MAX_COLUMNS, description })
 
-/** What a grant says of one table. */
+/** The settings of one table in a grant. */
 export const TableGrantSchema = Type.Object({
   permissions: Type.Optional(Type.Array(VerbSchema, { uniqueItems: true, description: `some of the permissions of the entry (${VERBS.join(', ')}); default: all of them` })),
   columns: Type.Optional(Type.Object({
@@ -63,7 +63,7 @@ export const ClaimsSchema = Type.Record(Type.String(), Type.Unknown(), { descrip
 /** The name of a token, or of a grant of a host app. */
 export const NameSchema = Type.String({ minLength: 1, maxLength: 100 })
 
-/** The grant of a request in process: the fields that an entry for a token has as well. */
+/** The grant of a request in process: the fields that it shares with the entry of a token. */
 export const GrantSchema = Type.Object({
   name: Type.Optional(NameSchema),
   permissions: Type.Array(VerbSchema),

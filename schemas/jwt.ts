@@ -1,4 +1,4 @@
-/** The setting `jwt`: whose JSON Web Tokens are accepted, and how they are verified. */
+/** The setting `jwt`: the issuers of accepted JSON Web Tokens, and how these are verified. */
 import { type Static, Type } from '@sinclair/typebox'
 import { closed } from './server.ts'
 

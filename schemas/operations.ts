@@ -12,12 +12,12 @@ export const MAX_OPERATIONS = 1000
 
 export const ISOLATIONS = ['repeatableRead', 'serializable'] as const
 
-/** The fields that operations of every verb have besides those of their bodies. */
+/** The additional fields of operations of every verb. */
 const common = {
   table: Type.String({ description: 'The table or view.' })
 }
 
-/** The fields that only an operation that selects has besides. */
+/** The additional fields of operations that select. */
 const ofSelect = {
   lock: Type.Optional(Type.Boolean({ description: 'Locks the selected rows until the end of the transaction. Needs the permission update.' }))
 }
@@ -28,7 +28,7 @@ export type BodyInTransaction = Body & Static<TObject<typeof ofSelect>>
 export type Operation = BodyInTransaction & Static<TObject<typeof common>>
 
 export const OperationsBodySchema = Type.Object({
-  // each of them is checked by the schema of its verb, which tells its errors better than a union
+  // each operation is checked by the schema of its verb, whose errors are clearer than those of a union
   operations: Type.Array(Type.Unsafe<Operation>(Type.Unknown()), {
     minItems: 1,
     description: 'Run in this order, in one transaction: all of them happen, or none.'
@@ -45,7 +45,7 @@ export function propertiesOf (most: number): TProperties {
   return { operations: { ...operations, maxItems: most }, ...rest }
 }
 
-/** Whether a field of bodies belongs to all operations together, and therefore to none of them. */
+/** Whether a field of bodies belongs to the whole request, so that no operation may have it. */
 export const isOfWhole = (field: string): boolean => Object.hasOwn(OperationsBodySchema.properties, field)
 
 const operationOf = (verb: Verb, own: TProperties = {}): TObject =>

@@ -128,7 +128,7 @@ export const OptionsSchema = Type.Object({
   metrics: Type.Optional(Type.Boolean({ default: false, description: 'whether metrics are collected' }))
 }, closed)
 
-/** The configuration file. A setting of both the plugin and the server has the form of the server. */
+/** The configuration file. A setting that both the plugin and the server have takes the form of the server. */
 export const ConfigSchema = Type.Composite([Type.Omit(OptionsSchema, Object.keys(ServerSchema.properties) as Array<'requestLog' | 'metrics'>), ServerSchema], closed)
 
 export type RowQueryOptions = Static<typeof OptionsSchema>

@@ -1,4 +1,4 @@
-/** Grants that are not those of tokens: of the roles of JWTs, and of a host app. Both must say where they hold. */
+/** The grants of JWT roles and of a host app. Unlike those of tokens, they must name their databases. */
 import { type Static, Type } from '@sinclair/typebox'
 import { ClaimsSchema, GrantDatabasesSchema, NameSchema, PermissionsSchema } from './grant.ts'
 import { closed } from './server.ts'

@@ -1,4 +1,4 @@
-/** The package's plugin. Importing it loads what checks the options; registering it loads the rest (src/register.ts). */
+/** The package's plugin. Importing it loads only the check of the options; registering it loads the rest (src/register.ts). */
 import createError from '@fastify/error'
 import type { FastifyInstance, FastifyPluginAsync, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -30,16 +30,16 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
   /** Executes a request without HTTP. The app must be ready. @throws ServiceError with the code of the HTTP answer */
   readonly execute: Execute<Databases>
   /**
-   * Reads the rows of a select one by one, any number of them: the database is read as the rows are taken. Leaving the loop ends the statement.
+   * Reads any number of rows of a select one by one: the database is read as the rows are taken. Leaving the loop ends the statement.
    * @throws ServiceError, also between rows
    */
   readonly stream: Stream<Databases>
   /**
-   * Runs a function whose requests happen in one transaction: commits when it resolves, rolls back when it throws. The function may run again,
-   * after a deadlock or where the tables have changed. @throws ServiceError; what the function throws
+   * Runs a function whose requests happen in one transaction: commits when it resolves, rolls back when it throws. The function may run again
+   * after a deadlock or if the tables have changed. @throws ServiceError; what the function throws
    */
   transaction<D extends Name<Databases>, T> (database: D, use: (tx: InProcessTransaction<Databases[D]>) => Promise<T>, options?: InProcessTransactionOptions): Promise<T>
-  /** Cuts off the streams that run, which closing the app would wait for: they end without their last bytes, so that their clients get an error. */
+  /** Cuts off running streams, which closing the app would wait for: they end without their last bytes, so that their clients get an error. */
   endStreams (): void
   /** Returns a `transformObject` for @fastify/swagger, which adds the tables that the grant sees to the document of the app (OpenAPI 3.1). */
   swaggerTables (grant: HostGrant): TransformObject

@@ -27,7 +27,7 @@ export function findConfigErrors (schema: TSchema, value: unknown, names: Readon
   return [...bySetting.values()]
 }
 
-/** Of a value that fits no member of a union, the errors of the only member with its JSON type. */
+/** If a value fits no member of a union, returns the errors of the only member with its JSON type. */
 function * errorsOf (schema: TSchema, value: unknown, parent = ''): Generator<Pick<ValueError, 'path' | 'type' | 'schema'>> {
   for (const error of Value.Errors(schema, value)) {
     const path = parent + error.path
@@ -76,7 +76,7 @@ function formOf (schema: TSchema): string {
   return forms[schema['type'] as keyof typeof forms](schema)
 }
 
-/** Returns what `make` returns. If it throws, throws the error that `toError` makes of that one, whose message may contain a secret. */
+/** Returns what `make` returns. If it throws, throws the error that `toError` makes instead, because the message may contain a secret. */
 export function orThrow<T> (make: () => T, toError: (error: Error) => Error): T {
   try {
     return make()
@@ -95,7 +95,7 @@ export function succeeds (make: () => unknown): boolean {
   }
 }
 
-/** Returns a list with what `make` returns. If it throws, adds the message to `errors`, after `begin`, and returns an empty list. */
+/** Returns a list with the result of `make`. If `make` throws, adds `begin` and the message to `errors`, and returns an empty list. */
 export function collect<T> (errors: string[], begin: string, make: () => T): T[] {
   try {
     return [make()]

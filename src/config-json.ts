@@ -5,7 +5,7 @@ import { lookOver, repeatsKey } from './json/exact-json.ts'
 import { orThrow } from './config-errors.ts'
 
 /**
- * Integers that a double cannot represent become bigints: claims of tokens must be exact. Of a repeated key JSON.parse would use the last one.
+ * Integers that a double cannot represent become bigints, because claims of tokens must be exact. A repeated key is refused: JSON.parse would use the last one.
  * @throws Error with the reason; it contains no part of the file, which can contain secrets
  */
 export function parseConfigJson (text: string): unknown {

@@ -17,9 +17,9 @@ export abstract class ServiceError extends Error {
   declare details: readonly Detail[]
   /** The driver's code (`ECONNREFUSED`, `ER_LOCK_DEADLOCK`), for the log only. Never the driver's message. */
   declare reason?: string
-  /** For an insert of several rows: which of them the database refused, counted from 0, where it is known. */
+  /** For an insert of several rows: the index of the row that the database refused, if it is known. */
   declare row?: number
-  /** For an error of COMMIT: which statement of the transaction is the reason, counted from 0, where it is known. */
+  /** For an error of COMMIT: the index of the statement in the transaction that caused it, if it is known. */
   declare statement?: number
   /** Seconds after which a retry may succeed, if it is known. */
   declare retryAfter?: number
@@ -32,7 +32,7 @@ export const catalogue = new Map<string, number>()
 
 function define<Args extends unknown[] = []> (code: string, status: number, message: string) {
   catalogue.set(code, status)
-  // Only bugs capture a stack: it would cost more than the rest of a refusal.
+  // Only bugs capture a stack, because that costs more than the rest of a refusal.
   const Refusal = createError<Args>(code, message, status, ServiceError as unknown as ErrorConstructor, status === 500)
   // createError appends arguments without a placeholder to the message, so they are dropped here.
   const placeholders = message.split('%').length - 1
@@ -70,7 +70,7 @@ export const unsupportedMediaType = define('UNSUPPORTED_MEDIA_TYPE', 415, 'Send 
 export const notNullViolation = define('NOT_NULL_VIOLATION', 422, 'A column that is NOT NULL has no value')
 export const checkViolation = define('CHECK_VIOLATION', 422, 'A CHECK constraint of the table refused the row')
 export const valueOutOfRange = define('VALUE_OUT_OF_RANGE', 422, 'The database refused a value that does not fit its column')
-/** The same code for what is too large for the database as a whole. */
+/** The same code, for a statement or value that exceeds a limit of the database. */
 export const statementTooLarge = define('VALUE_OUT_OF_RANGE', 422, 'The request makes a value or a statement that is larger than the database accepts')
 export const resultTooLarge = define<[reason: string]>('RESULT_TOO_LARGE', 422, 'The result is too large: %s')
 export const unreadableValue = define<[column: string, reason: string]>('UNREADABLE_VALUE', 422, 'A row cannot be read: column "%s" %s')
@@ -89,7 +89,7 @@ export const streamsBusy = define('OVERLOADED', 503, 'Too many streams are runni
 export const keysUnavailable = define('KEYS_UNAVAILABLE', 503, 'The keys that verify the token are not available; nothing was changed')
 export const queryTimeout = define('QUERY_TIMEOUT', 504, 'The statement took too long; nothing was changed')
 
-/** Whether a value is one of the errors above. An app can derive its own from ServiceError, which has no code and no status. */
+/** Whether a value is one of the errors above. An error that an app derives from ServiceError has no code and no status. */
 export const isServiceError = (error: unknown): error is ServiceError => error instanceof ServiceError && catalogue.has(error.code)
 
 /** The body of the response to an error. */
@@ -120,7 +120,7 @@ export function at (path: Path | string, error: ServiceError): ServiceError {
   return withDetails(error, { path: typeof path === 'string' ? path : pointer(...path), message: error.message })
 }
 
-/** NOT_SUPPORTED with its reason. `path`: the field that needs it, as a JSON Pointer; empty if it is the request itself. */
+/** NOT_SUPPORTED with its reason. `path`: the field that is not supported, as a JSON Pointer; empty for the request itself. */
 export function unsupported (path: string, message: string): ServiceError {
   return at(path, notSupported(message))
 }

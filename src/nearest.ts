@@ -1,4 +1,4 @@
-/** Most insertions, deletions and replacements of characters between a misspelt name and the name that is meant. */
+/** Maximum number of insertions, deletions and replacements of characters between a misspelt name and the intended one. */
 const MAX_DISTANCE = 3
 
 /** Returns the name that is most similar to a misspelt one; undefined if none is similar. */

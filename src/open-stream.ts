@@ -1,4 +1,4 @@
-/** What happens to a request for a stream once it is authorized: plan, compile, and read rows while they are taken. */
+/** The pipeline of a stream after authorization: plan, compile, and read rows as they are taken. */
 import type { SelectBody } from '../schemas/body.ts'
 import { authorize, type Access } from './access/authorize.ts'
 import { orUnavailable } from './access/lost.ts'
@@ -19,10 +19,10 @@ export interface StreamRequest extends ReadOptions {
   readonly access: Access
   /** Without `limit`. */
   readonly body: Omit<SelectBody, 'limit'>
-  /** Rows at most; all of them if undefined. */
+  /** Maximum number of rows; undefined for all rows. */
   readonly limit: number | undefined
   readonly format: StreamFormat
-  /** `streamRows`: rows that a stream without `limit` may have. */
+  /** `streamRows`: maximum number of rows of a stream without `limit`. */
   readonly limits: PlanLimits & { readonly streamRows?: number | undefined }
   readonly record?: RequestRecord | null | undefined
   /** Called with the plan of each attempt; the last one is that of the stream. */
@@ -30,8 +30,8 @@ export interface StreamRequest extends ReadOptions {
 }
 
 /**
- * Returns the stream when its first row has been read, or there is none. Where the tables of the database have changed, the catalog is read again;
- * `before` are then the tables of the first attempt. @throws ServiceError
+ * Returns the stream when its first row has been read, or there is none. If the tables of the database have changed, it reads the catalog again and
+ * tries once more, with the tables of the first attempt as `before`. @throws ServiceError
  */
 export async function openStream (request: StreamRequest, before?: readonly Table[]): Promise<RowStream> {
   const { access, body, limit, limits, record, format } = request
@@ -43,14 +43,14 @@ export async function openStream (request: StreamRequest, before?: readonly Tabl
     const source = await authorize(access, body as SelectBody)
     record?.begin(source.table)
     const { streamRows } = limits
-    // one row more shows that there are more
+    // one additional row shows that there are more
     const most = limit ?? (streamRows === undefined ? undefined : streamRows + 1)
     const plan = orUnavailable(access, source, (source) => planStream(body, source, { limit: most, limits }))
     request.onPlan?.(plan)
     record?.planned()
-    const statement = compileStatement(plan, database.dialect.engine, database.statements)
+    const statement = compileStatement(plan, database.dialect.engine, database.statementCounts)
     record?.compiled()
-    const stream = new RowStream({ rows: createStreamRows(plan, format), limit: database.resultLimit, most: limit === undefined ? streamRows : undefined, budget: database.budget })
+    const stream = new RowStream({ rows: createStreamRows(plan, format), maxBytes: database.resultLimit, most: limit === undefined ? streamRows : undefined, budget: database.budget })
     try {
       streams.add(stream)
     } catch (error) {
@@ -81,5 +81,5 @@ export async function openStream (request: StreamRequest, before?: readonly Tabl
   }
 }
 
-/** Who waits for the rows: the reader of the stream, or the response before it is read. */
+/** The client that waits for the rows: the reader of the stream, or the response before it is read. */
 const clientOf = ({ readable }: RowStream, client: Client | undefined): Client => ({ caller: client?.caller, get destroyed () { return readable.destroyed || client?.destroyed === true } })

@@ -1,4 +1,4 @@
-/** What happens to a request once it is authorized: look up, plan, execute, respond. */
+/** The pipeline of a request: authorize, plan, execute, respond. */
 import type { Body } from '../schemas/body.ts'
 import { authorize, type Access } from './access/authorize.ts'
 import { orUnavailable } from './access/lost.ts'
@@ -21,7 +21,7 @@ export interface PipelineRequest extends ReadOptions, Keyed {
   readonly access: Access
   readonly body: Body
   readonly limits: PlanLimits
-  /** Bytes that the answer may have, if they are less than those of the database. */
+  /** Bytes that the answer may have, if they are fewer than the setting of the database allows. */
   readonly resultLimit?: number | undefined
   /** Collects telemetry. */
   readonly record?: RequestRecord | null | undefined
@@ -30,9 +30,8 @@ export interface PipelineRequest extends ReadOptions, Keyed {
 }
 
 /**
- * Returns the body of the answer. Where the tables of the database have changed, the catalog is read again, and what has
- * only read or was rolled back runs once more;
- * `before` are then the tables of the first attempt.
+ * Returns the body of the answer. If the tables of the database have changed, it reads the catalog again, and runs once more what has
+ * only read or was rolled back, with the tables of the first attempt as `before`.
  * @throws ServiceError
  */
 export async function runPipeline (request: PipelineRequest, before?: readonly Table[]): Promise<string | Buffer> {
@@ -48,7 +47,7 @@ export async function runPipeline (request: PipelineRequest, before?: readonly T
     request.onPlan?.(plan)
     record?.planned()
     const inTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
-    sink = inTransaction ? undefined : createSink(plan, database, limitOf(request))
+    sink = inTransaction ? undefined : createSink(plan, database, maxBytesOf(request))
     try {
       if (inTransaction) return await runAndAnswer(request, plan)
       const result = await executePlan({ plan, database, sink, record }, request)
@@ -66,9 +65,9 @@ export async function runPipeline (request: PipelineRequest, before?: readonly T
   }
 }
 
-const limitOf = ({ access: { database }, resultLimit = Infinity }: PipelineRequest): number => Math.min(database.resultLimit, resultLimit)
+const maxBytesOf = ({ access: { database }, resultLimit = Infinity }: PipelineRequest): number => Math.min(database.resultLimit, resultLimit)
 
-/** Runs a write with an idempotency key or a hook in a transaction, which is rolled back where the tables have changed. */
+/** Runs a write with an idempotency key or a hook in a transaction, which is rolled back if the tables have changed. */
 async function runAndAnswer (request: PipelineRequest, plan: Plan): Promise<string | Buffer> {
   const { access: { grant, database, tableName }, body, record, client, key } = request
   const dryRun = plan.verb !== 'select' && plan.dryRun === true
@@ -77,7 +76,7 @@ async function runAndAnswer (request: PipelineRequest, plan: Plan): Promise<stri
   let rows = 0
   const work = async (tx: Transaction): Promise<string | Buffer> => {
     record?.attempted(tx.attempt)
-    const answered = await answerIn(tx, { plan, database, limit: limitOf(request), written: { grant, body, dryRun } })
+    const answered = await answerIn(tx, { plan, database, maxBytes: maxBytesOf(request), pendingWrite: { grant, body, dryRun } })
     rows = answered.rows
     return answered.answer
   }
@@ -93,8 +92,8 @@ async function runAndAnswer (request: PipelineRequest, plan: Plan): Promise<stri
 interface ToRunAgain { readonly request: PipelineRequest, readonly plan: Plan, readonly moved: SchemaMoved, readonly isUndone: boolean }
 
 /**
- * A column that was dropped is now refused by name. A plain write that is still possible is left to the client to send again, unless what is
- * missing does not belong to this table: then it fails each time.
+ * Plans again, so that a dropped column is refused by name. The client must send a plain write again that is still possible, unless something outside
+ * of the table is missing: then it would fail each time.
  */
 async function runAgain ({ request, plan, moved, isUndone }: ToRunAgain): Promise<string | Buffer> {
   const { access, body, limits } = request

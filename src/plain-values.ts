@@ -1,6 +1,6 @@
-/** Values that a program makes in place of JSON. */
+/** Checks values that a program passes where the service expects JSON. */
 
-/** Whether the object is not an instance of a class, such as a Map or a Promise: what reads its fields would find none. */
+/** Whether the object is not an instance of a class such as Map or Promise, which would have no fields to read. */
 export function isPlain (value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null
@@ -10,8 +10,8 @@ export function isPlain (value: object): boolean {
 const MAX_DEPTH = 10
 
 /**
- * Finds the first value of a grant that is undefined or an instance of a class, and says where: a schema takes such a value for an empty object or
- * one that was left out, which allows everything. `claims` may have such values: a rule does not find a claim in them, and refuses.
+ * Returns the place of the first value of a grant that is undefined or an instance of a class: a schema takes it for an omitted value or an empty
+ * object, which allows everything. `claims` may have such values, because a rule finds no claim in them and refuses.
  */
 export function findUnplain (grant: unknown, path: readonly string[] = []): string | undefined {
   if (typeof grant !== 'object' || grant === null || !('claims' in grant) || !isPlain(grant)) return find(grant, path)

@@ -1,4 +1,4 @@
-/** Registers the parts of the plugin, in the order in which they handle a request. Loaded when the plugin is registered, and not before. */
+/** Registers the parts of the plugin in the order in which they handle a request. It is not loaded before the plugin is registered. */
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import answerHeaders from '../plugins/answer-headers.ts'
@@ -53,7 +53,7 @@ export interface Registered {
 /** Headers that browsers send to the tools. */
 const MCP_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name']
 
-/** What an option needs is loaded here if the option is on: a module that is missing stops the start and fails no request. */
+/** Loads the modules that the options need, so that a missing module stops the start instead of failing requests. */
 export async function registerParts (app: FastifyInstance, { settings, tokens, readiness, registry }: RegisterOptions): Promise<Registered> {
   let tokenWatch: TokenWatch | undefined
   let jwt: JwtVerifier | undefined
@@ -90,7 +90,7 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   if (settings.openapi !== 'off') await app.register(openapi, { documents, databases, isPublic: settings.openapi === 'public' })
   await app.register(body, settings)
   if (settings.mcp !== undefined) await app.register(import('../plugins/mcp.ts'), { databases, limits: settings.limits, settings: settings.mcp, issuers: settings.jwt.map(({ issuer }) => issuer), origins: settings.cors?.origins ?? [] })
-  // a stream is logged also where requests are not
+  // streams are logged even if requests are not
   addRoute(app, { databases, limits: settings.limits, budget, collectors: requestLog ? collectors : [...collectors, createRequestLog(app.log)] })
   return { databases, addTables: createAddTables(described), refresh: async () => { await Promise.all([tokenWatch?.refresh(), ...Array.from(databases.values(), (database) => database.refresh())]) }, endStreams: () => { for (const { streams } of databases.values()) streams.failAll(() => withReason(databaseUnavailable(), 'SHUTDOWN')) } }
 }

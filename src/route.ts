@@ -22,7 +22,7 @@ export interface RouteOptions {
   readonly databases: ReadonlyMap<string, Database>
   readonly limits: PlanLimits & Pick<RequestLimits, 'streamRows'>
   readonly budget: AnswerBudget
-  /** Of streams. */
+  /** The collectors of streams. */
   readonly collectors: readonly Collector[]
 }
 
@@ -30,7 +30,7 @@ const CONSISTENCY = 'The header "Row-Query-Consistency"'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the path gives access to. Set by the route of the rows. */
+    /** The access of the path. Set by the route of the rows. */
     rowQueryAccess: Access
     /** The database of several operations. */
     rowQueryDatabase: Database
@@ -45,7 +45,7 @@ const REPLAYED = 'idempotency-replayed'
 /** @throws INVALID_IDEMPOTENCY_KEY, INVALID_BODY */
 const keyOf = ({ headers, rowQueryBodyHash: bodyHash }: FastifyRequest, body: object) => readKey({ header: headers[KEY], bodyHash, dryRun: (body as { dryRun?: boolean }).dryRun === true })
 
-/** An answer to a select depends on the header Accept. Each answer of its path says so: one that did not would tell that it was refused before its body was read. */
+/** Sets Vary, because the answer to a select depends on the header Accept. An answer without it would show that the request was refused before its body was read. */
 const varyByAccept: onSendHookHandler = (_request, reply, _payload, done) => {
   const others = reply.getHeader('vary')
   reply.header('vary', others === undefined ? 'Accept' : `${String(others)}, Accept`)
@@ -58,7 +58,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget, col
   app.decorateRequest('rowQueryDatabase')
   app.decorateRequest('rowQueryStream', null)
 
-  // Both are refused by the path alone, before the body is read.
+  // both refuse by the path alone, before the body is read
   app.addHook('onRequest', (request, _reply, done) => done(request.is404 ? notFound() : undefined))
   const checkPath: onRequestHookHandler = (request, _reply, done) => {
     request.rowQueryAccess = getAccess(databases, getGrant(request), request.params as { database: string, table: string })
@@ -110,7 +110,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget, col
   }
   const others = app.supportedMethods.filter((method) => method !== 'POST')
   app.route({ method: others, url, schema: { hide: true }, onRequest: refuseMethod, handler: refuseMethod })
-  // Another path of one segment may be a document that is disabled. Without a prefix it may be one of the host's.
+  // any other path of one segment may be a disabled document or, without a prefix, a path of the host app
   const refuseOfDatabase = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { database } = request.params as { database: string }
     if (!databases.has(database) || !seesDatabase(getGrant(request), database)) throw notFound()

@@ -1,4 +1,4 @@
-/** Answers a select with a stream of rows, and tells the log and the metrics how it has ended. */
+/** Answers a select with a stream of rows, and reports how it ended to the log and the metrics. */
 import { finished } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SelectBody } from '../schemas/body.ts'
@@ -13,12 +13,12 @@ import { slowClients } from './telemetry/slow-clients.ts'
 /** How long what was read before an error waits for a client that does not take it, in milliseconds. */
 const GRACE = 500
 
-/** What the header Accept and the body ask for. */
+/** The format and the limit that the header Accept and the body ask for. */
 export type WantedStream = Pick<StreamRequest, 'format' | 'limit'>
 
 /**
- * Finds out whether the request is answered with a stream, and takes `limit` out of its body, as the schema of other answers bounds it. A client of
- * HTTP/1.0 could not see that an answer was cut off. Returns the refusal, not thrown.
+ * Finds out whether the request is answered with a stream, and takes `limit` out of its body, because the schema bounds it for other answers. Clients of
+ * HTTP/1.0 get no stream, because they could not see that it was cut off. Returns the refusal instead of throwing it.
  */
 export function findWantedStream (request: FastifyRequest, most: number | undefined): WantedStream | Error | null {
   const format = findFormat(request.headers.accept)
@@ -33,14 +33,14 @@ export interface StreamToSend extends WantedStream, Pick<StreamRequest, 'access'
   readonly collectors: readonly Collector[]
 }
 
-/** @throws ServiceError where no row has been read */
+/** Sends the stream. @throws ServiceError if no row has been read */
 export async function sendStream (request: FastifyRequest, reply: FastifyReply, { collectors, ...wanted }: StreamToSend): Promise<FastifyReply> {
   const { raw: response } = reply
   const record = request.rowQueryRecord ?? new RequestRecord(false, false)
   const stream = await openStream({ ...wanted, body: request.body as SelectBody, client: response, record })
   stream.onCut = createCut(stream, response)
   stream.onFailure = () => { setTimeout(() => stream.readable.destroy(), GRACE).unref() }
-  // the response may have been closed before
+  // the response may already be closed
   finished(response, (error) => {
     record.status = reply.statusCode
     describe(record, stream, { request, reply, isWhole: error == null && stream.failure === undefined })
@@ -52,7 +52,7 @@ export async function sendStream (request: FastifyRequest, reply: FastifyReply, 
   return reply.type(CONTENT_TYPES[wanted.format]).send(stream.readable)
 }
 
-/** Closes the connection in place of the end of the answer, once the client has what was read before the error. */
+/** Closes the connection instead of ending the answer, once the client has the rows that were read before the error. */
 const createCut = ({ readable }: RowStream, response: FastifyReply['raw']) => (): void => {
   if (response.destroyed) readable.destroy()
   else response.write('', () => { readable.destroy() })
@@ -60,7 +60,7 @@ const createCut = ({ readable }: RowStream, response: FastifyReply['raw']) => ()
 
 interface Ended { readonly request: FastifyRequest, readonly reply: FastifyReply, readonly isWhole: boolean }
 
-/** Notes how a stream has ended. */
+/** Records how a stream ended. */
 function describe (record: RequestRecord, { passed, bytes, failure }: RowStream, { request, isWhole }: Ended): void {
   const refusal = failure === undefined || isServiceError(failure) ? failure : internal()
   if (refusal !== undefined && isBug(refusal)) request.log.error({ err: failure }, 'unexpected error')

@@ -1,14 +1,14 @@
-/** The program and the style of the page, which `page/` has as sources. */
+/** Loads the program and the style of the page, whose sources are in `page/`. */
 import { readFile } from 'node:fs/promises'
 
 export interface Bundle { readonly script: Uint8Array, readonly style: Uint8Array }
 
-/** The package has the bundle beside its other files; the repository has only the sources. */
+/** Whether this is the package, which contains the bundle; the repository has only the sources. */
 const IS_BUILT = !import.meta.url.endsWith('.ts')
 
 /**
- * Returns a function that returns the bundle. In the package it is read now, so that a missing file stops the start. From the sources it is made when
- * it is first asked for, by esbuild, which the package does not have.
+ * Returns a function that returns the bundle. In the package the bundle is read at once, so that a missing file stops the start. In the repository, esbuild,
+ * which the package does not have, creates it on the first request.
  */
 export async function loadBundle (): Promise<() => Promise<Bundle>> {
   if (!IS_BUILT) return bundleOnce
@@ -20,7 +20,7 @@ export async function loadBundle (): Promise<() => Promise<Bundle>> {
 let made: Promise<Bundle> | undefined
 
 async function bundleOnce (): Promise<Bundle> {
-  // not a literal: the compiler would take build/ into the package
+  // not a literal, because the compiler would include build/ in the package
   const { bundlePage } = await import(new URL('../../build/bundle-page.ts', import.meta.url).href) as { bundlePage: () => Promise<Bundle> }
   return await (made ??= bundlePage())
 }

@@ -19,7 +19,7 @@ export interface Access {
   readonly grant: Grant
   readonly database: Database
   readonly tableName: string
-  /** What the grant may do with this table. */
+  /** The permissions of the grant on this table. */
   readonly permissions: ReadonlySet<Verb>
 }
 
@@ -37,7 +37,7 @@ export function getDatabase (databases: ReadonlyMap<string, Database>, grant: Gr
 }
 
 /**
- * What the names of a path give access to. A database or a table on which the grant holds no permission is refused like one that does not exist.
+ * Returns the access to the database and table of a path. One on which the grant holds no permission is refused like one that does not exist.
  * @throws DATABASE_NOT_FOUND, TABLE_NOT_FOUND
  */
 export function getAccess (databases: ReadonlyMap<string, Database>, grant: Grant, path: { readonly database: string, readonly table: string }): Access {
@@ -49,7 +49,7 @@ export function getAccess (databases: ReadonlyMap<string, Database>, grant: Gran
 
 /**
  * The tables as the grant sees them; a promise only while the catalog is being read for the first time.
- * @throws PERMISSION_DENIED before TABLE_NOT_FOUND, also for claims that are missing; DATABASE_UNAVAILABLE where no catalog could be read, or the table was there a moment ago
+ * @throws PERMISSION_DENIED before TABLE_NOT_FOUND, also for claims that are missing; DATABASE_UNAVAILABLE if no catalog could be read, or if the table was there a moment ago
  */
 export function authorize (access: Access, body: Body): TableSource | Promise<TableSource> {
   const { grant, permissions, database, tableName } = access

@@ -1,4 +1,4 @@
-/** The address that limits count a client by. */
+/** The address by which limits count a client. */
 import { isIP, isIPv4 } from 'node:net'
 
 /** An entry of X-Forwarded-For without its port: some proxies write `203.0.113.15:4711` and `[2001:db8::1]:443`. */
@@ -8,8 +8,8 @@ export function withoutPort (entry: string): string {
 }
 
 /**
- * Returns an IPv4 address as it is; for IPv6 the network of 64 bits, because one customer has a whole network, or the IPv4 address that a
- * translator or a tunnel has put into the address. One constant for what is no address, such as a Unix socket.
+ * Returns an IPv4 address unchanged. Returns for IPv6 the IPv4 address that a translator or tunnel has put into it, or else the network of 64 bits, because
+ * one customer has a whole network. Returns a constant for anything that is not an address, such as a Unix socket.
  */
 export function clientAddress (ip: string): string {
   const address = withoutPort(ip)
@@ -46,7 +46,7 @@ function findIPv4 (groups: readonly number[]): string | undefined {
   return undefined
 }
 
-/** 64:ff9b:1::/48 (RFC 8215): where the IPv4 address is depends on the network, and each of them has one IPv6 address. */
+/** 64:ff9b:1::/48 (RFC 8215): the position of the IPv4 address depends on the network, so the whole IPv6 address counts. */
 const isPrivateTranslation = (groups: readonly number[]): boolean => toText(groups.slice(0, 3)) === '64:ff9b:1'
 
 const toIPv4 = (groups: readonly number[]): string => groups.flatMap((group) => [group >> 8, group & 255]).join('.')

@@ -10,12 +10,12 @@ export interface Grant {
   /** Identifies the caller among all callers, for rate limits and idempotency keys. Undefined for a JWT without a subject. */
   readonly owner: string | undefined
   readonly permissions: ReadonlySet<Verb>
-  /** Where the permissions hold: all databases, or the named ones. */
+  /** The databases for which the permissions apply: all, or the named ones. */
   readonly databases: 'all' | ReadonlyMap<string, DatabaseGrant>
   /** Values for the rules. */
   readonly claims: Claims
-  /** The tables as the grant sees them, by the tables of the catalog (table-view.ts). */
-  readonly views: WeakMap<Table, Table>
+  /** The tables as the grant sees them, by the tables of the catalog (granted-table.ts). */
+  readonly tables: WeakMap<Table, Table>
 }
 
 export interface DatabaseGrant {
@@ -28,9 +28,9 @@ export interface DatabaseGrant {
 
 /** What a grant may do with one table. */
 export interface TableGrant {
-  /** Those of the entry that the table's own ones leave. */
+  /** The permissions of the entry, restricted by those of the table. */
   readonly permissions: ReadonlySet<Verb>
-  /** The table's own ones as they are configured, for `row-query check`. */
+  /** The permissions that the table itself names in the configuration, for `row-query check`. */
   readonly named?: readonly Verb[] | undefined
   /** Undefined for every column. */
   readonly columns: ColumnGrant | undefined
@@ -41,26 +41,26 @@ export interface TableGrant {
 /** The columns that are seen, and those that may be written. */
 export type ColumnGrant = Readonly<Record<'select' | 'insert' | 'update', ReadonlySet<string>>>
 
-/** A grant as it is configured. */
+/** A configured grant. */
 export interface GrantOptions {
   readonly permissions: readonly Verb[]
-  /** Database to `"*"`, a list of tables, or an object of tables; all databases if omitted. */
+  /** For each database `"*"`, a list of tables, or an object of tables; all databases if omitted. */
   readonly databases?: '*' | Readonly<Record<string, '*' | readonly string[] | Readonly<Record<string, TableGrantOptions>>>> | undefined
   /** Values for `{"$claim": …}` in the rules of `rows`. */
   readonly claims?: Claims | undefined
 }
 
-/** What a configured grant says of one table. */
+/** The configuration of one table in a grant. */
 export interface TableGrantOptions {
   /** Some of the permissions of the entry; all of them if omitted. */
   readonly permissions?: readonly Verb[]
-  /** Columns that are seen (`select`) and that may be written. `insert` and `update` are the list of `select` if omitted, `select` is empty if omitted. */
+  /** Columns that are seen (`select`) and that may be written. If omitted, `insert` and `update` are the list of `select`, and `select` is empty. */
   readonly columns?: { readonly select?: readonly string[], readonly insert?: readonly string[], readonly update?: readonly string[] }
   /** Rules by column: only rows that satisfy all of them exist for the grant, and only such rows can be written. */
   readonly rows?: Readonly<Record<string, RuleOptions>>
 }
 
-/** Where a grant comes from: names are unique within a kind. */
+/** The source of a grant, within which names are unique. */
 export type GrantKind = 'token' | 'role' | 'app'
 
 /** @throws Error for a rule that cannot be used; the message begins with its path */
@@ -72,13 +72,13 @@ export function createGrant (name: string, { permissions, databases = '*', claim
     permissions: granted,
     databases: databases === '*' ? 'all' : new Map(Object.entries(databases).map(([database, tables]) => [database, createDatabaseGrant(granted, tables, `databases.${database}`)])),
     claims,
-    views: new WeakMap()
+    tables: new WeakMap()
   }
 }
 
 /** The grant of a role for the claims of a JWT. `owner`: undefined if the JWT has no subject. */
 export function withClaims (role: Grant, claims: Claims, owner: string | undefined): Grant {
-  return { ...role, owner, claims, views: new WeakMap() }
+  return { ...role, owner, claims, tables: new WeakMap() }
 }
 
 function createDatabaseGrant (permissions: ReadonlySet<Verb>, tables: '*' | readonly string[] | Readonly<Record<string, TableGrantOptions>>, path: string): DatabaseGrant {
@@ -98,7 +98,7 @@ const isList = (tables: object): tables is readonly string[] => Array.isArray(ta
 function createTableGrant (granted: ReadonlySet<Verb>, { permissions: named, columns, rows = {} }: TableGrantOptions, path: string): TableGrant {
   const permissions = named ?? [...granted]
   const own = new Set(permissions.filter((verb) => granted.has(verb)))
-  // A select returns at least one column.
+  // a select must return at least one column
   if (columns !== undefined && (columns.select ?? []).length === 0) own.delete('select')
   return { permissions: own, named, columns: columns && createColumnGrant(columns), rules: orThrow(() => readRules(rows), ({ message }) => new Error(`${path}.rows.${message}`)) }
 }
@@ -107,7 +107,7 @@ function createColumnGrant ({ select = [], insert = select, update = select }: N
   return { select: new Set(select), insert: new Set(insert), update: new Set(update) }
 }
 
-/** What the grant says of a table, if it says anything of single tables of the database. */
+/** The grant on a table; undefined if the grant does not name tables of the database. */
 export function findTableGrant (grant: Grant, database: string, table: string): TableGrant | undefined {
   if (grant.databases === 'all') return undefined
   const tables = grant.databases.get(database)?.tables

@@ -1,4 +1,4 @@
-/** The grants of a host app: that which its function `authenticate` returns for a request, and that of a request in process. */
+/** The grants of a host app: those that its function `authenticate` returns, and those of requests in process. */
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FastifyRequest } from 'fastify'
@@ -18,11 +18,11 @@ export interface HostGrant extends GrantOptions {
 
 /** The grant of a request in process. */
 export interface CallGrant extends GrantOptions {
-  /** Reaches the hook for writes; `in process` if omitted. */
+  /** Passed to the hook for writes; `in process` if omitted. */
   readonly name?: string
 }
 
-/** Authenticates a request in the way of the host app. Returns null if it does not know the caller. */
+/** Authenticates a request for the host app. Returns null if it does not know the caller. */
 export type Authenticate = (request: FastifyRequest) => HostGrant | null | undefined | Promise<HostGrant | null | undefined>
 
 const hostGrants = TypeCompiler.Compile(HostGrantSchema)
@@ -35,7 +35,7 @@ const callGrants = TypeCompiler.Compile(GrantSchema)
  */
 export async function getHostGrant (authenticate: Authenticate, request: FastifyRequest): Promise<Grant | null> {
   const given = authenticate(request)
-  // what `then` of a thenable returns is not what it resolves to
+  // only resolving a thenable gives its value: its `then` may return anything
   return isThenable(given) ? await Promise.resolve(given).then(toGrantOrNull) : toGrantOrNull(given)
 }
 
@@ -73,7 +73,7 @@ function copy ({ name, permissions, databases, claims }: GrantOptions & { readon
   return orThrow(() => createGrant(name, { permissions, databases, claims: copied }, 'app'), ({ message }) => new InvalidGrant(giver, message))
 }
 
-/** A bug of the host app: over HTTP 500, whose reason is only in the log. */
+/** A bug of the host app, answered over HTTP with 500; only the log has the reason. */
 export class InvalidGrant extends Error {
   readonly code = 'INTERNAL'
   readonly statusCode = 500

@@ -8,7 +8,7 @@ const MAX_BYTES = 2 ** 20
 
 const KEY_TYPES: ReadonlySet<unknown> = new Set(['RSA', 'EC', 'OKP'])
 
-/** A public key that can be named by a token. */
+/** A public key that a token can name. */
 export type NamedKey = JWK & { readonly kid: string }
 
 /**
@@ -50,14 +50,14 @@ function parseKeys (text: string): unknown[] | undefined {
   }
 }
 
-/** A set may also contain keys for encryption, and private or symmetric keys by mistake. */
+/** Excludes keys for encryption, and private or symmetric keys, which a set may contain by mistake. */
 function isNamedKey (value: unknown): value is NamedKey {
   if (typeof value !== 'object' || value === null) return false
   const { kid, kty, use = 'sig', d } = value as Record<string, unknown>
   return typeof kid === 'string' && KEY_TYPES.has(kty) && use === 'sig' && d === undefined
 }
 
-/** A reason for the log: the code of a system error, or a message of this file. Never a message of Node, which can contain the URL. */
+/** The reason for the log: the code of a system error, or a message of this file, but never a message of Node, which can contain the URL. */
 export function reasonOfDownload (error: unknown): string {
   const { name, message, cause } = error as Error & { cause?: { code?: string } }
   if (name === 'TimeoutError') return 'timeout'

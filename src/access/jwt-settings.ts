@@ -29,7 +29,7 @@ const rsa: Requirement = {
 }
 const ed25519: Requirement = { text: 'an Ed25519 key', fits: ({ asymmetricKeyType: type }) => type === 'ed25519' }
 const ec = (curve: string, name: string): Requirement => ({ text: `an EC key on the curve ${name}`, fits: ({ asymmetricKeyDetails: details }) => details?.namedCurve === curve })
-/** RFC 7518, section 3.2: the secret is at least as long as the hash. */
+/** RFC 7518, section 3.2, requires a secret that is at least as long as the hash. */
 const secret = (bytes: number): Requirement => ({ text: `a secret of at least ${bytes} bytes`, fits: ({ type, symmetricKeySize: size = 0 }) => type === 'secret' && size >= bytes })
 
 const requirements: ReadonlyMap<SignatureAlgorithm, Requirement> = new Map([
@@ -40,7 +40,7 @@ const requirements: ReadonlyMap<SignatureAlgorithm, Requirement> = new Map([
   ['HS256', secret(32)], ['HS384', secret(48)], ['HS512', secret(64)]
 ])
 
-/** Converts the valid entries; undefined is one that is known to be invalid. Adds a line to `errors` for each error in the others; no line contains a value. */
+/** Converts the valid entries; an undefined one is known to be invalid. Adds a line to `errors` for each error in the others; no line contains a value. */
 export function readJwtIssuers (errors: string[], entries: ReadonlyArray<JwtOptions | undefined>): JwtIssuer[] {
   return entries.flatMap((entry, index) => entry === undefined ? [] : collect(errors, `jwt.${index}`, () => toIssuer(`jwt.${index}`, entry)))
 }
@@ -75,7 +75,7 @@ function isLoopback (hostname: string): boolean {
 
 function readPublicKey (path: string): KeyObject {
   const pem = orThrow(() => readFileSync(path, 'utf8'), () => new Error('.publicKey: the file cannot be read'))
-  // Node would derive the public key from it, and a private key does not belong here.
+  // Node would derive the public key from a private key, which does not belong in the configuration
   if (pem.includes('PRIVATE KEY')) throw new Error('.publicKey: the file contains a private key')
   return orThrow(() => createPublicKey(pem), () => new Error('.publicKey: the file is not a public key or certificate in PEM format'))
 }

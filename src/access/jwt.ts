@@ -37,7 +37,7 @@ const TOLERANCE = 30
 type Verify = typeof import('jose').jwtVerify
 
 interface Source extends JwtIssuer {
-  /** Undefined if the issuer has one key. */
+  /** Undefined if the issuer has a single, configured key. */
   readonly keySet: KeySet | undefined
 }
 
@@ -83,8 +83,7 @@ function getGrantOf ({ grant }: RememberedToken): Grant {
 const notValid = (reason: string): ServiceError => withReason(unauthenticated('The token is not valid'), reason)
 
 /**
- * Reads the claims before the token is verified, to find its issuer. jose would round numbers, and of two claims with the same name would use
- * the last one.
+ * Reads the claims before the token is verified, to find its issuer. jose would round numbers, and use the last of two claims with the same name.
  */
 function readClaims (token: string): Claims {
   const bytes = Buffer.from(token.split('.')[1] as string, 'base64url')
@@ -103,7 +102,7 @@ function parseObject (text: string): Claims {
   throw notValid('claims are not a JSON object')
 }
 
-/** Keeps the text of each number that a double may have rounded: rules refuse such doubles, because an app may have rounded them. */
+/** Keeps the text of each number that a double may round, because rules refuse numbers that may have been rounded. */
 function keepNumber (value: number, source: string): number | RawNumber {
   return String(value) === source && (!Number.isInteger(value) || Number.isSafeInteger(value)) ? value : JSON.rawJSON(source)
 }
@@ -115,7 +114,7 @@ interface VerifiedBy {
   readonly key: SigningKey | undefined
 }
 
-/** Tries each source of the issuer: while an issuer replaces its only key, it has two. */
+/** Tries each source of the issuer, which has two while it replaces its only key. */
 async function verifyBySources (verify: Verify, sources: readonly Source[], token: string): Promise<VerifiedBy> {
   let refusal = notValid('unknown issuer')
   for (const source of sources) {
@@ -128,7 +127,7 @@ async function verifyBySources (verify: Verify, sources: readonly Source[], toke
   throw refusal
 }
 
-/** Errors of jose have a code; those of keys that cannot be imported have only a name. */
+/** Errors of jose have a code, except those of keys that cannot be imported, which have only a name. */
 function toRefusal (error: Error & { code?: unknown }): ServiceError {
   if (error instanceof ServiceError) return error
   return notValid(typeof error.code === 'string' ? error.code : error.name)

@@ -15,8 +15,8 @@ export interface SigningKey {
 
 export interface KeySet {
   /**
-   * Returns undefined for a `kid` that is known to be absent: a download that ended after it was first asked for does not have it.
-   * @throws KEYS_UNAVAILABLE if it may be unknown because the last download failed, or because it is too early for the next one
+   * Returns undefined for a `kid` that is known to be absent, because a download after the first request for it did not have it.
+   * @throws KEYS_UNAVAILABLE if it may be missing because the last download failed, or because the next one is not allowed yet
    */
   find (kid: string): Promise<SigningKey | undefined>
   /** Downloads the keys, unless the last download began less than 30 seconds ago. Never rejects. */
@@ -37,7 +37,7 @@ export interface KeySetOptions {
 const INTERVAL = 600_000
 /** Minimum interval between downloads in milliseconds: tokens with a random `kid` must not cause downloads. */
 const COOLDOWN = 30_000
-/** Maximum number of absent keys that are remembered; the one that was noted first is forgotten first. */
+/** Maximum number of absent keys that are remembered; the oldest is forgotten first. */
 const MAX_ABSENT = 1000
 
 interface StoredKey extends SigningKey {
@@ -48,10 +48,10 @@ interface StoredKey extends SigningKey {
 
 export function createKeySet ({ url, setting, log, createSelector }: KeySetOptions): KeySet {
   let keys: ReadonlyMap<string, StoredKey> = new Map()
-  /** Each `kid` that a download did not have, or no longer had, as a hash because it can be long. Each later download confirms that it is absent, or has it. */
+  /** Each `kid` that was asked for or removed and that the last download did not have, as a hash because it can be long. */
   const absent = new Set<string>()
   let startedAt = -Infinity
-  /** Whether the last download failed; also before the first one. */
+  /** Whether the last download failed; also true before the first one. */
   let hasFailed = true
   let running: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined

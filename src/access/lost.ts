@@ -8,8 +8,8 @@ import { findSeen } from './seen-tables.ts'
 interface Named { readonly grant: Grant, readonly database: Database, readonly tableName: string }
 
 /**
- * The tables as the grant saw them before the latest reading of the catalog lost some of them or parts of them; undefined unless that may be a
- * passing state.
+ * The tables as the grant saw them before the latest reading of the catalog lost a table or a part of one; undefined unless the loss may be
+ * temporary.
  */
 export function findLost ({ grant, database, tableName }: Named): TableSource | undefined {
   const catalog = database.latestCatalog()
@@ -18,8 +18,8 @@ export function findLost ({ grant, database, tableName }: Named): TableSource | 
 }
 
 /**
- * Calls `work`, which plans, with the tables. What it refuses but would not refuse if the tables were as they were a moment ago is
- * DATABASE_UNAVAILABLE until it is sure that what is missing is gone. @throws what `work` throws
+ * Calls `work`, which plans, with the tables. If it refuses, but would accept the tables as they were a moment ago, the refusal is
+ * DATABASE_UNAVAILABLE until the loss is confirmed. @throws what `work` throws
  */
 export function orUnavailable<T> (named: Named, source: TableSource, work: (source: TableSource) => T): T {
   try {
@@ -32,5 +32,5 @@ export function orUnavailable<T> (named: Named, source: TableSource, work: (sour
   }
 }
 
-/** A table or a part of it is not in the latest reading of the catalog, and it may come back. */
+/** The error for a table, or a part of it, that the latest reading of the catalog lacks and that may come back. */
 export const lostForNow = (): ServiceError => withReason(databaseUnavailable(), 'lost from the catalog a moment ago')

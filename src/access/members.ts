@@ -1,4 +1,4 @@
-/** Authorization of the tables that a request names besides its own, stage by stage over all of them, in the order of the request. */
+/** Authorizes the other tables that a request names: each stage covers all of them, in the order of the request. */
 import type { TableSource } from '../catalog/table-source.ts'
 import type { Database } from '../databases/database.ts'
 import { at, permissionDenied, type ServiceError } from '../errors.ts'
@@ -9,7 +9,7 @@ import { checkClaims } from './rules.ts'
 
 interface Access { readonly grant: Grant, readonly database: Database, readonly tableName: string }
 
-/** Requires the permission to select from each table of which the grant sees something. @throws PERMISSION_DENIED, also for claims that are missing */
+/** Requires the permission `select` on each of the tables that the grant sees. @throws PERMISSION_DENIED, also for claims that are missing */
 export function requireMembers ({ grant, database }: Access, named: readonly NamedTable[]): void {
   for (const { table, path, by } of named) {
     const permissions = permissionsOn(grant, database.name, table)
@@ -20,7 +20,7 @@ export function requireMembers ({ grant, database }: Access, named: readonly Nam
   }
 }
 
-/** A table that the grant does not see is refused like one that does not exist. @throws TABLE_NOT_FOUND; DATABASE_UNAVAILABLE where it was there a moment ago */
+/** Refuses a table that the grant does not see like one that does not exist. @throws TABLE_NOT_FOUND; DATABASE_UNAVAILABLE if it was there a moment ago */
 export function seeMembers (access: Access, source: TableSource, named: readonly NamedTable[]): void {
   for (const { table, path } of named) {
     try {

@@ -21,13 +21,13 @@ export interface RememberedTokens {
 
 export interface RememberLimits {
   readonly tokens: number
-  /** Length of all tokens together, in characters. The claims of a token take up to 20 times its length. */
+  /** Maximum length of all tokens together, in characters. The claims of a token take up to 20 times its length in memory. */
   readonly size: number
 }
 
 export const REMEMBER_LIMITS: RememberLimits = { tokens: 10_000, size: 4 * 2 ** 20 }
 
-/** Beyond the limits, the oldest token is dropped first: it is verified again if it is still in use. */
+/** Beyond the limits, the oldest tokens are dropped, and verified again if they are still in use. */
 export function createRememberedTokens (limits: RememberLimits = REMEMBER_LIMITS): RememberedTokens {
   const tokens = new Map<string, RememberedToken>()
   let size = 0

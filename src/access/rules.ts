@@ -8,7 +8,7 @@ import { isSame, ValueRefused, type ColumnType, type Value } from '../types/colu
 /** A value of a rule: a constant or a claim. */
 export type RuleValue = string | number | boolean | { readonly $claim: string }
 
-/** A rule on one column as it is configured. A list matches any of its values. */
+/** A configured rule on one column. A list matches any of its values. */
 export type RuleOptions = RuleValue | null | ReadonlyArray<RuleValue | null> | {
   readonly $eq?: RuleValue | null
   readonly $is?: RuleValue | null
@@ -20,19 +20,19 @@ export type RuleOptions = RuleValue | null | ReadonlyArray<RuleValue | null> | {
   readonly $lte?: RuleValue
 }
 
-/** What the claims of a caller are: the payload of a JWT, or `claims` of a token's entry. */
+/** The claims of a caller: the payload of a JWT, or `claims` of a token's entry. */
 export type Claims = Readonly<Record<string, unknown>>
 
 type Operand = { readonly claim: string, readonly steps: readonly string[] } | { readonly constant: unknown }
 
-/** `operator`: of the kind `order`, which has one operand; `notNull` has none. */
+/** `operator`: only of the kind `order`, which has one operand; `notNull` has none. */
 interface ConfiguredTest { readonly kind: RuleTest['kind'], readonly operator?: '>' | '>=' | '<' | '<=', readonly operands: readonly Operand[] }
 
-/** A rule as it is configured, with the claims that it needs. */
+/** A configured rule, with the claims that it needs. */
 export interface ConfiguredRule {
   readonly column: string
   readonly tests: readonly ConfiguredTest[]
-  /** Whether the rule gives its column one value, which an insert may leave out. */
+  /** Whether the rule allows its column one value, which an insert may leave out. */
   readonly isEquality: boolean
 }
 
@@ -78,7 +78,7 @@ export function describeRule ({ column, tests }: ConfiguredRule): string {
   }).join(' and ')
 }
 
-/** JavaScript has rounded an integer beyond 2^53 before it arrived here. */
+/** False for an integer beyond 2^53, which JavaScript has already rounded. */
 const isExact = (value: unknown): boolean => typeof value !== 'number' || (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value)))
 
 /** A rule whose claims are replaced with their values. */
@@ -116,7 +116,7 @@ export class RuleBroken extends Error {}
 
 /**
  * Converts the values of rules to parameters of their columns.
- * @throws RuleBroken where a column is missing or a constant does not fit it, PERMISSION_DENIED where a claim does not fit it
+ * @throws RuleBroken if a column is missing or a constant does not fit it, PERMISSION_DENIED if a claim does not fit it
  */
 export function bindRules (rules: readonly ResolvedRule[], columns: ReadonlyMap<string, Column>): Rule[] {
   return rules.map((rule) => {
@@ -134,7 +134,7 @@ function bindTest (rule: ResolvedRule, { kind, operator, values }: ResolvedRule[
   return { kind, operator: operator as '>', value: values.length === 0 ? '' : readStable(rule, column, values[0]) }
 }
 
-/** Why rules do not apply to a table, whatever the claims are: the part of `bindRules` that does not need claims. */
+/** Finds out why rules do not apply to a table, whatever the claims are: the part of `bindRules` that needs no claims. */
 export function findBrokenRule (rules: readonly ConfiguredRule[], columns: ReadonlyMap<string, Column>): string | undefined {
   const constants = (operands: readonly Operand[]): unknown[] => operands.flatMap((operand) => 'claim' in operand ? [] : [operand.constant])
   try {
@@ -145,7 +145,7 @@ export function findBrokenRule (rules: readonly ConfiguredRule[], columns: Reado
   }
 }
 
-/** A value that is stored as another one (`acme ` in a CHAR column, 16777217 in a FLOAT) would give the rows to somebody else. */
+/** Refuses a value that the column would store as another one (`acme ` in CHAR, 16777217 in FLOAT), because its rows would belong to another caller. */
 function readStable (rule: ResolvedRule, { name, type }: Column, value: unknown): Value {
   try {
     const parameter = type.read(value)

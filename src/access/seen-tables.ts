@@ -2,7 +2,7 @@ import type { Catalog, Table } from '../catalog/catalog.ts'
 import type { TableSource } from '../catalog/table-source.ts'
 import { tableNotFound } from '../errors.ts'
 import { permissionsOn, type Grant } from './grant.ts'
-import { viewTable } from './table-view.ts'
+import { findGrantedTable } from './granted-table.ts'
 
 export interface Seen {
   readonly grant: Grant
@@ -24,7 +24,7 @@ export class SeenTables implements TableSource {
   /** @throws TABLE_NOT_FOUND; PERMISSION_DENIED for claims that cannot be used */
   see (name: string): Table {
     const { grant, database } = this.#seen
-    const table = permissionsOn(grant, database, name).size === 0 ? undefined : viewNamed(this.#seen, name)
+    const table = permissionsOn(grant, database, name).size === 0 ? undefined : findNamed(this.#seen, name)
     if (table === undefined) throw tableNotFound(name, database)
     return table
   }
@@ -32,11 +32,11 @@ export class SeenTables implements TableSource {
 
 /** The tables for a request to a table on which the grant holds a permission; undefined if the catalog does not have that table. */
 export function findSeen (seen: Seen, name: string): SeenTables | undefined {
-  const table = viewNamed(seen, name)
+  const table = findNamed(seen, name)
   return table && new SeenTables(seen, table)
 }
 
-function viewNamed ({ grant, database, catalog }: Seen, name: string): Table | undefined {
+function findNamed ({ grant, database, catalog }: Seen, name: string): Table | undefined {
   const table = catalog.tables.get(name)
-  return table && viewTable(grant, database, catalog, table)
+  return table && findGrantedTable(grant, database, catalog, table)
 }

@@ -7,7 +7,7 @@ import { isDay } from '../types/temporal.ts'
 import { createGrant, type Grant, type GrantOptions } from './grant.ts'
 import type { StoredToken } from './tokens.ts'
 
-/** Converts the valid entries; undefined is one that is known to be invalid. Adds a line that begins with `place` to `errors` for each invalid one. */
+/** Converts the valid entries; an undefined one is known to be invalid. Adds a line that begins with `place` to `errors` for each invalid one. */
 export function readEntries (errors: string[], place: string, entries: ReadonlyArray<TokenOptions | undefined>, known: unknown): StoredToken[] {
   const tokens = entries.flatMap((entry, index) => entry === undefined ? [] : collect(errors, `${place}.${index}.`, () => toToken(entry, known)))
   errors.push(...UNIQUE.flatMap((field) => findRepeated(place, field, entries)))
@@ -22,7 +22,7 @@ export function readRoles (errors: string[], roles: RolesOptions, known: unknown
   })))
 }
 
-/** Of two entries for one token only one could apply, and a name says whose an idempotency key is. */
+/** Only one of two entries for a token could apply, and the name identifies the owner of an idempotency key. */
 export const UNIQUE = ['sha256', 'name'] as const
 
 function findRepeated (place: string, field: typeof UNIQUE[number], entries: ReadonlyArray<TokenOptions | undefined>): string[] {
@@ -52,7 +52,7 @@ const EXPIRY = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
 
 /** @returns milliseconds since 1970; a day without a time is midnight UTC. @throws Error for an invalid date */
 export function parseExpiry (text: string): number {
-  // Date.parse accepts February 30 as a day in March.
+  // Date.parse accepts February 30 as a day in March
   const time = EXPIRY.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : NaN
   if (Number.isNaN(time)) throw new Error('expires: must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z')
   return time

@@ -26,7 +26,7 @@ export function createTokenFile (path: string, known: { readonly databases: unkn
       const entries = parseEntries(text)
       const errors: string[] = []
       const tokens = readEntries(errors, SETTING, entries, known.databases)
-      // Removing such a token from the file would not revoke it.
+      // removing a token from the file would not revoke it if the configuration has it too
       for (const [index, entry] of entries.entries()) {
         for (const { field, values } of taken) if (values.has(entry[field])) errors.push(`${SETTING}.${index}.${field}: is already in "tokens"`)
       }

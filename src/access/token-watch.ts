@@ -17,7 +17,7 @@ export interface TokenWatchOptions {
   readonly onChange: (tokens: readonly StoredToken[]) => void
 }
 
-/** Interval in milliseconds between reads: a token removed from the file works at most this long. */
+/** Interval between reads in milliseconds: a token that is removed from the file works for at most this long. */
 const INTERVAL = 500
 
 /**

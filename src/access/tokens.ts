@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Grant } from './grant.ts'
 
-/** A token as it is stored: its SHA-256 and its grant. The token itself is never stored. */
+/** A stored token: its SHA-256 and its grant. The token itself is never stored. */
 export interface StoredToken {
   readonly sha256: string
   readonly grant: Grant

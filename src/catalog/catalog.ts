@@ -1,5 +1,5 @@
 /**
- * The result of introspecting a database, frozen. Tables and columns are in `Map`s: names from requests are looked up in them,
+ * The frozen result of introspecting a database. Tables and columns are in `Map`s, because names from requests are looked up in them
  * and a plain object would find `constructor` and `__proto__`.
  */
 import type { ColumnType, Value } from '../types/column-type.ts'
@@ -10,7 +10,7 @@ export interface Column {
   /** The declaration as the engine writes it: `decimal(10,2) unsigned`. */
   readonly declaration: string
   readonly nullable: boolean
-  /** Computed by the database from other columns: never written. */
+  /** Computed by the database from other columns, so never written. */
   readonly generated: boolean
   /**
    * The collation that compares the values of the column, as the database names it: `utf8mb4_0900_ai_ci`, `NOCASE`. MySQL and MariaDB: set for
@@ -19,9 +19,9 @@ export interface Column {
   readonly collation?: string
   /** MySQL and MariaDB: the character set of a column of texts. */
   readonly charset?: string
-  /** Set to the current time by an update that does not write it. */
+  /** Set if an update that does not write the column sets it to the current time. */
   readonly onUpdate?: true
-  /** Numbered by the database where no value is given. */
+  /** Whether the database numbers the column if no value is given. */
   readonly autoIncrement: boolean
   /** Whether an insert may leave it out. */
   readonly optional: boolean
@@ -32,7 +32,7 @@ export interface Column {
   readonly comment: string
 }
 
-/** What all columns of results have that are no columns of a table. */
+/** The common properties of columns of results that are not columns of a table. */
 export const OF_RESULT = { generated: true, autoIncrement: false, optional: true, defaultText: null, comment: '' } as const
 
 /** A primary or unique key: its columns in order. */
@@ -41,7 +41,7 @@ export interface Key {
   readonly columns: readonly string[]
 }
 
-/** An index as the database has it. */
+/** An index of a table. */
 export interface Index {
   readonly name: string
   readonly unique: boolean
@@ -75,7 +75,7 @@ export type TriggerEvent = 'insert' | 'update' | 'delete'
 /** `instead` is SQLite's INSTEAD OF, which only views have. */
 export type TriggerTiming = 'before' | 'after' | 'instead'
 
-/** What a trigger does to a table, which has the name of its text. */
+/** A write of a trigger to a table, whose name is as the trigger's text has it. */
 export interface TriggerWrite {
   readonly table: string
   readonly event: TriggerEvent
@@ -84,7 +84,7 @@ export interface TriggerWrite {
 export interface Trigger {
   readonly timing: TriggerTiming
   readonly event: TriggerEvent
-  /** The tables that it writes, as far as its text shows. */
+  /** The tables that the trigger writes, as far as its text shows. */
   readonly writes?: readonly TriggerWrite[]
 }
 
@@ -101,21 +101,21 @@ export interface Table {
   readonly name: string
   readonly kind: 'table' | 'view'
   readonly comment: string
-  /** The storage engine in lower case: `innodb`, `myisam`, `sqlite`; empty where the server names none, as for views. */
+  /** The storage engine in lower case: `innodb`, `myisam`, `sqlite`; empty if the server names none, as for views. */
   readonly engine: string
-  /** False only where the server says that its engine has no transactions: a statement that fails may then leave rows changed. */
+  /** False only if the server says that the engine has no transactions, so that a failed statement may leave rows changed. */
   readonly transactional: boolean
   readonly triggers: Triggers
-  /** SQLite: whether the definition may say what a statement does on a conflict (`on conflict replace`), unless the statement says it. */
+  /** SQLite: set if the definition may have an ON CONFLICT clause, which applies to statements without one (`on conflict replace`). */
   readonly hasConflictClause?: true
   /** In the order of the table. */
   readonly columns: ReadonlyMap<string, Column>
   readonly columnList: readonly Column[]
-  /** Those that an insert must not leave out. */
+  /** The columns that an insert must not leave out. */
   readonly requiredColumns: readonly Column[]
   readonly primaryKey: readonly string[]
   readonly uniqueKeys: readonly Key[]
-  /** The primary key first, then in the order in which they were defined. */
+  /** The primary key first, then the others in the order of their definition. */
   readonly indexes: readonly Index[]
   readonly foreignKeys: readonly ForeignKey[]
   /** Foreign keys to tables of other databases, if there are any. */
@@ -123,19 +123,19 @@ export interface Table {
   /** Set if the table has foreign keys whose columns the account may not see. */
   readonly hidesKeys?: true
   readonly checks: readonly Check[]
-  /** The column that the database numbers, else the single column of the primary key: what `id` in an answer means. */
+  /** The column that `id` in an answer refers to: the one that the database numbers, or else the single column of the primary key. */
   readonly identity: Column | undefined
-  /** Set if the table is one that `src/access` derived: the table as a grant sees it. What the grant does not see is not in the other fields. */
-  readonly view?: View
+  /** Set on a table that `src/access` derived for a grant; the other fields then contain only what the grant sees. */
+  readonly granted?: GrantedAccess
 }
 
-/** How a grant sees a table. */
-export interface View {
+/** What a grant may do with the table, and the table that it was derived from. */
+export interface GrantedAccess {
   /** The table of the catalog. */
   readonly base: Table
-  /** The same for all grants that see the same columns and have rules of the same shape: statements are kept for it. It has no values. Undefined for itself. */
+  /** The table without values of rules, by which statements are cached: all grants with the same columns and rules of the same shape share it. Undefined in the shape itself. */
   readonly shape: Table | undefined
-  /** The columns that `data` of an insert must contain because of a rule, although the database does not need them. */
+  /** The columns that `data` of an insert must contain because of a rule, although the database does not require them. */
   readonly given: ReadonlySet<string>
   /** The columns that `data` may contain. */
   readonly writable: Readonly<Record<'insert' | 'update', ReadonlyMap<string, Column>>>
@@ -143,11 +143,11 @@ export interface View {
   readonly rules: readonly Rule[]
   /** The foreign keys to tables that the grant has rules for. */
   readonly parents: readonly Parent[]
-  /** Those to tables that the grant has rules for and whose rows cannot be looked up, so the keys can only be NULL. */
+  /** The foreign keys to tables with rules whose rows cannot be looked up, so that the keys can only be NULL. */
   readonly unchecked: readonly UncheckedKey[]
 }
 
-/** A foreign key to rows that cannot be looked up. `reason`: why, for `row-query check`. */
+/** A foreign key to rows that cannot be looked up. `reason`: the explanation for `row-query check`. */
 export interface UncheckedKey {
   readonly columns: readonly string[]
   readonly reason: string
@@ -175,17 +175,17 @@ export interface Parent {
 
 export interface Catalog {
   readonly tables: ReadonlyMap<string, Table>
-  /** The tables that this reading lacks, or of which it lacks a part, as they were: it may be a passing state. Undefined if there are none. */
+  /** The previous form of tables that this reading lacks or has only in part, which may be temporary. Undefined if there are none. */
   readonly lost?: ReadonlyMap<string, Table>
   /** When it was read, in milliseconds since 1970. */
   readonly loadedAt: number
 }
 
 /** A table as a dialect's introspection gathers it. */
-export type TableFacts = Omit<Table, 'columns' | 'columnList' | 'requiredColumns' | 'identity' | 'view'> & { readonly columns: readonly Column[] }
+export type TableFacts = Omit<Table, 'columns' | 'columnList' | 'requiredColumns' | 'identity' | 'granted'> & { readonly columns: readonly Column[] }
 
-/** The table for which statements are kept. */
-export const statementTable = (table: Table): Table => table.view?.shape ?? table
+/** The table by which statements are cached. */
+export const statementTable = (table: Table): Table => table.granted?.shape ?? table
 
 /** Whether a statement of this kind may run a trigger of the table. Also true where the account may not see triggers. */
 export function mayFire ({ triggers: { known, list } }: Pick<Table, 'triggers'>, event: TriggerEvent, timing?: TriggerTiming): boolean {
@@ -198,18 +198,18 @@ export function mayFillColumns (table: Pick<Table, 'engine' | 'triggers'>): bool
 }
 
 /**
- * Whether deleting rows of the table may delete or change other rows of it, before the statement gets to them: by foreign keys of the table to itself, or by
- * those of other tables, which lead back to it.
+ * Whether deleting rows of the table may delete or change other rows of it before the statement reaches them: by foreign keys of the table to itself, or
+ * by foreign keys of other tables that lead back to it.
  */
 export function mayCascade (table: Table): boolean {
-  const { foreignKeys, outerKeys, hidesKeys } = table.view?.base ?? table
+  const { foreignKeys, outerKeys, hidesKeys } = table.granted?.base ?? table
   return foreignKeys.length > 0 || outerKeys !== undefined || hidesKeys === true
 }
 
 /** The table of the service itself (src/idempotency/keys-table.ts), which no request can name. */
 export const KEYS_TABLE = 'row_query_keys'
 
-/** Freezes the facts and derives the lookups. Tables without columns are left out: they are views that the database cannot open. */
+/** Freezes the facts and derives the lookups. Leaves out tables without columns, which are views that the database cannot open. */
 export function createCatalog (tables: readonly TableFacts[], loadedAt: number): Catalog {
   const usable = tables.filter(({ name, columns }) => columns.length > 0 && name.toLowerCase() !== KEYS_TABLE)
   return Object.freeze({ tables: new Map(usable.map((facts) => [facts.name, createTable(facts)])), loadedAt })
@@ -223,8 +223,8 @@ function createTable (facts: TableFacts): Table {
 }
 
 /**
- * Looks up a table or column that a foreign key names. SQLite keeps these names as they were written, and so does MySQL on file systems that
- * ignore case; the databases ignore the case of the letters A to Z.
+ * Looks up a table or column that a foreign key names, ignoring the case of A to Z as the databases do: SQLite, and MySQL on file systems that
+ * ignore case, keep these names as they were written.
  */
 export function findIgnoringCase<T> (byName: ReadonlyMap<string, T>, name: string): T | undefined {
   const found = byName.get(name)

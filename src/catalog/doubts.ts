@@ -1,18 +1,18 @@
 import type { Catalog, Table } from './catalog.ts'
 
-/** How often the catalog is read again before what it lacks is known to be gone. */
+/** How often the catalog is read again before a missing table or part counts as gone. */
 export const CONFIRMATIONS = 3
 
 interface Doubt {
   /** The table as it was. */
   readonly table: Table
-  /** How often a reading has confirmed that it is not complete. */
+  /** How many readings have confirmed that it is not complete. */
   confirmed: number
 }
 
 /**
- * Remembers tables that a reading of the catalog lacks, or has without a column, key, check or trigger that they had. A reading can
- * meet a passing state: a table that is renamed for a moment, or that MariaDB leaves out while an ALTER TABLE replaces it.
+ * Remembers tables that a reading of the catalog lacks, or has without a column, key, check or trigger that they had. This may be
+ * temporary: a table may be renamed for a moment, and MariaDB leaves a table out while an ALTER TABLE replaces it.
  */
 export class Doubts {
   readonly #doubts = new Map<string, Doubt>()
@@ -20,8 +20,8 @@ export class Doubts {
   get size (): number { return this.#doubts.size }
 
   /**
-   * Compares a reading with the catalog before it. `isConfirmation`: whether it counts as one of the readings that make sure. Returns the
-   * catalog with what it has lost, and whether some of it is new.
+   * Compares a reading with the previous catalog. `isConfirmation`: whether it counts as one of the confirming readings. Returns the
+   * catalog with its lost tables, and whether any of them are new.
    */
   review (loaded: Catalog, before: Catalog | undefined, isConfirmation: boolean): { readonly catalog: Catalog, readonly isNew: boolean } {
     let isNew = false
@@ -39,7 +39,7 @@ export class Doubts {
   }
 }
 
-/** Whether a reading lacks something of what the one before it had. */
+/** Whether a reading lacks anything that the previous one had. */
 export const lacksSome = (loaded: Catalog, before: Catalog): boolean => [...before.tables.values()].some((table) => lacks(loaded, table))
 
 /** Whether a reading lacks a table, or a column, key, check or trigger of it. */

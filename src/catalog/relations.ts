@@ -4,13 +4,13 @@ import { findIgnoringCase, type Column, type ForeignKey, type Table } from './ca
 
 /** Two columns whose equal values relate rows. */
 export interface Pair {
-  /** Of the table whose rows are there. */
+  /** The column of the first table, whose rows are already known. */
   readonly column: Column
-  /** Of the table that is related to it. */
+  /** The column of the related table. */
   readonly other: Column
 }
 
-/** Whether columns are of a kind that relates rows, and of the same one. The view of SQLite has no collations: the other table's one counts. */
+/** Whether both columns are of the same kind, and of one that can relate rows. Columns of SQLite's views have no collation, so the other column's counts. */
 export function canRelate (column: Column, other: Column): boolean {
   const kind = column.type.relatedAs
   if (kind === undefined || kind !== other.type.relatedAs) return false
@@ -18,8 +18,8 @@ export function canRelate (column: Column, other: Column): boolean {
 }
 
 /**
- * The relations of a table to another one by foreign keys of either of them, as far as both tables show their columns. Equal ones count once; a key of
- * a table to itself counts as two.
+ * The relations of two tables by foreign keys of either of them, as far as the grant sees their columns. Equal ones count once; a key of a table to itself
+ * gives two.
  */
 export function relationsBetween (table: Table, other: Table): ReadonlyArray<readonly Pair[]> {
   const from = keysTo(table, other).flatMap((key) => pairsOf(table, key.columns, other, key.referencedColumns))

@@ -8,8 +8,8 @@ export interface CatalogStore {
   /** The newest catalog, if there is one yet. */
   latest (): Catalog | undefined
   /**
-   * Loads the catalog again now. A load that is running may miss a change that was made since it began, so all calls meanwhile share
-   * the next load.
+   * Loads the catalog again. A running load may miss a change that was made since it began, so all calls during it share the next
+   * load.
    */
   refresh (): Promise<Catalog>
   /** Ends the background refresh. */
@@ -25,14 +25,14 @@ export interface CatalogStoreOptions {
 }
 
 /**
- * After a reading that lost something, the catalog is read again so many milliseconds after it, and then after each other: after 1, 2 and 4
- * seconds. Only then is it sure that what is missing is gone.
+ * The delays in milliseconds between a reading that lost something and those that confirm the loss: the catalog is read again 1, 2 and 4
+ * seconds later.
  */
 const CONFIRMED_AFTER: readonly number[] = [1000, 1000, 2000]
 
 /**
- * Runs one refresh at a time, so that a slow database gets the queries once, however many requests need them. If the result lacks something that
- * the catalog had, they run once more: a table that was missed while it was altered would be a 404 until the next refresh.
+ * Runs one refresh at a time, so that a slow database gets the queries once, however many requests need them. If the result lacks anything that
+ * the catalog had, they run once more: a table that was missing while it was altered would be a 404 until the next refresh.
  */
 export function createCatalogStore ({ load, interval, onError }: CatalogStoreOptions): CatalogStore {
   let catalog: Catalog | undefined
@@ -64,7 +64,7 @@ export function createCatalogStore ({ load, interval, onError }: CatalogStoreOpt
     return running
   }
 
-  /** Plans the next confirmation, unless there is nothing in doubt or one is planned. One that fails is repeated. */
+  /** Schedules the next confirmation, unless nothing is in doubt or one is already scheduled. A failed one is repeated. */
   const confirm = (): void => {
     if (stopped || doubts.size === 0 || timer !== undefined) return
     timer = setTimeout(() => {

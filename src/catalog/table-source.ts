@@ -8,5 +8,5 @@ export interface TableSource {
   see (name: string): Table
 }
 
-/** A table alone. */
+/** A source of a single table, for requests that name no other. */
 export const alone = (table: Table): TableSource => ({ table, see: () => table })

@@ -9,11 +9,11 @@ interface Token {
 }
 
 const WORD = String.raw`[\w$\u0080-\uffff]+`
-/** A comment, a text (with backslashes or without), a quoted identifier, a word, or any other character. */
+/** Matches a comment, a text (with or without backslashes), a quoted identifier, a word, or any other character. */
 const tokensOf = (text: string): RegExp => new RegExp(String.raw`/\*(?!M?!)[^]*?(?:\*/|$)|--[^\n]*|#[^\n]*|(${text}|"(?:[^"]|"")*(?:"|$)|\x60(?:[^\x60]|\x60\x60)*(?:\x60|$)|\[[^\]]*(?:\]|$))|(${WORD})|(\S)`, 'g')
 const TOKENS = { mysql: tokensOf(String.raw`'(?:[^'\\]|\\[^]|'')*(?:'|$)`), sqlite: tokensOf(String.raw`'(?:[^']|'')*(?:'|$)`) }
 
-/** `text`: of MySQL and MariaDB what the trigger does; of SQLite its whole definition. `schema`: the name of the database, where other ones can be named. */
+/** `text`: the body of the trigger on MySQL and MariaDB, its whole definition on SQLite. `schema`: the name of the database, if triggers can name others. */
 export function writesOf (text: string, engine: keyof typeof TOKENS, schema?: string): TriggerWrite[] {
   const tokens = Array.from(text.matchAll(TOKENS[engine]), ([, quoted, word, other]): Token[] => {
     if (quoted !== undefined) return [{ text: unquote(quoted), word: undefined, isName: true }]
@@ -33,7 +33,7 @@ function unquote (quoted: string): string {
 const MODIFIERS = new Set(['low_priority', 'delayed', 'high_priority', 'quick', 'ignore', 'into', 'or', 'abort', 'fail', 'rollback', 'replace'])
 /** Words that end a list of tables. */
 const ENDS = new Set(['set', 'where', 'order', 'limit', 'returning', 'using', 'end'])
-/** No list of tables has these words. */
+/** Words that never stand in a list of tables. */
 const VERBS = new Set(['update', 'delete'])
 
 class Reader {
@@ -76,7 +76,7 @@ class Reader {
     return this.#tokens[place]?.word
   }
 
-  /** The place behind a verb and its modifiers. */
+  /** The position after a verb and its modifiers. */
   #afterModifiers (verb: number): number {
     let place = verb + 1
     while (MODIFIERS.has(this.#word(place) ?? '')) place++

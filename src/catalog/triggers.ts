@@ -3,10 +3,10 @@ import { findIgnoringCase, type Table, type TableFacts, type TriggerEvent, type 
 const EVENTS: readonly TriggerEvent[] = ['insert', 'update', 'delete']
 const NONE: ReadonlySet<string> = new Set()
 
-/** The tables that triggers write which a statement of this kind fires, also by further triggers, as far as their texts show. */
+/** The tables that a statement of this kind writes by triggers, directly or through further triggers, as far as their texts show. */
 export const writtenBy = ({ triggers: { written } }: Pick<Table, 'triggers'>, event: TriggerEvent): ReadonlySet<string> => written === undefined ? NONE : new Set(written[event])
 
-/** Adds what triggers write to the facts of tables. */
+/** Adds the tables that triggers write to the facts of tables. */
 export function withWrittenTables (tables: readonly TableFacts[]): readonly TableFacts[] {
   const byName = new Map(tables.map((table) => [table.name, table]))
   return tables.map((table) => table.triggers.list.every(({ writes }) => writes === undefined) ? table : { ...table, triggers: { ...table.triggers, written: writtenTables(table, byName) } })

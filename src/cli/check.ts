@@ -10,8 +10,8 @@ import { COMMANDS } from './commands.ts'
 import { parseFlags } from './flags.ts'
 
 /**
- * `row-query check`: prints for each database whether it and its replicas answer, its tables, the privileges of the account and their risks, what each
- * token and role may do, and whether it can; then whether tokens and the keys of issuers can be used. Returns the exit code: 1 if a database does not
+ * `row-query check`: prints for each database whether it and its replicas answer, its tables, the privileges of the account and their risks, and what each
+ * token and role may do and can do; then whether tokens and the keys of issuers can be used. Returns the exit code: 1 if a database does not
  * answer, there is an error or, with `--strict`, a warning; otherwise 0.
  */
 export async function check (args: string[]): Promise<number> {

@@ -41,7 +41,7 @@ function findToken (name: string, { tokens, tokenFile }: Settings, now: number):
 function findRole (name: string, { roles }: Settings, claims: Claims): Grant {
   const role = roles.get(name)
   if (role === undefined) throw new ConfigError([`--role: no role is called "${name}"`])
-  return { ...role, claims, views: new WeakMap() }
+  return { ...role, claims, tables: new WeakMap() }
 }
 
 function readClaims (text = '{}'): Claims {

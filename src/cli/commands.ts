@@ -23,7 +23,7 @@ const ofGrant = {
   role: { type: 'string', value: 'name', description: 'only what this role of the configuration sees' }
 } as const
 
-/** Whose rights a command has that serves requests itself. */
+/** The flags for the rights of a command that serves requests itself. */
 const ofCommand = {
   'token-name': { type: 'string', value: 'name', description: 'use the rights of this token of the configuration; default: select on everything' },
   role: { type: 'string', value: 'name', description: 'use the rights of this role of the configuration' },

@@ -18,7 +18,7 @@ export interface FirstContact {
   readonly docs: boolean
 }
 
-/** Contains no token: the request takes it from the variable API_TOKEN of the shell. */
+/** The text contains no token: its request takes the token from the variable API_TOKEN of the shell. */
 export function describeFirstContact ({ address, prefix, tables, grants, docs }: FirstContact): string {
   const base = `${address}${prefix}`
   const addresses = Array.from(tables, ([database, names]) => `${base}/${encodeURIComponent(database)}/${describeTables(names)}`)
@@ -40,7 +40,7 @@ function describeTables (names: readonly string[] | undefined): string {
 
 interface Example { readonly grant: Grant, readonly database: string, readonly table: string }
 
-/** The first table that a token may select from. */
+/** The first table from which a token may select. */
 function findExample (tables: Tables, grants: readonly Grant[]): Example | undefined {
   for (const grant of grants) {
     for (const [database, names = []] of tables) {
@@ -52,7 +52,7 @@ function findExample (tables: Tables, grants: readonly Grant[]): Example | undef
 }
 
 function describeExample ({ grant, database, table }: Example, base: string): string {
-  // encodeURIComponent leaves the quote that ends the text of the shell
+  // encodeURIComponent does not encode the quote, which would end the string of the shell
   const path = [database, table].map((name) => encodeURIComponent(name).replaceAll("'", '%27')).join('/')
   return `  token    that of ${JSON.stringify(grant.name)}; export it as API_TOKEN before you run this command
 

@@ -3,7 +3,7 @@ import { ConfigError } from '../config-errors.ts'
 import { findNearest } from '../nearest.ts'
 import type { CommandName } from './commands.ts'
 
-/** Parses the arguments of a command like `parseArgs`. @throws ConfigError with a line for each flag that the command does not have, and the one that is meant */
+/** Parses the arguments of a command like `parseArgs`. @throws ConfigError with a line for each unknown flag, which suggests a similar one */
 export function parseFlags<T extends ParseArgsConfig> (command: CommandName, config: T): ReturnType<typeof parseArgs<T>> {
   const { options = {} } = config
   const { tokens = [] } = parseArgs({ ...config, strict: false, tokens: true })

@@ -1,4 +1,4 @@
-/** What `row-query check` tells of a grant: what it may do in a database, and mistakes that only the catalog shows. */
+/** What `row-query check` reports about a grant: what it may do in a database, and errors that only the catalog shows. */
 import { VERBS } from '../../schemas/grant.ts'
 import { findTableGrant, permissionsOn, type Grant, type TableGrant } from '../access/grant.ts'
 import { bindRules, describeRule, findBrokenRule, resolveRules } from '../access/rules.ts'
@@ -7,7 +7,7 @@ import { mayFillColumns, type Catalog, type Table } from '../catalog/catalog.ts'
 import { about, findings, type Findings } from './check/findings.ts'
 import type { Granted } from './check/granted.ts'
 
-/** Nothing if the grant does not see the database. */
+/** Reports nothing if the grant does not see the database. */
 export function reportGrant (granted: Granted, database: string, catalog: Catalog): Findings {
   const { label, grant } = granted
   const ofDatabase = grant.databases === 'all' ? undefined : grant.databases.get(database)
@@ -60,7 +60,7 @@ function reportTable ({ grant, knowsClaims }: Granted, database: string, name: s
       ...permissions.has('insert') && table.kind === 'table' ? findInsertErrors(granted, table) : []
     ]),
     ...findings('warning', unknown.map((column) => `"${name}" has no column "${column}"`)),
-    // who names the table's own permissions means them
+    // permissions that the table itself names are intended, so that it is an error
     ...findings(written.some((verb) => named.includes(verb)) ? 'error' : 'warning', written.length === 0 ? [] : [`"${name}" is a view, which can only be selected from: ${written.join(', ')} always fails`])
   ]
 }

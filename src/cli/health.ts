@@ -26,7 +26,7 @@ export async function health (args: string[]): Promise<number> {
   }
 }
 
-/** A server that listens on all addresses also listens on those of this machine. */
+/** The local address at which a server that listens on all addresses is asked. */
 const ownAddresses = new Map([['0.0.0.0', '127.0.0.1'], ['::', '::1']])
 
 /** Resolves if the server is alive. @throws Error that says why it is not */
@@ -42,7 +42,7 @@ async function askServer ({ host, port, https }: Pick<ServerSettings, 'host' | '
   })
   request.on('error', reject)
   request.once('response', ({ statusCode }) => statusCode === 200 ? resolve() : reject(new Error(`status ${statusCode}`)))
-  // With a CA for clients, this program has no certificate that the server accepts: the handshake shows that the server is alive.
+  // a server with a CA for clients does not accept this program, so the handshake is enough to show that it is alive
   if (https?.ca !== undefined) request.once('socket', (socket) => socket.once('secureConnect', resolve))
   request.end()
   try {

@@ -5,7 +5,7 @@
  */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major > 22 || (major === 22 && minor >= 13)) {
-  // before the rest, which takes longer to load
+  // loaded before the rest, which takes longer
   import('./reload.ts').then(({ catchReloadSignal }) => {
     if (process.argv[2] === 'serve') catchReloadSignal()
     return import('./run.ts')

@@ -23,7 +23,7 @@ import { isTracingSetUp } from '../telemetry/spans.ts'
 import { commandGrant, type CommandGrant } from './command-grant.ts'
 import { COMMANDS } from './commands.ts'
 
-/** `row-query mcp`: serves the tools on standard input and output until the input ends. Standard output has messages only, the log is on standard error. @throws ConfigError */
+/** `row-query mcp`: serves the tools on standard input and output until the input ends. Standard output has only messages; the log goes to standard error. @throws ConfigError */
 export async function mcp (args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: COMMANDS.mcp.flags })
   const { config, demo } = loadConfig(process.env, values)

@@ -1,4 +1,4 @@
-/** Used by commands that print something about one database. */
+/** Reads the arguments of commands that print something about one database. */
 import { seesDatabase, type Grant } from '../access/grant.ts'
 import { createCatalog, type Catalog } from '../catalog/catalog.ts'
 import { loadConfig } from '../config/load.ts'
@@ -18,9 +18,9 @@ interface Chosen {
   readonly databases: readonly DatabaseConfig[]
   /** The database that was named, if any. */
   readonly database: DatabaseConfig | undefined
-  /** Of documents. */
+  /** The settings of documents. */
   readonly settings: DocumentSettings
-  /** Of the token or role that was named, else one with all permissions. */
+  /** The grant of the named token or role; otherwise one with all permissions. */
   readonly grant: Grant
 }
 

@@ -1,8 +1,8 @@
-/** Reloading at SIGHUP. It is caught from the first moment, because a signal without a handler would end the process. */
+/** Reloads at SIGHUP, which is caught from the start, because a signal without a handler would end the process. */
 let reload: (() => void) | undefined
 let isDue = false
 
-/** Reloads, or does it as soon as the process can: what it has read so far may be older than the signal. */
+/** Reloads at once, or when the process is ready: it may have read its files before the signal. */
 export function requestReload (): void {
   if (reload === undefined) isDue = true
   else reload()
@@ -12,7 +12,7 @@ export function catchReloadSignal (): void {
   process.on('SIGHUP', requestReload)
 }
 
-/** Says how this process reloads, from when on it can. */
+/** Sets how this process reloads, once it is ready. */
 export function onReload (use: () => void): void {
   reload = use
   if (isDue) use()

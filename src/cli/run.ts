@@ -6,7 +6,7 @@ import { silenceSqliteWarning } from './sqlite-warning.ts'
 
 type Command = (args: string[]) => Promise<number>
 
-/** Each command is loaded when it is used: creating a token does not need the server. */
+/** Loads each command only when it is used: creating a token does not need the server. */
 const commands: Readonly<Record<CommandName, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serve,
   token: async () => (await import('./token.ts')).token,
@@ -32,7 +32,7 @@ async function run ([name = 'help', ...args]: string[]): Promise<number> {
 
 const helpFor = (name = ''): string => isCommand(name) ? describeCommand(name) : describeProgram()
 
-/** The package refers to itself: the path of package.json differs for the sources and the compiled files. */
+/** Reads package.json by the name of the package, because its path differs for the sources and the compiled files. */
 const version = (): string => createRequire(import.meta.url)('fastify-row-query/package.json').version
 
 silenceSqliteWarning()

@@ -8,15 +8,15 @@ const INTERVAL = 500
 const MEGABYTE = 1_000_000
 
 /**
- * Writes a stream to a file, which appears under its name when it is whole, or to standard output. Shows the progress on a terminal. SIGINT and SIGTERM end
- * it. @throws ConfigError if the file cannot be created; the error of the stream, or of writing
+ * Writes a stream to standard output or to a file, which appears under its name when it is complete. Shows the progress on a terminal. SIGINT and SIGTERM
+ * stop it. @throws ConfigError if the file cannot be created; the error of the stream, or of writing
  */
 export async function saveStream (stream: RowStream, output: string | undefined): Promise<void> {
   const stop = (signal: NodeJS.Signals): void => { stream.fail(new Error(`ended by ${signal}`)) }
   const stopProgress = showProgress(stream)
   for (const signal of SIGNALS) process.on(signal, stop)
   try {
-    // not ended: the process goes on
+    // the process still writes to standard output afterwards
     if (output === undefined) await pipeline(stream.readable, process.stdout, { end: false })
     else await saveToFile(stream, output)
   } finally {
@@ -40,7 +40,7 @@ async function saveToFile ({ readable }: RowStream, output: string): Promise<voi
   }
 }
 
-/** Returns a function that ends it. */
+/** Returns a function that stops showing the progress. */
 function showProgress (stream: RowStream): () => void {
   const { stderr } = process
   if (!stderr.isTTY) return () => {}

@@ -18,7 +18,7 @@ export async function serve (args: string[]): Promise<number> {
   const { server, options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)
   const grants = grantsOf(options)
-  // each loads only what it needs: the primary process of several workers has no databases
+  // loads only the modules that are needed: the primary process of several workers has no databases
   const { address, tables } = server.workers > 1
     ? await (await import('./workers/primary.ts')).startWorkers(config, server)
     : await (await import('./start-server.ts')).startServer({ server, options, demoToken: demo?.token })
@@ -34,7 +34,7 @@ const hasTokens = ({ tokens = [], tokensFile, jwt = [] }: RowQueryOptions): bool
 
 interface StartedServer extends ServerConfiguration, Pick<Loaded, 'demo'> { readonly address: string }
 
-/** Says in the log what is printed for people otherwise: with JSON, every line is an object. */
+/** Logs what is otherwise printed as text, because with JSON every line must be an object. */
 async function logStart ({ server, options, address, demo }: StartedServer): Promise<number> {
   if (demo === undefined && hasTokens(options)) return 0
   const log = await createLog(server)
@@ -43,7 +43,7 @@ async function logStart ({ server, options, address, demo }: StartedServer): Pro
   return 0
 }
 
-/** The grants of tokens. The one of API_TOKEN is first: the variable that the example uses has it already. */
+/** The grants of tokens. That of API_TOKEN comes first, because the example uses this variable. */
 function grantsOf (options: RowQueryOptions): Grant[] {
   const { tokens, tokenFile } = resolveSettings(options)
   const grants = [...tokens, ...tokenFile?.tokens ?? []].map(({ grant }) => grant)

@@ -5,9 +5,9 @@ import type { Server } from '../server/server.ts'
 type Shutdown = ServerSettings['shutdown']
 
 /**
- * Shuts down gracefully on SIGTERM or SIGINT: the server reports that it is not ready, waits `delay` so that load balancers notice, closes the
- * port, waits up to `timeout` for running requests, of which it cuts off streams shortly before, closes the pools and exits with 0. It exits with 1 if requests are still running, or after
- * an uncaught error. If the server could not listen, the exit code stays as it is.
+ * Shuts down gracefully on SIGTERM or SIGINT: the server reports that it is not ready, waits `delay` so that load balancers notice, closes the port,
+ * waits up to `timeout` for running requests, cuts off streams shortly before that, closes the pools and exits with 0. It exits with 1 if requests are
+ * still running, or after an uncaught error. If the server could not listen, the exit code stays as it is.
  */
 export function closeOnSignal (server: Server, shutdown: Shutdown): void {
   createShutdown(server, shutdown, [])
@@ -16,12 +16,12 @@ export function closeOnSignal (server: Server, shutdown: Shutdown): void {
 /** Signals that a terminal or a supervisor may send to every process of the service: the primary process decides what a worker does. */
 const GROUP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
 
-/** Ignores the signals of the group. Must be called when a worker starts. */
+/** Ignores the signals of the process group. Must be called when a worker starts. */
 export function leaveSignalsToPrimary (): void {
   for (const signal of GROUP_SIGNALS) process.on(signal, () => {})
 }
 
-/** How much later than the primary process a worker closes the port, in milliseconds: the last connections are on their way to it. */
+/** How much later than the primary process a worker closes the port, in milliseconds, because the last connections are on their way to it. */
 const LATER = 100
 
 /** Returns a function that shuts a worker down in the same way, and does so after an uncaught error. */

@@ -17,7 +17,7 @@ export interface ServerConfiguration {
 
 export interface Started {
   readonly address: string
-  /** For what is printed at the start. */
+  /** The tables that are printed at the start. */
   readonly tables: Tables
 }
 

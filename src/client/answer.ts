@@ -1,4 +1,4 @@
-/** Reads an answer of the service, and recognizes one that is not of the service. */
+/** Reads an answer of the service, and recognizes answers of others. */
 import { RowQueryError, type ErrorDetail } from './errors.ts'
 import { parseJson } from './json.ts'
 
@@ -14,13 +14,13 @@ export function readAnswer ({ status, headers }: Response, text: string, toLarge
   if (success === true && data instanceof Object) return data
   const after = headers.get('retry-after')
   const isOurs = typeof error?.code === 'string'
-  // not its text, which can contain rows
+  // without its text, which can contain rows
   const message = isOurs ? error.message : `The answer (status ${status}, ${headers.get('content-type')}) is not one of the service`
   return new RowQueryError(isOurs ? error.code as string : 'UNEXPECTED_ANSWER', message, {
     status,
     details: error?.details,
     requestId: headers.get('x-request-id') ?? undefined,
-    // seconds or a date
+    // the header has seconds or a date
     retryAfter: after === null ? undefined : Math.max(0, Number(after) || (Date.parse(after) - Date.now()) / 1000 || 0)
   })
 }

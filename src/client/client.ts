@@ -7,44 +7,44 @@ import type {
 import type { RequestOptions } from './options.ts'
 
 export interface Client<All extends AnyDatabases = AnyDatabases, N extends Bigints = 'bigint'> {
-  /** The methods of a database, without a request. */
+  /** Returns the methods of a database without sending a request. */
   database<D extends Name<All>>(name: D): DatabaseClient<All[D], N>
 }
 
-/** The fields of several operations besides these. */
+/** The additional fields of several operations. */
 export interface OperationsFields<X> {
   isolation?: 'repeatableRead' | 'serializable'
   dryRun?: X
 }
 
-/** How a select is sent. */
+/** The options of a select. */
 export type ReadOptions = Omit<RequestOptions, 'idempotencyKey'>
-/** How a write is sent. */
+/** The options of a write. */
 export type WriteOptions = Omit<RequestOptions, 'consistency'>
 
-/** Where `pages` begins. */
+/** The position at which `pages` begins. */
 interface Beginning<T> { readonly after?: Position<T> | null }
 
 /**
- * The methods of a database. Each takes the table, the fields of the request without its verb, and how it is sent. It returns `data` of the
- * answer. @throws RowQueryError; the reason of the signal
+ * The methods of a database. Each takes the table, the fields of the request without its verb, and options. It returns `data` of the answer.
+ * @throws RowQueryError; the reason of the signal
  */
 export interface DatabaseClient<Tables, N extends Bigints = 'bigint'> {
   /** Returns rows, or groups with `groupBy` and `aggregates`. */
   select<T extends Name<Tables>, const F extends SelectFields<Tables, T> = {}>(table: T, fields?: Exactly<F, SelectFields<Tables, T, F>>, options?: ReadOptions): Promise<SelectResult<Tables, T, F, N>>
-  /** Inserts a row or a list of rows. `onConflict` updates those that exist. */
+  /** Inserts a row or a list of rows. `onConflict` updates rows that exist. */
   insert<T extends Name<Tables>, const F extends InsertFields<Tables, T>>(table: T & TableName<Tables>, fields: Exactly<F, InsertFields<Tables, T>>, options?: WriteOptions): Promise<InsertResult<Tables[T], F, N>>
   /** Updates the rows that the filters select. */
   update<T extends Name<Tables>, const F extends UpdateFields<Tables[T]>>(table: T & TableName<Tables>, fields: Exactly<F, UpdateFields<Tables[T]>>, options?: WriteOptions): Promise<UpdateResult<Tables[T], F, N>>
   /** Deletes the rows that the filters select. */
   delete<T extends Name<Tables>, const F extends DeleteFields<Tables[T]>>(table: T & TableName<Tables>, fields: Exactly<F, DeleteFields<Tables[T]>>, options?: WriteOptions): Promise<DeleteResult<Tables[T], F, N>>
-  /** Iterates over all rows that the filters select. `limit` is the number of rows of each request; `after` where to begin. `timeout` applies to each request. */
+  /** Iterates over all rows that the filters select. `limit` is the number of rows of each request, and `after` the position to begin at. `timeout` applies to each request. */
   pages<T extends Name<Tables>, const F extends RowsFields<Tables, T> & Beginning<Tables[T]> = {}>(table: T, fields?: Exactly<F, RowsFields<Tables, T, F> & Beginning<Tables[T]>>, options?: ReadOptions): AsyncGenerator<RowWith<Tables, T, F, N>, void, undefined>
   /**
-   * Reads any number of rows, or groups, with one request: the service reads them from the database as the loop takes them. Leaving the loop, and the signal, end
-   * the request. `timeout` applies to the first row. @throws RowQueryError also between rows, where not all of them arrive
+   * Reads any number of rows, or groups, with one request: the service reads them from the database as the loop takes them. Leaving the loop ends the request,
+   * as does the signal. `timeout` applies to the first row. @throws RowQueryError, also between rows, if not all of them arrive
    */
   rows<T extends Name<Tables>, const F extends Streamed<SelectFields<Tables, T>> = {}>(table: T, fields?: Exactly<F, Streamed<SelectFields<Tables, T, F>>>, options?: ReadOptions): AsyncGenerator<SelectResult<Tables, T, F, N>['rows'][number], void, undefined>
-  /** Runs operations in one transaction, up to 100 if the service has no other limit: all of them happen, or none. `{ $ref: '/0/id' }` takes a value from an earlier result. */
+  /** Runs operations in one transaction, up to 100 if the service has no other limit: either all of them happen or none. `{ $ref: '/0/id' }` takes a value from an earlier result. */
   transaction<const Operations extends ReadonlyArray<AnyOperation<Tables>>, X extends boolean | undefined = undefined>(operations: ExactList<Tables, Operations>, fields?: OperationsFields<X>, options?: RequestOptions): Promise<{ results: { -readonly [I in keyof Operations]: OperationResult<Tables, Operations[I], N> } } & ([X] extends [undefined] ? unknown : { dryRun?: true })>
 }

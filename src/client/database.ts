@@ -6,7 +6,7 @@ import type { RequestOptions } from './options.ts'
 import type { Send } from './send.ts'
 
 export function createDatabase (send: Send, name: string): DatabaseClient<any, any> {
-  // the verb last, so that it is the one of the method whatever else is given
+  // the verb comes last, so that the fields cannot override it
   const method = (verb: string) => (table: string, fields?: object, options?: RequestOptions): Promise<any> => send([name, table], { ...fields, verb }, options)
   const select = method('select')
   return {
@@ -18,7 +18,7 @@ export function createDatabase (send: Send, name: string): DatabaseClient<any, a
       let after = fields?.after ?? null
       do {
         const { rows, next } = await select(table, { ...fields, after }, options)
-        // without progress the loop would not end
+        // without progress, the loop would not end
         if (!Array.isArray(rows) || (next !== null && !(rows.length > 0 && next instanceof Object && writeJson(next) !== writeJson(after)))) {
           throw new RowQueryError('UNEXPECTED_ANSWER', 'Not the next page')
         }

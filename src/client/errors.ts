@@ -1,9 +1,9 @@
-/** The error of a request that did not succeed. */
+/** The error of an unsuccessful request. */
 
 /** One cause of an error: where in the body (JSON Pointer, RFC 6901) and why. */
 export interface ErrorDetail { readonly path: string, readonly message: string }
 
-/** What an answer says of an error. */
+/** The facts of an error in an answer. */
 export interface ErrorFacts {
   readonly status?: number
   readonly details?: readonly ErrorDetail[] | undefined

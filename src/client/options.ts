@@ -1,12 +1,12 @@
 /** The options of the client and of a request. */
 
-/** How requests are sent. */
+/** The options of sending requests. */
 export interface SendOptions {
   /** Additional headers, such as `traceparent`. Those of a request replace those of the client with the same names. */
   headers?: Readonly<Record<string, string>>
-  /** How often a request is repeated at most, if it is a read or has an `Idempotency-Key`; 3 by default. */
+  /** Maximum number of repetitions of a request that is a read or has an `Idempotency-Key`; 3 by default. */
   retries?: number
-  /** Milliseconds that a request may take in all, with repetitions and the pauses between them; 60,000 by default. */
+  /** Time limit of a request in milliseconds, including repetitions and the pauses between them; 60,000 by default. */
   timeout?: number
 }
 
@@ -23,7 +23,7 @@ export interface ClientOptions extends SendOptions {
   idempotencyKeys?: boolean
 }
 
-/** How one request is sent. */
+/** The options of sending one request. */
 export interface RequestOptions extends SendOptions {
   /** Ends the request at once, also while it waits. The promise rejects with the reason of the signal. */
   signal?: AbortSignal | undefined

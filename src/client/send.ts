@@ -1,4 +1,4 @@
-/** Sends a request and reads its answer. Repeats what may be repeated. */
+/** Sends a request, reads its answer, and repeats requests that may be repeated. */
 import { readAnswer } from './answer.ts'
 import { connectionFailed, RowQueryError } from './errors.ts'
 import { randomId, writeJson } from './json.ts'
@@ -9,8 +9,8 @@ import { readRows } from './rows.ts'
 export interface ClientBody { readonly verb?: string, readonly operations?: ReadonlyArray<{ readonly verb?: string }>, readonly dryRun?: unknown }
 
 /**
- * Sends a request to the names below the address of the service, and returns `data` of its answer, or a generator of the rows of a
- * stream.
+ * Sends a request to the path of these names below the address of the service, and returns `data` of its answer, or a generator of the rows of
+ * a stream.
  * @throws RowQueryError; the reason of the signal; what the function for the token throws
  */
 export type Send = (names: readonly string[], body: ClientBody, options?: RequestOptions, isStream?: boolean) => Promise<any>
@@ -46,7 +46,7 @@ export function createSend ({ url, token, fetch: given, numbers, idempotencyKeys
         'row-query-consistency': consistency
       })
       try {
-        // redirect: the token must not be sent to another host
+        // does not follow redirects, because the token must not be sent to another host
         const response = await (given ?? fetch)(address, { method: 'POST', redirect: 'manual', headers: sent, body: text, signal })
         if (isStream !== true || !response.ok) return readAnswer(response, await response.text(), toLarge)
         isReading = response.headers.get('content-type')?.startsWith(NDJSON) === true
@@ -79,12 +79,12 @@ export function createSend ({ url, token, fetch: given, numbers, idempotencyKeys
     const abort = (): void => controller.abort(aborted?.reason)
     const forget = (): void => aborted?.removeEventListener('abort', abort)
     aborted?.addEventListener('abort', abort)
-    // a timer with a longer time would end at once
+    // a longer timer would expire at once
     const time = Math.min(timeout, 2 ** 31 - 1)
     const end = performance.now() + time
     const timer = setTimeout(() => controller.abort(new RowQueryError('TIMEOUT', `No answer within ${time} ms`)), time)
     try {
-      // at once: the functions for the token and for fetch may not know of the signal, and a pause does not
+      // ends at once, because a pause, and possibly the functions for the token and for fetch, do not use the signal
       return await Promise.race([ended, repeat()])
     } finally {
       clearTimeout(timer)
@@ -95,13 +95,13 @@ export function createSend ({ url, token, fetch: given, numbers, idempotencyKeys
   }
 }
 
-/** `.` and `..` would be another path, also percent-encoded. @throws RowQueryError INVALID_NAME */
+/** Refuses `.` and `..`, which would change the path even if percent-encoded. @throws RowQueryError INVALID_NAME */
 function encodeSegment (name: string): string {
   if (/^\.{0,2}$/.test(name) || !name.isWellFormed()) throw new RowQueryError('INVALID_NAME', `"${name}" is not a name`)
   return `/${encodeURIComponent(name)}`
 }
 
-/** The message of a runtime would contain the value, which can be the token. @throws RowQueryError INVALID_HEADER */
+/** Replaces the runtime's error, whose message would contain the value, which can be the token. @throws RowQueryError INVALID_HEADER */
 function createHeaders (given: Readonly<Record<string, string>>, own: Readonly<Record<string, string | undefined>>): Headers {
   try {
     const headers = new Headers(given)

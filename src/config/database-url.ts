@@ -33,7 +33,7 @@ export function parseReplicaUrl (text: string): MysqlAddress {
 function parseServers (text: string): MysqlAddress {
   const [first, ...others] = urlsOf(text)
   if (first === undefined) throw new Error(UNREADABLE)
-  // after a / in the password, the URL goes on with a path that contains the @
+  // a / in the password ends the host, so that the path contains the @
   if (first.pathname.includes('@')) throw new Error(UNREADABLE)
   const hosts = [first, ...others].map((url): Host => ({ host: url.hostname.replace(/^\[(.*)\]$/, '$1') || '127.0.0.1', port: Number(url.port || MYSQL_PORT) }))
   const ssl = parseTls(first, hosts)
@@ -63,7 +63,7 @@ function parseTls ({ searchParams, hash }: URL, hosts: readonly Host[]): MysqlAd
 
 const CERTIFICATES = /-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----.*?-----END \1-----/gs
 
-/** OpenSSL ignores what it cannot read: every connection would then fail with an error about the server's certificate. */
+/** Checks the file, because OpenSSL ignores what it cannot read, and every connection would fail with an error about the server's certificate. */
 function readCa (path: string): string {
   const text = orThrow(() => readFileSync(path, 'utf8'), () => new Error('the file of ssl-ca cannot be read'))
   const certificates = text.match(CERTIFICATES) ?? []
@@ -72,7 +72,7 @@ function readCa (path: string): string {
   return text
 }
 
-/** The name of the database of DATABASE_URL in paths. */
+/** The name in paths of the database of DATABASE_URL. */
 export function databaseNameOf (address: Address): string {
   if (address.engine === 'mysql') return address.address.database
   return address.path === MEMORY ? 'memory' : basename(address.path, extname(address.path))

@@ -47,7 +47,7 @@ interface Draft {
   readonly errors: string[]
   /** Settings with an error that is known before the whole configuration is checked. */
   readonly refused: Set<string>
-  /** Names in errors of databases that are not in the file. */
+  /** The names that errors use for databases that are not in the file. */
   readonly names: Map<string, string>
 }
 
@@ -66,12 +66,12 @@ export function loadConfig (environment: Environment, flags: Flags): Loaded {
   const ofFile = findConfigErrors(ConfigSchema, draft.config, draft.names).filter((line) => !isRefused(line))
   const bySchema = [...findConfigErrors(ConfigSchema, draft.config), ...Array.from(draft.refused, (setting) => `${setting}:`)]
   const errors = [...draft.errors, ...invalid, ...ofFile, ...findServerErrors({ databases: {}, ...withoutInvalid(draft.config, bySchema) } as Config)]
-  // all at once; without an error, the options are checked where they are used, and files are read only then
+  // reports all errors at once; otherwise the options are checked where they are used, which also reads their files
   if (errors.length > 0) throw new ConfigError([...errors, ...findOptionErrors(optionsOf(draft.config), bySchema)])
   return { config: draft.config as Config, demo }
 }
 
-/** What only the meaning of the server's settings shows. */
+/** Finds the errors of the server's settings that their schema does not show. */
 function findServerErrors (config: Config): readonly string[] {
   try {
     splitConfig(config)
@@ -81,7 +81,7 @@ function findServerErrors (config: Config): readonly string[] {
   }
 }
 
-/** The options of the plugin, without the settings that are those of the server. */
+/** The options of the plugin, without the settings of the server. */
 const optionsOf = (config: object): object => Object.fromEntries(Object.entries(config).filter(([name]) => !Object.hasOwn(ServerSchema.properties, name)))
 
 function readConfigFile (draft: Draft, given: Environment, environment: Environment): void {
@@ -104,7 +104,7 @@ function readConfigFile (draft: Draft, given: Environment, environment: Environm
   }
 }
 
-/** Sets the settings of the configuration, or with `ofDatabases` those of each database, that flags and variables name. Returns the errors of those. */
+/** Applies flags and variables to the configuration, or with `ofDatabases` to each database. Returns their errors. */
 function readVariables ({ config, refused }: Draft, given: Environment, { ofDatabases }: { ofDatabases: boolean }): string[] {
   const errors: string[] = []
   const { databases } = config
@@ -120,7 +120,7 @@ function readVariables ({ config, refused }: Draft, given: Environment, { ofData
   return errors
 }
 
-/** Creates objects where they are missing, also in place of `true`: with a port, `metrics` is an object. Other values stay, for the schema to check. */
+/** Creates missing objects, also in place of `true`, as `metrics` is an object if it has a port. The schema checks other values. */
 function assign (target: Record<string, unknown>, [key = '', ...rest]: readonly string[], value: unknown): void {
   if (rest.length === 0) {
     target[key] = value

@@ -6,15 +6,15 @@ import { withDefaults, type WithDefaults } from './defaults.ts'
 export interface McpSettings {
   /** In the order of VERBS. */
   readonly verbs: readonly Verb[]
-  /** Bytes that a result may have. */
+  /** Maximum size of a result, in bytes. */
   readonly resultLimit: number
   readonly url: string | undefined
 }
 
-/** The last part of the path of the tools, which no database can have beside them. */
+/** The last part of the path of the tools, which no database may have as its name while they are enabled. */
 export const MCP_PATH = 'mcp'
 
-/** Without the setting, as for `row-query mcp`: the defaults. */
+/** Fills in the defaults, also if the setting is missing, as for `row-query mcp`. */
 export function withMcpDefaults (options: McpOptions = {}): McpSettings {
   const { verbs, resultLimit, url } = withDefaults<WithDefaults<McpOptions, 'url'>>(McpSchema, options)
   return { verbs: VERBS.filter((verb) => verbs.includes(verb)), resultLimit, url }

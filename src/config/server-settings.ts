@@ -33,7 +33,7 @@ export function splitConfig (config: Config, cores = availableParallelism()): { 
   return { options: { ...options, metrics: metrics !== false }, server }
 }
 
-/** The schema has checked the names of networks, and the characters of addresses. */
+/** Completes the check of the schema, which knows only the names of networks and the characters of addresses. */
 function isNetwork (text: string): boolean {
   if (/^[a-z]{3,}/.test(text)) return true
   const [address = '', prefix = '0'] = text.split('/')

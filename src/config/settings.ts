@@ -57,14 +57,14 @@ export function resolveSettings (given: unknown): Settings {
   return { ...settings, authenticate, onWrite }
 }
 
-/** What only the meaning of options shows. `invalid`: lines about what is invalid by its schema. */
+/** Finds the errors of options that their schema does not show. `invalid`: the errors by the schema. */
 export function findOptionErrors (options: object, invalid: readonly string[]): string[] {
   const errors = [...invalid]
   readSettings(errors, options as RowQueryOptions)
   return errors.slice(invalid.length)
 }
 
-/** Leaves out what `errors` name, and adds a line for each other error. */
+/** Leaves out the settings that `errors` names, and adds a line for each other error. */
 function readSettings (errors: string[], options: RowQueryOptions): Omit<Settings, 'authenticate' | 'onWrite'> {
   const plain = withoutInvalid(options, errors)
   errors.push(...findUnplainGrants(plain))
@@ -87,7 +87,7 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
   }
 }
 
-/** Finds values in the tokens and roles that their schemas take for others. Both have been checked by these. */
+/** Finds values in the tokens and roles that their schemas, which have accepted both, take for others. */
 function findUnplainGrants ({ tokens = [], roles = {} }: { readonly tokens?: ArrayLike<unknown>, readonly roles?: object }): string[] {
   if (!isPlain(roles)) return ['roles: must be a plain object']
   const grants = [...Array.from(tokens).flatMap((token, index): Array<[string[], unknown]> => token === undefined ? [] : [[['tokens', String(index)], token]]), ...Object.entries(roles).map(([name, role]): [string[], unknown] => [['roles', name], role])]
@@ -103,7 +103,7 @@ function openTokenFile (errors: string[], file: TokenFile): Settings['tokenFile'
   }
 }
 
-/** `streams`: that may run at a time. */
+/** `streams`: the maximum number of streams at a time. */
 function toDatabase (errors: string[], name: string, options: DatabaseOptions, streams: number): DatabaseConfig[] {
   const { url, replicas, setup, ...limits } = withDefaults<WithDefaults<DatabaseOptions>>(DatabaseSchema, options)
   const path = `databases.${name}`
@@ -114,6 +114,6 @@ function toDatabase (errors: string[], name: string, options: DatabaseOptions, s
   if (setup.length > 0 && (address.engine !== 'sqlite' || address.path !== MEMORY)) errors.push(`${path}.setup: only allowed with sqlite::memory:`)
   const { size, minimum } = limits.pool
   if (minimum > size) errors.push(`${path}.pool.minimum: must not be greater than pool.size, which is ${size}`)
-  // a stream keeps its connection: the others are for short requests
+  // a stream keeps its connection, so the others remain for short requests
   return [{ name, address, replicas: replicaAddresses, setup, ...limits, streams: Math.min(streams, Math.max(1, Math.floor(size / 2))) }]
 }

@@ -1,15 +1,15 @@
-/** Replaces `${NAME}` and `${file:path}` in the strings of a configuration file, so that secrets stand elsewhere. */
+/** Replaces `${NAME}` and `${file:path}` in the strings of a configuration file, so that secrets can be kept elsewhere. */
 import { orThrow } from '../config-errors.ts'
 import { readSecretFile } from './secret-file.ts'
 import type { Environment } from './variables.ts'
 
 const FORM = 'after ${, the name of a variable or file:path and a closing brace are required; write $${ for the characters ${'
 
-/** `$${` stands for `${`. A reference ends at the next brace, or does not end. */
+/** `$${` stands for `${`. A reference ends at the next brace; without one it is invalid. */
 const REFERENCE = /\$\$\{|\$\{(?:([^}]*)\})?/g
 
 /**
- * Replaces the references in all strings of a parsed file, in place; keys stay as they are, and what is inserted is not searched again.
+ * Replaces the references in all strings of a parsed file, in place. Keys stay as they are, and inserted texts are not searched again.
  * Returns a line for each string with an invalid reference, by its setting (`databases.shop.url`). No line contains a value.
  */
 export function substitute (root: object, env: Environment): Map<string, string> {
@@ -43,7 +43,7 @@ function resolve (reference: string, env: Environment): string {
     const path = reference.slice('file:'.length)
     return orThrow(() => readSecretFile(path), ({ message }) => new Error(`the file ${path} ${message}`))
   }
-  // what has another form may be part of a password: it is not repeated
+  // a text of another form may be part of a password, so the error does not repeat it
   if (!/^[A-Za-z_]\w*$/.test(reference)) throw new Error(FORM)
   const value = Object.hasOwn(env, reference) ? env[reference] : undefined
   if (value === undefined) throw new Error(`the variable ${reference} is not set`)

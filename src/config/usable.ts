@@ -1,4 +1,4 @@
-/** What is left of a configuration with errors, so that the rest of it is checked as well and all errors are reported at once. */
+/** Removes invalid settings from a configuration, so that the rest is checked as well and all errors are reported at once. */
 import { isObject } from '../json/exact-json.ts'
 
 /** Settings with named or numbered entries, each of which is left out alone. */
@@ -6,8 +6,8 @@ const LISTS = ['tokens', 'jwt']
 const RECORDS = ['databases', 'roles']
 
 /**
- * Leaves out what `errors` name, by the settings at the beginning of its lines: settings, entries of records, and entries of lists, which become
- * undefined so that the others keep their numbers.
+ * Leaves out the settings at the beginning of the lines of `errors`: settings, entries of records, and entries of lists, which become undefined so that
+ * the others keep their indexes.
  */
 export function withoutInvalid (config: Readonly<Record<string, unknown>>, errors: readonly string[]): Record<string, unknown> {
   if (errors.length === 0) return config

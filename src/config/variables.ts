@@ -50,7 +50,7 @@ export const VARIABLES: ReadonlyMap<string, Variable> = new Map([
 export const OTHER_VARIABLES = ['ROW_QUERY_CONFIG', 'DATABASE_URL', 'API_TOKEN', 'API_TOKEN_PERMISSIONS']
 
 /**
- * Reads the text of a variable or flag as the type of its setting. Text that does not have the type stays a string, which `errors` says.
+ * Reads the text of a variable or flag as the type of its setting. Text of another type stays a string, and adds an error.
  * `source`: the name of the variable or flag. No error contains the text.
  */
 export function readVariable (source: string, { schema }: Pick<Variable, 'schema'>, text: string): { value: unknown, errors: string[] } {
@@ -60,7 +60,7 @@ export function readVariable (source: string, { schema }: Pick<Variable, 'schema
   return { value, errors: errors.map((line) => line.startsWith(source) ? line : `${source}.${line}`) }
 }
 
-/** An empty text stays one: it is an error, like every empty variable. */
+/** Keeps an empty text as it is, because every empty variable is an error. */
 const splitList = (text: string): unknown => text === '' ? text : text.split(',').map((item) => item.trim())
 
 function readPlain (schema: TSchema, text: string): unknown {
@@ -69,8 +69,8 @@ function readPlain (schema: TSchema, text: string): unknown {
 }
 
 /**
- * Kubernetes and Docker add such variables for each service near a container; those of a service called row-query begin with our prefix.
- * The name of a port of ours may be among them: ROW_QUERY_PORT=tcp://10.0.0.1:80.
+ * Matches the variables that Kubernetes and Docker add for each service near a container; those of a service called row-query begin with our prefix.
+ * One of them may have the name of a setting: ROW_QUERY_PORT=tcp://10.0.0.1:80.
  */
 const OF_SERVICE = /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/
 const isOfService = (name: string, text: string): boolean => OF_SERVICE.test(name) || (name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(text))
@@ -80,7 +80,7 @@ export function withoutServices (env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([name, text = '']) => !name.startsWith(PREFIX) || !isOfService(name, text)))
 }
 
-/** Returns one line for each variable with the prefix that is not known. `aliases`: other names of variables, for the hint. */
+/** Returns one line for each unknown variable with the prefix. `aliases`: other names of variables, for the hint. */
 export function findUnknownVariables (env: Environment, aliases: readonly string[]): string[] {
   const known = new Set([...VARIABLES.keys(), ...OTHER_VARIABLES, ...aliases])
   const unknown = Object.keys(env).filter((name) => name.startsWith(PREFIX) && env[name] !== undefined && !known.has(name))

@@ -55,7 +55,7 @@ function mapLimits (config: Config, use: Use): Config {
     databases: Object.fromEntries(Object.entries(databases).map(([name, database]) =>
       [name, { ...database, pool: mapNumbers(database.pool, { schema: PoolSchema, path: `databases.${name}.pool`, keys: ['size', 'queue', 'minimum'], use }) }])),
     ...(rateLimit !== undefined && { rateLimit: mapNumbers(rateLimit, { schema: RateLimitSchema, path: 'rateLimit', keys: ['max'], use }) }),
-    // 0 is no limit, and would be the share of some workers if the limit were less than their number
+    // 0 means no limit, so no worker may get it as its share of a limit that is smaller than the number of workers
     ...(failedLogins?.max !== 0 && { failedLogins: mapNumbers(failedLogins, { schema: FailedLoginsSchema, path: 'failedLogins', keys: ['max'], use: (limit) => use({ ...limit, least: 1 }) }) }),
     limits: mapNumbers(limits, { schema: LimitsSchema, path: 'limits', keys: ['answerMemory', 'bodyMemory'], use }),
     http: mapNumbers(http, { schema: HttpSchema, path: 'http', keys: ['maxConnections'], use })

@@ -2,15 +2,15 @@ import type { Catalog, Table } from '../catalog/catalog.ts'
 import type { SchemaMoved } from '../dialects/dialect.ts'
 import { brokenDefinition, databaseUnavailable, withReason, withRetryAfter, type ServiceError } from '../errors.ts'
 
-/** The maximum number of errors that are remembered; the oldest one is forgotten first. */
+/** The maximum number of remembered errors; the oldest one is forgotten first. */
 const MAX_KNOWN = 1000
 
-/** How long an error is remembered, in milliseconds. Then the catalog is read again: only this makes SQLite notice that what was missing exists. */
+/** How long an error is remembered, in milliseconds. Afterwards the catalog is read again, because only this makes SQLite notice an object that was missing. */
 const KNOWN_FOR = 5000
 
-/** How long an error must last that a passing state may cause, such as a table that is renamed and back, in milliseconds. */
+/** How long an error must last that a temporary state may cause, such as a table that is renamed and back, in milliseconds. */
 const LASTS = 4000
-/** The same error after so many milliseconds without it has begun anew. */
+/** After so many milliseconds without an error, the same error counts as a new one. */
 const FORGOTTEN = 15_000
 
 interface Suspected { readonly facts: string, readonly since: number, readonly last: number }
@@ -18,8 +18,8 @@ interface Suspected { readonly facts: string, readonly since: number, readonly l
 interface Known { readonly facts: string, readonly until: number }
 
 /**
- * Remembers errors about missing tables and columns that remained after the catalog was read again without a change: a trigger, view or
- * routine is broken. For some time the catalog is not read for each request that causes the same error.
+ * Remembers errors about missing tables and columns that remained after the catalog was read again without a change, so that a trigger, view or
+ * routine must be broken. For some time, the catalog is not read again for requests that cause the same error.
  */
 export class BrokenDefinitions {
   readonly #known = new Map<string, Known>()
@@ -36,11 +36,11 @@ export class BrokenDefinitions {
   }
 
   note (tables: readonly Table[], reason: string | undefined): void {
-    if (reason === undefined) return // it cannot be told from other errors
+    if (reason === undefined) return // it cannot be distinguished from other errors
     set(this.#known, keyOf(tables, reason), { facts: factsOf(tables), until: this.#now() + KNOWN_FOR })
   }
 
-  /** Notes an error that may be a passing one. Returns the milliseconds for which it must still last before it is a permanent one. */
+  /** Records an error that may be temporary. Returns how long it must still last to count as permanent, in milliseconds. */
   suspect (tables: readonly Table[], reason: string | undefined): number {
     const now = this.#now()
     const key = keyOf(tables, reason)
@@ -52,36 +52,36 @@ export class BrokenDefinitions {
   }
 }
 
-/** Sets the newest entry, and removes the oldest one of too many. */
+/** Sets the newest entry, and removes the oldest one if there are too many. */
 function set<T> (map: Map<string, T>, key: string, value: T): void {
   map.delete(key)
   map.set(key, value)
   if (map.size > MAX_KNOWN) map.delete(map.keys().next().value as string)
 }
 
-const baseOf = (table: Table): Table => table.view?.base ?? table
+const baseOf = (table: Table): Table => table.granted?.base ?? table
 
 const keyOf = (tables: readonly Table[], reason: string | undefined): string => `${reason}: ${tables.map(({ name }) => name).join()}`
 
-/** All facts of the tables, also those that a grant does not see. The type of a column follows from its declaration. */
+/** All facts of the tables, including those that a grant does not see. The type of a column follows from its declaration. */
 const factsOf = (tables: readonly Table[]): string => JSON.stringify(tables.map(baseOf), (key, value) => key === 'type' ? undefined : value)
 
 export interface Unresolved {
   readonly moved: SchemaMoved
-  /** The tables in the catalog that the database refused first, if they were those of the same plan, and in the present catalog. */
+  /** The tables of the plan in the first catalog that the database refused, if there was one, and in the present catalog. */
   readonly before: readonly Table[] | undefined
   readonly tables: readonly Table[]
 }
 
-/** What is known of a database. */
+/** The facts about a database. */
 export interface KnownDatabase {
   readonly broken: BrokenDefinitions
   latestCatalog (): Catalog | undefined
 }
 
 /**
- * Returns the answer where the error remains although the catalog was read again. If the tables are the same in both catalogs, a definition is
- * broken; at once if the catalog does not have what is missing, otherwise if the error lasts: it may have been renamed for a moment.
+ * Returns the answer if the error remains although the catalog was read again. If the tables are the same in both catalogs, a definition is broken. If
+ * the catalog does have the missing object, which may have been renamed for a moment, this is concluded only if the error lasts.
  */
 export function toUnresolved ({ broken, latestCatalog }: KnownDatabase, { moved: { reason, missing }, before, tables }: Unresolved): ServiceError {
   if (before === undefined || factsOf(before) !== factsOf(tables)) return databaseUnavailable()
@@ -91,7 +91,7 @@ export function toUnresolved ({ broken, latestCatalog }: KnownDatabase, { moved:
   return withReason(brokenDefinition(), reason)
 }
 
-/** Whether one of the tables has such a column, or the catalog such a table; or has just lost it, so that it may come back. */
+/** Whether one of the tables has such a column, or the catalog such a table, or has just lost it so that it may come back. */
 function isThere (missing: string | undefined, named: readonly Table[], catalog: Catalog | undefined): boolean {
   const name = missing?.slice(missing.lastIndexOf('.') + 1)
   if (name === undefined || catalog === undefined) return false

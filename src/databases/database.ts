@@ -15,8 +15,8 @@ import type { StatementCounts } from '../sql/statement-cache.ts'
 
 /** A configured database: its name in paths, its dialect and its catalog. */
 export interface Database extends KeyedDatabase {
-  readonly statements: StatementCounts
-  /** Bytes that an answer may have. */
+  readonly statementCounts: StatementCounts
+  /** Maximum size of an answer, in bytes. */
   readonly resultLimit: number
   /** The memory for answers, which all databases of a registration share. */
   readonly budget: AnswerBudget
@@ -24,21 +24,21 @@ export interface Database extends KeyedDatabase {
   readonly onWrite: WriteHook | undefined
   /** Tables with a broken trigger, view or routine. */
   readonly broken: BrokenDefinitions
-  /** The streams that run on the database. */
+  /** The running streams of the database. */
   readonly streams: Streams
-  /** The requests that run on the database. Closing waits for them. */
+  /** The running requests of the database, for which closing waits. */
   readonly running: RunningRequests
-  /** A promise only until the catalog has been read. @throws DATABASE_UNAVAILABLE until the catalog has been read */
+  /** Returns the catalog; a promise only until it has been read. @throws DATABASE_UNAVAILABLE until the catalog has been read */
   getCatalog (): Catalog | Promise<Catalog>
-  /** The catalog without reading it; undefined until it has been read. */
+  /** Returns the catalog without reading it; undefined until it has been read. */
   latestCatalog (): Catalog | undefined
   /** Reads the catalog again. */
   refresh (): Promise<Catalog>
-  /** Waits for the running requests, up to `closeTimeout`, and then ends those that are left. */
+  /** Waits for the running requests, up to `closeTimeout`, and then ends the others. */
   close (): Promise<void>
 }
 
-/** A write that has run and is not committed. */
+/** A write that has run but is not committed. */
 export interface PendingWrite {
   readonly tx: Transaction
   readonly grant: { readonly name: string, readonly claims: Readonly<Record<string, unknown>> }
@@ -57,21 +57,21 @@ export interface DatabaseSettings {
   name: string
   dialect: Dialect
   resultLimit: number
-  /** Streams that may run at a time; 1 if omitted. */
+  /** Maximum number of streams at a time; 1 if omitted. */
   streams?: number | undefined
   budget?: AnswerBudget | undefined
   /** Milliseconds between background refreshes of the catalog. */
   refreshInterval: number
-  /** Milliseconds that the answer to a request with an idempotency key is kept. */
+  /** How long the answer to a request with an idempotency key is kept, in milliseconds. */
   keyLifetime?: number | undefined
-  /** Milliseconds that `close` waits for running requests. */
+  /** How long `close` waits for running requests, in milliseconds. */
   closeTimeout?: number
   onWrite?: WriteHook | undefined
   onRefreshError: (error: unknown, database: string) => void
   onCleanUpError?: (error: unknown, database: string) => void
 }
 
-/** In milliseconds. */
+/** A day in milliseconds. */
 const DAY = 86_400_000
 
 export function createDatabase ({ name, dialect, resultLimit, streams = 1, budget = UNLIMITED, refreshInterval, keyLifetime = DAY, closeTimeout = 0, onWrite, onRefreshError, onCleanUpError = () => {} }: DatabaseSettings): Database {
@@ -85,7 +85,7 @@ export function createDatabase ({ name, dialect, resultLimit, streams = 1, budge
   return {
     name,
     dialect,
-    statements: { kept: 0, built: 0 },
+    statementCounts: { kept: 0, built: 0 },
     resultLimit,
     budget,
     broken: new BrokenDefinitions(),

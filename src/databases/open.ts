@@ -22,9 +22,9 @@ export interface DatabaseConfig {
   readonly replicas: readonly MysqlAddress[]
   readonly pool: PoolLimits
   readonly statementTimeout: number
-  /** Milliseconds that a stream may run. */
+  /** Time limit of a stream, in milliseconds. */
   readonly streamTimeout: number
-  /** Streams that may run at a time. */
+  /** Maximum number of streams at a time. */
   readonly streams: number
   readonly resultLimit: number
   readonly refreshInterval: number
@@ -40,8 +40,8 @@ export interface OpenOptions {
 }
 
 /**
- * Opens every configured database and reads its catalog. The service starts even if a server does not answer yet: requests to it
- * are refused with 503 until it does. @throws ConfigError where a SQLite file cannot be opened
+ * Opens every configured database and reads its catalog. The service starts even if a server does not answer yet; requests to it
+ * are refused with 503 until it does. @throws ConfigError if a SQLite file cannot be opened
  */
 export async function openDatabases (configs: readonly DatabaseConfig[], { log, onWrite, budget }: OpenOptions): Promise<ReadonlyMap<string, Database>> {
   const onRefreshError = (error: unknown, database: string): void => {
@@ -59,7 +59,7 @@ export async function openDatabases (configs: readonly DatabaseConfig[], { log, 
   return new Map(databases)
 }
 
-/** How long the start waits for a catalog, in milliseconds: Fastify allows a plugin ten seconds. Requests wait for a catalog that takes longer. */
+/** How long the start waits for a catalog, in milliseconds, because Fastify allows a plugin ten seconds. Requests wait for a catalog that takes longer. */
 const START_TIME = 5000
 
 /** Waits for a promise that does not reject, up to a time limit. */
@@ -82,7 +82,7 @@ async function openDialects (configs: readonly DatabaseConfig[], onPlainReader: 
   throw new ConfigError(attempts.flatMap((attempt) => attempt.status === 'rejected' ? (attempt.reason as ConfigError).errors : []))
 }
 
-/** @throws ConfigError where a SQLite file cannot be opened; a MySQL server is connected to later */
+/** Opens a SQLite file at once, but connects to a MySQL server later. @throws ConfigError if the file cannot be opened */
 export async function openDialect ({ name, address, replicas, pool, statementTimeout, streamTimeout, setup }: DatabaseConfig, onPlainReader?: (reason: string) => void): Promise<Dialect> {
   if (address.engine === 'mysql') {
     const { createMysqlDialect } = await import('../dialects/mysql/dialect.ts')
@@ -90,7 +90,7 @@ export async function openDialect ({ name, address, replicas, pool, statementTim
   }
   const { path } = address
   const refuse = (reason: string) => new ConfigError([`databases.${name}.${reason}`])
-  // SQLite would create an empty file for a misspelt name.
+  // SQLite would create an empty file for a misspelt name
   if (path !== MEMORY && !existsSync(path)) throw refuse(`url: ${path} does not exist`)
   const { openSqlite } = await import('../dialects/sqlite/dialect.ts')
   return openSqlite({ path, setup, pool, statementTimeout, streamTimeout }).catch(({ message }: Error) => {

@@ -1,4 +1,4 @@
-/** Whether the service is ready. Load balancers ask every few seconds, several of them at once. */
+/** Finds out whether the service is ready. Several load balancers ask at once, every few seconds. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from './database.ts'
 import { getOrCreate } from '../get-or-create.ts'
@@ -6,13 +6,13 @@ import { getOrCreate } from '../get-or-create.ts'
 export interface Readiness {
   /** Cached for one second; resolves within one second. Never rejects. */
   isReady (): Promise<boolean>
-  /** From now on the service is not ready. */
+  /** Makes the service report that it is not ready. */
   end (): void
 }
 
 /** How long a result is cached, in milliseconds. */
 const KEPT = 1000
-/** The time limit for the answer of a database, in milliseconds: less than the second that a probe of Kubernetes waits. */
+/** The time limit for the answer of a database, in milliseconds, which is less than the second that a probe of Kubernetes waits. */
 const PATIENCE = 800
 
 export function createReadiness (databases: () => ReadonlyMap<string, Database>): Readiness {
@@ -42,7 +42,7 @@ export function createReadiness (databases: () => ReadonlyMap<string, Database>)
   }
 }
 
-/** Checks one database. A check that hangs is awaited again by the next call: there is never more than one of them. */
+/** Checks one database. The next call waits for a check that hangs, so that there is never more than one. */
 function createCheck (database: Database): () => Promise<boolean> {
   let underWay: Promise<boolean> | undefined
   return () => {

@@ -1,4 +1,4 @@
-/** Counts the requests that use a database, so that closing it can wait for them. Fastify waits only for those that came over a connection. */
+/** Counts the requests that use a database, so that closing it can wait for them. Fastify only waits for those that came over a connection. */
 export class RunningRequests {
   #count = 0
   #onEnd: (() => void) | undefined
@@ -11,7 +11,7 @@ export class RunningRequests {
     if (--this.#count === 0) this.#onEnd?.()
   }
 
-  /** Resolves when no request runs, or after so many milliseconds. Called once. */
+  /** Resolves when no request runs, or after so many milliseconds. May be called once. */
   async ended (milliseconds: number): Promise<void> {
     if (this.#count === 0) return
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -1,17 +1,17 @@
 import { streamsBusy } from '../errors.ts'
 
-/** A stream that runs. */
+/** A running stream. */
 export interface RunningStream {
-  /** Ends it without its end. */
+  /** Cuts the stream off. */
   fail (error: Error): void
 }
 
-/** The streams that run on a database: each keeps a connection, and may keep it for minutes. */
+/** The running streams of a database, each of which may keep a connection for minutes. */
 export class Streams {
   readonly #most: number
   readonly #running = new Set<RunningStream>()
 
-  /** `most`: how many may run at a time. */
+  /** `most`: the maximum number of streams at a time. */
   constructor (most: number) {
     this.#most = most
   }
@@ -20,7 +20,7 @@ export class Streams {
     return this.#running.size
   }
 
-  /** @throws OVERLOADED where too many run */
+  /** @throws OVERLOADED if too many streams run */
   add (stream: RunningStream): void {
     if (this.#running.size >= this.#most) throw streamsBusy()
     this.#running.add(stream)

@@ -1,4 +1,4 @@
-/** The embedded demo database: a small shop that `row-query serve` creates where no database is configured. */
+/** The embedded demo database: a small shop that `row-query serve` creates if no database is configured. */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -6,8 +6,8 @@ import { DatabaseSync } from 'node:sqlite'
 const SEED = new URL('seed.sql', import.meta.url)
 
 /**
- * Runs the seed in a new file. The journal stays in memory: the file is removed if anything fails, so nothing is ever
- * rolled back, and no second file can be left behind.
+ * Runs the seed in a new file. The journal stays in memory, because a failure removes the file instead of rolling back, and so that no second
+ * file can be left behind.
  */
 function build (file: string): void {
   const database = new DatabaseSync(file)
@@ -19,13 +19,13 @@ function build (file: string): void {
   }
 }
 
-/** Removes what SQLite kept beside a database file that was deleted: SQLite would replay it into the new file. */
+/** Removes the journals of a deleted database file, which SQLite would replay into the new file. */
 function removeJournals (path: string): void {
   for (const ending of ['-journal', '-wal', '-shm']) rmSync(path + ending, { force: true })
 }
 
 /**
- * Creates the demo database at `path`, with its folder, unless the file exists: changed rows stay changed.
+ * Creates the demo database at `path`, with its folder, unless the file exists, so that changed rows stay changed.
  *
  * The file gets its name when it is complete. Its temporary name has the process id, so that two processes that start at the
  * same time do not write into the same file.

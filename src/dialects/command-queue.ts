@@ -1,14 +1,14 @@
 import { overloaded } from '../errors.ts'
 
-/** Runs the statements of a transaction one after the other: a host app may send several without waiting for their results. */
+/** Runs the statements of a transaction one after the other, because a host app may send several without waiting for their results. */
 export interface CommandQueue {
-  /** @throws OVERLOADED where too many wait; what `work` throws */
+  /** @throws OVERLOADED if too many wait; what `work` throws */
   run<T> (work: () => Promise<T>): Promise<T>
   /** Resolves when nothing runs or waits. */
   drain (): Promise<void>
 }
 
-/** Statements that may wait for the one that runs. */
+/** Maximum number of waiting statements. */
 export const MAX_WAITING = 1000
 
 export function createCommandQueue (): CommandQueue {

@@ -1,10 +1,10 @@
-/** Statements of no table that begin and end transactions, in the form in which other statements run. */
+/** Statements that begin and end transactions, in the form of other statements but without a table. */
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Statement } from '../sql/statement.ts'
 
 const NONE: readonly Column[] = []
 
-/** A table without triggers, as errors are described by. */
+/** A table without triggers, for the description of errors. */
 export const controlTable = (name: string): Table => Object.freeze({
   name,
   kind: 'table',

@@ -8,35 +8,35 @@ import type { DriverValue } from '../types/column-type.ts'
 /** Takes the rows of a select (src/response/answer-sink.ts). */
 export interface RowSink {
   /** Bytes that the answer may have. */
-  readonly limit: number
+  readonly maxBytes: number
   /** Rows taken since `begin`. */
   readonly count: number
-  /** Whether it takes no more rows: the answer is too large, or nobody waits for it. To be checked after each row. */
+  /** Whether the sink takes no more rows, because the answer is too large or nobody waits for it. Must be checked after each row. */
   readonly full: boolean
-  /** Starts with the first row, again where the statement is run again. `columns`: the columns as the database has them now. */
+  /** Called before the first row, and again if the statement runs again. `columns`: the columns as the database has them now. */
   begin (columns: readonly Column[]): void
   /** A row of MySQL's text protocol (mysql/length-encoded.ts), in `bytes` from `from` to `to`. @throws UNREADABLE_VALUE */
   textRow (bytes: Buffer, from: number, to: number): void
   /** A row of values as a driver returns them. @throws UNREADABLE_VALUE */
   row (values: ReadonlyArray<DriverValue | null>): void
-  /** The rows are larger than `limit`, as was found without writing them. */
+  /** Reports that the rows are larger than `maxBytes`, without writing them. */
   overflow (): void
 }
 
-/** Milliseconds that a stream may run, unless a setting says otherwise. */
+/** Default time limit of a stream, in milliseconds. */
 export const STREAM_TIMEOUT = 120_000
 
-/** Where the rows of a stream come from. */
+/** The source of the rows of a stream. */
 export interface RowSource {
-  /** The database waits: only rows that have arrived already may follow. */
+  /** Makes the database wait; only rows that have already arrived may follow. */
   pause (): void
-  /** Rows that have arrived may come during the call. */
+  /** Continues; rows that have arrived may be passed during the call. */
   resume (): void
-  /** Ends the statement. Does nothing where it has ended. */
+  /** Ends the statement. Does nothing if it has already ended. */
   stop (): void
-  /** The first row has been taken: from now on the time limit is that of the whole stream. To be called once for each run. */
+  /** Called once per run after the first row, from which on the time limit of the whole stream applies. */
   started (): void
-  /** The rows so far have been copied: the memory that they were read into may be used again. To be called while a row is taken. */
+  /** Called while a row is taken, when the rows so far have been copied, so that their memory may be reused. */
   forget (): void
 }
 
@@ -44,30 +44,30 @@ export interface RowSource {
 export interface PacedSink extends RowSink {
   /** Called before each run of the statement. */
   from (source: RowSource): void
-  /** Whether rows have been passed on: the statement must not run again. */
+  /** Whether rows have been passed on, so that the statement must not run again. */
   readonly hasPassed: boolean
-  /** Takes no more rows, and does not pause the source: what still arrives is thrown away. */
+  /** Takes no more rows, and discards those that still arrive without pausing the source. */
   discard (): void
 }
 
-/** What a statement did. */
+/** The outcome of a statement. */
 export interface Outcome {
   /** Rows that went into the sink. */
   readonly rows: number
-  /** Rows inserted, updated or deleted. For an insert that updates rows where they exist, MySQL counts an updated row twice. */
+  /** Rows inserted, updated or deleted. For an upsert, MySQL counts an updated row twice. */
   readonly changed: number
   /** Rows that an update selected, changed or not. Undefined on SQLite. */
   readonly matched?: number | undefined
-  /** For an insert of several rows that updates rows where they exist: how many were updated. Undefined on SQLite, and for one row. */
+  /** For an upsert of several rows: the number of updated rows. Undefined on SQLite, and for one row. */
   readonly duplicates?: number | undefined
   /**
-   * For an insert of several rows: the places of those that were neither inserted nor updated, because they had the values already or a trigger of SQLite
-   * has left them out. Only on SQLite.
+   * For an insert of several rows: the indexes of those that were neither inserted nor updated, because they already had the values or a trigger has
+   * skipped them. Only on SQLite.
    */
   readonly untouched?: readonly number[] | undefined
   /**
-   * For an insert: the number that the database gave the row, as digits; any number if it gave none. Undefined if
-   * the key of the row may have changed since.
+   * For an insert: the number that the database gave to the row, as digits; any number if it gave none. Undefined if the key of the row may
+   * have changed since.
    */
   readonly insertId?: string | undefined
 }
@@ -80,37 +80,37 @@ export interface Client {
 }
 
 export interface WriteOptions {
-  /** The statement is ended when this client disconnects. */
+  /** The client whose disconnection ends the statement. */
   readonly client?: Client | undefined
 }
 
 export interface ReadOptions extends WriteOptions {
-  /** `primary`: replicas are not asked. */
+  /** `primary`: no replica is used. */
   readonly consistency?: 'primary' | undefined
 }
 
 /** Runs statements on one session. */
 export interface Executor {
-  /** `sink`: for a select. @throws ServiceError; SchemaMoved where the catalog must be read again; what the sink throws */
+  /** `sink`: for a select. @throws ServiceError; SchemaMoved if the catalog must be read again; what the sink throws */
   run (statement: Statement, sink?: RowSink): Promise<Outcome>
 }
 
 /**
- * A transaction in progress. Its statements run one after the other. After a refusal (isRefusal) only the statement is undone and the next one
- * may run; after any other error the transaction is over and `run` throws that error again.
+ * A transaction in progress. Its statements run one after the other. After a refusal (isRefusal), only the statement is undone and the next one
+ * may run; after any other error, the transaction is over and `run` throws this error again.
  */
 export interface Transaction extends Executor {
-  /** `timeLimit`: milliseconds that this statement may run, less than the whole. */
+  /** `timeLimit`: a shorter time limit for this statement, in milliseconds. */
   run (statement: Statement, sink?: RowSink, timeLimit?: number): Promise<Outcome>
   /**
    * Runs a part of the transaction, whose statements are undone together if `use` throws, as far as their tables have transactions. The
-   * transaction goes on. Parts may contain others; of one transaction they must not run at the same time.
+   * transaction continues. Parts may contain others, but must not run at the same time.
    * @throws what `use` throws; OUTCOME_UNKNOWN, which ends the transaction, if a table without transactions was written and cannot be undone
    */
   nested<T> (use: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** 1, or more where the transaction runs again. */
+  /** The number of the attempt, which is more than 1 if the transaction runs again. */
   readonly attempt: number
-  /** Statements that have been run so far. Left out by dialects whose COMMIT does not refuse single statements. */
+  /** The number of statements so far. Omitted by dialects whose COMMIT does not refuse single statements. */
   readonly ran?: number
 }
 
@@ -121,60 +121,60 @@ export interface TransactionOptions extends ReadOptions {
   /** Only selects run. They see one snapshot at REPEATABLE READ, whatever `isolation` is, and may run on a replica. */
   readonly readOnly: boolean
   readonly isolation: Isolation
-  /** Rolls back in place of COMMIT. */
+  /** Rolls back instead of committing. */
   readonly dryRun?: boolean | undefined
-  /** Whether a host app runs statements of its own in it: an error of COMMIT has no details then, as they may be about those. */
+  /** Whether a host app runs its own statements in the transaction, so that an error of COMMIT, which may be about them, has no details. */
   readonly isShared?: boolean | undefined
 }
 
 /** A connected database. */
 export interface Dialect {
   readonly engine: Engine
-  /** Reads every table: a fixed number of queries, whatever the size of the database. @throws ServiceError */
+  /** Reads every table with a fixed number of queries, whatever the size of the database. @throws ServiceError */
   introspect (): Promise<readonly TableFacts[]>
   /**
-   * Runs a select until its last row or until `sink` is full. It may use a replica, and runs again where its connection was lost.
-   * @throws ServiceError; SchemaMoved where the catalog must be read again; what the sink throws
+   * Runs a select until its last row or until `sink` is full. It may use a replica, and runs again if its connection was lost.
+   * @throws ServiceError; SchemaMoved if the catalog must be read again; what the sink throws
    */
   read (statement: Statement, sink: RowSink, options?: ReadOptions): Promise<Outcome>
   /**
-   * Runs a select whose rows are read from the database as `sink` takes them. It may use a replica, and runs again where its connection was lost
+   * Runs a select whose rows are read from the database as `sink` takes them. It may use a replica, and runs again if its connection was lost
    * before a row was passed on. `statementTimeout` is the time limit for the first row, `streamTimeout` for all of them.
-   * @throws ServiceError, also where the client has disconnected; SchemaMoved, before the first row; what the sink throws
+   * @throws ServiceError, also if the client has disconnected; SchemaMoved, before the first row; what the sink throws
    */
   stream (statement: Statement, sink: PacedSink, options?: ReadOptions): Promise<Outcome>
-  /** Runs an insert, update or delete, once. @throws ServiceError; SchemaMoved where the catalog must be read again */
+  /** Runs an insert, update or delete once. @throws ServiceError; SchemaMoved if the catalog must be read again */
   write (statement: Statement, options?: WriteOptions): Promise<Outcome>
   /**
    * Runs `use` in a transaction and commits, or rolls back if `use` throws. `statementTimeout` is the time limit for the whole. After a
-   * deadlock the transaction runs again, at most three times, so `use` must have no other effects than those of its statements.
-   * @throws ServiceError, with `statement` where COMMIT refuses one; SchemaMoved; what `use` throws. Nothing was changed, except with OUTCOME_UNKNOWN
+   * deadlock the transaction runs again, at most three times, so `use` must have no effects other than those of its statements.
+   * @throws ServiceError, with `statement` if COMMIT refuses one; SchemaMoved; what `use` throws. Nothing was changed, except with OUTCOME_UNKNOWN
    */
   transaction<T> (use: (transaction: Transaction) => Promise<T>, options: TransactionOptions): Promise<T>
-  /** The privileges of the account, a line each, as the database lists them. @throws ServiceError */
+  /** The privileges of the account as the database lists them, one per line. @throws ServiceError */
   privileges (): Promise<string[]>
-  /** Finds what is dangerous about how the database is used. `configured`: the databases that the service has. @throws ServiceError */
+  /** Finds risks of the account and the connection. `configured`: the databases that the service uses. @throws ServiceError */
   findRisks (configured: readonly string[]): Promise<Risks>
-  /** Returns what the account may not do. No statement runs. @throws ServiceError */
+  /** Returns the uses that the account may not make. Runs no statement. @throws ServiceError */
   findDenied (uses: readonly TableUse[]): Promise<Denied[]>
   /** Checks that the database answers. Does not wait in the queue while every connection is in use. @throws ServiceError */
   check? (): Promise<void>
-  /** The use of the connection pools, the primary first and then each replica. */
+  /** The use of the connection pools: the primary, then each replica. */
   poolUse? (): PoolUse[]
   close (): Promise<void>
 }
 
-/** Lines for a person. `excess`: privileges that the service does not need; `enough`: the statements that grant what it needs. */
+/** Lines for people. `excess`: privileges that the service does not need; `enough`: statements that grant sufficient privileges. */
 export interface Risks { readonly excess: readonly string[], readonly risks: readonly string[], readonly enough: readonly string[] }
 
-/** What a grant allows to do with a table of the catalog. `columns`: those that are read or written; none for a delete. */
+/** A use of a table that a grant allows. `columns`: the columns that are read or written; none for a delete. */
 export interface TableUse { readonly table: string, readonly verb: Verb, readonly columns: readonly string[] }
 
 /** A use that the account may not make. */
 export interface Denied extends Pick<TableUse, 'table' | 'verb'> {
-  /** Set if the account may do it with the other columns. */
+  /** The denied columns, if the account may use the others. */
   readonly columns?: readonly string[]
-  /** Set if it is not a privilege that is missing: the name of the error, of a view whose definer lacks one. */
+  /** The name of the error, if not the account but the definer of a view lacks a privilege. */
   readonly reason?: string
 }
 
@@ -183,23 +183,23 @@ export interface PoolUse {
   readonly size: number
   readonly open: number
   readonly idle: number
-  /** Open connections whose statement was given up and has not ended yet. */
+  /** Open connections whose statement was given up but has not ended yet. */
   readonly ending: number
   readonly waiting: number
-  /** Requests that have waited for a connection since the start, and the sum of their waiting times in milliseconds. */
+  /** Requests that have waited for a connection since the start, and their total waiting time in milliseconds. */
   readonly waits: number
   readonly waited: number
   /** Attempts to connect that have failed since the start. */
   readonly failures: number
 }
 
-/** The database does not know a table or column of the catalog: it was changed since the catalog was read. Nothing ran. */
+/** The database does not know a table or column of the catalog, because it was changed after the catalog was read. Nothing ran. */
 export class SchemaMoved extends Error {
-  /** For the log only: the database's name for the error and, where it is safe, the name of what is missing. */
+  /** For the log only: the database's name for the error and, if it is safe, the name of the missing object. */
   readonly reason: string | undefined
-  /** Whether the table itself may be complete, and a trigger, view or routine names what is missing. */
+  /** Whether the table itself may be complete, and a trigger, view or routine names the missing object. */
   readonly isElsewhere: boolean
-  /** What is missing, as the database names it: a table or column, perhaps behind the names of what it is in. Not for the log. */
+  /** The missing table or column as the database names it, possibly with qualifiers. Not for the log. */
   readonly missing: string | undefined
 
   constructor (reason?: string, { isElsewhere = false, missing }: { isElsewhere?: boolean, missing?: string | undefined } = {}) {
@@ -211,7 +211,7 @@ export class SchemaMoved extends Error {
   }
 }
 
-/** A database error that only a wrong statement of the service can cause: a bug. Carries its number, never its text, which may hold values. */
+/** A database error that only a bug of the service can cause. It has the number of the error but not its text, which may contain values. */
 export class UnknownDatabaseError extends Error {
   constructor (code: string | number) {
     super(`unexpected database error ${code}`)
@@ -219,14 +219,14 @@ export class UnknownDatabaseError extends Error {
   }
 }
 
-/** Whether the database, or a row sink, has refused a statement: it was undone, and is not the fault of the database or its connection. */
+/** Whether the database or a row sink has refused a statement, which was undone, through no fault of the database or its connection. */
 export const isRefusal = (error: unknown): boolean => isServiceError(error) && !isTrouble(error)
 
 /** Errors of one row or value. */
 const OF_ROWS = new Set(['UNIQUE_VIOLATION', 'FOREIGN_KEY_VIOLATION', 'NOT_NULL_VIOLATION', 'CHECK_VIOLATION', 'VALUE_OUT_OF_RANGE', 'MISSING_COLUMN'])
 
-/** Whether a row was refused, without which the others may be written. */
+/** Whether only a row was refused, so that the others may be written without it. */
 export const keepsTransaction = (error: unknown): boolean => OF_ROWS.has((error as ServiceError).code)
 
-/** The client has disconnected before its answer was ready. No client sees this error; the log has its reason. */
+/** The error for a client that has disconnected before its answer was ready. No client sees it; the log has its reason. */
 export const clientGone = (): ServiceError => withReason(queryTimeout(), 'CLIENT_GONE')

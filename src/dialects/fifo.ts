@@ -1,7 +1,7 @@
 /**
  * A queue from which any entry can be removed: a doubly linked list whose entries forget their neighbours when they are removed.
- * A Set, a Map or an array would do as well, but V8 replaces their tables when they grow or shrink, and a dead table in the old
- * generation keeps its content alive, requests included, until the next full garbage collection.
+ * A Set, Map or array would also work, but V8 replaces their tables when they grow or shrink, and a dead table in the old
+ * generation keeps its content, including requests, alive until the next full garbage collection.
  */
 export interface Fifo<T> {
   readonly size: number

@@ -1,28 +1,28 @@
-/** Runs a part of a transaction that is undone by itself, by a savepoint. */
+/** Runs a part of a transaction that a savepoint can undo alone. */
 import type { Transaction } from './dialect.ts'
 
-/** A savepoint as an engine has it. */
+/** The savepoints of an engine. */
 export interface Savepoints {
   /** Whether the transaction has ended, or can only be rolled back. */
   isOver (): boolean
-  /** @throws why the transaction is over */
+  /** Sets a savepoint. @throws the error that has ended the transaction */
   set (name: string): Promise<void>
-  /** Undoes what was done since. @throws why the transaction is over now: also OUTCOME_UNKNOWN, where a table without transactions was written since */
+  /** Undoes everything since the savepoint. @throws the error that ends the transaction, such as OUTCOME_UNKNOWN if a table without transactions was written since */
   undo (name: string): Promise<void>
-  /** Left out by engines where setting it again replaces it. */
+  /** Releases the savepoint; omitted by engines that replace it when it is set again. */
   release? (name: string): Promise<void>
 }
 
 interface Nested<T> {
-  /** Gets the transaction for statements of the part. */
+  /** Called with the transaction for the statements of the part. */
   readonly use: (transaction: Transaction) => Promise<T>
   readonly transaction: Transaction
-  /** Of parts that contain each other, from 1. */
+  /** The nesting level of the part, from 1. */
   readonly level: number
   readonly savepoints: Savepoints
 }
 
-/** An error that ends the transaction leaves everything to its ROLLBACK. @throws what `use` throws; as the savepoints do */
+/** Undoes the part after an error, unless the error ends the whole transaction. @throws what `use` throws; as the savepoints do */
 export async function runNested<T> ({ use, transaction, level, savepoints }: Nested<T>): Promise<T> {
   const name = `call_${level}`
   await savepoints.set(name)

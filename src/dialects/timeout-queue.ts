@@ -2,7 +2,7 @@ import { createFifo, type Fifo, type FifoEntry } from './fifo.ts'
 
 /**
  * Entries with the same time limit, which therefore expire in the order of their arrival. They share one timer, which also calls `onCheck`: an
- * entry costs 0.08 µs, and 0.12 µs with a timer of its own.
+ * entry costs 0.08 µs, compared with 0.12 µs for its own timer.
  */
 export interface TimeoutQueue<T> extends Fifo<T> {}
 
@@ -16,7 +16,7 @@ export interface TimeoutQueueOptions<T> {
   readonly onCheck?: (value: T) => void
 }
 
-/** `milliseconds`: the time limit. Keeps the process alive while there is an entry. */
+/** `milliseconds`: the time limit. The queue keeps the process alive while it has entries. */
 export function createTimeoutQueue<T> (milliseconds: number, { onTimeout, onCheck }: TimeoutQueueOptions<T>): TimeoutQueue<T> {
   const fifo = createFifo<T>()
   const pause = onCheck === undefined ? milliseconds : Math.min(CHECK_INTERVAL, milliseconds)

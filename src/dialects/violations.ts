@@ -1,9 +1,9 @@
-/** The details of a violated constraint: its name and columns from the catalog, never values from the text of the error. */
+/** The details of a violated constraint: its name and columns from the catalog, but no values from the text of the error. */
 import { mayFire, type Check, type ForeignKey, type Key, type TriggerTiming } from '../catalog/catalog.ts'
 import { checkViolation, foreignKeyViolation, missingColumn, notNullViolation, pointer, uniqueViolation, withDetails, type Detail, type ServiceError } from '../errors.ts'
 import type { Statement } from '../sql/statement.ts'
 
-/** Whether a statement may run a trigger: an error may then belong to another table, which the trigger writes. */
+/** Whether a statement may run a trigger, so that an error may belong to another table that the trigger writes. */
 export const firesTrigger = ({ verb, table, isUpsert = false }: Statement, timing?: TriggerTiming): boolean =>
   verb !== 'select' && (mayFire(table, verb, timing) || (isUpsert && mayFire(table, 'update', timing)))
 
@@ -12,7 +12,7 @@ export function uniqueViolationOf (key: Key | undefined): ServiceError {
   return withDetails(uniqueViolation(), ...key === undefined ? [] : details(key.columns, `unique key "${key.name}"`))
 }
 
-/** MISSING_COLUMN for a column that the insert left out and that `isNamed` finds in the message of the database; else NOT_NULL_VIOLATION. */
+/** MISSING_COLUMN for a column that the insert omitted and that `isNamed` finds in the message of the database; otherwise NOT_NULL_VIOLATION. */
 export function notNullViolationOf ({ verb, table, assigned }: Statement, isNamed: (column: string) => boolean): ServiceError {
   if (verb !== 'insert') return notNullViolation()
   const missing = table.requiredColumns.find((column) => !assigned.includes(column) && isNamed(column.name))
@@ -20,12 +20,12 @@ export function notNullViolationOf ({ verb, table, assigned }: Statement, isName
   return withDetails(missingColumn(`"${missing.name}"`), { path: pointer('data', missing.name), message: 'has no default' })
 }
 
-/** A foreign key would refer to a row that does not exist. `keys`: the keys of the table that it may be; none for a key of another table. */
+/** A foreign key would refer to a row that does not exist. `keys`: the possible keys of the table; none for a key of another table. */
 export function noReferencedRow (keys: readonly ForeignKey[]): ServiceError {
   return withDetails(foreignKeyViolation(), ...keys.flatMap(({ name, columns }) => details(columns, `foreign key "${name}"`)))
 }
 
-/** Other rows refer to a row that the statement would delete or change. Their table is not named: the token may not see it. */
+/** Other rows refer to a row that the statement would delete or change. Their table is not named, because the token may not see it. */
 export function rowIsReferenced (isCertain: boolean): ServiceError {
   return withDetails(foreignKeyViolation(), ...isCertain ? [{ path: '', message: 'other rows refer to this one' }] : [])
 }
@@ -37,10 +37,10 @@ export function checkViolationOf (check: Check | undefined): ServiceError {
   return withDetails(checkViolation(), ...check.columns.length > 0 ? details(check.columns, named) : [{ path: '', message: named }])
 }
 
-/** The foreign keys that an insert or update gives a value, which may refer to a row that does not exist. Also those that a grant does not see. */
+/** The foreign keys that an insert or update writes, including those that a grant does not see. */
 export function foreignKeysWritten ({ table, assigned, parameters }: Statement): ForeignKey[] {
   const written = new Set(assigned.filter((_column, index) => parameters[index] !== null).map(({ name }) => name))
-  return (table.view?.base ?? table).foreignKeys.filter(({ columns }) => columns.some((column) => written.has(column)))
+  return (table.granted?.base ?? table).foreignKeys.filter(({ columns }) => columns.some((column) => written.has(column)))
 }
 
 function details (columns: readonly string[], constraint: string): Detail[] {

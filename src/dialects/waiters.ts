@@ -3,27 +3,27 @@ import { createFifo, type Fifo, type FifoEntry } from './fifo.ts'
 import { createTimeoutQueue } from './timeout-queue.ts'
 
 /**
- * A bounded queue of waiters, each with a time limit. Callers take turns, each in the order of its own requests: one that sends thousands does not
- * make the others wait for them.
+ * A bounded queue of waiters, each with a time limit. Callers take turns, each in the order of its own requests, so that one that sends thousands
+ * does not delay the others.
  */
 export interface Waiters<T> {
   readonly size: number
   /** The sequence number of the last waiter. */
   readonly last: number
-  /** The sum of the waiting times of all that do not wait any more, in milliseconds. */
+  /** The total waiting time of all waiters that no longer wait, in milliseconds. */
   readonly waited: number
   /**
-   * `more`: places besides the usual ones. `caller`: who waits; the service itself if it is left out. If all places are taken, a caller that has more
-   * waiters than this one would have loses its last one. @throws OVERLOADED where too many wait already, or the time limit is over
+   * `more`: additional places. `caller`: the caller that waits; the service itself if omitted. If all places are taken, a caller that has more waiters
+   * than this one would have loses its last one. @throws OVERLOADED if too many wait already, or after the time limit
    */
   wait (more: number, caller?: string): Promise<T>
-  /** Resolves the first waiter of the caller whose turn it is. Returns false where nobody waits. */
+  /** Resolves the first waiter of the caller whose turn it is. Returns false if nobody waits. */
   give (value: T): boolean
-  /** Rejects all waiters up to the sequence number `last`; all of them if it is left out. */
+  /** Rejects all waiters up to the sequence number `last`; all of them if it is omitted. */
   refuse (reason: () => Error, last?: number): void
   /** How many waiters a caller has. */
   countOf (caller: string | undefined): number
-  /** Refuses the last waiter of the caller that has most, if those are more than `count`. Returns false if they are not. */
+  /** Refuses the last waiter of the caller with the most waiters, if it has more than `count`; otherwise returns false. */
   shed (count: number): boolean
 }
 
@@ -32,21 +32,21 @@ interface Waiter<T> {
   readonly resolve: (value: T) => void
   readonly reject: (error: Error) => void
   readonly line: Line<T>
-  /** Its place in the line of its caller. */
+  /** The entry of the waiter in the line of its caller. */
   place?: FifoEntry<FifoEntry<Waiter<T>>>
 }
 
-/** The waiters of one caller, and its place among the callers: the first one is next. */
+/** The waiters of one caller, and its entry among the callers, of which the first one is next. */
 interface Line<T> {
   readonly caller: string
   readonly entries: Fifo<FifoEntry<Waiter<T>>>
   turn: FifoEntry<Line<T>>
 }
 
-/** The caller of what the service and the host app do themselves. */
+/** The caller for requests of the service and of the host app. */
 const SERVICE = ''
 
-/** `places`: how many may wait; `timeout`: for how long, in milliseconds. */
+/** `places`: the maximum number of waiters; `timeout`: their time limit, in milliseconds. */
 export function createWaiters<T> (places: number, timeout: number): Waiters<T> {
   let count = 0
   let waited = 0

@@ -9,10 +9,10 @@ export interface PlanToAnswer {
   readonly plan: Plan
   readonly database: Database
   /** Bytes that the answer may have. */
-  readonly limit: number
+  readonly maxBytes: number
   readonly record?: RequestRecord | null | undefined
-  /** What the hook for writes is told; it is not called if left out. */
-  readonly written?: Pick<PendingWrite, 'grant' | 'body' | 'dryRun'>
+  /** The arguments of the hook for writes, which is not called if they are omitted. */
+  readonly pendingWrite?: Pick<PendingWrite, 'grant' | 'body' | 'dryRun'>
 }
 
 export interface Answered {
@@ -22,12 +22,12 @@ export interface Answered {
 }
 
 /** Runs a plan in a transaction, writes its answer and calls the hook for writes. @throws as runIn; what the hook throws */
-export async function answerIn (tx: Transaction, { plan, database, limit, record, written }: PlanToAnswer): Promise<Answered> {
-  const sink = createSink(plan, database, limit)
+export async function answerIn (tx: Transaction, { plan, database, maxBytes, record, pendingWrite }: PlanToAnswer): Promise<Answered> {
+  const sink = createSink(plan, database, maxBytes)
   try {
     const result = await runIn(tx, { plan, database, sink, record })
     const answer = respond(plan, result, sink)
-    if (written !== undefined && plan.verb !== 'select') await database.onWrite?.({ tx, plan, database, answer, ...written })
+    if (pendingWrite !== undefined && plan.verb !== 'select') await database.onWrite?.({ tx, plan, database, answer, ...pendingWrite })
     return { answer, rows: result.rows + result.changed }
   } finally {
     sink?.drop()

@@ -1,4 +1,4 @@
-/** Runs an update or delete that asks for more than the change: `returning`, `expect`, `dryRun`, or the setting `limits.changed`. */
+/** Runs an update or delete with `returning`, `expect`, `dryRun`, or the setting `limits.changed`. */
 import { MAX_LIMIT } from '../../schemas/body.ts'
 import { mayCascade, mayFire, type Column } from '../catalog/catalog.ts'
 import type { Outcome } from '../dialects/dialect.ts'
@@ -10,7 +10,7 @@ import type { AnswerSink } from '../response/answer-sink.ts'
 import { areTaken, keyChanged } from './inserted-keys.ts'
 import { rowsKept, watchDelete } from './kept-rows.ts'
 import { readRows } from './read-rows.ts'
-import { checkReferences } from './references.ts'
+import { checkForeignKeys } from './foreign-keys.ts'
 import type { Lookup, Runner } from './runner.ts'
 
 /** `sink`: for `returning`. @throws EXPECTATION_FAILED, RESULT_TOO_LARGE and others, which must undo the transaction */
@@ -20,8 +20,8 @@ export function runChange (runner: Runner, plan: UpdatePlan | DeletePlan, sink: 
 }
 
 /**
- * With LIMIT the statement stops at the first row that is too many, and says how many rows it has matched. SQLite says neither, a table without
- * transactions would keep the rows, and a delete does not count those that a foreign key of the table has deleted: there they are counted before.
+ * With LIMIT the statement stops at the first excess row, and reports how many rows it has matched. The rows are counted before the statement on SQLite,
+ * which has neither, in tables without transactions, which would keep the changes, and for a delete that cascades, which does not count all its rows.
  */
 async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promise<Outcome> {
   const most = mostRows(plan)
@@ -36,8 +36,8 @@ async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promi
   const outcome = await runner.run(most === Infinity ? plan : { ...plan, limit: most + 1 })
   const matched = outcome.matched ?? outcome.changed
   const refusal = findRefusal(plan, matched)
-  // before the rows were counted, the statement refused to refer to a row that does not exist: one that the grant does not see has the same answer
-  if (refusal !== undefined && matched > 0) await checkReferences(runner, plan)
+  // the statement refuses a missing row that it refers to before it counts rows, so a row that the grant does not see must have the same answer
+  if (refusal !== undefined && matched > 0) await checkForeignKeys(runner, plan)
   if (refusal !== undefined) throw refusal
   return outcome
 }
@@ -49,7 +49,7 @@ async function updateReturning (runner: Runner, plan: UpdatePlan, sink: AnswerSi
   requireCount(plan, found.length)
   if (found.length === 0) return { rows: 0, changed: 0 }
   const keys = found.map((values) => keyAfter(key, values, assignments))
-  // a trigger of SQLite may leave out a row, whose new key is then that of another one
+  // a trigger of SQLite may skip a row, whose new key may then belong to another one
   const mayLeaveOut = runner.engine === 'sqlite' && mayFire(table, 'update', 'before') && assignments.some(({ column }) => key.includes(column))
   const wasTaken = mayLeaveOut && await areTaken(runner, { table, key, keys })
   const outcome = await runner.run(plan)
@@ -59,7 +59,7 @@ async function updateReturning (runner: Runner, plan: UpdatePlan, sink: AnswerSi
   return { ...outcome, rows: sink.count, changed: outcome.changed, matched: found.length }
 }
 
-/** Reads and locks the rows, and deletes them. Fewer may be left to delete: foreign keys of the table to itself delete rows as well. */
+/** Reads, locks and deletes the rows. The delete may count fewer, because foreign keys of the table to itself also delete rows. */
 async function deleteReturning (runner: Runner, plan: DeletePlan, sink: AnswerSink): Promise<Outcome> {
   const returning = plan.returning as readonly Column[]
   await runner.select(lockingLookup(plan, returning), sink)
@@ -79,7 +79,7 @@ function lockingLookup (plan: UpdatePlan | DeletePlan, columns: readonly Column[
   return { table, columns, condition, limit: mostRows(plan) + 1, lock: 'update' }
 }
 
-/** Rows that the plan may match without a refusal. */
+/** Maximum number of rows that the plan may match without a refusal. */
 function mostRows (plan: UpdatePlan | DeletePlan): number {
   return Math.max(-1, Math.min(plan.expect?.most ?? Infinity, ceilingOf(plan)))
 }
@@ -101,7 +101,7 @@ function requireCount (plan: UpdatePlan | DeletePlan, matched: number): void {
   if (refusal !== undefined) throw refusal
 }
 
-/** Another client has changed rows between two statements, which only tables without transactions or locks of gaps let happen. */
+/** The error if another client has changed rows between two statements, which is possible only in tables without transactions or gap locks. */
 function changedMeanwhile ({ table }: UpdatePlan | DeletePlan): ServiceError {
   if (table.transactional) return withReason(deadlock(), 'ROWS_CHANGED')
   return withDetails(outcomeUnknown(), { path: '', message: `the engine of table "${table.name}" has no transactions, and rows were changed by others meanwhile` })

@@ -1,6 +1,6 @@
 /**
- * SQLite's upsert leaves a row that does not satisfy the rules of a grant as it is, and counts it as unchanged (src/sql/upsert.ts). So the rows are
- * looked up, to refuse such a row as MySQL's statement does.
+ * Looks up the rows of an upsert on SQLite, which leaves a row that does not satisfy the rules of a grant unchanged (src/sql/upsert.ts): such a row is
+ * refused as MySQL's statement refuses it.
  */
 import type { Table } from '../catalog/catalog.ts'
 import { uniqueViolationOf } from '../dialects/violations.ts'
@@ -11,7 +11,7 @@ import type { Runner } from './runner.ts'
 
 type Guarded = Conflict & { readonly within: Condition }
 
-/** The conflict of a plan whose rows have to be looked up. */
+/** The conflict of a plan whose rows must be looked up. */
 export function guardOf ({ plan: { conflict }, runner }: { readonly plan: InsertPlan, readonly runner: Runner }): Guarded | undefined {
   return conflict?.within !== undefined && runner.engine === 'sqlite' ? conflict as Guarded : undefined
 }

@@ -13,29 +13,29 @@ import { runChange } from './change.ts'
 import { readClock } from './clock.ts'
 import { executeInsert, runInsert, type WatchRow } from './insert.ts'
 import { insertReturning } from './insert-returning.ts'
-import { checkReferences, refuse } from './references.ts'
+import { checkForeignKeys, refuse } from './foreign-keys.ts'
 import { readMembers } from './members.ts'
 import { Runner } from './runner.ts'
-import { isLookedUp, runWritten } from './written.ts'
+import { isCheckedAfterWrite, runWithCheck } from './after-write.ts'
 
-/** What running a plan takes besides a session. */
+/** The arguments of running a plan, without a session. */
 export interface Execution {
   readonly plan: Plan
   readonly database: Database
-  /** Takes the rows of the answer; undefined for an answer without rows. To be dropped by who made it. */
+  /** Takes the rows of the answer; undefined for an answer without rows. The creator must drop it. */
   readonly sink: AnswerSink | undefined
   readonly record?: RequestRecord | null | undefined
 }
 
-/** The sink for the rows of an answer; undefined where it has none. `limit`: bytes that the answer may have. */
-export function createSink (plan: Plan, { budget }: Pick<Database, 'budget'>, limit: number): AnswerSink | undefined {
-  if (plan.verb === 'select') return createSelectSink(plan, limit, budget)
-  return plan.returning === undefined ? undefined : new AnswerSink(plan.returning, limit, budget)
+/** The sink for the rows of an answer; undefined if it has none. `maxBytes`: bytes that the answer may have. */
+export function createSink (plan: Plan, { budget }: Pick<Database, 'budget'>, maxBytes: number): AnswerSink | undefined {
+  if (plan.verb === 'select') return createSelectSink(plan, maxBytes, budget)
+  return plan.returning === undefined ? undefined : new AnswerSink(plan.returning, maxBytes, budget)
 }
 
 /**
- * Runs a plan by itself. @throws ServiceError, SchemaMoved; nothing was changed, except with OUTCOME_UNKNOWN. If the sink is full, it
- * has the reason (`refusal`).
+ * Runs a plan by itself. If the sink is full, it has the reason (`refusal`). @throws ServiceError, SchemaMoved; nothing was changed, except
+ * with OUTCOME_UNKNOWN
  */
 export function executePlan (execution: Execution, options: ReadOptions): Promise<Result> {
   const { plan, database, sink, record } = execution
@@ -44,7 +44,7 @@ export function executePlan (execution: Execution, options: ReadOptions): Promis
     const runner = new Runner((statement) => database.dialect.write(statement, options), database)
     return executeInsert({ plan, runner }, { record, transact: () => transact(execution, options) })
   }
-  const statement = compileStatement(plan, database.dialect.engine, database.statements)
+  const statement = compileStatement(plan, database.dialect.engine, database.statementCounts)
   record?.compiled()
   if (sink === undefined) return database.dialect.write(statement, options)
   const result = database.dialect.read(statement, sink, options)
@@ -74,7 +74,7 @@ export async function runIn (tx: Executor, execution: Execution): Promise<Result
   const isSettled = !mustSettle(plan)
   const settled = isSettled ? plan : settleMoments(plan, await readClock(runner, plan.table))
   const run = isSettled ? execution : { ...execution, plan: settled }
-  const result = settled.references === undefined ? await runOne(runner, run) : await runReferring(runner, run)
+  const result = settled.foreignKeyChecks === undefined ? await runOne(runner, run) : await runWithForeignKeyChecks(runner, run)
   if (sink?.refusal !== undefined) throw sink.refusal
   return isSettled || settled.verb !== 'insert' ? result : { ...result, settled }
 }
@@ -82,7 +82,7 @@ export async function runIn (tx: Executor, execution: Execution): Promise<Result
 function runOne (runner: Runner, { plan, sink, record }: Execution): Promise<Result> {
   record?.compiled()
   const run = (watchRow?: WatchRow): Promise<Result> => runPlan(runner, plan, { sink, watchRow })
-  return (plan.verb === 'insert' || plan.verb === 'update') && isLookedUp(plan) ? runWritten(runner, plan, { sink, run }) : run()
+  return (plan.verb === 'insert' || plan.verb === 'update') && isCheckedAfterWrite(plan) ? runWithCheck(runner, plan, { sink, run }) : run()
 }
 
 function runPlan (runner: Runner, plan: Plan, { sink, watchRow }: { readonly sink: AnswerSink | undefined, readonly watchRow: WatchRow | undefined }): Promise<Result> {
@@ -100,11 +100,11 @@ async function runSelect (runner: Runner, plan: SelectPlan, sink: AnswerSink): P
   return { ...outcome, rows: outcome.rows + await readMembers(runner, sink), total }
 }
 
-/** Runs a write that refers to rows of a table with rules. If it is refused for another reason, the references are checked all the same. An update of no row refers to nothing. */
-async function runReferring (runner: Runner, execution: Execution): Promise<Result> {
+/** Runs a write that refers to rows of a table with rules, and checks them even if the write is refused for another reason. An update of no row refers to nothing. */
+async function runWithForeignKeyChecks (runner: Runner, execution: Execution): Promise<Result> {
   const { plan } = execution
-  const result = await runOne(runner, execution).catch(async (error: unknown) => await refuse(runner, plan, { error, references: plan.references }))
+  const result = await runOne(runner, execution).catch(async (error: unknown) => await refuse(runner, plan, { error, checks: plan.foreignKeyChecks }))
   const isIdle = execution.plan.verb === 'update' && (result.matched ?? result.changed) === 0
-  if (!isIdle) await checkReferences(runner, execution.plan)
+  if (!isIdle) await checkForeignKeys(runner, execution.plan)
   return result
 }

@@ -58,8 +58,8 @@ async function insertKeyed (insertRun: InsertRun & { readonly plan: ReturningPla
 }
 
 /**
- * Divides the rows so that the number of each one is known. Rows that one statement numbers have consecutive numbers, unless some of them have
- * a number already, exist, or are numbered by a trigger; a trigger of SQLite may insert rows in between.
+ * Divides the rows so that the number of each one is known. Rows that one statement numbers have consecutive numbers, unless some of them already have
+ * a number, exist, or are numbered by a trigger; a trigger of SQLite may insert rows in between.
  */
 function divide (plan: ReturningPlan, numbered: Column): ReadonlyArray<readonly PlannedRow[]> {
   const { table, rows, conflict } = plan
@@ -86,7 +86,7 @@ class Numbers {
     for (const [offset, row] of rows.entries()) this.#places.set(row, { first, offset })
   }
 
-  /** The number of a row that exists; undefined if it does not. @throws NOT_SUPPORTED if a row that was updated cannot be found */
+  /** Sets the number of a row; undefined if it does not exist. @throws NOT_SUPPORTED if a row that was updated cannot be found */
   set (row: PlannedRow, number: string | undefined, wasUpdated: boolean): void {
     if (number === undefined && wasUpdated) throw keyChanged()
     this.#places.set(row, { first: number, offset: 0 })
@@ -112,7 +112,7 @@ async function readNumber (runner: Runner, { table, conflict, key }: ReturningPl
   return number === undefined ? undefined : String(number)
 }
 
-/** The distance of the numbers that a session gives to rows: not 1 in clusters where several servers are written to. */
+/** The distance between the numbers that a session gives to rows, which is not 1 in clusters with several writable servers. */
 async function readStep (runner: Runner, { table, key }: ReturningPlan): Promise<bigint> {
   return runner.engine === 'sqlite' || key.every(({ autoIncrement }) => !autoIncrement) ? 1n : BigInt(await runner.number(compileStep(table)))
 }

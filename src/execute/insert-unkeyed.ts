@@ -1,4 +1,4 @@
-/** Runs an insert that returns its row where the values of no unique key are known: the row is found by all the values that it was given. */
+/** Runs an insert that returns its row if the values of no unique key are known: the row is found by all its given values. */
 import type { Column } from '../catalog/catalog.ts'
 import type { Outcome } from '../dialects/dialect.ts'
 import { unsupported } from '../errors.ts'
@@ -14,12 +14,12 @@ import type { RowsResult } from '../response/result.ts'
 import { runInsert } from './insert.ts'
 import type { Lookup, Runner } from './runner.ts'
 
-/** Rows that are compared with each other at most. */
+/** Maximum number of rows that are compared with each other. */
 const MAX_EQUAL = 100
 
 /**
- * The count before the insert and the one after it are of one snapshot, so the difference is the new row. Rows that were there before do no
- * harm if they look the same. @throws NOT_SUPPORTED if the row cannot be told from others
+ * Counts before and after the insert in one snapshot, so that the difference is the new row. Earlier rows do no harm if they look the same.
+ * @throws NOT_SUPPORTED if the row cannot be distinguished from others
  */
 export async function insertUnkeyed (plan: InsertPlan & { readonly returning: readonly Column[] }, runner: Runner, sink: AnswerSink): Promise<Outcome & RowsResult> {
   const { table, returning } = plan
@@ -34,15 +34,15 @@ export async function insertUnkeyed (plan: InsertPlan & { readonly returning: re
   return { ...outcome, rows: sink.count, changed: outcome.changed, insertId: outcome.insertId }
 }
 
-/** Whether a row is found may tell nothing of columns and rows that the grant does not see. */
-function conditionOf ({ table: { columns, view }, rows }: InsertPlan): Condition {
+/** Uses only columns and rows that the grant sees, so that finding a row reveals nothing about the others. */
+function conditionOf ({ table: { columns, granted }, rows }: InsertPlan): Condition {
   const row = rows[0] as PlannedRow
   const given = row.columns.flatMap((column, place) => {
     const parameter = settled(row.parameters[place])
     if (columns.get(column.name) !== column || column.type.comparison === 'none') return []
     return [parameter === null ? isNull(column, false) : isExactly(column, storedKey(column, parameter))]
   })
-  return combine('and', view === undefined ? given : [planRules(view.rules), ...given])
+  return combine('and', granted === undefined ? given : [planRules(granted.rules), ...given])
 }
 
 /** Whether the rows of a select look the same. */

@@ -1,6 +1,6 @@
 /**
- * Runs an insert, and an upsert. One statement is enough as long as the database accepts all rows. If not, the rows are divided
- * until the one that was refused is found. A row that collides in another key than the named one is resolved by itself (resolve-row.ts).
+ * Runs an insert or upsert. One statement is enough as long as the database accepts all rows. If not, the rows are divided
+ * until the refused one is found. A row that collides in a key other than the named one is resolved by itself (resolve-row.ts).
  */
 import { keepsTransaction, type Outcome } from '../dialects/dialect.ts'
 import { pointer, ServiceError, withDetails } from '../errors.ts'
@@ -22,10 +22,10 @@ export interface InsertRun {
   readonly watchRow?: WatchRow | undefined
 }
 
-/** Called before each row of a plan whose rows are checked (`isChecked`) is written. What it returns is called after that. */
+/** Called before each row of a plan with checks (`isChecked`) is written. The returned function is called after the write. */
 export type WatchRow = (row: PlannedRow) => Promise<(counts: RowCounts) => Promise<unknown>>
 
-/** How an insert runs by itself. `transact`: runs it in a transaction, which is also tried again after a deadlock. */
+/** How an insert runs by itself. `transact`: runs it in a transaction, which is retried after a deadlock. */
 export interface InsertAlone {
   readonly record: RequestRecord | null | undefined
   readonly transact: () => Promise<Outcome & RowsResult>
@@ -53,7 +53,7 @@ export async function runInsert (insertRun: InsertRun): Promise<Outcome & RowsRe
   const { plan, runner } = insertRun
   await requireAllWithin(insertRun)
   const counts = await runBatches(insertRun, toBatches(plan, runner.engine))
-  // a trigger may have inserted the row that exists
+  // the row that exists may have been inserted by a trigger
   if (counts.unchanged > 0) await requireAllWithin(insertRun)
   if (!mustReadId(plan, runner.engine)) return resultOf(counts)
   return { ...resultOf(counts), storedId: await readId(plan, counts, runner) }
@@ -119,7 +119,7 @@ async function runSingle ({ plan, runner, onBatch }: InsertRun, batch: RowBatch,
 
 const placeOf = ({ index }: PlannedRow, { isList }: InsertPlan): number | undefined => isList ? index : undefined
 
-/** Whether the database has refused a row: a transaction can go on without it. */
+/** Whether the database has refused a row, without which the transaction can continue. */
 const isOfRow = (error: unknown): error is ServiceError => error instanceof ServiceError && keepsTransaction(error)
 
 /** Adds the position of the row in `data`, if that is a list, to the details of a refusal. */

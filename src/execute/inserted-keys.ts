@@ -12,13 +12,13 @@ import type { Runner } from './runner.ts'
 export interface GivenKeys {
   readonly table: Table
   readonly key: readonly Column[]
-  /** The values that the request gives the key of each row. */
+  /** The values that the request gives to the key of each row. */
   readonly keys: ReadonlyArray<readonly Value[]>
 }
 
 /**
- * Whether there is a row with one of the keys that an insert gives. If it succeeds all the same, a BEFORE INSERT trigger has changed the key, and
- * the row with that key is another one.
+ * Whether a row already has one of the keys of an insert. If the insert succeeds nevertheless, a BEFORE INSERT trigger has changed the key, and the
+ * row with that key is another one.
  */
 export async function areTaken (runner: Runner, { table, key, keys }: GivenKeys): Promise<boolean> {
   for (let from = 0; from < keys.length; from += STEP) {
@@ -28,15 +28,15 @@ export async function areTaken (runner: Runner, { table, key, keys }: GivenKeys)
   return false
 }
 
-/** The values that rows give the key, without those of rows that get a number. */
+/** The values of the key in the rows, without rows that get a number from the database. */
 export function givenKeys (key: readonly Column[], rows: readonly PlannedRow[]): Value[][] {
   const keys = rows.map((row) => key.map((column) => settled(givenValue(row, column))))
   return keys.filter((values): values is Value[] => !values.includes(null))
 }
 
 /**
- * The value of a column of the key that is known before a row is written; null if the database numbers the row, or a BEFORE INSERT trigger may
- * number a new row in another way.
+ * The value of a column of the key, if it is known before the row is written; null if the database numbers the row, or if a BEFORE INSERT trigger may
+ * number it differently.
  */
 export function knownKey ({ table, conflict }: Pick<InsertPlan, 'table' | 'conflict'>, row: PlannedRow, column: Column): Value | null {
   const given = settled(givenValue(row, column))

@@ -1,4 +1,4 @@
-/** Rows that a delete has selected and not deleted, so that its answer must not show them as deleted. */
+/** Finds rows that a delete has selected but not deleted, which its answer must not show as deleted. */
 import { mayCascade, mayFire } from '../catalog/catalog.ts'
 import { unsupported, type ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
@@ -8,8 +8,8 @@ import { hasKey, STEP } from './read-rows.ts'
 import type { Runner } from './runner.ts'
 
 /**
- * Called before a delete of `count` rows that are locked. Returns a function that counts those that are still there after it: a BEFORE DELETE trigger of
- * SQLite may keep a row, and MySQL does not delete a row that no longer matches after a foreign key of the table has set a column to NULL.
+ * Called before a delete of `count` locked rows. Returns a function that counts the rows that remain after it: a BEFORE DELETE trigger of SQLite may
+ * keep a row, and MySQL does not delete a row that no longer matches because a foreign key of the table has set a column to NULL.
  * @throws NOT_SUPPORTED if they cannot be found by a key
  */
 export async function watchDelete (runner: Runner, { table, condition }: DeletePlan, count: number): Promise<() => Promise<number>> {

@@ -6,8 +6,8 @@ import type { Condition, PlannedRow } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 
 /**
- * The condition that selects the row with the same unique key as a given row. Undefined where there cannot be one: NULL is equal to nothing, and a
- * row without a value for an AUTO_INCREMENT column gets a new one. A constant default whose exact value only the database knows is compared by it.
+ * The condition that selects the row with the same unique key as a given row. Undefined if no such row can exist: NULL is equal to nothing, and a row
+ * without a value for an AUTO_INCREMENT column gets a new one. The database compares constant defaults whose exact value only it knows.
  * @throws NOT_SUPPORTED if the database computes a column of the key
  */
 export function conditionOf (key: readonly Column[], { columns, parameters }: Pick<PlannedRow, 'columns' | 'parameters'>): Condition | undefined {

@@ -4,12 +4,12 @@ import { parseExactJson } from '../json/exact-json.ts'
 import { RowCounter } from '../response/count-sink.ts'
 import type { DriverValue, Value } from '../types/column-type.ts'
 
-/** Bytes that the keys of a write may have: a thousand of them with as many bytes as an index allows. */
-const LIMIT = 4 * 1024 * 1024
+/** Maximum size of the keys of a write, in bytes: enough for a thousand keys of the size that an index allows. */
+const MAX_BYTES = 4 * 1024 * 1024
 
 /** Keeps the keys of rows as parameters of later statements. */
 export class KeyList extends RowCounter {
-  override readonly limit = LIMIT
+  override readonly maxBytes = MAX_BYTES
   readonly #columns: readonly Column[]
   readonly keys: Value[][] = []
 
@@ -23,14 +23,14 @@ export class KeyList extends RowCounter {
     this.keys.length = 0
   }
 
-  /** A value as a select returns it is a parameter that finds its row. @throws NOT_SUPPORTED for NULL, which identifies no row */
+  /** Keeps the values as they are, because a value that a select returns finds its row as a parameter. @throws NOT_SUPPORTED for NULL, which identifies no row */
   override row (values: ReadonlyArray<DriverValue | null>): void {
     super.row(values)
     this.keys.push(this.#columns.map((column, index) => readKey(column, values[index] as DriverValue | null)))
   }
 
   override overflow (): void {
-    throw resultTooLarge(`the keys of the rows are larger than ${LIMIT} bytes`)
+    throw resultTooLarge(`the keys of the rows are larger than ${MAX_BYTES} bytes`)
   }
 }
 

@@ -1,4 +1,4 @@
-/** Reads the members of rows that take statements of their own, in the transaction of these rows. */
+/** Reads the members that need statements of their own, in the transaction of their rows. */
 import type { LinkCells } from '../plan/cells.ts'
 import type { ManyMember } from '../plan/plan.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
@@ -10,7 +10,7 @@ import { RELATED_TEXT } from '../types/column-type.ts'
 import { compileFirst, compileLinked, type LinkValues } from '../sql/linked-rows.ts'
 import type { Runner } from './runner.ts'
 
-/** Different values of `on` in one step: MariaDB reads an IN of a thousand values as a join, and MySQL leaves the index. */
+/** The number of different values of `on` in one step: MariaDB reads an IN of a thousand values as a join, and MySQL does not use the index. */
 const STEP = 250
 
 interface Reading {
@@ -19,7 +19,7 @@ interface Reading {
   readonly rows: Map<LinkCells, MemberRows>
 }
 
-/** Reads the members and puts them into the rows of the answer. Returns how many rows were read. @throws what the session throws; why the answer takes no more rows */
+/** Reads the members and puts them into the rows of the answer. Returns the number of rows that were read. @throws what the session throws; the refusal of the answer */
 export async function readMembers (runner: Runner, answer: AnswerSink): Promise<number> {
   const { writer } = answer
   if (writer === undefined || writer.links.size === 0) return 0
@@ -52,23 +52,23 @@ async function readStep (reading: Reading, step: Step, linked: readonly LinkValu
   const { engine, database } = reading.runner
   const left = engine === 'mysql' && member.kind === 'many' && isListed(member) ? await readFirst(reading, step, member, linked) : linked
   if (left.length === 0) return
-  for (const statement of compileLinked(member, left, engine, database.statements)) {
+  for (const statement of compileLinked(member, left, engine, database.statementCounts)) {
     rows.expect()
     await run(reading, statement, rows)
   }
 }
 
-/** Whether the service can tell which values are equal, and the servers read a list of them by the index. */
+/** Whether the service can compare the values itself, and the servers read a list of them by the index. */
 const isListed = ({ on }: ManyMember): boolean => on.length === 1 && on[0]?.other.type.relatedAs !== RELATED_TEXT
 
 /**
- * Reads the rows related to all values at once: most values have few. Stops after four rows for each value and as many as one may have, and returns the
- * values that need a part of their own, so that one with a million related rows costs no more.
+ * Reads the rows related to all values at once, because most values have few. Stops after four rows for each value plus the limit of one, and returns the
+ * values that need a part of their own, so that a value with a million related rows costs no more.
  */
 async function readFirst (reading: Reading, { rows, values }: Step, member: ManyMember, linked: readonly LinkValues[]): Promise<readonly LinkValues[]> {
   const most = 4 * linked.length + member.limit + 1
   rows.expect(values)
-  await run(reading, compileFirst(member, linked, most, reading.runner.database.statements), rows)
+  await run(reading, compileFirst(member, linked, most, reading.runner.database.statementCounts), rows)
   return rows.count < most ? [] : linked.filter(({ place }) => !rows.hasAll(place))
 }
 

@@ -9,7 +9,7 @@ import type { AnswerSink } from '../response/answer-sink.ts'
 import type { Value } from '../types/column-type.ts'
 import type { Runner } from './runner.ts'
 
-/** Keys in one select. Its text is the same for each full one, and the order of its rows takes so many comparisons for each row at most. */
+/** Maximum number of keys in one select, and so of comparisons that order each row. All full selects have the same text. */
 export const STEP = 100
 
 export interface RowsToRead {
@@ -18,14 +18,14 @@ export interface RowsToRead {
   readonly columns: readonly Column[]
   /** A unique key. */
   readonly key: readonly Column[]
-  /** The values of the key of each row, in the order of the answer. A row may be there more than once. */
+  /** The values of the key of each row, in the order of the answer. A row may occur more than once. */
   readonly keys: ReadonlyArray<readonly Value[]>
-  /** The places in `keys` of rows that need not be there. */
+  /** The indexes in `keys` of rows that may be missing. */
   readonly optional?: ReadonlySet<number>
 }
 
-/** A condition under the rules of the grant that sees the table: no other row is shown, whatever a trigger has done to the one that is looked up. */
-export const withinRules = ({ view }: Table, condition: Condition): Condition => view === undefined ? condition : combine('and', [planRules(view.rules), condition])
+/** Adds the rules of the grant to a condition, so that no other row is shown, whatever a trigger has done to the row. */
+export const withinRules = ({ granted }: Table, condition: Condition): Condition => granted === undefined ? condition : combine('and', [planRules(granted.rules), condition])
 
 /** Writes the rows into the sink. @throws NOT_SUPPORTED, or PERMISSION_DENIED under rules, if a row is not found; what the sink refuses */
 export async function readRows (runner: Runner, sink: AnswerSink, { table, columns, key, keys, optional }: RowsToRead): Promise<void> {
@@ -41,7 +41,7 @@ export async function readRows (runner: Runner, sink: AnswerSink, { table, colum
       sink.keepRows()
       continue
     }
-    // a row that is there twice comes once
+    // a select returns a row that occurs twice only once
     for (const [place, condition] of conditions.entries()) {
       if (await select([condition]) === 0 && optional?.has(from + place) !== true) throw notFound(table)
       sink.keepRows()
@@ -49,8 +49,8 @@ export async function readRows (runner: Runner, sink: AnswerSink, { table, colum
   }
 }
 
-/** Under rules, the row is probably one that they do not allow. */
-const notFound = ({ view }: Table): ServiceError => view !== undefined && view.rules.length > 0
+/** A missing row probably does not satisfy the rules, if there are any. */
+const notFound = ({ granted }: Table): ServiceError => granted !== undefined && granted.rules.length > 0
   ? rowRefused()
   : unsupported('/returning', 'a row cannot be found after the write: a trigger may have changed its key')
 

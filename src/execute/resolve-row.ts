@@ -1,7 +1,7 @@
 /**
- * Writes a row of an upsert by its key: updates the row that exists, or inserts it. That is necessary for a row that collides in another key
- * than the named one: the server may have met that key first although the row collides in the named key as well. If it does not, the insert fails.
- * Other rows are written like this because the statement of an upsert would do more than was asked (`isSeparate`).
+ * Writes a row of an upsert by its key: updates the row that exists, or inserts it. This is necessary for a row that collides in a key other than the
+ * named one: the server may have checked that key first although the row also collides in the named key. If it does not, the insert fails. Other rows
+ * are written like this because the statement of an upsert would do more than requested (`isSeparate`).
  */
 import type { ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
@@ -22,7 +22,7 @@ export async function resolveRow (batch: Upsert, runner: Runner): Promise<RowCou
   const { table, conflict, rows } = batch
   const sameKey = conditionOf(conflict.key, rows[0] as PlannedRow)
   const condition = sameKey === undefined || conflict.within === undefined ? sameKey : combine('and', [sameKey, conflict.within])
-  // without a lock: that of a row which does not exist keeps others from inserting theirs
+  // without a lock, because locking a row that does not exist prevents others from inserting theirs
   const isThere = condition !== undefined && await runner.count(table, condition, 1) !== '0'
   const counts = isThere ? await changeRow(batch, runner, condition) : undefined
   if (counts !== undefined) return counts
@@ -30,7 +30,7 @@ export async function resolveRow (batch: Upsert, runner: Runner): Promise<RowCou
   try {
     return countsOf(plain, await runner.insert(plain))
   } catch (error) {
-    // another client may have inserted the row meanwhile
+    // another client may have inserted the row in the meantime
     const changed = condition === undefined || (error as ServiceError).code !== 'UNIQUE_VIOLATION' ? undefined : await changeRow(batch, runner, condition)
     if (changed === undefined) throw error
     return changed
@@ -38,7 +38,7 @@ export async function resolveRow (batch: Upsert, runner: Runner): Promise<RowCou
 }
 
 /**
- * Writes the row that exists, or only locks it if nothing is written; undefined if there is none. Its number is read before: an update that may
+ * Writes the row that exists, or only locks it if nothing is written; undefined if there is none. Reads its number first, because an update that may
  * run a trigger does not report it.
  */
 async function changeRow (batch: Upsert, runner: Runner, condition: Condition): Promise<RowCounts | undefined> {
@@ -57,7 +57,7 @@ async function changeRow (batch: Upsert, runner: Runner, condition: Condition): 
   return update.matched === 0 ? undefined : withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId })
 }
 
-/** What is written to the row that exists. */
+/** The values that are written to the row that exists. */
 function assignmentsOf ({ rows, conflict: { written, assignments } }: Upsert): Assignment[] {
   const { columns, parameters } = rows[0] as PlannedRow
   const given = written.map((column): Assignment => {

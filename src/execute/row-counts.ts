@@ -4,19 +4,19 @@ import { writesHidden } from '../plan/hidden.ts'
 import type { RowCounts } from '../response/result.ts'
 import { changedColumns, type RowBatch } from '../sql/row-batches.ts'
 
-/** An updated row counts twice in what changed; for a single row MySQL reports no duplicates. */
+/** Converts an outcome to counts: an updated row counts twice in `changed`, and MySQL reports no duplicates for a single row. */
 export function countsOf (batch: RowBatch, { changed, duplicates, insertId, untouched }: Outcome): RowCounts {
   const { table, conflict, rows } = batch
   const updated = conflict === undefined ? 0 : duplicates ?? Number(changed === 2)
   const inserted = changed - 2 * updated
-  // of a row that stays as it is, a table with triggers of updates reports no number
+  // a table with UPDATE triggers does not report the number of an unchanged row
   const isUnreported = changed === 0 && insertId === '0' && mayFire(table, 'update')
   return withoutHidden(batch, { inserted, updated, unchanged: rows.length - inserted - updated, insertId: isUnreported ? undefined : insertId, untouched })
 }
 
-/** Counts the rows that exist as updated where a column is written that the grant does not see. */
+/** Counts unchanged rows as updated if a column is written that the grant does not see. */
 export function withoutHidden ({ table, conflict }: RowBatch, counts: RowCounts): RowCounts {
-  if (conflict === undefined || table.view === undefined || !writesHidden(table, changedColumns(conflict))) return counts
+  if (conflict === undefined || table.granted === undefined || !writesHidden(table, changedColumns(conflict))) return counts
   return { ...counts, updated: counts.updated + counts.unchanged, unchanged: 0 }
 }
 

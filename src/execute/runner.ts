@@ -13,7 +13,7 @@ import { KeyList } from './key-list.ts'
 /** Rows to look up. */
 export type Lookup = Pick<SelectPlan, 'table' | 'columns' | 'condition' | 'limit' | 'lock' | 'sequence'>
 
-/** Runs statements in one session of a database: those of plans, and what execution looks up beside them. Each throws what the session throws. */
+/** Runs statements in one session of a database: those of plans, and the look-ups of their execution. Each method throws what the session throws. */
 export class Runner {
   readonly database: Database
   readonly #run: Executor['run']
@@ -27,15 +27,15 @@ export class Runner {
     return this.database.dialect.engine
   }
 
-  /** Runs the statement of a plan. `sink`: for a select. @throws why the sink of an answer takes no more rows */
+  /** Runs the statement of a plan. `sink`: for a select. @throws the refusal of the sink of an answer */
   run (plan: CompiledPlan, sink?: RowSink): Promise<Outcome> {
-    const running = this.#run(compileStatement(plan, this.engine, this.database.statements), sink)
+    const running = this.#run(compileStatement(plan, this.engine, this.database.statementCounts), sink)
     return sink instanceof AnswerSink ? running.then((outcome) => requireRoom(sink, outcome)) : running
   }
 
   /** Runs the statement of a batch of rows. */
   insert (batch: RowBatch): Promise<Outcome> {
-    return this.#run(compileInsert(batch, this.engine, this.database.statements))
+    return this.#run(compileInsert(batch, this.engine, this.database.statementCounts))
   }
 
   /** Reads rows into a sink. @throws as `run` */
@@ -43,14 +43,14 @@ export class Runner {
     await this.run({ verb: 'select', order: [], ...lookup }, sink)
   }
 
-  /** Counts the rows that a condition selects, up to a limit, and locks them if asked to. Returns the number as digits. */
+  /** Counts the rows that a condition selects, up to a limit, and locks them if requested. Returns the number as digits. */
   async count (table: Table, condition: Condition, limit?: number, lock?: 'update'): Promise<string> {
     const sink = new CountSink()
     await this.run({ verb: 'count', table, condition, limit, ...lock !== undefined && { lock } }, sink)
     return sink.digits
   }
 
-  /** Reads rows, which can be locked, and returns their number. */
+  /** Reads rows, which it can lock, and returns their number. */
   async countRead (lookup: Lookup): Promise<number> {
     const sink = new RowCounter()
     await this.select(lookup, sink)

@@ -1,4 +1,4 @@
-/** Finds the id of the row of an upsert where neither the request nor the answer of the statement has it. */
+/** Finds the id of the row of an upsert if neither the request nor the outcome of the statement has it. */
 import { mayFillColumns, mayFire, type Column } from '../catalog/catalog.ts'
 import { settled } from '../plan/moments.ts'
 import { givenValue, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
@@ -10,18 +10,18 @@ import type { RowCounts } from '../response/result.ts'
 import type { Runner } from './runner.ts'
 
 /**
- * Whether the id may need a SELECT after the upsert. MySQL reports that of an AUTO_INCREMENT column (src/sql/upsert.ts), except in tables with
- * triggers of updates that of a row that stays as it is. A value of the key is the id itself, unless the database may consider different values equal.
+ * Whether the id may need a SELECT after the upsert. MySQL reports the value of an AUTO_INCREMENT column (src/sql/upsert.ts), except for unchanged rows of
+ * tables with UPDATE triggers. A value of the key is the id itself, unless the database may consider different values equal.
  */
 export function mustReadId ({ table, isList, conflict }: InsertPlan, engine: Engine): boolean {
   const { identity } = table
   if (isList || conflict === undefined || identity === undefined) return false
-  // a trigger of SQLite may leave the row out
+  // a trigger of SQLite may skip the row
   if (engine === 'sqlite' && mayFire(table, 'insert', 'before')) return true
   return engine === 'mysql' && identity.autoIncrement ? mayFire(table, 'update') : !conflict.key.includes(identity) || identity.type.exact !== undefined
 }
 
-/** Returns the id as JSON, null where the row is not found; undefined where it is reported, and where its key has been computed. @throws ServiceError */
+/** Returns the id as JSON, or null if the row is not found; undefined if the id is reported, or if its key has been computed. @throws ServiceError */
 export async function readId ({ table, rows, conflict }: InsertPlan, { inserted, insertId }: RowCounts, runner: Runner): Promise<string | undefined> {
   const { identity } = table
   const row = rows[0] as PlannedRow

@@ -4,7 +4,7 @@ import { deleteOld } from './keys-table.ts'
 
 /** Deletes old keys in the background. */
 export interface KeyCleanUp {
-  /** A key was used: there may be old ones. */
+  /** Notes that a key was used, so that there may be old ones. */
   noteUse (): void
   stop (): void
 }
@@ -13,20 +13,20 @@ export interface KeyCleanUp {
 const INTERVAL = 600_000
 
 export interface CleanUpOptions {
-  /** Milliseconds that a key is kept. */
+  /** How long a key is kept, in milliseconds. */
   readonly lifetime: number
   readonly interval?: number
   readonly onError: (error: unknown) => void
 }
 
-/** Several processes may clean up at once: each deletes what is left, a bounded number of rows at a time. */
+/** Several processes may clean up at once: each deletes a limited number of the remaining rows at a time. */
 export function createKeyCleanUp (dialect: Dialect, { lifetime, interval = INTERVAL, onError }: CleanUpOptions): KeyCleanUp {
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
 
   const deleteSome = async (): Promise<number> => {
     const statement = deleteOld[dialect.engine](Math.ceil(lifetime / 1000))
-    // REPEATABLE READ would lock the gaps that new keys go to
+    // REPEATABLE READ would lock the gaps into which new keys are inserted
     const { changed } = await dialect.transaction((tx) => tx.run(statement), { readOnly: false, isolation: 'readCommitted' })
     return changed
   }

@@ -1,20 +1,20 @@
-/** The header `Idempotency-Key`: which requests may carry one, and what makes two requests the same. */
+/** The header `Idempotency-Key`: the requests that may have one, and the comparison of requests. */
 import { hash } from 'node:crypto'
 import type { Rule, Table } from '../catalog/catalog.ts'
 import { at, invalidBody, invalidIdempotencyKey, unsupported } from '../errors.ts'
 
-/** A key as a request has brought it. */
+/** The key of a request, as the client sent it. */
 export interface RequestKey {
   readonly text: string
   /** SHA-256 of the bytes of the body. */
   readonly body: string
 }
 
-/** A key with what is stored of it: hashes of 32 bytes. */
-export interface Claim {
-  /** Of the key and of who sent it. */
+/** A key that a request reserves, as it is stored: hashes of 32 bytes. */
+export interface Reservation {
+  /** The hash of the key and its owner. */
   readonly key: Buffer
-  /** Of the request. */
+  /** The hash of the request. */
   readonly request: Buffer
 }
 
@@ -37,10 +37,10 @@ export function readKey ({ header, bodyHash, dryRun }: KeyOptions): RequestKey |
 
 export const hashBody = (bytes: Buffer): string => hash('sha256', bytes)
 
-/** The caller who sends keys. Other callers may use the same ones. `owner`: undefined for a JWT without a subject. */
+/** The caller that sends keys; other callers may use the same keys. `owner`: undefined for a JWT without a subject. */
 export interface KeyOwner { readonly owner: string | undefined }
 
-export interface ClaimOptions {
+export interface ReservationOptions {
   readonly key: RequestKey
   readonly grant: KeyOwner
   readonly database: string
@@ -51,7 +51,7 @@ export interface ClaimOptions {
 }
 
 /** @throws NOT_SUPPORTED for a JWT without a subject */
-export function createClaim ({ key, grant, database, path, tables }: ClaimOptions): Claim {
+export function createReservation ({ key, grant, database, path, tables }: ReservationOptions): Reservation {
   const { owner } = grant
   if (owner === undefined) throw unsupported('', 'A JWT without "sub" cannot use Idempotency-Key')
   return {
@@ -62,16 +62,16 @@ export function createClaim ({ key, grant, database, path, tables }: ClaimOption
 
 const digest = (parts: unknown): Buffer => hash('sha256', JSON.stringify(parts, (_key, value: unknown) => typeof value === 'bigint' ? `${value}n` : value), 'buffer')
 
-/** What a grant allows in a table: the columns that it sees and may write, and its rules with their values. */
-function describe ({ name, columns, view }: Table): unknown {
-  if (view === undefined) return name
-  const { writable, rules, parents } = view
+/** Describes what a grant allows on a table: the columns that it sees and may write, and its rules with their values. */
+function describe ({ name, columns, granted }: Table): unknown {
+  if (granted === undefined) return name
+  const { writable, rules, parents } = granted
   const values = (each: readonly Rule[] = []): unknown => each.map(({ column, tests }) => [column.name, tests])
   const referred = parents.map(({ key, rules: rulesOf }) => [key.name, tryRules(rulesOf, values)])
   return [name, [...columns.keys()], [...writable.insert.keys()], [...writable.update.keys()], values(rules), referred]
 }
 
-/** A table may be used without the claims that are needed for one that it refers to. */
+/** Ignores missing claims, because a table may be used without those that a referenced table needs. */
 function tryRules (rulesOf: () => readonly Rule[] | undefined, values: (rules: readonly Rule[] | undefined) => unknown): unknown {
   try {
     return values(rulesOf())

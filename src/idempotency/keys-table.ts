@@ -1,7 +1,7 @@
-/** The table that keeps the answers to requests with a key. It belongs to the service and is in no catalog. */
+/** The table with the answers to requests with a key. It belongs to the service and is in no catalog. */
 import { KEYS_TABLE, OF_RESULT, type Column, type Table, type TableFacts } from '../catalog/catalog.ts'
 import { controlTable } from '../dialects/control-statement.ts'
-import { DELETE_OLD, INSERT_CLAIM, SELECT_ANSWER, UPDATE_ANSWER } from '../sql/key-statements.ts'
+import { DELETE_OLD, INSERT_RESERVATION, SELECT_ANSWER, UPDATE_ANSWER } from '../sql/key-statements.ts'
 import type { Engine, Statement } from '../sql/statement.ts'
 import { unknownType } from '../types/text.ts'
 import type { Parameter } from '../types/column-type.ts'
@@ -32,7 +32,7 @@ const COLUMNS: Readonly<Record<Engine, ReadonlyArray<readonly [name: string, dec
   sqlite: [['k', /^blob$/i], ['request', /^blob$/i], ['answer', /^blob$/i], ['created', /^timestamp$/i]]
 }
 
-/** How the table of a database differs from the one of `CREATE`. */
+/** Finds the differences between the table of a database and that of `CREATE`. */
 export function findKeysTableProblems ({ columns, primaryKey, indexes, transactional }: TableFacts, engine: Engine): string[] {
   const expected = new Map(COLUMNS[engine])
   const byName = new Map(columns.map((column) => [column.name, column]))
@@ -59,12 +59,12 @@ const statementsOf = (verb: Statement['verb'], texts: Readonly<Record<Engine, st
   return { mysql: statementOf(texts.mysql), sqlite: statementOf(texts.sqlite) }
 }
 
-/** Refused with UNIQUE_VIOLATION where the key exists. */
-export const insertClaim = statementsOf('insert', INSERT_CLAIM)
+/** Refused with UNIQUE_VIOLATION if the key exists. */
+export const insertReservation = statementsOf('insert', INSERT_RESERVATION)
 export const updateAnswer = statementsOf('update', UPDATE_ANSWER)
 
 /** Waits for a transaction that holds the key. */
 export const selectAnswer = statementsOf('select', SELECT_ANSWER, STORED)
 
-/** With the age in seconds. */
+/** Parameter: the age in seconds. */
 export const deleteOld = statementsOf('delete', DELETE_OLD)

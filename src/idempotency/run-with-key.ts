@@ -2,22 +2,22 @@ import type { Table } from '../catalog/catalog.ts'
 import type { Client, Dialect, Isolation, Transaction } from '../dialects/dialect.ts'
 import { requireUndoable } from '../plan/terms.ts'
 import type { KeyCleanUp } from './clean-up.ts'
-import { createClaim, type KeyOwner, type RequestKey } from './key.ts'
+import { createReservation, type KeyOwner, type RequestKey } from './key.ts'
 import { runOnce, type KeysInUse } from './run-once.ts'
 
 /** A database with its idempotency keys. */
 export interface KeyedDatabase {
   readonly name: string
   readonly dialect: Dialect
-  /** The keys that requests of this process use now, and the clean-up of old ones. */
+  /** The keys that requests of this process are using, and the clean-up of old ones. */
   readonly keysInUse: KeysInUse
   readonly keyCleanUp: KeyCleanUp
 }
 
-/** What a request with an idempotency key has besides. */
+/** The additional fields of a request with an idempotency key. */
 export interface Keyed {
   readonly key?: RequestKey | undefined
-  /** Called where the answer is that to an earlier request. */
+  /** Called if the answer is that to an earlier request. */
   readonly onReplay?: () => void
 }
 
@@ -38,8 +38,8 @@ export interface KeyedRequest extends Keyed {
 export async function runWithKey (request: KeyedRequest, work: (tx: Transaction) => Promise<string | Buffer>): Promise<string | Buffer> {
   const { key, grant, database, path, tables, client, isolation, isShared } = request
   for (const table of tables) requireUndoable(table, '')
-  const claim = createClaim({ key: key as RequestKey, grant, database: database.name, path, tables })
-  const { answer, isReplayed } = await runOnce({ dialect: database.dialect, keysInUse: database.keysInUse, claim, transaction: { client, isolation, isShared } }, work)
+  const reservation = createReservation({ key: key as RequestKey, grant, database: database.name, path, tables })
+  const { answer, isReplayed } = await runOnce({ dialect: database.dialect, keysInUse: database.keysInUse, reservation, transaction: { client, isolation, isShared } }, work)
   database.keyCleanUp.noteUse()
   if (isReplayed) request.onReplay?.()
   return answer

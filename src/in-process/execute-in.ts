@@ -1,4 +1,4 @@
-/** Requests of the host app in a transaction that is open. */
+/** Runs requests of the host app in an open transaction. */
 import type { Body } from '../../schemas/body.ts'
 import type { BodyInTransaction } from '../../schemas/operations.ts'
 import { authorize, getAccess, type Access } from '../access/authorize.ts'
@@ -32,15 +32,15 @@ export interface ExecuteInOptions {
   readonly dryRun: boolean
   /** Whether the hook for writes is called. */
   readonly isHooked: boolean
-  /** Called where the table is not as the catalog has it. */
+  /** Called if the table differs from the catalog. */
   readonly onMoved?: () => void
 }
 
 /** The requests of one function of the host app. */
 export interface Calls {
-  /** One request after the other. If one is refused, the transaction is as it was before that. @throws ServiceError, InvalidGrant */
+  /** Runs one request after the other. A refused request leaves the transaction as it was before. @throws ServiceError, InvalidGrant */
   readonly execute: (request: TransactionRequest) => Promise<any>
-  /** Waits for those that the function has not waited for. No other one can run then. */
+  /** Waits for the remaining requests. No other request can run afterwards. */
   end (): Promise<void>
 }
 
@@ -60,10 +60,10 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved }
     const made = orUnavailable(access, await authorize(access, body), (source) => createPlan(body, source, limits))
     const plan = isLocked ? lockRows(made) : made
     if (dryRun && plan.verb !== 'select') requireUndoable(plan.table, '')
-    const written = isHooked ? { grant: access.grant, body, dryRun } : undefined
-    const request: PlanToAnswer = { plan, database, limit: database.resultLimit, ...written !== undefined && { written } }
-    // a server undoes a statement that it refuses, SQLite not always (RAISE(FAIL)); what comes after a statement may refuse it as well
-    const isAtomic = plan.verb === 'select' || (isOneStatement(plan) && database.dialect.engine !== 'sqlite' && (written === undefined || database.onWrite === undefined))
+    const pendingWrite = isHooked ? { grant: access.grant, body, dryRun } : undefined
+    const request: PlanToAnswer = { plan, database, maxBytes: database.resultLimit, ...pendingWrite !== undefined && { pendingWrite } }
+    // a server undoes a statement that it refuses, but SQLite does not always (RAISE(FAIL)); a later step may also refuse the statement
+    const isAtomic = plan.verb === 'select' || (isOneStatement(plan) && database.dialect.engine !== 'sqlite' && (pendingWrite === undefined || database.onWrite === undefined))
     try {
       const { answer } = isAtomic ? await answerIn(tx, request) : await tx.nested((part) => answerIn(part, request))
       return readAnswer(answer, plan, bigints)

@@ -1,4 +1,4 @@
-/** Requests of the host app without HTTP: the same pipeline and the same errors. */
+/** Runs requests of the host app without HTTP, with the same pipeline and the same errors. */
 import { BodySchema, type Body } from '../../schemas/body.ts'
 import { getAccess } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
@@ -31,7 +31,7 @@ export interface ExecuteRequest {
 
 export const findBodyError = compileBodySchema(BodySchema)
 
-/** The same conversion as over HTTP, which also copies the body. `find`: finds its first error. @throws INVALID_JSON, INVALID_BODY */
+/** Converts a body as over HTTP, which also copies it. `find`: finds its first error. @throws INVALID_JSON, INVALID_BODY */
 export function readBody<T> (given: unknown, find: FindBodyError): T {
   const body = parseBody(toJson(given))
   const error = body instanceof ServiceError ? body : find(body)
@@ -43,12 +43,12 @@ export function readBody<T> (given: unknown, find: FindBodyError): T {
 export interface RequestAs extends Pick<PipelineRequest, 'client' | 'record' | 'resultLimit'> {
   readonly database: string
   readonly table: string
-  /** Returns the body, checked. Called if the grant has a permission on the table. @throws INVALID_JSON, INVALID_BODY … */
+  /** Returns the checked body. Called if the grant has a permission on the table. @throws INVALID_JSON, INVALID_BODY … */
   readonly readBody: () => Body
-  readonly consistency?: { readonly asked: unknown, /** Where it was asked for, in messages. */ readonly place: string }
+  readonly consistency?: { readonly asked: unknown, /** The header or field that asks for it, in messages. */ readonly place: string }
 }
 
-/** The answer, and the plan that made it. */
+/** The answer, and its plan. */
 export interface AnsweredAs { readonly answer: string | Buffer, readonly plan: Plan }
 
 /** Runs a request with the rights of a grant. @throws ServiceError */

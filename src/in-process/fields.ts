@@ -1,4 +1,4 @@
-/** Types of columns, and of what the fields of requests have for them, derived from the interfaces that `row-query types` writes. Imports only the grammar of filters, so that the client can use it anywhere. */
+/** Types of columns, and of the fields of requests for them, derived from the interfaces that `row-query types` writes. Imports only the grammar of filters, so that the client can use it anywhere. */
 import type { COMBINATORS, CombinatorForm, OPERATORS, OperandForm } from '../../schemas/filters.ts'
 
 /** Type of integers that a double cannot represent exactly. `JSON.stringify`, and therefore `reply.send`, does not accept bigints. */
@@ -35,15 +35,15 @@ type Changeable<T> = { [K in keyof T]: [UpdateOf<T[K]>] extends [never] ? never 
 export interface Now { $now: true | Offset }
 /** Whole numbers. Years and months are added first, the day at most the last of its month, then the rest. */
 export interface Offset { years?: number, months?: number, days?: number, hours?: number, minutes?: number, seconds?: number }
-/** Texts and times have the same type here. */
+/** Allowed for every column of strings, because texts and times have the same type here. */
 type NowOf<V> = string extends V ? Now : never
 
-/** Data of an insert: columns without a default are required. There is none for a view, which has no columns to write. */
+/** Data of an insert: columns without a default are required. Never for a view, which has no columns to write. */
 export type Insert<T> = [Needed<T> | Possible<T>] extends [never] ? never : { [K in Needed<T>]: InsertOf<T[K]> | NowOf<InsertOf<T[K]>> } & { [K in Possible<T>]?: Exclude<InsertOf<T[K]>, undefined> | NowOf<InsertOf<T[K]>> }
 /** Data of an update. */
 export type Update<T> = { [K in Changeable<T>]?: UpdateOf<T[K]> }
 
-/** What computes a new value: a number of the stored one, the present time, or a JSON Merge Patch. */
+/** The form that computes a new value: an increment of the stored number, the present time, or a JSON Merge Patch. */
 type FormOf<C> =
   | ([SumOf<C>] extends [never] ? never : { $inc: number | bigint | string })
   | NowOf<UpdateOf<C>>
@@ -69,7 +69,7 @@ interface OperandTypes<V, X, N> extends Record<OperandForm, unknown> {
   members: V extends ReadonlyArray<infer M> ? M | X | ReadonlyArray<M | X> : never
 }
 
-/** `X`: what an operand may be besides a value; `N`: what may be compared besides. */
+/** `X`: an additional type of operands; `N`: an additional type of compared operands. */
 export type Operators<V, X = never, N = never> = { -readonly [O in keyof typeof OPERATORS]?: OperandTypes<V, X, N>[typeof OPERATORS[O]['operand']] }
 
 /** Columns with names that begin with `$` get another `$` in filters. */
@@ -80,10 +80,10 @@ type ColumnFilter<C, X, N> = ValueOf<C> | X | (N & NowOf<ValueOf<C>>) | null | R
 /** `N`: never where the present time is not allowed. */
 export type Filters<T, X = never, N = Now> = { [K in keyof T]?: ColumnFilter<T[K], X, N> } & Combinators<T, X, N> & Dollars<T, X, N>
 
-/** A member of `$some` or `$none`: rows of another table, which is known at run time only. */
+/** A member of `$some` or `$none`: rows of another table, which is known only at run time. */
 export interface Related { readonly table?: string, readonly on?: Readonly<Record<string, string>>, readonly filters?: object }
 
-/** What combinators take, by its form. */
+/** The types of the values of combinators, by their form. */
 interface CombinatorTypes<T, X, N> extends Record<CombinatorForm, unknown> {
   list: ReadonlyArray<Filters<T, X, N>>
   filters: Filters<T, X, N>
@@ -105,7 +105,7 @@ type Trimmed<S extends string> = S extends ` ${infer R}` | `${infer R} ` ? Trimm
 type IsTerm<S extends string, C extends string> = string extends S ? true : S extends C ? true : true extends (Direction extends infer D extends string ? S extends `${infer Rest} ${D}` ? string extends Rest ? true : Trimmed<Rest> extends C ? true : false : false : never) ? true : false
 type IsOrder<S extends string, C extends string> = string extends S ? true : S extends `${infer Term},${infer Rest}` ? IsTerm<Trimmed<Term>, C> extends true ? IsOrder<Rest, C> : false : IsTerm<Trimmed<S>, C>
 
-/** The order `B` if it is one of the columns `C`, in a text also of `M`; otherwise these, so that an error lists them. */
+/** The order `B` if it names columns of `C`, and in a text also of `M`; otherwise all allowed orders, so that an error lists them. */
 export type OrderOf<B, C extends string, M extends string = never> = B extends string ? [IsOrder<B, C | M>] extends [true] ? B : `${C | M}${'' | ' ASC' | ' DESC'}` : ReadonlyArray<OrderTerm<C>>
 
 /** A position in an order: a value for each of its columns. */
@@ -114,17 +114,17 @@ export type Position<T> = { readonly [K in keyof T]?: ValueOf<T[K]> | null }
 /** The columns that have a sum. */
 type Summable<T> = { [K in Name<T>]: [SumOf<T[K]>] extends [never] ? never : K }[Name<T>]
 
-/** One function and its column, and the rows that it is computed from. */
+/** One function with its column, and the filters of the rows that it is computed from. */
 export type Aggregate<T, X = never> = { readonly filters?: Filters<T, X> } & (
   | { readonly $count: Name<T> | '*' } | { readonly $countDistinct: Name<T> }
   | { readonly $sum: Summable<T> } | { readonly $avg: Summable<T> }
   | { readonly $min: Name<T> } | { readonly $max: Name<T> }
 )
 
-/** The columns that can be times: texts and times have the same type here. */
+/** The columns that can be times, because texts and times have the same type here. */
 type Timed<T> = { [K in Name<T>]: string extends SelectOf<T[K]> ? K : never }[Name<T>]
 
-/** Parts of time by their names in the rows. Of several objects in a list, TypeScript gives each the names of all, as undefined. */
+/** Parts of time by their names in the rows. `undefined`, because TypeScript gives each object in a list the names of all others. */
 export type Part<T> = Readonly<Record<string, undefined | { readonly $year: Timed<T> } | { readonly $month: Timed<T> } | { readonly $week: Timed<T> } | { readonly $date: Timed<T> } | { readonly $hour: Timed<T> }>>
 /** An entry of `groupBy`: a column, or a part of time with its name. */
 export type Grouping<T> = Name<T> | Part<T>
@@ -142,18 +142,18 @@ export type AggregateOf<T, A> =
 export type Aggregates<T, X = never> = Readonly<Record<string, Aggregate<T, X>>>
 /** A row of groups. */
 export type GroupRow<T, G, A> = { [K in Extract<G, keyof T>]: SelectOf<T[K]> } & { [K in PartNames<G>]: PartOf<G, K> } & { [K in keyof A]: AggregateOf<T, A[K]> }
-/** What `having` and `orderBy` name. A sum that is a string may be compared with a number. */
+/** The columns that `having` and `orderBy` can name. A sum that is a string may be compared with a number. */
 export type GroupColumns<T, G, A> = Pick<T, Extract<G, keyof T>> & { [K in PartNames<G>]: PartOf<G, K> } & { [K in keyof A]: Column<AggregateOf<T, A[K]>, AggregateOf<T, A[K]> extends string | null ? number : never, never> }
 
 /** The type of a value with the given type of integers beyond 2^53. */
 export type Large<V, N extends Bigints> = N extends 'string' ? V extends bigint ? string : V : V
-/** Large, for each column of a row. */
+/** `Large` for each column of a row. */
 export type LargeIn<R, N extends Bigints> = N extends 'string' ? { [K in keyof R]: Large<R[K], N> } : R
 
 /** The columns of one unique key, in any order. */
 type KeyChoice<K> = K extends readonly unknown[] ? { readonly [I in keyof K]: K[number] } : never
 
-/** What an insert does with a row that exists in a unique key. `K`: the keys of the table. */
+/** The change of a row that exists in a unique key. `K`: the keys of the table. */
 export interface OnConflict<T, K = ReadonlyArray<Name<T>>> {
   readonly key: KeyChoice<K>
   readonly set?: ReadonlyArray<Changeable<T>> | Changes<T>

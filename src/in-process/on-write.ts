@@ -22,22 +22,22 @@ interface WriteOf<V extends keyof Counts> {
   readonly database: string
   readonly table: string
   readonly verb: V
-  /** As the client sent them; integers beyond 2^53 are bigints. */
+  /** The values as the client sent them; integers beyond 2^53 are bigints. */
   readonly data: unknown
   readonly filters: unknown
   /** `data` of the response. */
   readonly result: Counts[V] & { readonly rows?: ReadonlyArray<Readonly<Record<string, unknown>>>, readonly dryRun?: true }
-  /** 1, or more where the transaction runs again after a deadlock. */
+  /** The number of the attempt, which is more than 1 if the transaction runs again after a deadlock. */
   readonly attempt: number
   readonly dryRun: boolean
   /** Runs requests in the same transaction. They do not call the hook. */
   readonly tx: Pick<Calls, 'execute'>
 }
 
-/** A write that has run and is not committed. Its verb says which counts the result has. */
+/** A write that has run but is not committed. Its verb determines the counts of the result. */
 export type WriteEvent = { [V in keyof Counts]: WriteOf<V> }[keyof Counts]
 
-/** Whatever it throws refuses the write: with the code of a fault or a limit (5xx, 429), anything else with WRITE_REFUSED. */
+/** Any error that it throws refuses the write: a fault or a limit (5xx, 429) with its code, any other error with WRITE_REFUSED. */
 export type OnWrite = (write: WriteEvent) => unknown
 
 /** Converts the function of a host app. */
@@ -67,7 +67,7 @@ export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHoo
       } as WriteEvent)
     } catch (error) {
       if (moved !== undefined) throw moved
-      // whatever is asked of a proxy may throw
+      // any access to a proxy may throw
       if (types.isProxy(error)) throw withReason(writeRefused(), 'Proxy')
       if (error instanceof InvalidGrant) throw error
       if (isServiceError(error)) throw toOutside(error, tables.get(error))
@@ -78,12 +78,12 @@ export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHoo
   }
 }
 
-/** Characters of a reason in the log. */
+/** Maximum length of a reason in the log, in characters. */
 const MAX_REASON = 500
 
 /**
- * What the client is told of an error that leaves the hook. The names and paths in a refusal are those of a request of the hook, with a grant of its own: they
- * are only in the log. A fault or a limit has nothing to do with that request and keeps its code. `table`: of the request that was refused.
+ * Converts an error of the hook for the client. The names and paths in a refusal are those of a request of the hook, which has its own grant, so they are only
+ * logged. A fault or a limit has nothing to do with that request and keeps its code. `table`: the table of the refused request.
  */
 function toOutside (error: ServiceError, table: string | undefined): ServiceError {
   if (isBug(error)) return error
@@ -94,7 +94,7 @@ function toOutside (error: ServiceError, table: string | undefined): ServiceErro
   return Object.assign(withReason(writeRefused(), reason), { cause: error })
 }
 
-/** A copy without numbers as text and references. */
+/** Returns a copy with plain values in place of numbers as text and references. */
 function plainValue (value: unknown): unknown {
   if (value instanceof ResultReference) return plainValue(value.value)
   if (typeof value !== 'object' || value === null) return value

@@ -1,7 +1,7 @@
 import { invalidBody } from '../errors.ts'
 import { findNearest } from '../nearest.ts'
 
-/** Refuses a misspelt option: `dryrun` would write, `consistancy` read from a replica. `call`: for the message. @throws INVALID_BODY */
+/** Refuses misspelt options, because `dryrun` would write and `consistancy` would read from a replica. `call`: for the message. @throws INVALID_BODY */
 export function requireKnown (given: object, known: ReadonlySet<string>, call: string): void {
   for (const name of Object.keys(given)) if (!known.has(name)) throw refuse(name, known, call)
 }

@@ -1,12 +1,12 @@
 /**
- * Types of the members of `include`. Beside its tables, the interface that `row-query types` writes has an entry whose name is a symbol: the unique
- * keys of each table, and its relations to others. They tell whether a member is one row or a list.
+ * Types of the members of `include`. In addition to its tables, the interface that `row-query types` writes has an entry whose name is a symbol: the unique
+ * keys of each table, and its relations to others. They determine whether a member is one row or a list.
  */
 import type { AggregateOf, Aggregates, AnyOrder, Bigints, Filters, LargeIn, Name, OrderOf, Row, SelectOf } from './fields.ts'
 
 type IsAny<T> = 0 extends 1 & T ? true : false
 
-/** Table -> its keys and relations. Unknown where the interface of the tables says nothing of them, as one that was written by hand. */
+/** Table -> its keys and relations. Unknown if the interface of the tables lacks them, because it was written by hand. */
 type Relations<Tables> = IsAny<Tables> extends true ? unknown : [Extract<keyof Tables, symbol>] extends [never] ? unknown : NonNullable<Tables[Extract<keyof Tables, symbol>]>
 type IsKnown<Tables> = unknown extends Relations<Tables> ? false : true
 
@@ -19,7 +19,7 @@ export type Keys<Tables, O extends Name<Tables>> = Relations<Tables> extends { r
 /** The only relation of rows of `T` to the table `O` by foreign keys: column to column of `O`. Never if there is none or more than one. */
 type OnlyRelation<Tables, T, O extends string> = T extends keyof Relations<Tables> ? Relations<Tables>[T] extends { readonly related: { readonly [K in O]: infer On } } ? On : never : never
 
-/** Rows of another table, or aggregates of them, as far as that does not depend on the table. */
+/** Rows of another table, or aggregates of them: the fields that do not depend on the table. */
 interface AnyMember<Tables> {
   readonly table?: TableName<Tables>
   readonly on?: Readonly<Record<string, string>>
@@ -33,17 +33,17 @@ interface AnyMember<Tables> {
 /** Any members by their names. */
 export type AnyMembers<Tables> = Readonly<Record<string, AnyMember<Tables>>>
 
-/** The table of a member: the one it names, or that with the name of the member. Never if there is no such table. */
+/** The table of a member: the one that it names, or else the one with the member's name. Never if there is no such table. */
 type TableOf<Tables, M, B> = 'table' extends keyof B ? B[keyof B & 'table'] extends infer O extends TableName<Tables> ? O : never : M extends TableName<Tables> ? M : never
 
-/** What the members `I` of rows of `T` may have. `X`: what an operand of their filters may be besides a value. */
+/** The allowed members of rows of `T`, given the members `I`. `X`: an additional type of operands in their filters. */
 export type Members<Tables, T extends Name<Tables>, I, X> = string extends keyof I ? AnyMembers<Tables> : { readonly [M in keyof I]: MemberFields<Tables, T, TableOf<Tables, M, I[M]>, I[M], X> }
 
 type MemberFields<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> = [O] extends [never] ? { readonly table: TableName<Tables> } :
   { readonly table?: O, readonly filters?: Filters<Tables[O], X> } & OnField<Tables, T, O> &
   ('aggregates' extends keyof B ? { readonly aggregates: Aggregates<Tables[O], X> } : RowsFields<Tables, O, B, X> & ([IsOne<Tables, T, O, B>] extends [true] ? unknown : ListFields<Tables, O, B>))
 
-/** `on` may be left out where there is only one relation. */
+/** `on` may be omitted if there is only one relation. */
 type OnField<Tables, T extends Name<Tables>, O extends Name<Tables>> = IsKnown<Tables> extends true
   ? [OnlyRelation<Tables, T, O>] extends [never] ? { readonly on: On<Tables[T], Tables[O]> } : { readonly on?: On<Tables[T], Tables[O]> }
   : { readonly on?: On<Tables[T], Tables[O]> }
@@ -56,40 +56,40 @@ interface RowsFields<Tables, O extends Name<Tables>, B, X> {
   readonly include?: 'include' extends keyof B ? Members<Tables, O, Exclude<B[keyof B & 'include'], undefined>, X> : AnyMembers<Tables>
 }
 
-/** Of a member that is a list. */
+/** The fields of a member that is a list. */
 interface ListFields<Tables, O extends Name<Tables>, B> {
   readonly limit?: number
   readonly orderBy?: 'orderBy' extends keyof B ? OrderOf<B[keyof B & 'orderBy'], Name<Tables[O]>> : AnyOrder<Name<Tables[O]>>
 }
 
-/** Whether a filter holds its column equal to a value that is not null: `boolean` if that is only known at run time. */
+/** Whether a filter holds its column equal to a value other than null; `boolean` if that is only known at run time. */
 type IsEqual<V> = V extends null | undefined | readonly unknown[] ? false : V extends { readonly $eq: infer E } ? IsEqual<E> : V extends object ? V extends { readonly $now: unknown } | { readonly $ref: unknown } ? true : false : true
 
-/** The names in filters that are held equal, at the top or in `$and`, for certain or perhaps. */
+/** The names in filters that are held equal, at the top or in `$and`: certainly or possibly. */
 type Held<F, Certainty> =
   | { [C in keyof F]-?: C extends '$and' ? never : Certainty extends 'certain' ? [IsEqual<F[C]>] extends [true] ? C : never : true extends IsEqual<F[C]> ? C : never }[keyof F]
   | ('$and' extends keyof F ? HeldInList<F[keyof F & '$and'], Certainty> : never)
-/** Of a list that is only known at run time, any name is possible. */
+/** The same for a list; any name is possible in one that is only known at run time. */
 type HeldInList<L, Certainty> = [L] extends [readonly unknown[]] ? number extends L['length'] ? Certainty extends 'certain' ? never : string : { [I in keyof L]: Held<L[I], Certainty> }[number] : Certainty extends 'certain' ? never : string
-/** Names in filters have one `$` more if they begin with it. */
+/** Removes the additional `$` of names in filters that begin with `$`. */
 type Unescaped<C> = C extends `$$${infer Rest}` ? `$${Rest}` : C
 
 type IsUnion<V, All = V> = V extends unknown ? [All] extends [V] ? false : true : never
 type Values<On, Certainty> = { [C in keyof On]-?: Certainty extends 'certain' ? IsUnion<On[C]> extends false ? On[C] : never : On[C] }[keyof On]
 
-/** The columns of the other table that have one value in all rows that are related to a row. */
+/** The columns of the other table that have the same value in all rows related to a row. */
 type Fixed<Tables, T extends Name<Tables>, O extends Name<Tables>, B, Certainty> =
   | Values<'on' extends keyof B ? B[keyof B & 'on'] : OnlyRelation<Tables, T, O>, Certainty>
   | ('filters' extends keyof B ? Unescaped<Held<B[keyof B & 'filters'], Certainty>> : never)
 
-/** Whether the columns contain a unique key: `boolean` if the keys are not known. */
+/** Whether the columns contain a unique key; `boolean` if the keys are not known. */
 type HasKey<Keys, Columns> = [Keys] extends [never] ? false : true extends (Keys extends readonly unknown[] ? number extends Keys['length'] ? never : [Keys[number]] extends [Columns] ? true : false : never) ? true : Keys extends readonly unknown[] ? number extends Keys['length'] ? boolean : false : false
 
-/** Whether there is one row at most: `boolean` if that is only known at run time. */
+/** Whether there is at most one row; `boolean` if that is only known at run time. */
 type IsOne<Tables, T extends Name<Tables>, O extends Name<Tables>, B> =
   HasKey<Keys<Tables, O>, Fixed<Tables, T, O, B, 'certain'>> extends true ? true : HasKey<Keys<Tables, O>, Fixed<Tables, T, O, B, 'possible'>> extends false ? false : boolean
 
-/** The columns that are asked for, with the members. */
+/** The requested columns, with the members. */
 export type RowWith<Tables, T extends Name<Tables>, B, N extends Bigints> = LargeIn<Pick<Row<Tables[T]>, ColumnsIn<B, Tables[T]>>, N> & ('include' extends keyof B ? MembersIn<Tables, T, Exclude<B[keyof B & 'include'], undefined>, N> : unknown)
 
 type ColumnsIn<B, T> = B extends { readonly columns: ReadonlyArray<infer C extends Name<T>> } ? C : Name<T>
@@ -102,6 +102,6 @@ type MemberIn<Tables, T extends Name<Tables>, O extends Name<Tables>, B, N exten
 
 type OneOrList<One, R> = One extends true ? R | null : R[]
 
-/** The names by which a member that is one row sorts the rows that have it. */
+/** The names by which the columns of a one-row member can sort the rows that have it. */
 export type MemberColumns<Tables, T extends Name<Tables>, I> = { [M in Extract<keyof I, string>]: `${M}.${ColumnsOfOne<Tables, T, TableOf<Tables, M, I[M]>, I[M]>}` }[Extract<keyof I, string>]
 type ColumnsOfOne<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = [O] extends [never] ? never : true extends IsOne<Tables, T, O, B> ? Name<Tables[O]> : never

@@ -7,13 +7,13 @@ import type {
 /** Takes a value from an earlier result: a JSON Pointer such as `/0/id`. */
 export interface Reference { readonly $ref: string }
 
-/** A value as a literal with `const` has it, or `X`. */
+/** A value as the type of a `const` literal, or `X`. */
 type Given<V, X> = (V extends ReadonlyArray<infer E> ? readonly E[] : V) | X
 type GivenData<D, X> = [D] extends [never] ? never : { readonly [K in keyof D]: Given<D[K], X> }
 
 type FieldOf<B, K extends string> = K extends keyof B ? B[K] : undefined
 
-/** The fields of any select, as far as they do not depend on each other. `X`: what an operand may be besides a value. */
+/** The fields of any select that do not depend on each other. `X`: an additional type of operands. */
 interface AnySelect<Tables, T extends Name<Tables>, X = never> extends PageFields<Tables[T]> {
   readonly filters?: Filters<Tables[T], X>
   readonly columns?: ReadonlyArray<Name<Tables[T]>>
@@ -31,7 +31,7 @@ export interface RowsFields<Tables, T extends Name<Tables>, B = unknown, X = nev
   readonly columns?: ReadonlyArray<Name<Tables[T]>>
   readonly limit?: number
   readonly orderBy?: 'orderBy' extends keyof B ? OrderOf<B[keyof B & 'orderBy'], Name<Tables[T]>, MemberColumns<Tables, T, FieldOf<B, 'include'>>> : AnyOrder<Name<Tables[T]>>
-  /** Rows of other tables by the names that they have in a row. */
+  /** Rows of other tables by their names in a row. */
   readonly include?: 'include' extends keyof B ? Members<Tables, T, Exclude<B[keyof B & 'include'], undefined>, X> : AnyMembers<Tables>
   readonly groupBy?: never
   readonly aggregates?: never
@@ -59,7 +59,7 @@ interface GroupFields<Tables, T extends Name<Tables>, B, X> {
   readonly orderBy?: 'orderBy' extends keyof B ? OrderOf<B[keyof B & 'orderBy'], Name<GroupColumns<Tables[T], GroupsOf<B>, AggregatesOf<B>>>> : AnyOrder<string>
 }
 
-/** Whether a request is a select of groups: `boolean` if that is only known at run time. */
+/** Whether a request is a select of groups; `boolean` if that is only known at run time. */
 type HasGroups<B> = IsGiven<B, 'groupBy'> extends true ? true : IsGiven<B, 'aggregates'> extends true ? true : IsGiven<B, 'groupBy'> | IsGiven<B, 'aggregates'>
 type IsGiven<B, K extends string> = K extends keyof B ? undefined extends B[K] ? boolean : true : false
 
@@ -67,7 +67,7 @@ type IsGiven<B, K extends string> = K extends keyof B ? undefined extends B[K] ?
 export type SelectFields<Tables, T extends Name<Tables>, B = unknown, X = never> = unknown extends B ? AnySelect<Tables, T, X>
   : [HasGroups<B>] extends [true] ? GroupFields<Tables, T, B, X> : [HasGroups<B>] extends [false] ? RowsFields<Tables, T, B, X> & PageFields<Tables[T]> : AnySelect<Tables, T, X>
 
-/** The fields of every write. `D`: the type of `dryRun`, never where it belongs to the whole. */
+/** The fields of every write. `D`: the type of `dryRun`, which is never if it belongs to the whole request. */
 interface Writing<T, D> {
   /** Columns to return. */
   readonly returning?: ReadonlyArray<Name<T>> | '*'
@@ -88,7 +88,7 @@ export interface UpdateFields<T, X = never, D = boolean> extends DeleteFields<T,
   readonly data: GivenData<Changes<T>, X>
 }
 
-/** The bodies of requests by their verbs. `L`: the fields of a select besides. */
+/** The bodies of requests by their verbs. `L`: additional fields of a select. */
 interface Bodies<Tables, T extends Name<Tables>, B, X, D, L> {
   select: { readonly verb: 'select' } & SelectFields<Tables, T, B, X> & L
   insert: { readonly verb: OfTable<Tables, T, 'insert'> } & InsertFields<Tables, T, X, D>
@@ -96,7 +96,7 @@ interface Bodies<Tables, T extends Name<Tables>, B, X, D, L> {
   delete: { readonly verb: OfTable<Tables, T, 'delete'> } & DeleteFields<Tables[T], X, D>
 }
 type Verb = 'select' | 'insert' | 'update' | 'delete'
-/** Views are only read. */
+/** `V` for a table, never for a view, which can only be read. */
 type OfTable<Tables, T extends Name<Tables>, V> = T extends TableName<Tables> ? V : never
 /** The verbs of the request; all of them if it is unknown. */
 type VerbOf<B> = 'verb' extends keyof B ? Extract<B[keyof B & 'verb'], Verb> : Verb
@@ -104,7 +104,7 @@ type VerbOf<B> = 'verb' extends keyof B ? Extract<B[keyof B & 'verb'], Verb> : V
 /** The body of a request. `B`: the request; unknown for any. */
 export type BodyOf<Tables, T extends Name<Tables>, B = unknown> = Bodies<Tables, T, B, never, boolean, unknown>[VerbOf<B>]
 
-/** Of a select in a transaction: locks the rows until its end. */
+/** The field of a select in a transaction that locks the rows until its end. */
 interface Locking { readonly lock?: boolean }
 
 /** The body of a request in a transaction. */
@@ -115,11 +115,11 @@ export type OperationOf<Tables, B = unknown> = { [T in Name<Tables>]: { readonly
 
 type KeysOf<A> = A extends unknown ? keyof A : never
 type ValueAt<A, K> = A extends unknown ? K extends keyof A ? A[K] : never : never
-/** `true` if any object is allowed, as in a JSON column. */
+/** Whether any object is allowed, as in a JSON column. */
 type AnyObject<A> = A extends unknown ? [keyof A] extends [never] ? object extends A ? true : never : never : never
 type ElementOf<A> = A extends ReadonlyArray<infer E> ? E : never
 
-/** `unknown` for what is allowed, `never` for members that no type of `Allowed` has: TypeScript does not look for them in what it infers. */
+/** `unknown` for allowed values, `never` for members that no type of `Allowed` has, because TypeScript does not check inferred types for them. */
 type Only<V, Allowed> =
   [Allowed] extends [V] ? unknown
     : V extends object
@@ -131,17 +131,17 @@ type Only<V, Allowed> =
 /** Whether `B` has no other members than `Allowed`. */
 type IsExact<B, Allowed> = [B] extends [Allowed & Only<B, Allowed>] ? true : false
 
-/** `B`, which TypeScript infers from an argument, if it is exact. Otherwise `Allowed`, with which TypeScript compares the argument to tell what is wrong. */
+/** `B`, which TypeScript infers from an argument, if it is exact. Otherwise `Allowed`, so that TypeScript compares the argument with it and reports the difference. */
 export type Exactly<B, Allowed> = IsExact<B, Allowed> extends true ? B : Allowed
 
-/** What TypeScript infers an operation from. The union of all operations would be too large in a database of hundreds of tables. */
+/** The constraint from which TypeScript infers an operation. The union of all operations would be too large in a database of hundreds of tables. */
 export interface AnyOperation<Tables> { readonly table: Name<Tables>, readonly verb: Verb }
 
-/** What an operation may be: `B` itself says its table. */
+/** The allowed operation for the table that `B` names. */
 type AllowedOperation<Tables, B> = B extends { readonly table: infer T extends Name<Tables> } ? { readonly table: T } & BodyInTransaction<Tables, T, B, Reference> : never
 type IsExactOperation<Tables, B> = AnyOperation<Tables> extends B ? true : B extends unknown ? IsExact<B, AllowedOperation<Tables, B>> : never
 
-/** Exactly, for each operation of a list. */
+/** `Exactly` for each operation of a list. */
 export type ExactList<Tables, All extends readonly unknown[]> = [{ [I in keyof All]: IsExactOperation<Tables, All[I]> }[number]] extends [true] ? All : { readonly [I in keyof All]: AllowedOperation<Tables, All[I]> }
 
 /** The result of a request with the body `B`. */
@@ -161,16 +161,16 @@ export type SelectResult<Tables, T extends Name<Tables>, B, N extends Bigints> =
   ? { rows: Array<LargeIn<GroupRow<Tables[T], GroupsOf<B>, AggregatesOf<B>>, N>>, count: number } & NextOf<Tables[T], undefined, FieldOf<B, 'offset'>, N>
   : { rows: Array<RowWith<Tables, T, B, N>>, count: number } & NextOf<Tables[T], FieldOf<B, 'after'>, FieldOf<B, 'offset'>, N> & ([FieldOf<B, 'total'>] extends [undefined] ? unknown : { total: number }) : never
 
-/** What `after` or `offset` add to a result. */
+/** The part that `after` or `offset` adds to a result. */
 type NextOf<T, A, O, N extends Bigints> = [A] extends [undefined] ? [O] extends [undefined] ? unknown : { next: number | null } : { next: LargeIn<Partial<Row<T>>, N> | null }
 
 export type InsertResult<T, B, N extends Bigints> = { inserted: number, id: Large<number | bigint | string | null, N> } & ([FieldOf<B, 'onConflict'>] extends [undefined] ? unknown : { updated: number, unchanged: number }) & WrittenOf<T, B, N>
 export type UpdateResult<T, B, N extends Bigints> = { updated: number } & WrittenOf<T, B, N>
 export type DeleteResult<T, B, N extends Bigints> = { deleted: number } & WrittenOf<T, B, N>
 
-/** What `returning` and `dryRun` add to a result. */
+/** The part that `returning` and `dryRun` add to a result. */
 type WrittenOf<T, B, N extends Bigints> = ReturnedOf<T, FieldOf<B, 'returning'>, N> & ([FieldOf<B, 'dryRun'>] extends [undefined] ? unknown : { dryRun?: true })
 type ReturnedOf<T, R, N extends Bigints> = [R] extends [undefined] ? unknown : { rows: Array<LargeIn<R extends ReadonlyArray<infer C extends keyof T> ? Pick<Row<T>, C> : Row<T>, N>> }
 
-/** The fields of a select whose rows are streamed: without those that tell of all rows. */
+/** The fields of a select whose rows are streamed, without those that need all rows. */
 export type Streamed<Fields> = Fields extends unknown ? Omit<Fields, 'expect' | 'total'> : never

@@ -1,4 +1,4 @@
-/** Streams of the host app without HTTP. */
+/** Runs streams of the host app without HTTP. */
 import { getAccess } from '../access/authorize.ts'
 import { toCallGrant } from '../access/host-grant.ts'
 import { ServiceError } from '../errors.ts'
@@ -25,7 +25,7 @@ export async function * streamInProcess ({ databases, limits }: InProcessStreams
   const { readable } = await openStream({ access, body, limit, limits, consistency, format: 'ndjson', onPlan: (made) => { plan = made } })
   try {
     const readRow = createRowReader(plan as SelectPlan, bigints)
-    // each chunk has whole lines
+    // each chunk consists of whole lines
     for await (const chunk of readable) for (const line of String(chunk).split('\n')) if (line !== '') yield readRow(line)
   } finally {
     readable.destroy()

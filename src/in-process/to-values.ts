@@ -31,7 +31,7 @@ export function createRowReader (plan: Plan, bigints: Bigints): (text: string) =
 
 const namesOf = (plan: Plan): RowNames => ({ columns: resultColumns(plan), members: membersOf(plan.verb === 'select' ? plan.members : undefined) })
 
-/** What the names in a row are. */
+/** The columns and members behind the names in a row. */
 interface RowNames {
   readonly columns: ReadonlyMap<string, Column>
   readonly members: ReadonlyMap<string, RowNames>
@@ -93,7 +93,7 @@ export function toJson (value: unknown): string {
   }
 }
 
-/** Refuses values that JSON.stringify would change: `undefined` would remove a filter, NaN and an invalid Date become null and a promise an empty object. */
+/** Refuses values that JSON.stringify would change: it would remove a filter that is undefined, and write NaN and an invalid Date as null and a promise as an empty object. */
 function requireJson (this: Values, key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return JSON.rawJSON(String(value))
   if (!isJson(value) || (value === null && this[key] !== null)) throw invalidBody(`"${key}" is ${inspect(value, { depth: -1 })}, which JSON does not have`)

@@ -1,4 +1,4 @@
-/** Transactions of the host app. */
+/** Runs transactions of the host app. */
 import { ISOLATIONS } from '../../schemas/operations.ts'
 import type { Isolation } from '../dialects/dialect.ts'
 import { databaseNotFound, invalidBody, type ServiceError } from '../errors.ts'
@@ -9,26 +9,26 @@ import type { TransactionExecute } from './typed.ts'
 
 /** `Tables`: the interface of the database that `row-query types` prints. */
 export interface InProcessTransaction<Tables = any> {
-  /** 1, or more where the function runs again after a deadlock. */
+  /** The number of the attempt, which is more than 1 if the function runs again after a deadlock. */
   readonly attempt: number
   /**
-   * Runs a request in the transaction, and returns `data` of the response. The body of a select may have `lock`. If the request is refused, the transaction
-   * is as it was before it, and the next one may run. @throws ServiceError
+   * Runs a request in the transaction, and returns `data` of the response. The body of a select may have `lock`. A refused request leaves the transaction as
+   * it was before, and the next one may run. @throws ServiceError
    */
   readonly execute: TransactionExecute<Tables>
 }
 
 export interface InProcessTransactionOptions {
   readonly isolation?: Exclude<Isolation, 'readCommitted'>
-  /** Rolls back at the end. */
+  /** Rolls the transaction back at the end. */
   readonly dryRun?: boolean
 }
 
 const OPTIONS: ReadonlySet<string> = new Set<keyof InProcessTransactionOptions>(['isolation', 'dryRun'])
 
 /**
- * Runs `use` in a transaction: commits when it resolves, rolls back when it throws. `use` may run again, after a deadlock or where the tables
- * have changed, so it must have no other effects than those of its requests. @throws ServiceError; what `use` throws
+ * Runs `use` in a transaction: commits when it resolves, rolls back when it throws. `use` may run again after a deadlock or if the tables have
+ * changed, so it must have no effects other than those of its requests. @throws ServiceError; what `use` throws
  */
 export async function runInProcess<T> ({ databases, limits }: InProcess, name: string, { use, ...options }: InProcessTransactionOptions & { use: (tx: InProcessTransaction) => Promise<T> }): Promise<T> {
   requireKnown(options, OPTIONS, 'transaction')
@@ -47,7 +47,7 @@ export async function runInProcess<T> ({ databases, limits }: InProcess, name: s
   try {
     return await run()
   } catch (error) {
-    // a table without transactions may keep what was written to it
+    // a table without transactions may keep its changes
     if (moved === 0 || (error as ServiceError).code === 'OUTCOME_UNKNOWN') throw error
     await database.refresh()
     return await run()

@@ -16,7 +16,7 @@ interface Request<T, B, N> {
 
 interface DatabaseRequest<D, B> {
   database: D
-  /** Of a select. `primary` reads from the primary, because replicas can lag behind. */
+  /** For a select: `primary` reads from the primary, because replicas can lag behind. */
   consistency?: B extends { readonly verb: 'select' } ? Consistency : never
 }
 
@@ -24,7 +24,7 @@ interface DatabaseRequest<D, B> {
 export type Execute<All extends AnyDatabases> =
   <D extends Name<All>, T extends Name<All[D]>, const B extends BodyOf<All[D], T>, N extends Bigints = 'bigint'>(request: Request<T, Exactly<B, BodyOf<All[D], T, B>>, N> & DatabaseRequest<D, B>) => Promise<ResultOf<All[D], T, B, N>>
 
-/** Runs a request in a transaction, and returns `data` of the response. The body of a select may have `lock`; none may have `dryRun`. Without interfaces everything is let through. */
+/** Runs a request in a transaction, and returns `data` of the response. The body of a select may have `lock`; none may have `dryRun`. Without interfaces, all types are accepted. */
 export type TransactionExecute<Tables> = 0 extends 1 & Tables ? (request: TransactionRequest) => Promise<any> : TypedExecute<Tables>
 type TypedExecute<Tables> =
   <T extends Name<Tables>, const B extends BodyInTransaction<Tables, T>, N extends Bigints = 'bigint'>(request: Request<T, Exactly<B, BodyInTransaction<Tables, T, B>>, N>) => Promise<ResultOf<Tables, T, B, N>>

@@ -85,17 +85,17 @@ export function parseExactJson (text: string, { mayChange } = lookOver(text)): u
 const keepText = (value: number, source: string): number | RawNumber => String(value) === source ? value : JSON.rawJSON(source)
 
 /**
- * Whether an object in the text of `parsed` has a key twice: the parsed value then has fewer keys than the text has pairs.
- * `JSON.parse` silently keeps the last one; another parser on the way, such as a firewall, may use the first.
+ * Whether an object in the text of `parsed` has a key twice, so that the parsed value has fewer keys than the text has pairs.
+ * `JSON.parse` silently keeps the last one, but another parser, such as that of a firewall, may use the first.
  */
 export function repeatsKey ({ pairs }: Overview, parsed: unknown): boolean {
   return pairs > countKeys(parsed)
 }
 
-/** Without recursion: the nesting may be as deep as the body is long. */
+/** Counts without recursion, because the nesting may be as deep as the body is long. */
 function countKeys (parsed: unknown): number {
   let keys = 0
-  // what every object inherits, for…in would take for a key of the text
+  // for…in would count inherited properties as keys of the text
   const isExtended = Object.keys(Object.prototype).length > 0
   const open: object[] = []
   const visit = (value: unknown): void => { if (typeof value === 'object' && value !== null) open.push(value) }

@@ -1,16 +1,16 @@
 /**
- * A JSON parser of our own, for texts whose keys have escapes, and for the client, in any runtime.
+ * Our own JSON parser, for texts whose keys have escapes, and for the client in any runtime.
  *
  * `JSON.parse` of V8 13.6 (Node 24) and 14.6 (Node 26) may return another key for one with an escape: it expects the keys of earlier objects, and
- * compares an expected key with the characters of the text, escapes included. Once `{"caf\\":1}` has been parsed, by any request, it reads
- * `{"caf\u00e9":1}` as `{"caf\\":1}`. Keys without a backslash are compared correctly, and texts that are not keys are not compared at all:
+ * compares an expected key with the characters of the text, including escapes. Once `{"caf\\":1}` has been parsed, by any request, it reads
+ * `{"caf\u00e9":1}` as `{"caf\\":1}`. Keys without a backslash are compared correctly, and texts that are not keys are not compared at all, so
  * this parser uses `JSON.parse` for single strings, numbers and words.
  */
 
 /** Converts a number. `source`: its text. */
 export type ReadNumber = (value: number, source: string) => unknown
 
-// one by one: their values are then in the places of their names in the client
+// separate constants, whose values the bundler puts in place of their names in the client
 const QUOTE = 0x22
 const COMMA = 0x2c
 const COLON = 0x3a
@@ -20,7 +20,7 @@ const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 const SPACES = '\t\n\r '
-/** What ends a number or a word. */
+/** The characters that end a number or a word. */
 const ENDS = `${SPACES},]}`
 /** A backslash, or a character that JSON does not allow in a string. */
 const SPECIAL = /[^ -[\]-\uffff]/
@@ -38,7 +38,7 @@ export function endOfString (text: string, start: number): number {
   return text.length
 }
 
-/** Like `JSON.parse`; it returns what `readNumber` makes of each number. @throws JsonError if the text is not JSON, RangeError if the nesting is too deep */
+/** Like `JSON.parse`, but converts each number by `readNumber`. @throws JsonError if the text is not JSON, RangeError if the nesting is too deep */
 export function parseSafely (text: string, readNumber: ReadNumber): unknown {
   let at = 0
 
@@ -52,7 +52,7 @@ export function parseSafely (text: string, readNumber: ReadNumber): unknown {
     const start = at
     at = endOfString(text, start) + 1
     const string = text.slice(start, at)
-    // without a closing quote, it is longer than the text
+    // without a closing quote, `at` is beyond the text
     return at > text.length || SPECIAL.test(string) ? parsePart(string, start) as string : string.slice(1, -1)
   }
 
@@ -64,7 +64,7 @@ export function parseSafely (text: string, readNumber: ReadNumber): unknown {
     return typeof value === 'number' ? readNumber(value, source) : value
   }
 
-  /** Reads what is between brackets. */
+  /** Reads the items between brackets. */
   const readItems = (close: number, readItem: () => void): void => {
     at++
     if (next() !== close) {
@@ -92,7 +92,7 @@ export function parseSafely (text: string, readNumber: ReadNumber): unknown {
   const readList = (): unknown[] => {
     const list: unknown[] = []
     readItems(CLOSE_LIST, () => { list.push(readValue()) })
-    // without the room that V8 reserves for more items
+    // a copy of a short list lacks the room that V8 reserves for more items
     return list.length < SHORT ? list.slice() : list
   }
 
@@ -111,10 +111,10 @@ export function parseSafely (text: string, readNumber: ReadNumber): unknown {
   return value
 }
 
-/** A text that is not JSON. `at`: index of the character, or of the beginning of the string, that is wrong; the length of the text if it ends too early. */
+/** The error for a text that is not JSON. `at`: the index of the wrong character, or of the beginning of the wrong string; the length of the text if it ends too early. */
 export interface JsonError extends SyntaxError { readonly at: number }
 
-/** `at`: where the part begins. @throws JsonError */
+/** Parses a part of the text. `at`: the index of the part. @throws JsonError */
 function parsePart (source: string, at: number): unknown {
   try {
     return JSON.parse(source)
@@ -123,5 +123,5 @@ function parsePart (source: string, at: number): unknown {
   }
 }
 
-/** Nothing is a value. @throws JsonError */
+/** Throws, because an empty text is not a value. @throws JsonError */
 const fail = (at: number): unknown => parsePart('', at)

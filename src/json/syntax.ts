@@ -1,6 +1,6 @@
 import { parseSafely, type JsonError } from './parser.ts'
 
-/** Where a text is not JSON: `line 3 column 14`. Contains nothing of the text. Undefined if it is JSON, or nested too deeply to tell. */
+/** The place at which a text is not JSON: `line 3 column 14`. Contains nothing of the text. Undefined if it is JSON, or nested too deeply to check. */
 export function findSyntaxError (text: string): string | undefined {
   try {
     parseSafely(text, Number)

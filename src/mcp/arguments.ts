@@ -1,16 +1,16 @@
-/** Reads the arguments of tools that are not those of a request. */
+/** Reads the arguments of tools that do not send requests. */
 import { at, invalidBody, limitOutOfRange, type ServiceError } from '../errors.ts'
 import { clampNumbers } from '../request/check-body.ts'
 import type { Arguments } from './tool.ts'
 
-/** Refuses arguments that the tool does not have. Numbers become ordinary ones. @throws INVALID_BODY */
+/** Refuses unknown arguments, and makes numbers ordinary ones. @throws INVALID_BODY */
 export function readArguments<Name extends string> (args: Arguments, names: readonly Name[]): Readonly<Partial<Record<Name, unknown>>> {
   const other = Object.keys(args).find((name) => !names.includes(name as Name))
   if (other !== undefined) throw refuse(other, `"${other}" is not an argument; the arguments are ${names.join(', ')}`)
   return clampNumbers({ ...args }) as Partial<Record<Name, unknown>>
 }
 
-/** @throws INVALID_BODY for anything else than a string; undefined if it is left out */
+/** Reads a string; undefined if it is omitted. @throws INVALID_BODY for any other value */
 export function readText (name: string, value: unknown): string | undefined {
   if (value !== undefined && typeof value !== 'string') throw refuse(name, `"${name}" must be a string`)
   return value

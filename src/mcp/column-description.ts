@@ -1,17 +1,17 @@
-/** What describe_table says of columns: short, because a model reads it. */
+/** The descriptions of columns in describe_table, which are short because a model reads them. */
 import type { Column } from '../catalog/catalog.ts'
 import { anyOf, membersOf, type Schema } from '../openapi/schema.ts'
 import { findDefault, shownSchema } from '../openapi/value-schema.ts'
 import { acceptsOperator, operators } from '../plan/filters/operators.ts'
 
-/** Keywords that tell more than the declaration of the column. */
+/** Keywords that say more than the declaration of the column. */
 const KEPT = ['type', 'format', 'enum', 'contentEncoding', 'uniqueItems']
-/** Formats of numbers, which the declaration tells. */
+/** Formats of numbers, which the declaration already shows. */
 const NUMBERS = new Set<unknown>(['int32', 'int64', 'float', 'double', 'decimal'])
 
 export interface ColumnsDescription {
   readonly columns: readonly Schema[]
-  /** The operators that filters accept, by the names that columns refer to; `default` is meant where a column names none. */
+  /** The operators that filters accept, by the names that columns refer to; `default` applies to columns without a name. */
   readonly operators: Readonly<Record<string, readonly string[]>>
 }
 

@@ -82,7 +82,7 @@ function describeTable ({ verbs: tools }: ToolOptions, access: Access, catalog: 
   }
 }
 
-/** The names of the columns that can be written, where they are not those that the descriptions of the columns tell. */
+/** The names of the writable columns, if the descriptions of the columns do not already show them. */
 function limitedTo ({ columnList }: Table, writable: readonly Column[]): { readonly columns?: readonly string[] } {
   const usual = columnList.filter(({ generated, type }) => !generated && type.writable)
   return usual.length === writable.length && usual.every((column) => writable.includes(column)) ? {} : { columns: writable.map(({ name }) => name) }

@@ -1,4 +1,4 @@
-/** The stdio transport: a message is a line of JSON. Unlike that of the implementation it keeps numbers exact, and its memory has limits. */
+/** The stdio transport, in which a message is a line of JSON. Unlike that of the implementation, it keeps numbers exact and limits its memory. */
 import { isUtf8 } from 'node:buffer'
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
@@ -9,13 +9,13 @@ import { errorText, INVALID_REQUEST, NO_BATCHES, PARSE_ERROR, toMessage } from '
 export interface LineTransportOptions {
   readonly input: Readable
   readonly output: Writable
-  /** Bytes that a message may have. */
+  /** Maximum size of a message, in bytes. */
   readonly maxLength: number
-  /** Checks the form of a message. @throws if it has none */
+  /** Checks the form of a message. @throws if it is not a message */
   readonly parse: (value: unknown) => JSONRPCMessage
 }
 
-/** Requests without an answer at which no more input is read. */
+/** The number of unanswered requests at which no more input is read. */
 export const MAX_PENDING = 32
 
 const LINE_FEED = 0x0a
@@ -24,16 +24,16 @@ export class LineTransport implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage) => void
-  /** Resolves when the input has ended and all requests are answered, or nobody reads the output. */
+  /** Resolves when the input has ended and all requests are answered, or when nobody reads the output. */
   readonly closed: Promise<void>
   readonly #options: LineTransportOptions
   readonly #end = Promise.withResolvers<void>()
-  /** Parts of the line that is being read. */
+  /** The parts of the line that is being read. */
   #parts: Buffer[] = []
   #length = 0
-  /** What has been read and is not a message yet, because too many requests are pending. */
+  /** Input that has been read but not parsed, because too many requests are pending. */
   #rest: Buffer | undefined
-  /** Requests without an answer: how many by id. */
+  /** The number of unanswered requests by id. */
   readonly #pending = new Map<unknown, number>()
   #count = 0
   #hasEnded = false
@@ -85,7 +85,7 @@ export class LineTransport implements Transport {
     this.#read()
   }
 
-  /** Takes the lines of what has been read, as long as not too many requests are pending. */
+  /** Takes lines of the input as long as not too many requests are pending. */
   #read (): void {
     const { input } = this.#options
     while (this.#rest !== undefined && this.#count < MAX_PENDING) {
@@ -103,7 +103,7 @@ export class LineTransport implements Transport {
     }
   }
 
-  /** Of a line that is too long, nothing is kept. */
+  /** Adds a part of a line; nothing is kept of a line that is too long. */
   #add (part: Buffer): void {
     this.#length += part.length
     if (this.#length <= this.#options.maxLength) this.#parts.push(part)
@@ -130,11 +130,11 @@ export class LineTransport implements Transport {
       this.#count++
     }
     this.onmessage?.(message)
-    // a request that is cancelled has no answer
+    // a cancelled request gets no answer
     if ('method' in message && message.method === 'notifications/cancelled') this.#settle((message.params as { requestId?: unknown } | undefined)?.requestId, Infinity)
   }
 
-  /** Returns the text of an answer for what is no message. */
+  /** Returns a message, or the text of an answer if the line is not a message. */
   #parse (line: Buffer): JSONRPCMessage | string {
     const value = isUtf8(line) ? parseBody(String(line)) : undefined
     if (value === undefined || value instanceof ServiceError) return errorText(PARSE_ERROR, `Parse error: ${value?.message ?? 'the message is not UTF-8'}`)
@@ -146,7 +146,7 @@ export class LineTransport implements Transport {
     }
   }
 
-  /** `most`: requests with this id that are not pending any more. */
+  /** Removes pending requests with this id. `most`: how many at most. */
   #settle (id: unknown, most: number): void {
     const pending = this.#pending.get(id) ?? 0
     const settled = Math.min(most, pending)
@@ -154,7 +154,7 @@ export class LineTransport implements Transport {
     if (settled === pending) this.#pending.delete(id)
     else this.#pending.set(id, pending - settled)
     this.#count -= settled
-    // not in the middle of a line
+    // later, because a line may be being processed
     if (this.#count < MAX_PENDING) setImmediate(() => this.#read())
   }
 }

@@ -10,10 +10,10 @@ import { databasesOf, holdsAnywhere, usableTables, type ToolOptions } from './us
 const LIMIT = { fallback: 100, most: 1000 }
 const NAMES = ['database', 'contains', 'limit', 'after'] as const
 
-/** A table as the list shows it. */
+/** An entry of the list. */
 interface Listed { readonly database: string, readonly table: string, readonly kind: 'table' | 'view', readonly comment: string, readonly verbs: readonly string[] }
 
-/** Where a page of the list begins: behind this table. */
+/** The table after which a page of the list begins. */
 interface Position { readonly database: string, readonly table: string }
 
 export function createListTables (options: ToolOptions): Tool {
@@ -37,7 +37,7 @@ export function createListTables (options: ToolOptions): Tool {
   }
 }
 
-/** A page has as many tables as fit into a result. @throws INVALID_BODY, LIMIT_OUT_OF_RANGE, DATABASE_NOT_FOUND */
+/** Lists a page of as many tables as fit into a result. @throws INVALID_BODY, LIMIT_OUT_OF_RANGE, DATABASE_NOT_FOUND */
 async function listTables (options: ToolOptions, grant: Grant, args: Arguments): Promise<string> {
   const { database: asked, contains: given, limit: most, after: position } = readArguments(args, NAMES)
   const name = readText('database', asked)
@@ -70,11 +70,11 @@ async function listTables (options: ToolOptions, grant: Grant, args: Arguments):
 interface Searched {
   readonly searched: readonly string[]
   readonly after: Position | undefined
-  /** Takes the names of databases whose catalog cannot be read. */
+  /** Collects the names of databases whose catalog cannot be read. */
   readonly unavailable: string[]
 }
 
-/** The tables behind a position, by database and sorted by name. */
+/** The tables after a position, by database and sorted by name. */
 async function * tablesOf (options: ToolOptions, grant: Grant, { searched, after, unavailable }: Searched): AsyncGenerator<Listed> {
   for (const database of after === undefined ? searched : searched.slice(searched.indexOf(after.database))) {
     const tables = await findTables(options, grant, database)
@@ -83,9 +83,9 @@ async function * tablesOf (options: ToolOptions, grant: Grant, { searched, after
   }
 }
 
-/** Bytes of a result for what is neither a table nor the names of databases. */
+/** Bytes of a result that are reserved for everything except the tables and the names of databases. */
 const RESERVED = 700
-/** Characters of a comment; describe_table shows all of them. */
+/** Maximum length of a comment, in characters; describe_table shows the whole comment. */
 const MAX_COMMENT = 200
 
 function readPosition (value: unknown): Position | undefined {

@@ -7,8 +7,8 @@ export const PARSE_ERROR = -32700
 export const INVALID_REQUEST = -32600
 
 /**
- * Makes ordinary numbers of those that the parser kept as text: of `id`, for example, but not in the arguments of a tool. `message` is changed.
- * Not at any depth: a message may be nested as deeply as it is long.
+ * Makes numbers that the parser kept as text ordinary ones, such as `id`, but not in the arguments of a tool. Changes `message`, but only its upper levels,
+ * because a message may be nested as deeply as it is long.
  */
 export function toMessage (message: unknown): unknown {
   clampNumbers(message)
@@ -19,7 +19,7 @@ export function toMessage (message: unknown): unknown {
   return message
 }
 
-/** The text of an answer to what is no message. */
+/** The text of an answer to an invalid message. */
 export function errorText (code: number, message: string): string {
   return JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null })
 }

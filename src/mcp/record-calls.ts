@@ -9,7 +9,7 @@ export interface RecordCalls {
 
 const OK = 200
 
-/** Makes a record of each call of a tool, where no request over HTTP has one. */
+/** Records each call of a tool if there is no HTTP request that has a record. */
 export function recordCalls (tools: Tools, { collectors, requestLog, tracing }: RecordCalls): Tools {
   return {
     ...tools,

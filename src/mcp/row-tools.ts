@@ -11,7 +11,7 @@ import { toolSchema } from './tool-schema.ts'
 import type { Arguments, Call, Tool } from './tool.ts'
 import { databasesOf, holdsAnywhere, type ToolOptions } from './usable.ts'
 
-/** Rows of a select that says no limit. */
+/** The default limit of a select. */
 const LIMIT = 50
 
 const CONSISTENCY = 'The header "Row-Query-Consistency"'
@@ -28,7 +28,7 @@ export function createRowTools (options: ToolOptions): Array<[Verb, Tool]> {
   }])
 }
 
-/** A page, whose `next` tells whether there is more, where the table and the order allow that. */
+/** Selects a page, whose `next` shows whether there are more rows, if the table and the order allow it. */
 async function select (options: ToolOptions, args: Arguments, call: Call): Promise<string> {
   const limited = { limit: LIMIT, ...args }
   if (!canBePage(args)) return await run(options, 'select', limited, call)
@@ -40,11 +40,11 @@ async function select (options: ToolOptions, args: Arguments, call: Call): Promi
   }
 }
 
-/** Fields of a select with which it is no page, or already one. */
+/** Fields of a select that make it a page already, or that a page cannot have. */
 const OTHERS = ['after', 'offset', 'groupBy', 'aggregates']
 const canBePage = (args: Arguments): boolean => !OTHERS.some((field) => Object.hasOwn(args, field))
 
-/** Whether the planner may have refused a select because of `after`, which it did not have. The database has not been asked. */
+/** Whether the planner may have refused a select because of the added `after`. The database has not been asked. */
 const isAboutPage = ({ code, details = [] }: ServiceError): boolean =>
   ['NOT_SUPPORTED', 'INVALID_ORDER_BY', 'INVALID_BODY'].includes(code) && details.some(({ path }) => path === '/after' || path === '/orderBy')
 

@@ -5,7 +5,7 @@ import type { Caller } from './tool.ts'
 import type { Tools } from './tools.ts'
 
 export interface ServedMessage {
-  /** Parsed, and not a list. */
+  /** The parsed message, which is not a list. */
   readonly message: unknown
   readonly headers: IncomingHttpHeaders
   readonly caller: Caller
@@ -15,18 +15,18 @@ export interface MessageAnswer { readonly status: number, readonly type: string 
 
 export type ServeMessage = (served: ServedMessage) => Promise<MessageAnswer>
 
-/** The headers that the protocol reads. What clients accept is not asked: they must accept JSON. */
+/** The headers that the protocol reads, without Accept, because clients must accept JSON. */
 const NAMES = ['mcp-protocol-version', 'mcp-method', 'mcp-name']
 const FIXED = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
-/** An answer is JSON in all revisions of the protocol: nothing is sent before a result. */
+/** Answers with JSON in all revisions of the protocol, because nothing is sent before a result. */
 export function createServeMessage (sdk: Sdk, tools: Tools): ServeMessage {
   const { createMcpHandler, isLegacyRequest, WebStandardStreamableHTTPServerTransport: Transport } = sdk
   const callers = new WeakMap<Request, Caller>()
   const serverOf = (request: Request) => createToolServer(sdk, tools, () => callers.get(request) as Caller)
   const handler = createMcpHandler(({ requestInfo }) => serverOf(requestInfo as Request), { legacy: 'reject' })
 
-  /** Revisions before 2026-07-28. */
+  /** Serves revisions before 2026-07-28. */
   const serveLegacy = async (request: Request, parsedBody: unknown): Promise<Response> => {
     const transport = new Transport({ enableJsonResponse: true })
     const server = serverOf(request)

@@ -1,11 +1,11 @@
-/** The JSON Schemas of the tools, from those of requests. */
+/** Derives the JSON Schemas of the tools from those of requests. */
 import type { TObject } from '@sinclair/typebox'
 import type { Schema } from '../openapi/schema.ts'
 
 export interface ToolSchemaOptions {
-  /** Those that the caller sees. */
+  /** The databases that the caller sees. */
   readonly databases: readonly string[]
-  /** Rows of a select that says no limit. */
+  /** The default limit of a select. */
   readonly limit: number
 }
 
@@ -28,8 +28,8 @@ export function toolSchema ({ properties, required = [] }: TObject, { databases,
 const withLimit = (schema: Schema, limit: number): Schema => ({ ...schema, default: limit, description: `Rows to return at most; ${limit} if left out.` })
 
 /**
- * Names of properties that begin with `$` are listed as `propertyNames`: the APIs of some models refuse tools whose schemas have
- * properties with other characters than letters, digits, `_`, `.` and `-`.
+ * Lists names of properties that begin with `$` as `propertyNames`, because the APIs of some models refuse tools whose schemas have properties with
+ * characters other than letters, digits, `_`, `.` and `-`.
  */
 function simplify (schema: Schema): Schema {
   const { properties, patternProperties, anyOf, items, additionalProperties, ...rest } = schema as Schema & Record<'properties' | 'patternProperties', Readonly<Record<string, Schema>> | undefined> & { anyOf?: Schema[] }

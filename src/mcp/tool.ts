@@ -1,18 +1,18 @@
-/** What a tool is, and what a call of one has besides its arguments. */
+/** The types of a tool and of a call. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Grant } from '../access/grant.ts'
 import type { Client } from '../dialects/dialect.ts'
 import type { Schema } from '../openapi/schema.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 
-/** The arguments of a call, as they were sent: numbers that JavaScript would change are kept as text (src/json). */
+/** The arguments of a call as sent; numbers that JavaScript would change are kept as text (src/json). */
 export type Arguments = Readonly<Record<string, unknown>>
 
-/** Who calls. */
+/** The caller of a tool. */
 export interface Caller {
-  /** @throws UNAUTHENTICATED if it has ended */
+  /** @throws UNAUTHENTICATED if the grant has ended */
   readonly grant: () => Grant
-  /** The statement of a call is ended when this client is gone. */
+  /** The client whose disconnection ends the statement of a call. */
   readonly client: Client | undefined
   /** The header Row-Query-Consistency. */
   readonly consistency?: unknown
@@ -31,9 +31,9 @@ export interface Tool {
   /** The JSON Schema of the arguments. */
   inputSchema (grant: Grant): Schema
   readonly isReadOnly: boolean
-  /** Whether it may change or remove rows that exist; undefined for a tool that only reads. */
+  /** Whether the tool may change or remove rows that exist; undefined for a tool that only reads. */
   readonly isDestructive?: boolean
-  /** Whether the grant may use it somewhere. */
+  /** Whether the grant may use the tool on any table. */
   isUsable (grant: Grant): boolean
   /** Returns the JSON text of the result. @throws ServiceError */
   run (args: Arguments, call: Call): Promise<string>

@@ -11,7 +11,7 @@ import { createRowTools } from './row-tools.ts'
 import type { Arguments, Caller, Tool } from './tool.ts'
 import type { ToolOptions } from './usable.ts'
 
-/** A tool as the protocol describes it. */
+/** A tool in the form of the protocol. */
 export interface ToolDescription {
   readonly name: string
   readonly title: string
@@ -20,7 +20,7 @@ export interface ToolDescription {
   readonly annotations: { readonly readOnlyHint: boolean, readonly destructiveHint?: boolean, readonly openWorldHint: boolean }
 }
 
-/** The result of a call as the protocol has it. A type, because an interface has no index signature. */
+/** The result of a call in the form of the protocol; a type, because an interface has no index signature. */
 export type ToolResult = {
   content: Array<{ type: 'text', text: string }>
   structuredContent: Record<string, unknown>
@@ -28,10 +28,10 @@ export type ToolResult = {
 }
 
 export interface Tools {
-  /** The tools that the caller may use somewhere. */
+  /** The tools that the caller may use on any table. */
   list (grant: Grant): ToolDescription[]
   has (name: string): boolean
-  /** Calls a tool that exists. A refusal is a result. */
+  /** Calls an existing tool, and returns a refusal as a result. */
   call (name: string, args: Arguments, caller: Caller): Promise<ToolResult>
 }
 
@@ -68,7 +68,7 @@ function describe (name: string, { title, description, inputSchema, isReadOnly, 
   }
 }
 
-/** Names that the caller chooses are noted only if they are names of the service. */
+/** Records the names of a call, but only if the service knows them, because the caller chooses them. */
 function note ({ databases, verbs }: ToolOptions, { record }: Omit<Caller, 'grant'>, name: string, { database }: Arguments): void {
   if (record == null) return
   record.tool = name
@@ -78,7 +78,7 @@ function note ({ databases, verbs }: ToolOptions, { record }: Omit<Caller, 'gran
 
 const toResult = (text: string): ToolResult => ({ content: [{ type: 'text', text }], structuredContent: parseExactJson(text) as Record<string, unknown> })
 
-/** The request id leads to the log, where the reason of a bug is. */
+/** Includes the request id, by which the log shows the reason of a bug. */
 function refusalText (refusal: ServiceError, requestId: string): string {
   const { code, message, details } = refusal
   return JSON.stringify({ code, message, details, ...isBug(refusal) && { requestId } })

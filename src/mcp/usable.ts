@@ -1,4 +1,4 @@
-/** What a grant may do with tools. */
+/** Finds out what a grant may do with tools. */
 import type { Verb } from '../../schemas/grant.ts'
 import { seesDatabase, type Grant } from '../access/grant.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -9,7 +9,7 @@ import type { InProcess } from '../in-process/execute.ts'
 export interface ToolOptions extends InProcess {
   /** The verbs that are tools. */
   readonly verbs: readonly Verb[]
-  /** Bytes that a result may have. */
+  /** Maximum size of a result, in bytes. */
   readonly resultLimit: number
 }
 
@@ -27,7 +27,7 @@ export function holdsAnywhere (grant: Grant, databases: ReadonlyMap<string, Data
 /** The names of the databases that the grant sees. */
 export const databasesOf = (grant: Grant, { databases }: InProcess): string[] => [...databases.keys()].filter((name) => seesDatabase(grant, name))
 
-/** The tables of a database that the grant can use with tools, with the verbs that are tools. */
+/** The tables of a database that the grant can use with tools, with their verbs that are tools. */
 export function usableTables (catalog: Catalog, grant: Grant, { database, verbs }: { readonly database: string, readonly verbs: readonly Verb[] }): VisibleTable[] {
   return visibleTables(catalog, grant, database).flatMap(({ table, verbs: possible }) => {
     const usable = possible.filter((verb) => verbs.includes(verb))

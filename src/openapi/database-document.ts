@@ -18,7 +18,7 @@ import { MAX_TYPED_TABLES, TYPED_NAMES, typedOperations } from './typed-operatio
 import type { VisibleTable } from './visible.ts'
 import { formNames, formSchemas } from './write-schemas.ts'
 
-/** Tables that are described before the event loop handles other requests. */
+/** The number of tables that are described before the event loop handles other requests. */
 const SLICE = 20
 
 /** Schema names that no table may use. */
@@ -31,7 +31,7 @@ export interface DatabaseDocument {
   readonly settings: DocumentSettings
 }
 
-/** Lets other requests run after every few tables. */
+/** Creates the document, and lets other requests run after every few tables. */
 export async function createDatabaseDocument (options: DatabaseDocument): Promise<DocumentText> {
   const writing = writeDocument(options)
   for (let step = writing.next(); ; step = writing.next()) {
@@ -40,13 +40,13 @@ export async function createDatabaseDocument (options: DatabaseDocument): Promis
   }
 }
 
-/** For callers that cannot wait. */
+/** Creates the document for callers that cannot wait. */
 export function createDatabaseDocumentNow (options: DatabaseDocument): DocumentText {
   const writing = writeDocument(options)
   for (let step = writing.next(); ; step = writing.next()) if (step.done === true) return step.value
 }
 
-/** Yields after every few tables. */
+/** Writes the document, and yields after every few tables. */
 function * writeDocument ({ database, tables, settings }: DatabaseDocument): Generator<undefined, DocumentText> {
   const names = createNames([...SHARED, ...filterNames(tables), ...formNames(tables.map(({ table }) => table))])
   const filters = createFilterSchemas(settings.limits)

@@ -1,4 +1,4 @@
-/** A bounded cache of documents: that of a large database has megabytes, and every grant can have its own. */
+/** A bounded cache of documents, because that of a large database has megabytes and every grant can have its own. */
 import { hash } from 'node:crypto'
 import type { DocumentText } from './document-text.ts'
 
@@ -32,7 +32,7 @@ export function createDocumentCache (limit: number): DocumentCache {
   }
 
   return (name, make) => {
-    // the names of all columns, for some grants
+    // for some grants, the key contains the names of all columns
     const key = hash('sha256', name)
     const entry = entries.get(key) ?? start(key, make)
     entries.delete(key)

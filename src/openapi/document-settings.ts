@@ -1,4 +1,4 @@
-/** What documents depend on: the settings, and the tables with their names. */
+/** The settings and tables that documents depend on. */
 import type { OpenapiInfo } from '../../schemas/options.ts'
 import type { ForeignKey } from '../catalog/catalog.ts'
 import type { RequestLimits } from '../plan/limits.ts'
@@ -23,8 +23,8 @@ export interface Subject extends VisibleTable {
   readonly limits: DocumentLimits
   /** The names of tables that filters can relate without `on`, and the prefixes of their schemas. */
   readonly related: ReadonlyArray<{ readonly table: string, readonly name: string }>
-  /** Whether the document may name what a foreign key refers to. */
+  /** Whether the document may name the table and columns that a foreign key refers to. */
   readonly isVisible: (key: ForeignKey) => boolean
-  /** The tables that `include` can have without `on`; undefined if a select has no `include`. */
+  /** The tables that `include` can name without `on`; undefined if a select has no `include`. */
   readonly members: readonly RelatedTable[] | undefined
 }

@@ -14,7 +14,7 @@ import { cacheKeyOf, visibleTables } from './visible.ts'
 
 /** Maximum bytes of cached documents for each catalog. Grants with the same rights share a document. */
 const MAX_CACHED_BYTES = 64 * 2 ** 20
-/** Documents that are made at once, and that wait for it: each takes many times its size while it is made, and every grant can have its own. */
+/** Maximum number of documents that are created at once, and that wait, because each takes many times its size while it is created and every grant can have its own. */
 const MAX_MADE = { running: 2, waiting: 100 }
 
 export interface Documents {

@@ -7,7 +7,7 @@ import type { DocumentLimits } from './document-settings.ts'
 import { anyOf, closedObject, membersOf, orNull, refTo, type Schema } from './schema.ts'
 import { bare } from './value-schema.ts'
 
-/** What operands depend on besides the operator. */
+/** The schemas and limits that operands depend on, in addition to the operator. */
 interface Operands {
   /** A value of the column. */
   readonly value: Schema
@@ -61,7 +61,7 @@ export function createFilterSchemas (limits: DocumentLimits): FilterSchemas {
   }
 }
 
-/** Whether a filter of the column can say anything. Values of unknown types cannot be compared, and of a NOT NULL column nothing else can be asked. */
+/** Whether the column can have a filter. Values of unknown types cannot be compared, so a NOT NULL column of such a type has no filter. */
 export function canFilter ({ type, nullable }: Column): boolean {
   return type.comparison !== 'none' || nullable
 }
@@ -74,8 +74,8 @@ function operandSchema ({ operand, minItems }: FilterOperator, given: Operands):
 const LIKE_OPERATORS: Schema = { type: 'object', minProperties: 1, propertyNames: { pattern: '^\\$' } }
 
 /**
- * A filter is a plain value, null, a list of values (`$in`) or an object with operators. A column that is NOT NULL is not compared with null:
- * the answer is known, and an update whose filters are always true is refused.
+ * A filter is a plain value, null, a list of values (`$in`) or an object with operators. A NOT NULL column is not compared with null, because the
+ * result is known, and an update whose filters are always true is refused.
  */
 function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxLength }: DocumentLimits): Schema {
   const value = anyOf(membersOf(type.schema).map(bare))

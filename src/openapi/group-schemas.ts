@@ -11,7 +11,7 @@ import { bare } from './value-schema.ts'
 const VALUE = 'GroupValue'
 export const GROUPS_RESPONSE = 'GroupsResponse'
 
-/** The response to a select of groups, and its values: all tables share them, because the names of aggregates are free. */
+/** The response to a select of groups, and its values, which all tables share because the names of aggregates are free. */
 export const GROUPS: Schemas = { [GROUPS_RESPONSE]: groupsAnswer(refTo(VALUE) as unknown as TSchema), [VALUE]: GroupValueSchema }
 
 /** The fields of a request for a table. `name`: the prefix of the table's schema names. */

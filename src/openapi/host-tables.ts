@@ -1,4 +1,4 @@
-/** The tables of databases in the document of a host app: a `transformObject` for @fastify/swagger. */
+/** Adds the tables of databases to the document of a host app, by a `transformObject` for @fastify/swagger. */
 import createError from '@fastify/error'
 import { seesDatabase } from '../access/grant.ts'
 import { toGrant, type HostGrant } from '../access/host-grant.ts'
@@ -10,7 +10,7 @@ import { securitySchemes, type Operation } from './operation.ts'
 import type { Schema, Schemas } from './schema.ts'
 import { visibleTables } from './visible.ts'
 
-/** What a document of @fastify/swagger has, as far as it is used here. */
+/** The parts of a document of @fastify/swagger that are used here. */
 interface HostDocument {
   readonly openapi?: string
   readonly paths?: object
@@ -22,7 +22,7 @@ interface HostDocument {
 type SwaggerDocument = { readonly openapiObject: object } | { readonly swaggerObject: object }
 export type TransformObject = (document: SwaggerDocument) => any
 
-/** Returns the document with the tables that the grant sees, as they are known at this time. @throws Error if the grant or the version of the document is not valid */
+/** Returns the document with the presently known tables that the grant sees. @throws Error if the grant or the version of the document is not valid */
 export type AddTables = (grant: HostGrant, document: SwaggerDocument) => object
 
 const WrongVersion = createError('ROW_QUERY_HOST_DOCUMENT', 'Tables can only be added to a document of OpenAPI 3.1: register @fastify/swagger with openapi: { openapi: "3.1.0" }')
@@ -44,7 +44,7 @@ export function createAddTables ({ databases, settings }: DocumentsOptions): Add
   }
 }
 
-/** Names begin with the path prefix and the database, because an app can register the plugin several times. */
+/** Adds tables under names that begin with the path prefix and the database, because an app can register the plugin several times. */
 function addTables (host: HostDocument, text: string, { database, prefix }: { database: string, prefix: string }): HostDocument {
   const own = `${prefix === '' ? '' : pascalCase(prefix)}${pascalCase(database)}`
   const renamed = text.replace(/"#\/components\/(schemas|responses)\//g, `$&${own}`)
@@ -71,7 +71,7 @@ function addTables (host: HostDocument, text: string, { database, prefix }: { da
   }
 }
 
-/** The prefix as the document of the host has it: @fastify/swagger removes the path of a server from it. */
+/** The prefix in the document of the host, from which @fastify/swagger removes the path of a server. */
 function basePath ({ paths }: HostDocument, prefix: string): string {
   const generic = Object.entries(paths ?? {}).find(([, item]) => (item as Partial<PathItem>).post?.operationId === operationIdOf(prefix))
   return generic === undefined ? prefix : generic[0].replace(/\/\{database\}\/\{table\}$/, '')

@@ -1,4 +1,4 @@
-/** The schemas of what an insert accepts besides one row: a list, and `onConflict`. */
+/** The schemas of a list of rows, and of `onConflict`. */
 import { MAX_ROWS } from '../../schemas/body.ts'
 import type { Key, Table } from '../catalog/catalog.ts'
 import { keysOf } from '../plan/conflict.ts'
@@ -14,7 +14,7 @@ export function insertData (name: string, { description }: Schema): Schema {
   return { ...anyOf([row, { type: 'array', items: row, minItems: 1, maxItems: MAX_ROWS }]), description }
 }
 
-/** A row needs a value for the column that the database numbers, if a conflict is to write this column. */
+/** Requires a value for the column that the database numbers, if a conflict would write this column. */
 export function insertRules (table: Table): Schema {
   const number = table.identity?.autoIncrement === true ? table.identity.name : undefined
   if (number === undefined || !hasConflicts(table) || !writableColumns(table, 'insert').some(({ name }) => name === number)) return {}
@@ -25,7 +25,7 @@ export function insertRules (table: Table): Schema {
   }
 }
 
-/** Without a unique key there are no conflicts. */
+/** Whether there can be conflicts, which need a unique key. */
 export const hasConflicts = (table: Table): boolean => keysOf(table).length > 0
 
 /** The columns of each key, without keys that have the same columns. */
@@ -33,10 +33,10 @@ function distinct (keys: readonly Key[]): string[][] {
   return [...new Map(keys.map(({ columns }) => [[...columns].sort().join('\0'), [...columns]])).values()]
 }
 
-/** A list of exactly these columns, or of one of them. */
+/** The schema of a list of so many of these columns. */
 const keyChoice = (names: readonly string[], length: number): Schema => ({ type: 'array', items: { type: 'string', enum: names }, minItems: length, maxItems: length, uniqueItems: true })
 
-/** Who may not update can only leave existing rows as they are. */
+/** The schema of `onConflict`. A caller who may not update can only leave existing rows unchanged. */
 export function onConflictSchema ({ name, table, verbs }: Subject): Schema {
   const keys = keysOf(table)
   const [wide, single] = [keys.filter((key) => key.columns.length > 1), keys.filter((key) => key.columns.length === 1)].map(distinct) as [string[][], string[][]]

@@ -111,7 +111,7 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
   return document.end()
 }
 
-/** The schema that validates the body, in the form of a document. */
+/** The schema of the body, in the form of documents. */
 function requestOf (verb: Verb): Schema {
   const { properties, ...rest } = BODIES[verb]
   const fields = Object.entries(properties as Record<string, Schema>).map(([field, schema]) => [field, inDocument(field, schema, verb)])

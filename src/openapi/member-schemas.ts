@@ -1,6 +1,6 @@
 /**
- * The schemas of `include`. A member is typed by its table, which it always names here, so that each table has one schema whatever refers to it. What a
- * member may be of a certain table, by its foreign keys and the names of its columns, is said where that table has the field.
+ * The schemas of `include`. A member is typed by its table, which it must name in documents, so that each table has one schema for all tables that refer to
+ * it. The rules that depend on the foreign keys and column names of the referring table are in the field of that table.
  */
 import { MEMBER_NAME, MemberSchema } from '../../schemas/body.ts'
 import type { Table } from '../catalog/catalog.ts'
@@ -20,19 +20,19 @@ const RELATED = 'Related'
 /** Names that no table may use. */
 export const MEMBER_NAMES: readonly string[] = [INCLUDE, MEMBER, RELATED]
 
-/** The ending of the schema of a table's members. */
+/** The name of the schema of a table's members. */
 export const memberName = (name: string): string => `${name}Member`
 
-/** The tables of which members can have rows: no views. */
+/** The tables whose rows members can have, without views. */
 const areRelated = <T extends VisibleTable>(tables: readonly T[]): T[] => tables.filter(({ table, verbs }) => table.kind === 'table' && verbs.includes('select'))
 
 /** Whether a select can have members. */
 export const canInclude = ({ include }: DocumentLimits, tables: readonly VisibleTable[]): boolean => include.levels > 0 && include.members > 0 && areRelated(tables).length > 0
 
-/** `include` of a table. */
+/** The field `include` of a table. */
 export const includeField = ({ description }: Schema): Schema => ({ ...refTo(INCLUDE), description })
 
-/** What may not be in the field of a table: names of its columns, tables that no foreign key or several relate to it without `on`, and orders of one row. */
+/** Excludes from the field of a table: names of its columns, tables that need `on` because no foreign key or several relate them, and orders of one row. */
 export function includeRules (table: Table, related: readonly RelatedTable[]): Schema {
   const columns = [...table.columns.values()]
   const ones = related.filter(({ other, on }) => isOne(other, on, NOTHING_HELD)).map(({ other }) => other.name)
@@ -79,13 +79,13 @@ export function memberSchemas (all: readonly Subject[], limits: DocumentLimits, 
   }
 }
 
-/** What a row has besides its columns. Generators of clients do not read this keyword: members have no type in them. */
+/** The members of a row. Generators of clients do not read this keyword, so members have no type in them. */
 export const membersOfRow: Schema = { unevaluatedProperties: refTo(RELATED) }
 
 const TABLE = 'The other table.'
 const ofRows = ['columns', 'orderBy', 'limit', 'include']
 
-/** `own`: the schemas of fields that have others here; undefined for a field that is left out. */
+/** `own`: the schemas of fields that differ here; undefined for a field that is left out. */
 function memberObject (own: Readonly<Record<string, Schema | undefined>>): Schema {
   const { properties, description } = MemberSchema
   return closedObject(Object.entries<Schema>(properties).flatMap(([field, schema]): Array<[string, Schema]> => {

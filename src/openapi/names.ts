@@ -1,4 +1,4 @@
-/** Names of schemas and operations that are valid identifiers in the languages of generated clients. */
+/** Creates names of schemas and operations that are valid identifiers in the languages of generated clients. */
 
 /** Joins the words of a text in Pascal case: `order_items` -> `OrderItems`, `2024 täglich` -> `2024Taglich`. */
 export function joinWords (text: string): string {
@@ -22,7 +22,7 @@ export interface Names {
 /** The names of one document. They are case-insensitive, because some generators write one file for each name. */
 export function createNames (taken: readonly string[]): Names {
   const used = new Set(taken.map((name) => name.toLowerCase()))
-  // the last number of each name: hundreds of tables with names without Latin letters get the same name here
+  // the last number of each name, because hundreds of tables with names without Latin letters would get the same name
   const numbers = new Map<string, number>()
   return {
     take (name, endings = ['']) {

@@ -1,4 +1,4 @@
-/** The schemas of several operations in one transaction. Without tables, and for many tables: one for each verb, with values of any type. */
+/** The schemas of several operations in one transaction. Without tables, or for many tables, there is one for each verb, with values of any type. */
 import { OPERATIONS, OperationsBodySchema, propertiesOf } from '../../schemas/operations.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
 import { pascalCase } from './names.ts'
@@ -17,7 +17,7 @@ export const OPERATION_NAMES: readonly string[] = [OPERATIONS_REQUEST, OPERATION
 /** The tables on which each verb is allowed; every name if undefined. */
 export type TablesByVerb = ReadonlyMap<Verb, readonly string[] | undefined>
 
-/** `most`: operations that a request may have; `own`: the schemas of an operation by name, if they are others. */
+/** `most`: the maximum number of operations; `own`: other schemas of an operation by name. */
 export function operationSchemas (tables: TablesByVerb, most: number, own = untypedOperations(tables)): Schemas {
   const properties = Object.entries(propertiesOf(most)).map(([field, schema]): [string, Schema] => [field, field === 'operations' ? { ...schema, items: refTo(OPERATION) } : withEnum(schema)])
   return {
@@ -56,20 +56,20 @@ function operationSchema (verb: Verb, tables: TablesByVerb): Schema {
   return closedObject(fieldsOf(verb, [...tables.keys()]).map(([field, schema]) => [field, special[field] ?? schema]), { required: OPERATIONS[verb].required, description: 'As a request to the table. {"$ref": "/0/id"} in place of a value takes it from an earlier result.' })
 }
 
-/** The fields of an operation, as documents have them. `verbs`: what the caller may do. */
+/** The fields of an operation in documents. `verbs`: the verbs of the caller. */
 export function fieldsOf (verb: Verb, verbs: readonly Verb[]): Array<[string, Schema]> {
   const fields = Object.entries(OPERATIONS[verb].properties).filter(([field]) => field !== 'lock' || verbs.includes('update'))
   return fields.map(([field, schema]) => [field, inDocument(field, schema, verb)])
 }
 
-/** Generators of clients take a union of constants for one of types. */
+/** Replaces a union of constants with an enum, because generators of clients take it for a union of types. */
 function withEnum (schema: Schema): Schema {
   const { anyOf, ...rest } = schema
   const values = membersOf(schema).map((member) => member['const'])
   return anyOf === undefined || values.includes(undefined) ? schema : { type: 'string', enum: values, ...rest }
 }
 
-/** The path item. `table`: one to select from, for an example that can be sent as it is. */
+/** The path item. `table`: a table to select from, for an example that can be sent unchanged. */
 export function createOperationsItem (table: string | undefined, own: Pick<Operation, 'operationId' | 'tags' | 'parameters' | 'refusals'>): Schema {
   const select = { table, verb: 'select', limit: 1 }
   return createPathItem({

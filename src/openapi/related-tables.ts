@@ -1,13 +1,13 @@
-/** Which tables are related by foreign keys, for documents and types. */
+/** Finds the tables that are related by foreign keys, for documents and types. */
 import { findIgnoringCase, type Table } from '../catalog/catalog.ts'
 import { relationsBetween, type Pair } from '../catalog/relations.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { VisibleTable } from './visible.ts'
 
-/** A table whose rows are related to those of another one by one relation only, so that `on` can be left out. */
+/** A table whose rows are related to those of another one by only one relation, so that `on` can be omitted. */
 export interface RelatedTable { readonly other: Table, readonly on: readonly Pair[] }
 
-/** The related tables from which the caller may select, of each table that has foreign keys from or to others. */
+/** For each table with foreign keys from or to others: the related tables from which the caller may select. */
 export function findRelatedTables (tables: readonly VisibleTable[]): ReadonlyMap<Table, readonly RelatedTable[]> {
   const byName = new Map(tables.filter(({ verbs }) => verbs.includes('select')).map(({ table }) => [table.name, table]))
   const neighbours = new Map<Table, Set<Table>>()

@@ -1,4 +1,4 @@
-/** Example requests for a table, one for each verb, which can be sent as they are. */
+/** Example requests for a table, one for each verb, which can be sent unchanged. */
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Verb } from '../../schemas/grant.ts'
 import { membersOf, type Schema } from './schema.ts'
@@ -37,7 +37,7 @@ function rowOf (columns: readonly Column[]): object {
 /** The required columns; if there are none, one optional column. */
 function toInsert (table: Table): Column[] {
   const writable = writableColumns(table, 'insert')
-  const required = writable.filter((column) => table.requiredColumns.includes(column) || table.view?.given.has(column.name) === true)
+  const required = writable.filter((column) => table.requiredColumns.includes(column) || table.granted?.given.has(column.name) === true)
   return required.length > 0 ? required : writable.filter(({ autoIncrement }) => !autoIncrement).slice(0, 1)
 }
 
@@ -60,7 +60,7 @@ function orderOf ({ name, type }: Column): object {
   return { orderBy: /^\w+$/.test(name) ? `${name} DESC` : [{ [name]: 'DESC' }] }
 }
 
-/** Filters that hardly match a row, because users may send an example without reading it. */
+/** Filters that are unlikely to match a row, because users may send an example without reading it. */
 function filterWithoutMatch (column: Column): object {
   const key = filterKey(column)
   if (column.type.comparison === 'none') return { [key]: null }

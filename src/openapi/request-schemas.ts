@@ -24,7 +24,7 @@ export function answerName (name: string, verb: Verb): string {
   return `${name}${pascalCase(verb)}Response`
 }
 
-/** The unions of requests and of responses, as named schemas: client generators need not invent names. `more`: names of other responses. */
+/** The unions of requests and of responses, as named schemas, so that client generators need not invent names. `more`: names of other responses. */
 export function unions (name: string, verbs: readonly Verb[], more: readonly string[] = []): Schemas {
   return {
     [`${name}Request`]: unionByVerb(verbs, (verb) => requestName(name, verb)),
@@ -52,7 +52,7 @@ export function requestSchema (subject: Subject, verb: Verb): Schema {
   return closedObject(fields, { required, ...verb === 'insert' && insertRules(table), ...verb === 'select' && selectRules(table, members && includeRules(table, members)) })
 }
 
-/** Without a unique key there are no positions and no conflicts, and updated rows cannot be found again; some types cannot be grouped. */
+/** Whether a table can have a field: positions, conflicts and returned updates need a unique key, and some types cannot be grouped. */
 function isPossible (field: string, verb: Verb, { table, members }: Subject): boolean {
   if (field === 'include') return members !== undefined
   if (field === 'onConflict') return hasConflicts(table)
@@ -66,13 +66,13 @@ export const positionName = (name: string): string => `${name}Position`
 /** Whether the rows of a table can be paged through by position. */
 export const hasPositions = (table: Table): boolean => findKey(table) !== undefined
 
-/** A position: values of the columns of the order, to which the key always belongs. */
+/** A position: values of the columns of the order, which always include the key. */
 export function positionSchema (table: Table): Schema {
   const sorting = [...table.columns.values()].filter(({ type }) => type.sortable && !type.structured)
   return closedObject(sorting.map((column) => [column.name, bare(shownSchema(column))]), { required: findKey(table)?.map((column) => column.name), description: 'A position between two rows: a value for each column of the order, the key among them.' })
 }
 
-/** The schema of a field of the interface as documents have it. */
+/** The schema of a field of the interface in documents. */
 export function inDocument (field: string, schema: Schema, verb: Verb): Schema {
   if (field === 'filters' && verb !== 'select') return { ...schema, minProperties: 1 }
   if (field === 'expect') return expectSchema(schema)
@@ -86,10 +86,10 @@ export function selectAnswer (name: string, table: Table): Schema {
   return { ...ANSWERS.select, properties: { ...rest, data: { ...data, properties: { ...data.properties, rows: { type: 'array', items: refTo(`${name}Row`) }, next } } } }
 }
 
-/** `type: null` alone would make OpenAPI Generator refer to a type that does not exist. */
+/** The schema of an `id` that is always null. `type: null` alone would make OpenAPI Generator refer to a type that does not exist. */
 const NO_ID = orNull({ type: 'integer', description: 'Always null: no single column identifies a row.' })
 
-/** The response to a write. It has rows only for who may select. `own`: the schemas of other properties. */
+/** The response to a write, which has rows only if the caller may select. `own`: the schemas of other properties. */
 export function writeAnswer ({ name, verbs }: Subject, verb: Exclude<Verb, 'select'>, own: Schemas = {}): Schema {
   const { data, ...rest } = ANSWERS[verb].properties
   const { rows, ...properties } = data.properties as typeof data.properties & { readonly rows: Schema }

@@ -21,7 +21,7 @@ export function anyOf (members: readonly Schema[]): Schema {
   return members.length === 1 ? members[0] as Schema : { anyOf: members }
 }
 
-/** Returns a union of the schemas with these names, which the field `verb` tells apart. */
+/** Returns a union of the schemas with these names, which the field `verb` distinguishes. */
 export function unionByVerb (verbs: readonly Verb[], nameOf: (verb: Verb) => string): Schema {
   const references = verbs.map((verb) => [verb, refTo(nameOf(verb))] as const)
   const mapping = Object.fromEntries(references.map(([verb, { $ref }]) => [verb, $ref]))
@@ -42,7 +42,7 @@ export function closedObject (properties: Iterable<readonly [string, Schema]>, r
   return { type: 'object', properties: Object.fromEntries(properties), additionalProperties: false, ...rest }
 }
 
-/** A condition: the object has the property. Redocly wants required properties to be defined, and takes undefined ones for errors. */
+/** A condition: the object has the property. It defines the property, because Redocly reports undefined required properties as errors. */
 export function requiring (name: string, schema: Schema = {}): Schema {
   return { required: [name], ...defining({ [name]: schema }) }
 }

@@ -1,11 +1,11 @@
-/** What the schema of a select says besides its fields: which names orders have, and which fields do not go together. */
+/** The rules for a select besides its fields: the names in orders, and the combinations of fields. */
 import type { Column, Table } from '../catalog/catalog.ts'
 import { MEMBER_NAME } from '../../schemas/body.ts'
 import { findKey } from '../plan/page.ts'
-import { OF_ROWS } from '../request/conflicts.ts'
+import { OF_ROWS } from '../request/field-combinations.ts'
 import { defining, requiring, type Schema } from './schema.ts'
 
-/** Terms of `orderBy` as a text beyond the first one. An order of more columns is a list, or a text that the service accepts all the same. */
+/** Maximum number of further terms of `orderBy` as a text. An order of more columns is a list, or a text that the service accepts nevertheless. */
 const MORE_TERMS = 2
 const DIRECTION = '( +([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc]))?'
 /** A name of an aggregate or of a part of time, which is free. */
@@ -17,7 +17,7 @@ const OF_MEMBER = `${MEMBER_NAME.source.slice(1, -1)}\\.[^, ]{1,64}`
 /** Columns by which rows can be sorted and grouped. */
 export const sortable = (table: Table): Column[] => [...table.columns.values()].filter(({ type }) => type.sortable)
 
-/** Whether a text can name the column: a comma or a space at its end would be read as something else. */
+/** Whether a text can name the column, which it cannot if the name has a comma, outer spaces, or a direction at its end. */
 const isPlain = (name: string): boolean => name.trim() === name && name !== '' && !/,|\s(asc|desc)$/i.test(name)
 
 /** The pattern of an order by these names, which are regular expressions. */
@@ -35,7 +35,7 @@ export function orderSchema (table: Table, { anyOf, description }: Schema, hasMe
   return { anyOf: [{ type: 'string', pattern: orderPattern([...plainNames(table), FREE_NAME, ...hasMembers ? [OF_MEMBER] : []]) }, list], description }
 }
 
-/** `orderBy` of rows alone: columns of the table. Undefined if it has none by which rows can be sorted. */
+/** The schema of `orderBy` for rows only: columns of the table. Undefined if rows cannot be sorted by any of them. */
 export function rowOrderSchema (table: Table, { anyOf, description }: Schema): Schema | undefined {
   const names = sortable(table).map(({ name }) => name)
   const [, { items, ...list }] = anyOf as [Schema, Schema & { items: Schema }]
@@ -44,7 +44,7 @@ export function rowOrderSchema (table: Table, { anyOf, description }: Schema): S
   return names.length === 0 ? undefined : { anyOf: plain.length === 0 ? [listed] : [{ type: 'string', pattern: orderPattern(plain) }, listed], description }
 }
 
-/** Combinations of fields that the service refuses. The names of aggregates are free, so that nothing can be said of `having`. `include`: the rules of this field, if there is one. */
+/** Combinations of fields that the service refuses, without rules for `having`, because the names of aggregates are free. `include`: the rules of this field, if there is one. */
 export function selectRules (table: Table, include: Schema | undefined): Schema {
   const key = findKey(table)
   return {
@@ -55,7 +55,7 @@ export function selectRules (table: Table, include: Schema | undefined): Schema 
       ...include !== undefined && { include },
       ...key !== undefined && {
         offset: defining({ after: false }),
-        // without an order it is that of the key
+        // without `orderBy`, the order is that of the key
         after: { anyOf: [requiring('orderBy'), defining({ after: { type: ['object', 'null'], maxProperties: key.length, additionalProperties: true } })], additionalProperties: true }
       }
     }

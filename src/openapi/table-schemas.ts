@@ -13,7 +13,7 @@ import { findDefault, shownSchema } from './value-schema.ts'
 import { writableColumns } from './visible.ts'
 import { changeSchema } from './write-schemas.ts'
 
-/** The endings of schema names. A table reserves all of them, whatever verbs the document has. */
+/** The suffixes of schema names. A table reserves all of them, whatever verbs the document has. */
 export const ENDINGS = [
   'Row', 'Position', 'Insert', 'Update', 'Filters', 'Column', 'Request', 'Response', 'SelectRequest', 'InsertRequest', 'UpdateRequest', 'DeleteRequest', 'SelectResponse', 'InsertResponse', 'UpdateResponse', 'DeleteResponse', 'Aggregate', 'Part', 'OnConflict', 'Related', 'Member',
   'Operation', 'SelectOperation', 'InsertOperation', 'UpdateOperation', 'DeleteOperation'
@@ -68,7 +68,7 @@ function rowSchema ({ table, verbs, isVisible, members }: Subject, columns: read
 }
 
 /**
- * Defaults are in `x-default`, because the database fills them in. With the keyword `default` some generators make the property
+ * Puts defaults into `x-default`, because the database fills them in. With the keyword `default`, some generators make the property
  * required, and others make clients send the default.
  */
 function insertSchema (table: Table): Schema {
@@ -84,9 +84,9 @@ function updateSchema (table: Table): Schema {
   return closedObject(writableColumns(table, 'update').map((column) => [column.name, changeSchema(column, 'update')]), { minProperties: 1 })
 }
 
-/** Whether an insert may omit the column. A known trigger may fill it in; triggers that the account cannot see are ignored. */
+/** Whether an insert may omit the column. A known trigger may fill it; triggers that the account cannot see are ignored. */
 export function isOptional (table: Table, column: Column): boolean {
-  if (table.view?.given.has(column.name) === true) return false
+  if (table.granted?.given.has(column.name) === true) return false
   return !table.requiredColumns.includes(column) || (table.triggers.known && mayFillColumns(table))
 }
 
@@ -95,7 +95,7 @@ export function filterKey ({ name }: Column): string {
   return name.startsWith('$') ? `$${name}` : name
 }
 
-/** The members that `$some` and `$none` can have by the only foreign key between two tables. The service takes others too: a document cannot say which columns relate rows. */
+/** The members of `$some` and `$none` by the only foreign key between two tables. The service also accepts others, but a document cannot say which columns relate rows. */
 function relatedSchema ({ related }: Subject): Schema {
   const member = (name: string): Schema => closedObject([['filters', refTo(`${name}Filters`)]])
   return closedObject(related.map(({ table, name }) => [table, member(name)]), { minProperties: 1, description: 'Related tables, and which of their rows count. Other members have "table" and "on", as those of include.' })

@@ -1,9 +1,9 @@
 import { overloaded } from '../errors.ts'
 
-/** Runs `work` when it is its turn. @throws OVERLOADED where too many wait already, and what `work` throws */
+/** Runs `work` when it is its turn. @throws OVERLOADED if too many already wait, and what `work` throws */
 export type TakeTurn = <T>(work: () => Promise<T>) => Promise<T>
 
-/** Bounds how much runs at once: `running` at a time, while `waiting` more may wait, in the order of their arrival. */
+/** Limits how many run at once to `running`, while up to `waiting` others wait in the order of their arrival. */
 export function createTurns ({ running, waiting }: { readonly running: number, readonly waiting: number }): TakeTurn {
   const queue: Array<() => void> = []
   let free = running

@@ -1,6 +1,6 @@
 /**
- * The schemas of operations, typed by the tables: one for each table and verb, and one for operations that refer to results of others. The
- * values of the latter have no type, because each of them may be a reference; but without a reference it is not allowed.
+ * The schemas of operations, typed by the tables: one for each table and verb, and one for operations that refer to results of others. The values of the
+ * latter have no type, because each of them may be a reference, but at least one must be.
  */
 import { BODIES } from '../../schemas/body.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
@@ -12,7 +12,7 @@ import { requestSchema } from './request-schemas.ts'
 import { anyOf, closedObject, refTo, requiring, unionByVerb, type Schema, type Schemas } from './schema.ts'
 import { bare } from './value-schema.ts'
 
-/** Clients in some languages get a class for each of these schemas: for more tables the operations have no types. */
+/** Maximum number of tables with typed operations, because clients in some languages get a class for each of these schemas. */
 export const MAX_TYPED_TABLES = 50
 
 const REFERRING = 'OperationWithReferences'
@@ -23,7 +23,7 @@ export const TYPED_NAMES: readonly string[] = [REFERRING, CONTAINER]
 
 const nameOf = (name: string, verb: Verb): string => `${name}${pascalCase(verb)}Operation`
 
-/** The schema of an operation, and those that it refers to. `name`: of the former. */
+/** The schema of an operation, called `name`, and those that it refers to. */
 export function typedOperations (name: string, subjects: readonly Subject[]): Schemas {
   return {
     [name]: { anyOf: [...subjects.map((subject) => refTo(`${subject.name}Operation`)), refTo(REFERRING)] },
@@ -64,10 +64,10 @@ function referringOperation (subjects: readonly Subject[]): Schema {
   })
 }
 
-/** The verbs give the same field different schemas: `data` of an insert may be a list. */
+/** Combines the schemas of the same field in different verbs, such as `data`, which for an insert may be a list. */
 const anyDifferent = (schemas: readonly Schema[]): Schema => anyOf([...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()])
 
-/** A reference, or an object or list that has one somewhere. */
+/** A reference, or an object or list that contains one. */
 const container: Schema = {
   description: 'Contains a reference such as {"$ref": "/0/id"}.',
   anyOf: [

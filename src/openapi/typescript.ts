@@ -36,7 +36,7 @@ export function writeTypes (database: string, tables: readonly VisibleTable[]): 
   return `${head(database)}\n${named.map((each) => `${writeTable(each)}\n`).join('')}${writeRelations(tables)}\nexport interface DB {\n${list.join('')}  readonly [relations]?: Relations\n}\n`
 }
 
-/** What the types of related rows need. Its name is a symbol, so that it is no table: neither here nor for Kysely. */
+/** Writes the keys and relations for the types of related rows. Their name is a symbol, so that it is not a table here or for Kysely. */
 function writeRelations (tables: readonly VisibleTable[]): string {
   const related = findRelatedTables(tables)
   const lines = tables.filter(({ table }) => table.kind === 'table').map(({ table }) => {
@@ -52,10 +52,10 @@ function keysOf (table: Table): string {
   return [...new Set(keys.map((key) => `[${key.map(({ name }) => quoted(name)).join(', ')}]`))].join(' | ') || 'never'
 }
 
-/** A column that is not seen has `never` for what a select gives, and one that is not written for what a write takes. */
+/** Writes the interface of a table. A hidden column is `never` in selects, and a column that cannot be written is `never` in writes. */
 function writeTable ({ name, table, verbs }: VisibleTable & { readonly name: string }): string {
   const [insertable, updatable] = (['insert', 'update'] as const).map((verb) => new Set(verbs.includes(verb) ? writableColumns(table, verb) : [])) as [Set<Column>, Set<Column>]
-  const columns = (table.view?.base ?? table).columnList.filter((column) => table.columns.has(column.name) || insertable.has(column) || updatable.has(column))
+  const columns = (table.granted?.base ?? table).columnList.filter((column) => table.columns.has(column.name) || insertable.has(column) || updatable.has(column))
   const lines = columns.map((column) => {
     const taken = typeOf(takenSchema(column))
     const shown = table.columns.has(column.name) ? typeOf(shownSchema(column)) : 'never'

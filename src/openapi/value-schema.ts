@@ -28,14 +28,14 @@ function ownSchema (column: Column): Schema {
 /** Cache: a document needs the schema of each column several times. */
 const known = new WeakMap<Column, Schema>()
 
-/** The schema of values that a select returns: without the members of the union that are `writeOnly`. */
+/** The schema of values that a select returns, without the `writeOnly` members of the union. */
 export function shownSchema (column: Column): Schema {
   const members = membersOf(column.type.schema)
   const shown = members.filter(isShown)
   return shown.length < members.length ? describe(column, shown) : ownSchema(column)
 }
 
-/** The same of a type, without the annotations of a column. */
+/** The same for a type, without the annotations of a column. */
 export function shownOf (schema: Schema): Schema {
   return anyOf(membersOf(schema).filter(isShown).map(bare))
 }

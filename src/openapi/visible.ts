@@ -2,7 +2,7 @@
 import type { Catalog, Column, Table } from '../catalog/catalog.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
 import { createGrant, permissionsOn, type Grant } from '../access/grant.ts'
-import { describeTable } from '../access/table-view.ts'
+import { describeTable } from '../access/granted-table.ts'
 
 export interface VisibleTable { readonly table: Table, readonly verbs: readonly Verb[] }
 
@@ -16,7 +16,7 @@ export function visibleTables (catalog: Catalog, grant: Grant, database: string)
   })
 }
 
-/** A select returns a column at least, an update writes one, and filters need one. */
+/** Whether a verb is possible: a select must return a column, an update must write one, and filters need one. */
 function isPossible (table: Table, verb: Verb): boolean {
   if (verb === 'select') return table.columns.size > 0
   if (table.kind === 'view') return false
@@ -25,7 +25,7 @@ function isPossible (table: Table, verb: Verb): boolean {
 
 /** The columns that `data` of an insert or update may contain. */
 export function writableColumns (table: Table, verb: 'insert' | 'update'): Column[] {
-  return [...(table.view?.writable[verb] ?? table.columns).values()].filter(isWritable)
+  return [...(table.granted?.writable[verb] ?? table.columns).values()].filter(isWritable)
 }
 
 /** Whether the database can write the column. */
@@ -33,14 +33,14 @@ export function isWritable ({ generated, type }: Column): boolean {
   return !generated && type.writable
 }
 
-/** Returns a cache key: grants that see the same of a database have the same key. */
+/** Returns a cache key, which is the same for grants that see the same part of a database. */
 export function cacheKeyOf (catalog: Catalog, grant: Grant, database: string): string {
   const granted = grant.databases === 'all' ? undefined : grant.databases.get(database)
   if (granted === undefined || granted.tables === 'all') return JSON.stringify(verbsIn(grant.permissions))
   if (!granted.isNarrowed) return JSON.stringify([...granted.tables].map(([name, { permissions }]) => [name, verbsIn(permissions)]).sort())
-  return JSON.stringify(visibleTables(catalog, grant, database).map(({ table: { name, columns, view }, verbs }) => {
-    const seen = view === undefined ? [] : [columns, view.writable.insert, view.writable.update].map((each) => [...each.keys()])
-    return [name, verbs, ...seen, ...view === undefined ? [] : [[...view.given]]]
+  return JSON.stringify(visibleTables(catalog, grant, database).map(({ table: { name, columns, granted }, verbs }) => {
+    const seen = granted === undefined ? [] : [columns, granted.writable.insert, granted.writable.update].map((each) => [...each.keys()])
+    return [name, verbs, ...seen, ...granted === undefined ? [] : [[...granted.given]]]
   }))
 }
 

@@ -1,4 +1,4 @@
-/** The schemas of what writes accept besides values: forms such as `{"$inc": 5}`, `returning`, `expect`. */
+/** The schemas of forms such as `{"$inc": 5}`, and of `returning` and `expect`. */
 import type { Verb } from '../../schemas/grant.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { UpdateForm } from '../types/column-type.ts'
@@ -8,12 +8,12 @@ import { writableColumns, type VisibleTable } from './visible.ts'
 
 const titleOf = ({ schema }: UpdateForm): string => schema.title as string
 
-/** The forms of a column that its values do not include already: every JSON value is one of a JSON column. An insert has those that need no stored value. */
+/** The forms of a column that are not already its values, as they are for a JSON column. An insert has only those that need no stored value. */
 function ownForms ({ type: { holdsJson, forms = [] } }: Column, verb: 'insert' | 'update'): readonly UpdateForm[] {
   return holdsJson === true ? [] : forms.filter(({ sql }) => verb === 'update' || sql === undefined)
 }
 
-/** The schema of what an insert or update accepts for a column. */
+/** The schema of the values and forms that an insert or update accepts for a column. */
 export function changeSchema (column: Column, verb: 'insert' | 'update'): Schema {
   if (column.type.holdsJson === true && verb === 'update') return changedJson(column)
   const taken = takenSchema(column)
@@ -37,7 +37,7 @@ export function formNames (tables: readonly Table[]): string[] {
   return tables.flatMap(({ columnList }) => columnList.flatMap((column) => ownForms(column, 'update')).map(titleOf))
 }
 
-/** Fields that tell of rows: they are not in the document of who may not select. `dryRun` of an insert tells of none. */
+/** Fields that reveal rows, which the document lacks if the caller may not select. `dryRun` of an insert reveals none. */
 const TELLING: Readonly<Record<Verb, readonly string[]>> = { select: [], insert: ['returning'], update: ['returning', 'expect', 'dryRun'], delete: ['returning', 'expect', 'dryRun'] }
 
 export const isUsable = (field: string, verb: Verb, verbs: readonly Verb[]): boolean => verbs.includes('select') || !TELLING[verb].includes(field)

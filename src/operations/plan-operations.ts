@@ -9,7 +9,7 @@ import type { Database } from '../databases/database.ts'
 import { at, tableNotFound, type ServiceError } from '../errors.ts'
 import { createPlan } from '../plan/create-plan.ts'
 import type { Counted, PlanLimits } from '../plan/limits.ts'
-import { findReferences } from '../plan/find-result-references.ts'
+import { findResultReferences } from '../plan/find-result-references.ts'
 import { lockRows, requireLock } from '../plan/lock.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { ResultReference } from '../plan/result-reference.ts'
@@ -17,12 +17,12 @@ import { requireUndoable } from '../plan/terms.ts'
 import { inOperation } from '../request/check-operations.ts'
 
 export interface PlannedOperation {
-  /** With its references. */
+  /** The body, with its references. */
   readonly body: Body
-  /** Made without the values of its references. */
+  /** The plan without the values of its references. */
   readonly plan: Plan
   readonly references: readonly ResultReference[]
-  /** Plans the operation again, with the values that its references have now. @throws as createPlan */
+  /** Plans the operation again with the present values of its references. @throws as createPlan */
   replan (): Plan
 }
 
@@ -35,11 +35,11 @@ export interface OperationsToPlan {
 }
 
 /**
- * Refuses in the order in which a single request is refused, stage by stage over all operations. @throws PERMISSION_DENIED,
- * TABLE_NOT_FOUND, the errors of planning; `details` name the operation
+ * Plans all operations stage by stage, and refuses them in the same order as single requests. @throws PERMISSION_DENIED, TABLE_NOT_FOUND, the errors
+ * of planning; `details` name the operation
  */
 export async function planOperations ({ grant, database, operations, limits, dryRun }: OperationsToPlan): Promise<readonly PlannedOperation[]> {
-  // waits for the first catalog, before it is said of any table that it does not exist
+  // waits for the first catalog before any table is refused as missing
   const found = await settle(operations, (operation) => authorizeOperation({ grant, database, dryRun }, operation))
   const sources = valuesOf(found, ['PERMISSION_DENIED'])
   const counted: Counted = { conditions: 0, values: 0 }
@@ -47,14 +47,14 @@ export async function planOperations ({ grant, database, operations, limits, dry
     const before = { ...counted, tables: undefined }
     return orUnavailable({ grant, database, tableName: operation.table }, sources[index] as TableSource, (source) => planOperation({ operation, index, source, limits: { ...limits, counted: Object.assign(counted, before) } }))
   })
-  // data that breaks a rule of the grant, and then what the database would refuse
+  // last come data that breaks a rule of the grant, and then refusals of the database
   return valuesOf(planned, undefined, ['PERMISSION_DENIED', 'NOT_NULL_VIOLATION'])
 }
 
 function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan, 'grant' | 'database' | 'dryRun'>, operation: Operation): TableSource | Promise<TableSource> {
   const { table, verb, lock } = operation
   const permissions = permissionsOn(grant, database.name, table)
-  // a table that the grant does not see is refused like one that does not exist
+  // refuses a table that the grant does not see like one that does not exist
   if (permissions.size === 0) throw at('/table', tableNotFound(table, database.name))
   const access: Access = { grant, database, tableName: table, permissions }
   if (lock === true) requireLock(permissions)
@@ -74,7 +74,7 @@ interface OperationToPlan { readonly operation: Operation, readonly index: numbe
 
 function planOperation ({ operation, index, source, limits }: OperationToPlan): PlannedOperation {
   const { lock } = operation
-  const { body, references } = findReferences<Body>(operation, { source, index, depth: limits.depth })
+  const { body, references } = findResultReferences<Body>(operation, { source, index, depth: limits.depth })
   const planWith = (applied: PlanLimits): Plan => {
     const plan = createPlan(body, source, applied)
     return lock === true ? lockRows(plan) : plan
@@ -100,7 +100,7 @@ async function settle<T> (operations: readonly Operation[], work: (operation: Op
   return settled
 }
 
-/** @throws the first error, those with the codes `first` before and those with the codes `last` after all others, in their order */
+/** @throws the first error; errors with the codes `first` come before all others, those with the codes `last` after them, in this order */
 function valuesOf<T> (settled: ReadonlyArray<Settled<T>>, first: readonly string[] = [], last: readonly string[] = []): T[] {
   const rankOf = ({ code }: ServiceError): number => first.includes(code) ? -1 : last.indexOf(code) + 1
   const errors = settled.flatMap((each, index) => 'error' in each ? [{ index, error: each.error }] : []).sort((a, b) => rankOf(a.error) - rankOf(b.error))

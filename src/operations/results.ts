@@ -1,4 +1,4 @@
-/** The results of the operations of one run: the parts of the answer, and what references find in them. */
+/** The results of the operations of one run: the parts of the answer, and the values for references. */
 import { at, invalidValue, overloaded, pointer, resultTooLarge } from '../errors.ts'
 import { findBySteps } from '../json-pointer.ts'
 import type { ResultReference } from '../plan/result-reference.ts'
@@ -7,22 +7,22 @@ import type { AnswerBudget } from '../response/budget.ts'
 import { dataOf } from '../response/operations.ts'
 
 export class Results {
-  readonly #limit: number
+  readonly #maxBytes: number
   readonly #budget: AnswerBudget
   readonly #answers: Array<string | Buffer> = []
-  /** Results that references lead to, parsed. */
+  /** Parsed results that references lead to. */
   readonly #parsed = new Map<number, unknown>()
   #bytes = 0
 
-  /** `limit`: bytes that the whole answer may have. */
-  constructor (limit: number, budget: AnswerBudget) {
-    this.#limit = limit
+  /** `maxBytes`: bytes that the whole answer may have. */
+  constructor (maxBytes: number, budget: AnswerBudget) {
+    this.#maxBytes = maxBytes
     this.#budget = budget
   }
 
-  /** Bytes that are left. */
+  /** The bytes that are left. */
   get room (): number {
-    return this.#limit - this.#bytes
+    return this.#maxBytes - this.#bytes
   }
 
   get answers (): ReadonlyArray<string | Buffer> {
@@ -32,7 +32,7 @@ export class Results {
   /** Adds the answer of the next operation. @throws RESULT_TOO_LARGE, OVERLOADED */
   add (answer: string | Buffer): void {
     const size = Buffer.byteLength(answer)
-    if (size > this.room) throw resultTooLarge(`the answer would be larger than ${this.#limit} bytes; request fewer rows, or name fewer "columns"`)
+    if (size > this.room) throw resultTooLarge(`the answer would be larger than ${this.#maxBytes} bytes; request fewer rows, or name fewer "columns"`)
     if (!this.#budget.take(size, this.#bytes + size)) throw overloaded()
     this.#bytes += size
     this.#answers.push(answer)
@@ -44,7 +44,7 @@ export class Results {
     this.#bytes = 0
   }
 
-  /** Gives a reference its value. @throws INVALID_VALUE where it finds nothing */
+  /** Sets the value of a reference. @throws INVALID_VALUE if it leads to nothing */
   resolve (reference: ResultReference): void {
     const value = findBySteps(this.#resultOf(reference.operation), reference.steps)
     if (value === undefined) throw nothingAt(reference)

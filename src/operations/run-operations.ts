@@ -1,4 +1,4 @@
-/** What happens to a request with several operations once its database is known: authorize, plan, execute in one transaction, respond. */
+/** The pipeline of a request with several operations: authorize, plan, execute in one transaction, respond. */
 import type { OperationsBody } from '../../schemas/operations.ts'
 import type { Grant } from '../access/grant.ts'
 import type { Table } from '../catalog/catalog.ts'
@@ -24,15 +24,15 @@ export interface OperationsRequest extends ReadOptions, Keyed {
   readonly record?: RequestRecord | null | undefined
 }
 
-/** Whether the operations run in a snapshot. A lock needs a transaction that writes. */
+/** Whether the operations run in a read-only snapshot. A lock needs a transaction that writes. */
 export const isReadOnly = ({ operations }: OperationsBody): boolean => operations.every(({ verb, lock }) => verb === 'select' && lock !== true)
 
-/** The operation whose tables are not as the catalog has them. */
+/** The operation whose tables differ from the catalog. */
 interface Moved { readonly index: number, readonly tables: readonly Table[], readonly error: SchemaMoved }
 
 /**
- * Returns the body of the answer. Where the tables of the database have changed, nothing has happened: the catalog is read again, and the
- * request runs once more. @throws ServiceError
+ * Returns the body of the answer. If the tables of the database have changed, and so nothing was done, it reads the catalog again and runs the
+ * request once more. @throws ServiceError
  */
 export async function runOperations (request: OperationsRequest, before?: Moved): Promise<string | Buffer> {
   const { database, body: { operations, dryRun = false }, record } = request
@@ -61,7 +61,7 @@ class OperationsRun {
   readonly #planned: readonly PlannedOperation[]
   /** Rows that were read or changed. */
   #rows = 0
-  /** How many statements had been run when each operation began. */
+  /** The number of statements that had run when each operation began. */
   #starts: number[] = []
   moved: Moved | undefined
 
@@ -89,7 +89,7 @@ class OperationsRun {
     return statement === undefined ? error : inOperation(this.#starts.findLastIndex((start) => start <= statement), error as ServiceError)
   }
 
-  /** May run several times: after a deadlock. */
+  /** Runs all operations, and may do so again after a deadlock. */
   async #runAll (tx: Transaction, dryRun: boolean): Promise<string | Buffer> {
     const { database, record } = this.#request
     record?.attempted(tx.attempt)
@@ -109,7 +109,7 @@ class OperationsRun {
     const operation = this.#planned[index] as PlannedOperation
     this.#starts.push(tx.ran ?? 0)
     try {
-      const { answer, rows } = await answerIn(tx, { plan: planNow(operation, results), database, limit: results.room, written: { grant, body: operation.body, dryRun } })
+      const { answer, rows } = await answerIn(tx, { plan: planNow(operation, results), database, maxBytes: results.room, pendingWrite: { grant, body: operation.body, dryRun } })
       results.add(answer)
       this.#rows += rows
     } catch (error) {

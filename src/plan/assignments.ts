@@ -25,17 +25,17 @@ export function getWritableColumn (table: Table, name: string, path: Path, verb:
 }
 
 function getGrantedColumn (table: Table, name: string, path: Path, verb: 'insert' | 'update'): Column {
-  const writable = table.view?.writable[verb].get(name)
+  const writable = table.granted?.writable[verb].get(name)
   if (writable !== undefined) return writable
   const column = getColumn(table, name, path)
-  if (table.view !== undefined) throw at(path, columnNotWritable(name, `${verb} is not allowed on it`))
+  if (table.granted !== undefined) throw at(path, columnNotWritable(name, `${verb} is not allowed on it`))
   return column
 }
 
 function planAssignment (table: Table, name: string, given: unknown, path: Path): Assignment {
   const column = getWritableColumn(table, name, path, 'update')
   const assignment = planValue(column, given, path, true)
-  // An overflow would tell of a value that the grant does not see.
+  // an overflow would reveal a value that the grant does not see
   const { form } = assignment
   if (form !== undefined && !table.columns.has(name) && formSql(column.type, form)?.includes(COLUMN) === true) throw at(path, columnNotWritable(name, `${form} is not allowed on it`))
   return assignment
@@ -58,7 +58,7 @@ function readStored (column: Column, value: unknown, path: Path): Parameter {
 
 const DOLLAR = 0x24
 
-/** As in filters: an object whose keys all begin with `$`. */
+/** Whether all keys of an object begin with `$`, as in filters. */
 export function looksLikeForm (given: object): boolean {
   let hasKeys = false
   for (const key in given) {
@@ -89,5 +89,5 @@ function describeRefusal ({ type, declaration }: Column, keys: readonly string[]
   return `the type ${declaration} does not accept "${keys[0]}"; ${type.forms === undefined ? 'send a value' : `use a value or ${type.forms.map(({ name }) => name).join(', ')}`}`
 }
 
-/** SQL NULL, or the type's own null (JSON) for a NOT NULL column. */
+/** SQL NULL, or for a NOT NULL column the null of its type (JSON). */
 const nullOf = ({ nullable, type }: Column): Parameter => nullable ? null : type.ownNull ?? null

@@ -1,18 +1,18 @@
 /**
- * The cells of the rows that one statement with members returns: the columns of the row, then what only the service needs, then those of the
- * members that are joined. `src/sql` selects them, `src/response` writes them.
+ * Lays out the cells of the rows that a statement with members returns: the columns of the row, then those that only the service needs, then those of
+ * joined members. `src/sql` selects them, `src/response` writes them.
  */
 import type { Column, Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { ComputedMember, ListMember, ManyMember, Member, OneMember, SelectPlan } from './plan.ts'
 
-/** A cell, and the place of its table among those of the statement. */
+/** A cell, and the index of its table among those of the statement. */
 export interface Cell { readonly column: Column, readonly table: number }
 
 /** A table that is joined to an earlier one. */
 export interface Joined { readonly member: OneMember, readonly parent: number }
 
-/** Where the columns of a row or of a joined row are, and what follows them. */
+/** The positions of the columns of a row or joined row, and its members. */
 export interface RowCells {
   readonly from: number
   readonly columns: readonly Column[]
@@ -22,32 +22,32 @@ export interface RowCells {
 export interface JoinedCells {
   readonly kind: 'joined'
   readonly name: string
-  /** A cell that is NULL where there is no such row. */
+  /** A cell that is NULL if there is no such row. */
   readonly presence: number
   readonly row: RowCells
 }
 
-/** A list or computed values, whose statement takes the values of these cells. */
+/** A list or computed values, whose statement needs the values of these cells. */
 export interface LinkCells {
   readonly kind: 'link'
   readonly member: ListMember
-  /** Those of `on`, in its order. */
+  /** The cells of `on`, in its order. */
   readonly links: readonly number[]
 }
 
 export interface Cells {
   readonly cells: readonly Cell[]
-  /** The tables besides the first one. */
+  /** The tables after the first one. */
   readonly joined: readonly Joined[]
   readonly row: RowCells
-  /** The members of `row` and of joined rows that take statements of their own. */
+  /** The members of `row` and of joined rows that need statements of their own. */
   readonly links: readonly LinkCells[]
 }
 
 export interface RowToLayOut {
   readonly columns: readonly Column[]
   readonly members: readonly Member[]
-  /** Columns that the rows have besides, right behind `columns`. */
+  /** Additional columns of the rows, right after `columns`. */
   readonly hidden?: readonly Column[]
   /** The number of cells before the first column. */
   readonly from?: number
@@ -94,7 +94,7 @@ export function cellsOf (plan: SelectPlan): Cells {
   })
 }
 
-/** The cells of the rows of a member that takes statements of its own. The first cell tells whose row it is. */
+/** The cells of the rows of a member with statements of its own. The first cell identifies the row that they belong to. */
 export function cellsOfMember (member: ListMember): Cells {
   return getOrCreate(layouts, member, () => layOut({ columns: member.columns, members: member.kind === 'many' ? member.members : [], from: 1 }))
 }

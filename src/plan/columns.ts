@@ -1,11 +1,11 @@
 import type { Column } from '../catalog/catalog.ts'
 import { at, columnNotFound, invalidValue, type Path } from '../errors.ts'
 import { ValueRefused, type Value } from '../types/column-type.ts'
-import { readReference, ResultReference } from './result-reference.ts'
+import { readResultReference, ResultReference } from './result-reference.ts'
 
-/** Where names are looked up: in a table, or in the result of `groupBy` and `aggregates`. */
+/** The columns in which names are looked up: those of a table, or of the result of `groupBy` and `aggregates`. */
 export interface ColumnScope {
-  /** Of the table. */
+  /** The name of the table. */
   readonly name: string
   readonly columns: ReadonlyMap<string, Column>
   readonly isResult?: true
@@ -23,7 +23,7 @@ export function getColumn ({ columns, name: table, isResult }: ColumnScope, name
 
 /** Converts a JSON value other than null to a parameter for the column. @throws INVALID_VALUE */
 export function readValue (column: Column, value: unknown, path: Path): Value {
-  return readWith(typeof value === 'object' && value instanceof ResultReference ? () => readReference(value, column.type.read) : column.type.read, column, value, path)
+  return readWith(typeof value === 'object' && value instanceof ResultReference ? () => readResultReference(value, column.type.read) : column.type.read, column, value, path)
 }
 
 /** Converts a JSON value with the function `read`. @throws INVALID_VALUE if `read` throws ValueRefused */

@@ -1,8 +1,8 @@
-/** Which values of a written row only the database knows before the write. */
+/** Finds out which values of a written row are not known before the write. */
 import { mayFire, type Column, type Table, type TriggerEvent } from '../catalog/catalog.ts'
 import type { InsertPlan, PlannedRow, UpdatePlan } from './plan.ts'
 
-/** Whether the database may compute what one of these columns has after the write: it is generated, has ON UPDATE, or a trigger sets it. */
+/** Whether the database may compute the value of one of these columns: it is generated, has ON UPDATE, or a trigger sets it. */
 export function mayCompute (plan: InsertPlan | UpdatePlan, columns: readonly Column[]): boolean {
   const { verb, table } = plan
   const changes = verb === 'update' || plan.conflict !== undefined
@@ -10,13 +10,13 @@ export function mayCompute (plan: InsertPlan | UpdatePlan, columns: readonly Col
     (verb === 'insert' && mayReplace(table, 'insert')) || (changes && mayReplace(table, 'update'))
 }
 
-/** Whether a trigger may change the row that is written. Only BEFORE triggers of MySQL can, and those of SQLite that write the table again, of an insert the AFTER triggers. */
+/** Whether a trigger may change the written row: a BEFORE trigger of MySQL, or one of SQLite that writes the table again, which for an insert must be an AFTER trigger. */
 function mayReplace (table: Table, event: TriggerEvent): boolean {
   if (table.engine !== 'sqlite') return mayFire(table, event, 'before')
   return mayFire(table, event, event === 'insert' ? 'after' : undefined)
 }
 
-/** Whether an upsert writes some of these columns to a row that exists, and leaves others as they are there. */
+/** Whether an upsert writes some of these columns to a row that exists, and keeps the others. */
 export function mayMix ({ rows, conflict }: InsertPlan, columns: readonly Column[]): boolean {
   if (conflict === undefined || conflict.set.kind === 'assignments' || columns.length === 1) return false
   const { key, set } = conflict
@@ -26,7 +26,7 @@ export function mayMix ({ rows, conflict }: InsertPlan, columns: readonly Column
   return set.kind === 'columns' ? mixes(set.columns) : rows.some((row: PlannedRow) => mixes(row.columns))
 }
 
-/** Whether rows of an upsert get one of these columns by its default if they are new, and keep what they have if they exist. */
+/** Whether new rows of an upsert get the default of one of these columns, while rows that exist keep its value. */
 export function mayDefault ({ rows, conflict }: InsertPlan, columns: readonly Column[]): boolean {
   const defaulted = columns.filter(({ defaultText, defaultComputed }) => defaultText !== null || defaultComputed === true)
   return conflict !== undefined && defaulted.some((column) => rows.some((row) => !row.columns.includes(column)))

@@ -1,4 +1,4 @@
-/** Plans `onConflict`: the unique key that decides, and what is written to a row that exists. */
+/** Plans `onConflict`: the unique key that decides whether a row exists, and the values that are written to it. */
 import type { OnConflict } from '../../schemas/body.ts'
 import type { Column, Key, Table } from '../catalog/catalog.ts'
 import { at, invalidBody } from '../errors.ts'
@@ -11,7 +11,7 @@ export function planConflict ({ key, set }: OnConflict, table: Table): Conflict 
   return { key: planKey(key, table), set: planSet(set, table) }
 }
 
-/** In the order of the table, so that the same key has one statement whatever the order in the request. */
+/** Plans the key in the order of the table, so that its order in the request does not change the statement. */
 function planKey (names: readonly string[], table: Table): Column[] {
   const named = new Set(names)
   const isKey = keysOf(table).some(({ columns }) => columns.length === named.size && columns.every((name) => named.has(name)))
@@ -25,8 +25,8 @@ function planSet (set: OnConflict['set'], table: Table): Conflict['set'] {
   return { kind: 'assignments', assignments: planAssignments(set, table, ['onConflict', 'set']) }
 }
 
-/** The unique keys that `onConflict` can name. All indexes of the table tell: a grant does not see those that compare otherwise than columns. */
-export function keysOf ({ uniqueKeys, indexes, view }: Table): Key[] {
-  const all = view?.base.indexes ?? indexes
+/** The unique keys that `onConflict` can name. Uses the indexes of the catalog's table, because a grant does not see those that compare differently from columns. */
+export function keysOf ({ uniqueKeys, indexes, granted }: Table): Key[] {
+  const all = granted?.base.indexes ?? indexes
   return uniqueKeys.filter((key) => all.every((index) => index.name !== key.name || isWhole(index)))
 }

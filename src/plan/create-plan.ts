@@ -13,11 +13,11 @@ import { applyRules } from './rules.ts'
 import { planSelect } from './select.ts'
 import { planUpdate } from './update.ts'
 
-/** Plans a validated body for its table, and the others that it names. @throws PERMISSION_DENIED for a write to a view or one that breaks a rule of the grant, NOT_NULL_VIOLATION after all others, and the errors of the verb */
+/** Plans a validated body for its table and the others that it names. @throws PERMISSION_DENIED for a write to a view or one that breaks a rule of the grant, NOT_NULL_VIOLATION after all others, and the errors of the verb */
 export function createPlan (body: Body, source: TableSource, limits: PlanLimits): Plan {
   const { table } = source
   const planned = planBody(body, source, limits)
-  const plan = table.view === undefined ? planned : applyRules(planned, table.view)
+  const plan = table.granted === undefined ? planned : applyRules(planned, table.granted)
   refuseNulls(plan)
   if (plan.verb === 'update') return withTouched(plan)
   if (plan.verb !== 'insert') return plan

@@ -1,4 +1,4 @@
-/** Finds the references in the body of an operation (reference.ts). */
+/** Finds the references in the body of an operation (result-reference.ts). */
 import type { Include, Member, Related } from '../../schemas/body.ts'
 import { COMBINATORS, OPERATORS, type CombinatorForm, type FilterOperator, type OperandForm } from '../../schemas/filters.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
@@ -27,11 +27,11 @@ export interface SearchOptions extends Omit<Search, 'found' | 'table'> {
 }
 
 /**
- * Returns the body with its references as such: in `data` the whole value of a column, in `filters` an operand, a value in a list or a value of
- * `$is`. Anywhere else, as within a JSON value, `{"$ref": …}` is an ordinary object. `depth`: levels of filters at most; deeper ones are refused by the planner.
- * @throws INVALID_BODY for one that is no JSON Pointer or does not lead to an earlier operation
+ * Returns the body with its references as ResultReference. In `data` a reference is the whole value of a column, in `filters` an operand, a value in a list
+ * or a value of `$is`. Anywhere else, as within a JSON value, `{"$ref": …}` is an ordinary object. `depth`: maximum level of filters; the planner refuses
+ * deeper ones. @throws INVALID_BODY for one that is not a JSON Pointer or does not lead to an earlier operation
  */
-export function findReferences<B extends object> (body: B, { source, index, depth }: SearchOptions): { body: B, references: readonly ResultReference[] } {
+export function findResultReferences<B extends object> (body: B, { source, index, depth }: SearchOptions): { body: B, references: readonly ResultReference[] } {
   const search: Search = { source, table: source.table, index, depth, found: [] }
   const { data, filters, aggregates, include } = body as { data?: unknown, filters?: unknown, aggregates?: Fields, include?: Include }
   const rows = Array.isArray(data) ? data.map((row, index) => inRow(row, search, ['data', index])) : inRow(data, search, ['data'])
@@ -42,7 +42,7 @@ export function findReferences<B extends object> (body: B, { source, index, dept
   return { body: { ...body, ...(data !== undefined && { data: rows }), ...(filters !== undefined && { filters: conditions }), ...(functions !== undefined && { aggregates: functions }), ...(members !== undefined && { include: members }) }, references: search.found }
 }
 
-/** In the filters of members, on all levels. */
+/** Replaces the references in the filters of members, on all levels. */
 function inMembers (include: Include, outer: Search, path: Path): Include {
   return map(include as Readonly<Record<string, unknown>>, (member, name) => {
     const { table = name, filters, aggregates, include: inner } = member as Member
@@ -70,7 +70,7 @@ function map (fields: Fields, change: (value: unknown, key: string) => unknown):
 }
 
 function inRow (row: unknown, search: Search, path: Path): unknown {
-  return isObject(row) ? map(row, (value, name) => isReference(value) ? toReference(value, search, [...path, name]) : value) : row
+  return isObject(row) ? map(row, (value, name) => isResultReference(value) ? toResultReference(value, search, [...path, name]) : value) : row
 }
 
 const inAggregates = (aggregates: Fields, search: Search, path: Path): Fields => map(aggregates, (call, name) => inAggregate(call, search, [...path, name]))
@@ -79,7 +79,7 @@ const inAggregate = (call: unknown, search: Search, path: Path): unknown => isOb
 
 const combinators: ReadonlyMap<string, CombinatorForm> = new Map(Object.entries(COMBINATORS))
 
-/** What a combinator takes, by its form. */
+/** Replaces the references in the value of a combinator, by its form. */
 const inCombinator: Readonly<Record<CombinatorForm, (value: unknown, search: Search, path: Path, level: number) => unknown>> = {
   list: (value, search, path, level) => Array.isArray(value) ? value.map((each, index) => inFilters(each, search, [...path, index], level)) : value,
   filters: inFilters,
@@ -105,19 +105,19 @@ function inFilters (filters: unknown, search: Search, path: Path, level: number)
   })
 }
 
-/** A row as a select returned it: a JSON column may have stored an object that looks like a reference. */
+/** Replaces the references in a row as a select returned it, except in JSON columns, which may have stored an object that looks like one. */
 function inExactRow (row: Fields, search: Search, path: Path): Fields {
-  return map(row, (value, name) => isReference(value) && search.table.columns.get(name)?.type.holdsJson !== true ? toReference(value, search, [...path, name]) : value)
+  return map(row, (value, name) => isResultReference(value) && search.table.columns.get(name)?.type.holdsJson !== true ? toResultReference(value, search, [...path, name]) : value)
 }
 
 function inColumnFilter (value: unknown, column: Column | undefined, search: Search, path: Path): unknown {
-  if (isReference(value)) return toReference(value, search, path)
+  if (isResultReference(value)) return toResultReference(value, search, path)
   if (Array.isArray(value)) return column?.type.structured === true ? value : inList(value, search, path)
   if (!isObject(value) || (column?.type.structured === true && !Object.keys(value).every((key) => key.startsWith('$')))) return value
   return map(value, (operand, name) => {
     const place = [...path, name]
-    if (isReference(operand)) return toReference(operand, search, place)
-    // the list of $in and $between is one of values; that of $eq is a value
+    if (isResultReference(operand)) return toResultReference(operand, search, place)
+    // the list of $in and $between has values; that of $eq is a value
     return Array.isArray(operand) && listOperators.has(name) ? inList(operand, search, place) : operand
   })
 }
@@ -125,16 +125,16 @@ function inColumnFilter (value: unknown, column: Column | undefined, search: Sea
 const IS_LIST: Readonly<Record<OperandForm, boolean>> = { compared: false, comparedOrNull: false, valueOrNull: false, values: true, pair: true, pattern: false, boolean: false, members: true }
 const listOperators: ReadonlySet<string> = new Set(Object.entries<FilterOperator>(OPERATORS).flatMap(([name, { operand }]) => IS_LIST[operand] ? [name] : []))
 
-const inList = (list: readonly unknown[], search: Search, path: Path): unknown[] => list.map((value, index) => isReference(value) ? toReference(value, search, [...path, index]) : value)
+const inList = (list: readonly unknown[], search: Search, path: Path): unknown[] => list.map((value, index) => isResultReference(value) ? toResultReference(value, search, [...path, index]) : value)
 
-function isReference (value: unknown): value is Fields {
+function isResultReference (value: unknown): value is Fields {
   return isObject(value) && Object.hasOwn(value, KEY) && Object.keys(value).length === 1
 }
 
 /** A JSON Pointer (RFC 6901) whose first step is an index. */
 const POINTER = /^\/(0|[1-9]\d{0,2})((?:\/(?:[^~/]|~[01])*)*)$/
 
-function toReference (value: Fields, { index, found }: Search, path: Path): ResultReference {
+function toResultReference (value: Fields, { index, found }: Search, path: Path): ResultReference {
   const pointer = value[KEY]
   const [, first, rest] = typeof pointer === 'string' ? POINTER.exec(pointer) ?? [] : []
   if (first === undefined || rest === undefined) throw at(path, invalidBody('"$ref" must be a JSON Pointer into the results, such as "/0/id"'))

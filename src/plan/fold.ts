@@ -1,11 +1,11 @@
-/** What goes over whole conditions and plans. */
+/** Functions that traverse whole conditions and plans. */
 import type { Table } from '../catalog/catalog.ts'
 import type { Condition, Exists, Member, Plan } from './plan.ts'
 
-/** A condition without parts on the same row. */
+/** A condition that contains no other conditions on the same row. */
 export type Leaf = Exclude<Condition, { readonly kind: 'and' | 'or' } | { readonly kind: 'not' }>
 
-/** The parts of a condition that have no parts on the same row, in their order. */
+/** The leaves of a condition, in their order. */
 export function leavesOf (condition: Condition): Leaf[] {
   switch (condition.kind) {
     case 'and':
@@ -15,7 +15,7 @@ export function leavesOf (condition: Condition): Leaf[] {
   }
 }
 
-/** A copy of a condition with its parts changed. */
+/** A copy of a condition with its leaves changed. */
 export function mapLeaves (condition: Condition, change: (leaf: Leaf) => Condition): Condition {
   switch (condition.kind) {
     case 'and':
@@ -25,12 +25,12 @@ export function mapLeaves (condition: Condition, change: (leaf: Leaf) => Conditi
   }
 }
 
-/** What a condition says of other tables, outer ones first. */
+/** The `exists` conditions in a condition, outer ones first. */
 export function existsIn (condition: Condition): Exists[] {
   return leavesOf(condition).flatMap((leaf) => leaf.kind === 'exists' ? [leaf, ...existsIn(leaf.condition)] : [])
 }
 
-/** The tables that a plan is about; that of the plan first. */
+/** All tables that a plan uses, its own first. */
 export function tablesOf (plan: Plan): readonly Table[] {
   if (plan.verb === 'insert') return [plan.table]
   const { members = [] } = plan.verb === 'select' ? plan : {}

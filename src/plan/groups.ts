@@ -14,10 +14,10 @@ import { planOrder } from './order-by.ts'
 import { planPage } from './page.ts'
 import type { ComputedColumn, SelectPlan } from './plan.ts'
 
-/** Stands for the rows in `{"$count": "*"}`. */
+/** The operand of `{"$count": "*"}`, which counts rows. */
 const ROWS = '*'
 
-/** The aggregate functions: what each makes of a type; undefined for types that it refuses. */
+/** The aggregate functions: the computation of each for a type; undefined for types that it refuses. */
 const functions: ReadonlyMap<string, (type: ColumnType) => Computation | undefined> = new Map([
   ['$count', () => COUNT_VALUES],
   ['$countDistinct', ({ sortable }: ColumnType) => sortable ? COUNT_DISTINCT : undefined],
@@ -27,12 +27,12 @@ const functions: ReadonlyMap<string, (type: ColumnType) => Computation | undefin
   ['$max', (type: ColumnType) => type.ranked ? createMax(type) : undefined]
 ])
 
-/** What a function makes of a column of the type; undefined if it does not accept it. */
+/** The computation of a function for a column of the type; undefined if the function does not accept it. */
 export function findAggregate (call: string, type: ColumnType): Computation | undefined {
   return functions.get(call)?.(type)
 }
 
-/** A type and its schema take longer to create than the rest of a plan. */
+/** Cached, because a type and its schema take longer to create than the rest of a plan. */
 const totals = new WeakMap<ColumnType, Totals>()
 
 function totalsOf (type: ColumnType): Totals | undefined {
@@ -78,7 +78,7 @@ function planPart (entry: Exclude<NonNullable<SelectBody['groupBy']>[number], st
   return resultColumn(name, key, found, source)
 }
 
-/** Where an aggregate stands, and what it is computed from. */
+/** The place of an aggregate in the body, and the table that it is computed from. */
 interface AggregateScope { readonly scope: FilterScope, readonly table: Table, readonly path: Path }
 
 /** Plans `{"$sum": "total"}`, or `{"$sum": "total", "filters": {…}}`. */

@@ -1,20 +1,20 @@
 /**
- * Writes to columns that a grant does not see. Neither the counts nor the rows of an answer may show whether such a column had the written
- * value before: every row that is matched counts as updated.
+ * Hides the effect of writes to columns that a grant does not see. Neither the counts nor the rows of an answer may show whether such a column had the
+ * written value before, so every matched row counts as updated.
  */
 import type { Column, Table } from '../catalog/catalog.ts'
 import { readMoment } from '../types/moment.ts'
 import type { Assignment, UpdatePlan } from './plan.ts'
 import { onlyValueOf } from './rule.ts'
 
-/** Whether one of the written columns is hidden. The value of a column with an equality rule is known: all rows of the grant have it. */
-export function writesHidden ({ columns, view }: Table, written: readonly Column[]): boolean {
-  return view !== undefined && written.some((column) => !columns.has(column.name) && !view.rules.some((rule) => rule.column === column && onlyValueOf(rule) !== undefined))
+/** Whether one of the written columns is hidden. A column with an equality rule is not, because its value is the same in all rows of the grant. */
+export function writesHidden ({ columns, granted }: Table, written: readonly Column[]): boolean {
+  return granted !== undefined && written.some((column) => !columns.has(column.name) && !granted.rules.some((rule) => rule.column === column && onlyValueOf(rule) !== undefined))
 }
 
 /**
- * What is assigned besides, where a hidden column is written: the server sets a column with ON UPDATE CURRENT_TIMESTAMP only if a value changes,
- * and `returning` would show that.
+ * The additional assignments if a hidden column is written: the server sets columns with ON UPDATE CURRENT_TIMESTAMP only if a value changes, and
+ * `returning` would show that.
  */
 export function touchedBy (table: Table, written: readonly Column[]): Assignment[] {
   if (!writesHidden(table, written)) return []
@@ -24,9 +24,9 @@ export function touchedBy (table: Table, written: readonly Column[]): Assignment
   })
 }
 
-/** An update that changes each row that it matches in every column that the grant sees and the server would set to the time of a change. */
+/** Adds these assignments to an update. */
 export function withTouched (plan: UpdatePlan): UpdatePlan {
-  if (plan.table.view === undefined) return plan
+  if (plan.table.granted === undefined) return plan
   const touched = touchedBy(plan.table, plan.assignments.map(({ column }) => column))
   return touched.length === 0 ? plan : Object.freeze({ ...plan, assignments: [...plan.assignments, ...touched] })
 }

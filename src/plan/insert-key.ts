@@ -3,7 +3,7 @@ import { unsupported } from '../errors.ts'
 import { givenValue, type Conflict, type InsertPlan, type PlannedRow } from './plan.ts'
 import { rowKeysOf } from './row-keys.ts'
 
-/** The key by which inserted rows are found: each has a value for it, or gets a number from the database. Undefined if there is none. */
+/** The key by which inserted rows are found: each row has its values, or gets a number from the database. Undefined if there is none. */
 export function findInsertKey (table: Table, rows: readonly PlannedRow[]): readonly Column[] | undefined {
   return rowKeysOf(table).find((key) => isGiven(key, rows))
 }
@@ -13,8 +13,8 @@ const isGiven = (key: readonly Column[], rows: readonly PlannedRow[]): boolean =
   key.every((column) => column.autoIncrement || rows.every((row) => givenValue(row, column) !== null || (!column.nullable && row.columns.includes(column))))
 
 /**
- * Adds the key by which an insert reads the rows that it returns; none to a single row if the values of no unique key are known.
- * @throws NOT_SUPPORTED for several rows and for an upsert then
+ * Adds the key by which an insert reads the rows that it returns. A single row needs none.
+ * @throws NOT_SUPPORTED for several rows or an upsert if the values of no unique key are known
  */
 export function withInsertKey (plan: InsertPlan): InsertPlan {
   const { table, rows, isList, conflict } = plan
@@ -29,15 +29,15 @@ export function withInsertKey (plan: InsertPlan): InsertPlan {
   throw unsupported('/returning', message)
 }
 
-/** Only the named key is that of a row that exists as well. */
+/** The key named by `onConflict`, unless the upsert changes it: only this key also finds rows that exist. */
 function findConflictKey ({ key, set }: Conflict, rows: readonly PlannedRow[]): readonly Column[] | undefined {
   const isKept = set.kind !== 'assignments' || set.assignments.every(({ column }) => !key.includes(column))
   return isKept && isGiven(key, rows) ? key : undefined
 }
 
 /**
- * The column whose number is reported for each row of an upsert, also for one that exists; undefined if the request writes it. SQLite reports that of
- * a new row alone: rows that exist are found by the named key.
+ * The column whose number is known for each row of an upsert, also for rows that exist; undefined if the request writes it. SQLite reports only the
+ * numbers of new rows, so rows that exist must be found by the named key.
  */
 function findNumber ({ identity, engine }: Table, { key, set }: Conflict, rows: readonly PlannedRow[]): Column | undefined {
   const written = set.kind === 'columns' ? set.columns : set.kind === 'assignments' ? set.assignments.map(({ column }) => column) : rows.flatMap(({ columns }) => columns)

@@ -21,7 +21,7 @@ export function planInsert (body: InsertBody, table: Table): InsertPlan {
   return Object.freeze({ verb: 'insert', table, rows, isList, conflict, ...terms })
 }
 
-/** Readers that are tried before a row's columns are looked up: most lists have rows of one or two kinds. */
+/** The number of readers that are tried before a row's columns are looked up: most lists have rows of one or two kinds. */
 const FEW = 4
 
 /** Plans rows one by one. */
@@ -29,7 +29,7 @@ class RowPlanner {
   readonly #table: Table
   readonly #conflict: Conflict | undefined
   readonly #isList: boolean
-  /** Those of earlier rows. Their columns have all that the table and the conflict require. */
+  /** The readers of earlier rows, whose columns have passed the checks. */
   readonly #readers: RowReader[] = []
 
   constructor (table: Table, conflict: Conflict | undefined, isList: boolean) {
@@ -38,7 +38,7 @@ class RowPlanner {
     this.#isList = isList
   }
 
-  /** The order of the row is that of its columns. */
+  /** Plans a row, whose columns keep the order of its names. */
   plan (data: Data, index: number): PlannedRow {
     for (const { columns, read } of this.#readers) {
       const parameters = read(data)
@@ -55,7 +55,7 @@ class RowPlanner {
   }
 }
 
-/** Requires a value for every column without a default. `path`: of the row in the body. @throws MISSING_COLUMN */
+/** Requires a value for every column without a default. `path`: the path of the row in the body. @throws MISSING_COLUMN */
 function requireColumns ({ missing }: RowReader, path: Path): void {
   if (missing.length === 0) return
   const error = missingColumn(missing.map(({ name }) => `"${name}"`).join(', '))
@@ -63,14 +63,14 @@ function requireColumns ({ missing }: RowReader, path: Path): void {
 }
 
 /**
- * What an upsert compares or writes must be in the row or have a default: the database would give an AUTO_INCREMENT column a new number, and
- * a trigger would fill a required column too late. Without `set` it updates every column that the row has outside of the key.
+ * Requires that columns which an upsert compares or writes are in the row or have a default: the database would give an AUTO_INCREMENT column a new
+ * number, and a trigger would fill a required column too late. Without `set`, an upsert updates every column of the row outside of the key.
  */
 function requireForConflict (columns: readonly Column[], { key, set }: Conflict, { table, path }: { table: Table, path: Path }): void {
   const written = set.kind === 'columns' ? set.columns : []
-  const isFilled = (column: Column): boolean => table.view?.rules.some((rule) => rule.column === column && onlyValueOf(rule) !== undefined) === true
+  const isFilled = (column: Column): boolean => table.granted?.rules.some((rule) => rule.column === column && onlyValueOf(rule) !== undefined) === true
   const missing = [...key, ...written].find((column) => !columns.includes(column) && !isFilled(column) && (!column.optional || (column.autoIncrement && written.includes(column))))
   if (missing !== undefined) throw at([...path, missing.name], missingColumn(`"${missing.name}"`))
-  if (set.kind !== 'given' || table.view === undefined) return
+  if (set.kind !== 'given' || table.granted === undefined) return
   for (const column of columns) if (!key.includes(column)) getWritableColumn(table, column.name, [...path, column.name], 'update')
 }

@@ -1,6 +1,6 @@
 /**
- * The order in which the rows of an upsert are written. Two requests that write the same rows in different orders block each other until the
- * server ends one of them; in the same order one waits for the other.
+ * The order in which the rows of an upsert are written. Two requests that write the same rows in different orders end in a deadlock; in the same order,
+ * one waits for the other.
  */
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import type { Moment, Parameter } from '../types/column-type.ts'
@@ -8,21 +8,21 @@ import { isMoment } from '../types/moment.ts'
 import { knownDefault } from './known-default.ts'
 import type { Conflict, PlannedRow } from './plan.ts'
 
-/** What a value is sorted by. Undefined if values that look different may be equal in the database. */
+/** The value by which rows are sorted. Undefined if values that look different may be equal in the database. */
 type SortValue = number | string | undefined
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/
 const NUMBER = /^-?\d+(\.\d+)?$/
 
 /**
- * Whether the order of the rows makes no difference: none of them refers to another one, none gives up a value of another unique key, which
- * the next one may take, and no trigger gives two of them the same key.
+ * Whether the order of the rows makes no difference: no row refers to another one, none releases a value of another unique key that the
+ * next one may take, and no trigger gives two of them the same key.
  */
 export function isAnyOrder (rows: readonly PlannedRow[], { key, set }: Conflict, table: Table): boolean {
-  const { name, foreignKeys, uniqueKeys, view } = table
+  const { name, foreignKeys, uniqueKeys, granted } = table
   if (mayFillColumns(table)) return false
-  if ((view?.base.foreignKeys ?? foreignKeys).some(({ referencedTable }) => referencedTable === name)) return false
-  const others = new Set((view?.base.uniqueKeys ?? uniqueKeys).flatMap(({ columns }) => columns))
+  if ((granted?.base.foreignKeys ?? foreignKeys).some(({ referencedTable }) => referencedTable === name)) return false
+  const others = new Set((granted?.base.uniqueKeys ?? uniqueKeys).flatMap(({ columns }) => columns))
   const isOther = (column: Column): boolean => others.has(column.name) && !key.includes(column)
   switch (set.kind) {
     case 'given': return !Array.from(new Set(rows.map(({ columns }) => columns))).flat().some(isOther)
@@ -32,8 +32,8 @@ export function isAnyOrder (rows: readonly PlannedRow[], { key, set }: Conflict,
 }
 
 /**
- * Sorts rows by the values of the key. Rows whose keys the database may consider equal keep their order, because the last of them decides what
- * is stored; if that cannot be known, as with texts beyond ASCII and with defaults that only the database knows, all rows keep their order.
+ * Sorts rows by the values of the key. Rows whose keys the database may consider equal keep their order, because the last of them is stored. If
+ * equality cannot be known, as for texts beyond ASCII and defaults that only the database knows, all rows keep their order.
  */
 export function sortByKey (rows: readonly PlannedRow[], key: readonly Column[]): readonly PlannedRow[] {
   if (rows.length === 1) return rows
@@ -60,14 +60,14 @@ export function sortByKey (rows: readonly PlannedRow[], key: readonly Column[]):
 
 interface Keyed { readonly row: PlannedRow, readonly values: ReadonlyArray<NonNullable<SortValue>> }
 
-/** Of rows that leave a column of the key out. A number of the database is new, and no row gives a generated column. */
+/** The sort value of rows that omit a column of the key: constant if the database numbers it, which is always new, or generates it, which no row gives. */
 function sortValueOfDefault (column: Column): SortValue {
   if (column.autoIncrement || column.generated) return ''
   const parameter = knownDefault(column)
   return parameter === undefined ? undefined : sortValueOf(parameter)
 }
 
-/** Equal for values that any column may consider equal. */
+/** Returns equal results for values that any column may consider equal. */
 function sortValueOf (parameter: Parameter | Moment): SortValue {
   if (parameter === null) return ''
   if (isMoment(parameter)) return undefined
@@ -79,7 +79,7 @@ function sortValueOf (parameter: Parameter | Moment): SortValue {
   return PRINTABLE_ASCII.test(text) ? fold(text) : undefined
 }
 
-/** Letters that a collation may consider equal, such as V and W in Swedish; CCS and CSCS are equal in Hungarian. */
+/** Maps letters that a collation may consider equal to the same text, such as V and W in Swedish; CCS and CSCS are equal in Hungarian. */
 function fold (text: string): string {
   return text.toLowerCase().replace(/[jy]/g, 'i').replace(/[vw]/g, 'u').replace(/([cdglnstz])\1([szi])/g, '$1$2$1$2')
 }
@@ -92,7 +92,7 @@ function compare ({ values }: Keyed, { values: others }: Keyed): number {
   return 0
 }
 
-/** Numbers come before texts. */
+/** Compares sort values; numbers come before texts. */
 function compareValues (a: NonNullable<SortValue>, b: NonNullable<SortValue>): number {
   if (a === b) return 0
   const isText = typeof a === 'string'

@@ -8,11 +8,11 @@ export interface FilterLimits {
   readonly values: number
   /** Characters (code points) of one pattern. */
   readonly pattern: number
-  /** What is counted already, where the limits hold for several filters or bodies together. */
+  /** The counts so far, if the limits apply to several filters or bodies together. */
   readonly counted?: Counted
 }
 
-/** Conditions and values of lists, and the tables that `$some` and `$none` of one body name. */
+/** The counted conditions and values of lists, and the tables that `$some` and `$none` of one body name. */
 export interface Counted {
   conditions: number
   values: number
@@ -29,7 +29,7 @@ export interface PlanLimits extends FilterLimits {
   readonly changed?: number | undefined
 }
 
-/** Limits that hold for all filters of a body together. */
+/** Returns limits that apply to all filters of a body together. */
 export const counting = <L extends FilterLimits> (limits: L): L => limits.counted === undefined ? { ...limits, counted: { conditions: 0, values: 0 } } : limits
 
 /** Limits on one request. */

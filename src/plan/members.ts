@@ -1,4 +1,4 @@
-/** Plans `include`: what each row has of other tables. Every table is one that the grant sees, and under its rules. */
+/** Plans `include`: the rows of other tables in each row. The grant must see each table, and its rules apply. */
 import { DEFAULT_LIMIT, type Include, type Member as MemberBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { TableSource } from '../catalog/table-source.ts'
@@ -16,11 +16,11 @@ import { within } from './rules.ts'
 
 export interface MembersToPlan {
   readonly source: TableSource
-  /** With what the filters of the request have counted already. */
+  /** The limits, with the counts of the request's filters. */
   readonly limits: PlanLimits
 }
 
-/** What all members of a request share. */
+/** The state that all members of a request share. */
 interface Planning extends MembersToPlan {
   /** Members so far, on all levels. */
   count: number
@@ -31,7 +31,7 @@ export function planMembers (include: Include, { source, limits }: MembersToPlan
   return planLevel(include, { source, limits, count: 0 }, { table: source.table, path: ['include'], level: 1 })
 }
 
-/** The table whose rows have the members, and where they stand. */
+/** The table whose rows have the members, and the place of these in the body. */
 interface Level { readonly table: Table, readonly path: Path, readonly level: number }
 
 function planLevel (include: Include, planning: Planning, { table, path, level }: Level): readonly Member[] {
@@ -68,12 +68,12 @@ function planMember (name: string, body: MemberBody, planning: Planning, { table
 
 const ONLY_OF_MANY = ['orderBy', 'limit'] as const
 
-const underRules = (condition: Condition, { view }: Table): Condition => view === undefined ? condition : within(view.rules, condition)
+const underRules = (condition: Condition, { granted }: Table): Condition => granted === undefined ? condition : within(granted.rules, condition)
 
 const planColumns = ({ columns }: MemberBody, table: Table, path: Path): readonly Column[] =>
   columns?.map((name, index) => getColumn(table, name, [...path, 'columns', index])) ?? table.columnList
 
-/** The order of related rows, without the columns that are equal in all of them: MariaDB would sort them again. */
+/** The order of related rows, without the columns that are equal in all of them, because MariaDB would sort the rows by them again. */
 function planManyOrder ({ orderBy }: MemberBody, { table, path, on, held }: { readonly table: Table, readonly path: Path, readonly on: readonly Column[], readonly held: Held }): readonly Order[] {
   const asked = orderBy === undefined ? [] : planOrder(orderBy, { table, path: [...path, 'orderBy'] })
   const order = completeOrder(asked, findKey(table) ?? [])

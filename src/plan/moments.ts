@@ -1,6 +1,6 @@
 /**
- * The moments of a plan (`{"$now": …}`). A plan of one statement leaves them to the database. One of several statements is settled before:
- * all of its statements see the same moment, and the keys that it writes are known.
+ * The moments of a plan (`{"$now": …}`). A plan of one statement leaves them to the database. A plan of several statements is settled first, so that
+ * all of them see the same moment and the written keys are known.
  */
 import { valueOutOfRange, withDetails, pointer } from '../errors.ts'
 import type { Parameter } from '../types/column-type.ts'
@@ -8,7 +8,7 @@ import { isMoment, valueAt, type Clock } from '../types/moment.ts'
 import { leavesOf, mapLeaves } from './fold.ts'
 import { givenValue, isOneStatement, type Assignment, type Compared, type Condition, type InsertPlan, type Plan, type PlannedRow } from './plan.ts'
 
-/** Whether a plan takes several statements and has a moment. */
+/** Whether a plan has a moment and needs several statements. */
 export function mustSettle (plan: Plan): boolean {
   if (isOneStatement(plan)) return false
   return plan.verb === 'insert' ? givesMoment(plan) : namesMoment(plan.condition) || (plan.verb === 'update' && assignsMoment(plan.assignments))
@@ -31,14 +31,14 @@ function namesMoment (condition: Condition): boolean {
   })
 }
 
-/** Whether an insert gives the column of its id a moment. */
+/** Whether an insert writes a moment to the column of its id. */
 export function isIdMoment ({ table: { identity }, rows, conflict }: InsertPlan): boolean {
   if (identity?.type.moment === undefined) return false
   const changed = conflict?.set.kind === 'assignments' ? conflict.set.assignments : []
   return changed.some(({ column, parameter }) => column === identity && isMoment(parameter)) || rows.some((row) => isMoment(givenValue(row, identity)))
 }
 
-/** A copy of the plan with values in place of moments. @throws VALUE_OUT_OF_RANGE for one in `data` that its column cannot hold */
+/** Returns a copy of the plan with values in place of moments. @throws VALUE_OUT_OF_RANGE for one in `data` that its column cannot hold */
 export function settleMoments<P extends Plan> (plan: P, clock: Clock): P
 export function settleMoments (plan: Plan, clock: Clock): Plan {
   switch (plan.verb) {

@@ -1,12 +1,12 @@
 /**
- * Refuses null for columns that are NOT NULL, as the database does. MySQL would store the next AUTO_INCREMENT number or, with some settings,
- * the current time of a TIMESTAMP column.
+ * Refuses null for NOT NULL columns, as the database should. MySQL would store the next AUTO_INCREMENT number instead or, with some
+ * settings, the current time in a TIMESTAMP column.
  */
 import type { Column } from '../catalog/catalog.ts'
 import { at, notNullViolation, type Path } from '../errors.ts'
 import type { Assignment, InsertPlan, Plan, PlannedRow } from './plan.ts'
 
-/** Called for a plan that is otherwise complete: what the database refuses comes after all that the service refuses. @throws NOT_NULL_VIOLATION */
+/** Called when the plan is complete, because refusals of the database come after those of the service. @throws NOT_NULL_VIOLATION */
 export function refuseNulls (plan: Plan): void {
   if (plan.verb === 'update') refuseIn(plan.assignments, ['data'])
   if (plan.verb === 'insert') refuseInRows(plan)
@@ -18,7 +18,7 @@ function refuseIn (assignments: readonly Assignment[], path: Path): void {
   }
 }
 
-/** Names the first row of the request, since those of an upsert are sorted. */
+/** Names the first refused row in the order of the request, because the rows of an upsert are sorted. */
 function refuseInRows ({ isList, rows, conflict }: InsertPlan): void {
   let first: { readonly index: number, readonly column: Column } | undefined
   for (const row of rows) {

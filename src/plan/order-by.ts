@@ -10,11 +10,11 @@ const NAME = /^[\p{L}\p{M}\p{N}_$]+$/u
 /** A term of the list form: the key is the column, the value is the direction; or a member with such a term. */
 type Term = Readonly<Record<string, string | Readonly<Record<string, string>>>>
 
-/** Where the columns of an order are. */
+/** The tables in which the columns of an order are looked up. */
 export interface OrderScope {
   readonly table: ColumnScope
   readonly path?: Path
-  /** Members of the rows, whose columns the order can have. */
+  /** Members of the rows, whose columns the order can also name. */
   readonly members?: readonly Member[]
 }
 
@@ -32,7 +32,7 @@ export function planOrder (orderBy: string | readonly Term[], { table, path = ['
   return order
 }
 
-/** Members can be of the same table. */
+/** Compares columns together with their members, because several members can have the same table. */
 function hasRepeat (order: readonly Order[]): boolean {
   return Array.from(Map.groupBy(order, ({ of }) => of).values()).some((terms) => new Set(terms.map(({ column }) => column)).size < terms.length)
 }

@@ -1,4 +1,4 @@
-/** Plans `after`, `offset` and `total`: which rows a page has, in an order that no two rows share. */
+/** Plans `after`, `offset` and `total`: the rows of a page, in an order in which no two rows are equal. */
 import type { SelectBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { at, invalidBody, invalidOrderBy, unsupported } from '../errors.ts'
@@ -15,7 +15,7 @@ export function planPage ({ after, offset, total, expect }: SelectBody, plan: Se
     ...expect !== undefined && { expect: planRange(expect) },
     ...after !== undefined && planAfter(after, plan, limits),
     ...offset !== undefined && planOffset(offset, plan, limits),
-    // count and page are of one snapshot
+    // the count and the page must come from one snapshot
     ...total !== undefined && { total: { limit: total === true ? undefined : total as number }, inTransaction: true as const }
   }
 }
@@ -30,19 +30,19 @@ function planAfter (after: Readonly<Record<string, unknown>> | null, { table, co
   const order = completeOrder(asked, key)
   const unordered = order.find(({ column: { type } }) => type.structured || type.unplaced === true)
   if (unordered !== undefined) throw at(['orderBy'], invalidOrderBy(`contains "${unordered.column.name}"; "after" is not possible with the type ${unordered.column.declaration}`))
-  // servers take seconds for hundreds of columns
+  // servers take seconds for an order of hundreds of columns
   if (order.length > limits.conditions) throw at(['orderBy'], invalidBody(`"orderBy" can have at most ${limits.conditions} columns together with "after"`))
   const hidden = order.map(({ column }) => column).filter((column) => !columns.includes(column))
   return { order, page: { by: 'position', after: planPosition(after, order, table), hidden } }
 }
 
-/** The columns of `groupBy` are a key of its rows. */
+/** Plans `offset`. The rows of groups have the columns of `groupBy` as their key. */
 function planOffset (offset: number, { table, order: asked, groups }: SelectPlan, limits: PlanLimits): Paged {
   if (offset > limits.offset) throw at(['offset'], invalidBody(`"offset" must be from 0 to ${limits.offset}; use "after" for pages behind that`))
   return { order: completeOrder(asked, groups?.by ?? findKey(table) ?? []), page: { by: 'offset', offset } }
 }
 
-/** Appends the columns of the key that the order lacks, in the direction of its last term: an index can then be read in one direction. */
+/** Appends the missing columns of the key in the direction of the last term, so that an index can be read in one direction. */
 export function completeOrder (order: readonly Order[], key: readonly Column[]): readonly Order[] {
   const direction = order.at(-1)?.direction ?? 'asc'
   const columns = new Set(order.filter(({ of }) => of === undefined).map(({ column }) => column))
@@ -50,8 +50,8 @@ export function completeOrder (order: readonly Order[], key: readonly Column[]):
 }
 
 /**
- * The columns that identify a row: the primary key, or else the unique key of NOT NULL columns with the fewest columns, of several the one
- * defined first. A key with a column that the table does not show is not used.
+ * The columns that identify a row: the primary key, or else the unique key with the fewest columns, all NOT NULL; the first one if there are several.
+ * A key with a column that the table does not show is not used.
  */
 export function findKey (table: Table): readonly Column[] | undefined {
   const primary = findSortable(table, table.primaryKey)

@@ -16,7 +16,7 @@ export interface Assignment {
 
 export type Operator = '=' | '<>' | '>' | '>=' | '<' | '<='
 
-/** What a column is compared with; null for a moment that the column cannot hold: nothing is true of it. */
+/** The value that a column is compared with; null for a moment that the column cannot hold, for which no comparison is true. */
 export type Compared = Parameter | Moment
 
 export type Condition =
@@ -29,20 +29,20 @@ export type Condition =
   | { readonly kind: 'between', readonly column: Column, readonly low: Compared, readonly high: Compared }
   | { readonly kind: 'like', readonly column: Column, readonly negated: boolean, readonly pattern: string }
   | { readonly kind: 'null', readonly column: Column, readonly negated: boolean }
-  /** A SET has all members whose bits these are. */
+  /** A SET has all members with these bits. */
   | { readonly kind: 'has', readonly column: Column, readonly bits: bigint }
   | { readonly kind: 'and' | 'or', readonly conditions: readonly Condition[] }
   | { readonly kind: 'not', readonly condition: Condition }
   | { readonly kind: 'constant', readonly value: boolean }
   | Exists
 
-/** A row of another table is related to the row and satisfies a condition; negated: there is none. */
+/** A row of another table is related to the row and satisfies a condition; negated: no such row exists. */
 export interface Exists {
   readonly kind: 'exists'
   readonly negated: boolean
   readonly table: Table
   readonly on: readonly Pair[]
-  /** On the other table: the filters, and the rules of the grant. */
+  /** The condition on the other table: the filters and the rules of the grant. */
   readonly condition: Condition
   /** The index by which related rows are found. */
   readonly index: Index | undefined
@@ -77,29 +77,29 @@ export interface Groups {
   readonly having: Condition
 }
 
-/** What plans of every verb have in common. */
+/** The common fields of plans of every verb. */
 interface Common {
   readonly table: Table
-  /** Set where one plain statement is not enough: several have to run, or what was done may have to be undone. */
+  /** Set if one plain statement is not enough, because several must run or the change may have to be undone. */
   readonly inTransaction?: true
-  /** Rows that the foreign keys of the written rows refer to, where a grant has rules for their table. Looked up after the write. */
-  readonly references?: readonly Reference[]
-  /** The rules of a grant, if only the written rows show whether they satisfy them. Looked up after the write. */
-  readonly written?: Written
+  /** Checks of foreign keys to tables for which the grant has rules. The rows are looked up after the write. */
+  readonly foreignKeyChecks?: readonly ForeignKeyCheck[]
+  /** Set if only the written rows show whether they satisfy the rules of the grant. They are looked up after the write. */
+  readonly afterWrite?: AfterWrite
 }
 
-/** How written rows are found again. */
-export interface Written {
+/** The check of the written rows, and the key by which they are found again. */
+export interface AfterWrite {
   readonly rules: Condition
-  readonly references: readonly WrittenReference[]
-  /** What the rows would refer to with the values of the request, as far as those are known. */
-  readonly given: readonly Reference[]
-  /** The unique key of the rows of an update; that of each inserted row depends on the values that it has. */
+  readonly foreignKeys: readonly WrittenForeignKey[]
+  /** The checks of the same foreign keys with the values of the request, as far as those are known. */
+  readonly given: readonly ForeignKeyCheck[]
+  /** The unique key of updated rows; that of each inserted row depends on its values. */
   readonly key?: readonly Column[]
 }
 
 /** A foreign key to a table for which a grant has rules. */
-interface ReferenceTarget {
+interface ForeignKeyTarget {
   readonly key: ForeignKey
   /** The table of the catalog that the key refers to. */
   readonly table: Table
@@ -108,7 +108,7 @@ interface ReferenceTarget {
 }
 
 /** A foreign key whose values only the written rows show. */
-export interface WrittenReference extends ReferenceTarget {
+export interface WrittenForeignKey extends ForeignKeyTarget {
   /** The columns of the key in the written rows. */
   readonly from: readonly Column[]
   /** The rules of the table that the key refers to. */
@@ -116,18 +116,18 @@ export interface WrittenReference extends ReferenceTarget {
 }
 
 /** A foreign key, and the rows of the other table that must exist. */
-export interface Reference extends ReferenceTarget {
+export interface ForeignKeyCheck extends ForeignKeyTarget {
   readonly lookups: readonly Lookup[]
-  /** Selects the rows of all look-ups at once, if they can be told from each other. */
+  /** Selects the rows of all look-ups at once, if they can be distinguished. */
   readonly all?: Condition | undefined
 }
 
 export interface Lookup {
   /** Selects the row, if it satisfies the rules. */
   readonly condition: Condition
-  /** The position in `data` of the first row that refers to it; undefined if `data` is no list. */
+  /** The position in `data` of the first row that refers to it; undefined if `data` is not a list. */
   readonly index: number | undefined
-  /** Whether a row of the same statement may be the one that is referred to. */
+  /** Whether the row that is referred to may be one of the same statement. */
   readonly isOwn: boolean
 }
 
@@ -138,7 +138,7 @@ export interface SelectPlan extends Common {
   readonly condition: Condition
   readonly order: readonly Order[]
   readonly limit: number
-  /** Locks the rows until the end of the transaction: against changes (`share`), or also against other locks (`update`). SQLite locks the whole database. */
+  /** Locks the rows until the end of the transaction against changes (`share`) or also against other locks (`update`). SQLite locks the whole database. */
   readonly lock?: 'share' | 'update' | undefined
   /** Set if the answer says where the next page begins. */
   readonly page?: Page
@@ -146,15 +146,15 @@ export interface SelectPlan extends Common {
   readonly total?: { readonly limit: number | undefined }
   /** The number of rows that the answer may have. */
   readonly expect?: RowRange
-  /** What each row has besides its columns. */
+  /** The members of each row. */
   readonly members?: readonly Member[]
-  /** Conditions in whose order the rows come. */
+  /** Orders the rows by the first of these conditions that they satisfy. */
   readonly sequence?: readonly Condition[]
-  /** Set if the rows are streamed: none is read besides those of the answer. */
+  /** Set if the rows are streamed, so that only the rows of the answer are read. */
   readonly isStream?: true
 }
 
-/** What the members of all kinds have in common. */
+/** The common fields of members of all kinds. */
 interface MemberOf {
   readonly name: string
   readonly table: Table
@@ -163,7 +163,7 @@ interface MemberOf {
   readonly condition: Condition
 }
 
-/** One row of another table at most: joined to the statement of the row. */
+/** At most one row of another table, joined to the statement of the row. */
 export interface OneMember extends MemberOf {
   readonly kind: 'one'
   readonly columns: readonly Column[]
@@ -175,11 +175,11 @@ export interface ManyMember extends MemberOf {
   readonly kind: 'many'
   readonly columns: readonly Column[]
   readonly members: readonly Member[]
-  /** Without the columns that have one value in all related rows. */
+  /** The order, without the columns that have the same value in all related rows. */
   readonly order: readonly Order[]
-  /** For each row. */
+  /** The maximum number of related rows for each row. */
   readonly limit: number
-  /** The index by which the related rows are found, of engines that may leave it. */
+  /** The index by which related rows are found, if the engine might use another one. */
   readonly index: MemberIndex | undefined
 }
 
@@ -192,18 +192,18 @@ export interface ComputedMember extends MemberOf {
 
 export type Member = OneMember | ManyMember | ComputedMember
 
-/** Members that statements of their own read. */
+/** Members that are read by statements of their own. */
 export type ListMember = ManyMember | ComputedMember
 
 export interface MemberIndex {
   readonly index: Index
-  /** The direction in which the columns of `on` are read together with the order; undefined where the index does not have the order. */
+  /** The direction in which the columns of `on` are read together with the order; undefined if the index does not have the order. */
   readonly direction: Order['direction'] | undefined
 }
 
 /**
- * A page of rows. `position`: begins after a position, which has a value for each column of the order; `after` is true for the rows
- * behind it, and `hidden` has the columns of the order that are not in `columns`. `offset`: skips rows.
+ * A page of rows. `position`: begins after a position, which has a value for each column of the order; `after` is true for the rows after
+ * it, and `hidden` has the columns of the order that are not in `columns`. `offset`: skips rows.
  */
 export type Page =
   | { readonly by: 'position', readonly after: Condition, readonly hidden: readonly Column[] }
@@ -214,7 +214,7 @@ export interface CountPlan {
   readonly verb: 'count'
   readonly table: Table
   readonly condition: Condition
-  /** Where the count stops; undefined to count all rows. */
+  /** The number at which the count stops; undefined to count all rows. */
   readonly limit: number | undefined
   /** Locks the rows that are counted. SQLite locks the whole database. */
   readonly lock?: 'update'
@@ -226,13 +226,13 @@ export interface InsertPlan extends Common, WriteTerms {
   readonly rows: readonly PlannedRow[]
   /** Whether `data` is a list. */
   readonly isList: boolean
-  /** Set if rows may exist. */
+  /** Set for an upsert. */
   readonly conflict?: Conflict | undefined
   /** The unique key by which the rows to return are found. */
   readonly key?: readonly Column[]
-  /** Set for an upsert whose rows are written one by one, because only the number that the database reports identifies them. */
+  /** Set for an upsert whose rows are written singly, because only the number that the database reports identifies them. */
   readonly isNumbered?: true
-  /** Set for an upsert whose rows are written one by one, and looked up after each: a later row may hide what an earlier one refers to. */
+  /** Set for an upsert whose rows are written singly and looked up after each write, because a later row may hide the foreign key of an earlier one. */
   readonly isChecked?: true
 }
 
@@ -245,12 +245,12 @@ export interface PlannedRow {
   readonly parameters: ReadonlyArray<Parameter | Moment>
 }
 
-/** The value that the request gives a column; null if it gives none. It is a moment only until the plan is settled. */
+/** The value that the request gives to a column; null if there is none. It is a moment only until the plan is settled. */
 export function givenValue ({ columns, parameters }: PlannedRow, column: Column): Parameter | Moment {
   return parameters[columns.indexOf(column)] ?? null
 }
 
-/** What happens to a row that exists in the unique key `key`. */
+/** The change of a row that exists in the unique key `key`. */
 export interface Conflict {
   readonly key: readonly Column[]
   /** `given`: writes the columns of the row outside of the key. `columns`: writes these columns of the row; none of them leaves the existing row unchanged. */
@@ -258,24 +258,24 @@ export interface Conflict {
     | { readonly kind: 'given' }
     | { readonly kind: 'columns', readonly columns: readonly Column[] }
     | { readonly kind: 'assignments', readonly assignments: readonly Assignment[] }
-  /** What the row that exists must satisfy. One that does not is a violation of the key. */
+  /** The condition that the row that exists must satisfy; otherwise the key is violated. */
   readonly within?: Condition
 }
 
-/** What a write asks for besides the change. */
+/** The options of a write. */
 export interface WriteTerms {
   readonly inTransaction?: true
   /** The columns of the written rows that the answer has. */
   readonly returning?: readonly Column[]
-  /** Whether the change is undone. */
+  /** Set if the change is undone. */
   readonly dryRun?: true
 }
 
-/** What an update or delete asks for besides the change. */
+/** The options of an update or delete. */
 export interface ChangeTerms extends WriteTerms {
   /** The number of rows that the condition may match. */
   readonly expect?: RowRange
-  /** Rows that the condition may match at most, by the setting `limits.changed`. */
+  /** Maximum number of rows that the condition may match, by the setting `limits.changed`. */
   readonly maximum?: number
 }
 
@@ -285,26 +285,26 @@ export interface UpdatePlan extends Common, ChangeTerms {
   readonly condition: Condition
   /** The unique key by which the rows to return are found again. */
   readonly key?: readonly Column[]
-  /** Rows that are changed at most, for engines that have LIMIT here. */
+  /** Maximum number of rows that are changed, for engines that have LIMIT here. */
   readonly limit?: number
 }
 
 export interface DeletePlan extends Common, ChangeTerms {
   readonly verb: 'delete'
   readonly condition: Condition
-  /** Rows that are deleted at most, for engines that have LIMIT here. */
+  /** Maximum number of rows that are deleted, for engines that have LIMIT here. */
   readonly limit?: number
 }
 
 export type Plan = SelectPlan | InsertPlan | UpdatePlan | DeletePlan
 
-/** Whether one statement is all that a plan takes: if it fails, the database undoes it. */
+/** Whether a plan needs only one statement, which the database undoes if it fails. */
 export const isOneStatement = (plan: Plan): boolean => plan.inTransaction !== true && (plan.verb !== 'insert' || isOneRow(plan))
 
 /** Whether an insert writes one new row. */
 export const isOneRow = ({ isList, conflict }: InsertPlan): boolean => !isList && conflict === undefined
 
-/** The columns that rows of the answer can have, by name: those of the table, or of the result of aggregates. */
+/** The columns that rows of the answer can have, by name: those of the table or, with groups, of the result. */
 export function resultColumns (plan: Plan): ReadonlyMap<string, Column> {
   const isGrouped = plan.verb === 'select' && plan.groups !== undefined
   return isGrouped ? new Map(plan.columns.map((column) => [column.name, column])) : plan.table.columns

@@ -1,6 +1,6 @@
 /**
- * Plans the rows behind a position. The condition is an OR that compares column by column: `a > ? or (a = ? and id > ?)`. Both servers read
- * an index with it from the position on; with `(a, id) > (?, ?)` they read it from its beginning. NULL is the lowest value.
+ * Plans the rows after a position. The condition is an OR that compares column by column: `a > ? or (a = ? and id > ?)`. With it, both servers read
+ * an index from the position on; with `(a, id) > (?, ?)` they would read it from its beginning. NULL is the lowest value.
  */
 import type { Column, Table } from '../catalog/catalog.ts'
 import { at, invalidBody, invalidValue } from '../errors.ts'
@@ -23,8 +23,8 @@ export function planPosition (after: Readonly<Record<string, unknown>> | null, o
 }
 
 /**
- * SQLite does not know that both values of `a > ? or (a = ? and id > ?)` are the same: it reads an index from the position on with `a >= ?` beside
- * it. There is no such bound for NULLs, which come last in descending order.
+ * Returns `a >= ?`, which must accompany the condition on SQLite: it does not know that both values of `a` are the same, and would read the index from
+ * its beginning. NULLs, which come last in descending order, have no such bound.
  */
 function boundOf (behind: Condition): Condition {
   const [first] = behind.kind === 'or' ? behind.conditions : []

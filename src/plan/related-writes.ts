@@ -4,8 +4,8 @@ import { nameRelated, type NamedTable } from '../request/related-filters.ts'
 import type { DeletePlan, UpdatePlan } from './plan.ts'
 
 /**
- * Refuses filters by the rows of tables that the write itself changes: MySQL and MariaDB cannot do that. The triggers are those that the account
- * may see, and what they do is what their texts show: of the rest only the server knows. @throws NOT_SUPPORTED, to be called when all else is planned
+ * Refuses filters by the rows of tables that the write itself changes, which MySQL and MariaDB cannot evaluate. Considers the texts of the triggers that
+ * the account may see; only the server knows the rest. To be called when all else is planned. @throws NOT_SUPPORTED
  */
 export function refuseWritten ({ verb, table }: UpdatePlan | DeletePlan, filters: Readonly<Record<string, unknown>>): void {
   const named: NamedTable[] = []

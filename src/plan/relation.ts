@@ -1,4 +1,4 @@
-/** Plans `on`: which columns relate the rows of two tables, how many rows there can be, and by which index they are found. */
+/** Plans `on`: the columns that relate the rows of two tables, whether several rows can be related, and the index that finds them. */
 import type { Related } from '../../schemas/body.ts'
 import type { Column, Index, Table } from '../catalog/catalog.ts'
 import { partsOf } from '../catalog/index-parts.ts'
@@ -11,16 +11,16 @@ import type { MemberIndex, Order } from './plan.ts'
 import { rowKeysOf } from './row-keys.ts'
 import { onlyValueOf } from './rule.ts'
 
-/** Columns of the other table that have one value in all related rows besides those of `on`. */
+/** Columns of the other table, besides those of `on`, that have the same value in all related rows. */
 export interface Held {
-  /** By the filters of the request, to a value other than null: the request can count on them. */
+  /** The columns that filters of the request hold equal to a value other than null, so that the request can rely on them. */
   readonly certain: ReadonlySet<Column>
-  /** Also to null, and by the rules of the grant. */
+  /** Also those that are held equal to null, or by the rules of the grant. */
   readonly all: ReadonlySet<Column>
 }
 
 /** The columns that filters hold equal by a plain value or `$eq`, at the top or in `$and`, and those of the rules of the grant. */
-function heldColumns (filters: Readonly<Record<string, unknown>>, { columns, view }: Table): Held {
+function heldColumns (filters: Readonly<Record<string, unknown>>, { columns, granted }: Table): Held {
   const certain = new Set<Column>()
   const all = new Set<Column>()
   const collect = (group: unknown): void => {
@@ -35,18 +35,18 @@ function heldColumns (filters: Readonly<Record<string, unknown>>, { columns, vie
     }
   }
   collect(filters)
-  for (const rule of view?.rules ?? []) if (onlyValueOf(rule) !== undefined) all.add(rule.column)
+  for (const rule of granted?.rules ?? []) if (onlyValueOf(rule) !== undefined) all.add(rule.column)
   return { certain, all }
 }
 
-/** What the filter of a column holds it equal to; undefined if it does not. */
+/** The value to which the filter holds its column equal; undefined if there is none. */
 function equalOperand (value: unknown): unknown {
   if (Array.isArray(value)) return undefined
   if (!isFields(value) || isNow(value)) return value
   return value['$eq']
 }
 
-/** Whether at most one row is related to another one: the columns contain a unique key. */
+/** Whether at most one row is related, because the columns contain a unique key. */
 export function isOne (table: Table, on: readonly Pair[], { certain }: Held): boolean {
   return rowKeysOf(table).some((key) => key.every((column) => certain.has(column) || on.some(({ other }) => other === column)))
 }
@@ -54,7 +54,7 @@ export function isOne (table: Table, on: readonly Pair[], { certain }: Held): bo
 /** How the rows of another table are related to those of a table. */
 export interface Relation { readonly other: Table, readonly on: readonly Pair[], readonly held: Held }
 
-/** `table`: whose rows have the member. */
+/** `table`: the table whose rows have the member. */
 export interface RelationToPlan { readonly source: TableSource, readonly table: Table, readonly path: Path }
 
 /** Plans `table` and `on` of a member. @throws INVALID_BODY, TABLE_NOT_FOUND */
@@ -100,12 +100,12 @@ function describeKinds ({ column, other }: Pair, { engine }: Table): string {
 }
 
 /**
- * The index by which related rows are found: it begins with columns of `on` and those that are held equal. One that also has the order, read in
- * one direction, goes first, then the one with most of these columns. Undefined if there is none.
+ * The index by which related rows are found. It begins with columns of `on` and those that are held equal. An index that also has the order, read in
+ * one direction, is preferred, then the one with most of these columns. Undefined if there is none.
  */
 export function findMemberIndex (table: Table, on: readonly Pair[], held: ReadonlySet<Column>, order: readonly Order[]): MemberIndex | undefined {
-  // rules of a grant can be on columns that it does not see
-  const base = table.view?.base ?? table
+  // rules can be on columns that the grant does not see
+  const base = table.granted?.base ?? table
   const related = new Set(on.map(({ other }) => other.name))
   const equal = new Set([...related, ...Array.from(held, ({ name }) => name)])
   let best: { readonly found: MemberIndex, readonly rank: number } | undefined

@@ -1,11 +1,11 @@
 /**
- * References of operations: `{"$ref": "/1/id"}` in place of a value. A request is planned once before anything runs, without the values,
- * and an operation with references again when they are known: so a value passes every check that a value in the body passes, and it is
- * only ever a value, never an operator or a form.
+ * References of operations: `{"$ref": "/1/id"}` in place of a value. All operations are planned without the values before anything runs; an operation
+ * with references is planned again when the values are known. So a value passes every check that a value in the body passes, and is never an
+ * operator or a form.
  */
 import { ValueRefused, type Value } from '../types/column-type.ts'
 
-/** What a reference has in a plan before its value is known. */
+/** The parameter of a reference in a plan before its value is known. */
 export const PENDING: Value = Buffer.alloc(0)
 
 /** Stands in a body for a value that an earlier operation returns. */
@@ -25,7 +25,7 @@ export class ResultReference {
 }
 
 /** Converts the value of a reference. @throws ValueRefused; what `read` throws */
-export function readReference ({ value }: ResultReference, read: (value: unknown) => Value): Value {
+export function readResultReference ({ value }: ResultReference, read: (value: unknown) => Value): Value {
   if (value === undefined) return PENDING
   if (value === null) throw new ValueRefused('the reference leads to null')
   return read(value)

@@ -1,4 +1,4 @@
-/** The keys by which a write finds its rows again. */
+/** Finds the keys by which a write finds its rows again. */
 import type { Column, Index, Table } from '../catalog/catalog.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Value } from '../types/column-type.ts'
@@ -6,11 +6,11 @@ import { settled } from './moments.ts'
 import type { Assignment } from './plan.ts'
 
 /**
- * The unique keys of a table: the primary key, then those of NOT NULL columns, then others, with fewer columns first. A key with an
- * expression, with the beginning of a text or with a column that cannot be compared is left out. They are those of the table itself: the answer does not show them.
+ * The unique keys of the catalog's table, because the answer does not show them: the primary key, then those of NOT NULL columns, then others, with
+ * fewer columns first. Keys with an expression, the beginning of a text or a column that cannot be compared are left out.
  */
 export function rowKeysOf (table: Table): ReadonlyArray<readonly Column[]> {
-  const { columns, primaryKey, indexes } = table.view?.base ?? table
+  const { columns, primaryKey, indexes } = table.granted?.base ?? table
   const toKey = (names: ReadonlyArray<string | null>): ReadonlyArray<readonly Column[]> => {
     const key = findColumns(columns, names)
     return key?.every(({ type }) => type.comparison !== 'none') === true ? [key] : []
@@ -26,14 +26,14 @@ export function findColumns (columns: Table['columns'], names: ReadonlyArray<str
   return found.length > 0 && found.every((column) => column !== undefined) ? found : undefined
 }
 
-/** Whether the index compares whole values of columns: not the beginnings of texts, which have any length, and no expression. */
+/** Whether the index compares whole values of columns: neither beginnings of texts nor expressions. */
 export const isWhole = ({ parts }: Index): boolean => parts.every(({ column, prefix }) => column !== null && !prefix)
 
 const mayBeNull = (key: readonly Column[]): boolean => key.some(({ nullable }) => nullable)
 
 /**
- * A key that identifies the rows before and after an update: one that the update does not change, else one whose new values are known. A key
- * that may be NULL is the last choice: a row whose key is NULL cannot be found.
+ * A key that identifies the rows before and after an update: one that the update does not change, or else one whose new values are known. Nullable
+ * keys are the last choice, because a row whose key is NULL cannot be found.
  */
 export function findUpdateKey (table: Table, assignments: readonly Assignment[]): readonly Column[] | undefined {
   const keys = rowKeysOf(table)
@@ -54,15 +54,15 @@ export function findUpdateKey (table: Table, assignments: readonly Assignment[])
 const isSum = ({ type }: Column, parameter: unknown): parameter is bigint => type.wholeNumbers === true && typeof parameter === 'bigint'
 
 /**
- * The value by which a row is found that was given this parameter: as a select shows it, since CHAR loses trailing spaces, for example, and
- * then not every collation finds the row.
+ * The value by which a row with this parameter is found, as a select shows it: CHAR, for example, loses trailing spaces, without which not every
+ * collation would find the row.
  */
 export function storedKey ({ type }: Column, parameter: Value): Value {
   const shown = parseExactJson(type.echo(parameter))
   return shown === null ? parameter : type.read(shown)
 }
 
-/** The values of a key after an update. `values`: before it, in the order of the key. */
+/** The values of a key after an update. `values`: those before it, in the order of the key. */
 export function keyAfter (key: readonly Column[], values: readonly Value[], assignments: readonly Assignment[]): Value[] {
   return key.map((column, index) => {
     const before = values[index] as Value

@@ -1,6 +1,6 @@
 /**
- * Reads the rows of an insert. For a table and a list of columns there is one reader, made from the types of the columns: most rows have
- * the columns of the row before.
+ * Reads the rows of an insert. Each table and list of columns has one reader, made from the types of the columns, because most rows have
+ * the same columns as the row before.
  */
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import type { Path } from '../errors.ts'
@@ -15,18 +15,18 @@ type Parameters = Array<Parameter | Moment>
 
 export interface RowReader {
   readonly columns: readonly Column[]
-  /** The columns without a default that are not among them, except where a BEFORE INSERT trigger may fill them: only the database knows. */
+  /** The missing columns without a default, except if a BEFORE INSERT trigger may fill them, which only the database knows. */
   readonly missing: readonly Column[]
-  /** The parameters of a row, in the order of the columns; undefined if the row has others, or a value that is refused. */
+  /** Returns the parameters of a row in the order of the columns; undefined if the row has other columns or a refused value. */
   readonly read: (data: Data) => Parameters | undefined
 }
 
-/** Readers that are kept for a table: those used last. They are dropped with it. */
+/** Maximum number of readers of a table; the least recently used ones are dropped, and all of them with the table. */
 export const MAX_READERS = 16
 
 const kept = new WeakMap<Table, RowReader[]>()
 
-/** The reader of rows with the columns of this one, in the same order. `path`: of the row. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE */
+/** The reader of rows with the same columns in the same order. `path`: the path of the row. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE */
 export function findReader (table: Table, data: Data, path: Path): RowReader {
   const readers = getOrCreate(kept, table, () => [])
   const names = Object.keys(data)
@@ -64,7 +64,7 @@ function createReader (table: Table, columns: readonly Column[]): RowReader {
         place++
       }
     } catch {
-      // read again by readRow, which says where the value is
+      // readRow reads the row again to find the place of the value
       return undefined
     }
     return place === names.length ? parameters : undefined
@@ -74,7 +74,7 @@ function createReader (table: Table, columns: readonly Column[]): RowReader {
 
 type ReadValue = (given: unknown) => Parameter | Moment
 
-/** Whether an object is a value as it stands: not a form, nor a reference to an earlier result. */
+/** Whether an object is a plain value: neither a form nor a reference to an earlier result. */
 const isPlain = (given: object | null): given is object => given !== null && !(given instanceof ResultReference) && !looksLikeForm(given)
 
 function createValueReader (column: Column): ReadValue {

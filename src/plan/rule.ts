@@ -7,7 +7,7 @@ import { isExactly, isNull } from './filters/operators.ts'
 import type { Condition } from './plan.ts'
 import { PENDING } from './result-reference.ts'
 
-/** The condition that a row satisfies if it satisfies the rules. */
+/** The condition that is true for the rows that satisfy the rules. */
 export function planRules (rules: readonly Rule[]): Condition {
   return combine('and', rules.flatMap(({ column, tests }) => tests.map((test) => planTest(column, test))))
 }
@@ -28,7 +28,7 @@ export function onlyValueOf ({ column, tests }: Rule): Parameter | undefined {
   return value === null ? null : toStored(column, value)
 }
 
-/** Whether a row with this value in the column satisfies the rule. A moment is not known before the write. */
+/** Whether a row with this value in the column satisfies the rule. A moment does not, because it is not known before the write. */
 export function satisfies ({ column, tests }: Rule, parameter: Parameter | Moment): boolean {
   if (isMoment(parameter)) return false
   // a reference to an earlier result is tested when its value is known

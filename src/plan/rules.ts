@@ -1,29 +1,29 @@
-/** Applies the rules of a grant to a plan: every plan that leaves this room is under them. */
-import type { Column, Rule, View } from '../catalog/catalog.ts'
+/** Applies the rules of a grant to every plan that leaves this room. */
+import type { Column, GrantedAccess, Rule } from '../catalog/catalog.ts'
 import { permissionDenied, pointer, withDetails, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { combine } from './filters/constants.ts'
-import type { Assignment, Condition, InsertPlan, Plan, PlannedRow, Reference, UpdatePlan } from './plan.ts'
-import { divideParents, planReferences, refuseUnchecked, toWritten } from './references.ts'
+import type { Assignment, Condition, ForeignKeyCheck, InsertPlan, Plan, PlannedRow, UpdatePlan } from './plan.ts'
+import { divideParents, planForeignKeyChecks, refuseUnchecked, toWritten } from './foreign-keys.ts'
 import { onlyValueOf, planRules, satisfies } from './rule.ts'
-import { withWritten } from './written.ts'
+import { withCheckAfterWrite } from './after-write.ts'
 
 /**
- * Adds the rules to the condition of the plan, and checks that the rows that it writes satisfy them. `view` is that of the plan's table.
+ * Adds the rules to the condition of the plan, and checks that the rows that it writes satisfy them. `granted`: the access to the plan's table.
  * @throws PERMISSION_DENIED
  */
-export function applyRules (plan: Plan, view: View): Plan {
-  const { rules } = view
+export function applyRules (plan: Plan, granted: GrantedAccess): Plan {
+  const { rules } = granted
   switch (plan.verb) {
     case 'select':
     case 'delete': return Object.freeze({ ...plan, condition: within(rules, plan.condition) })
     case 'update': {
       checkUpdate(rules, plan.assignments)
-      return withReferences({ ...plan, condition: within(rules, plan.condition) }, view, (known) => planReferences('update', [plan], known))
+      return withForeignKeyChecks({ ...plan, condition: within(rules, plan.condition) }, granted, (known) => planForeignKeyChecks('update', [plan], known))
     }
     case 'insert': {
       const completed = completeRows(plan, rules)
-      return withReferences(completed, view, (known) => rowReferences(completed, known))
+      return withForeignKeyChecks(completed, granted, (known) => rowForeignKeyChecks(completed, known))
     }
   }
 }
@@ -31,18 +31,18 @@ export function applyRules (plan: Plan, view: View): Plan {
 /** The rules come first: their columns are usually the first ones of an index. */
 export const within = (rules: readonly Rule[], condition: Condition): Condition => combine('and', [planRules(rules), condition])
 
-/** `planKnown`: plans the references whose values are known before the write. */
-function withReferences<P extends InsertPlan | UpdatePlan> (plan: P, view: View, planKnown: (known: View) => readonly Reference[]): P {
-  refuseUnchecked(plan, view)
-  const { known, computed, written } = divideParents(plan, view)
-  const references = planKnown(known)
-  // a row of an upsert that exists keeps what is not written
+/** `planKnown`: plans the checks of the foreign keys whose values are known before the write. */
+function withForeignKeyChecks<P extends InsertPlan | UpdatePlan> (plan: P, granted: GrantedAccess, planKnown: (known: GrantedAccess) => readonly ForeignKeyCheck[]): P {
+  refuseUnchecked(plan, granted)
+  const { known, computed, foreignKeys } = divideParents(plan, granted)
+  const foreignKeyChecks = planKnown(known)
+  // an upsert may keep values of a row that exists, so the values of the request alone do not show its foreign key
   const given = plan.verb === 'insert' && plan.conflict !== undefined ? [] : computed.parents.flatMap((parent) => planGiven(() => planKnown({ ...computed, parents: [parent] })))
-  return Object.freeze(withWritten(references.length === 0 ? plan : { ...plan, references, inTransaction: true }, view.rules, { references: written, given }))
+  return Object.freeze(withCheckAfterWrite(foreignKeyChecks.length === 0 ? plan : { ...plan, foreignKeyChecks, inTransaction: true }, granted.rules, { foreignKeys, given }))
 }
 
-/** None if the values are not known before the write. */
-function planGiven (plan: () => readonly Reference[]): readonly Reference[] {
+/** Returns no checks if the values are not known before the write. */
+function planGiven (plan: () => readonly ForeignKeyCheck[]): readonly ForeignKeyCheck[] {
   try {
     return plan()
   } catch (error) {
@@ -51,7 +51,7 @@ function planGiven (plan: () => readonly Reference[]): readonly Reference[] {
   }
 }
 
-/** A column that is not written keeps satisfying its rule; one that is written is tested alone. The result of a form is not known. */
+/** Tests the written columns; the others keep satisfying their rules. The result of a form is unknown, so it is refused. */
 function checkUpdate (rules: readonly Rule[], assignments: readonly Assignment[]): void {
   for (const rule of rules) {
     const written = assignments.find(({ column }) => column === rule.column)
@@ -59,7 +59,7 @@ function checkUpdate (rules: readonly Rule[], assignments: readonly Assignment[]
   }
 }
 
-/** A row of an insert with the values that rules give to columns which it leaves out; undefined if it does not satisfy them. */
+/** Adds the values that rules give to omitted columns of an inserted row; undefined if the row does not satisfy the rules. */
 function completeRow (rules: readonly Rule[], assignments: readonly Assignment[]): Assignment[] | undefined {
   const completed = [...assignments]
   for (const rule of rules) {
@@ -85,20 +85,20 @@ function completeRows (plan: InsertPlan, rules: readonly Rule[]): InsertPlan {
   return { ...plan, rows, conflict: conflict === undefined || rules.length === 0 ? conflict : { ...conflict, within: planRules(rules) } }
 }
 
-/** Names the first row of the request, since those of an upsert are sorted. */
+/** Names the first refused row in the order of the request, because the rows of an upsert are sorted. */
 function firstRefused ({ isList, rows }: InsertPlan, rules: readonly Rule[]): ServiceError {
   const refused = rows.filter((row) => completeRow(rules, toWritten(row).assignments) === undefined)
   const error = rowRefused()
   return isList ? withDetails(error, { path: pointer('data', Math.min(...refused.map(({ index }) => index))), message: error.message }) : error
 }
 
-/** What the rows refer to, and what a row that exists will refer to. */
-function rowReferences ({ isList, rows, conflict }: InsertPlan, view: View): Reference[] {
-  if (view.parents.length === 0) return []
+/** Checks the foreign keys of new rows, and of rows that exist once they are updated. */
+function rowForeignKeyChecks ({ isList, rows, conflict }: InsertPlan, granted: GrantedAccess): ForeignKeyCheck[] {
+  if (granted.parents.length === 0) return []
   const written = rows.map(toWritten).map((row) => isList ? row : { assignments: row.assignments })
   const changed = conflict?.set.kind === 'assignments' ? [conflict.set] : []
-  return [...planReferences('insert', written, view), ...planReferences('update', changed, view)]
+  return [...planForeignKeyChecks('insert', written, granted), ...planForeignKeyChecks('update', changed, granted)]
 }
 
-/** The message does not name the column: the grant may not see it. */
+/** The message does not name the column, because the grant may not see it. */
 export const rowRefused = () => permissionDenied('The row would not satisfy the rules of the grant')

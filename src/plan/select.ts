@@ -26,10 +26,10 @@ export function planSelect (body: SelectBody, source: TableSource, given: PlanLi
   return Object.freeze(members === undefined ? paged : withMembers(paged, members))
 }
 
-/** Rows and members are of one snapshot. */
+/** Adds members, which need a transaction if a statement of their own must see the snapshot of the rows. */
 function withMembers (plan: SelectPlan, members: readonly Member[]): SelectPlan {
   return { ...plan, members, ...members.some(hasStatement) && { inTransaction: true } }
 }
 
-/** Whether a member, or one of its members, takes a statement of its own. */
+/** Whether a member, or one of its members, needs a statement of its own. */
 const hasStatement = (member: Member): boolean => member.kind !== 'one' || member.members.some(hasStatement)

@@ -1,4 +1,4 @@
-/** Plans the select of a stream: as that of an answer, with any number of rows. */
+/** Plans the select of a stream like that of an answer, but with any number of rows. */
 import type { SelectBody } from '../../schemas/body.ts'
 import type { TableSource } from '../catalog/table-source.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
@@ -13,11 +13,11 @@ const EVERY_ROW = Number.MAX_SAFE_INTEGER
 export function planStream (body: Omit<SelectBody, 'limit'>, source: TableSource, { limit = EVERY_ROW, limits }: { readonly limit?: number | undefined, readonly limits: PlanLimits }): SelectPlan {
   const { page, ...plan } = createPlan({ ...body, limit: Math.min(limit, EVERY_ROW) }, source, limits) as SelectPlan
   requireOne(plan.members ?? [], ['include'])
-  // no answer says where the next page begins
+  // a stream does not say where the next page begins
   return Object.freeze({ ...plan, isStream: true, ...page !== undefined && { page: page.by === 'position' ? { ...page, hidden: [] } : page } })
 }
 
-/** Lists take statements of their own, for many rows at a time. */
+/** Refuses lists, which need statements of their own for many rows at a time. */
 function requireOne (members: readonly Member[], path: Path): void {
   for (const member of members) {
     const place = [...path, member.name]

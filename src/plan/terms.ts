@@ -1,4 +1,4 @@
-/** What a write asks for besides the change: `returning`, `expect`, `dryRun`, and the setting `limits.changed`. */
+/** Plans `returning`, `expect` and `dryRun` of a write, and the setting `limits.changed`. */
 import type { DeleteBody, InsertBody, UpdateBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { unsupported } from '../errors.ts'
@@ -7,7 +7,7 @@ import type { PlanLimits } from './limits.ts'
 import type { ChangeTerms, WriteTerms } from './plan.ts'
 import { planRange } from './row-range.ts'
 
-/** Whether a write asks for nothing else: one statement is enough. */
+/** Whether a write has none of these, so that one statement is enough. */
 export function isPlainWrite ({ returning, dryRun }: Pick<InsertBody, 'returning' | 'dryRun'>): boolean {
   return returning === undefined && dryRun !== true
 }
@@ -16,7 +16,7 @@ export function isPlainChange (body: UpdateBody | DeleteBody, { changed }: PlanL
   return isPlainWrite(body) && body.expect === undefined && changed === undefined
 }
 
-/** @throws NOT_SUPPORTED if what is written to the table cannot be undone, as a dry run does. `path`: of what asks for it, in the body */
+/** @throws NOT_SUPPORTED if writes to the table cannot be undone. `path`: the field of the body that requires it */
 export function requireUndoable ({ name, transactional }: Table, path: string): void {
   if (!transactional) throw unsupported(path, `the engine of table "${name}" has no transactions, so that nothing can be undone`)
 }

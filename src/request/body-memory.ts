@@ -1,19 +1,19 @@
-/** The memory for request bodies: of all that have been received in part or whole, and are not answered yet. */
+/** The memory for request bodies that have been received, in part or in full, and are not answered yet. */
 
 import { requestTimeout, type ServiceError } from '../errors.ts'
 
-/** Rate below which an unfinished body is slow, in bytes per second, and the least time over which it is measured, in milliseconds. */
+/** Rate below which an unfinished body is slow, in bytes per second, and the minimum time over which it is measured, in milliseconds. */
 const SLOW_RATE = 65_536
 const MIN_TIME = 1000
-/** Interval of the clock of slow bodies, in milliseconds. It is behind while the process itself is busy, which is no fault of a client. */
+/** Interval of the clock for slow bodies, in milliseconds. The clock stands still while the process itself is busy, which is not the client's fault. */
 const TICK = 250
 
-/** What one caller holds, in all its bodies. */
+/** The memory that one caller holds for all its bodies. */
 interface Holder { bytes: number }
 
 /**
- * A budget in bytes. One caller holds at most half of what the others leave free, so that none can use up that of the others. What alone
- * needs more than all of it is taken while nothing else is held: a large body is not refused for ever.
+ * A budget in bytes. One caller holds at most half of the memory that the others leave free, so that no caller can use up the whole. A body that needs more
+ * than the budget is accepted while nothing else is held, so that it is not refused forever.
  */
 export class BodyMemory {
   readonly #total: number
@@ -59,7 +59,7 @@ export class BodyMemory {
     this.#time += TICK
   }
 
-  /** From now on the place may be taken away while it is slow. */
+  /** Allows the place to be taken away while it is slow. */
   addUnfinished (place: BodyPlace): void {
     this.#unfinished.add(place)
     this.#clock ??= setInterval(() => this.tick(), TICK).unref()
@@ -92,15 +92,15 @@ export class BodyMemory {
   }
 }
 
-/** What one body holds. */
+/** The memory that one body holds. */
 export class BodyPlace {
   readonly owner: string
   bytes = 0
-  /** Called when another body needs the memory of this one, which is unfinished and slow. The place has been left. */
+  /** Called when another body has taken the memory of this one, which is unfinished and slow. */
   onLost: (error: ServiceError) => void = () => {}
   readonly #memory: BodyMemory
   #hasLeft = false
-  /** The last measurement of an unfinished body: when it was, in milliseconds, how much had arrived, and what it found. */
+  /** The last measurement of an unfinished body: its time in milliseconds, the bytes that had arrived, and the result. */
   #measuredAt = 0
   #measured = 0
   #wasSlow = false
@@ -113,7 +113,7 @@ export class BodyPlace {
     this.owner = owner
   }
 
-  /** Takes memory until the place holds so many bytes. @returns false if they do not fit, or the place was left */
+  /** Takes memory until the place holds so many bytes. @returns false if they do not fit, or if the place was given up */
   hold (bytes: number): boolean {
     const more = bytes - this.bytes
     if (more <= 0) return true
@@ -122,7 +122,7 @@ export class BodyPlace {
     return true
   }
 
-  /** From now on, until `finish`, the place may be taken away while its body is slow. */
+  /** Allows the place to be taken away while its body is slow, until `finish`. */
   begin (): void {
     this.#measuredAt = this.#receivedAt = this.#memory.time
     this.#memory.addUnfinished(this)
@@ -156,7 +156,7 @@ export class BodyPlace {
     this.onLost(requestTimeout())
   }
 
-  /** Gives all memory back. Idempotent. */
+  /** Returns all memory. Idempotent. */
   leave (): void {
     if (this.#hasLeft) return
     this.#hasLeft = true

@@ -8,7 +8,7 @@ import { at, filtersRequired, invalidBody, invalidJson, invalidOrderBy, limitOut
 import { getOrCreate } from '../get-or-create.ts'
 import { stepsOf } from '../json-pointer.ts'
 import { findIncludeError } from './check-include.ts'
-import { findConflict, findRowsError } from './conflicts.ts'
+import { findCombinationError, findRowsError } from './field-combinations.ts'
 import { formOf } from './field-form.ts'
 import { FORMS, isListOfTerms, ORDER_TERMS, withNames } from './fields.ts'
 import { findRelatedError } from './related-filters.ts'
@@ -35,7 +35,7 @@ function describeSyntax (text: string): string {
   return place === undefined ? 'it cannot be parsed' : `error at ${place}`
 }
 
-/** Only values of columns need numbers as text. Those of the body itself (`limit`, `expect`) become ordinary numbers. */
+/** Makes the numbers of the body itself (`limit`, `expect`) ordinary numbers, because only values of columns need their text. */
 export function clampNumbers (body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body
   for (const [field, value] of Object.entries(body)) {
@@ -46,7 +46,7 @@ export function clampNumbers (body: unknown): unknown {
   return body
 }
 
-/** Members have fields like the body. Deeper ones are refused later (check-include.ts). */
+/** The same for members, which have fields like the body. Deeper members are refused later (check-include.ts). */
 function clampMembers (include: unknown, level: number): void {
   if (!isObject(include) || level > MAX_INCLUDE.levels) return
   for (const member of Object.values(include)) {
@@ -58,15 +58,15 @@ function clampMembers (include: unknown, level: number): void {
 }
 
 /**
- * Makes infinity finite: 1e400 is a number out of range and not a value of another type. A fraction that is too small for a double does not
- * become a whole number: it is NaN, which is none.
+ * Makes infinity finite, so that 1e400 is a number out of range and not a value of another type. A fraction that is too small for a double becomes NaN
+ * instead of a whole number.
  */
 function toNumber (text: string): number {
   const number = Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(text)))
   return Number.isInteger(number) && !isWhole(text) ? NaN : number
 }
 
-/** Whether the text of a JSON number is that of a whole number: its last digit that is not 0 is before the point, once the exponent has moved it. */
+/** Whether the text of a JSON number is a whole number: its last digit other than 0 is before the point, after the exponent has moved the point. */
 function isWhole (text: string): boolean {
   const [digits, exponent = '0'] = text.replace(/^-/, '').toLowerCase().split('e') as [string, string?]
   const [whole, fraction = ''] = digits.split('.') as [string, string?]
@@ -83,7 +83,7 @@ export function compileBodySchema (schema: typeof BodySchema): FindBodyError {
     const check = TypeCompiler.Compile(withNames(schema))
     const byVerb = new Map<unknown, TObject>(schema.anyOf.map((variant) => [variant.properties.verb.const, variant]))
     return (body) => {
-      if (check.Check(body)) return hasEmptyFilters(body) ? at('/filters', filtersRequired(body.verb)) : findConflict(body) ?? findInMembers(body)
+      if (check.Check(body)) return hasEmptyFilters(body) ? at('/filters', filtersRequired(body.verb)) : findCombinationError(body) ?? findInMembers(body)
       if (!isObject(body)) return invalidBody('The body must be a JSON object')
       const { verb } = body as { verb?: unknown }
       const expected = byVerb.get(verb)
@@ -92,14 +92,14 @@ export function compileBodySchema (schema: typeof BodySchema): FindBodyError {
   })
 }
 
-/** Only what is valid at the level of the body comes here. */
+/** Checks the members of a body that is otherwise valid. */
 function findInMembers (body: Body): ServiceError | undefined {
   if (body.verb === 'insert') return undefined
   const error = findRelatedError(body.filters, ['filters'])
   return error === undefined && body.verb === 'select' && body.include !== undefined ? findIncludeError(body.include) : error
 }
 
-/** Filters that are not empty but restrict nothing are found by the planner. */
+/** Whether required filters are empty. The planner finds others that restrict nothing. */
 function hasEmptyFilters (body: Body): boolean {
   return (body.verb === 'update' || body.verb === 'delete') && Object.keys(body.filters).length === 0
 }
@@ -115,7 +115,7 @@ function describe (schema: TObject, body: object, verb: string): ServiceError {
   if (type === ValueErrorType.ObjectMinProperties && field === 'data') return at(path, invalidBody('"data" must not be empty'))
   if (field === 'expect' && hasNow((body as { expect?: unknown }).expect)) return at(path, valueNotAllowed('"$now" is not allowed in "expect", which counts rows'))
   const rowsError = verb === 'insert' ? findRowsError(body) : undefined
-  // serializers of some languages send null for members that are not set
+  // serializers of some languages send null for fields that are not set
   const isUnset = (body as Readonly<Record<string, unknown>>)[field] === null && schema.required?.includes(field) !== true
   return rowsError ?? at(path, invalidBody(`"${field}" must be ${FORMS.get(field) ?? formOf(field, schema.properties[field] as TSchema)}${isUnset ? '; leave it out instead of sending null' : ''}`))
 }
@@ -125,7 +125,7 @@ function hasNow (expect: unknown): boolean {
   return isObject(expect) && (Object.hasOwn(expect, '$now') || Object.values(expect).some((bound) => isObject(bound) && Object.hasOwn(bound, '$now')))
 }
 
-/** Says which verbs have a field that is not one of this verb. */
+/** Names the verbs that have a field which this verb does not have. */
 function describeOther ({ properties }: TObject, field: string, verb: string): string {
   const verbs = VERBS.filter((other) => Object.hasOwn(BODIES[other].properties, field))
   return verbs.length > 0 ? `it is a field of ${verbs.join(', ')}` : `the fields of ${verb} are ${Object.keys(properties).join(', ')}`

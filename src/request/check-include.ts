@@ -1,8 +1,8 @@
-/** Checks the members of `include`, level by level: what their schema says, and which fields go together. */
+/** Checks the members of `include`, level by level: their schema, and the combination of their fields. */
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { MAX_INCLUDE, MEMBER_NAME, MemberSchema, type AggregateCall, type Include, type Member } from '../../schemas/body.ts'
 import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
-import { AGGREGATES } from './conflicts.ts'
+import { AGGREGATES } from './field-combinations.ts'
 import { describeMember } from './describe-member.ts'
 import { isObject } from '../json/exact-json.ts'
 import { withNames } from './fields.ts'
@@ -10,10 +10,10 @@ import { findRelatedError } from './related-filters.ts'
 
 const members = TypeCompiler.Compile(withNames(MemberSchema))
 
-/** Fields of a member that do not go together with `aggregates`. */
+/** Fields of a member that are not allowed with `aggregates`. */
 const OF_ROWS = ['columns', 'orderBy', 'limit', 'include']
 
-/** Returns the first error of an object of members, not thrown. More levels than any setting allows are not looked at. */
+/** Returns the first error of an object of members, not thrown. Levels beyond the maximum of the setting are not checked. */
 export function findIncludeError (include: Include, path: Path = ['include'], level = 1): ServiceError | undefined {
   if (level > MAX_INCLUDE.levels) return refuse(path, `"include" has more than ${MAX_INCLUDE.levels} levels`)
   for (const [name, member] of Object.entries(include)) {

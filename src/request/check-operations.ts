@@ -19,7 +19,7 @@ interface FieldCheck {
 
 type FieldChecks = ReadonlyMap<string, FieldCheck>
 
-/** What a schema does not say in words. */
+/** Forms that a schema does not describe in words. */
 const FORMS = new Map([['table', 'the name of a table']])
 
 function compileField (field: string, schema: TSchema): FieldCheck {
@@ -31,19 +31,19 @@ const compileFields = (properties: TProperties): FieldChecks => new Map(Object.e
 
 const mustBe = (field: string, { form }: FieldCheck): ServiceError => at([field], invalidBody(`"${field}" must be ${form}`))
 
-/** The fields of an operation besides those of its body. */
+/** The additional fields of an operation. */
 const ownFields = (verb: Verb): TProperties => Object.fromEntries(Object.entries(OPERATIONS[verb].properties).filter(([field]) => !Object.hasOwn(BODIES[verb].properties, field)))
 
 const isRequired = (field: string): boolean => VERBS.every((verb) => OPERATIONS[verb].required?.includes(field))
 const own = compileFields(Object.assign({}, ...VERBS.map(ownFields)) as TProperties)
-/** Those without which no operation can be, and those that may be left out. */
+/** The required and the optional ones of these fields. */
 const required: FieldChecks = new Map([...own].filter(([field]) => isRequired(field)))
 const optional: FieldChecks = new Map([...own].filter(([field]) => !isRequired(field)))
 
-/** Fields that single requests have as well: `dryRun`. */
+/** Fields of the whole request that single requests also have: `dryRun`. */
 const ofWholeOnly = [...new Set(VERBS.flatMap((verb) => Object.keys(BODIES[verb].properties)))].filter(isOfWhole)
 
-/** `findBodyError`: of the bodies of single requests. `most`: operations that a request may have. */
+/** `findBodyError`: the check of bodies of single requests. `most`: the maximum number of operations. */
 export function createOperationsCheck (findBodyError: FindBodyError, most: number): FindBodyError {
   const checks = compileFields(propertiesOf(most))
   return (body) => {
@@ -72,7 +72,7 @@ function findError (operation: unknown, findBodyError: FindBodyError): ServiceEr
 
 const without = (fields: Fields, left: FieldChecks): Fields => Object.fromEntries(Object.entries(fields).filter(([field]) => !left.has(field)))
 
-/** Of the body of a request that is a part of a transaction. It may have `lock` and not `dryRun`. `ofWhole`: where `dryRun` is not allowed, for the message. */
+/** Finds the first error in the body of a request in a transaction, which may have `lock` but not `dryRun`. `ofWhole`: where `dryRun` is not allowed, for the message. */
 export function findErrorInTransaction (fields: Fields, { findBodyError, ofWhole }: { readonly findBodyError: FindBodyError, readonly ofWhole: string }): ServiceError | undefined {
   const given = Object.keys(fields).filter((field) => optional.has(field))
   const body = given.length === 0 ? fields : without(fields, optional)
@@ -90,7 +90,7 @@ export function findErrorInTransaction (fields: Fields, { findBodyError, ofWhole
   if (fields['lock'] === true && Object.hasOwn(body, 'include')) return at(['include'], invalidBody('"include" is not allowed with "lock"'))
 }
 
-/** Says in the details of a refusal which operation is meant. */
+/** Adds the index of the operation to the details of a refusal. */
 export function inOperation (index: number, error: ServiceError): ServiceError {
   const { details, message } = error
   const place = pointer('operations', index)

@@ -1,4 +1,4 @@
-/** Whether a select may read from a replica, which may lag behind the primary. */
+/** Reads whether a select may use a replica, which may lag behind the primary. */
 import { invalidBody } from '../errors.ts'
 import type { Verb } from '../../schemas/grant.ts'
 

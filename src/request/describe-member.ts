@@ -6,7 +6,7 @@ import { stepsOf } from '../json-pointer.ts'
 import { formOf } from './field-form.ts'
 import { FORMS, isListOfTerms, ORDER_TERMS } from './fields.ts'
 
-/** Returns the first error of a member that is not valid against its schema. */
+/** Returns the first error of a member that does not match its schema. */
 export function describeMember (member: object, schema: TObject, path: Path): ServiceError {
   const [first] = Errors(schema, [], member)
   const { path: within, type } = first as { path: string, type: ValueErrorType }

@@ -1,11 +1,11 @@
-/** The fields of bodies and of members: what messages say of them, and how they are checked fast. */
+/** The fields of bodies and members: their descriptions in messages, and a faster check. */
 import { Kind, TypeRegistry, type TArray, type TSchema } from '@sinclair/typebox'
-import { AGGREGATES, GROUP_BY } from './conflicts.ts'
+import { AGGREGATES, GROUP_BY } from './field-combinations.ts'
 import { isObject } from '../json/exact-json.ts'
 
 const INCLUDE = 'an object of at least one member, such as {"<name>": {"table": "<table>"}}'
 
-/** The expected form of fields, for messages, where their schemas do not say it well. */
+/** The expected form of fields, for messages, if their schemas do not describe it well. */
 export const FORMS: ReadonlyMap<string, string> = new Map([
   ['filters', 'an object of filters'],
   ['data', 'an object of column values'],
@@ -25,7 +25,7 @@ export const FORMS: ReadonlyMap<string, string> = new Map([
   ['on', 'an object of columns: of this table to those of the other table']
 ])
 
-/** What a list of terms must be, for messages. */
+/** The requirement for a list of terms, for messages. */
 export const ORDER_TERMS = 'must be a list of objects with one column each, such as {"<column>": "DESC"} or {"<member>": {"<column>": "DESC"}}; the direction is ASC or DESC'
 
 /** Whether `orderBy` is a list of objects, valid or not. */
@@ -40,8 +40,8 @@ TypeRegistry.Set<TArray>(NAMES, ({ minItems = 0, maxItems = Infinity }, value) =
   value.length <= maxItems && value.every((item) => typeof item === 'string') && new Set(value).size === value.length)
 
 /**
- * Replaces the kind of such lists. To find repeats, TypeBox computes a hash of each item with integers of 64 bits: for the names of eight
- * columns that takes a fifth of the time of a request.
+ * Replaces the kind of such lists, because TypeBox finds repeats by a hash of each item with integers of 64 bits, which takes a fifth of the
+ * time of a request for the names of eight columns.
  */
 export function withNames<T extends TSchema> (schema: T): T {
   const isNames = schema['uniqueItems'] === true && (schema as unknown as TArray).items[Kind] === 'String'

@@ -2,7 +2,7 @@ import type { Body, Include } from '../../schemas/body.ts'
 import type { Path } from '../errors.ts'
 import { nameRelated, type NamedTable } from './related-filters.ts'
 
-/** The tables that a request names besides its own: in its filters, then in `include`, in the order of the request. */
+/** The other tables that a request names: in its filters, then in `include`, in the order of the request. */
 export function namedTables (body: Body): readonly NamedTable[] {
   if (body.verb === 'insert') return []
   const named: NamedTable[] = []

@@ -28,7 +28,7 @@ export const waitForAnswerBefore: onRequestHookHandler = ({ raw: { socket } }, {
 
 function createWaiting (socket: Socket): Waiting {
   const waiting = { count: 0 }
-  // Node resumes the socket when it reads the body of the next request.
+  // Node resumes the socket when it reads the body of the next request
   socket.on('resume', () => { if (waiting.count > MAX_WAITING) socket.pause() })
   return waiting
 }

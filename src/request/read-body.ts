@@ -4,7 +4,7 @@ import { bodyTooLarge, invalidRequest, overloaded, type ServiceError } from '../
 import type { BodyPlace } from './body-memory.ts'
 import { weighBody } from './body-weight.ts'
 
-/** What reads: the request, or a stream that a hook of the host app has put in its place, such as one that decompresses. */
+/** The source of the body: the request, or a stream that a hook of the host app has put in its place, such as for decompression. */
 export type Payload = NodeJS.ReadableStream & { readonly destroyed?: boolean, readonly receivedEncodedLength?: number }
 
 export interface ReadBodyOptions {
@@ -14,15 +14,15 @@ export interface ReadBodyOptions {
   readonly place: BodyPlace
 }
 
-/** Ends the reading. `body` is undefined if there is an error. */
+/** Called at the end. `body` is undefined if there is an error. */
 export type OnBody = (error: Error | undefined, body?: Buffer) => void
 
 const FIRST_SIZE = 16_384
 const NONE = Buffer.alloc(0)
 
 /**
- * Reads a body into one buffer: chunks of a few bytes each would take more memory than they have bytes. A body that arrives at once is not copied.
- * Its place then holds what the body will take when it is parsed.
+ * Reads a body into one buffer, because chunks of a few bytes each would take more memory than their content. A body that arrives at once is not copied.
+ * Its place then holds the memory that the body will take when it is parsed.
  * @returns a function that ends the reading with an error
  */
 export function readBody (payload: Payload, { headers, limit, place }: ReadBodyOptions, onBody: OnBody): (error: ServiceError) => void {

@@ -1,4 +1,4 @@
-/** The members of `$some` and `$none`, which stand at any depth of filters: what is wrong with their form, and which tables they name. */
+/** Checks the form of the members of `$some` and `$none` at any depth of filters, and finds the tables that they name. */
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { RelatedSchema, type Related } from '../../schemas/body.ts'
 import { COMBINATORS, type CombinatorForm } from '../../schemas/filters.ts'
@@ -8,10 +8,10 @@ import { describeMember } from './describe-member.ts'
 
 const combinators: ReadonlyMap<string, CombinatorForm> = new Map(Object.entries(COMBINATORS))
 
-/** Levels of combinators that settings can allow. The planner refuses filters that are deeper. */
+/** Maximum level of combinators that a setting can allow. The planner refuses deeper filters. */
 const MAX_DEPTH = 1000
 
-/** Whether a key of the filters begins with `$`: without one they have no members. */
+/** Whether a key of the filters begins with `$`; otherwise they have no members. */
 function combines (filters: unknown): boolean {
   for (const key in filters as object) if (key.charCodeAt(0) === DOLLAR) return true
   return false
@@ -19,10 +19,10 @@ function combines (filters: unknown): boolean {
 
 const DOLLAR = 36
 
-/** Members as they stand in filters. `key`: `$some` or `$none`. */
+/** The members of one `$some` or `$none` (`key`). */
 interface Found { readonly key: string, readonly members: unknown, readonly path: Path }
 
-/** Calls `visit` with the members of each `$some` and `$none`, outer ones first, until it returns something. `path`: of the filters; it is the same afterwards. */
+/** Calls `visit` with the members of each `$some` and `$none`, outer ones first, until it returns a value. `path`: the path of the filters, which is restored at the end. */
 function findMembers<T> (filters: unknown, path: Array<string | number>, visit: (found: Found) => T | undefined, depth = 0): T | undefined {
   if (!isObject(filters) || depth > MAX_DEPTH) return undefined
   for (const key in filters) {
@@ -54,7 +54,7 @@ function findMembers<T> (filters: unknown, path: Array<string | number>, visit: 
 
 const related = TypeCompiler.Compile(RelatedSchema)
 
-/** Returns the first error in the form of the members that filters have, not thrown. */
+/** Returns the first error in the form of the members of filters, not thrown. */
 export function findRelatedError (filters: unknown, path: Path): ServiceError | undefined {
   if (!combines(filters)) return undefined
   return findMembers(filters, [...path], ({ key, members, path: place }) => {
@@ -67,16 +67,16 @@ export function findRelatedError (filters: unknown, path: Path): ServiceError | 
   })
 }
 
-/** A table that a request names besides its own. */
+/** Another table that a request names. */
 export interface NamedTable {
   readonly table: string
-  /** Where it is named. */
+  /** The place in the body that names it. */
   readonly path: Path
-  /** What names it: `include`, `$some` or `$none`. */
+  /** The field that names it: `include`, `$some` or `$none`. */
   readonly by: string
 }
 
-/** Adds the tables that the members of filters name, all of them of the right form. */
+/** Adds the tables that the members of filters name; their form must have been checked. */
 export function nameRelated (filters: unknown, path: Path, named: NamedTable[]): void {
   if (!combines(filters)) return
   findMembers(filters, [...path], ({ key, members, path: place }) => {

@@ -5,7 +5,7 @@ import { isSelect, takeLimit } from './stream-request.ts'
 
 const findBodyError = compileBodySchema(BodySchema)
 
-/** Divides the parsed body of a select, which is checked, from its limit. `most`: rows that it may ask for. @throws INVALID_BODY, LIMIT_OUT_OF_RANGE, and as other bodies */
+/** Checks the parsed body of a select, and separates its limit. `most`: the maximum limit. @throws INVALID_BODY, LIMIT_OUT_OF_RANGE, and as other bodies */
 export function checkStreamBody (parsed: unknown, most: number | undefined): { readonly body: SelectBody, readonly limit: number | undefined } {
   if (!isSelect(parsed)) throw findBodyError(parsed) ?? at(['verb'], invalidBody('"verb" must be select'))
   const taken = takeLimit(parsed, most)

@@ -1,4 +1,4 @@
-/** Which requests are answered with a stream of rows: those whose header Accept asks for one of its formats. */
+/** Finds the requests that are answered with a stream: those whose header Accept asks for one of its formats. */
 import { at, invalidBody, limitOutOfRange, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 
@@ -35,7 +35,7 @@ function qualityOf (parameters: readonly string[]): number {
 
 /** The format that a header Accept prefers to JSON; undefined for JSON. Types with `*` name none. */
 export function findFormat (accept: string | undefined): Format | undefined {
-  // most requests
+  // the common case
   if (accept === undefined || !/ndjson|csv/i.test(accept)) return undefined
   let best: { readonly format: Format | undefined, readonly quality: number } = { format: undefined, quality: 0 }
   for (const entry of split(accept, ',')) {

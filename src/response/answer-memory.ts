@@ -1,9 +1,9 @@
 import type { AnswerBudget } from './budget.ts'
 
-/** Bytes of the budget that are taken at a time. */
+/** The number of bytes that are taken from the budget at a time. */
 const STEP = 1_048_576
 
-/** What one answer has taken of the budget. */
+/** The memory that one answer has taken from the budget. */
 export class AnswerMemory {
   readonly #budget: AnswerBudget
   #taken = 0
@@ -12,14 +12,14 @@ export class AnswerMemory {
     this.#budget = budget
   }
 
-  /** Bytes that it has taken. */
+  /** The number of bytes taken. */
   get taken (): number {
     return this.#taken
   }
 
-  /** Takes more, for an answer of `length` bytes that becomes no larger than `limit`. Returns false where the budget has no more. */
-  extend (length: number, limit: number): boolean {
-    const more = Math.max(Math.min(STEP, limit - this.#taken), length - this.#taken)
+  /** Takes more, for an answer of `length` bytes that becomes no larger than `maxBytes`. Returns false if the budget is exhausted. */
+  extend (length: number, maxBytes: number): boolean {
+    const more = Math.max(Math.min(STEP, maxBytes - this.#taken), length - this.#taken)
     if (!this.#budget.take(more, this.#taken + more)) return false
     this.#taken += more
     return true

@@ -1,4 +1,4 @@
-/** Writes the rows of a select into its answer as they arrive: rows (json-rows.ts), what stands around them (envelope.ts), within its memory (answer-memory.ts). */
+/** Writes the rows of a select into its answer as they arrive: the rows (json-rows.ts) and the text around them (envelope.ts), within its memory (answer-memory.ts). */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
 import type { DriverValue } from '../types/column-type.ts'
@@ -15,38 +15,38 @@ const COMMA = 0x2c
 /** Bytes up to which an answer is cheaper to send as a string. */
 const SHORT_ANSWER = 65_536
 
-/** Takes no memory before the first row. `drop` gives back what `finish` has not. */
+/** Takes no memory before the first row. `drop` must be called if `finish` is not, to return the memory. */
 export class AnswerSink implements RowSink {
   #output = new Output()
   readonly #rows: JsonRows
-  /** Bytes of rows of members, which are not in the answer yet. */
+  /** Bytes of rows of members that are not in the answer yet. */
   #held = 0
   /** Memory that is needed to put them into their places, in bytes. */
   #places = 0
   /** Whether these rows are being put into the answer. */
   #isInserting = false
   /** Bytes that the answer may have. */
-  readonly #limit: number
+  readonly #maxBytes: number
   readonly #memory: AnswerMemory
   /** Bytes of memory that any answer may have. */
   readonly #largest: number
-  /** Bytes up to which no more memory has to be taken. */
+  /** The length up to which no more memory must be taken, in bytes. */
   #room: number
   #refusal: ServiceError | undefined
   #isDropped = false
-  /** What is there before the rows of the next select. */
+  /** The length and the number of rows before those of the next select. */
   #keptLength = 0
   #keptCount = 0
   count = 0
 
-  /** `limit`: bytes that the answer may have, if there is so much memory for answers. `writer`: of rows that have members. */
-  constructor (columns: readonly Column[], limit: number, budget = UNLIMITED, writer?: RowWriter) {
+  /** `maxBytes`: the maximum size of the answer; the budget may allow less. `writer`: writes rows that have members. */
+  constructor (columns: readonly Column[], maxBytes: number, budget = UNLIMITED, writer?: RowWriter) {
     this.#rows = new JsonRows(columns, writer)
     this.#memory = new AnswerMemory(budget)
     this.#largest = budget.largest
-    this.#limit = Math.min(limit, largestOf(budget, writer))
-    this.#room = Math.min(this.#limit, SHORT_ANSWER)
-    this.#output.limit = this.#limit
+    this.#maxBytes = Math.min(maxBytes, largestOf(budget, writer))
+    this.#room = Math.min(this.#maxBytes, SHORT_ANSWER)
+    this.#output.maxBytes = this.#maxBytes
   }
 
   /** Writes rows that have members. */
@@ -62,23 +62,23 @@ export class AnswerSink implements RowSink {
     this.count = this.#keptCount
   }
 
-  /** Bytes that its rows may have. */
-  get limit (): number {
-    return this.#limit
+  /** The maximum size of its rows, in bytes. */
+  get maxBytes (): number {
+    return this.#maxBytes
   }
 
-  /** The rows of the next select come behind those that are there. */
+  /** Appends the rows of the next select to the present ones. */
   keepRows (): void {
     this.#keptLength = this.#output.length
     this.#keptCount = this.count
   }
 
-  /** The rows of the next select are the first ones. */
+  /** Makes the rows of the next select the first ones. */
   forgetRows (): void {
     this.#keptLength = this.#keptCount = 0
   }
 
-  /** Rows that the next select does not replace. */
+  /** The number of rows that the next select does not replace. */
   get keptCount (): number {
     return this.#keptCount
   }
@@ -92,10 +92,10 @@ export class AnswerSink implements RowSink {
   }
 
   overflow (): void {
-    this.#refuse(resultTooLarge(`the answer would be larger than ${this.#limit} bytes; request fewer rows, or name fewer "columns"`))
+    this.#refuse(resultTooLarge(`the answer would be larger than ${this.#maxBytes} bytes; request fewer rows, or name fewer "columns"`))
   }
 
-  /** Why the answer cannot be sent, if the sink is full. */
+  /** The reason why the answer cannot be sent, if the sink is full. */
   get refusal (): ServiceError | undefined {
     return this.#refusal
   }
@@ -112,15 +112,15 @@ export class AnswerSink implements RowSink {
     this.drop()
   }
 
-  /** Takes more memory; false, and no answer, where there is no more. */
+  /** Takes more memory; if there is none, returns false and refuses the answer. */
   #extend (): boolean {
-    const limit = this.#isInserting ? this.#limit + this.#held : this.#limit
+    const maxBytes = this.#isInserting ? this.#maxBytes + this.#held : this.#maxBytes
     const length = this.#output.length + this.#held
     const places = this.#memoryOfPlaces()
-    if (length > limit || length + places > this.#largest) this.overflow()
-    else if (!this.#memory.extend(length + places, limit + places)) this.#refuse(overloaded())
+    if (length > maxBytes || length + places > this.#largest) this.overflow()
+    else if (!this.#memory.extend(length + places, maxBytes + places)) this.#refuse(overloaded())
     else {
-      this.#room = Math.min(limit + places, this.#memory.taken)
+      this.#room = Math.min(maxBytes + places, this.#memory.taken)
       return true
     }
     return false
@@ -151,7 +151,7 @@ export class AnswerSink implements RowSink {
     this.#held += end
     this.#isInserting = true
     this.#output = new Output()
-    this.#output.limit = this.#limit
+    this.#output.maxBytes = this.#maxBytes
     const { gaps } = this.writer
     writeFragment(this.#output, { bytes, start: 0, end, gaps, gap: 0, gapsEnd: gaps.length }, rows, () => this.full)
     before.recycle()
@@ -159,12 +159,12 @@ export class AnswerSink implements RowSink {
     this.writer.clear()
     this.#held = this.#places = 0
     this.#isInserting = false
-    this.#room = Math.min(this.#limit, Math.max(this.#memory.taken, SHORT_ANSWER))
+    this.#room = Math.min(this.#maxBytes, Math.max(this.#memory.taken, SHORT_ANSWER))
   }
 
   /**
-   * The answer. A short one as a string: Node sends it together with the headers, in one write. Nothing can be written after it.
-   * `members`: what the answer has behind `count`, each with a comma before it. @throws RESULT_TOO_LARGE, OVERLOADED if they do not fit
+   * Returns the answer; a short one as a string, which Node sends together with the headers. Nothing can be written afterwards.
+   * `members`: further members after `count`, each preceded by a comma. @throws RESULT_TOO_LARGE, OVERLOADED if they do not fit
    */
   finish (members = ''): Buffer | string {
     this.#output.text(afterRows(this.count, `"count":${this.count}${members}`))
@@ -175,7 +175,7 @@ export class AnswerSink implements RowSink {
     return this.#end()
   }
 
-  /** The answer to a write, with `members` behind its rows. It is not refused any more: what was written may be committed. */
+  /** Returns the answer to a write, with `members` after its rows. It cannot be refused, because the write may be committed. */
   finishWrite (members: string): Buffer | string {
     this.#output.text(afterRows(this.count, members))
     return this.#end()
@@ -193,5 +193,5 @@ export class AnswerSink implements RowSink {
   }
 }
 
-/** Bytes that the largest answer may have: while the rows of members are put into those of the answer, both are there. */
+/** The size of the largest possible answer; half of the budget with members, because the answer is copied while their rows are inserted. */
 const largestOf = ({ largest }: AnswerBudget, writer: RowWriter | undefined): number => writer !== undefined && writer.links.size > 0 ? Math.floor(largest / 2) : largest

@@ -1,9 +1,9 @@
-/** The memory for answers of one registration of the plugin: those that are being written, and those that clients have not read yet. */
+/** The memory for answers of one registration of the plugin: those being written, and those that clients have not read yet. */
 import type { ServerResponse } from 'node:http'
 
-/** Sent answers of up to so many bytes are not counted: they fit into the send buffer of a connection. */
+/** Sent answers of up to so many bytes are not counted, because they fit into the send buffer of a connection. */
 const SMALL = 16_384
-/** Answers of up to so many bytes may use all of the budget, larger ones three quarters of it, so that a few large ones do not block the others. */
+/** Answers of up to so many bytes may use the whole budget, larger ones three quarters of it, so that a few large ones do not block the others. */
 const MEDIUM = 1_048_576
 const FOR_LARGE = 0.75
 
@@ -19,8 +19,8 @@ export class AnswerBudget {
   }
 
   /**
-   * Takes `bytes` for an answer that then has `size` bytes; returns false where fewer are left. The larger an answer is, the more of the
-   * budget it may use: an answer that is nearly complete is not refused because of others that have just begun.
+   * Takes `bytes` for an answer that then has `size` bytes; returns false if fewer are left. The larger an answer is, the more of the budget it
+   * may use, so that a nearly complete answer is not refused because of others that have just begun.
    */
   take (bytes: number, size: number): boolean {
     if (this.#used + bytes > (size > MEDIUM ? (this.largest + size) / 2 : this.#bytes)) return false
@@ -46,5 +46,5 @@ export class AnswerBudget {
   }
 }
 
-/** For answers outside of a registration. */
+/** The budget of answers outside of a registration. */
 export const UNLIMITED = new AnswerBudget(Infinity)

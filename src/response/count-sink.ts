@@ -8,7 +8,7 @@ import { writeValue } from './encode-row.ts'
 
 /** Counts rows. */
 export class RowCounter implements RowSink {
-  readonly limit: number = Infinity
+  readonly maxBytes: number = Infinity
   readonly full = false
   count = 0
 
@@ -23,7 +23,7 @@ export class RowCounter implements RowSink {
 
 /** Takes the one row of a count. */
 export class CountSink extends RowCounter {
-  override readonly limit = 1024
+  override readonly maxBytes = 1024
   /** The number as digits. */
   digits = '0'
 
@@ -33,17 +33,17 @@ export class CountSink extends RowCounter {
   }
 }
 
-/** Reads values as JSON. `limit`: bytes that the rows may have. */
+/** Reads values as JSON. `maxBytes`: bytes that the rows may have. */
 abstract class JsonSink extends RowCounter {
-  override readonly limit: number
+  override readonly maxBytes: number
 
-  constructor (limit: number) {
+  constructor (maxBytes: number) {
     super()
-    this.limit = limit
+    this.maxBytes = maxBytes
   }
 
   override overflow (): void {
-    throw resultTooLarge(`the rows are larger than ${this.limit} bytes`)
+    throw resultTooLarge(`the rows are larger than ${this.maxBytes} bytes`)
   }
 }
 
@@ -54,8 +54,8 @@ export class ValueSink extends JsonSink {
   readonly #column: Column
   json: string | undefined
 
-  constructor (column: Column, limit: number) {
-    super(limit)
+  constructor (column: Column, maxBytes: number) {
+    super(maxBytes)
     this.#column = column
   }
 
@@ -71,8 +71,8 @@ export class EqualSink extends JsonSink {
   #first: string | undefined
   areEqual = true
 
-  constructor (columns: readonly Column[], limit: number) {
-    super(limit)
+  constructor (columns: readonly Column[], maxBytes: number) {
+    super(maxBytes)
     this.#columns = columns
   }
 

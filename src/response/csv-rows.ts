@@ -1,4 +1,4 @@
-/** Writes rows as lines of CSV (RFC 4180): the values of the JSON answer, texts without its quotes, lists and objects as their JSON text, nothing for null. */
+/** Writes rows as lines of CSV (RFC 4180) with the values of the JSON answer: texts without their quotes, lists and objects as JSON text, nothing for null. */
 import type { Column } from '../catalog/catalog.ts'
 import { afterLength, findStarts, readLength } from '../dialects/mysql/length-encoded.ts'
 import type { Cells, JoinedCells } from '../plan/cells.ts'
@@ -11,12 +11,12 @@ import { RowWriter } from './row-writer.ts'
 const [QUOTE, COMMA, SPACE, CR, LF, T, Z] = [0x22, 0x2c, 0x20, 0x0d, 0x0a, 0x54, 0x5a] as const
 /** Position of the space between day and time: `2026-11-20 10:15:00`. */
 const BETWEEN_DAY_AND_TIME = 10
-/** Longer values are copied by a function of the platform, which is faster than a loop for them. */
+/** Longer values are copied by a native function, which is faster for them than a loop. */
 const LONG = 512
-/** Bytes that a cell may have besides its value: two quotes, a comma or the end of the line, a Z. */
+/** Maximum number of bytes around the value of a cell: two quotes, a comma or the end of the line, a Z. */
 const AROUND = 5
 
-/** Where the columns of the row and its members are in the cells of a statement. */
+/** The positions of the columns of the row and its members in the cells of a statement. */
 export type CsvCells = Pick<Cells, 'row'>
 
 /** A member, written as the JSON text of its row. */
@@ -30,7 +30,7 @@ export class CsvRows implements RowFormat {
   #starts = new Uint32Array(0)
   readonly #member = new Output()
 
-  /** `columns`: of the answer. `cells`: where they and the members are; the columns are all cells if left out. `isNative`: as for RowWriter. */
+  /** `columns`: the columns of the answer. `cells`: the positions of these and of the members; if omitted, the columns are all cells. `isNative`: as for RowWriter. */
   constructor (columns: readonly Column[], cells: Cells | undefined, isNative: boolean) {
     this.#columns = columns
     this.#cells = cells
@@ -45,7 +45,7 @@ export class CsvRows implements RowFormat {
     for (const { writer } of this.#members) writer.begin(columns)
   }
 
-  /** The line of names. */
+  /** Writes the line of names. */
   writeHead (output: Output): void {
     output.text(`${this.#names.map(quoteText).join()}\r\n`)
   }
@@ -53,17 +53,17 @@ export class CsvRows implements RowFormat {
   textRow (output: Output, bytes: Buffer, from: number, to: number): void {
     const columns = this.#columns
     const { length } = columns
-    output.reserve(Math.min(2 * (to - from), 2 * LONG * length + Math.max(0, output.limit - output.length)) + AROUND * length)
+    output.reserve(Math.min(2 * (to - from), 2 * LONG * length + Math.max(0, output.maxBytes - output.length)) + AROUND * length)
     let at = from
     for (let index = 0; index < length; index++) {
       if (index > 0) output.byte(COMMA)
       const size = readLength(bytes, at)
       at = afterLength(bytes, at)
       if (size < 0) continue
-      if (size > LONG && size > output.limit - output.length) return output.overflow()
+      if (size > LONG && size > output.maxBytes - output.length) return output.overflow()
       writeCell(output, columns[index] as Column, bytes, at, at + size)
       at += size
-      output.reserve(Math.min(2 * (to - at), 2 * LONG * length + Math.max(0, output.limit - output.length)) + AROUND * length)
+      output.reserve(Math.min(2 * (to - at), 2 * LONG * length + Math.max(0, output.maxBytes - output.length)) + AROUND * length)
     }
     if (this.#members.length > 0) this.#writeMembers(output, bytes, from, to)
     output.reserve(2)
@@ -84,7 +84,7 @@ export class CsvRows implements RowFormat {
   }
 
   #writeMembers (output: Output, bytes: Buffer, from: number, to: number): void {
-    // a row has one byte for each value at least
+    // a row has at least one byte for each value
     if (this.#starts.length <= to - from) this.#starts = new Uint32Array(to - from + 1)
     findStarts(bytes, from, to, this.#starts)
     for (const { cells: { presence }, writer } of this.#members) {
@@ -101,7 +101,7 @@ export class CsvRows implements RowFormat {
   }
 }
 
-/** Writes a value that is not NULL. There is room for twice its bytes, two quotes and a Z. */
+/** Writes a value that is not NULL. The caller reserves room for twice its bytes, two quotes and a Z. */
 function writeCell (output: Output, column: Column, bytes: Buffer, start: number, end: number): void {
   switch (column.type.wireFormat) {
     case 'escaped': return writeText(output, bytes, start, end)
@@ -116,7 +116,7 @@ function writeCell (output: Output, column: Column, bytes: Buffer, start: number
   }
 }
 
-/** Whether JSON text that begins so is a number, true or false: no text, list, object or null. */
+/** Whether JSON that begins with this byte is a number, true or false. */
 const isNumberOrWord = (first: number): boolean => first === 0x2d || (first >= 0x30 && first <= 0x39) || first === 0x74 || first === 0x66
 
 function copy (output: Output, bytes: Buffer, start: number, end: number): void {
@@ -150,7 +150,7 @@ function mustQuote (bytes: Buffer, start: number, end: number): boolean {
   return false
 }
 
-/** A value as its JSON text has it. */
+/** The cell for a value, from its JSON text. */
 function cellOf (json: string): string {
   if (json.startsWith('"')) return quoteText(JSON.parse(json) as string)
   return json === 'null' ? '' : quoteText(json)

@@ -1,6 +1,6 @@
 /**
- * Writes rows of MySQL's text protocol as JSON, from bytes to bytes. It runs for every value of every answer, so it is one function that
- * keeps its position in local variables and reserves memory once for a row.
+ * Writes rows of MySQL's text protocol as JSON, from bytes to bytes. Because it runs for every value of every answer, it is one function that keeps its
+ * position in local variables and reserves memory once per row.
  */
 import type { Column } from '../catalog/catalog.ts'
 import { afterLength, readLength } from '../dialects/mysql/length-encoded.ts'
@@ -15,7 +15,7 @@ export interface CellLayout {
   readonly key: Buffer
   /** The same as text. */
   readonly keyText: string
-  /** How its bytes become JSON directly; undefined if the `write` of its type is needed. */
+  /** How its bytes are copied into JSON; undefined if the `write` of its type is needed. */
   readonly form: WireFormat | undefined
   readonly column: Column
 }
@@ -30,7 +30,7 @@ const [QUOTE, BACKSLASH, CLOSE, FIRST_PRINTABLE, T, Z] = [0x22, 0x5c, 0x7d, 0x20
 /** Position of the space between day and time: `2026-11-20 10:15:00`. */
 const BETWEEN_DAY_AND_TIME = 10
 const NULL = Buffer.from('null')
-/** Longer texts are copied and escaped by functions of the platform, which are faster than a loop for them. */
+/** Longer texts are copied and escaped by native functions, which are faster for them than a loop. */
 const LONG = 512
 /** Size of the pieces in which a text is escaped, in bytes. */
 const PIECE = 65_536
@@ -46,7 +46,7 @@ export function createRowLayout (columns: readonly Column[]): RowLayout {
 
 /** Writes the row in `bytes` from `offset` to `end`. @throws UNREADABLE_VALUE */
 export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes: Buffer, offset: number, end: number): void {
-  output.reserve(Math.min(overhead + end - offset, overhead + LONG * cells.length + Math.max(0, output.limit - output.length)))
+  output.reserve(Math.min(overhead + end - offset, overhead + LONG * cells.length + Math.max(0, output.maxBytes - output.length)))
   let target = output.bytes
   let to = output.length
   for (let index = 0, at = offset; at < end; index++) {
@@ -58,7 +58,7 @@ export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes:
       for (let each = 0; each < NULL.length; each++) target[to++] = NULL[each] as number
       continue
     }
-    if (length > LONG && length > output.limit - to) return output.overflow()
+    if (length > LONG && length > output.maxBytes - to) return output.overflow()
     const start = at
     at += length
     if (form === 'plain') to = copy(bytes, start, at, target, to)
@@ -82,11 +82,11 @@ export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes:
   output.length = to
 }
 
-/** Writes a text in pieces: a text of control characters becomes six times as long, and the limit is checked between the pieces. */
+/** Writes a text in pieces, and checks the limit between them, because a text of control characters becomes six times as long. */
 function writeEscaped (output: Output, bytes: Buffer, start: number, end: number): void {
   if (end - start <= PIECE) return output.text(JSON.stringify(bytes.toString('utf8', start, end)))
   output.text('"')
-  for (let from = start; from < end && output.length <= output.limit;) {
+  for (let from = start; from < end && output.length <= output.maxBytes;) {
     let to = Math.min(from + PIECE, end)
     for (let back = 0; back < 3 && to < end && isWithinCharacter(bytes[to] as number); back++) to--
     output.text(JSON.stringify(bytes.toString('utf8', from, to)).slice(1, -1))
@@ -114,7 +114,7 @@ function copy (bytes: Buffer, start: number, end: number, target: Buffer, to: nu
   return to
 }
 
-/** Copies a text in quotes, and returns whether none of its characters has to be escaped; if not, a part of it is copied. */
+/** Copies a text in quotes, and returns whether no character must be escaped; otherwise only a part of it is copied. */
 function copyPlainText (bytes: Buffer, start: number, end: number, target: Buffer, to: number): boolean {
   target[to++] = QUOTE
   for (let each = start; each < end; each++) {

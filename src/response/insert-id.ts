@@ -1,4 +1,4 @@
-/** `id` in the answer to an insert, as JSON. */
+/** Finds `id` in the answer to an insert, as JSON. */
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import type { Outcome } from '../dialects/dialect.ts'
 import { settled } from '../plan/moments.ts'
@@ -7,14 +7,14 @@ import type { Parameter, Value } from '../types/column-type.ts'
 import type { RowCounts, RowsResult } from './result.ts'
 
 /**
- * The number that the database gave the row, or the value that the request gave its key; null where neither is certain.
+ * The number that the database gave to the row, or the value that the request gave to its key; null if neither is certain.
  * `given`: the value of the request.
  */
 export function idOfInserted (table: Table, given: Parameter | undefined, { insertId, changed }: Outcome): string {
   const { identity } = table
-  // a trigger of SQLite may leave the row out, or change its key afterwards
+  // a trigger of SQLite may skip the row, or change its key afterwards
   if (identity === undefined || changed === 0 || insertId === undefined) return 'null'
-  // a BEFORE INSERT trigger may set the key: the database reports the value of an AUTO_INCREMENT column only
+  // a BEFORE INSERT trigger may set the key, and the database only reports the value of an AUTO_INCREMENT column
   if (given === undefined || given === null || mayFillColumns(table)) return identity.autoIncrement ? shownNumber(identity, insertId) : 'null'
   return identity.type.echo(given)
 }
@@ -38,13 +38,13 @@ export function idOfUpserted ({ table, rows, conflict }: InsertPlan, outcome: Ou
   return isKnown ? identity.type.echo(given) : 'null'
 }
 
-/** The value that a row has for a column. */
+/** The value of a column in a row. */
 export function findParameter ({ columns, parameters }: PlannedRow, column: Column | undefined): Parameter | undefined {
   const parameter = column === undefined ? undefined : parameters[columns.indexOf(column)]
   return parameter === undefined ? undefined : settled(parameter)
 }
 
-/** Numbers of so many digits are the same in every type. */
+/** Numbers of up to so many digits are the same in every type. */
 const SHORT = 15
 
 /** The number as JSON. */
@@ -52,7 +52,7 @@ function shownNumber (column: Column, insertId: string): string {
   return insertId.length <= SHORT ? insertId : column.type.echo(numberOf(column, insertId))
 }
 
-/** The number as the column has it: the database does not report whether it is signed. */
+/** The number as a value of the column, because the database does not report whether it is signed. */
 export function numberOf ({ type }: Column, insertId: string): Value {
   try {
     return type.read(insertId)

@@ -1,11 +1,11 @@
-/** Puts the rows of members into the gaps of the rows that they are related to. */
+/** Inserts the rows of members into the gaps of the rows that they are related to. */
 import type { LinkCells } from '../plan/cells.ts'
 import type { Fragment, MemberRows } from './member-rows.ts'
 import type { Output } from './output.ts'
 
 export type RowsByMember = ReadonlyMap<LinkCells, MemberRows>
 
-/** Writes a fragment with its gaps filled. Stops, and returns false, where the output takes no more. */
+/** Writes a fragment with its gaps filled. Stops and returns false if the output takes no more. */
 export function writeFragment (output: Output, { bytes, start, end, gaps, gap, gapsEnd }: Fragment, rows: RowsByMember, isFull: () => boolean): boolean {
   let from = start
   for (let next = gap; next < gapsEnd; next++) {
@@ -19,13 +19,13 @@ export function writeFragment (output: Output, { bytes, start, end, gaps, gap, g
   return !isFull()
 }
 
-/** Bytes up to which a loop is faster. */
+/** The number of bytes up to which a loop is faster. */
 const SHORT = 64
 
 function copy (output: Output, bytes: Buffer, from: number, to: number): void {
   const length = to - from
   // the same rows may be related to many others
-  if (output.length + length > output.limit) return output.overflow()
+  if (output.length + length > output.maxBytes) return output.overflow()
   output.reserve(length)
   const { bytes: target, length: at } = output
   if (length > SHORT) bytes.copy(target, at, from, to)

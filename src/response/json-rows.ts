@@ -6,9 +6,9 @@ import { createRowLayout, writeRow, writeValue, type RowLayout } from './encode-
 import type { Output } from './output.ts'
 import type { RowWriter } from './row-writer.ts'
 
-/** Writes the bytes of one row. What stands between rows is left to the caller. */
+/** Writes the bytes of one row; the caller writes the text between rows. */
 export interface RowFormat {
-  /** `columns`: those of the next rows, as the database has them now. */
+  /** `columns`: the columns of the next rows, as the database has them now. */
   begin (columns: readonly Column[]): void
   /** A row of MySQL's text protocol (mysql/length-encoded.ts), in `bytes` from `from` to `to`. @throws UNREADABLE_VALUE */
   textRow (output: Output, bytes: Buffer, from: number, to: number): void
@@ -20,7 +20,7 @@ export class JsonRows implements RowFormat {
   #columns: readonly Column[]
   /** Writes rows that have members. */
   readonly writer: RowWriter | undefined
-  /** Created with the first row: `begin` is called with columns that are the same object for each select of one shape, those of a plan are not. */
+  /** Created with the first row, because the columns passed to `begin` are the same object for each select of one shape, unlike those of a plan. */
   #layout: RowLayout | undefined
 
   constructor (columns: readonly Column[], writer?: RowWriter) {
@@ -50,13 +50,13 @@ export class JsonRows implements RowFormat {
   }
 }
 
-/** Whether one value has more bytes than the limit leaves. It is not written to find that out. */
-export function isBeyond ({ limit, length }: Output, values: ReadonlyArray<DriverValue | null>): boolean {
-  const left = limit - length
+/** Whether one value is larger than the limit allows, which is found without writing it. */
+export function isBeyond ({ maxBytes, length }: Output, values: ReadonlyArray<DriverValue | null>): boolean {
+  const left = maxBytes - length
   return values.some((value) => (value as Uint8Array | null)?.length as number > left)
 }
 
-/** By list of columns: requests that name none share the list of their table. */
+/** The layouts by list of columns; requests without `columns` share the list of their table. */
 const layouts = new WeakMap<readonly Column[], RowLayout>()
 
 function layoutOf (columns: readonly Column[]): RowLayout {

@@ -6,13 +6,13 @@ import { RELATED_TEXT, ValueRefused, type DriverValue, type Value } from '../typ
 import type { Column } from '../catalog/catalog.ts'
 import { writeValue } from './encode-row.ts'
 
-/** No row is related. */
+/** The number if no row is related. */
 export const UNRELATED = -1
 
-/** Digits that a double has exactly. */
+/** The number of digits that a double represents exactly. */
 const SAFE_DIGITS = 15
 
-/** The different values of `on` in some rows, numbered. */
+/** Numbers the different values of `on` in some rows. */
 export class Links {
   readonly #on: ListMember['on']
   readonly #isNative: boolean
@@ -20,7 +20,7 @@ export class Links {
   /** The parameters for each number. */
   readonly values: Array<readonly Value[]> = []
 
-  /** `isNative`: whether the values of the driver are parameters themselves, as on SQLite, which compares columns and parameters alike. */
+  /** `isNative`: whether the driver's values are parameters themselves, as on SQLite, which compares columns and parameters in the same way. */
   constructor ({ on }: ListMember, isNative: boolean) {
     this.#on = on
     this.#isNative = isNative
@@ -31,7 +31,7 @@ export class Links {
     this.values.length = 0
   }
 
-  /** The number of the values. NULL, and a value that the other column cannot hold, relate to nothing. @throws UNREADABLE_VALUE */
+  /** The number of the values. NULL, and a value that the other column cannot store, are not related to any row. @throws UNREADABLE_VALUE */
   placeOf (values: ReadonlyArray<DriverValue | null>): number {
     if (values.includes(null)) return UNRELATED
     const given = values as readonly DriverValue[]
@@ -44,7 +44,7 @@ export class Links {
     return place
   }
 
-  /** The number of the values in a row of MySQL's text protocol, of which each cell begins at its place in `starts`. @throws UNREADABLE_VALUE */
+  /** The number of the values in a row of MySQL's text protocol, whose cells begin at the positions in `starts`. @throws UNREADABLE_VALUE */
   placeOfCells (bytes: Buffer, starts: Uint32Array, cells: readonly number[]): number {
     const texts: string[] = []
     for (let index = 0; index < cells.length; index++) {
@@ -68,13 +68,13 @@ export class Links {
     return place
   }
 
-  /** The number of the value that a row of the other table has, where `on` is one pair of columns that are no texts. @throws UNREADABLE_VALUE */
+  /** The number of the value in a row of the other table, if `on` is one pair of columns that are not texts. @throws UNREADABLE_VALUE */
   findPlace (value: DriverValue): number {
     const [{ other }] = this.#on as [ListMember['on'][number]]
     return this.#find(writeValue(other, value))
   }
 
-  /** The same, of the bytes from `start` to `end`. @throws UNREADABLE_VALUE */
+  /** The same for the bytes from `start` to `end`. @throws UNREADABLE_VALUE */
   findPlaceOfBytes (bytes: Buffer, start: number, end: number): number {
     const [{ other }] = this.#on as [ListMember['on'][number]]
     return this.#find(textOf(other, bytes, start, end))
@@ -112,7 +112,7 @@ function textOf (column: Column, bytes: Buffer, start: number, end: number): str
   return column.type.wireFormat === 'plain' ? bytes.toString('latin1', start, end) : writeValue(column, bytes.subarray(start, end))
 }
 
-/** Different for different values; the same value may have several. */
+/** Returns different keys for different values; the same value may have several keys. */
 function nativeKey (value: DriverValue): string {
   if (typeof value === 'string') return JSON.stringify(value)
   return typeof value === 'object' ? `x${Buffer.from(value).toString('hex')}` : String(value)

@@ -1,4 +1,4 @@
-/** Takes the rows of a member, which are put into the rows that they are related to when all of them are there. */
+/** Takes the rows of a member, and inserts them into the rows that they are related to when all have arrived. */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
 import { afterLength, readLength } from '../dialects/mysql/length-encoded.ts'
@@ -11,22 +11,22 @@ import { RowWriter, type Gap } from './row-writer.ts'
 const COMMA = 0x2c
 /** Memory of a group, in bytes, about. */
 const GROUP_SIZE = 128
-/** Bytes of a first cell that are compared with those of the row before. */
+/** The number of bytes of a first cell that are compared with the previous row. */
 const COMPARED = 32
 
-/** The answer that the rows become a part of. */
-export interface WholeAnswer extends Pick<RowSink, 'limit' | 'full' | 'overflow'> {
+/** The answer that contains the rows in the end. */
+export interface WholeAnswer extends Pick<RowSink, 'maxBytes' | 'full' | 'overflow'> {
   /** Counts bytes that become a part of it, and other memory until it is whole. */
   hold (bytes: number, memory: number): void
 }
 
-/** The related rows of one number, which are behind each other, with commas between them. */
+/** The related rows of one number, which are consecutive and separated by commas. */
 interface Group extends Mark { count: number, end: number, gapsEnd: number }
 
 /** A state of the rows. */
 interface Mark { readonly rows: number, readonly bytes: number, readonly gaps: number }
 
-/** A part of an output, with gaps: those from `gap` to before `gapsEnd` of `gaps`. */
+/** A part of an output with its gaps, which are those of `gaps` from `gap` up to but without `gapsEnd`. */
 export interface Fragment {
   readonly bytes: Buffer
   readonly start: number
@@ -41,16 +41,16 @@ export class MemberRows implements RowSink {
   readonly #output = new Output()
   readonly writer: RowWriter
   readonly #groups = new Map<number, Group>()
-  /** Rows that are there. */
+  /** The number of rows so far. */
   rows = 0
   /** What the answer has been told of: bytes of rows, and memory that is needed to put them into their places. */
   #countedBytes = 0
   #countedMemory = 0
-  /** What is there before the rows of the statement that runs. */
+  /** The state before the rows of the running statement. */
   #kept: Mark = { rows: 0, bytes: 0, gaps: 0 }
-  /** If the first cell of a row is its value, what tells the number of it; otherwise the cell is the number. */
+  /** Numbers the values, if the first cell of a row is its value; otherwise the cell is the number. */
   #values: Links | undefined
-  /** The number of the last row of the statement that runs, its group, the bytes of its first cell, and how many rows it has sent. */
+  /** The number of the last row of the running statement, its group, the bytes of its first cell, and the number of rows so far. */
   #last: number | undefined
   #group: Group | undefined
   readonly #lastCell = new Uint8Array(COMPARED)
@@ -61,13 +61,13 @@ export class MemberRows implements RowSink {
   constructor (link: LinkCells, answer: WholeAnswer, isNative: boolean) {
     this.#answer = answer
     this.writer = new RowWriter(cellsOfMember(link.member), link.member.columns, isNative)
-    this.#output.limit = answer.limit
+    this.#output.maxBytes = answer.maxBytes
     this.#perPlace = link.member.kind === 'many' ? link.member.limit : 1
   }
 
-  get limit (): number { return this.#answer.limit }
+  get maxBytes (): number { return this.#answer.maxBytes }
 
-  /** Rows of the statement that runs. */
+  /** The number of rows of the running statement. */
   get count (): number { return this.#seen }
 
   get full (): boolean {
@@ -81,7 +81,7 @@ export class MemberRows implements RowSink {
 
   overflow (): void { this.#answer.overflow() }
 
-  /** The rows of the next statement come behind those that are there. `values`: if its first cell is a value; it is the number of its values if omitted. */
+  /** Prepares for the next statement, whose rows are appended. `values`: set if the first cell is a value; otherwise it is the number of the values. */
   expect (values?: Links): void {
     this.#kept = this.#mark()
     this.#values = values
@@ -115,13 +115,13 @@ export class MemberRows implements RowSink {
     const first = values[0] as DriverValue
     this.#setLast(this.#values?.findPlace(first) ?? Number(String(first)))
     if (!this.#add()) return
-    const left = this.#output.limit - this.#output.length
+    const left = this.#output.maxBytes - this.#output.length
     if (values.some((value) => (value as Uint8Array | null)?.length as number > left)) return this.#output.overflow()
     this.writer.row(this.#output, values)
     this.#close()
   }
 
-  /** Whether the first cell has the bytes of the row before: the rows of a number are behind each other. */
+  /** Whether the first cell has the same bytes as that of the previous row, because the rows of a number are consecutive. */
   #isLast (bytes: Buffer, start: number, length: number): boolean {
     if (length !== this.#lastLength) return false
     for (let each = 0; each < length; each++) if (bytes[start + each] !== this.#lastCell[each]) return false
@@ -138,7 +138,7 @@ export class MemberRows implements RowSink {
     this.#last = place
   }
 
-  /** Prepares the next row. Returns whether it is one of those that are asked for. */
+  /** Prepares the next row. Returns whether the row was requested. */
   #add (): boolean {
     this.#seen++
     if (this.#group === undefined) {
@@ -154,14 +154,14 @@ export class MemberRows implements RowSink {
     return true
   }
 
-  /** The row is written. */
+  /** Ends a written row. */
   #close (): void {
     const group = this.#group as Group
     group.end = this.#output.length
     group.gapsEnd = this.writer.gaps.length
   }
 
-  /** Whether all rows that are asked for may be there for a number, if the statement that has run was cut off behind its last row. Removes those of a number that has only a part. */
+  /** Whether all requested rows of a number have arrived, although the statement was cut off after its last row. Removes the rows of an incomplete number. */
   hasAll (place: number): boolean {
     const group = this.#groups.get(place)
     if (group === undefined) return false

@@ -3,12 +3,12 @@ import { ENVELOPE } from './envelope.ts'
 
 const END = '}'
 
-/** The data of an answer: what stands in its envelope. */
+/** The data of an answer, without its envelope. */
 export function dataOf (answer: string | Buffer): string | Buffer {
   return answer.slice(ENVELOPE.length, -END.length)
 }
 
-/** `answers`: in the order of the operations. As text where every one is short. */
+/** `answers`: the answers in the order of the operations. Returns a string if all of them are short. */
 export function respondToOperations (answers: ReadonlyArray<string | Buffer>, dryRun: boolean): string | Buffer {
   const parts: Array<string | Buffer> = [`${ENVELOPE}{"results":[`]
   for (const [index, answer] of answers.entries()) {

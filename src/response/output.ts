@@ -1,20 +1,20 @@
-/** A growing buffer: an answer is written into it from the driver's bytes, without strings in between. */
+/** A growing buffer into which an answer is written from the driver's bytes, without intermediate strings. */
 
 const FIRST_SIZE = 65_536
-/** Up to this size the buffer grows fourfold: unused memory is cheaper than copying. */
+/** Up to this size the buffer grows fourfold, because unused memory is cheaper than copying. */
 const LARGE = 1_048_576
 
 /**
- * Buffers for the next answers. V8 runs a full garbage collection when much memory was allocated outside of its heap: with a new buffer
- * for each answer, ten times a second. Large buffers are not kept.
+ * Buffers for the next answers. With a new buffer for each answer, V8 would run a full garbage collection ten times a second, because much memory is
+ * allocated outside of its heap. Large buffers are not kept.
  */
 const spare: Buffer[] = []
 const MAX_SPARE = 32
 const NONE = Buffer.alloc(0)
 
 export class Output {
-  /** The maximum number of bytes, about; the callers have to respect it. */
-  limit = Infinity
+  /** The approximate maximum size in bytes, which callers must respect. */
+  maxBytes = Infinity
   bytes: Buffer = NONE
   length = 0
 
@@ -40,7 +40,7 @@ export class Output {
     this.length = 0
   }
 
-  /** Frees the memory, and keeps a small buffer for another answer: its content has been copied. */
+  /** Frees the memory when the content has been copied, and keeps a small buffer for another answer. */
   recycle (): void {
     const { bytes } = this
     if (bytes === NONE || bytes.length > LARGE || spare.length >= MAX_SPARE) return this.drop()
@@ -54,7 +54,7 @@ export class Output {
     this.length = Infinity
   }
 
-  /** Writes one byte, for which there is room. */
+  /** Writes one byte, for which room must have been reserved. */
   byte (value: number): void {
     this.bytes[this.length++] = value
   }
@@ -70,7 +70,7 @@ export class Output {
     this.length += this.bytes.write(text, this.length)
   }
 
-  /** Returns a copy of the content, which is empty then. Keeps a small buffer. */
+  /** Returns a copy of the content and empties the output. Keeps a small buffer. */
   take (): Buffer {
     const copy = copyOf(this.bytes, this.length)
     if (this.bytes.length > FIRST_SIZE) this.drop()
@@ -89,7 +89,7 @@ export class Output {
   }
 }
 
-/** Frees the memory of a large buffer at once: garbage can be as much again as the memory in use. */
+/** Frees the memory of a large buffer at once, because garbage could take as much memory again as is in use. */
 function free ({ buffer }: Buffer): void {
   if (buffer.byteLength > FIRST_SIZE) (buffer as ArrayBuffer).transfer(0)
 }

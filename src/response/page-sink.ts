@@ -10,7 +10,7 @@ import { RowWriter } from './row-writer.ts'
 import { AnswerSink } from './answer-sink.ts'
 import type { AnswerBudget } from './budget.ts'
 
-/** Where the next page begins and how many rows there are in all, as members of the answer; empty if the request asked for neither. */
+/** The position of the next page and the total number of rows, as members of the answer; empty if the request asked for neither. */
 export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult, sink: AnswerSink): string {
   const members = total === undefined ? '' : `,"total":${total}`
   if (!(sink instanceof PageSink)) return members
@@ -18,48 +18,48 @@ export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult
   return `,"next":${next}${members}`
 }
 
-/** The sink for the rows of a select. `limit`: bytes that the answer may have. */
-export function createSelectSink (plan: SelectPlan, limit: number, budget?: AnswerBudget): AnswerSink {
+/** The sink for the rows of a select. `maxBytes`: bytes that the answer may have. */
+export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: AnswerBudget): AnswerSink {
   const { columns, page, order, limit: rows } = plan
   const writer = plan.members === undefined ? undefined : new RowWriter(cellsOf(plan), columns, plan.table.engine === 'sqlite')
-  if (page === undefined) return new AnswerSink(columns, limit, budget, writer)
+  if (page === undefined) return new AnswerSink(columns, maxBytes, budget, writer)
   const byPosition = page.by === 'position'
-  return new PageSink({ columns, hidden: byPosition ? page.hidden : [], position: byPosition ? order.map(({ column }) => column) : [], rows, limit, budget, writer })
+  return new PageSink({ columns, hidden: byPosition ? page.hidden : [], position: byPosition ? order.map(({ column }) => column) : [], rows, maxBytes, budget, writer })
 }
 
 interface PageOptions {
   /** The columns of the answer. */
   readonly columns: readonly Column[]
-  /** The columns that rows have behind those of the answer, for the position. */
+  /** The columns after those of the answer, for the position. */
   readonly hidden: readonly Column[]
   /** The columns of the position; none if the next page is known by its offset. */
   readonly position: readonly Column[]
-  /** Rows that the answer has at most. */
+  /** Maximum number of rows in the answer. */
   readonly rows: number
   /** Bytes that the answer may have. */
-  readonly limit: number
+  readonly maxBytes: number
   readonly budget?: AnswerBudget | undefined
   readonly writer: RowWriter | undefined
 }
 
-/** By the columns of rows: those that are in the answer. */
+/** The columns of the answer by the columns of the rows. */
 const shownColumns = new WeakMap<readonly Column[], readonly Column[]>()
 
-/** Takes the rows of a page, and one more that is not in the answer: it shows that another page follows. */
+/** Takes the rows of a page, and one more that is not in the answer but shows that another page follows. */
 export class PageSink extends AnswerSink {
   readonly #shown: number
   readonly #hidden: number
-  /** Where the columns of the position are in a row. */
+  /** The indexes of the columns of the position in a row. */
   readonly #places: readonly number[]
   readonly #rows: number
-  /** As the database has them now. */
+  /** The columns as the database has them now. */
   #columns: readonly Column[]
   /** The last row of the page, if the position needs it. */
   #last: ReadonlyArray<DriverValue | null> = []
   #hasMore = false
 
-  constructor ({ columns, hidden, position, rows, limit, budget, writer }: PageOptions) {
-    super(columns, limit, budget, writer)
+  constructor ({ columns, hidden, position, rows, maxBytes, budget, writer }: PageOptions) {
+    super(columns, maxBytes, budget, writer)
     this.#columns = [...columns, ...hidden]
     this.#shown = columns.length
     this.#hidden = hidden.length
@@ -67,12 +67,12 @@ export class PageSink extends AnswerSink {
     this.#rows = rows
   }
 
-  /** Twice that of the answer: the row that is not in it may have as many bytes. */
-  override get limit (): number {
-    return super.limit * 2
+  /** Twice the size of the answer, because the row that is not in it may be as large. */
+  override get maxBytes (): number {
+    return super.maxBytes * 2
   }
 
-  /** Whether there are rows behind the page. */
+  /** Whether there are rows after the page. */
   get hasMore (): boolean {
     return this.#hasMore
   }
@@ -105,7 +105,7 @@ export class PageSink extends AnswerSink {
     return `{${members.join()}}`
   }
 
-  /** Whether the page is complete before this row. */
+  /** Whether the page is already complete before this row. */
   #isBehind (): boolean {
     if (this.count < this.#rows) return false
     this.#hasMore = true

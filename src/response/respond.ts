@@ -7,7 +7,7 @@ import { pageMembers } from './page-sink.ts'
 import type { Result, RowCounts, RowsResult } from './result.ts'
 import type { AnswerSink } from './answer-sink.ts'
 
-/** The body of the answer to a plan that was executed. `sink`: of a select, or of a write that returns rows. */
+/** The body of the answer to an executed plan. `sink`: the sink of a select, or of a write that returns rows. */
 export function respond (plan: Plan, outcome: Result, sink?: AnswerSink): string | Buffer {
   switch (plan.verb) {
     case 'select': return (sink as AnswerSink).finish(pageMembers(plan, outcome, sink as AnswerSink))
@@ -17,9 +17,9 @@ export function respond (plan: Plan, outcome: Result, sink?: AnswerSink): string
   }
 }
 
-/** All rows that were matched, where the number of those that were changed would tell of a column that the grant does not see. SQLite counts them so. */
+/** The number of updated rows: all matched rows if the number of changed ones would reveal a column that the grant does not see. SQLite already counts them so. */
 function updatedRows ({ table, assignments }: UpdatePlan, { matched, changed }: Result): number {
-  return table.view !== undefined && matched !== undefined && writesHidden(table, assignments.map(({ column }) => column)) ? matched : changed
+  return table.granted !== undefined && matched !== undefined && writesHidden(table, assignments.map(({ column }) => column)) ? matched : changed
 }
 
 function insertedText (plan: InsertPlan, outcome: Outcome & RowsResult): string {
@@ -29,7 +29,7 @@ function insertedText (plan: InsertPlan, outcome: Outcome & RowsResult): string 
   return `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged},"id":${isList ? 'null' : idOfUpserted(plan, outcome)}`
 }
 
-/** `sink`: has the rows that the write returns. */
+/** `sink`: contains the rows that the write returns. */
 function finishWrite ({ dryRun }: WriteTerms, members: string, sink: AnswerSink | undefined): string | Buffer {
   const all = dryRun === true ? `${members},"dryRun":true` : members
   return sink === undefined ? `{"success":true,"data":{${all}}}` : sink.finishWrite(all)

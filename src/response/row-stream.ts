@@ -1,4 +1,4 @@
-/** Rows as a stream of bytes: they are read from the database as the stream is read. */
+/** Rows as a stream of bytes, which are read from the database as the stream is read. */
 import { Readable } from 'node:stream'
 import type { Column } from '../catalog/catalog.ts'
 import type { PacedSink, RowSource } from '../dialects/dialect.ts'
@@ -10,28 +10,28 @@ import { isBeyond } from './json-rows.ts'
 import { Output } from './output.ts'
 import type { StreamRows } from './stream-rows.ts'
 
-/** Rows are passed on at so many bytes, or after so many milliseconds. */
+/** The number of bytes at which rows are passed on, and the milliseconds after which they are passed on anyway. */
 const CHUNK = 49_152
 const DELAY = 20
 
-/** Memory of a stream without the excess of a large row, in bytes: less than this. */
+/** Maximum memory of a stream, in bytes, without the excess of a large row. */
 const MEMORY = 1_048_576
 
 export interface RowStreamOptions {
   readonly rows: StreamRows
-  /** Bytes that a row may have. */
-  readonly limit: number
-  /** Rows after which more of them are an error. */
+  /** Maximum size of a row, in bytes. */
+  readonly maxBytes: number
+  /** Maximum number of rows; more rows are an error. */
   readonly most?: number | undefined
   readonly budget?: AnswerBudget
 }
 
 export class RowStream implements PacedSink {
-  /** To be read once. It is destroyed where it does not come to its end. */
+  /** Can be read once. It is destroyed if it does not reach its end. */
   readonly readable: Readable
   readonly #rows: StreamRows
   readonly #output = new Output()
-  /** Bytes of the rows in it that are whole. */
+  /** The size of the complete rows in the output, in bytes. */
   #whole = 0
   readonly #memory: AnswerMemory
   readonly #most: number
@@ -41,25 +41,25 @@ export class RowStream implements PacedSink {
   #isDiscarded = false
   #timer: NodeJS.Timeout | undefined
   #failure: Error | undefined
-  readonly limit: number
-  /** Rows taken, those passed on, and their bytes. */
+  readonly maxBytes: number
+  /** The number of rows taken and passed on, and the bytes passed on. */
   count = 0
   passed = 0
   bytes = 0
   hasPassed = false
-  /** Called with an error of the rows. What was read before may not have been read yet. */
+  /** Called after an error of the rows, when the rows before it may not have been read yet. */
   onFailure = (): void => {}
-  /** Ends the stream without its end, once what was read before an error has been read. */
+  /** Cuts the stream off, once the rows before an error have been read. */
   onCut = (error: Error): void => { this.readable.destroy(error) }
 
   /** @throws OVERLOADED if there is no memory for it */
-  constructor ({ rows, limit, most = Infinity, budget = UNLIMITED }: RowStreamOptions) {
-    this.limit = limit
+  constructor ({ rows, maxBytes, most = Infinity, budget = UNLIMITED }: RowStreamOptions) {
+    this.maxBytes = maxBytes
     this.#rows = rows
     this.#most = most
     this.#memory = new AnswerMemory(budget)
     if (!this.#memory.extend(0, MEMORY)) throw overloaded()
-    this.#output.limit = limit
+    this.#output.maxBytes = maxBytes
     this.readable = new Readable({
       highWaterMark: 1, // one chunk
       read: () => this.#read(),
@@ -76,7 +76,7 @@ export class RowStream implements PacedSink {
     return this.#started.promise
   }
 
-  /** Why the rows have not come to their end. */
+  /** The reason why the rows did not reach their end. */
   get failure (): Error | undefined {
     return this.#failure
   }
@@ -124,8 +124,8 @@ export class RowStream implements PacedSink {
 
   #after (): void {
     const { length } = this.#output
-    if (length > this.limit) throw resultTooLarge(`a row would be larger than ${this.limit} bytes; request fewer columns`)
-    if (length > this.#memory.taken && !this.#memory.extend(length, this.limit)) throw overloaded()
+    if (length > this.maxBytes) throw resultTooLarge(`a row would be larger than ${this.maxBytes} bytes; request fewer columns`)
+    if (length > this.#memory.taken && !this.#memory.extend(length, this.maxBytes)) throw overloaded()
     this.#whole = length
     if (++this.count === 1) {
       this.#source?.started()
@@ -143,7 +143,7 @@ export class RowStream implements PacedSink {
     if (!this.#isPaused && !this.#isDiscarded) this.#pass()
   }
 
-  /** Passes the rows on. The database waits where the reader has not taken those before. */
+  /** Passes the rows on. Makes the database wait if the reader has not taken the previous ones. */
   #pass (): void {
     if (this.#whole === 0) return
     this.#output.length = this.#whole
@@ -176,7 +176,7 @@ export class RowStream implements PacedSink {
     this.readable.push(null)
   }
 
-  /** The rows end with an error. What was read before is passed on first. */
+  /** Ends the rows with an error, after passing the previous ones on. */
   fail (error: Error): void {
     if (this.readable.destroyed || this.#failure !== undefined) return
     this.#failure = error
@@ -191,7 +191,7 @@ export class RowStream implements PacedSink {
     if (this.readable.readableLength === 0) this.#cutSoon()
   }
 
-  /** Frees everything, where nobody reads it. */
+  /** Frees everything, if nobody reads the stream. */
   drop (): void {
     this.readable.destroy()
   }
@@ -203,7 +203,7 @@ export class RowStream implements PacedSink {
     this.#output.drop()
   }
 
-  /** The reader has asked for more, and gets what is there before. */
+  /** Cuts the stream off later, so that a reader that has asked for more gets the present rows first. */
   #cutSoon (): void {
     setImmediate(() => this.onCut(this.#failure as Error))
   }

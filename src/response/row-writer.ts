@@ -1,4 +1,4 @@
-/** Writes rows that have members: with the joined ones, and with the places where lists are inserted later. */
+/** Writes rows that have members, with the joined ones and with gaps into which lists are inserted later. */
 import type { Column } from '../catalog/catalog.ts'
 import { findStarts, readLength, skipValues } from '../dialects/mysql/length-encoded.ts'
 import { getOrCreate } from '../get-or-create.ts'
@@ -14,16 +14,16 @@ const GAP_SIZE = 64
 const VALUES_SIZE = 256
 const NULL = Buffer.from('null')
 
-/** A place in an output where the rows of a member are inserted. */
+/** A place in an output at which the rows of a member are inserted. */
 export interface Gap {
-  /** Bytes before it. */
+  /** The number of bytes before it. */
   readonly at: number
   readonly link: LinkCells
   /** The number of the values by which rows are related (Links). */
   readonly place: number
 }
 
-/** By the columns of a statement: the layouts of its rows, by their first cell. */
+/** The layouts of rows, by the columns of the statement and by their first cell. */
 const layouts = new WeakMap<readonly Column[], Map<number, RowLayout>>()
 
 /** How a row is written. */
@@ -36,18 +36,18 @@ interface RowPart {
 
 type MemberPart =
   | { readonly kind: 'joined', readonly before: Buffer, readonly cells: JoinedCells, readonly row: RowPart }
-  /** `before` and `after`: what stands around the related rows. `empty`: in place of all that. */
+  /** `before` and `after`: the text around the related rows. `empty`: the text if there are none. */
   | { readonly kind: 'link', readonly before: Buffer, readonly after: Buffer, readonly empty: Buffer, readonly cells: LinkCells, readonly links: Links }
 
 export class RowWriter {
   readonly #row: RowPart
   readonly #parts: RowPart[] = []
-  /** Where the row begins, if it is all that the statement returns behind it: then its values need not be found. */
+  /** The first cell of the row, if no other cells follow the row, so that its values need not be found. */
   readonly #from: number | undefined
   /** The columns as the database has them now. */
   #columns: readonly Column[]
   #starts = new Uint32Array(0)
-  /** In the order of the output. */
+  /** The gaps in the order of the output. */
   readonly gaps: Gap[] = []
   readonly links: ReadonlyMap<LinkCells, Links>
 
@@ -86,12 +86,12 @@ export class RowWriter {
     for (const part of this.#parts) part.layout = undefined
   }
 
-  /** Forgets the gaps behind the first ones. */
+  /** Removes all gaps but the first ones. */
   keepGaps (count: number): void {
     this.gaps.length = count
   }
 
-  /** Forgets all rows. */
+  /** Removes all rows. */
   clear (): void {
     this.gaps.length = 0
     for (const links of this.links.values()) links.clear()
@@ -154,7 +154,7 @@ export class RowWriter {
   }
 }
 
-/** Returns whether the row of the member is to be written. */
+/** Returns whether the row of the member must be written. */
 function beginMember (output: Output, { before }: MemberPart, isPresent: boolean): boolean {
   output.raw(before)
   if (!isPresent) output.raw(NULL)
@@ -166,6 +166,6 @@ function close (output: Output): void {
   output.byte(CLOSE)
 }
 
-/** What a member is for a row without related ones: the values of its functions for no rows. */
+/** The member of a row without related rows: the values of its functions for no rows. */
 const emptyComputed = (columns: ReadonlyArray<Pick<Column, 'name' | 'nullable'>>): string =>
   `{${columns.map(({ name, nullable }) => `${JSON.stringify(name)}:${nullable ? 'null' : '0'}`).join()}}`

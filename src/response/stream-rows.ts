@@ -18,11 +18,11 @@ export const CONTENT_TYPES: Readonly<Record<StreamFormat, string>> = {
 
 /** Writes lines. */
 export interface StreamRows extends RowFormat {
-  /** What stands before the first row. */
+  /** Writes the text before the first row. */
   writeHead (output: Output): void
 }
 
-/** The rows of a plan without members that are lists. */
+/** Creates the writer of the rows of a plan, whose members must not be lists. */
 export function createStreamRows (plan: SelectPlan, format: StreamFormat): StreamRows {
   const { columns, members, table: { engine } } = plan
   const cells = members === undefined ? undefined : cellsOf(plan)
@@ -31,7 +31,7 @@ export function createStreamRows (plan: SelectPlan, format: StreamFormat): Strea
   return new NdjsonRows(columns, cells && new RowWriter(cells, columns, isNative), hasJson(plan))
 }
 
-/** Whether a row may have the JSON texts of a column, which may have line feeds between their parts. */
+/** Whether a row may contain the JSON text of a column, which may have line feeds between its parts. */
 const hasJson = ({ columns, members = [] }: Pick<SelectPlan, 'columns' | 'members'>): boolean =>
   columns.some(({ type }) => type.holdsJson === true) || members.some((member) => hasJson(member.kind === 'computed' ? { columns: member.columns } : member))
 
@@ -60,7 +60,7 @@ class NdjsonRows extends JsonRows implements StreamRows {
   }
 }
 
-/** `start`: where a row begins that may have ends of lines. They stand between the parts of a JSON text: in its texts they are escaped. */
+/** Ends a line. `start`: the beginning of a row that may contain line feeds, which are between the parts of a JSON text, because its strings escape them. */
 function endLine (output: Output, start: number | undefined): void {
   if (output.length === Infinity) return // the row is too large
   if (start !== undefined) {

@@ -1,4 +1,4 @@
-/** Answers what Node's HTTP parser rejects: there is no request, so the answer is written to the socket. */
+/** Answers requests that Node's HTTP parser rejects by writing to the socket, because there is no request object. */
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -23,7 +23,7 @@ interface RequestSocket extends Socket {
 export function answerBrokenRequest (error: Error & { code?: string }, socket: RequestSocket): void {
   if (closesAfterRunning(socket)) return
   const running = socket._httpMessage
-  // The error is in the body of a request that has been answered. The client would take a second answer for that of the next request.
+  // the error is in the body of an answered request, and the client would take a second answer for that of the next request
   if (running == null ? socket.parser?.incoming?.complete === false : !running.req.complete && running.hasHeader('content-type')) {
     setImmediate(() => socket.destroySoon()) // the answer may be a stream, which begins in the next tick
     return
@@ -46,7 +46,7 @@ export function answerConnect ({ method }: IncomingMessage, socket: RequestSocke
   socket.resume() // discards further data: closing a socket with unread data would reset the connection
 }
 
-/** If an earlier request is still running, closes the connection after its answer: the client would take an answer now for that one. */
+/** If an earlier request is still running, closes the connection after its answer, because the client would take an answer now for that one. */
 function closesAfterRunning (socket: RequestSocket): boolean {
   const running = socket._httpMessage
   if (running?.req.complete !== true && running?.writableEnded !== true) return false

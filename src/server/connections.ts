@@ -13,7 +13,7 @@ const CHECK_INTERVAL = 1000
 /** Returns options for Fastify, which passes `http` or `https` to Node's server. */
 export function httpServerOptions ({ headersTimeout, requestTimeout, maxHeaderSize }: HttpSettings, tls?: TlsOptions) {
   const http: ServerOptions = {
-    requireHostHeader: false, // server.ts checks it: the refusal of Node has no body
+    requireHostHeader: false, // server.ts checks it, because the refusal of Node has no body
     headersTimeout,
     requestTimeout,
     maxHeaderSize,
@@ -27,13 +27,13 @@ export function httpServerOptions ({ headersTimeout, requestTimeout, maxHeaderSi
 type ServerSocket = Socket & { _httpMessage?: ServerResponse | null, _handle?: { bytesWritten: number, writeQueueSize: number } | null }
 
 /**
- * Applies the limits that are not options of Fastify. One timer checks all connections: Node's timers, one for each connection, would be
+ * Applies the limits that are not options of Fastify. One timer checks all connections, because Node's own timers, one for each connection, would be
  * restarted by each read, write and answer.
  */
 export function limitConnections (app: FastifyInstance, { maxConnections, answerTimeout, answerRate, keepAliveTimeout }: HttpSettings): void {
   const { server } = app
   server.maxConnections = maxConnections
-  // for workers, whose primary process would offer a connection to the next one without end; the types do not have it
+  // for workers, whose primary process would otherwise offer a connection to one after the other endlessly; the types lack the option
   Object.assign(server, { dropMaxConnection: true })
   server.keepAliveTimeout = 0
   addKeepAliveHeader(app, keepAliveTimeout)
@@ -60,8 +60,8 @@ function addKeepAliveHeader (app: FastifyInstance, keepAliveTimeout: number): vo
 }
 
 /**
- * Closes a connection if its client receives an answer too slowly: fewer than `rate` bytes per second on average over `time` milliseconds. A
- * client that received a byte now and then would keep an answer in memory for days.
+ * Closes a connection if its client receives an answer too slowly: fewer than `rate` bytes per second on average over `time` milliseconds. A client that
+ * received a byte now and then could keep an answer in memory for days.
  */
 function createAnswerTimeout (time: number, rate: number): (socket: ServerSocket, now: number) => void {
   const slow = new WeakMap<Socket, { received: number, since: number }>()

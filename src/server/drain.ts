@@ -7,12 +7,12 @@ import { createIdleTimeout, trackSockets } from './connections.ts'
 /** The graceful shutdown of a server. */
 export interface Drain {
   readonly hasStarted: boolean
-  /** From now on, each answer closes its connection. Waits `delay` milliseconds, so that load balancers notice, and closes the port. */
+  /** Makes each answer close its connection, waits `delay` milliseconds so that load balancers notice, and closes the port. */
   start (delay: number): Promise<void>
 }
 
 /**
- * How long a connection must have been idle before it is closed, in milliseconds. Its client has had no answer with `Connection: close`, and
+ * How long a connection must have been idle before it is closed, in milliseconds, because its client has had no answer with `Connection: close`, and
  * may have sent a request that has not arrived yet.
  */
 const IDLE_TIME = 500
@@ -24,7 +24,7 @@ export function createDrain (app: FastifyInstance): Drain {
   const { server } = app
   let hasStarted = false
   const closeIdle = createIdleCheck(app)
-  // Node's close() calls this, and would close connections on which a request is about to arrive.
+  // Node's close() calls this, and would close connections on which a request is about to arrive
   server.closeIdleConnections = () => {}
   const startOnce = (): void => {
     if (hasStarted) return
@@ -32,7 +32,7 @@ export function createDrain (app: FastifyInstance): Drain {
     // for answers without hooks, such as those to invalid paths
     server.prependListener('request', (_request: unknown, response: ServerResponse) => { response.shouldKeepAlive = false })
   }
-  // Fastify closes the port some event-loop turns later; until then, clients would open connections that are reset.
+  // Fastify closes the port some event-loop turns later; until then, clients would open connections that are reset
   const closePort = (): void => { if (server.listening) server.close() }
   app.addHook('preClose', async () => {
     closePort()
@@ -63,7 +63,7 @@ function createIdleCheck (app: FastifyInstance): () => void {
     const check = setInterval(() => {
       const now = performance.now()
       for (const socket of secured ?? accepted) closeIfIdle(socket, now)
-      // TCP connections below TLS show no requests: only those without a handshake are closed
+      // TCP connections below TLS show no requests, so only those without a handshake are closed
       if (secured !== undefined) for (const socket of accepted) if (socket.bytesRead === 0) closeIfIdle(socket, now)
     }, CHECK_INTERVAL).unref()
     app.server.once('close', () => clearInterval(check))

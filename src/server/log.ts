@@ -1,4 +1,4 @@
-/** The log of the server: pino, which Fastify creates, or readable lines for people in place of its JSON. */
+/** The log of the server: the JSON of pino, which Fastify creates, or readable lines for people. */
 import cluster from 'node:cluster'
 import type { WriteStream } from 'node:tty'
 import Fastify, { type FastifyBaseLogger } from 'fastify'
@@ -8,7 +8,7 @@ export type LogFormat = NonNullable<ServerConfig['logFormat']>
 
 export interface LogStream { write (line: string): void }
 
-/** What this module needs of standard output; a terminal has `isTTY` and colors. */
+/** The part of standard output that this module needs; a terminal has `isTTY` and colors. */
 export type Output = LogStream & Partial<Pick<WriteStream, 'isTTY' | 'hasColors'>>
 
 export interface LogOptions {
@@ -31,7 +31,7 @@ export async function createLog (options: LogOptions): Promise<FastifyBaseLogger
 }
 
 /**
- * Returns undefined for JSON, which pino writes itself. Each line is written before the call returns: none is lost when the process exits.
+ * Returns undefined for JSON, which pino writes itself. Each line is written before the call returns, so that none is lost when the process exits.
  * pino-pretty is loaded only for readable lines.
  */
 export async function openLogStream (format: LogFormat, output: Output = process.stdout): Promise<LogStream | undefined> {
@@ -42,7 +42,7 @@ export async function openLogStream (format: LogFormat, output: Output = process
 }
 
 /**
- * Replaces control characters in a line of JSON, except those with an escape of their own, such as `\n`: names that clients send must not reach the
+ * Replaces control characters in a line of JSON, except those with their own escape, such as `\n`, because names that clients send must not reach the
  * terminal as commands. Pairs of backslashes are skipped.
  */
 function withoutControls (line: string): string {

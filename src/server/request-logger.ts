@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyServerOptions } from 'fastify'
 
 type CreateChild = () => FastifyBaseLogger
 
-/** A logger that is created with its first line. */
+/** A logger that creates the real one with its first line. */
 class LazyLogger implements FastifyBaseLogger {
   readonly #create: CreateChild
   #created: FastifyBaseLogger | undefined
@@ -29,8 +29,8 @@ class LazyLogger implements FastifyBaseLogger {
 }
 
 /**
- * Fastify's child logger of a request, created with its first line: few requests log by it, and creating it takes about one hundredth of the
- * CPU time of a short request.
+ * Creates Fastify's child logger of a request with its first line, because few requests use it, and creating it takes about one hundredth of
+ * the CPU time of a short request.
  */
 export const createRequestLogger: NonNullable<FastifyServerOptions['childLoggerFactory']> = (logger, bindings, options) =>
   new LazyLogger(() => logger.child(bindings, options))

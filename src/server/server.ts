@@ -51,13 +51,13 @@ export interface Server {
   reloadCertificate (): void
 }
 
-/** src/telemetry/request-log.ts replaces Fastify's request log. Fastify before 5.10 has an option for this, which is deprecated since. */
+/** Disables Fastify's request log, which src/telemetry/request-log.ts replaces. Fastify before 5.10 has another option for this, which is deprecated since. */
 const WITHOUT_REQUEST_LOG = 'LogController' in fastify ? { logController: new fastify.LogController({ disableRequestLogging: true }) } : { disableRequestLogging: true }
 
 /** A table name has up to 64 characters, and a percent-encoded character up to 12 bytes. */
 const MAX_PARAM_LENGTH = 1024
 
-/** Milliseconds for the start of a plugin: on a busy machine, loading the code and opening a SQLite file can take longer than Fastify's default of ten seconds. */
+/** Time limit for the start of a plugin, in milliseconds: on a busy machine, loading the code and opening a SQLite file can take longer than Fastify's default of ten seconds. */
 const PLUGIN_TIMEOUT = 60_000
 
 /** @throws ConfigError */
@@ -106,14 +106,14 @@ async function serveMetrics (app: FastifyInstance, { registry, tokens, metricsAp
   return metricsApp
 }
 
-/** Removes the ports from X-Forwarded-For: Fastify trusts no address with a port, so that the last proxy would count as the client. */
+/** Removes the ports from X-Forwarded-For, because Fastify trusts no address with a port and would take the last proxy for the client. */
 function removePorts ({ raw: { headers } }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
-  const forwarded = headers['x-forwarded-for'] as string | undefined // Node joins several
+  const forwarded = headers['x-forwarded-for'] as string | undefined // Node joins several headers
   if (forwarded?.includes(':') === true) headers['x-forwarded-for'] = forwarded.split(',').map((entry) => withoutPort(entry.trim())).join(', ')
   done()
 }
 
-/** Gives answers that Fastify or Node would send themselves the JSON envelope of the service. */
+/** Answers with the JSON envelope of the service where Fastify or Node would answer by themselves. */
 function answerEverything (app: FastifyInstance, answerOutside: OutsideHandler): void {
   app.removeAllContentTypeParsers()
   app.setErrorHandler(answerOutside)
@@ -136,7 +136,7 @@ function findInvalid ({ url, httpVersion, rawHeaders }: IncomingMessage): Servic
   return (url as string).includes('#') ? invalidRequest('its path has a fragment ("#")') : undefined
 }
 
-/** Counts in the raw headers, because `headers` has only the first Host header. */
+/** Counts Host in the raw headers, because `headers` has only the first one. */
 function countHosts (rawHeaders: readonly string[]): number {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -4,9 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i
 
 /**
- * The router refuses a path with invalid percent-encoding, or with too long a name, before any hook runs. Below the prefix of the plugin, such a
- * request is routed again, to a path that does not exist, so that it is authenticated and counted like every other request. Returns
- * whether it was.
+ * Routes a request below the prefix again that the router has refused before any hook, because its path has invalid percent-encoding or too long a name.
+ * The new path does not exist, so the request is authenticated and counted like every other one. Returns whether it was routed.
  */
 export function routeToNothing (app: FastifyInstance, prefix: string, { raw }: FastifyRequest, reply: FastifyReply): boolean {
   if (!(raw.url as string).replace(ORIGIN, '').startsWith(`${prefix}/`)) return false

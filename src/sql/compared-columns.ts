@@ -2,7 +2,7 @@ import type { Column, Table } from '../catalog/catalog.ts'
 import { leavesOf } from '../plan/fold.ts'
 import type { Condition } from '../plan/plan.ts'
 
-/** The columns of its table that a condition compares. IS NULL is the same for every type. */
+/** The columns of its table that a condition compares, without those of IS NULL, which is the same for every type. */
 export function comparedColumns (condition: Condition): Column[] {
   return leavesOf(condition).flatMap((leaf) => {
     switch (leaf.kind) {
@@ -14,7 +14,7 @@ export function comparedColumns (condition: Condition): Column[] {
   })
 }
 
-/** Columns of another table. */
+/** Compared columns of another table. */
 export interface RelatedColumns { readonly table: Table, readonly columns: readonly Column[] }
 
 /** The columns that a condition compares in other tables. */

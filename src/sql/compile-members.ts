@@ -1,4 +1,4 @@
-/** Compiles selects of rows with members, and the statements of members that have their own. The texts are kept by their shapes, like those of other plans. */
+/** Compiles selects of rows with members, and the statements of members that need their own. The texts are cached by shape, like those of other plans. */
 import { statementTable, type Column, type Table } from '../catalog/catalog.ts'
 import { cellsOf, tablesIn, type Cells } from '../plan/cells.ts'
 import type { Condition, SelectPlan } from '../plan/plan.ts'
@@ -12,11 +12,11 @@ import type { CompiledStatement, Engine, Statement } from './statement.ts'
 
 const NONE: readonly Column[] = []
 
-/** Compiles a select whose rows have members. Those that are one row are joined to it. */
+/** Compiles a select whose rows have members. Members of one row are joined to it. */
 export function compileWithMembers (plan: SelectPlan, engine: Engine, counts: StatementCounts): Statement {
-  const { statements } = builderFor(engine, plan.table)
+  const { statementCache } = builderFor(engine, plan.table)
   const { key, parameters } = rowsShape(plan, engine)
-  const kept = statements.get(key)
+  const kept = statementCache.get(key)
   if (kept !== undefined) {
     counts.kept++
     return { ...kept, parameters }
@@ -25,21 +25,21 @@ export function compileWithMembers (plan: SelectPlan, engine: Engine, counts: St
   const cells = cellsOf(plan)
   const { condition, page } = plan
   const compiled = describeCells({ table: plan.table, cells, conditions: [condition, ...page?.by === 'position' ? [page.after] : []], engine }, compileRows(plan, engine))
-  statements.set(key, compiled)
+  statementCache.set(key, compiled)
   return { ...compiled, parameters }
 }
 
 interface Described {
   readonly table: Table
   readonly cells: Cells
-  /** On the columns of the table. */
+  /** The conditions on the columns of the table. */
   readonly conditions: readonly Condition[]
-  /** Further columns of the table that the statement compares or computes with. */
+  /** Other columns of the table that the statement compares or computes with. */
   readonly compared?: readonly Column[]
   readonly engine: Engine
 }
 
-/** What a dialect needs to know of a statement that selects cells, besides its text. */
+/** Describes a statement that selects cells for a dialect. */
 export function describeCells (described: Described, { sql, pieces }: BuiltStatement): CompiledStatement {
   const { table, cells, engine } = described
   const tables = tablesIn(table, cells)
@@ -55,7 +55,7 @@ export function describeCells (described: Described, { sql, pieces }: BuiltState
   }
 }
 
-/** The columns that the statement compares and does not return as they are. */
+/** The columns that the statement compares but does not return unchanged. */
 function findCompared ({ cells: { cells, joined }, conditions, compared = [] }: Described, tables: readonly Table[]): RelatedColumns[] {
   const isShown = (column: Column, place: number): boolean => column.type.selected === undefined && cells.some((cell) => cell.column === column && cell.table === place)
   const found: RelatedColumns[] = []

@@ -14,22 +14,22 @@ import type { StatementCounts } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 import { compileDelete, compileUpdate } from './write.ts'
 
-/** A plan with one statement, whatever its values are. Inserts are divided among statements (row-batches.ts). */
+/** A plan with exactly one statement. Inserts are divided among statements (row-batches.ts). */
 export type CompiledPlan = Exclude<Plan, InsertPlan> | CountPlan
 
-/** Compiles a plan, or takes the statement of an earlier plan of the same shape, and counts which of them in `counts`. Never throws. */
+/** Compiles a plan, or takes the cached statement of the same shape, and counts which in `counts`. Never throws. */
 export function compileStatement (plan: CompiledPlan, engine: Engine, counts: StatementCounts = { kept: 0, built: 0 }): Statement {
   if (plan.verb === 'select' && plan.members !== undefined) return compileWithMembers(plan, engine, counts)
-  const { mark, statements } = builderFor(engine, plan.table)
+  const { mark, statementCache } = builderFor(engine, plan.table)
   const { key, parameters } = shapeOf(plan, engine, mark)
-  const kept = statements.get(key)
+  const kept = statementCache.get(key)
   if (kept !== undefined) {
     counts.kept++
     return withParameters(kept, parameters)
   }
   counts.built++
   const compiled = describe(plan, engine, buildStatement(plan, engine))
-  statements.set(key, compiled)
+  statementCache.set(key, compiled)
   return withParameters(compiled, parameters)
 }
 
@@ -48,13 +48,13 @@ export function buildStatement (plan: CompiledPlan, engine: Engine): BuiltStatem
 }
 
 const NONE: readonly Column[] = []
-/** The column of a count, as the servers send it. */
+/** The column of a count, with the type that the servers send. */
 const COUNT: readonly Column[] = [{ ...OF_RESULT, name: 'count', type: integerType(64, false), declaration: 'bigint', nullable: false }]
 
 const STEP = 'select @@auto_increment_increment as v0'
 const CLOCK = "select timestampdiff(microsecond, '1970-01-01', current_timestamp(6)) as v0"
 
-/** Selects the distance between the numbers of AUTO_INCREMENT in a session of MySQL or MariaDB. */
+/** Selects the distance between AUTO_INCREMENT numbers in a session of MySQL or MariaDB. */
 export const compileStep = (table: Table): Statement => compileNumber(table, STEP)
 
 /** Selects the time of a server, in millionths of a second since 1970. */
@@ -64,22 +64,22 @@ function compileNumber (table: Table, sql: string): Statement {
   return { verb: 'select', table: statementTable(table), sql, pieces: [sql], parameters: [], columns: COUNT, assigned: NONE, confirmation: undefined }
 }
 
-/** What a dialect needs to know of a statement besides its text. */
+/** Describes a statement for a dialect. */
 function describe (plan: CompiledPlan, engine: Engine, { sql, pieces }: BuiltStatement): CompiledStatement {
   const { verb } = plan
   const table = statementTable(plan.table)
   const columns = verb === 'select' ? selectedColumns(plan) : verb === 'count' ? COUNT : NONE
   const assigned = verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE
-  // tables with transactions need not know
+  // needed only for tables without transactions
   const isChange = verb === 'update' || verb === 'delete'
   const isSingle = isChange && !table.transactional && isSingleRow(plan)
   return { verb: verb === 'count' ? 'select' : verb, table, sql, pieces, columns, assigned, confirmation: engine === 'mysql' ? compileConfirmation(plan) : undefined, isSingle, isRelated: isChange && existsIn(plan.condition).length > 0 }
 }
 
 /**
- * A condition on a column whose type has changed since the catalog was read may match other rows than it should: MariaDB finds the text
- * `abc` equal to the number 0, and a delete with such a condition would delete that row. The definitions in a result show the types of its
- * own columns; for the other columns that a statement depends on, this statement shows them.
+ * Compiles a statement that shows the types of columns which another statement depends on but does not return. If the type of a column has changed
+ * since the catalog was read, a condition on it may match the wrong rows: MariaDB finds the text `abc` equal to the number 0, so that a delete would
+ * delete that row.
  */
 function compileConfirmation (plan: CompiledPlan): Statement | undefined {
   const columns = dependenciesOf(plan)
@@ -90,7 +90,7 @@ function compileConfirmation (plan: CompiledPlan): Statement | undefined {
   return { verb: 'select', table, ...compileDefinitions(table, columns), columns, assigned: NONE, confirmation: undefined }
 }
 
-/** The columns that a statement compares, computes with, or selects by a cast, and does not return as they are. Counts are the same for every type. */
+/** The columns that a statement compares, computes with, or selects by a cast, but does not return unchanged. Counts are the same for every type. */
 function dependenciesOf (plan: CompiledPlan): Column[] {
   const columns = new Set(comparedColumns(plan.condition))
   const groups = plan.verb === 'select' ? plan.groups : undefined

@@ -19,7 +19,7 @@ export function bind (parameter: Parameter | Moment, wrapping?: Wrapping): Expre
   return wrap(wrapping, sql<Parameter>`${parameter}`)
 }
 
-/** What stands in the places of a form or a computation. */
+/** The expressions in the places of a form or a computation. */
 interface Places { readonly column: Expression<unknown>, readonly given?: Parameter | Moment, readonly filter?: Expression<unknown> | undefined }
 
 /** Fills the places in the SQL of a form or a computation. */
@@ -34,7 +34,7 @@ export function compileForm (texts: FormSql, { column, given = null, filter = sq
   }), sql``)
 }
 
-/** Binds a list, with few nodes: it may have ten thousand values. */
+/** Binds a list with few nodes, because it may have ten thousand values. */
 function bindList (parameters: readonly Value[], wrapping?: Wrapping): readonly Value[] | Expression<Parameter> {
   if (wrapping === undefined) return parameters
   const [before, after] = wrapping
@@ -42,18 +42,18 @@ function bindList (parameters: readonly Value[], wrapping?: Wrapping): readonly 
   return sql(Object.assign([...texts, `${after})`], { raw: [] }), ...parameters)
 }
 
-/** What a condition compares. */
+/** The operands that a condition compares. */
 export interface Operands {
   /** The SQL of a column. */
   readonly left: (column: Column) => AliasableExpression<Parameter>
-  /** SQL around the parameters that are compared with it, in an equality or not. */
+  /** SQL around the parameters that are compared with the column, which may differ for an equality. */
   readonly wrapping: (column: Column, isEquality: boolean) => Wrapping | undefined
 }
 
-/** The table of a condition. Without `outer` and `add` it has no subqueries. */
+/** The table of a condition. Without `outer` and `add`, the condition has no subqueries. */
 export type ConditionScope = Pick<TableTokens, 'token'> & Partial<TableTokens>
 
-/** The columns of a table. */
+/** The columns of a table as operands. */
 function columnsOf ({ token }: ConditionScope): Operands {
   return { left: (column) => eb.ref(token(column) as ColumnToken), wrapping: ({ type }, isEquality) => isEquality ? type.equated ?? type.compared : type.compared }
 }
@@ -89,8 +89,8 @@ export function compileCondition (condition: Condition, builder: ConditionScope,
 }
 
 /**
- * `(select 1 from <table> where <on> and … limit 1) is not null`: both servers would read all rows that `exists` can find before they look at the first row. The
- * index of `on` is named because an optimizer may prefer that of another condition, and read rows that are related to others.
+ * `(select 1 from <table> where <on> and … limit 1) is not null`: with `exists`, both servers would read all rows that it can find first. The index of
+ * `on` is named because an optimizer may prefer that of another condition, and read rows that are related to others.
  */
 function compileExists ({ negated, table, on, condition, index }: Exists, { outer, add }: ConditionScope): Expression<SqlBool> {
   const other = (add as TableTokens['add'])(table, index)

@@ -6,11 +6,11 @@ import type { Statement } from './statement.ts'
 
 const NONE: readonly Column[] = []
 
-/** Shows the types of columns of several tables, as a statement about no rows; undefined if there are none to show. `own`: the table of the statement. */
+/** A statement without rows that shows the types of columns of several tables; undefined if there are none. `own`: the table of the statement. */
 export function confirmColumns (own: Table, compared: readonly RelatedColumns[]): Statement | undefined {
   const needed = new Map<Table, Set<Column>>()
   for (const { table, columns } of compared) {
-    const base = table.view?.base ?? table
+    const base = table.granted?.base ?? table
     const known = needed.get(base) ?? new Set()
     for (const column of columns) if (column.type.sentAs !== undefined) known.add(column)
     if (known.size > 0) needed.set(base, known)

@@ -1,14 +1,14 @@
-/** Finds the index in whose order a page is read: MariaDB leaves it for `tenant = ?` with the newest first, and reads all rows of the tenant. */
+/** Finds the index in whose order a page is read, because MariaDB does not use it for `tenant = ?` with the newest first, and reads all rows of the tenant. */
 import type { Index } from '../catalog/catalog.ts'
 import { partsOf } from '../catalog/index-parts.ts'
 import type { Condition, Order, SelectPlan } from '../plan/plan.ts'
 
-/** An index, and the terms of the order that it is read in: MariaDB sorts all rows again if the order names a column that the filters hold equal. */
+/** An index, and its order without columns that the filters hold equal, by which MariaDB would sort all rows again. */
 export interface OrderedIndex { readonly index: Index, readonly order: readonly Order[] }
 
 /**
- * The index that begins with the columns which the filters hold equal, followed by those of the order, all of them in the same or all in
- * the opposite direction. Undefined if there is none, or if another index may find fewer rows: the filters then name further columns.
+ * The index that begins with the columns that the filters hold equal, followed by those of the order, all in the same or all in the opposite direction.
+ * Undefined if there is none, or if the filters name other columns, so that another index may find fewer rows.
  */
 export function findIndex ({ table, page, condition, order }: SelectPlan): OrderedIndex | undefined {
   if (page?.by !== 'position') return undefined
@@ -17,11 +17,11 @@ export function findIndex ({ table, page, condition, order }: SelectPlan): Order
   if (!collect(condition, equal, others)) return undefined
   const open = order.filter(({ column }) => !equal.has(column.name))
   for (const name of others) if (!equal.has(name) && name !== open[0]?.column.name) return undefined
-  // rules of a grant can be on columns that it does not see
-  const base = table.view?.base ?? table
+  // rules can be on columns that the grant does not see
+  const base = table.granted?.base ?? table
   const found = base.indexes.find((index) => {
     const parts = index.ordered ? partsOf(index, base) : []
-    // an expression can be a list of values (MySQL): then the index has no entry for an empty list, and several for others
+    // an expression can be a list of values (MySQL), for which the index has no entry if it is empty, or several entries
     if (parts.some(({ column }) => column === null)) return false
     if (parts.slice(0, equal.size).some(({ column, prefix }) => prefix || !equal.has(column as string))) return false
     const rest = parts.slice(equal.size)
@@ -41,7 +41,7 @@ function collect (condition: Condition, equal: Set<string>, others: Set<string>)
     case 'or':
     case 'not': return false
     case 'constant': return condition.value
-    // finds no rows by an index of this table
+    // a subquery uses no index of this table
     case 'exists': return true
     default: {
       const { name } = condition.column

@@ -18,7 +18,7 @@ export function compileGroups (plan: SelectPlan, { by, aggregates, having }: Gro
   const expressions = new Map([...by, ...aggregates].map((each) => [each as Column, isComputed(each) ? compute(each, engine, builder) : column(each)]))
   const selected = columns.map((each, index) => wrap(each.type.selected, expressions.get(each) as AliasableExpression<Parameter>).as(alias(index)))
   const operands: Operands = {
-    // an expression would be computed again, and has parameters
+    // the alias, because an expression would be computed again and has parameters
     left: (each) => isComputed(each) ? sql.id(alias(columns.indexOf(each))) : wrap(each.type.grouped, column(each)),
     wrapping: ({ type }) => type.computed ?? type.compared
   }
@@ -32,8 +32,8 @@ export function compileGroups (plan: SelectPlan, { by, aggregates, having }: Gro
 }
 
 /**
- * An aggregate or a part of time. The servers compute the aggregate of a CASE, which is NULL for the other rows. SQLite would not know the collation of
- * that, and has a clause.
+ * Compiles an aggregate or a part of time. The servers compute the aggregate of a CASE, which is NULL for the other rows. SQLite uses its FILTER clause,
+ * because a CASE would lose the collation of the column.
  */
 export function compute ({ sql: texts, source, condition }: ComputedColumn, engine: Engine, builder: Pick<TableTokens, 'token'>, named = (token: string) => `t.${token}`): AliasableExpression<Parameter> {
   const column: Expression<unknown> = source === undefined ? sql`*` : sql.ref(named(builder.token(source)))
@@ -43,9 +43,9 @@ export function compute ({ sql: texts, source, condition }: ComputedColumn, engi
   return compileForm(texts, { column: sql`case when ${passes} then ${source === undefined ? sql`1` : column} end` })
 }
 
-/** Creates aliases that no column of the table has: HAVING prefers columns to an alias, on SQLite any, on MySQL those of GROUP BY. */
+/** Creates aliases that no column of the table has, because HAVING prefers columns to aliases: any on SQLite, those of GROUP BY on MySQL. */
 function createAlias (table: Table): (index: number) => string {
-  const { columnList } = table.view?.base ?? table
+  const { columnList } = table.granted?.base ?? table
   let prefix = 'v'
   while (columnList.some(({ name }) => name.toLowerCase().startsWith(prefix))) prefix += '_'
   return (index) => `${prefix}${index}`

@@ -1,7 +1,7 @@
 /**
- * Statements that insert rows, and those that update rows that exist. The text is built for one row: MySQL's dialect repeats the row
- * in it (src/dialects/mysql/literal.ts), SQLite's runs it for each row. So it depends neither on the number of rows nor on which of them leave
- * a column out.
+ * Compiles statements that insert rows or update rows that exist. The text is built for one row: MySQL's dialect repeats the row in it
+ * (src/dialects/mysql/literal.ts), SQLite's runs it for each row. So it depends neither on the number of rows nor on which of them omit
+ * a column.
  */
 import { statementTable, type Column } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
@@ -16,18 +16,18 @@ import { skipsUnchanged } from './write.ts'
 
 const NONE: readonly Column[] = []
 
-/** Compiles a batch, or takes the statement of an earlier one of the same shape. Never throws. */
+/** Compiles a batch, or takes the cached statement of the same shape. Never throws. */
 export function compileInsert (batch: RowBatch, engine: Engine, counts: StatementCounts): Statement {
-  const { mark, statements } = builderFor(engine, batch.table)
+  const { mark, statementCache } = builderFor(engine, batch.table)
   const parameters = cellsOf(batch)
   const key = keyOf(batch, engine, { mark, parameters })
-  // SQLite's statement compares what it writes with what is stored (upsert.ts)
+  // SQLite's statement compares the new values with the stored ones (upsert.ts)
   const { assignments, written } = batch.conflict ?? { assignments: [], written: NONE }
   if (engine === 'sqlite' && skipsUnchanged(batch.table, assignments, written)) for (const assignment of assignments) addParameters(assignment, parameters)
-  const kept = statements.get(key)
+  const kept = statementCache.get(key)
   counts[kept === undefined ? 'built' : 'kept']++
   const compiled = kept ?? describe(batch, engine)
-  if (kept === undefined) statements.set(key, compiled)
+  if (kept === undefined) statementCache.set(key, compiled)
   const { verb, table, sql, pieces, columns, assigned, confirmation, isUpsert, probe } = compiled
   return { verb, table, sql, pieces, columns, assigned, confirmation, isUpsert, probe, parameters, rows: batch.isList ? batch.rows.length : undefined }
 }
@@ -39,7 +39,7 @@ function describe (batch: RowBatch, engine: Engine): CompiledStatement {
 
 /** The values of all rows. */
 function cellsOf ({ columns, rows }: RowBatch): Cell[] {
-  // has its length from the start: an array that grows is copied again and again
+  // created with its length, because a growing array is copied repeatedly
   const cells = new Array<Cell>(rows.length * columns.length)
   let next = 0
   const known = new Map<readonly Column[], readonly number[]>()
@@ -60,7 +60,7 @@ function cellsOf ({ columns, rows }: RowBatch): Cell[] {
 /** In sessions with NO_AUTO_VALUE_ON_ZERO, DEFAULT would store 0 in an AUTO_INCREMENT column. */
 const fallbackOf = ({ autoIncrement }: Column): Cell => autoIncrement ? null : DEFAULT
 
-/** Adds the parameters of what is written to existing rows, and of the rules that these satisfy: MySQL's statement begins with the rules. */
+/** Adds the parameters of the changes of existing rows, and of the rules that these must satisfy, with which MySQL's statement begins. */
 function keyOf ({ columns, conflict }: RowBatch, engine: Engine, { mark, parameters }: { readonly mark: TableBuilder['mark'], readonly parameters: Cell[] }): string {
   const marks = (list: readonly Column[]): string => {
     let all = ''
@@ -69,7 +69,7 @@ function keyOf ({ columns, conflict }: RowBatch, engine: Engine, { mark, paramet
   }
   const key = `i${marks(columns)}`
   if (conflict === undefined) return key
-  // SQLite's statement has no condition where it changes nothing
+  // SQLite's statement has no condition if it changes nothing
   const within = engine === 'mysql' || conflict.written.length + conflict.assignments.length > 0 ? conflict.within : undefined
   const guard = (): string => within === undefined ? '' : `?${conditionKey(within, { mark, parameters })}`
   const set = (): string => `=${marks(conflict.written)}:${assignmentsKey(conflict.assignments, { mark, parameters })}`

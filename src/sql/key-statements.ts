@@ -6,16 +6,16 @@ import type { Engine } from './statement.ts'
 
 interface Keys { [KEYS_TABLE]: { k: Buffer, request: Buffer, answer: Buffer | null, created: Generated<string> } }
 
-/** Keys that are deleted at a time. */
+/** Maximum number of keys that are deleted at a time. */
 export const DELETED_AT_ONCE = 1000
 
 const db = queriesOn<Keys>()
 
-/** A value that is given when the statement runs: the texts depend on no value. */
+/** A placeholder, whose value is given when the statement runs. */
 const given = <T>(): RawBuilder<T> => sql<T>`${null}`
 
 /** Parameters: key, request. */
-export const INSERT_CLAIM = onBoth((engine) => textOf(db.insertInto(KEYS_TABLE).values({ k: given<Buffer>(), request: given<Buffer>() }), engine))
+export const INSERT_RESERVATION = onBoth((engine) => textOf(db.insertInto(KEYS_TABLE).values({ k: given<Buffer>(), request: given<Buffer>() }), engine))
 
 /** Parameters: answer, key. */
 export const UPDATE_ANSWER = onBoth((engine) => textOf(db.updateTable(KEYS_TABLE).set('answer', given<Buffer>()).where('k', '=', given<Buffer>()), engine))

@@ -1,8 +1,7 @@
 /**
- * Kysely without a connection: it builds and compiles, the dialects execute. Queries are written with the aliases
- * `t` for the table, `c0`, `c1`, … for its columns and `i0`, `i1`, … for its indexes; a transformer replaces them with the catalog's identifiers, whole and
- * quoted. Kysely's own references would split names that contain dots, spaces, quotes or " as ". No text of a request can
- * become an identifier.
+ * Kysely without a connection: it builds and compiles, and the dialects execute. Queries are written with the aliases `t` for the table, `c0`, `c1`, … for
+ * its columns and `i0`, `i1`, … for its indexes; a transformer replaces them with the quoted identifiers of the catalog, so that no text of a request can
+ * become an identifier. Kysely's own references would split names that contain dots, spaces, quotes or " as ".
  */
 import {
   createQueryId, MysqlQueryCompiler, NOOP_QUERY_EXECUTOR, OperationNodeTransformer, QueryCreator, SqliteQueryCompiler, type IdentifierNode, type QueryCompiler,
@@ -15,15 +14,15 @@ import { marksOf, type Mark } from './marks.ts'
 import { createStatementCache, type TableStatements } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 
-/** What Kysely builds. */
+/** A statement that Kysely has built. */
 export type BuiltStatement = Pick<Statement, 'sql' | 'pieces' | 'parameters'>
 
 export type ColumnToken = `c${number}`
 export type IndexToken = `i${number}`
-/** Any table of any database, as Kysely sees it. */
+/** The type that Kysely has for any table of any database. */
 export interface Rows { t: Record<ColumnToken, Parameter> }
 
-/** The placeholder while a statement is built. An identifier may contain `?`, but in neither engine this character. */
+/** The placeholder while a statement is built. Identifiers may contain `?`, but no engine allows this character in them. */
 const PLACEHOLDER = '\0'
 
 class MysqlPieces extends MysqlQueryCompiler {
@@ -47,14 +46,14 @@ export interface TableBuilder {
   readonly indexToken: (index: Index) => IndexToken
   /** One character for each column of the table. */
   readonly mark: Mark
-  /** Statements that were built before, by shape (shape.ts). */
-  readonly statements: TableStatements<CompiledStatement>
+  /** The cached statements of the table by shape (shape.ts). */
+  readonly statementCache: TableStatements<CompiledStatement>
 }
 
-/** Bytes of statements that are kept for all tables of all databases, about: some ten thousand usual ones. */
+/** The cache for all tables of all databases, with its approximate size in bytes: some ten thousand usual statements. */
 export const statementCache = createStatementCache<CompiledStatement>(16 * 1024 * 1024)
 
-/** Created once for each table and dropped with it. */
+/** The builders, created once for each table and dropped with it. */
 const builders: Readonly<Record<Engine, WeakMap<Table, TableBuilder>>> = { mysql: new WeakMap(), sqlite: new WeakMap() }
 
 export function builderFor (engine: Engine, table: Table): TableBuilder {
@@ -62,17 +61,17 @@ export function builderFor (engine: Engine, table: Table): TableBuilder {
   return getOrCreate(builders[engine], kept, () => createBuilder(engine, kept))
 }
 
-/** Rules of a grant can be on columns that it does not see: the columns are those of the catalog's table. */
+/** Uses the columns of the catalog's table, because rules can be on columns that the grant does not see. */
 function createBuilder (engine: Engine, table: Table): TableBuilder {
-  const base = table.view?.base ?? table
+  const base = table.granted?.base ?? table
   const indexes = new Map(base.columnList.map((column, index): [Column, number] => [column, index]))
   const token = (column: Column): ColumnToken => `c${indexes.get(column) as number}`
   const build = createBuild(engine, nameIn(base))
   const db = new QueryCreator<Rows>({ executor: NOOP_QUERY_EXECUTOR })
-  return { db, build, token, indexToken: (index) => `i${base.indexes.indexOf(index)}`, mark: marksOf(table), statements: statementCache.forTable(table) }
+  return { db, build, token, indexToken: (index) => `i${base.indexes.indexOf(index)}`, mark: marksOf(table), statementCache: statementCache.forTable(table) }
 }
 
-/** Returns a function that compiles a query. `nameOf`: the identifier that an alias stands for; undefined for an identifier of ours. */
+/** Returns a function that compiles a query. `nameOf`: the identifier of an alias; undefined for the service's own identifiers. */
 export function createBuild (engine: Engine, nameOf: (token: string) => string | undefined): TableBuilder['build'] {
   const names = new Names(nameOf)
   return (query) => {
@@ -96,7 +95,7 @@ class Names extends OperationNodeTransformer {
   }
 }
 
-/** The identifiers of aliases in the statements of one table. */
+/** Returns the identifiers of aliases in the statements of one table. */
 export const nameIn = (table: Table) => (token: string): string | undefined => {
   const place = Number(token.slice(1))
   switch (token.charAt(0)) {

@@ -1,6 +1,6 @@
 /**
- * The statements of a member with statements of its own. Each value of `on` has a part of a UNION ALL, which selects the rows that are related to it and
- * stops at the limit: only the database can tell which texts are equal.
+ * The statements of a member that needs its own. Each value of `on` has a part of a UNION ALL, which selects the rows related to it and stops at the
+ * limit, because only the database knows which texts are equal.
  */
 import { sql } from 'kysely'
 import { OF_RESULT, type Column, type Table } from '../catalog/catalog.ts'
@@ -20,31 +20,31 @@ import { firstShape, partShape } from './shape-members.ts'
 import type { StatementCounts } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 
-/** The values of `on` of some rows, and the number by which their related rows are known. */
+/** The values of `on` of some rows, and the number that identifies their related rows. */
 export interface LinkValues {
   readonly place: number
   readonly values: readonly Value[]
 }
 
-/** Parameters of one statement: SQLite allows 32,766 of them. And characters of its text, about: servers take at least 16 MB. */
+/** Maximum number of parameters of a statement, of which SQLite allows 32,766, and of characters of its text, of which servers take at least 16 MB. */
 const MAX_PARAMETERS = 30_000
 const MAX_LENGTH = 2_000_000
 
-/** The number of a part, as the servers send it. */
+/** The column for the number of a part, with the type that the servers send. */
 const PLACE: Column = { ...OF_RESULT, name: 'place', type: { ...integerType(64, false), sentAs: valueClassesOf({ name: 'bigint', declaration: 'bigint', length: null, bytes: null, scale: null, charset: null, srid: null, json: false }) }, declaration: 'bigint', nullable: false }
 
 /**
- * Compiles the statements that select the rows related to these values: usually one. The first cell of a row is the number of its part. Every part repeats the
- * values of the member's filters, so that all statements together can have millions: each is compiled when the one before it has run.
+ * Compiles the statements that select the rows related to these values, usually one. The first cell of a row is the number of its part. Each is compiled
+ * when the previous one has run, because every part repeats the values of the member's filters, which can be millions in total.
  */
 export function * compileLinked (member: ListMember, linked: readonly LinkValues[], engine: Engine, counts: StatementCounts): Generator<Statement, void> {
   const { key, parametersOf } = partShape(member, engine)
-  const { statements } = builderFor(engine, member.table)
-  let part = statements.get(key)
+  const { statementCache } = builderFor(engine, member.table)
+  let part = statementCache.get(key)
   if (part === undefined) {
     counts.built++
     part = describePart(member, engine)
-    statements.set(key, part)
+    statementCache.set(key, part)
   } else counts.kept++
   let parameters: Cell[] = []
   let [count, length] = [0, 0]
@@ -65,18 +65,18 @@ export function * compileLinked (member: ListMember, linked: readonly LinkValues
 
 const unitePart = (part: CompiledStatement, count: number, parameters: readonly Cell[], engine: Engine): Statement => ({ ...part, ...unite(part, count, engine), parameters, isUnion: true })
 
-/** Characters of a literal, about. Bytes have two each. */
+/** The approximate number of characters of a literal; each byte has two. */
 const lengthOf = (cell: Cell): number => typeof cell === 'string' ? cell.length : Buffer.isBuffer(cell) ? 2 * cell.length : 8
 
 /**
- * Compiles the statement that selects the rows related to all of these values at once, value by value, up to a number of rows. The first cell of a row is
- * its value. Only for `on` of one column that is no text.
+ * Compiles the statement that selects the rows related to all of these values at once, ordered by value, up to a number of rows. The first cell of a row
+ * is its value. Only for an `on` of one column that is not a text.
  */
 export function compileFirst (member: ManyMember, linked: readonly LinkValues[], rows: number, counts: StatementCounts): Statement {
   const { table, condition, index } = member
-  const { statements } = builderFor('mysql', table)
+  const { statementCache } = builderFor('mysql', table)
   const { key, parameters } = firstShape(member, linked.map(({ values }) => values[0] as Value), rows)
-  const kept = statements.get(key)
+  const kept = statementCache.get(key)
   if (kept !== undefined) {
     counts.kept++
     return { ...kept, parameters }
@@ -90,7 +90,7 @@ export function compileFirst (member: ManyMember, linked: readonly LinkValues[],
   const value = sql`${sql.ref(tables.at(0).token(other))} as ${sql.id('v0')}`
   const described = describeCells({ table, cells, conditions: [condition], engine: 'mysql' }, tables.build(sql`select ${value}, ${selectCells(tables, cells, 1)} ${related} limit ${rows}`))
   const compiled = { ...described, columns: [other, ...described.columns], sources: [described.table, ...described.sources as readonly Table[]] }
-  statements.set(key, compiled)
+  statementCache.set(key, compiled)
   return { ...compiled, parameters }
 }
 
@@ -121,7 +121,7 @@ export function buildPart (member: ListMember, engine: Engine): BuiltStatement {
   return tables.build(sql`select ${place}, ${sql.join(computed)} ${selectRows(tables, { joined: [] }, { ...rows, order: [] })}`)
 }
 
-/** The text of several parts. */
+/** Joins the text of several parts. */
 function unite ({ sql, pieces }: Pick<CompiledStatement, 'sql' | 'pieces'>, count: number, engine: Engine): Pick<CompiledStatement, 'sql' | 'pieces'> {
   const [before, after] = engine === 'sqlite' ? ['select * from (', ')'] : ['(', ')']
   const between = `${after} union all ${before}`

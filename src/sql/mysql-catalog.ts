@@ -1,10 +1,10 @@
-/** The queries by which the tables of a database of MySQL or MariaDB are read. */
+/** The queries that read the tables of a database of MySQL or MariaDB. */
 import { sql } from 'kysely'
 import { queriesOn, textOf } from './typed-query.ts'
 
 type Text = string | null
 
-/** The columns of information_schema that are read (MySQL manual, "INFORMATION_SCHEMA Tables"). Those of one engine alone have a comment. */
+/** The columns of information_schema that are read (MySQL manual, "INFORMATION_SCHEMA Tables"). A comment names the server if only one has a column. */
 interface InformationSchema {
   'information_schema.TABLES': { TABLE_SCHEMA: string, TABLE_NAME: string, TABLE_TYPE: string, TABLE_COMMENT: string, ENGINE: Text }
   'information_schema.COLUMNS': {
@@ -80,7 +80,7 @@ export const columnsQuery = (isMariadb: boolean): string => toText(db.selectFrom
   ])
   .where('TABLE_SCHEMA', '=', HERE).orderBy('TABLE_NAME').orderBy('ORDINAL_POSITION'))
 
-/** Rows of: table, index, column, not unique, position, order, length of a prefix, type, usable. MariaDB lists the indexes of a table as they were defined. */
+/** Rows of: table, index, column, not unique, position, order, length of a prefix, type, usable. MariaDB lists the indexes of a table in the order of their definition. */
 export const indexesQuery = (isMariadb: boolean): string => {
   const query = db.selectFrom('information_schema.STATISTICS')
     .select(['TABLE_NAME', 'INDEX_NAME', 'COLUMN_NAME', 'NON_UNIQUE', 'SEQ_IN_INDEX', 'COLLATION', 'SUB_PART', 'INDEX_TYPE'])
@@ -91,7 +91,7 @@ export const indexesQuery = (isMariadb: boolean): string => {
 
 /**
  * Rows of: table, key, column, referenced table, referenced column, whether that is in this database, position. In MariaDB an account with privileges
- * on single columns of a table sees the names of its foreign keys alone, which are added as rows without columns.
+ * on single columns of a table sees only the names of its foreign keys, which are added as rows without columns.
  */
 export const foreignKeysQuery = (isMariadb: boolean): string => {
   const keys = db.selectFrom('information_schema.KEY_COLUMN_USAGE')
@@ -117,11 +117,11 @@ export const TRIGGERS = toText(db.selectFrom('information_schema.TRIGGERS').sele
   .where('EVENT_OBJECT_SCHEMA', '=', HERE).where('TRIGGER_SCHEMA', '=', HERE).orderBy('EVENT_OBJECT_TABLE').orderBy('TRIGGER_NAME'))
 
 /**
- * Rows of: level, pattern or table, privilege. The privileges of the account that may show it triggers: on all databases, on this one by each pattern
+ * Rows of: level, pattern or table, privilege. Selects the privileges by which the account may see triggers: on all databases, on this one by each pattern
  * that matches its name, and on single tables. Privileges of roles are not included.
  *
- * TRIGGER shows triggers. In MariaDB since MDEV-37474 (2026) the privileges to write do too; these versions have a nullable column
- * DEFINER. With MySQL's partial revokes a privilege on all databases does not count, because this database may be excluded.
+ * TRIGGER allows seeing triggers. In MariaDB since MDEV-37474 (2026), so do the privileges to write; these versions have a nullable column
+ * DEFINER. With MySQL's partial revokes, a privilege on all databases does not count, because this database may be excluded.
  */
 export const privilegesQuery = (isMariadb: boolean): string => {
   const host = sql<string>`substring_index(current_user(), '@', -1)`

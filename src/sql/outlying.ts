@@ -2,7 +2,7 @@ import type { Condition } from '../plan/plan.ts'
 import type { Wrapping } from '../types/column-type.ts'
 import { isMoment } from '../types/moment.ts'
 
-/** The SQL around the column and the parameters of a condition, if it compares with a value that a server would change (`ColumnType.outlying`). */
+/** The SQL around the column and the parameters of a condition that compares with a value which a server would change (`ColumnType.outlying`). */
 export function findOutlying (condition: Condition): Wrapping | undefined {
   switch (condition.kind) {
     case 'compare':

@@ -1,4 +1,4 @@
-/** What a select reads besides the rows and columns of its answer, to know where the next page begins. */
+/** The additional rows and columns that a select reads to find the beginning of the next page. */
 import type { Column } from '../catalog/catalog.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 
@@ -7,7 +7,7 @@ export function selectedColumns ({ columns, page }: SelectPlan): readonly Column
   return page?.by === 'position' && page.hidden.length > 0 ? [...columns, ...page.hidden] : columns
 }
 
-/** How many rows a select reads. */
+/** The number of rows that a select reads. */
 export function rowsOf ({ limit, page, isStream }: SelectPlan): number {
   return page === undefined || isStream === true ? limit : limit + 1
 }

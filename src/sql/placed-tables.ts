@@ -1,6 +1,6 @@
 /**
- * The tables of a statement that have places: the table at place 1 has the alias `t1` in the statement, its columns are the tokens `c1x0`, `c1x1`, … The same
- * table can be at several places.
+ * The tables of a statement with several tables, each at a place: the table at place 1 has the alias `t1`, and its columns are the tokens `c1x0`, `c1x1`, …
+ * The same table can be at several places.
  */
 import { sql, type Expression, type RawBuilder } from 'kysely'
 import type { Column, Index, Table } from '../catalog/catalog.ts'
@@ -9,18 +9,18 @@ import type { Engine } from './statement.ts'
 /** The tokens of the columns of one table. */
 export interface TableTokens {
   readonly token: (column: Column) => string
-  /** The same for a subquery, where the table must be named. */
+  /** The token for a subquery, in which the table must be named. */
   readonly outer: (column: Column) => string
-  /** Adds another table to the statement, for a subquery. `index`: by which rows of it are found. */
+  /** Adds another table to the statement, for a subquery. `index`: the index by which its rows are found. */
   readonly add: (table: Table, index: Index | undefined) => SubqueryTable
 }
 
 /** The table of a subquery. */
 export interface SubqueryTable extends TableTokens {
   readonly from: Sql
-  /** Tells the optimizer that an equality of two tables decides. */
+  /** Marks an equality of two tables as selective for the optimizer. */
   readonly relate: (equality: Sql) => Sql
-  /** Locks the rows that are found. */
+  /** The clause that locks the found rows. */
   readonly lock: Sql
 }
 
@@ -39,7 +39,7 @@ export class PlacedTables {
     return { ...this.at(place), from: this.from(place, isServer ? index : undefined), relate: isServer ? (equality) => equality : rarely, lock: this.#lock }
   }
 
-  /** `own`: a table without a place, whose name no alias may have. `lock`: of the rows that subqueries find. */
+  /** `own`: a table without a place, whose name no alias may have. `lock`: the lock on rows that subqueries find. */
   constructor (engine: Engine, { tables = [], own, lock = sql`` }: { readonly tables?: readonly Table[], readonly own?: Table, readonly lock?: Sql | undefined }) {
     this.#engine = engine
     this.#tables = own === undefined ? tables.map(baseOf) : [undefined]
@@ -75,5 +75,5 @@ export class PlacedTables {
 /** SQLite has no index that can be forced safely, and takes the one that was defined last if two seem equally good. */
 export const rarely = (equality: Expression<unknown>): Sql => sql`likelihood(${equality}, 0.000001)`
 
-/** Rules of a grant can be on columns that it does not see. */
-const baseOf = (table: Table): Table => table.view?.base ?? table
+/** The catalog's table, because rules can be on columns that the grant does not see. */
+const baseOf = (table: Table): Table => table.granted?.base ?? table

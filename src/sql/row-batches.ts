@@ -11,36 +11,36 @@ export interface RowBatch {
   readonly columns: readonly Column[]
   readonly rows: readonly PlannedRow[]
   readonly conflict?: BatchConflict
-  /** Whether the dialects get the statement as one for a list of rows: it may name the row that is refused. */
+  /** Whether dialects get a statement for a list of rows, so that an error may name the refused row. */
   readonly isList: boolean
-  /** Set for a single row that has to be updated by its key, and inserted if it does not exist. */
+  /** Set for a single row that must be updated by its key, or inserted if it does not exist. */
   readonly isSeparate?: boolean
 }
 
-/** What happens to a row that exists. It stays as it is where nothing is written or assigned. */
+/** The change of a row that exists, which stays as it is if nothing is written or assigned. */
 export interface BatchConflict {
   readonly key: readonly Column[]
-  /** Columns that get the value of the row that is inserted. */
+  /** The columns that get the values of the inserted row. */
   readonly written: readonly Column[]
   readonly assignments: readonly Assignment[]
-  /** The statement reports the number of this column of the row that exists. */
+  /** The column whose number in the existing row the statement reports. */
   readonly identity: Column | undefined
-  /** What the row that exists must satisfy. */
+  /** The condition that the row that exists must satisfy. */
   readonly within: Condition | undefined
 }
 
-/** The columns of a row that exists to which something is written. */
+/** The columns that are written in a row that exists. */
 export const changedColumns = ({ written, assignments }: Pick<BatchConflict, 'written' | 'assignments'>): readonly Column[] =>
   assignments.length === 0 ? written : [...written, ...assignments.map(({ column }) => column)]
 
-/** One batch, unless rows with different columns need statements of their own. In the order of the rows. */
+/** Divides the rows into batches in their order; one batch, unless rows with different columns need statements of their own. */
 export function toBatches (plan: InsertPlan, engine: Engine): RowBatch[] {
   const { table, conflict } = plan
   if (isOneRow(plan)) return [{ table, columns: (plan.rows[0] as PlannedRow).columns, rows: plan.rows, isList: false }]
   const groups = plan.isChecked === true ? plan.rows.map((row) => [row]) : groupsOf(plan, engine)
   return groups.map((group): RowBatch => {
     const columns = unionOf(group)
-    // SQLite allows no ON CONFLICT for a row of defaults alone
+    // SQLite allows no ON CONFLICT for a row with only defaults
     if (conflict === undefined || (columns.length === 0 && engine === 'sqlite')) return { table, columns, rows: group, isList: true }
     const { key, set, within } = conflict
     const written = set.kind === 'given' ? columns.filter((column) => !key.includes(column)) : set.kind === 'columns' ? set.columns : []
@@ -69,20 +69,20 @@ function groupsOf (plan: InsertPlan, engine: Engine): ReadonlyArray<readonly Pla
 }
 
 /**
- * SQLite has no DEFAULT for a single value. MySQL has none for a required column, which a trigger may fill in if it is left out. And with `given`,
- * what is written to existing rows differs by row.
+ * Whether all rows of a statement must have the same columns. SQLite has no DEFAULT for a single value, and MySQL has none for a required column, which
+ * a trigger may fill if it is omitted. With `given`, the columns that are written to existing rows differ by row.
  */
 function needsOneShape ({ table, rows, conflict }: InsertPlan, engine: Engine): boolean {
   if (engine === 'sqlite' || conflict?.set.kind === 'given') return true
   return mayFillColumns(table) && rows.some(({ columns }) => table.requiredColumns.some((column) => !columns.includes(column)))
 }
 
-/** MySQL reports the first number that it has given to a row, which is that of the first row unless a trigger has numbered that one. */
+/** Whether the reported number is that of the first row: MySQL reports the first number that it has given, unless a trigger has numbered the first row. */
 function reportsFirstId ({ table, rows, conflict }: InsertPlan, engine: Engine): boolean {
   return engine !== 'mysql' || conflict !== undefined || rows.length === 1 || table.identity?.autoIncrement !== true || !mayFillColumns(table)
 }
 
-/** Whether MySQL and MariaDB must look for the row by its key: their statement would fire triggers where nothing is to be changed, or miscount the row. */
+/** Whether MySQL and MariaDB must look up the row by its key, because their statement would fire triggers although nothing changes, or miscount the row. */
 function isByKey (row: PlannedRow, conflict: Conflict, table: Table): boolean {
   if (writesNothing(row, conflict)) return mayFire(table, 'update')
   return isMiscounted(row, conflict) || (mayFire(table, 'update', 'before') && isKnown(row, conflict))
@@ -98,9 +98,9 @@ function writesNothing ({ columns }: PlannedRow, { key, set }: Conflict): boolea
 }
 
 /**
- * Whether the servers may count the row as inserted although it exists: they do so where the bytes of a row differ from those of the row that it replaces,
- * and the values do not. That is so where NULL is written over NULL in a column whose default is another value, also by a BEFORE UPDATE trigger, and on
- * MySQL where such a trigger undoes the change.
+ * Whether the servers may count the row as inserted although it exists: they do so if the bytes of the new row differ from those of the old one but the
+ * values do not. This occurs if NULL is written over NULL in a column with another default, also by a BEFORE UPDATE trigger, and on MySQL if such a
+ * trigger undoes the change.
  */
 function isMiscounted ({ columns, parameters }: PlannedRow, { key, set }: Conflict): boolean {
   if (set.kind === 'assignments') return set.assignments.some(({ column, parameter, form }) => hidesDefault(column) && (form !== undefined || parameter === null))
@@ -127,7 +127,7 @@ function separate (rows: readonly PlannedRow[], isAlone: (row: PlannedRow) => bo
   return groups
 }
 
-/** Groups of consecutive rows that share their columns (PlannedRow). */
+/** Groups consecutive rows that share their columns (PlannedRow). */
 function groupByColumns (rows: readonly PlannedRow[]): PlannedRow[][] {
   const groups: PlannedRow[][] = []
   for (const row of rows) {

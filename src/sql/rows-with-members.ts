@@ -35,7 +35,7 @@ export interface RowsToSelect {
   readonly isRare?: boolean
 }
 
-/** The cells, called `v0`, `v1`, … unless others stand before them (`from`). */
+/** Selects the cells as `v0`, `v1`, …, or from a later number if other cells precede them (`from`). */
 export function selectCells (tables: SeveralTables, { cells }: Cells, from = 0): Sql {
   return sql.join(cells.map(({ column, table }, place) => sql`${wrap(column.type.selected, sql.ref(tables.at(table).token(column)))} as ${sql.id(`v${from + place}`)}`))
 }

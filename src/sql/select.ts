@@ -12,7 +12,7 @@ import type { Engine } from './statement.ts'
 /**
  * `select <columns> from <table> where … order by … limit n`. Columns are in the order of the plan and read by position. They have
  * aliases because mysql2 cannot read rows with a column called `__proto__`. The order names the table because aliases take precedence
- * over columns there. A page is read with one row more, which shows whether another one follows.
+ * over columns there. A page is read with one additional row, which shows whether another page follows.
  */
 export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement {
   if (plan.groups !== undefined) return compileGroups(plan, plan.groups, engine)
@@ -40,7 +40,7 @@ function positionIn (conditions: readonly Condition[], builder: TableBuilder): E
 
 const isTrue = (condition: Condition): boolean => condition.kind === 'constant' && condition.value
 
-/** `from <table>`, or `from <table> as <table> force index (<index>)`: Kysely has no hints, but takes any expression as an alias. */
+/** `from <table>`, or `from <table> as <table> force index (<index>)`: Kysely has no hints, but accepts any expression as an alias. */
 function from ({ db, indexToken }: TableBuilder, index: Index | undefined) {
   if (index === undefined) return db.selectFrom('t')
   return db.selectFrom(sql<Rows['t']>`${sql.table('t')}`.as<'t'>(sql`${sql.id('t')} force index (${sql.id(indexToken(index))})`))
@@ -57,12 +57,12 @@ export function compileCount ({ table, condition, limit, lock }: CountPlan, engi
   return builder.build(builder.db.selectFrom((locks ? limited.modifyEnd(LOCKS.update) : limited).as('matching')).select(({ fn }) => fn.countAll().as('v0')))
 }
 
-/** MariaDB has no FOR SHARE. */
+/** The locks; MariaDB has no FOR SHARE. */
 const LOCKS = { share: sql`lock in share mode`, update: sql`for update` }
-/** Without it the subqueries of a select that locks its rows would read older rows than the select. */
+/** The lock of subqueries in a select that locks its rows; without it they would read older rows than the select. */
 const LOCKED = sql` ${LOCKS.share}`
 
-/** Selects no rows: the result shows the present definitions of the columns. */
+/** Selects no rows, so that the result only shows the present definitions of the columns. */
 export function compileDefinitions (table: Table, columns: readonly Column[]): BuiltStatement {
   const builder = builderFor('mysql', table)
   let query = builder.db.selectFrom('t')

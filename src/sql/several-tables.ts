@@ -17,10 +17,10 @@ export function severalTables (engine: Engine, seen: readonly Table[]): SeveralT
 /** Builds one statement of a table, whose conditions can have subqueries on other tables. */
 export type StatementBuilder = TableBuilder & Pick<TableTokens, 'outer' | 'add'>
 
-/** `lock`: of the rows that subqueries find. */
+/** `lock`: the lock on rows that subqueries find. */
 export function statementBuilder (engine: Engine, table: Table, lock?: RawBuilder<unknown>): StatementBuilder {
   const builder = builderFor(engine, table)
-  const own = nameIn(table.view?.base ?? table)
+  const own = nameIn(table.granted?.base ?? table)
   const others = new PlacedTables(engine, { own: table, lock })
   return { ...builder, build: createBuild(engine, (token) => own(token) ?? others.nameOf(token)), outer: (column) => `t.${builder.token(column)}`, add: others.add }
 }

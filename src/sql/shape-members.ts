@@ -8,7 +8,7 @@ import { rowsOf } from './page.ts'
 import { computedKey, conditionKey, pageKey, type Shape } from './shape.ts'
 import type { Engine } from './statement.ts'
 
-/** Parameters in the order of the text: those of joined members, of the condition, of the page. */
+/** The parameters are in the order of the text: those of joined members, of the condition, of the page. */
 export function rowsShape (plan: SelectPlan, engine: Engine): Shape {
   const { table, condition, page, order } = plan
   const parameters: Cell[] = []
@@ -27,7 +27,7 @@ function orderKey (order: readonly Order[], mark: Mark, { joined }: Pick<Cells, 
   return order.map((term) => termOf(term) + term.direction).join()
 }
 
-/** Statements with the same cells may divide them differently among rows: what they return is read by that. */
+/** Includes how cells are divided among rows, because statements with the same cells may divide them differently. */
 function cellsKey ({ cells, joined, row }: Cells, mark: Mark, parameters: Cell[]): string {
   const marks = [mark, ...joined.map(({ member }) => marksOf(member.table))]
   const joins = joined.map(({ member: { table, on, condition }, parent }, index) => {
@@ -42,7 +42,7 @@ function divisionOf ({ from, columns, members }: RowCells): string {
   return `[${from},${columns.length}${members.map((member) => member.kind === 'joined' ? divisionOf(member.row) : `:${member.links.join()}`).join('')}]`
 }
 
-/** The shape of the part of a statement that selects the rows which are related to one row. `parametersOf`: the parameters of a part. */
+/** The shape of the part of a statement that selects the rows related to one row. `parametersOf`: the parameters of a part. */
 export interface PartShape {
   readonly key: string
   parametersOf (place: number, values: readonly Parameter[]): Cell[]
@@ -62,7 +62,7 @@ export function partShape (member: ListMember, engine: Engine): PartShape {
   return { key, parametersOf: (place, values) => [place, ...before, ...values, ...after, ...end] }
 }
 
-/** The shape of the statement that selects the rows which are related to all of these values. */
+/** The shape of the statement that selects the rows related to all of these values. */
 export function firstShape (member: ManyMember, values: readonly Parameter[], rows: number): Shape {
   const { table, condition, order, index, on } = member
   const { mark } = builderFor('mysql', table)

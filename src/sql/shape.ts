@@ -47,7 +47,7 @@ function keyOf (plan: Exclude<Plan, InsertPlan> | CountPlan, engine: Engine, tra
     }
     case 'update': {
       const key = `u${assignmentsKey(plan.assignments, traversal)}?${conditionKey(plan.condition, traversal)}${limitKey(plan, traversal)}`
-      // In SQLite the statement skips rows that have the values already.
+      // SQLite's statement skips rows that already have the values
       if (engine === 'sqlite' && skipsUnchanged(plan.table, plan.assignments)) for (const assignment of plan.assignments) addParameters(assignment, traversal.parameters)
       return key
     }
@@ -61,10 +61,10 @@ function limitKey ({ limit }: UpdatePlan | DeletePlan, { parameters }: Traversal
   return '<'
 }
 
-/** Marks of computed columns by their position, beyond those of the columns of a table (kysely-builder.ts). */
+/** The first mark of computed columns, beyond those of the columns of a table (marks.ts). */
 const FIRST_COMPUTED = 0x2000
 
-/** A kept statement has the names of its computed columns, so they are part of the key. They consist of letters, digits and `_`. */
+/** Includes the names of computed columns, because a cached statement contains them. They consist of letters, digits and `_`. */
 function groupsKey (plan: SelectPlan, { by, aggregates, having }: Groups, engine: Engine, traversal: Traversal): string {
   const { condition, order, page } = plan
   const mark = (column: Column): string => {
@@ -78,7 +78,7 @@ function groupsKey (plan: SelectPlan, { by, aggregates, having }: Groups, engine
   return key
 }
 
-/** A condition has its parameters at each place of the column, or of SQLite's clause (groups.ts). */
+/** Adds the parameters of the condition for each place of the column, or of SQLite's clause (groups.ts). */
 export function computedKey ({ name, call, source, sql, condition }: ComputedColumn, engine: Engine, { mark, parameters }: Traversal): string {
   const key = `${name}=${call}${source === undefined ? '' : mark(source)}`
   if (condition === undefined) return key
@@ -88,12 +88,12 @@ export function computedKey ({ name, call, source, sql, condition }: ComputedCol
   return `${key}(${filter})`
 }
 
-/** The index that is forced depends on the condition and the order, and the hidden columns are those of the order. */
+/** Needs neither the forced index, which depends on the condition and the order, nor the hidden columns, which are those of the order. */
 export function pageKey (page: Page, traversal: Traversal): string {
   return page.by === 'offset' ? '>offset' : `>${conditionKey(page.after, traversal)}`
 }
 
-/** Also adds the parameters. */
+/** The key of assignments; also adds their parameters. */
 export function assignmentsKey (assignments: readonly Assignment[], { mark, parameters }: Traversal): string {
   let key = ''
   for (const assignment of assignments) {
@@ -103,7 +103,7 @@ export function assignmentsKey (assignments: readonly Assignment[], { mark, para
   return key
 }
 
-/** A form has its parameter at each place of its SQL. */
+/** Adds the parameter of a form for each of its places in the SQL. */
 export function addParameters ({ column, parameter, form }: Assignment, parameters: Cell[]): void {
   const texts = form === undefined ? undefined : formSql(column.type, form)
   if (texts === undefined) parameters.push(parameter)

@@ -1,4 +1,4 @@
-/** The queries by which the tables of a SQLite file are read (https://www.sqlite.org/pragma.html#pragfunc). Their rows are objects. */
+/** The queries that read the tables of a SQLite file (https://www.sqlite.org/pragma.html#pragfunc). Their rows are objects. */
 import { sql } from 'kysely'
 import { queriesOn, textOf } from './typed-query.ts'
 
@@ -34,6 +34,6 @@ export const FOREIGN_KEYS = toText(db.selectFrom([objects.as('t'), sql<ForeignKe
   .select(['t.name as table', 'f.id', 'f.table as referenced', 'f.from', 'f.to'])
   .where('t.type', '=', lit('table')).orderBy('t.name').orderBy('f.id').orderBy('f.seq'))
 
-/** A trigger may name its table in another letter case. */
+/** Compares names ignoring case, because a trigger may name its table in another letter case. */
 export const TRIGGERS = toText(db.selectFrom([objects.as('t'), 'sqlite_schema as s']).select(['t.name as table', 's.sql'])
   .where('s.type', '=', lit('trigger')).where('s.tbl_name', '=', (eb) => sql<string>`${eb.ref('t.name')} collate nocase`).orderBy('s.name'))

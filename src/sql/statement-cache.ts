@@ -1,39 +1,39 @@
 /**
- * Keeps compiled statements by table and by the shape of their plan (shape.ts), within one bound for all tables of the process. A table
- * belongs to one database, so statements of two engines never meet; what is kept of a table is forgotten with it.
+ * Caches compiled statements by table and by the shape of their plan (shape.ts), with one limit for all tables of the process. A table belongs
+ * to one database, so statements of two engines are never mixed. The statements of a table are dropped with it.
  */
 import type { CompiledStatement } from './statement.ts'
 
-/** How many statements were kept already, and how many were built. */
+/** How many statements were found in the cache, and how many were built. */
 export interface StatementCounts { kept: number, built: number }
 
-/** Longer texts are not kept: a list of ten thousand values is rarely sent twice in the same length. */
+/** Longer texts are not cached, because a list of ten thousand values is rarely sent twice with the same length. */
 const MAX_LENGTH = 10_000
-/** Statements of one table, so that one with ever new shapes does not drive out those of the others. */
+/** Maximum number of statements of a table, so that a table with ever new shapes does not displace those of others. */
 const MAX_PER_TABLE = 100
 
 export type KeptStatement = Pick<CompiledStatement, 'sql' | 'pieces'>
 
-/** The kept statements of one table, the last used at the end. */
+/** The cached statements of one table. */
 export interface TableStatements<T extends KeptStatement> {
   get (key: string): T | undefined
   set (key: string, statement: T): void
 }
 
 export interface StatementCache<T extends KeptStatement> {
-  /** A place for the statements of a table. The caller keeps it, and drops it with the table. */
+  /** Creates the cache of a table, which the caller keeps and drops with the table. */
   forTable (table: object): TableStatements<T>
-  /** The memory that all kept statements take, about, in bytes. */
+  /** The approximate memory of all cached statements, in bytes. */
   readonly bytes: number
   readonly size: number
 }
 
-/** The statements of one table as the cache sees them: nothing in it leads to the table, so that the table can be collected. */
+/** The statements of one table in the cache, without a strong reference to the table, so that it can be collected. */
 interface Shelf<T> { readonly statements: WeakRef<Map<string, T>>, bytes: number, size: number }
 
-/** Above `limit` bytes the table that was not used for longest loses its statements, those not used for longest first. */
+/** Above `limit` bytes, the least recently used table loses its statements, the least recently used first. */
 export function createStatementCache<T extends KeptStatement> (limit: number): StatementCache<T> {
-  /** The table used last at the end. */
+  /** The tables, the most recently used at the end. */
   const shelves = new Set<Shelf<T>>()
   let bytes = 0
 
@@ -76,7 +76,7 @@ export function createStatementCache<T extends KeptStatement> (limit: number): S
       return {
         get (key) {
           const found = statements.get(key)
-          // While half of the room is free, the order of use does not matter.
+          // the order of use does not matter while half of the room is free
           if (found === undefined || (bytes <= limit / 2 && statements.size <= MAX_PER_TABLE / 2)) return found
           statements.delete(key)
           statements.set(key, found)
@@ -96,7 +96,7 @@ export function createStatementCache<T extends KeptStatement> (limit: number): S
   }
 }
 
-/** As V8 stores them: marks of columns need two bytes a character, the pieces are strings of their own, and the map has an entry. */
+/** Estimates the memory in V8: two bytes per character because of the marks, a string for each piece, and an entry of the map. */
 function sizeOf (key: string, { sql, pieces }: KeptStatement): number {
   return 250 + 2 * key.length + 2 * sql.length + 40 * pieces.length
 }

@@ -1,6 +1,6 @@
 /**
- * Fixed queries of the service itself: on the catalogs of the engines, and on its own tables. Their types know the tables and columns, so that a
- * wrong column does not compile. Tables of users have no such types: kysely-builder.ts has their statements.
+ * Fixed queries of the service itself, on the catalogs of the engines and on its own tables. Their types know the tables and columns, so that a
+ * wrong column does not compile. Statements on the tables of users, which have no such types, are in kysely-builder.ts.
  */
 import { createQueryId, MysqlQueryCompiler, NOOP_QUERY_EXECUTOR, QueryCreator, SqliteQueryCompiler, type QueryCompiler, type RootOperationNode } from 'kysely'
 import type { Engine } from './statement.ts'

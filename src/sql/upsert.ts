@@ -1,4 +1,4 @@
-/** Inserts as text, and what happens to a row that exists in a unique key. */
+/** Builds inserts, and the change of a row that exists in a unique key. */
 import { sql, type Expression, type RawBuilder } from 'kysely'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Parameter } from '../types/column-type.ts'
@@ -11,7 +11,7 @@ import { newValue, skipsUnchanged } from './write.ts'
 
 type Sql = RawBuilder<unknown>
 
-/** The text for one row. `probe`: the same, but an existing row stays as it is. */
+/** The text for one row. `probe`: the same text, but with an existing row left unchanged. */
 export interface BuiltInsert extends Pick<BuiltStatement, 'sql' | 'pieces'> {
   readonly probe?: string
 }
@@ -36,7 +36,7 @@ export function buildInsert (batch: RowBatch, engine: Engine): BuiltInsert {
   return { ...pick(upsert(sql`update set ${assign(changes)}${where}`)), probe: nothing.sql }
 }
 
-/** With the collations of the columns: another index on the same columns may have others, and SQLite would take either. */
+/** Names the collations of the columns, because SQLite would otherwise also accept another index on the same columns. */
 const targets = (key: readonly Column[], { token }: TableBuilder): Sql =>
   sql.join(key.map((column) => column.collation === undefined ? sql.ref(token(column)) : sql`${sql.ref(token(column))} collate ${sql.id(column.collation)}`))
 
@@ -53,14 +53,15 @@ function changesOf ({ written, assignments }: BatchConflict, builder: TableBuild
 
 const assign = (changes: ReadonlyArray<Pick<Change, 'column' | 'value'>>): Sql => sql.join(changes.map(({ column, value }) => sql`${column} = ${value}`))
 
-/** Would end the comments below. */
+/** Names that would end the comments below. */
 const COMMENT = /\/\*|\*\//
 
 /**
- * ON DUPLICATE KEY UPDATE updates a row that collides in any unique key. The first assignment therefore fails (error 1242) unless the rows
- * collide in the named key, and the row that exists satisfies the rules of the grant: it reads two rows where one is allowed. As `=` and not `<=>` compares the key, NULL never collides.
+ * ON DUPLICATE KEY UPDATE updates a row that collides in any unique key. The first assignment therefore fails (error 1242, a subquery of two rows) unless
+ * the rows collide in the named key, and the row that exists satisfies the rules of the grant. NULL never collides, because `=` and not `<=>` compares the
+ * key.
  *
- * MySQL calls the row of the insert by an alias, and MariaDB by VALUES(): each reads its own comments.
+ * MySQL names the row of the insert by an alias, and MariaDB by VALUES(); each reads its own version comments.
  */
 function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBuilder): Sql {
   const { key, identity, written, within } = conflict
@@ -76,7 +77,7 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBu
   const conditions = key.map((column): Expression<unknown> => sql`${stored(column)} = ${given(column)}`)
   if (within !== undefined) conditions.push(compileStored(within, builder))
   const same = sql.join(conditions, sql` and `)
-  // only reports the number: as a value, a negative one would be out of range
+  // last_insert_id() only reports the number; a negative one would be out of range as a value
   const value = identity === undefined ? stored(guarded) : sql`if(last_insert_id(${stored(guarded)}) = 0, ${stored(guarded)}, ${stored(guarded)})`
   const guard = { column: sql.ref(token(guarded)), value: sql`if(${same}, ${value}, (select ${stored(guarded)} from (select 1 union all select 2) as two))` }
   return sql`${usesAlias ? sql`/*!80019 as ${sql.id(alias)} */ ` : sql``}on duplicate key update ${assign([guard, ...changesOf(conflict, builder, given)])}`

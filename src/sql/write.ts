@@ -11,21 +11,21 @@ import type { Engine } from './statement.ts'
 
 const toRow = (assignments: readonly Assignment[], builder: TableBuilder) => Object.fromEntries(assignments.map((assignment) => [builder.token(assignment.column), newValue(assignment, builder)]))
 
-/** The value that an assignment gives its column. The table is named: an upsert has the column of the given row as well. */
+/** The value that an assignment gives to its column. It names the table, because an upsert also has the columns of the given row. */
 export function newValue ({ column, parameter, form }: Assignment, builder: TableBuilder): Expression<Parameter> {
   const texts = form === undefined ? undefined : formSql(column.type, form)
   return texts === undefined ? bind(parameter) : compileForm(texts, { column: sql.ref(`t.${builder.token(column)}`), given: parameter })
 }
 
 /**
- * Overrides the ON CONFLICT clauses of the table: with REPLACE a write would delete the rows that it collides with, whoever may see or delete them.
- * Other tables go without: SQLite overrides the clauses of statements in triggers as well, such as `insert or ignore into log`.
+ * Overrides the ON CONFLICT clauses of the table, because with REPLACE a write would delete colliding rows without any permission. Other tables do not
+ * need it, and SQLite would also override the clauses of statements in triggers, such as `insert or ignore into log`.
  */
 const orAbort = ({ hasConflictClause }: Table): RawBuilder<unknown> => hasConflictClause === true ? sql`or abort ` : sql``
 
 /**
- * `update <table> set … where …`. MySQL counts the changed rows. SQLite counts the matched rows, so the statement skips those that have
- * the values already; it compares texts byte by byte, as different texts may be equal in the collation of the column. Where a hidden column is
+ * `update <table> set … where …`. MySQL counts the changed rows. SQLite counts the matched rows, so the statement skips those that already have
+ * the values; it compares texts byte by byte, because different texts may be equal in the collation of the column. If a hidden column is
  * written, all matched rows count (src/plan/hidden.ts).
  */
 export function compileUpdate ({ table, assignments, condition, limit }: UpdatePlan, engine: Engine): BuiltStatement {
@@ -37,9 +37,9 @@ export function compileUpdate ({ table, assignments, condition, limit }: UpdateP
   return build(!skipsUnchanged(table, assignments) ? update : update.where(({ or, ref }) => or(assignments.map((each) => sql<boolean>`${ref(token(each.column))} is not ${newValue(each, builder)} collate binary`))))
 }
 
-/** Whether SQLite's update leaves out the rows that have the values already. `written`: columns of an upsert that get the values of its row. */
+/** Whether SQLite's update skips rows that already have the values. `written`: columns of an upsert that get the values of its row. */
 export const skipsUnchanged = (table: Table, assignments: readonly Assignment[], written: readonly Column[] = []): boolean =>
-  table.view === undefined || !writesHidden(table, [...written, ...assignments.map(({ column }) => column)])
+  table.granted === undefined || !writesHidden(table, [...written, ...assignments.map(({ column }) => column)])
 
 /** `delete from <table> where …` */
 export function compileDelete ({ table, condition, limit }: DeletePlan, engine: Engine): BuiltStatement {

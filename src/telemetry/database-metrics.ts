@@ -1,4 +1,4 @@
-/** Metrics of databases, connections and catalogs. Each scrape reads the current values; nothing is counted here. */
+/** Metrics of databases, connections and catalogs, whose current values each scrape reads. */
 import { Counter, Gauge, type LabelValues, type MetricConfiguration, type Registry } from 'prom-client'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
@@ -42,7 +42,7 @@ export function addDatabaseMetrics (registry: Registry, databases: ReadonlyMap<s
     name: 'row_query_statements_total',
     help: 'Statements, by source of their SQL text: kept (from the cache) or built',
     labelNames: ['database', 'source']
-  }, () => [...databases].flatMap(([database, { statements: { kept, built } }]) => [[{ database, source: 'kept' }, kept], [{ database, source: 'built' }, built]]))
+  }, () => [...databases].flatMap(([database, { statementCounts: { kept, built } }]) => [[{ database, source: 'kept' }, kept], [{ database, source: 'built' }, built]]))
 }
 
 /** Returns the pools of all databases: "primary", "replica-1" and so on. SQLite has none. */

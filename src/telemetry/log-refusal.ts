@@ -4,13 +4,13 @@ import type { RequestRecord } from './record.ts'
 
 export interface Refused {
   readonly refusal: ServiceError
-  /** What was thrown: the stack of a bug is logged. */
+  /** The thrown error, whose stack is logged if it is a bug. */
   readonly error: unknown
   readonly requestId: string
   readonly record: RequestRecord | null | undefined
 }
 
-/** Notes the refusal in the record of its request. Logs bugs with their stack, and faults of the service or the database that the request log does not show. */
+/** Adds the refusal to the record of its request. Logs bugs with their stack, and faults of the service or the database that the request log does not show. */
 export function logRefusal (log: FastifyBaseLogger, { refusal, error, requestId, record }: Refused): void {
   if (record != null) record.refusal = refusal
   if (isBug(refusal)) log.error({ requestId, err: error }, 'unexpected error')

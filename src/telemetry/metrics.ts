@@ -20,7 +20,7 @@ function addBuildInfo (registry: Registry): void {
     name: 'row_query_build_info',
     help: 'Always 1; the labels have the versions of the package and of Node.js',
     labelNames: ['version', 'node'],
-    aggregator: 'first', // of several workers
+    aggregator: 'first', // for several workers
     registers: [registry]
   }).set({ version, node: process.version }, 1)
 }

@@ -7,24 +7,24 @@ import type { Verb } from '../../schemas/grant.ts'
 
 /** Receives the records of finished requests. */
 export interface Collector {
-  /** Whether it wants the record of a request that ended in this way. */
+  /** Whether the collector accepts the record of a request that ended in this way. */
   accepts (refusal: ServiceError | undefined): boolean
   collect (record: RequestRecord): void
 }
 
-/** How a stream has ended. */
+/** The end of a stream. */
 export interface StreamEnd {
   /** Bytes that were sent, before any compression. */
   readonly bytes: number
   /** Whether the client has received everything. */
   readonly complete: boolean
-  /** Why not: a code of an error, or what the client or the service did. */
+  /** The reason if it has not: the code of an error, or an action of the client or the service. */
   readonly reason: string | undefined
 }
 
 /**
- * The record of one request. Times are those of `performance.now()`, 0 if not reached. Names come from the configuration and the
- * catalog, never from the request alone: otherwise clients could create any number of metric labels.
+ * The record of one request. Times are those of `performance.now()`, or 0 if not reached. Names come from the configuration and the
+ * catalog, never from the request alone, because clients could otherwise create any number of metric labels.
  */
 export class RequestRecord {
   readonly startedAt = performance.now()
@@ -36,7 +36,7 @@ export class RequestRecord {
 
   /** Whether the request log writes a line for it. */
   readonly isLogged: boolean
-  /** Whether the times of planning and compiling are needed, which takes more readings of the clock. */
+  /** Whether the times of planning and compiling are needed, which requires more readings of the clock. */
   readonly isDetailed: boolean
   requestId = ''
   verb: Verb | 'operations' | '' = ''
@@ -51,16 +51,16 @@ export class RequestRecord {
   /** URL pattern of the route, if there is no verb. */
   route = ''
   status = 0
-  /** Operations of the request; 0 for a request to one table. */
+  /** Number of operations of the request; 0 for a request to one table. */
   operations = 0
-  /** Further runs of its transaction, after deadlocks. */
+  /** Number of retries of its transaction after deadlocks. */
   retries = 0
-  /** Rows that were returned or changed. */
+  /** Number of rows that were returned or changed. */
   rows: number | undefined
   refusal: ServiceError | undefined
-  /** Whether the answer is a stream: the record ends with it, and not with its header. */
+  /** Whether the answer is a stream, so that the record ends with it and not with its header. */
   isDeferred = false
-  /** How a stream has ended. */
+  /** The end of the stream, if the answer was one. */
   stream: StreamEnd | undefined
   /** OpenTelemetry context at the start of planning. */
   context: Context | undefined
@@ -70,13 +70,13 @@ export class RequestRecord {
     this.isDetailed = isDetailed
   }
 
-  /** The table is found, planning starts. */
+  /** Called when the table is found and planning starts. */
   begin (table: Table): void {
     this.table = table.name
     this.#beginPlanning()
   }
 
-  /** Planning of several operations starts. */
+  /** Called when planning of several operations starts. */
   beginOperations (count: number): void {
     this.operations = count
     this.#beginPlanning()
@@ -94,12 +94,12 @@ export class RequestRecord {
     if (this.isDetailed) this.plannedAt = performance.now()
   }
 
-  /** The statement is compiled, execution starts. */
+  /** Called when the statement is compiled and execution starts. */
   compiled (): void {
     this.compiledAt = performance.now()
   }
 
-  /** The transaction runs for the `attempt`th time. */
+  /** Called when the transaction runs for the `attempt`th time. */
   attempted (attempt: number): void {
     if (attempt > 1) this.retries++
   }

@@ -1,4 +1,4 @@
-/** The request log: one line for each request with its token's name, verb, table, status and duration, and how it has ended if it is a stream. It never contains bodies, values, SQL, tokens or addresses. */
+/** The request log: one line for each request with its token's name, verb, table, status and duration, and the end of a stream. It never contains bodies, values, SQL, tokens or addresses. */
 import type { FastifyBaseLogger } from 'fastify'
 import { isTrouble, type ServiceError } from '../errors.ts'
 import type { Collector, RequestRecord } from './record.ts'
@@ -41,7 +41,7 @@ export function lineOf (record: RequestRecord) {
   }
 }
 
-/** Why a request was refused, where the code does not say it: for a missing permission the message, which has no name that the client invented. */
+/** The reason of a refusal, if the code does not show it: for a missing permission the message, which contains no names invented by the client. */
 function reasonOf ({ code, reason, message }: ServiceError): string | undefined {
   return reason ?? (code === 'PERMISSION_DENIED' ? message : undefined)
 }

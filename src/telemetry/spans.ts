@@ -7,7 +7,7 @@ import type { Database } from '../databases/database.ts'
 import type { ServiceError } from '../errors.ts'
 import type { Collector, RequestRecord } from './record.ts'
 
-/** Whether an OpenTelemetry SDK is registered: without one, contexts are not stored and no span can be active. */
+/** Whether an OpenTelemetry SDK is registered; without one, contexts are not stored and no span can be active. */
 export function isTracingSetUp (): boolean {
   const probe = ROOT_CONTEXT.setValue(Symbol('probe'), true)
   return context.with(probe, () => context.active() === probe)
@@ -27,7 +27,7 @@ export function createSpans (databases: ReadonlyMap<string, Database>): Collecto
   }
 }
 
-/** Does not check whether the span is recording, because it may have ended by now. */
+/** Whether the span is sampled. Does not check whether it is recording, because it may have ended by now. */
 function isSampled (parent: Context | undefined): parent is Context {
   const span = parent === undefined ? undefined : trace.getSpan(parent)
   return span !== undefined && (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0
@@ -37,7 +37,7 @@ interface Phase {
   readonly name: string
   readonly kind: SpanKind
   readonly attributes: Attributes
-  /** In milliseconds since 1970. */
+  /** The beginning, in milliseconds since 1970. */
   readonly begin: number
   readonly end: number
   readonly failed: boolean

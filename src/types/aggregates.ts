@@ -15,7 +15,7 @@ const COUNT = createType({
   sentAs: new Set(['integer'])
 })
 
-/** The number of rows: what stands in place of the column is `*`. */
+/** The number of rows, with `*` in place of the column. */
 export const COUNT_ROWS: Computation = { type: COUNT, sql: sqlOf`count(${COLUMN})${FILTER}` }
 /** The number of values that are not NULL. */
 export const COUNT_VALUES: Computation = { type: COUNT, sql: sqlOf`count(${COLUMN})${FILTER}` }
@@ -26,7 +26,7 @@ const MAX = sqlOf`max(${COLUMN})${FILTER}`
 export const createMin = (type: ColumnType): Computation => ({ type, sql: MIN })
 export const createMax = (type: ColumnType): Computation => ({ type, sql: MAX })
 
-/** Digits of a DECIMAL, all of them and after the point (MySQL manual, "DECIMAL Data Type Characteristics"). */
+/** Maximum number of digits of a DECIMAL, in total and after the point (MySQL manual, "DECIMAL Data Type Characteristics"). */
 const MAX_PRECISION = 65
 const MAX_SCALE = 30
 /** Digits of an average beyond those of its column: `div_precision_increment` (session-settings.ts). */
@@ -36,12 +36,12 @@ const DIGITS_OF_COUNT = 20
 
 const decimalResult = (scale: number): ColumnType => createType({ ...decimalType({ precision: MAX_PRECISION, scale, unsigned: false }), sentAs: new Set(['decimal']) })
 
-/** `precision` and `scale`: digits of the column, all of them and after the point. */
+/** `precision` and `scale`: the digits of the column, in total and after the point. */
 export const exactTotals = ({ precision, scale }: { precision: number, scale: number }) => (): Totals => {
   const whole = precision - scale
   const averageScale = Math.min(scale + MORE_DIGITS, MAX_SCALE, MAX_PRECISION - whole)
   const sum = sqlOf`sum(${COLUMN})`
-  // the server keeps more digits of an average than it shows, and would compare them in `having`
+  // the server would compare more digits of an average in `having` than it shows
   const avg = sqlOf`cast(avg(${COLUMN}) as decimal(${String(MAX_PRECISION)},${String(averageScale)}))`
   const isSafe = precision + DIGITS_OF_COUNT <= MAX_PRECISION
   return {
@@ -54,17 +54,17 @@ export const exactTotals = ({ precision, scale }: { precision: number, scale: nu
 const OVERFLOW = sqlOf`9223372036854775807 + count(${COLUMN})`
 
 /**
- * While they group rows, the servers set a sum of more than 65 digits to 65 nines, with a warning only. The guard sums the 18 leading
- * digits of the absolute values, each rounded up. `whole`: the digits before the point that a sum can have, at least 35.
+ * While the servers group rows, they set a sum of more than 65 digits to 65 nines, with only a warning. The guard sums the 18 leading
+ * digits of the absolute values, each rounded up. `whole`: the maximum number of digits of a sum before the point, at least 35.
  */
 function guardDecimals (sql: FormSql, whole: number): FormSql {
   const [divisor, limit] = [`1${'0'.repeat(whole - LEADING_DIGITS)}`, `1${'0'.repeat(LEADING_DIGITS)}`]
   return [...sqlOf`if(sum(abs(${COLUMN}) div ${divisor}) + count(${COLUMN}) > ${limit}, `, ...OVERFLOW, ', ', ...sql, ')']
 }
-/** They fit a BIGINT. */
+/** The number of leading digits, which fit a BIGINT. */
 const LEADING_DIGITS = 18
 
-/** FLOAT and DOUBLE, with all digits also for FLOAT(M,D) and DOUBLE(M,D). The servers would show an infinite sum as 0, or as the largest double. */
+/** FLOAT and DOUBLE, with all digits also for FLOAT(M,D) and DOUBLE(M,D). Guards against an infinite sum, which the servers would show as 0 or as the largest double. */
 export const doubleTotals = (): Totals => {
   const type = createType({ ...doubleType({ unsigned: false }), sentAs: new Set(['double']) })
   const guard = (sql: FormSql): FormSql => ['cast(if(abs(', ...sql, `) > ${Number.MAX_VALUE}, `, ...OVERFLOW, ', ', ...sql, ') as double)']

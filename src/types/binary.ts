@@ -14,10 +14,10 @@ function readBase64 (value: unknown): Buffer {
 const DIGIT = '[A-Za-z0-9+/]'
 const TWO_BYTES = `${DIGIT}{2}[AEIMQUYcgkosw048]=`
 const ONE_BYTE = `${DIGIT}[AQgw]==`
-/** Regular expressions with more repetitions are refused by some engines. */
+/** Maximum number of repetitions in a regular expression; some engines refuse more. */
 const MAX_REPEATED = 1000
 
-/** A pattern of the base64 of at most `bytes` bytes. For large columns it does not count, and `maxLength` allows one or two bytes more. */
+/** A pattern for the base64 of at most `bytes` bytes. For large columns it does not limit the length, and `maxLength` allows one or two bytes more. */
 function base64Pattern (bytes: number): string {
   const groups = Math.floor(bytes / 3)
   const rest = bytes % 3
@@ -44,7 +44,7 @@ export function binaryType ({ bytes, padded }: { bytes: number | null, padded: b
     },
     ...(padded && { keeps: (value: unknown) => bytes === null || Buffer.from(String(value), 'base64').length === bytes }),
     write: (value) => `"${(value as Buffer).toString('base64')}"`,
-    // MySQL shows the bytes up to the first zero byte, and MariaDB shows a ? for bytes that are no text
+    // MySQL shows the bytes up to the first zero byte, and MariaDB shows a ? for bytes that are not text
     defaultOf: () => undefined
   })
 }

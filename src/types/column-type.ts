@@ -7,20 +7,20 @@ import type { TSchema } from '@sinclair/typebox'
 /** A parameter for the driver. Never an array or an object: mysql2 expands those into SQL. */
 export type Parameter = Value | null
 
-/** Stands for the default of a column where a row of a list leaves it out. */
+/** Stands for the default of a column that a row of a list omits. */
 export const DEFAULT = Symbol('default')
 
-/** What a statement has in a place of its text. */
+/** The value of a placeholder in a statement. */
 export type Cell = Parameter | Moment | typeof DEFAULT
 
 /** How the columns of a type store a moment. */
 export interface MomentForm {
   /** `moment`: date and time. */
   readonly kind: 'moment' | 'date' | 'time' | 'year'
-  /** Digits after the second, and whether zeros at their end are kept. */
+  /** The number of digits after the second, and whether trailing zeros are kept. */
   readonly digits: number
   readonly padded: boolean
-  /** The first and the last second that a column can hold, since 1970. */
+  /** The first and the last second that a column can store, since 1970. */
   readonly first: number
   readonly last: number
   /** Set if filters can compare the column with a moment. */
@@ -30,10 +30,10 @@ export interface MomentForm {
 /** The present time by the clock of the database, moved by an offset (moment.ts). */
 export interface Moment {
   readonly form: MomentForm
-  /** Added first; the day is at most the last one of the month. */
+  /** The months, which are added first; the day becomes at most the last one of the month. */
   readonly months: number
   readonly seconds: number
-  /** A moment that the column cannot hold is an error in `data` and compares as NULL in `filters`. */
+  /** A moment that the column cannot store is an error in `data` and compares as NULL in `filters`. */
   readonly use: 'data' | 'filters'
 }
 
@@ -49,25 +49,25 @@ export type Wrapping = readonly [before: string, after: string]
 /** The places of the column and of the parameter in the SQL of a form. */
 export const COLUMN = Symbol('column')
 export const GIVEN = Symbol('given')
-/** The place after a call of an aggregate function where SQLite has the filter of its rows. */
+/** The place after a call of an aggregate function for SQLite's FILTER clause. */
 export const FILTER = Symbol('filter')
 
-/** SQL text and the places in it, of a form or an aggregate function. Its texts are constants of this folder, never text of a request. */
+/** The SQL of a form or an aggregate function, with its places. Its texts are constants of this folder, never text of a request. */
 export type FormSql = ReadonlyArray<string | typeof COLUMN | typeof GIVEN | typeof FILTER>
 
-/** What the data of an update accepts in place of a value: `{"$inc": 5}` computes the new value from the stored one. */
+/** A form in place of a value in `data`: `{"$inc": 5}` computes the new value from the stored one. */
 export interface UpdateForm {
   /** The key of the object: `$inc`. */
   readonly name: string
-  /** JSON Schema of the operand, with the name of the form in `title`: columns of the same kind share it. */
+  /** JSON Schema of the operand, with the name of the form in `title`, because columns of the same kind share it. */
   readonly schema: TSchema
   /** Converts the operand to a parameter. @throws ValueRefused */
   readonly read: (operand: unknown) => Parameter | Moment
-  /** The new value, of the stored one and the parameter; the parameter itself if omitted: inserts accept such a form as well. */
+  /** The SQL of the new value from the stored one and the parameter. If omitted, the new value is the parameter, and inserts also accept the form. */
   readonly sql?: FormSql
 }
 
-/** The filter operators of a type: those that need this level (schemas/filters.ts) or one before it. */
+/** The level of comparison of a type: its filter operators are those that need this level (schemas/filters.ts) or an earlier one. */
 export type Comparison = typeof COMPARISONS[number]
 
 const COMPARISONS = ['none', 'equality', 'order', 'text'] as const
@@ -82,7 +82,7 @@ export const includesLevel = (level: Comparison, other: Comparison): boolean => 
  */
 export type WireFormat = 'plain' | 'quoted' | 'escaped' | 'moment' | 'instant' | 'json'
 
-/** What the database computes from a column, by an aggregate function or as a part of time: its SQL, and the type of the result. */
+/** The SQL and the result type of an aggregate function, or of a part of time, of a column. */
 export interface Computation {
   readonly type: ColumnType
   readonly sql: FormSql
@@ -103,16 +103,16 @@ export interface ColumnType {
   readonly wireFormat?: WireFormat | undefined
   /** Returns the JSON text with which a select shows a stored parameter; the text `null` if that cannot be known. */
   readonly echo: (parameter: Value) => string
-  /** Whether a JSON value that `read` accepts is certainly stored as this value, and not as another one or not at all. Always if omitted. */
+  /** Whether a JSON value that `read` accepts is certainly stored unchanged. Always if omitted. */
   readonly keeps?: (value: unknown) => boolean
   /**
-   * Converts the text of a default in the catalog to the JSON value that `read` accepts; undefined if the text does not tell the value. Omitted if
-   * the text is that value.
+   * Converts the text of a default in the catalog to the JSON value that `read` accepts; undefined if the text does not show the value. Omitted if the text
+   * is that value.
    */
   readonly defaultOf?: (text: string) => unknown
-  /** Set if the catalog rounds defaults: their texts do not tell which value is stored. */
+  /** Set if the catalog rounds defaults, so that their texts do not show the stored value. */
   readonly roundsDefaults?: true
-  /** Converts a parameter for insert and update, if they need another one than conditions do. */
+  /** Converts a parameter for insert and update, if these need another one than conditions. */
   readonly stored?: (parameter: Value) => Value
   /** The forms that an update accepts for the column; none if omitted. */
   readonly forms?: readonly UpdateForm[]
@@ -121,7 +121,7 @@ export interface ColumnType {
   readonly comparison: Comparison
   /** Compares two parameters as the database does; set for numbers and times. Negative if `one` is lower, 0 if they are equal. */
   readonly order?: (one: Value, other: Value) => number
-  /** What computes the parts of time of the column, by name; none if omitted. */
+  /** The computations of the parts of time of the column, by name; none if omitted. */
   readonly parts?: ReadonlyMap<string, Computation>
   /** Whether `orderBy`, `groupBy` and `$countDistinct` accept the column. */
   readonly sortable: boolean
@@ -131,9 +131,9 @@ export interface ColumnType {
   readonly totals?: () => Totals
   /** False for unknown types: their values cannot be converted to parameters. */
   readonly writable: boolean
-  /** Whether values are JSON arrays or objects: a filter then reads them as one value, not as `$in` or operators. */
+  /** Whether values are JSON arrays or objects, which a filter reads as one value, not as `$in` or operators. */
   readonly structured: boolean
-  /** Set if every JSON value is a value of the type. Objects that look like operators must then be sent under `$eq`. */
+  /** Set if every JSON value is a value of the type, so that objects that look like operators must be sent under `$eq`. */
   readonly holdsJson?: true
   /** The parameter for null in a NOT NULL column: a JSON column can store JSON's null. */
   readonly ownNull?: Value
@@ -141,9 +141,9 @@ export interface ColumnType {
   readonly readMember?: (value: unknown) => bigint
   /** Converts a JSON value to a LIKE pattern, if not every text is accepted. @throws ValueRefused */
   readonly readPattern?: (value: unknown) => string
-  /** Set if values are sorted by their place in a list, and not as `>` compares them. */
+  /** Set if values are sorted by their index in a list, not as `>` compares them. */
   readonly ranking?: Ranking
-  /** Set if a value does not tell its place in the order: of an ENUM with members that the server shows alike. */
+  /** Set if a value does not determine its place in the order, as for an ENUM with members that the server shows alike. */
   readonly unplaced?: true
   /** Set if all values are JSON integers. */
   readonly wholeNumbers?: true
@@ -159,18 +159,18 @@ export interface ColumnType {
   readonly equated?: Wrapping
   /** SQL around a column of `groupBy` in `having`, if the bare column cannot be used. */
   readonly grouped?: Wrapping
-  /** SQL around the parameter in a comparison with an expression, if it differs from `compared`: the server knows the type of a column only. */
+  /** SQL around the parameter in a comparison with an expression, whose type the server does not know, if it differs from `compared`. */
   readonly computed?: Wrapping
   /** SQL around the column in a condition; only for types for which no index can be used. */
   readonly comparedColumn?: Wrapping
-  /** Set if a server changes some stored values where they are compared with the bare column: SQL around the column and the parameter for these. */
+  /** Set if a server changes some values that are compared with the bare column: the SQL around the column and the parameter for these. */
   readonly outlying?: { readonly includes: (parameter: Value) => boolean, readonly wrapping: Wrapping }
   /**
    * Set if `=` can treat different values as equal, as collations do: SQL around the column and the parameter that
    * compares their bytes (`$is`).
    */
   readonly exact?: { readonly column?: Wrapping, readonly parameter: Wrapping }
-  /** Columns of two tables can be related if both have the same one; texts also need the same collation. Omitted for types that relate no rows. */
+  /** Columns of two tables can be related if both have the same value here; texts also need the same collation. Omitted for types that cannot relate rows. */
   readonly relatedAs?: string | undefined
 }
 
@@ -181,7 +181,7 @@ export const RELATED_TEXT = 'text'
 export interface Ranking {
   /** All values, the lowest first; undefined if some of them are not known exactly. */
   readonly values: readonly Value[] | undefined
-  /** The number that the database sorts a value by, with which the column can be compared, without an index. */
+  /** The number by which the database sorts a value. The column can be compared with it, but without an index. */
   readonly rank: (value: Value) => number
 }
 

@@ -57,10 +57,10 @@ function digitBounds ({ precision, scale, unsigned }: DecimalBounds) {
   return { multipleOf: Number(`1e-${scale}`), ...(unsigned ? { minimum: 0 } : { exclusiveMinimum: -beyond }), exclusiveMaximum: beyond }
 }
 
-/** The end of the names of schemas of columns with these digits. */
+/** The suffix for the names of schemas of columns with these digits. */
 export const digitsName = ({ precision, scale }: Pick<DecimalBounds, 'precision' | 'scale'>): string => `${precision}x${scale}`
 
-/** Some validators compute `multipleOf` in binary floating point and reject 1.13 as a multiple of 0.01: strings are for them. */
+/** Also accepts strings, because some validators compute `multipleOf` in binary floating point and reject 1.13 as a multiple of 0.01. */
 export function decimalSchema (bounds: DecimalBounds, title = 'Decimal') {
   const { precision, scale, unsigned } = bounds
   const whole = precision > scale ? `\\d{1,${precision - scale}}` : '0'

@@ -66,8 +66,8 @@ export function doubleType (bounds: FloatBounds): ColumnType {
 
 /**
  * FLOAT: the server rounds its text to six digits. The column is therefore selected as a double, written as the shortest
- * number with the same 32-bit value, and compared with the double that equals the 32-bit value. FLOAT(M,D) refuses this double where it
- * has more digits than the column: what it stores is then written as the largest number of the column.
+ * number with the same 32-bit value, and compared with the double that equals the 32-bit value. FLOAT(M,D) refuses this double if it
+ * has more digits than the column; the stored value is then written as the largest number of the column.
  */
 export function floatType (bounds: FloatBounds): ColumnType {
   const { unsigned, fixed } = bounds
@@ -94,10 +94,10 @@ export function floatType (bounds: FloatBounds): ColumnType {
   })
 }
 
-/** The servers fill up the text of a ZEROFILL column with zeros. */
+/** Reads a default, which the servers pad with zeros for a ZEROFILL column. */
 const defaultNumber = (text: string): number | undefined => parseDigits(text) === undefined ? undefined : Number(text)
 
-/** To so many digits the servers round the default of a FLOAT. A text with fewer digits is most likely not rounded. */
+/** The number of digits to which the servers round the default of a FLOAT. A text with fewer digits is most likely not rounded. */
 const FLOAT_DIGITS = 6
 
 const AS_DOUBLE = ['cast(', ' as double)'] as const
@@ -120,7 +120,7 @@ function readFixed (value: unknown, fixed: FixedPoint | undefined, limit = Infin
   return floor + Math.round((number - floor) * unit) / unit
 }
 
-/** Whether two texts are the same number, to the last digit. */
+/** Whether two texts are exactly the same number. */
 function areSameDigits (one: string | undefined, other: string): boolean {
   const [a, b] = [parseDigits(one ?? ''), parseDigits(other)]
   return a !== undefined && b !== undefined && a.negative === b.negative && a.whole === b.whole && a.fraction === b.fraction

@@ -1,4 +1,4 @@
-/** The forms of an update (`{"$inc": 5}`). The SQL of a form depends on the engine: mysql.ts and sqlite.ts have it. */
+/** The forms of an update (`{"$inc": 5}`). Their SQL depends on the engine and is in mysql.ts and sqlite.ts. */
 import { Type } from '@sinclair/typebox'
 import { isObject } from '../json/exact-json.ts'
 import { createType, expected, type ColumnType, type FormSql, type MomentForm, type UpdateForm, type Value } from './column-type.ts'
@@ -12,7 +12,7 @@ export function sqlOf (texts: TemplateStringsArray, ...places: FormSql): FormSql
   return texts.flatMap((text, index) => index < places.length ? [text, places[index] as string] : [text])
 }
 
-/** What the service itself assigns: a column gets its default. */
+/** A form that only the service assigns: the column gets its default. */
 export const TO_DEFAULT = '$default'
 const DEFAULT_SQL: FormSql = ['default']
 
@@ -23,7 +23,7 @@ export function formSql ({ forms }: Pick<ColumnType, 'forms'>, name: string): Fo
 
 const INT64 = integerBounds(64, false)
 
-/** `$inc` of an integer column. The operand has 64 bits, whatever the column has. */
+/** `$inc` of an integer column. The operand has 64 bits, whatever the size of the column. */
 export function incrementInteger (sql: FormSql): UpdateForm {
   return { name: '$inc', schema: Type.Integer({ title: 'IncrementInteger', format: 'int64' }), read: (operand): Value => readInteger(operand, INT64), sql }
 }
@@ -40,14 +40,14 @@ export function incrementDouble (sql: FormSql, fixed?: FixedPoint): UpdateForm {
   return { name: '$inc', schema, read: doubleType({ unsigned: false, fixed }).read, sql }
 }
 
-/** A column type of time: adds `$now`, the time of the statement, in UTC, by the clock of the database. */
+/** Adds `$now` to a type of time: the time of the statement, in UTC, by the clock of the database. */
 export function withNow (type: ColumnType, own: Partial<MomentForm> & Pick<MomentForm, 'kind'>): ColumnType {
   const moment: MomentForm = { digits: 0, padded: true, ...CALENDAR, isComparable: own.kind === 'date' || own.kind === 'moment', ...own }
   const now: UpdateForm = { name: '$now', schema: NowSchema, read: (operand) => readMoment(operand, moment, 'data') }
   return createType({ ...type, moment, forms: [...type.forms ?? [], now] })
 }
 
-/** `$merge`: a JSON Merge Patch (RFC 7396). A stored value that is not an object, or NULL, is replaced by an empty object before. */
+/** `$merge`: a JSON Merge Patch (RFC 7396). A stored value that is NULL or not an object is first replaced by an empty object. */
 export function mergeForm (read: (value: unknown) => Value, sql: FormSql): UpdateForm {
   return {
     name: '$merge',

@@ -27,7 +27,7 @@ const examples: ReadonlyMap<string, object> = new Map(Object.entries({
 
 const WGS84 = 4326
 
-/** A reference to an SRID: to that of the column, if it is restricted to one. */
+/** The schema of `crs`, which names an SRID: that of the column, if it is restricted to one. */
 function crsSchema (srid: number | null) {
   const name = Type.String(srid === null ? { pattern: '^EPSG:\\d{1,9}$' } : { enum: [`EPSG:${srid}`] })
   return Type.Object({ type: Type.String({ enum: ['name'] }), properties: Type.Object({ name }, { additionalProperties: false }) }, { additionalProperties: false })

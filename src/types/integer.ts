@@ -57,8 +57,8 @@ export function tinyBoolType (unsigned: boolean): ColumnType {
 }
 
 /**
- * YEAR: 0 or 1901 to 2155. MySQL would convert 1 to 99 to years from 1970 to 2069. The parameter is a text of four digits: unlike a number, it is
- * not equal to `abc` if the column has become a text since the catalog was read. The text `0` would be the year 2000.
+ * YEAR: 0 or 1901 to 2155. MySQL would convert 1 to 99 to years from 1970 to 2069. The parameter is a text of four digits, because a number would be equal
+ * to `abc` if the column has become a text since the catalog was read, and the text `0` would be the year 2000.
  */
 export function yearType (): ColumnType {
   return createType({
@@ -73,7 +73,7 @@ export function yearType (): ColumnType {
   })
 }
 
-/** Both servers show the default of a BIT column in this form, without leading zeros. */
+/** The form in which both servers show the default of a BIT column, without leading zeros. */
 const BIT_LITERAL = /^b'([01]+)'$/
 
 /** BIT(1) is a boolean, BIT(n) a string of n zeros and ones, the most significant bit first. */

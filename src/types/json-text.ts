@@ -1,18 +1,17 @@
 /**
- * Validates JSON (RFC 8259) in one pass without recursion, and copies it in the same pass. A JSON column of MariaDB can contain other
- * text: it is a LONGTEXT with a check that accepts `1.` and `"\q"`, and that does not apply to the empty strings with which ALTER TABLE
- * fills existing rows.
+ * Validates and copies JSON (RFC 8259) in one pass without recursion. A JSON column of MariaDB can contain other text: it is a LONGTEXT with a
+ * check that accepts `1.` and `"\q"`, and that does not apply to the empty strings with which ALTER TABLE fills existing rows.
  */
 
 const [SPACE, EXCLAMATION, QUOTE, COMMA, MINUS, POINT, ZERO, COLON] = [0x20, 0x21, 0x22, 0x2c, 0x2d, 0x2e, 0x30, 0x3a] as const
 const [OPEN_LIST, BACKSLASH, CLOSE_LIST, SMALL_E, SMALL_U, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5c, 0x5d, 0x65, 0x75, 0x7b, 0x7d] as const
-/** Set in a small letter, clear in its capital. */
+/** The bit that is set in a lower-case letter and clear in its capital. */
 const CASE = 0x20
 
 const [SIGNS, DIGITS, HEX] = ['+-', '0123456789', '0123456789abcdefABCDEF'].map(tableOf) as [Uint8Array, Uint8Array, Uint8Array]
-/** What may follow a backslash; `u` and four digits besides. */
+/** The characters that may follow a backslash, in addition to `u` with four digits. */
 const ESCAPES = tableOf('"\\/bfnrt')
-/** By their first byte. */
+/** The words by their first byte. */
 const WORDS = new Array<Buffer | undefined>(256).fill(undefined)
 for (const word of ['true', 'false', 'null']) WORDS[word.charCodeAt(0)] = Buffer.from(word)
 
@@ -22,10 +21,10 @@ function tableOf (characters: string): Uint8Array {
   return table
 }
 
-/** What may come next. The last two allow no value. */
+/** What may come next; the last two allow no value. */
 const [VALUE, VALUE_OR_END, KEY, KEY_OR_END] = [0, 1, 2, 3] as const
 
-/** Levels of all documents but very deep ones, which get a table of their own. One for all calls: nothing else runs during a call. */
+/** The levels of a document, shared by all calls because nothing else runs during a call. Very deep documents get their own table. */
 const LEVELS = new Uint8Array(64)
 
 /** Whether the bytes from `start` to `end` are JSON. */
@@ -37,12 +36,12 @@ const isSpace = (byte: number): boolean => byte === SPACE || byte === 0x0a || by
 
 /**
  * Copies the bytes from `start` to `end` into `target` from `to`, and returns whether they are JSON; if not, some of them are copied.
- * Escapes of half a surrogate pair are refused as well: they are no text, and many parsers refuse them.
+ * Also refuses escapes of half a surrogate pair, which are not text and which many parsers refuse.
  *
- * One function, and its loops follow the text: a value or a key, then what may follow it. Each row of an answer may have such a cell.
+ * It is one function for speed, because each row of an answer may have such a cell. Its loops follow the text: a value or a key, then what may follow it.
  */
 export function copyJson (bytes: Uint8Array, start: number, end: number, target: Uint8Array, to: number): boolean {
-  /** Of each open list or object, whether it is an object. */
+  /** Whether each open level is an object or a list. */
   let levels: Uint8Array = LEVELS
   let depth = 0
   let isObject = false
@@ -111,7 +110,7 @@ function enlarge (levels: Uint8Array): Uint8Array {
   return larger
 }
 
-/** Returned as the end of a token that is invalid: larger than every position. */
+/** The end of an invalid token, which is larger than every position. */
 const NONE = Number.MAX_SAFE_INTEGER
 
 /** Returns the position after the escape whose backslash is before `at`. A surrogate pair counts as one escape. */

@@ -1,4 +1,4 @@
-/** Escape sequences in members as MySQL and MariaDB write them: the character after the backslash -> the character. */
+/** Escape sequences of members in MySQL and MariaDB: the character after the backslash -> the character that it means. */
 const ESCAPED = new Map([['0', '\0'], ['n', '\n'], ['r', '\r'], ['t', '\t'], ['Z', '\x1a']])
 
 /**
@@ -17,8 +17,8 @@ function unescape (member: string): string {
 export type FindMember = (text: string) => number | undefined
 
 /**
- * Members must match exactly, with one exception: information_schema is utf8mb3 and shows characters beyond U+FFFF as `?`. Any
- * character beyond U+FFFF matches a `?`, and the server decides whether the member exists.
+ * Members must match exactly, with one exception: information_schema is utf8mb3 and shows characters beyond U+FFFF as `?`. So any
+ * such character matches a `?`, and the server decides whether the member exists.
  */
 export function createFindMember (members: readonly string[]): FindMember {
   const places = new Map(members.map((member, place) => [member, place]))
@@ -31,7 +31,7 @@ export function exactMembers (members: readonly string[]): string[] {
   return members.filter((member) => !member.includes('?'))
 }
 
-/** Any character beyond U+FFFF, or a question mark: without escapes, which the languages of validators write differently. */
+/** Any character beyond U+FFFF, or a question mark, without escapes, which validators in different languages write differently. */
 const VAGUE = `[?${String.fromCodePoint(0x10000)}-${String.fromCodePoint(0x10ffff)}]`
 
 /** A regular expression for JSON Schema. */

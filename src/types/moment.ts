@@ -1,12 +1,12 @@
 /**
- * `{"$now": {"days": -30}}`: a moment by the clock of the database. In a plan it stands in place of a value, so that statements with
- * different moments have one shape. A dialect turns it into a value when the statement runs.
+ * `{"$now": {"days": -30}}`: a moment by the clock of the database. It stands in a plan in place of a value, so that statements with
+ * different moments have the same shape. A dialect converts it to a value when the statement runs.
  */
 import { Type } from '@sinclair/typebox'
 import { isObject, numberText } from '../json/exact-json.ts'
 import { expected, ValueRefused, type Cell, type Moment, type MomentForm, type Value } from './column-type.ts'
 
-/** How far an offset may reach, in each of its units. */
+/** The maximum offset, in each of its units. */
 export const MAX_OFFSET = 100_000
 
 const MONTHS = new Map([['years', 12], ['months', 1]])
@@ -27,25 +27,25 @@ export const NowSchema = Type.Union([
 /** The first and the last second of the calendar, since 1970. */
 export const CALENDAR = { first: -62_135_596_800, last: 253_402_300_799 }
 
-/** A moment as the clock of a database shows it, in UTC. */
+/** The time of the clock of a database, in UTC. */
 export interface Clock {
-  /** Since 1970. */
+  /** Whole seconds since 1970. */
   readonly seconds: number
   /** Millionths of the second. */
   readonly micros: number
 }
 
-/** Of this machine. */
+/** The clock of this machine. */
 export const systemClock = (): Clock => fromMicros(BigInt(Date.now()) * 1000n)
 
-/** `micros`: since 1970. */
+/** `micros`: millionths of a second since 1970. */
 export function fromMicros (micros: bigint): Clock {
   return { seconds: Number(micros / 1_000_000n), micros: Number(micros % 1_000_000n) }
 }
 
 export const isMoment = (cell: Cell): cell is Moment => typeof cell === 'object' && cell !== null && 'months' in cell
 
-/** Whether a value of a body stands for the present time: its only key is `$now`. */
+/** Whether a value of a body stands for the present time, because its only key is `$now`. */
 export function isNow (value: unknown): value is { readonly $now: unknown } {
   return isObject(value) && Object.hasOwn(value, '$now') && Object.keys(value).length === 1
 }
@@ -71,7 +71,7 @@ function readAmount (given: unknown): number {
   return amount
 }
 
-/** The moment as the column stores it; undefined if the column cannot hold it. Years and months are added first, then the rest. */
+/** The value that the column stores for a moment; undefined if the column cannot store it. Years and months are added first, then the rest. */
 export function valueAt ({ form, months, seconds }: Moment, { seconds: now, micros }: Clock): Value | undefined {
   const shifted = months === 0 ? now : addMonths(now, months)
   if (shifted === undefined) return undefined
@@ -87,7 +87,7 @@ export function valueAt ({ form, months, seconds }: Moment, { seconds: now, micr
   }
 }
 
-/** A month that has no such day gives its last one. */
+/** Adds months; the day becomes at most the last one of the month. */
 function addMonths (now: number, months: number): number | undefined {
   const date = new Date(now * 1000)
   const total = 12 * date.getUTCFullYear() + date.getUTCMonth() + months
@@ -97,7 +97,7 @@ function addMonths (now: number, months: number): number | undefined {
   return date.setUTCFullYear(year, month, day) / 1000
 }
 
-/** The digits that the column does not have are cut off. */
+/** Returns the fraction of a second, cut to the digits of the column. */
 function fractionOf (micros: number, { digits, padded }: MomentForm): string {
   const cut = String(micros).padStart(6, '0').slice(0, digits)
   const shown = padded ? cut : cut.replace(/0+$/, '')

@@ -20,8 +20,8 @@ import { charType, enumType, formType, setType, textType, unknownType } from './
 const UUID_TEXT = /^([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/i
 
 /**
- * MariaDB 10.11 compares a column of these types in HAVING with the group before, if it sorts the rows to group them, as with COUNT(DISTINCT …). All
- * values of a group are equal.
+ * Uses an aggregate of the column in HAVING, because MariaDB 10.11 would use the value of the previous group if it sorts the rows to group them, as with
+ * COUNT(DISTINCT …). All values of a group are equal.
  */
 const addressType = (form: Parameters<typeof formType>[0]): ColumnType => createType({ ...formType(form), grouped: ['min(', ')'] })
 
@@ -36,7 +36,7 @@ const UUID = addressType({
 const INET4 = addressType({ name: 'an IPv4 address', format: 'ipv4', title: 'Ipv4', example: '192.0.2.1', isValid: isIPv4 })
 const INET6 = addressType({ name: 'an IPv6 address', format: 'ipv6', title: 'Ipv6', example: '2001:db8::1', isValid: (text) => isIPv6(text) && !text.includes('%'), normal: allGroups, rewritten: true })
 
-/** The eight groups of an IPv6 address: the same text for all spellings. */
+/** Writes an IPv6 address as its eight groups, so that all spellings have the same text. */
 function allGroups (address: string): string {
   const groups = address.toLowerCase().replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_match, ...bytes) => {
     const [a, b, c, d] = bytes.map(Number) as [number, number, number, number]
@@ -50,15 +50,14 @@ function allGroups (address: string): string {
 const isUnsigned = (facts: TypeFacts): boolean => / unsigned/i.test(facts.declaration)
 const isZerofill = (facts: TypeFacts): boolean => / zerofill/i.test(facts.declaration)
 /**
- * Integers are compared for equality as strings of digits. Both servers convert the constant to an integer once, exactly, and use an
- * index. If the column has become a text column since the catalog was read, they compare strings; with a number MariaDB would
- * convert the column's texts, and `abc` would equal 0.
+ * Compares integers for equality as strings of digits. Both servers convert the constant to an integer once, exactly, and use an index. If the column
+ * has become a text since the catalog was read, they compare strings; with a number, MariaDB would convert the column's texts, and `abc` would equal 0.
  */
 const DIGITS: Wrapping = ["'", "'"]
 /** Both servers refuse a sum that does not fit 64 bits (1690) or the column (1264). */
 const SUM = sqlOf`${COLUMN} + ${GIVEN}`
 const INCREMENT_INTEGER = [incrementInteger(SUM)]
-/** The servers would store 51 as the year 2051. */
+/** Guards against sums such as 51, which the servers would store as the year 2051. */
 const INCREMENT_YEAR = [incrementInteger(sqlOf`if(${COLUMN} + ${GIVEN} <> 0 and ${COLUMN} + ${GIVEN} not between 1901 and 2155, 9999, ${COLUMN} + ${GIVEN})`)]
 /** The seconds of the years from 1901 to 2155, since 1970. */
 const YEARS = { first: Date.UTC(1901, 0) / 1000, last: Date.UTC(2156, 0) / 1000 - 1 }
@@ -68,7 +67,7 @@ const wholeNumbers = (type: ColumnType): ColumnType => createType({ ...type, equ
 const integer = (bits: number) => (facts: TypeFacts): ColumnType => wholeNumbers(integerType(bits, isUnsigned(facts), isZerofill(facts)))
 const decimal = (facts: TypeFacts): ColumnType => {
   const bounds = { precision: facts.length ?? 10, scale: facts.scale ?? 0, unsigned: isUnsigned(facts), zerofill: isZerofill(facts) }
-  // a sum with the bare text would be a double
+  // a sum with the uncast text would be a double
   const sum = sqlOf`${COLUMN} + cast(${GIVEN} as decimal(${String(bounds.precision)},${String(bounds.scale)}))`
   return createType({ ...decimalType(bounds), forms: [incrementDecimal(bounds, sum)], totals: exactTotals(bounds) })
 }
@@ -85,17 +84,17 @@ const isUtf8 = ({ charset }: TypeFacts): boolean => charset?.startsWith('utf8') 
 
 const MYSQL_JSON = withMerge(jsonType({ compared: ['cast(', ' as json)'], checkNumber: requireMysqlNumber, alwaysJson: true }), sqlOf`json_merge_patch(coalesce(${COLUMN}, '{}'), cast(${GIVEN} as json))`)
 /**
- * MariaDB stores JSON as text; two texts are the same value if their normalized forms are equal. The trailing space keeps
- * JSON_NORMALIZE of 10.11 from reading past the end of a text that ends with an exponent.
+ * Compares normalized forms, because MariaDB stores JSON as text. The trailing space keeps JSON_NORMALIZE of 10.11 from reading past
+ * the end of a text that ends with an exponent.
  */
 const MARIADB_NORMAL: Wrapping = ['json_normalize(concat(', ', \' \'))']
 /**
- * Of a text that is not JSON the function makes NULL, with a warning: the empty text fails the check of the column instead.
+ * The function returns NULL with a warning for a text that is not JSON; the empty text makes the check of the column fail instead.
  *
- * The patch is applied twice. While every member of a stored object so far has been removed, JSON_MERGE_PATCH of MariaDB searches
- * the patch from the last member found, not from its beginning (`do_merge_patch` in sql/item_jsonfunc.cc): it keeps
- * `a` in `json_merge_patch('{"b":1,"a":1}', '{"a":null,"b":null}')`. As `removalsFirst` writes the patch, it can miss only one removal
- * in each object, and that member is then the first of its object, where the second time finds it.
+ * The patch is applied twice. As long as every member of a stored object has been removed, JSON_MERGE_PATCH of MariaDB searches the patch
+ * from the last member found, not from its beginning (`do_merge_patch` in sql/item_jsonfunc.cc): it keeps `a` in
+ * `json_merge_patch('{"b":1,"a":1}', '{"a":null,"b":null}')`. With a patch from `removalsFirst` it can miss only one removal in each object, and
+ * this member is then the first of its object, where the second application finds it.
  */
 const MARIADB_JSON = withMerge(jsonType({ compared: MARIADB_NORMAL, comparedColumn: MARIADB_NORMAL }), sqlOf`coalesce(json_merge_patch(coalesce(${COLUMN}, '{}'), ${GIVEN}, ${GIVEN}), '')`, removalsFirst)
 
@@ -126,7 +125,7 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['binary', binary(true)],
   ...['varbinary', 'tinyblob', 'blob', 'mediumblob', 'longblob'].map((name) => [name, binary(false)] as const),
   ['date', () => withNow(createType({ ...dateType(), parts: MYSQL_PARTS.day }), { kind: 'date' })],
-  // MySQL would compare the result of an expression with a text as texts
+  // MySQL would compare an expression with a text as texts
   ['time', (facts) => withNow(createType({ ...timeType(precision(facts)), computed: ['cast(', ' as time(6))'] }), { kind: 'time', ...digitsOf(facts) })],
   ['datetime', (facts) => withNow(createType({ ...datetimeType(precision(facts)), parts: MYSQL_PARTS.moment }), { kind: 'moment', ...digitsOf(facts) })],
   ['timestamp', (facts) => withNow(createType({ ...timestampType(precision(facts), facts.lastTimestamp), parts: MYSQL_PARTS.moment }), { kind: 'moment', ...digitsOf(facts), ...timestampBounds(facts.lastTimestamp) })],
@@ -148,9 +147,9 @@ export function mysqlType (facts: TypeFacts): ColumnType {
   return createType({ ...type, sentAs, relatedAs: relatedAs(facts) })
 }
 
-/** Types whose columns are related to those of the same type. */
+/** Types whose columns can be related to columns of the same type. */
 const RELATED = new Set(['date', 'year', 'binary', 'varbinary', 'uuid', 'inet4', 'inet6'])
-/** Those whose scale must be the same too. */
+/** Types whose scale must also be the same. */
 const RELATED_BY_SCALE = new Set(['decimal', 'time', 'datetime', 'timestamp'])
 
 function relatedAs ({ name, scale }: TypeFacts): string | undefined {

@@ -4,7 +4,7 @@ import { COLUMN, createType, expected, textOf, ValueRefused, type Computation, t
 import { sqlOf } from './forms.ts'
 import { integerType } from './integer.ts'
 
-/** Name -> pattern of the texts and an example. Weeks are those of ISO 8601; a day with zero parts has none. */
+/** Name -> pattern of the texts and an example. Weeks are those of ISO 8601; a date with zero parts has none. */
 const texts = {
   $month: ['^\\d{4}-(0\\d|1[0-2])$', '2026-11'],
   $week: ['^\\d{4}-W(0[1-9]|[1-4]\\d|5[0-3])$', '2026-W47'],
@@ -27,7 +27,7 @@ function textType ([pattern, example]: readonly [string, string]): ColumnType {
       if (!form.test(value)) throw new ValueRefused(`must have the form ${example}`)
       return value
     },
-    // begins and contains: any text
+    // $startsWith and $contains accept any text
     readPattern: (value) => {
       if (typeof value !== 'string') throw expected('a string')
       return value
@@ -44,7 +44,7 @@ const types: Readonly<Record<Name, ColumnType>> = { $year: YEAR, $month: textTyp
 /** The names of all parts. */
 export const PARTS = Object.keys(types) as readonly Name[]
 
-/** What computes the parts of a column. A DATE has no hours. */
+/** The computations of the parts of a column. A DATE has no hours. */
 export type Parts = ReadonlyMap<string, Computation>
 
 function partsOf (sqls: Readonly<Record<Name, FormSql>>, hasHours: boolean): Parts {
@@ -59,7 +59,7 @@ const MYSQL: Readonly<Record<Name, FormSql>> = {
   $hour: sqlOf`date_format(${COLUMN}, '%Y-%m-%dT%H')`
 }
 
-/** A column can have any value: one that is no text in the form of a day has no parts. */
+/** Tests the form of the value, because a column can contain any value, and only a text in the form of a day has parts. */
 const DAY = sqlOf`typeof(${COLUMN}) = 'text' and ${COLUMN} glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'`
 const HOUR = sqlOf`typeof(${COLUMN}) = 'text' and ${COLUMN} glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9][ T][0-9][0-9]*'`
 const when = (condition: FormSql, value: FormSql): FormSql => ['case when ', ...condition, ' then ', ...value, ' end']

@@ -14,17 +14,17 @@ const MORE_DIGITS = 4
 /** Digits before the point that an operand of `having` can have. */
 const WHOLE_DIGITS = 20
 
-/** Expressions that fail with "integer overflow", in each row and in a group. They depend on the column, so that they are not computed in advance. */
+/** An expression that fails with "integer overflow", in each row and in a group. It depends on the column, so that it is not computed in advance. */
 const OVERFLOW = sqlOf`abs(-9223372036854775807 - 1 + (${COLUMN} is null))`
 const GROUP_OVERFLOW = sqlOf`abs(-9223372036854775807 - 1 + 0 * count(${COLUMN}))`
 
 /** Integers: SQLite's sum is exact, or fails with "integer overflow". */
 export const integerTotals = (): Totals => ({ sum: { type: scaledType({ scale: 0, padded: true }), sql: sqlOf`sum(${COLUMN})${FILTER}` }, avg: average({ scale: 0, padded: true }) })
 
-/** Digits after the point. `padded`: whether zeros at the end are written. */
+/** The digits after the point. `padded`: whether trailing zeros are written. */
 interface Fraction { readonly scale: number, readonly padded: boolean }
 
-/** Decimals: the sum of integers, each of them a value without its point. */
+/** Decimals: the sum of the values as integers without their point. */
 export const decimalTotals = (given: Fraction) => (): Totals => {
   const fraction = { ...given, scale: Math.min(given.scale, MAX_SCALE) }
   const { scale } = fraction
@@ -40,7 +40,7 @@ export const doubleTotals = (write: ColumnType['write']) => (): Totals => {
   return { sum: { type, sql: guard(sqlOf`sum(${COLUMN})${FILTER}`) }, avg: { type, sql: guard(sqlOf`avg(${COLUMN})${FILTER}`) } }
 }
 
-/** A decimal that the statement returns as an integer: 1250 is 12.50. */
+/** The type of a decimal that the statement returns as an integer: 1250 is 12.50. */
 function scaledType (fraction: Fraction): ColumnType {
   const { scale } = fraction
   const bounds = { precision: INTEGER_DIGITS, scale, unsigned: false }
@@ -52,7 +52,7 @@ function scaledType (fraction: Fraction): ColumnType {
       if (scaled < min || scaled > max) throw new ValueRefused(`must be from ${withPoint(min, scale)} to ${withPoint(max, scale)}`)
       return scaled
     },
-    // an INTEGER column can contain other numbers, whose sum is a double
+    // an INTEGER column can also contain other numbers, whose sum is a double
     write: (value) => writeDecimal(typeof value === 'bigint' ? withPoint(value, scale) : String(value), fraction)
   })
 }
@@ -64,7 +64,7 @@ function withPoint (value: bigint, scale: number): string {
   return `${value < 0n ? '-' : ''}${digits.slice(0, split)}${scale === 0 ? '' : '.'}${digits.slice(split)}`
 }
 
-/** A double, rounded as MySQL rounds an average of such a column. */
+/** The average as a double, rounded as MySQL rounds an average of such a column. */
 function average ({ scale: columnScale, padded }: Fraction): Computation {
   const scale = columnScale + MORE_DIGITS
   const bounds = { precision: WHOLE_DIGITS + scale, scale, unsigned: false }
@@ -72,7 +72,7 @@ function average ({ scale: columnScale, padded }: Fraction): Computation {
   return { type, sql: sqlOf`round(avg(${COLUMN})${FILTER}, ${String(scale)})` }
 }
 
-/** All digits of a large whole number: JavaScript would round them. */
+/** All digits of a large whole number, which JavaScript would round. */
 function digitsOf (value: number): string {
   return Number.isInteger(value) ? String(BigInt(value)) : String(value)
 }

@@ -21,7 +21,7 @@ const EXACT_DIGITS = 15
 /** Writes a value by its storage class. */
 function writeNative (value: DriverValue): string {
   if (typeof value === 'bigint') return String(value)
-  // SQLite can store infinity (9e999), JSON has no number for it
+  // SQLite can store infinity (9e999), for which JSON has no number
   if (typeof value === 'number') return Number.isFinite(value) ? jsonNumber(value) : JSON.stringify(String(value))
   if (typeof value === 'string') return JSON.stringify(value)
   return `"${Buffer.from(value).toString('base64')}"`
@@ -44,13 +44,12 @@ function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
   return native(createType({ schema: decimalSchema(bounds), read: (value): Value => Number(readDecimal(value, bounds)), write, forms: [increment], order: numericOrder, totals: decimalTotals({ scale: bounds.scale, padded: length !== null }) }), write)
 }
 
-/** Storage classes of numbers. A column can also have texts and blobs, which SQLite would count as 0. */
+/** Storage classes of numbers. A column can also contain texts and blobs, which SQLite would count as 0. */
 const NUMBERS = "('integer', 'real')"
 
 /**
- * A sum that is an error where it is not within bounds: SQLite makes a double of an integer that has more than 64 bits, and infinity of
- * a double. The absolute value of the least integer is an error of SQLite ("integer overflow"); it depends on the column, so that it
- * is not computed in advance.
+ * A sum that fails if it is out of bounds: SQLite would return a double for an integer of more than 64 bits, and infinity for a double. It fails by the
+ * absolute value of the least integer ("integer overflow"), which depends on the column so that it is not computed in advance.
  */
 function sumWithin (sum: FormSql, classes: string, condition: FormSql): FormSql {
   return [
@@ -65,14 +64,14 @@ const INCREMENT_INTEGER = incrementInteger(sumWithin(SUM, WHOLE, sqlOf`typeof(${
 const INCREMENT_TINY = incrementInteger(sumWithin(SUM, WHOLE, sqlOf`${COLUMN} + ${GIVEN} between -128 and 127`))
 const INCREMENT_REAL = incrementDouble(sumWithin(SUM, NUMBERS, sqlOf`abs(${COLUMN} + ${GIVEN}) <= 1.7976931348623157e308`))
 
-/** Digits after the second: as many as the declaration has, without the zeros at the end, as values are stored. */
+/** Digits after the second: as many as declared, without trailing zeros, as values are stored. */
 const digitsOf = ({ length }: TypeFacts) => ({ digits: length ?? 0, padded: false })
 
 function fractionAt (fraction: string, scale: number): string {
   return fraction === '' && scale === 0 ? '' : '.' + fraction.padEnd(scale, '0')
 }
 
-/** SQLite stores dates and times as text with a space between date and time; JSON has a `T` there. */
+/** Replaces the space between date and time, with which SQLite stores them, with the `T` of JSON. */
 const writeMoment = (zone: string) => (value: DriverValue): string =>
   typeof value === 'string' && /^\d{4}-\d\d-\d\d \d/.test(value) ? `"${value.replace(' ', 'T')}${zone}"` : writeNative(value)
 
@@ -87,7 +86,7 @@ function writeJson (value: DriverValue): string {
 }
 
 const JSON_TEXT = jsonType({ compared: ['json(', ')'], comparedColumn: ['json(', ')'] })
-/** A column declared as JSON has numeric affinity, which converts text to numbers. Numbers are therefore sent as numbers. */
+/** Sends numbers as numbers, because a column declared as JSON has numeric affinity, which converts texts to numbers. */
 const SQLITE_JSON = native({
   ...JSON_TEXT,
   read: (value): Value => {
@@ -99,27 +98,26 @@ const SQLITE_JSON = native({
   forms: [mergeForm(JSON_TEXT.read, sqlOf`json_patch(coalesce(${COLUMN}, '{}'), ${GIVEN})`)]
 }, writeJson)
 
-/** In SQLite's LIKE a NUL character ends the pattern: `%\0%` would be `%`, which matches every text. */
+/** Refuses NUL characters, which end the pattern in SQLite's LIKE: `%\0%` would be `%`, which matches every text. */
 function readPattern (value: unknown): string {
   const pattern = readString(value)
   if (pattern.includes('\0')) throw new ValueRefused('contains a NUL character, which would end the pattern in SQLite')
   return pattern
 }
 
-/** Compares bytes, whatever the collation of the column is. */
+/** Compares bytes, whatever the collation of the column. */
 const EXACT: NonNullable<ColumnType['exact']> = { parameter: ['', ' collate binary'] }
 
 const SQLITE_INTEGER = createType({ ...integerType(64, false), forms: [INCREMENT_INTEGER], totals: integerTotals })
 
 const unpadded = { scale: 6, padded: false }
 
-/** The number of a declaration is the scale of a time, the last one that of a decimal. */
+/** Names a schema by the number in a declaration, which is the scale of a time; the last number is that of a decimal. */
 const byLength = (name: string) => ({ length }: TypeFacts): string => `${name} ${length ?? ''}`
 const related = (name: string) => (): string => name
 
 /**
- * The first pattern that matches the declaration determines the type; the last five are SQLite's affinity rules. `relatedAs` is that of the
- * column type.
+ * The first pattern that matches the declaration determines the type; the last five are SQLite's affinity rules. `relatedAs`: as in ColumnType.
  */
 const byPrefix: ReadonlyArray<readonly [pattern: RegExp, toType: (facts: TypeFacts) => ColumnType, relatedAs?: (facts: TypeFacts) => string]> = [
   [/^bool|^tinyint\(1\)/, () => native(createType({ ...tinyBoolType(false), forms: [INCREMENT_TINY], totals: integerTotals })), related('integer')],

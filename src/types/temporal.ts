@@ -9,25 +9,25 @@ const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:
 const MINUTE_PATTERN = '([01]\\d|2[0-3]):[0-5]\\d'
 const CLOCK_PATTERN = `${MINUTE_PATTERN}:[0-5]\\d`
 
-/** Years with a 29th of February: of the calendar, and of TIMESTAMP until 2038 and 2106. */
+/** Leap years, of the calendar and of TIMESTAMP until 2038 and 2106. */
 const LEAP_YEAR = '(\\d\\d(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)'
 const LEAP_YEAR_OF = new Map([[2038, '(19[79][26]|198[048]|20[02][048]|20[13][26])'], [2106, '(19[79][26]|198[048]|20[02468][048]|20[13579][26]|2104)']])
 /** Years with all their days. */
 const YEAR_OF = new Map([[2038, '(19[7-9]\\d|20[0-2]\\d|203[0-7])'], [2106, '(19[7-9]\\d|20\\d\\d|210[0-5])']])
-/** The moments of the last year, in UTC, to its last second. */
+/** The moments of the last year up to the last second, in UTC. */
 const LAST_YEAR = new Map([
   [2038, `2038-01-((0[1-9]|1[0-8])T${CLOCK_PATTERN}|19T(0[0-2]:[0-5]\\d:[0-5]\\d|03:(0\\d|1[0-3]):[0-5]\\d|03:14:0[0-7]))`],
   [2106, `2106-((01-(0[1-9]|[12]\\d|3[01])|02-0[1-6])T${CLOCK_PATTERN}|02-07T(0[0-5]:[0-5]\\d:[0-5]\\d|06:([01]\\d|2[0-7]):[0-5]\\d|06:28:(0\\d|1[0-5])))`]
 ])
 
-/** Months and days of each year: with zero parts, as isDay accepts them, and without. */
+/** Months and days of every year, with zero parts as isDay accepts them, and without. */
 const DAY_OF_YEAR = '((0[013578]|1[02])-([0-2]\\d|3[01])|(0[469]|11)-([0-2]\\d|30)|02-([01]\\d|2[0-8]))'
 const WHOLE_DAY_OF_YEAR = '((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8]))'
 
 const DAY_PATTERN = `(\\d{4}-${DAY_OF_YEAR}|${LEAP_YEAR}-02-29)`
 const fractionPattern = (scale: number): string => scale === 0 ? '' : `(\\.\\d{1,${scale}})?`
 
-/** Of moments that a TIMESTAMP can store, with any offset, and MySQL's zero timestamp. It allows the hours before 1970 on the first day. */
+/** A pattern of the moments that a TIMESTAMP can store, with any offset, and of MySQL's zero timestamp. It also allows the hours before 1970 on the first day. */
 function momentPattern (scale: number, lastSecond: number): string {
   const year = new Date(lastSecond * 1000).getUTCFullYear()
   const days = `(${YEAR_OF.get(year)}-${WHOLE_DAY_OF_YEAR}|${LEAP_YEAR_OF.get(year)}-02-29)`
@@ -46,18 +46,18 @@ export function isDay (text: string): boolean {
 
 const ZERO_DIGIT = 0x30
 
-/** The number of the two digits at a place, without texts of their own. */
+/** Reads the number of two digits without creating a text. */
 function twoDigits (text: string, at: number): number {
   return 10 * (text.charCodeAt(at) - ZERO_DIGIT) + text.charCodeAt(at + 1) - ZERO_DIGIT
 }
 
-/** Days of a month; 31 for month 0. To the servers year 0 is no leap year. */
+/** The days of a month; 31 for month 0. For the servers, year 0 is not a leap year. */
 function daysOf (year: number, month: number): number {
   if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || (year % 400 === 0 && year > 0) ? 29 : 28
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/** `scale`: digits after the decimal point of seconds. `padded`: whether the column always has so many digits (MySQL), or keeps those that it was given (SQLite). */
+/** `scale`: digits after the decimal point of seconds. `padded`: whether the column always has so many digits (MySQL), or keeps the given ones (SQLite). */
 export interface Precision { scale: number, padded: boolean }
 
 /** Returns the fraction of a second as the column stores it. @throws ValueRefused for more digits, which would be rounded */
@@ -91,13 +91,13 @@ export function timeType (precision: Precision): ColumnType {
       const [, sign, hours, minutes, seconds, digits] = match
       const fraction = fractionOf(digits, precision)
       if (Number(hours) > 838) throw new ValueRefused('must be from -838:59:59 to 838:59:59')
-      // the servers show two digits of the hour where they are enough
+      // the servers show two digits of the hour if they are enough
       const time = `${precision.padded ? String(Number(hours)).padStart(2, '0') : hours}:${minutes}:${seconds}${fraction}`
       return /[1-9]/.test(time) ? sign + time : time // the servers have no -00:00:00
     },
     write: (value) => `"${textOf(value)}"`,
     wireFormat: 'quoted',
-    // SQLite compares the texts.
+    // SQLite compares the texts
     order: precision.padded ? (one, other) => naturalOrder(signedDigits(one), signedDigits(other)) : naturalOrder
   })
 }
@@ -108,7 +108,7 @@ const signedDigits = (time: Value): number => Number(String(time).replace(/[:.]/
 /** DATETIME: a date and time without an offset. */
 export function datetimeType (precision: Precision): ColumnType {
   const { scale, padded } = precision
-  /** Of a value with all its digits, as a select returns it from MySQL. */
+  /** The length of a value with all its digits, as MySQL returns it. */
   const length = padded ? 19 + (scale > 0 ? scale + 1 : 0) : NaN
   return createType({
     schema: Type.String({
@@ -150,7 +150,7 @@ export function timestampType (precision: Precision, lastSecond = LAST_SECOND): 
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}Z"`,
     wireFormat: 'instant',
-    // MySQL shows it in the time zone of the session that made the column
+    // MySQL shows the default in the time zone of the session that created the column
     defaultOf: (text) => precision.padded ? undefined : `${text}Z`,
     order: naturalOrder
   })

@@ -15,7 +15,7 @@ interface TextBounds {
   readonly charset?: string | null
 }
 
-/** Patterns of the characters that a character set has. Others have too many. */
+/** Patterns of the characters in a character set. Other sets have too many. */
 const CHARACTERS = new Map([
   ['ascii', '^[\\u0000-\\u007f]*$'],
   // MySQL's latin1 is Windows-1252
@@ -23,7 +23,7 @@ const CHARACTERS = new Map([
   ...['utf8', 'utf8mb3', 'ucs2'].map((name): [string, string] => [name, '^[\\u0000-\\ud7ff\\ue000-\\uffff]*$'])
 ])
 
-/** A ? in a default may be any character beyond U+FFFF: information_schema is utf8mb3. */
+/** Returns undefined for a default with a ?, which may be any character beyond U+FFFF, because information_schema is utf8mb3. */
 const exactDefault = (text: string): string | undefined => text.includes('?') ? undefined : text
 
 /** Character sets with all of Unicode. */
@@ -31,8 +31,8 @@ const WITHOUT_LIMIT = new Set(['utf8mb4', 'utf16', 'utf16le', 'utf32', 'gb18030'
 const BEYOND_FFFF = /[\ud800-\udfff]/
 
 /**
- * Whether a character set may have all characters of a text. What the small sets lack is known of ASCII and latin1 only; all of them lack the characters
- * beyond U+FFFF.
+ * Whether a character set may contain all characters of a text. The characters are known only for ASCII and latin1; no small set has characters beyond
+ * U+FFFF.
  */
 function mayHave (charset: string | null | undefined): (text: unknown) => boolean {
   if (charset === null || charset === undefined || WITHOUT_LIMIT.has(charset)) return () => true
@@ -48,7 +48,7 @@ export function readString (value: unknown): string {
   return value
 }
 
-/** VARCHAR and the TEXT types: compared by the collation of the column. Limits are in code points or bytes. */
+/** VARCHAR and the TEXT types, compared by the collation of the column. Limits are in code points or bytes. */
 export function textType ({ characters, bytes, charset }: TextBounds): ColumnType {
   const pattern = CHARACTERS.get(charset ?? '')
   const longest = characters ?? bytes ?? Infinity

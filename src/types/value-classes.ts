@@ -1,6 +1,6 @@
 /**
  * Value classes: groups of values that are read in the same way. Each column type lists the classes that it can read. The column
- * definitions of a result show the class that the server sends, which reveals that a column has changed since the catalog was read.
+ * definitions of a result show the class that the server sends, and so whether a column has changed since the catalog was read.
  */
 import type { TypeFacts } from './column-type.ts'
 
@@ -13,7 +13,7 @@ export interface ColumnDefinition {
   readonly flags: number
   /** Maximum length of a value, in bytes. */
   readonly length: number
-  /** MariaDB's extended metadata: the name of a type that is sent under the code of another one, such as `uuid`. */
+  /** MariaDB's extended metadata: the name of a type that is sent with the code of another type, such as `uuid`. */
   readonly extendedType: string
   /** MariaDB's extended metadata: the format of a text, such as `json`. */
   readonly format: string
@@ -50,7 +50,7 @@ const BYTES = ['binary', 'varbinary', 'tinyblob', 'blob', 'mediumblob', 'longblo
 const GEOMETRIES = ['geometry', 'point', 'linestring', 'polygon', 'multipoint', 'multilinestring', 'multipolygon', 'geomcollection', 'geometrycollection']
 
 /**
- * Type of information_schema -> value classes that the server may send for it. A type has several if they are read alike (an address
+ * Type of information_schema -> value classes that the server may send for it. A type has several if they are read in the same way (an address
  * is a text without MariaDB's extended metadata), or if information_schema knows less than the definition (a view of a JSON column).
  */
 const classes = new Map<string, readonly string[]>([

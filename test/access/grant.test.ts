@@ -53,7 +53,7 @@ t.test('a role has the claims of each caller', async (t) => {
   const one = withClaims(role, { tenant: 1 }, 'one')
   t.equal(one.databases, role.databases)
   t.same([one.name, one.owner, one.claims], ['clerk', 'one', { tenant: 1 }])
-  t.not(one.views, role.views)
+  t.not(one.tables, role.tables)
 })
 
 t.test('a rule that cannot be used is refused with its path', async (t) => {

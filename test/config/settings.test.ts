@@ -90,7 +90,7 @@ t.test('a token is valid for everything, for databases or for tables, with or wi
     { ...token, name: 'c', sha256: 'c'.repeat(64), expires: '2027-01-01' }
   ]
   const settings = resolveSettings({ databases: { shop: { url }, staff: { url } }, tokens })
-  const grant = { name: 'reader', owner: 'token reader', permissions: new Set(['select']), databases: 'all', claims: {}, views: new WeakMap() }
+  const grant = { name: 'reader', owner: 'token reader', permissions: new Set(['select']), databases: 'all', claims: {}, tables: new WeakMap() }
   const whole = { permissions: grant.permissions, columns: undefined, rules: [] }
   t.strictSame(settings.tokens, [
     { sha256: 'a'.repeat(64), grant, expiresAt: undefined },

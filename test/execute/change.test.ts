@@ -15,7 +15,7 @@ import { LIMITS } from '../support/sql.ts'
 import { mysqlColumn, sqliteColumn, tableOf } from '../support/tables.ts'
 
 const columns = [mysqlColumn('id', 'int', { nullable: false }), mysqlColumn('n', 'int')]
-const database = { dialect: { engine: 'mysql' }, statements: { kept: 0, built: 0 }, resultLimit: 10_000 } as unknown as Database
+const database = { dialect: { engine: 'mysql' }, statementCounts: { kept: 0, built: 0 }, resultLimit: 10_000 } as unknown as Database
 
 /** Selects find one row, and writes have an outcome. */
 const executor = (write: Outcome): Executor => ({

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createGrant, type TableGrantOptions } from '../../src/access/grant.ts'
-import { viewTable } from '../../src/access/table-view.ts'
+import { findGrantedTable } from '../../src/access/granted-table.ts'
 import { createCatalog, type Catalog, type Table } from '../../src/catalog/catalog.ts'
 import { alone } from '../../src/catalog/table-source.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
@@ -29,7 +29,7 @@ const OF_TENANT: TableGrantOptions = { rows: { tenant: { $claim: '/tenant' } } }
 /** The plan of a body for a grant with these tables, whose claims are those of tenant 7. */
 function planFor (tables: Record<string, TableGrantOptions>, body: object): Plan {
   const grant = createGrant('test', { permissions: ['select', 'insert', 'update', 'delete'], databases: { shop: tables }, claims: { tenant: 7 } })
-  return createPlan(body as never, alone(viewTable(grant, 'shop', catalog, catalog.tables.get('orders') as Table) as Table), LIMITS)
+  return createPlan(body as never, alone(findGrantedTable(grant, 'shop', catalog, catalog.tables.get('orders') as Table) as Table), LIMITS)
 }
 const plan = (body: object): Plan => planFor({ orders: OF_TENANT }, body)
 const conditionOf = (planned: Plan): string => conditionText((planned as SelectPlan).condition)
@@ -90,21 +90,21 @@ t.test('an upsert changes no row outside of the rules', async (t) => {
 
 t.test('a rule on a column that the database computes is looked up after the write', async (t) => {
   const tables: Record<string, TableGrantOptions> = { orders: { rows: { twin: 7 } } }
-  const { written, inTransaction } = planFor(tables, { verb: 'update', filters: { id: 1 }, data: { customer: 1 } }) as UpdatePlan
+  const { afterWrite, inTransaction } = planFor(tables, { verb: 'update', filters: { id: 1 }, data: { customer: 1 } }) as UpdatePlan
   t.equal(inTransaction, true)
-  t.equal(conditionText(written?.rules as never), '(twin = 7 and twin is not null)')
-  t.same(written?.key?.map(({ name }) => name), ['id'])
-  t.notOk('written' in plan({ verb: 'update', filters: { id: 1 }, data: { customer: 1 } }))
+  t.equal(conditionText(afterWrite?.rules as never), '(twin = 7 and twin is not null)')
+  t.same(afterWrite?.key?.map(({ name }) => name), ['id'])
+  t.notOk('afterWrite' in plan({ verb: 'update', filters: { id: 1 }, data: { customer: 1 } }))
 })
 
 t.test('a foreign key to a table with rules is looked up under them', async (t) => {
   const tables = { orders: {}, customers: OF_TENANT }
-  const { references, inTransaction } = planFor(tables, { verb: 'insert', data: [{ id: 1, tenant: 7, customer: 5 }, { id: 2, tenant: 7, customer: 6 }, { id: 3, tenant: 7, customer: 5 }, { id: 4, tenant: 7 }] }) as InsertPlan
+  const { foreignKeyChecks, inTransaction } = planFor(tables, { verb: 'insert', data: [{ id: 1, tenant: 7, customer: 5 }, { id: 2, tenant: 7, customer: 6 }, { id: 3, tenant: 7, customer: 5 }, { id: 4, tenant: 7 }] }) as InsertPlan
   t.equal(inTransaction, true)
-  t.same(references?.map(({ key: { name }, lookups, all }) => [name, lookups.map(({ condition, index }) => [index, conditionText(condition)]), conditionText(all as never)]), [
+  t.same(foreignKeyChecks?.map(({ key: { name }, lookups, all }) => [name, lookups.map(({ condition, index }) => [index, conditionText(condition)]), conditionText(all as never)]), [
     ['of_customer', [[0, '(id = 5 and tenant = 7)'], [1, '(id = 6 and tenant = 7)']], '(id in (5, 6) and tenant = 7)']
   ])
-  for (const data of [{ status: 'x' }, { customer: null }]) t.notOk('references' in planFor(tables, { verb: 'update', filters: { id: 1 }, data }), 'nothing is referred to')
+  for (const data of [{ status: 'x' }, { customer: null }]) t.notOk('foreignKeyChecks' in planFor(tables, { verb: 'update', filters: { id: 1 }, data }), 'nothing is referred to')
   t.throws(() => planFor(tables, { verb: 'update', filters: { id: 1 }, data: { customer: { $inc: 1 } } }), DENIED, 'the value is not known')
 })
 

@@ -15,7 +15,7 @@ const MEGABYTE = 1_048_576
 /** A stream of orders (columns are those of the table), and what it has done to its source. */
 function createStream ({ format = 'ndjson' as StreamFormat, limit = 16 * MEGABYTE, most = undefined as number | undefined, budget = UNLIMITED } = {}) {
   const plan = planStream({ verb: 'select', columns: ['name'] }, alone(orders.mysql), { limits: LIMITS })
-  const stream = new RowStream({ rows: createStreamRows(plan, format), limit, most, budget })
+  const stream = new RowStream({ rows: createStreamRows(plan, format), maxBytes: limit, most, budget })
   const told = { isPaused: false, started: 0, stopped: 0, forgotten: 0 }
   const source: RowSource = {
     pause: () => { told.isPaused = true },

@@ -1,7 +1,7 @@
 import { ConfigError } from '../../config-errors.ts'
 import { ServiceError } from '../../errors.ts'
 
-/** Reasons with which a server answers, but not as it should. */
+/** Reasons of a server that does answer, but cannot be used. */
 const REFUSALS: ReadonlyMap<string, string> = new Map([
   ['ER_ACCESS_DENIED_ERROR', 'the server refuses the user name or the password'],
   ['ER_ACCESS_DENIED_NO_PASSWORD_ERROR', 'the server refuses the user name or the password'],

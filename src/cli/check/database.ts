@@ -1,4 +1,4 @@
-/** Checks one configured database: the server of its URL, its replicas, and what grants say of its tables. */
+/** Checks one configured database: the server of its URL, its replicas, and the grants on its tables. */
 import { createCatalog, type Catalog, type Table } from '../../catalog/catalog.ts'
 import type { DatabaseConfig } from '../../databases/open.ts'
 import type { Dialect } from '../../dialects/dialect.ts'
@@ -71,7 +71,7 @@ async function findDeniedKeys (dialect: Dialect, table: string | undefined): Pro
   return findings('warning', denied.length === 0 ? [] : [`requests with an Idempotency-Key fail: the database account lacks ${denied.map(({ verb }) => verb.toUpperCase()).join(', ')} on "${table}"`])
 }
 
-/** A replica that cannot be used is an error: its selects go to the primary, and nobody notices. */
+/** Reports a replica that cannot be used as an error, because its selects would go to the primary unnoticed. */
 async function checkReplicas (config: DatabaseConfig, catalog: Catalog, { configured, grants }: Context): Promise<Findings> {
   const all = await Promise.all(config.replicas.map(async (address, index) => {
     const label = `replicas.${index} (${address.hosts.map(({ host }) => host).join(', ')})`
@@ -89,7 +89,7 @@ async function checkReplicas (config: DatabaseConfig, catalog: Catalog, { config
   return all.flat()
 }
 
-/** What the primary has and a replica does not: it may be behind, or its account may not see it. */
+/** Finds what a replica lacks: it may be behind, or its account may not see it. */
 function findMissing ({ tables }: Catalog, own: Catalog): string[] {
   const missing = [...tables.keys()].filter((name) => !own.tables.has(name))
   const columns = [...own.tables.values()].flatMap(({ name, columns: has }) => {

@@ -17,7 +17,7 @@ export const findings = (kind: Kind, texts: readonly string[]): Findings => text
 
 export const has = (all: Findings, kind: Kind): boolean => all.some(([each]) => each === kind)
 
-/** Begins each finding with whom or what it is about. */
+/** Begins each finding with the label of its subject. */
 export const about = (label: string, all: Findings): Findings => all.map(([kind, text]) => [kind, `${label}: ${text}`])
 
 /** Writes findings below a heading. */
@@ -26,7 +26,7 @@ export function write (heading: string, all: Findings): string {
   return [heading, ...sorted.map(([kind, text]) => kind === 'line' ? `  ${text}` : `  ${kind}: ${text}`)].map((line) => `${line}\n`).join('')
 }
 
-/** At most so many names are listed. */
+/** Maximum number of names that are listed. */
 const MAX_NAMES = 10
 
 /** `"customers", "orders" and 3 more`. */

@@ -7,7 +7,7 @@ export interface Granted {
   /** `token "reports"`. */
   readonly label: string
   readonly grant: Grant
-  /** Whether the claims are known: those of a token are in its entry, those of a role come with each JWT. */
+  /** Whether the claims are known: the entry of a token has them, but those of a role come with each JWT. */
   readonly knowsClaims: boolean
 }
 
@@ -20,7 +20,7 @@ export function listGrants ({ tokens, tokenFile, roles }: Configured): Granted[]
   ]
 }
 
-/** Whether somebody can send requests, and which tokens have expired. */
+/** Checks whether anybody can send requests, and which tokens have expired. */
 export function checkTokens ({ tokens, tokenFile, roles, jwt }: Configured, now = Date.now()): Findings {
   const all = [...tokens, ...tokenFile?.tokens ?? []]
   const expired = all.flatMap(({ grant, expiresAt = Infinity }) => expiresAt <= now ? [`token "${grant.name}": has expired at ${new Date(expiresAt).toISOString()}`] : [])

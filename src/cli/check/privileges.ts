@@ -1,4 +1,4 @@
-/** Compares what grants allow with what the account may do. */
+/** Compares the grants with the privileges of the account. */
 import { VERBS } from '../../../schemas/grant.ts'
 import { findTableGrant, permissionsOn, type Grant } from '../../access/grant.ts'
 import type { Catalog, Table } from '../../catalog/catalog.ts'
@@ -22,7 +22,7 @@ export async function comparePrivileges ({ database, catalog, grants, findDenied
   const all: Findings[] = []
   for (const { label, grant } of grants) {
     const uses = [...catalog.tables.values()].flatMap((table) => usesOf(grant, database, table)).filter(({ verb }) => !isReplica || verb === 'select')
-    // most grants have the same uses
+    // most grants have the same uses, which are asked for once
     const asked = uses.filter((use) => !known.has(JSON.stringify(use)))
     const found = Map.groupBy(await findDenied(asked), ({ table, verb }) => `${verb} ${table}`)
     for (const use of asked) known.set(JSON.stringify(use), found.get(`${use.verb} ${use.table}`) ?? [])
@@ -31,7 +31,7 @@ export async function comparePrivileges ({ database, catalog, grants, findDenied
   return all.flat()
 }
 
-/** What a grant allows to do with a table. Filters of updates and deletes read columns, too. */
+/** What a grant allows on a table. Filters of updates and deletes also read columns. */
 function usesOf (grant: Grant, database: string, table: Table): TableUse[] {
   const permissions = permissionsOn(grant, database, table.name)
   const columns = findTableGrant(grant, database, table.name)?.columns

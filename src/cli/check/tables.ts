@@ -1,4 +1,4 @@
-/** What the tables lack for features of the service. */
+/** Reports what tables lack for features of the service. */
 import { findIgnoringCase, KEYS_TABLE, type Catalog, type Index, type Table, type TableFacts } from '../../catalog/catalog.ts'
 import { relationsBetween } from '../../catalog/relations.ts'
 import { findKeysTableProblems } from '../../idempotency/keys-table.ts'
@@ -10,7 +10,7 @@ import { findings, listNames, type Findings } from './findings.ts'
 export interface CheckedTables {
   readonly engine: Engine
   readonly catalog: Catalog
-  /** As they were introspected, with the table for idempotency keys. */
+  /** The tables as introspected, including the one for idempotency keys. */
   readonly facts: readonly TableFacts[]
 }
 
@@ -31,7 +31,7 @@ export function checkTables ({ engine, catalog, facts }: CheckedTables): Finding
   ]
 }
 
-/** Unique keys that `onConflict` cannot name, and that identify no row. */
+/** Unique keys that `onConflict` cannot name and that do not identify rows. */
 function findUnnameableKeys (table: Table): string[] {
   return table.indexes.filter((index) => index.unique && !isWhole(index)).map((index) => `unique key "${index.name}" of "${table.name}" cannot be named in "onConflict", because it compares ${describeParts(index, table)}`)
 }
@@ -41,7 +41,7 @@ function describeParts ({ parts }: Index, { engine }: Table): string {
   return engine === 'sqlite' ? 'an expression, or a column by another collation than its own' : 'an expression'
 }
 
-/** Foreign keys to a table by which its `include` would read the whole table that has the key. */
+/** Foreign keys without an index: an `include` by them would read the whole table that has the key. */
 function findMissingIndexes (table: Table, { tables }: Catalog): string[] {
   const parents = new Set(table.foreignKeys.flatMap(({ referencedTable }) => findIgnoringCase(tables, referencedTable) ?? []))
   const slow = [...parents].flatMap((parent) => relationsBetween(parent, table).filter((pairs) => {

@@ -14,10 +14,10 @@ export type ToWorker =
   | { readonly kind: 'metrics', readonly text: string }
 
 export type ToPrimary =
-  /** The first message. Messages that a worker gets before it listens for them are lost. */
+  /** The first message of a worker, which loses messages that arrive before it listens for them. */
   | { readonly kind: 'hello' }
   | { readonly kind: 'listening', readonly started: Started }
-  /** The worker could not start, and ends. `errors`: of the configuration. */
+  /** The worker could not start, and ends. `errors`: the errors of the configuration. */
   | { readonly kind: 'failed', readonly errors: readonly string[] | undefined, readonly message: string, readonly stack: string | undefined }
   | { readonly kind: 'snapshot', readonly snapshot: Snapshot }
   | { readonly kind: 'scrape' }

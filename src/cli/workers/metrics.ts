@@ -4,7 +4,7 @@ import { AggregatorRegistry, Counter, Gauge, Registry, type MetricObjectWithValu
 /** The metrics of one process, as `registry.getMetricsAsJSON()` returns them. */
 export type Snapshot = Array<MetricObjectWithValues<MetricValue<string>>>
 
-/** How long a worker may take to send its metrics, in milliseconds. Then its previous ones are used. */
+/** How long a worker may take to send its metrics, in milliseconds; later its previous ones are used. */
 const PATIENCE = 1000
 
 export interface MeasuredWorker {
@@ -12,7 +12,7 @@ export interface MeasuredWorker {
   measure (): void
 }
 
-/** The metrics of all workers, those that have ended included. */
+/** The metrics of all workers, including those that have ended. */
 export class WorkerMetrics {
   readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE
   readonly #own = new Registry()
@@ -33,7 +33,7 @@ export class WorkerMetrics {
     this.#exits = new Counter({ name: 'row_query_worker_exits_total', help: 'Worker processes that ended although the service was not shutting down', registers: [this.#own] })
   }
 
-  /** The worker answers requests from now on. */
+  /** Adds a worker that answers requests from now on. */
   add (worker: MeasuredWorker): void {
     this.#snapshots.set(worker, [])
   }
@@ -43,7 +43,7 @@ export class WorkerMetrics {
     this.#awaited.get(worker)?.()
   }
 
-  /** The worker has ended. What it has counted since its last snapshot is lost. */
+  /** Removes a worker that has ended. Its counts since its last snapshot are lost. */
   remove (worker: MeasuredWorker): void {
     const last = this.#snapshots.get(worker)
     this.#exits.inc()
@@ -60,7 +60,7 @@ export class WorkerMetrics {
 
   async #measure (): Promise<string> {
     await Promise.all(Array.from(this.#snapshots.keys(), (worker) => this.#ask(worker)))
-    // taken at the same time: each worker is in one of them
+    // both are taken at the same time, so that each worker is in exactly one of them
     const [running, ended] = [[...this.#snapshots.values()], this.#ended]
     return await sumMetrics([...running, await ended, await this.#own.getMetricsAsJSON()]).metrics()
   }
@@ -79,14 +79,14 @@ export class WorkerMetrics {
   }
 }
 
-/** Each metric says by its `aggregator` how it is added up; by default, it is the sum. */
+/** Adds up each metric by its `aggregator`, which is the sum by default. */
 function sumMetrics (snapshots: readonly Snapshot[]): Registry {
   return AggregatorRegistry.aggregate([...snapshots])
 }
 
 /**
- * Returns what must still be counted when a process has ended: its counters and histograms. Without them the sums would decrease, and
- * Prometheus would take the rest for an increase since a restart.
+ * Returns the counters and histograms of processes that have ended. Without them the sums would decrease, and Prometheus would take the rest for
+ * an increase since a restart.
  */
 async function keepCounts (snapshots: readonly Snapshot[]): Promise<Snapshot> {
   const sum = await sumMetrics(snapshots).getMetricsAsJSON()

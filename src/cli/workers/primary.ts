@@ -12,7 +12,7 @@ import { trackPorts } from './accepting.ts'
 import type { Started } from '../start-server.ts'
 import { Workers } from './workers.ts'
 
-/** How much longer the primary process waits for its workers than they wait for their requests, in milliseconds. */
+/** How much longer the primary process waits for its workers than they do for their requests, in milliseconds. */
 const LONGER = 2000
 
 /** Starts the workers. Resolves when all listen. @throws ConfigError */

@@ -12,14 +12,14 @@ import { WorkerMetrics, type MeasuredWorker } from './metrics.ts'
 /** Has the extension of this file: TypeScript in the repository, JavaScript in the package. */
 const PROGRAM = fileURLToPath(new URL(`./worker${extname(fileURLToPath(import.meta.url))}`, import.meta.url))
 
-/** Signals by which others end a process. It did not fail to start. */
+/** Signals by which others end a process, which is not a failure to start. */
 const KILLED: ReadonlySet<NodeJS.Signals | null> = new Set(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'])
 
 export interface WorkersOptions {
   /** One for each worker, with its share of the limits. */
   readonly configs: readonly Config[]
   readonly log: FastifyBaseLogger
-  /** No worker is left, and the last one that was started failed with this error. */
+  /** Called when no worker is left, with the error of the last one that was started. */
   readonly onLost: (error: Error) => void
 }
 
@@ -36,7 +36,7 @@ interface Running extends MeasuredWorker {
   readonly worker: Worker
   readonly startedAt: number
   isListening: boolean
-  /** Why it cannot start. */
+  /** The reason why it cannot start. */
   failure: Error | undefined
 }
 
@@ -56,7 +56,7 @@ export class Workers {
     this.#onLost = onLost
   }
 
-  /** Resolves when all listen. @throws the error of the first one that cannot start */
+  /** Resolves when all workers listen. @throws the error of the first one that cannot start */
   start (): Promise<Started> {
     cluster.setupPrimary({ exec: PROGRAM, args: [], serialization: 'advanced' })
     for (const place of this.#places) this.#run(place)
@@ -68,7 +68,7 @@ export class Workers {
     for (const { worker } of this.#running()) tell(worker, { kind: 'reload' })
   }
 
-  /** Shuts all workers down gracefully. Resolves when they have ended, with whether all of them exited with 0. */
+  /** Shuts all workers down gracefully. Resolves when they have ended; true if all of them exited with 0. */
   async stop (): Promise<boolean> {
     this.#phase = 'stopping'
     for (const { timer } of this.#places) clearTimeout(timer)
@@ -153,7 +153,7 @@ export class Workers {
   }
 }
 
-/** A worker that has just ended gets no message. */
+/** Sends a message, unless the worker has just ended. */
 function tell (worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message, () => {})
 }
@@ -162,7 +162,7 @@ function tell (worker: Worker, message: ToWorker): void {
 const FIRST = 100
 /** Pauses double up to this one, in milliseconds. */
 const LONGEST = 30_000
-/** A worker that has run for so many milliseconds begins with the first pause again. */
+/** After running for so many milliseconds, a worker begins with the first pause again. */
 const STABLE = 60_000
 
 /** Returns the pause before a worker is replaced. `before`: the pause before it was started; `lived`: how long it has run, in milliseconds. */

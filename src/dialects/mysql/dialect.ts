@@ -21,19 +21,19 @@ import { trialOf, tryReader, type Trial } from './connection/try-reader.ts'
 
 export interface MysqlSettings {
   readonly address: MysqlAddress
-  /** Replicas that selects are sent to. */
+  /** The replicas to which selects are sent. */
   readonly replicas?: readonly MysqlAddress[]
   /** Applies to the primary and to each replica. */
   readonly pool: PoolLimits
-  /** Milliseconds that one statement may run. */
+  /** Time limit of a statement, in milliseconds. */
   readonly statementTimeout: number
-  /** Milliseconds that a stream may run. */
+  /** Time limit of a stream, in milliseconds. */
   readonly streamTimeout?: number
   /** Called with the reason if the fast reader of rows cannot be used with this version of mysql2. */
   readonly onPlainReader?: ((reason: string) => void) | undefined
 }
 
-/** Connects when a connection is first needed: the database may start after the service. */
+/** Connects only when a connection is needed, because the database may start after the service. */
 export function createMysqlDialect ({ address, replicas = [], pool: limits, statementTimeout, streamTimeout = STREAM_TIMEOUT, onPlainReader }: MysqlSettings): Dialect {
   const [primary, ...copies] = [address, ...replicas].map((each) => createMysqlPool(each, limits, statementTimeout)) as [MysqlPool, ...MysqlPool[]]
   const readPools = createReplicaOrder(primary, copies)
@@ -73,7 +73,7 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
       return runWithRetries({ pools, attempts: pools.length + address.hosts.length, options, replicaOptions }, { use, client, ...transaction }, runTransaction)
     },
     async check () {
-      // if all connections are in use, they are about to answer, or to reach their time limit
+      // if all connections are in use, they are about to answer or to reach their time limit
       if (!primary.isBusy) primary.release(await primary.acquire())
     },
     poolUse: () => all.map(({ use }) => use),
@@ -96,7 +96,7 @@ async function tryOn (pool: MysqlPool, onPlainReader: MysqlSettings['onPlainRead
   return trial
 }
 
-/** Discards the session after an error: a late answer would be taken for the answer to the next statement. */
+/** Discards the session after an error, because a late answer would be read as that of the next statement. */
 async function withSession<T> (pool: MysqlPool, timeout: number, use: (ask: Ask, run: (sql: string) => Promise<unknown>) => Promise<T>): Promise<T> {
   const session = await pool.acquire()
   const since = performance.now()

@@ -8,41 +8,41 @@ import type { Statement } from '../../sql/statement.ts'
 import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
 import { checkViolationOf, firesTrigger, noReferencedRow, notNullViolationOf, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
 
-/** An error of mysql2: one of the server has a number, one of the connection only a code. */
+/** An error of mysql2. Errors of the server have a number, those of the connection only a code. */
 export interface MysqlError extends Error { errno?: number, code?: string, sqlState?: string, fatal?: boolean }
 
 type Refuse = (statement: Statement, error: MysqlError) => Error
 
-/** The account lacks a privilege. The message may name the table: the client has sent its name. */
+/** The account lacks a privilege. The message may name the table, because the client has sent its name. */
 const accountDenied: Refuse = ({ table }) => permissionDenied(`The service's database account may not do this on "${table.name}"`)
-/** The engine of the table, or the view, cannot do it; or a number that is not known. The log has the name of the error. */
+/** The engine of the table, or the view, does not support it; or the number is unknown. The log has the name of the error. */
 const cannot: Refuse = ({ table }) => notSupported(`The database does not support this operation on table "${table.name}"`)
 const check: Refuse = ({ table }, { message }) => checkViolationOf(checkIn(message, table))
-/** An exception that a trigger or routine raises or causes. */
+/** A trigger or routine raises or causes an exception. */
 const raised: Refuse = () => checkViolation()
-/** The statement writes a table that it also reads, or a trigger does. Without filters by related rows it is a trigger that writes its own table. */
+/** The statement, or a trigger, writes a table that the statement reads. Without filters by related rows, a trigger writes its own table. */
 const usedTwice: Refuse = (statement, error) => statement.isRelated === true
   ? unsupported('/filters', '"$some" and "$none" cannot name a table that the write itself changes, as a trigger or a view does: select the rows first, and filter by their keys')
   : numberOf(error) === 1442 ? raised(statement, error) : cannot(statement, error)
-/** The guard of an upsert (src/sql/upsert.ts): the row collides in another key than the named one, and perhaps in that one as well. */
+/** The guard of an upsert (src/sql/upsert.ts): the row collides in a key other than the named one, and perhaps also in the named one. */
 const twoRows: Refuse = ({ isUpsert = false }) => isUpsert ? uniqueViolation() : checkViolation()
 const unique: Refuse = (statement, { message }) => uniqueViolationOf(uniqueKeyIn(message, statement))
 const referenced: Refuse = (statement, { message }) => rowIsReferenced(!firesTrigger(statement) || message.includes(` REFERENCES \`${statement.table.name}\` `))
 
-/** Something is missing: the table or a column, as reading the catalog again will show, or something that a trigger, view or routine names. */
+/** Something is missing: the table or a column, which reading the catalog again will show, or an object that a trigger, view or routine names. */
 const moved: Refuse = (statement, error) => {
   const missing = missingIn(error)
   const isPlain = missing !== undefined && PLAIN_NAME.test(missing)
   return new SchemaMoved(isPlain ? `${nameOf(error)} (${missing})` : nameOf(error), { isElsewhere: firesTrigger(statement) && missing?.endsWith(`.${statement.table.name}`) !== true, missing })
 }
 
-/** The error for a view whose definer does not exist, for accounts that cannot see other accounts (others get 1449). */
+/** The definer of a view does not exist; accounts that can see other accounts get 1449. */
 const denied: Refuse = (plan, error) => plan.table.kind === 'view' || firesTrigger(plan) ? moved(plan, error) : databaseUnavailable()
 
-/** A server behind this one (FEDERATED, Spider) is lost: the outcome of a write is unknown, as if the connection to this one were lost. */
+/** The connection to a server behind this one (FEDERATED, Spider) is lost, so the outcome of a write is unknown. */
 const lostBehind: Refuse = ({ verb }) => verb === 'select' ? databaseUnavailable() : outcomeUnknown()
 
-/** The server is read-only or not in its cluster and refuses the whole statement. Another server may run it. */
+/** The server is read-only or not in its cluster, and refuses the statement, which another server may run. */
 const NOT_HERE = new Set([1047, 1290, 1792, 1836])
 
 const MISSING = [1051, 1054, 1109, 1136, 1146, 1176, 1222, 1305, 1318, 1356, 1412, 1431, 1432, 1433, 1449, 1477, 12702]
@@ -54,7 +54,7 @@ const LOCKED = [1205, 3572]
 const ENDED = [1028, 1317, 1969, 3024]
 /** The statement is too large. */
 const PACKET = 1153
-/** No row fits any more. */
+/** The table is full. */
 const FULL = 1114
 
 const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
@@ -88,8 +88,8 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
 const byNumber = new Map(refusals.flatMap(([refuse, numbers]) => numbers.map((number): [number, Refuse] => [number, refuse])))
 
 /**
- * Of numbers that are not above, by the class of the SQLSTATE (its first two characters; SQL standard, part 2, subclause
- * "SQLSTATE"). 02, 20, 21, 24, 2F, 0K and 45 come of what a trigger or routine does, XA is a transaction rolled back.
+ * Refusals for other numbers, by the class of the SQLSTATE (its first two characters; SQL standard, part 2, subclause
+ * "SQLSTATE"). Triggers and routines cause 02, 20, 21, 24, 2F, 0K and 45; XA is a transaction that was rolled back.
  */
 const byClass = new Map<string, Refuse>([
   ...['02', '0K', '20', '21', '23', '24', '2F', '44', '45'].map((each): [string, Refuse] => [each, raised]),
@@ -104,32 +104,32 @@ const byClass = new Map<string, Refuse>([
   ['XA', () => deadlock()]
 ])
 
-/** SIGNAL may set any number; its class for exceptions of users shows that it is not a number of the server. */
+/** SIGNAL may set any number, but its class for user exceptions shows that the number is not one of the server. */
 const SIGNAL = 1644
 const isSignal = ({ sqlState = '' }: MysqlError): boolean => sqlState.startsWith('45')
 const numberOf = (error: MysqlError): number => isSignal(error) ? SIGNAL : error.errno ?? 0
 
-/** The errors of a server that ends the connection of a running statement. */
+/** Errors of a server that ends the connection of a running statement. */
 const CONNECTION_ENDED = new Set([1053, 1077, 1927, 4031])
 
-/** Every number with an answer of its own, as listed in docs/errors.md. */
+/** Every number that has its own answer, as listed in docs/errors.md. */
 export const knownNumbers: ReadonlySet<number> = new Set([...byNumber.keys(), ...CONNECTION_ENDED])
 
-/** Whether the connection ended while the statement ran: killed, shut down, or cut. Whether a write ran is then unknown. */
+/** Whether the connection ended while the statement ran (killed, shut down, or cut), so that the outcome of a write is unknown. */
 export function isLost (error: MysqlError): boolean {
   const answered = error.sqlState !== undefined && !CONNECTION_ENDED.has(numberOf(error))
   return !answered && error.code !== undefined
 }
 
-/** mysql2 found the connection closed before it sent anything. */
+/** Whether mysql2 found the connection closed before it sent anything. */
 export const wasNotSent = ({ sqlState, code, fatal }: MysqlError): boolean => sqlState === undefined && code === undefined && fatal === true
 
-/** A function that a view calls writes, or locks rows. */
+/** Whether a function that a view calls writes or locks rows. */
 export const isReadOnlyTransaction = ({ errno }: MysqlError): boolean => errno === 1792
 
 export const isNotHere = (error: MysqlError): boolean => NOT_HERE.has(numberOf(error))
 
-/** The server, or our account, has as many connections as it may have. */
+/** The server, or the account, has its maximum number of connections. */
 const CROWDED = new Set([1040, 1203, 1226])
 export const isCrowded = ({ errno = 0 }: MysqlError): boolean => CROWDED.has(errno)
 
@@ -143,7 +143,7 @@ export function toServiceError (error: MysqlError, statement: Statement): Error 
   return refusal instanceof ServiceError ? withReason(refusal, nameOf(error)) : refusal
 }
 
-/** The answer to a statement that has exceeded its time limit: without transactions, the rows that it has written stay. */
+/** The error for a statement that has exceeded its time limit. Without transactions, the rows that it has written remain. */
 export function toTimeout ({ verb, table }: Statement): ServiceError {
   return verb === 'select' || table.transactional ? queryTimeout() : changedInPart(table)
 }
@@ -152,15 +152,14 @@ function changedInPart ({ name }: Table): ServiceError {
   return withDetails(outcomeUnknown(), { path: '', message: `the engine of table "${name}" has no transactions: what was written before the failure stays` })
 }
 
-/** Raised before the first row is changed, unless a trigger raises them. */
+/** Errors that occur before the first row is changed, unless a trigger raises them. */
 const BEFORE_ROWS = new Set([...MISSING, ...DENIED, ...ENGINE_CANNOT, ...LOCKED, PACKET])
 /** Refusals of a row that was not stored or changed. */
 const ROW_REFUSED = new Set(['UNIQUE_VIOLATION', 'FOREIGN_KEY_VIOLATION', 'NOT_NULL_VIOLATION', 'CHECK_VIOLATION', 'VALUE_OUT_OF_RANGE', 'MISSING_COLUMN'])
 
 /**
- * Whether rows may be changed although the statement failed: in a table whose engine cannot roll back. The row of an insert
- * is stored or not before a trigger runs after it, and so is the change of a single row; a statement for several rows may have changed others before
- * the one that failed.
+ * Whether a failed statement may have changed rows of a table whose engine cannot roll back. The row of an insert, or the change of a single row, is
+ * stored before AFTER triggers run; a statement for several rows may have changed others before the one that failed.
  */
 function mayHaveChanged ({ verb, table, isUpsert = false, isSingle = false, rows = 1 }: Statement, number: number, refusal: Error): boolean {
   if (verb === 'select' || table.transactional || NOT_HERE.has(number)) return false
@@ -175,10 +174,10 @@ function nameOf ({ code, errno }: MysqlError): string {
   return code === undefined || code === 'UNKNOWN_CODE_PLEASE_REPORT' ? `errno ${errno}` : code
 }
 
-/** Errors whose message begins with the name of what is missing: in quotes, or after one word for routines. 1449 is not here: it names an account, which must not be logged. */
+/** Errors whose message begins with the name of the missing object, in quotes or, for routines, after one word. Without 1449, which names an account that must not be logged. */
 const NAMES_MISSING = new Set([1054, 1146, 1305, 1356])
 
-/** A trigger that raises such an error itself may write anything. */
+/** A plain name; a trigger that raises such an error itself may write any text. */
 const PLAIN_NAME = /^[\w$.-]{1,200}$/
 
 /** `shop.audit`. */
@@ -186,14 +185,14 @@ function missingIn (error: MysqlError): string | undefined {
   return NAMES_MISSING.has(numberOf(error)) ? /^[^']*'([^']+)'|^\w+ ([\w$.-]+) /.exec(error.message)?.slice(1).find((name) => name !== undefined) : undefined
 }
 
-/** No connection, or none with the session as we need it: nothing was sent, whatever the reason. */
+/** The error if there is no connection, or none with the required session; nothing was sent. */
 export function toConnectError (error: { code?: string | undefined }): ServiceError {
   return withReason(databaseUnavailable(), error.code)
 }
 
 /**
- * `Duplicate entry '…' for key 'customers.email'`. MySQL puts the table before the key. MariaDB does not: where a trigger may
- * have written another table, whose key may have the same name, none is named. Entry and key may hold quotes.
+ * Reads `Duplicate entry '…' for key 'customers.email'`. MySQL names the table before the key. MariaDB does not, so no key is named if a trigger may
+ * have written another table, whose key may have the same name. Entry and key may contain quotes.
  */
 function uniqueKeyIn (message: string, statement: Statement): Key | undefined {
   const { name: table, uniqueKeys } = statement.table
@@ -202,8 +201,8 @@ function uniqueKeyIn (message: string, statement: Statement): Key | undefined {
 }
 
 /**
- * `… (`shop`.`orders`, CONSTRAINT `orders_customer` FOREIGN KEY (…`, a backtick in a name as it is, or doubled since MariaDB
- * 10.11.19; no value of a row stands in this message.
+ * Reads `… (`shop`.`orders`, CONSTRAINT `orders_customer` FOREIGN KEY (…`, which contains no values of rows. A backtick in a name is as it is, or
+ * doubled since MariaDB 10.11.19.
  */
 function foreignKeysIn (message: string, { name: table, foreignKeys, outerKeys = [] }: Table): ForeignKey[] {
   return [...foreignKeys, ...outerKeys].filter(({ name }) => [[table, name], [table, name].map(doubled)].some(([of, key]) => message.includes(`.\`${of}\`, CONSTRAINT \`${key}\` FOREIGN KEY `)))
@@ -211,7 +210,7 @@ function foreignKeysIn (message: string, { name: table, foreignKeys, outerKeys =
 
 const doubled = (name: string): string => name.replaceAll('`', '``')
 
-/** MySQL: `Check constraint 'positive' is violated.` MariaDB: `CONSTRAINT `orders.total` failed for `shop`.`orders``, before the point only for one that belongs to a column. */
+/** Reads MySQL's `Check constraint 'positive' is violated.` or MariaDB's `CONSTRAINT `orders.total` failed for `shop`.`orders``, with the table before the point only for a check of a column. */
 function checkIn (message: string, { name: table, checks }: Table): Check | undefined {
   return checks.find(({ name }) => {
     if (message.includes(` '${name}' `)) return true

@@ -1,4 +1,4 @@
-/** The indexes of all tables, by one query on information_schema. */
+/** Reads the indexes of all tables by one query on information_schema. */
 import type { Index, Key } from '../../catalog/catalog.ts'
 import { indexesQuery } from '../../sql/mysql-catalog.ts'
 import type { Ask, Row } from './connection/session.ts'
@@ -27,10 +27,10 @@ function toIndexes (rows: readonly Row[]): Index[] {
 
 const isPrimary = ({ name }: Index): boolean => name === 'PRIMARY'
 
-/** Whether the order of the unique keys matters: the first one may identify the rows. */
+/** Whether the order of the unique keys matters, because the first one may identify the rows. */
 const isAmbiguous = (indexes: readonly Index[]): boolean => !indexes.some(isPrimary) && indexes.filter(({ unique }) => unique).length > 1
 
-/** Only SHOW INDEX tells in which order MySQL's indexes were defined, for one table. Such tables are rare. */
+/** Sorts by SHOW INDEX of one table, because only this shows the order in which MySQL's indexes were defined. Such tables are rare. */
 async function sortByDefinition (ask: Ask, table: string, indexes: readonly Index[]): Promise<Index[]> {
   const rows = await ask(`show index from \`${table.replaceAll('`', '``')}\``).catch((error: MysqlError) => {
     if (error.errno === NO_SUCH_TABLE) return []
@@ -40,7 +40,7 @@ async function sortByDefinition (ask: Ask, table: string, indexes: readonly Inde
   return indexes.toSorted((one, other) => (places.get(one.name) ?? 0) - (places.get(other.name) ?? 0))
 }
 
-/** The table was dropped since its indexes were read. */
+/** The error for a table that was dropped after its indexes were read. */
 const NO_SUCH_TABLE = 1146
 
 /** The unique keys, without the expressions in them. */

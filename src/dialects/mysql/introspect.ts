@@ -12,7 +12,7 @@ import type { Ask, Row } from './connection/session.ts'
 import { loadIndexes, toKeys } from './indexes.ts'
 import { LAST_SECOND_OF_64_BITS } from '../../types/temporal.ts'
 
-/** The version, and whether MariaDB supports TIMESTAMPs beyond 2038: null or 0 if not. */
+/** Selects the version, and null or 0 if MariaDB does not support TIMESTAMPs beyond 2038. */
 const SERVER = "select version(), unix_timestamp('2106-02-07 06:28:15')"
 
 export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]> {
@@ -59,7 +59,7 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
 const toNumber = (digits: string | null | undefined): number | null => digits === null || digits === undefined ? null : Number(digits)
 const groupByTable = (rows: Row[]): Map<string, Row[]> => Map.groupBy(rows, ([table]) => table as string)
 
-/** Returns whether the account sees the triggers of a table. The server applies one of several matching patterns, so all of them must suffice. */
+/** Returns whether the account sees the triggers of a table. The server applies one of several matching patterns, so all of them must allow it. */
 function readPrivileges (rows: Row[]): (table: string) => boolean {
   const at = (level: string): Row[] => rows.filter((row) => row[0] === level)
   const sufficient = new Set(at('definer').some(([, , nullable]) => nullable === 'YES') ? ['TRIGGER', 'INSERT', 'UPDATE', 'DELETE'] : ['TRIGGER'])
@@ -72,7 +72,7 @@ function readPrivileges (rows: Row[]): (table: string) => boolean {
 
 const EVENTS: readonly TriggerEvent[] = ['insert', 'update', 'delete']
 
-/** Listed triggers are visible, by whichever privilege. A trigger of MariaDB 12 can have several events. */
+/** Listed triggers are visible by any privilege. A trigger of MariaDB 12 can have several events. */
 function toTriggers (rows: Row[], visible: boolean): Triggers {
   const list = rows.flatMap((row): Trigger[] => {
     const [, timing, manipulation, text, schema] = row as [string, string, string, string | null, string]
@@ -82,7 +82,7 @@ function toTriggers (rows: Row[], visible: boolean): Triggers {
   return { known: visible || list.length > 0, list }
 }
 
-/** Facts besides the row of a column. `jsonChecks`: checks that make a LONGTEXT of MariaDB a JSON column; MySQL has a type. */
+/** Facts that the row of a column does not have. `jsonChecks`: checks that make a LONGTEXT a JSON column in MariaDB, which has no type for it. */
 interface Surroundings {
   readonly jsonChecks: ReadonlySet<string>
   readonly isMariadb: boolean
@@ -90,7 +90,7 @@ interface Surroundings {
   readonly typeOf: (facts: TypeFacts) => ColumnType
 }
 
-/** Columns with the same facts share a type object: thousands of columns have dozens of types. */
+/** Lets columns with the same facts share a type object, because thousands of columns have dozens of types. */
 function createTypes (): Surroundings['typeOf'] {
   const types = new Map<string, ColumnType>()
   return (facts) => getOrCreate(types, JSON.stringify(facts), () => mysqlType(facts))
@@ -118,23 +118,23 @@ function toColumn (row: Row, { jsonChecks, isMariadb, lastTimestamp, typeOf }: S
   }
 }
 
-/** Both return SQL NULL where there is no default, and MariaDB the text NULL where that is the default. */
+/** Both servers return SQL NULL if there is no default; MariaDB returns the text NULL if the default is null. */
 function readDefault (sql: string | null, isMariadb: boolean, extra: string): Pick<Column, 'defaultText' | 'defaultComputed'> {
   const defaultText = isMariadb ? constantIn(sql) : isExpression(extra) ? null : sql
   const isNull = sql === null || (isMariadb && sql.toLowerCase() === 'null')
   return { defaultText, ...(defaultText === null && !isNull && { defaultComputed: true }) }
 }
 
-/** MySQL returns a constant as it is and marks expressions. */
+/** Whether MySQL marks the default as an expression; it returns a constant as it is. */
 const isExpression = (extra: string): boolean => /default_generated/i.test(extra)
 
-/** MariaDB returns the SQL of a default: `'it''s'`, `5`, `b'101'`, `NULL`, `current_timestamp()`. */
+/** Reads a constant from the SQL that MariaDB returns for a default: `'it''s'`, `5`, `b'101'`, `NULL`, `current_timestamp()`. */
 function constantIn (sql: string | null): string | null {
   if (sql?.startsWith("'")) return parseMembers(sql)[0] as string
   return sql !== null && /^(-?\d|b')/.test(sql) ? sql : null
 }
 
-/** Its columns are the identifiers in its text that are columns of the table. In MariaDB a CHECK of a column has the name of the column. */
+/** The columns of a CHECK are the identifiers in its text that are columns of the table. In MariaDB, a CHECK of a column has the name of the column. */
 function toCheck ([, name, clause]: Row, columns: string[]): Check {
   const named = new Set(Array.from((clause as string).matchAll(/`((?:[^`]|``)+)`/g), ([, identifier]) => (identifier as string).replaceAll('``', '`').toLowerCase()))
   return { name: name as string, columns: columns.filter((column) => named.has(column.toLowerCase())) }

@@ -1,7 +1,7 @@
 /**
- * Writes parameters as literals into the text of a statement. MySQL's binary protocol, which sends them separately, returns rows whose
- * reading costs 1.4 to 2.4 times as much. Literals are written in this file, by their JavaScript type alone. That is safe
- * in the sessions that session-settings.ts sets up: utf8mb4, neither ANSI_QUOTES nor NO_BACKSLASH_ESCAPES.
+ * Writes parameters as literals into the text of a statement. MySQL's binary protocol, which sends them separately, returns rows that cost
+ * 1.4 to 2.4 times as much to read. Only this file writes literals, by their JavaScript type alone. This is safe in the sessions that
+ * session-settings.ts sets up: utf8mb4, neither ANSI_QUOTES nor NO_BACKSLASH_ESCAPES.
  */
 import mysql from 'mysql2'
 import type { Statement } from '../../sql/statement.ts'
@@ -16,7 +16,7 @@ export function writeStatement ({ pieces, parameters, rows, assigned }: Pick<Sta
   let piece = 1
   if (rows !== undefined) {
     if (assigned === undefined || assigned.length === 0) return text + ', ()'.repeat(rows - 1)
-    // the text has one row, in brackets; the rows before the last one end differently
+    // the text has one row in brackets; the rows before the last one end differently
     for (let row = 1; row < rows; row++) {
       for (let cell = 0; cell < assigned.length; cell++) {
         const separator = cell === assigned.length - 1 ? '), (' : pieces[cell + 1] as string

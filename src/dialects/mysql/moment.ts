@@ -1,14 +1,14 @@
-/** A moment as an expression: constants of this file, and whole numbers. One statement has one `current_timestamp`. */
+/** Writes a moment as an expression of constants of this file and whole numbers. `current_timestamp` is the same in the whole statement. */
 import type { Moment, MomentForm } from '../../types/column-type.ts'
 
 /** `to_seconds('1970-01-01')` */
 const EPOCH = 62_167_219_200
-/** Months of the years 1 and 9999, counted from year 0. Sums with `year()` are unsigned on MySQL: none may be negative. */
+/** Months of the years 1 and 9999, counted from year 0, because sums with `year()` are unsigned on MySQL and must not be negative. */
 const [FIRST_MONTH, LAST_MONTH] = [13, 120_000]
 
 /**
- * What the column cannot hold is found before the sum is computed: in a write an overflow is an error even in a filter on MySQL (1441), and no
- * error on MariaDB.
+ * Tests before the sum is computed whether the column can hold it: an overflow in a write is an error on MySQL even in a filter (1441), and no error
+ * on MariaDB.
  */
 export function writeMoment ({ form, months, seconds, use }: Moment): string {
   const now = `current_timestamp(${form.digits})`
@@ -28,5 +28,5 @@ function inForm ({ kind }: MomentForm, moment: string): string {
   }
 }
 
-/** What no column of this kind takes, in strict mode (1292, 1264). */
+/** A value that every column of this kind refuses in strict mode (1292, 1264). */
 const REFUSED: Readonly<Record<MomentForm['kind'], string>> = { moment: "'out of range'", date: "'out of range'", time: "'out of range'", year: '9999' }

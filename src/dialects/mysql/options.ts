@@ -9,20 +9,20 @@ export interface MysqlAddress {
   readonly user: string
   readonly password: string
   readonly database: string
-  /** The requirements on the server's certificate; undefined for no TLS. One object for all connections: mysql2 caches its TLS context by it. */
+  /** The requirements on the server's certificate; undefined for no TLS. All connections share the object, by which mysql2 caches its TLS context. */
   readonly ssl: SslOptions | undefined
 }
 
 /** The delay of TCP keep-alive probes on an idle connection, in milliseconds. */
 export const KEEP_ALIVE = 10_000
 
-/** The server ends a statement by itself so many milliseconds after the service's own time limit, in case no KILL gets through. */
+/** How long after the service's own time limit the server ends a statement by itself, in milliseconds, in case no KILL reaches it. */
 export const BACKSTOP = 30_000
 
 /**
- * Connection options. No LOCAL INFILE, one statement at a time, utf8mb4 (session.ts verifies it); `-FOUND_ROWS` makes the
- * server count the changed rows instead of the matched ones, and `-CLIENT_QUERY_ATTRIBUTES` leaves out two bytes of each statement
- * (statement-command.ts sends no attributes). session.ts limits the time for opening.
+ * Connection options: no LOCAL INFILE, one statement at a time, utf8mb4 (session.ts verifies it). `-FOUND_ROWS` makes the server
+ * count changed rows instead of matched ones, and `-CLIENT_QUERY_ATTRIBUTES` saves two bytes of each statement, because
+ * statement-command.ts sends no attributes. session.ts limits the time for opening.
  */
 export function connectionOptions ({ hosts, ssl, ...account }: MysqlAddress, host: Host = hosts[0] as Host): ConnectionOptions {
   return {
@@ -40,5 +40,5 @@ export function connectionOptions ({ hosts, ssl, ...account }: MysqlAddress, hos
   }
 }
 
-/** Returns each value as the bytes that the server sent, in the order of the columns: exact, and cheap to write. */
+/** Returns each value as the bytes that the server sent, in the order of the columns, because they are exact and cheap to write. */
 export const AS_BYTES: Pick<QueryOptions, 'rowsAsArray' | 'typeCast'> = { rowsAsArray: true, typeCast: false }

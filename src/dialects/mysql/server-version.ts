@@ -1,4 +1,4 @@
-/** Versions of MySQL and MariaDB as the servers state them, and the oldest that the service supports. */
+/** Parses the versions of MySQL and MariaDB, and knows the oldest that the service supports. */
 
 export interface ServerVersion {
   readonly product: 'MySQL' | 'MariaDB'
@@ -6,10 +6,10 @@ export interface ServerVersion {
   readonly numbers: readonly [number, number, number]
 }
 
-/** MySQL 8.0.19 and MariaDB 10.7: older ones lack functions, syntax and parts of the catalog that the service uses. */
+/** MySQL 8.0.19 and MariaDB 10.7: older versions lack functions, syntax and parts of the catalog that the service uses. */
 const OLDEST: Record<ServerVersion['product'], readonly [number, number, number]> = { MySQL: [8, 0, 19], MariaDB: [10, 7, 0] }
 
-/** `8.0.36-28`, `10.11.18-MariaDB-log`. Old MariaDB replication made servers state `5.5.5-` before their version, which some proxies keep. */
+/** Parses `8.0.36-28` or `10.11.18-MariaDB-log`. For old replication, MariaDB prefixed its version with `5.5.5-`, which some proxies keep. */
 export function parseServerVersion (text: string): ServerVersion {
   const product = /mariadb/i.test(text) ? 'MariaDB' : 'MySQL'
   const [, ...digits] = /^(?:5\.5\.5-(?=\d+\.))?(\d+)\.(\d+)(?:\.(\d+))?/.exec(text) ?? []
@@ -22,7 +22,7 @@ export function isAtLeast ({ numbers }: ServerVersion, oldest: readonly number[]
   return index < 0 || (numbers[index] as number) > (oldest[index] as number)
 }
 
-/** Why a server cannot be used, as the text of an error's reason; undefined where it can. */
+/** The reason of the error if a server cannot be used; undefined if it can. */
 export function versionProblem (text: string): string | undefined {
   const version = parseServerVersion(text)
   if (isAtLeast(version, OLDEST[version.product])) return undefined

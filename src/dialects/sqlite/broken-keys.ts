@@ -1,5 +1,5 @@
 /**
- * Finds the foreign key that COMMIT has refused. SQLite says no more than that there is one: it counts the keys that are checked at COMMIT
+ * Finds the foreign key that COMMIT has refused. SQLite only reports that there is one, because it counts the keys that are checked at COMMIT
  * (`deferrable initially deferred`) over all statements of the transaction.
  */
 import type { ForeignKey } from '../../catalog/catalog.ts'
@@ -9,30 +9,30 @@ import { firesTrigger, foreignKeysWritten, noReferencedRow, rowIsReferenced } fr
 import type { Session } from './session.ts'
 import { quoted } from './statements.ts'
 
-/** Statements that are kept, and values that are looked up. */
+/** Maximum number of statements that are kept, and of values that are looked up. */
 export const MAX_STATEMENTS = 100
 export const MAX_LOOKUPS = 1000
 
-/** The writes of a transaction, as far as they may be the reason why COMMIT fails. */
+/** The writes of a transaction that may be the reason why COMMIT fails. */
 export class Writes {
-  /** The statements that write foreign keys, with their place among all statements of the transaction. */
+  /** The statements that write foreign keys, with their index among all statements of the transaction. */
   readonly #writing: Array<{ readonly statement: Statement, readonly place: number }> = []
   /** The only write, if there is only one. */
   #only: Statement | undefined
   #count = 0
-  /** The tables of which rows were changed or deleted, in small letters, with the last statement that did. */
+  /** The tables with changed or deleted rows, in lower case, and the index of the last statement that changed them. */
   readonly #changed = new Map<string, number>()
 
   add (statement: Statement, place: number): void {
     if (statement.verb === 'select') return
     this.#only = this.#count++ === 0 ? statement : undefined
     if (statement.verb !== 'insert' || statement.isUpsert === true) this.#changed.set(statement.table.name.toLowerCase(), place)
-    if (this.#writing.length < MAX_STATEMENTS && (statement.table.view?.base ?? statement.table).foreignKeys.length > 0) this.#writing.push({ statement, place })
+    if (this.#writing.length < MAX_STATEMENTS && (statement.table.granted?.base ?? statement.table).foreignKeys.length > 0) this.#writing.push({ statement, place })
   }
 
   /**
-   * Asks the session, whose transaction is still open with the rows as they were written. @returns FOREIGN_KEY_VIOLATION: with the place of its
-   * statement and, for a list, the row where it is known, and without details where no key is certain. @throws as Session.ask
+   * Asks the session, whose transaction is still open with the written rows. @returns FOREIGN_KEY_VIOLATION with the index of its statement and, for a
+   * list, the row if it is known; without details if no key is certain. @throws as Session.ask
    */
   async findBroken (session: Session): Promise<ServiceError> {
     const lookups = { left: MAX_LOOKUPS }
@@ -40,7 +40,7 @@ export class Writes {
       for (const [row, parameters] of rowsOf(statement).entries()) {
         for (const key of foreignKeysWritten({ ...statement, parameters })) {
           if (!await isBroken(session, { key, statement, parameters }, lookups)) continue
-          // the row may have been there when the key was written
+          // the referenced row may have existed when the key was written
           if ((this.#changed.get(key.referencedTable.toLowerCase()) ?? place) > place) return foreignKeyViolation()
           const refusal = noReferencedRow(statement.table.foreignKeys.includes(key) ? [key] : [])
           return Object.assign(refusal, { statement: place }, statement.rows !== undefined && { row })
@@ -60,7 +60,7 @@ function rowsOf ({ rows, assigned: { length }, parameters }: Statement): Readonl
 
 interface Written { readonly key: ForeignKey, readonly statement: Statement, readonly parameters: Statement['parameters'] }
 
-/** Whether a row has the values that a statement gave the columns of the key, and no row has them that the key could refer to. */
+/** Whether a row has the values that a statement wrote to the columns of the key, and no row exists that the key could refer to. */
 async function isBroken (session: Session, { key: { columns, referencedTable, referencedColumns }, statement: { table, assigned }, parameters }: Written, lookups: { left: number }): Promise<boolean> {
   const values = columns.map((name) => parameters[assigned.findIndex((column) => column.name === name)])
   if (values.some((value) => value === undefined || value === null) || referencedColumns.length !== columns.length || lookups.left-- <= 0) return false

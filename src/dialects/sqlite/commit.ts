@@ -15,7 +15,7 @@ export type Limit = <T>(session: Session, client: Client | undefined, work: () =
 export interface Commit {
   readonly session: Session
   readonly limit: Limit
-  /** What the transaction wrote; undefined to tell nothing about it. */
+  /** The writes of the transaction; undefined if an error must not describe them. */
   readonly writes: Writes | undefined
   /** Whether to check only what COMMIT would check, and roll back. */
   readonly dryRun?: boolean
@@ -23,7 +23,7 @@ export interface Commit {
 
 /**
  * Ends a transaction that writes. COMMIT has its own time limit and does not end if the client disconnects. After an error, the transaction is rolled back.
- * @throws FOREIGN_KEY_VIOLATION for a key that is checked at COMMIT; SqliteError; OUTCOME_UNKNOWN where the process has ended
+ * @throws FOREIGN_KEY_VIOLATION for a key that is checked at COMMIT; SqliteError; OUTCOME_UNKNOWN if the process has ended
  */
 export async function commit ({ session, limit, writes, dryRun = false }: Commit): Promise<void> {
   try {
@@ -38,12 +38,12 @@ export async function commit ({ session, limit, writes, dryRun = false }: Commit
   if (dryRun) await limit(session, undefined, () => session.ask(ROLLBACK))
 }
 
-/** Rolls back what is left after an error. SQLite may have done so, or the process may have ended. */
+/** Rolls back after an error. SQLite may already have done so, or the process may have ended. */
 export async function undo (session: Session, limit: Limit): Promise<void> {
   if (!session.isLost) await limit(session, undefined, () => session.ask(ROLLBACK)).catch(() => {})
 }
 
-/** A key that cannot be found in time is not named. */
+/** Finds the broken key; it is not named if it cannot be found in time. */
 async function findBroken ({ session, limit, writes }: Omit<Commit, 'dryRun'>): Promise<ServiceError> {
   if (writes === undefined) return foreignKeyViolation()
   return await limit(session, undefined, () => writes.findBroken(session)).catch(() => foreignKeyViolation())

@@ -1,15 +1,15 @@
-/** A connection to a SQLite file as the process that has it open (process.ts) works with it. */
+/** A connection to a SQLite file, used in the process that has the file open (process.ts). */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { openFile } from './open-file.ts'
 import type { Order, ReadOrder, Reply, Row, RowsOrder, RunOrder, TransactionOrder } from './protocol.ts'
 
-/** Statements kept prepared. */
+/** Maximum number of prepared statements. */
 const MAX_PREPARED = 100
 
-/** Bytes of texts and blobs, about, that one reply has. A reply has one row at least, whatever its size. */
+/** Approximate size of the texts and blobs of one reply, in bytes. A reply has at least one row, whatever its size. */
 const BATCH = 65_536
 
-/** What each value counts besides the bytes of a text or blob. */
+/** The size of each value in addition to the bytes of a text or blob. */
 const VALUE = 16
 
 /** SQLITE_CONSTRAINT and SQLITE_CONSTRAINT_FOREIGNKEY (https://www.sqlite.org/rescode.html) */
@@ -28,7 +28,7 @@ export class Connection {
   /** Whether the file may not be written. */
   readonly isReadOnly: boolean
 
-  /** `readsOnly`: nothing is to be written. @throws SqliteError where the file cannot be opened */
+  /** `readsOnly`: the connection must not write. @throws SqliteError if the file cannot be opened */
   constructor (path: string, readsOnly: boolean) {
     const { database, isReadOnly } = openFile(path)
     if (readsOnly) database.exec('pragma query_only = on')
@@ -106,7 +106,7 @@ export class Connection {
     return { changes, duplicates, ...(insertId !== undefined && { insertId }), ...(untouched.length > 0 && { untouched }) }
   }
 
-  /** Where the row exists, what BEFORE triggers have done is undone: they run again with the statement that updates it. */
+  /** Tries to insert a row. If it exists, the effects of BEFORE triggers are undone, because they run again with the statement that updates it. */
   #tryInsert (probe: string, values: readonly unknown[]): ReturnType<StatementSync['run']> {
     this.#prepare('savepoint row').run()
     const result = this.#execute(probe, values)
@@ -130,9 +130,8 @@ export class Connection {
   }
 
   /**
-   * SQLite tells whoever applies a changeset, an empty one too, whether a key of the open transaction is broken (SQLITE_CHANGESET_FOREIGN_KEY in
-   * https://www.sqlite.org/session/c_changeset_abort.html). Node answers
-   * "abort" unless it is told otherwise; after "omit", COMMIT would accept the key.
+   * Applies an empty changeset, to which SQLite reports whether a key of the open transaction is broken (SQLITE_CHANGESET_FOREIGN_KEY in
+   * https://www.sqlite.org/session/c_changeset_abort.html). By default Node answers "abort"; after "omit", COMMIT would accept the key.
    */
   #checkKeys (): Reply {
     try {
@@ -166,7 +165,7 @@ export class Connection {
         this.#rows = undefined
         return { rows, more: false }
       }
-      // As objects: Node 22.13 cannot return arrays yet. The names are the query's own (v0, v1, …), so their order is kept.
+      // Node 22.13 can only return objects. Their keys keep the order of the columns, because the query names them v0, v1, …
       const values = Object.values(value as object) as Row
       const bytes = bytesOf(values)
       source.room -= bytes
@@ -183,7 +182,7 @@ export class Connection {
     return {}
   }
 
-  /** Some errors and triggers end a transaction. Node 22.13 cannot ask SQLite whether it is open. */
+  /** Whether the transaction is still open, which some errors and triggers end. Node 22.13 cannot ask SQLite directly. */
   #isInTransaction (): boolean {
     try {
       this.#database.exec('begin')
@@ -194,14 +193,14 @@ export class Connection {
     return false
   }
 
-  /** A failed statement leaves its transaction open, or SQLite has ended it already. */
+  /** Rolls back after a failed statement, unless SQLite has already ended the transaction. */
   #rollBack (): void {
     try {
       this.#database.exec('rollback')
     } catch { /* there is no transaction */ }
   }
 
-  /** A statement prepared before, or prepared now; the one that was not used for longest is given up first. */
+  /** Returns a prepared statement, and drops the least recently used one if there are too many. */
   #prepare (sql: string): StatementSync {
     const statement = this.#prepared.get(sql) ?? this.#database.prepare(sql)
     this.#prepared.delete(sql)
@@ -211,14 +210,14 @@ export class Connection {
   }
 }
 
-/** What texts and blobs have in the answer at least: a character is a byte or more. */
+/** The minimum size of texts and blobs in the answer: each character has at least one byte. */
 function bytesOf (values: Row): number {
   let bytes = 0
   for (const value of values) if (typeof value === 'string' || value instanceof Uint8Array) bytes += value.length
   return bytes
 }
 
-/** An error as a reply. */
+/** Converts an error to a reply. */
 export function toReply (error: unknown): Reply {
   const { errcode, errstr, isRolledBack, row } = error as Omit<NonNullable<Reply['error']>, 'thrown'>
   return { error: { thrown: error as Error, errcode, errstr, isRolledBack, row } }

@@ -1,4 +1,4 @@
-/** The dialect of SQLite: one file, one session by `node:sqlite` that writes and one that only reads, statements one after the other. */
+/** The dialect of SQLite: one file, with one session of `node:sqlite` that writes and one that only reads, each running one statement at a time. */
 import { resolve } from 'node:path'
 import { queryTimeout, ServiceError, unsupported } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
@@ -22,23 +22,23 @@ export interface SqliteSettings {
   /** SQL that creates a database in memory. */
   readonly setup?: readonly string[]
   readonly pool: SessionLimits
-  /** Milliseconds that one statement may run. */
+  /** Time limit of a statement, in milliseconds. */
   readonly statementTimeout: number
-  /** Milliseconds that a stream may run. */
+  /** Time limit of a stream, in milliseconds. */
   readonly streamTimeout?: number
 }
 
-/** A statement that runs. */
+/** A running statement. */
 interface Running {
   readonly session: Session
   readonly client: Client | undefined
   /** The reason why it was stopped. */
   refusal?: ServiceError
-  /** Goes on where the sink of a stream has paused it, so that it notices that it was stopped. */
+  /** Resumes a stream that its sink has paused, so that it notices that it was stopped. */
   wake?: () => void
 }
 
-/** Opens the file; it must exist. @throws SqliteError, also where `setup` fails */
+/** Opens the file, which must exist. @throws SqliteError, also if `setup` fails */
 export async function openSqlite ({ path, setup = [], pool, statementTimeout, streamTimeout = STREAM_TIMEOUT }: SqliteSettings): Promise<Dialect> {
   const file = path === MEMORY ? createMemoryFile() : undefined
   const sessions = createSessions(resolve(file?.path ?? path), pool)
@@ -57,7 +57,7 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout, st
     onCheck: (running) => { if (running.client?.destroyed === true) end(running, clientGone()) }
   })) as [TimeoutQueue<Running>, TimeoutQueue<Running>]
 
-  /** Applies the time limit to a statement. @throws QUERY_TIMEOUT where it is over or the client has disconnected; what `work` throws */
+  /** Applies the time limit to a statement. @throws QUERY_TIMEOUT if it is over or the client has disconnected; what `work` throws */
   const limit = async <T>(session: Session, client: Client | undefined, work: () => Promise<T>): Promise<T> => {
     const running: Running = { session, client }
     const entry = timeouts.push(running)
@@ -70,7 +70,7 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout, st
     }
   }
 
-  /** Runs a select in a process of its own, which is killed where the stream is stopped. */
+  /** Runs a select in its own process, which is killed if the stream is stopped. */
   const stream = async (session: Session, statement: Statement, sink: PacedSink, client: Client | undefined): Promise<Outcome> => {
     const running: Running = { session, client }
     const entries = [timeouts.push(running), streamTimeouts.push(running)] as const
@@ -89,7 +89,7 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout, st
   }
 
   /**
-   * Runs in two steps, so that the outcome of a statement that was stopped is known: before COMMIT is sent nothing is changed.
+   * Runs a write in two steps, so that the outcome of a stopped statement is known: nothing is changed before COMMIT is sent.
    */
   const change = async (session: Session, statement: Statement, client: Client | undefined): Promise<Outcome> => {
     const outcome = await limit(session, client, () => runWrite(session, statement, true)).catch(async (error: unknown) => {
@@ -102,7 +102,7 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout, st
     return outcome
   }
 
-  /** Runs work on the session that writes. @throws NOT_SUPPORTED where the file may not be written */
+  /** Runs work on the session that writes. @throws NOT_SUPPORTED if the file may not be written */
   const useToWrite = <T>(client: Client | undefined, work: (session: Session) => Promise<T>): Promise<T> => sessions.use((session) => {
     if (client?.destroyed === true) throw clientGone()
     if (session.isReadOnly) throw unsupported('', 'the file of the database may not be written')

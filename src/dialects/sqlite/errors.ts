@@ -13,8 +13,8 @@ const unique: Refuse = (statement, message) => uniqueViolationOf(uniqueKeyIn(mes
 const check: Refuse = (statement, message) => checkViolationOf(checkIn(message, statement))
 
 /**
- * SQLite says neither which foreign key it was, nor of which table, nor on which side: keys that the statement writes are the
- * likely ones, unless a trigger may have written others.
+ * SQLite reports neither the foreign key, nor its table, nor the side: keys that the statement writes are the likely ones, unless a trigger
+ * may have written others.
  */
 const foreignKey: Refuse = (statement) => {
   if (firesTrigger(statement)) return noReferencedRow([])
@@ -22,7 +22,7 @@ const foreignKey: Refuse = (statement) => {
   return written.length > 0 ? noReferencedRow(written.filter((key) => statement.table.foreignKeys.includes(key))) : rowIsReferenced(true)
 }
 
-/** A trigger's own exception, or what SQLite makes of ON DELETE RESTRICT and ON UPDATE RESTRICT. */
+/** An exception of a trigger, or an error of ON DELETE RESTRICT or ON UPDATE RESTRICT. */
 const raised: Refuse = (statement, message) => message === 'FOREIGN KEY constraint failed' ? rowIsReferenced(!firesTrigger(statement)) : checkViolation()
 
 const byCode = new Map<number, Refuse>([
@@ -38,7 +38,7 @@ const byCode = new Map<number, Refuse>([
   [18, statementTooLarge]
 ])
 
-/** The same by the primary code, which is the low byte. */
+/** Refusals by the primary code, which is the low byte. */
 const byPrimaryCode = new Map<number, Refuse>([
   [3, databaseUnavailable],
   [5, lockTimeout],
@@ -56,15 +56,15 @@ const byPrimaryCode = new Map<number, Refuse>([
   [26, databaseUnavailable]
 ])
 
-/** Syntax is ours: a text of a trigger or view that cannot be parsed makes the whole file unreadable. */
+/** Syntax errors of the service itself, because an invalid text of a trigger or view would make the whole file unreadable. */
 const OWN_SYNTAX = /^(?:near "|unrecognized token|incomplete input)/
-/** What is missing, which the catalog will show for the table itself. The name is reported if it looks like one. */
+/** Something is missing, which the catalog will show if it is the table itself. A name that looks like one is reported. */
 const MISSING = /^(no such (?:table|column|function|view|module|collation sequence)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but|ON CONFLICT clause does not match/
 
-/** `no such column: t.c`, `table t has no column named c`. */
+/** Finds the name in `no such column: t.c` or `table t has no column named c`. */
 const NAMED = /(?:^no such (?:table|column|view): |has no column named )(.+)$/
 
-/** What an error of SQLite's means for the client. */
+/** Converts an error of SQLite to the error for the client. */
 export function toServiceError (error: SqliteError, statement: Statement): Error {
   const { row } = error
   if (row === undefined) return toError(error, statement)
@@ -82,7 +82,7 @@ function toError (error: SqliteError, statement: Statement): Error {
   return refuse?.(statement, message) ?? new UnknownDatabaseError(errcode)
 }
 
-/** SQLite has one code for whatever is wrong with a statement, or with an expression of a view, trigger, CHECK or generated column. */
+/** Distinguishes errors by their message, because SQLite has one code for all errors of a statement, or of an expression in a view, trigger, CHECK or generated column. */
 function toLogicError (message: string, statement: Statement): Error {
   const [found, what = found, name] = MISSING.exec(message) ?? []
   const isDefined = statement.table.kind === 'view' || firesTrigger(statement)
@@ -93,20 +93,20 @@ function toLogicError (message: string, statement: Statement): Error {
   return OWN_SYNTAX.test(message) ? new UnknownDatabaseError(1) : valueOutOfRange()
 }
 
-/** The file cannot be read; SQLite's name for it is the same for every file. What is no error of SQLite's is a bug. */
+/** The error if the file cannot be read, with SQLite's name for it, which is the same for every file. Any other error is a bug. */
 export function toReadError (error: SqliteError): Error {
   return error.errcode === undefined ? error : withReason(databaseUnavailable(), error.errstr)
 }
 
 /**
- * `UNIQUE constraint failed: customers.email, customers.name` names columns only, or `index 'name'` where there are expressions:
- * the names of indexes are those of the whole file.
+ * Reads `UNIQUE constraint failed: customers.email, customers.name`, which names only columns, or `index 'name'` for an index with expressions, whose
+ * name is unique in the file.
  */
 function uniqueKeyIn (message: string, { table: { name: table, uniqueKeys } }: Statement): Key | undefined {
   return uniqueKeys.find(({ name, columns }) => message.endsWith(`: ${columns.map((column) => `${table}.${column}`).join(', ')}`) || message.endsWith(`: index '${name}'`))
 }
 
-/** `CHECK constraint failed: name`, of whatever table; one without a name is reported by its expression. */
+/** Reads `CHECK constraint failed: name`, for any table; a check without a name is reported by its expression. */
 function checkIn (message: string, statement: Statement): Check | undefined {
   return firesTrigger(statement) ? undefined : statement.table.checks.find(({ name }) => message.endsWith(`: ${name}`))
 }

@@ -15,14 +15,14 @@ const BINARY = 'BINARY'
 
 export interface TableWithColumns { readonly name: string, readonly sql: string, readonly columns: ReadonlyArray<{ readonly name: string }> }
 
-/** The indexes, that of the primary key first. `rows`: those of the table. */
+/** The indexes, that of the primary key first. `rows`: the rows of the table. */
 export function toIndexes (rows: readonly IndexRow[], collations: Collations): Index[] {
   const [primary, others] = [rows.filter(({ origin }) => origin === 'pk'), rows.filter(({ origin }) => origin !== 'pk')]
   const named = [...primary.length > 0 ? [['PRIMARY', primary] as const] : [], ...Map.groupBy(others, (row) => row.key)]
   return named.map(([name, parts]) => ({ name, unique: parts[0]?.isUnique === 1, ordered: true, parts: parts.map((part) => toPart(part, collations)) }))
 }
 
-/** A part with another collation than its column counts as an expression: values that one of them distinguishes may be equal for the other. */
+/** A part with a collation other than its column's counts as an expression, because values that one of them distinguishes may be equal in the other. */
 function toPart ({ column, collation, isDescending }: IndexRow, collations: Collations): IndexPart {
   const isOfColumn = column !== null && collation.toUpperCase() === collations.get(column)
   return { column: isOfColumn ? column : null, descending: isDescending === 1, prefix: false }
@@ -30,7 +30,7 @@ function toPart ({ column, collation, isDescending }: IndexRow, collations: Coll
 
 /**
  * The collations of the columns; empty if they cannot be read. SQLite shows the collation of a column only in the program of a statement that
- * sorts by it: `k(2,NOCASE,B)`, where B is BINARY.
+ * sorts by it, such as `k(2,NOCASE,B)`, in which B is BINARY.
  */
 export async function loadCollations (ask: Ask, { name: table, sql, columns }: TableWithColumns): Promise<Collations> {
   if (!/\bcollate\b/i.test(sql)) return new Map(columns.map(({ name }) => [name, BINARY]))

@@ -49,7 +49,7 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
 /** SQLite's code for an invalid statement. */
 const SQLITE_ERROR = 1
 
-/** Returns no columns for a view that SQLite cannot open, because a table of it was dropped. */
+/** Returns no columns for a view that SQLite cannot open because one of its tables was dropped. */
 async function columnsOf (ask: Ask, table: string): Promise<ColumnRow[]> {
   try {
     return await ask(COLUMNS, table) as ColumnRow[]
@@ -67,10 +67,10 @@ function isRowid (column: ColumnRow, primaryKey: readonly string[], keys: readon
   return column.pk === 1 && primaryKey.length === 1 && !keys.some(({ origin }) => origin === 'pk')
 }
 
-/** Whether the primary key identifies rows by its columns. One whose index has other collations does not: two rows may be equal in all of them. */
+/** Whether the primary key identifies rows by its columns. If its index has other collations, two rows may be equal in all columns. */
 const identifiesRows = ([first]: readonly Index[]): boolean => first?.name !== 'PRIMARY' || first.parts.every(({ column }) => column !== null)
 
-/** `decimal(10, 2)`. Every text matches, because it begins with a name. */
+/** Matches `decimal(10, 2)`, and every other text that begins with a name. */
 const DECLARATION = /^([^(]*)(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?/
 
 function toColumn (row: ColumnRow, { rowid, collation }: { rowid: boolean, collation: string | undefined }): Column {
@@ -97,12 +97,12 @@ function defaultOf (sql: string | null, type: ColumnType): Pick<Column, 'default
   return { defaultText, ...(defaultText === null && sql !== null && sql.toLowerCase() !== 'null' && { defaultComputed: true }) }
 }
 
-/** A whole number as SQLite writes it where a column stores it as a text. It writes others in its own way: 1.50 is `1.5`. */
+/** A whole number that SQLite writes unchanged if a column stores it as a text; it writes other numbers in its own form, such as `1.5` for 1.50. */
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,17})$/
 
 /**
- * The constant in the SQL of a default: `'it''s'`, `-5`. Null for an expression, and for a constant that is stored in another form than the type
- * writes values: a text in a BLOB column, or a time with a `T`.
+ * The constant in the SQL of a default: `'it''s'`, `-5`. Null for an expression, and for a constant that is stored in a form other than the type's: a
+ * text in a BLOB column, or a time with a `T`.
  */
 function constantIn (sql: string | null, type: ColumnType): string | null {
   const [, quoted, number = ''] = /^(?:'((?:[^']|'')*)'|([-+]?\d+(?:\.\d+)?))$/.exec(sql ?? '') ?? []
@@ -115,12 +115,12 @@ function constantIn (sql: string | null, type: ColumnType): string | null {
 
 const GAP = String.raw`(?:\s|--[^\n]*\n|/\*[^]*?\*/)`
 const NAME = String.raw`(?:"(?:[^"]|"")*"|\[[^\]]*\]|\`(?:[^\`]|\`\`)*\`|'(?:[^']|'')*'|[\w$\u0080-\uffff]+(?![\w$\u0080-\uffff]))`
-/** SQLite stores a trigger as its own CREATE TRIGGER and the original text from the name on. BEFORE is optional. */
+/** Matches a trigger as SQLite stores it: its own CREATE TRIGGER, and the original text from the name on. BEFORE is optional. */
 const TRIGGER = new RegExp(`^create trigger ${GAP}*${NAME}${GAP}*(?:(before|after|instead)${GAP}+(?:of${GAP}+)?)?(insert|update|delete)\\b`, 'i')
 
 const NAMED_CHECK = new RegExp(`\\bconstraint${GAP}*(${NAME})${GAP}*check\\b`, 'gi')
 
-/** The named CHECKs: the error for a failed check has its name, or its expression. Their columns are not determined. */
+/** Finds only named CHECKs, because the error for a failed check has its name or its expression. Their columns are not determined. */
 function toChecks (sql: string): Check[] {
   return Array.from(sql.matchAll(NAMED_CHECK), ([, name]) => ({ name: unquote(name as string), columns: [] }))
 }
@@ -138,7 +138,7 @@ function toTriggers (rows: TriggerRow[]): Triggers {
     const writes = writesOf(sql, 'sqlite')
     return event === undefined ? [] : [{ timing, event, ...writes.length > 0 && { writes } }]
   })
-  // a text that this pattern does not match may be of any event
+  // a trigger that this pattern does not match may be of any event
   return { known: list.length === rows.length, list }
 }
 
@@ -151,7 +151,7 @@ function toKeys (rows: IndexRow[], primaryKey: readonly string[]): Key[] {
   return primaryKey.length === 0 ? keys : [{ name: 'PRIMARY', columns: primaryKey }, ...keys]
 }
 
-/** Foreign keys of SQLite have no names. Without referenced columns they reference the primary key. */
+/** Foreign keys of SQLite have no names, and reference the primary key if they name no columns. */
 function toForeignKeys (table: string, rows: ForeignRow[], primaryKeys: ReadonlyMap<string, readonly string[]>): ForeignKey[] {
   return [...Map.groupBy(rows, (row) => row.id)].map(([id, parts]) => {
     const { referenced } = parts[0] as ForeignRow

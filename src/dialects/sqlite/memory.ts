@@ -1,12 +1,12 @@
 /**
- * `sqlite::memory:`, a database that exists as long as the service. It is a private temporary file: a database in the memory of a process
+ * `sqlite::memory:`, a database that exists as long as the service. It is a private temporary file, because a database in the memory of a process
  * would be lost when a statement exceeds its time limit and the process is killed.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Used in place of a path. */
+/** The name that stands in place of a path. */
 export const MEMORY = ':memory:'
 
 export interface MemoryFile {

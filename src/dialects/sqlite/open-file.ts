@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 
 /** How long a statement waits for another process's lock, in milliseconds. */
 const LOCK_WAIT = 5000
-/** Milliseconds between two attempts to set the journal mode. */
+/** The pause between two attempts to set the journal mode, in milliseconds. */
 const PAUSE = 10
 
 /** Result codes of SQLite (https://www.sqlite.org/rescode.html). */
@@ -17,11 +17,11 @@ const codeOf = (error: unknown): number => (error as { errcode?: number }).errco
 
 export interface OpenFile {
   readonly database: DatabaseSync
-  /** Whether the file, or the folder in which SQLite has to create others, may not be written. */
+  /** Whether the file, or the folder in which SQLite must create others, may not be written. */
   readonly isReadOnly: boolean
 }
 
-/** Opens a file, which must exist: SQLite would make an empty one of a wrong name. @throws SqliteError */
+/** Opens a file, which must exist, because SQLite would create an empty file for a wrong name. @throws SqliteError */
 export function openFile (path: string): OpenFile {
   if (!existsSync(path)) throw Object.assign(new Error(CANNOT_OPEN.errstr), CANNOT_OPEN)
   if (isWritable(path)) {
@@ -37,7 +37,7 @@ export function openFile (path: string): OpenFile {
   return { database: openReadOnly(path), isReadOnly: true }
 }
 
-/** Has to be asked before the file is open: closing a file ends all locks that the process has on it. */
+/** Must be called before the file is open, because closing a file ends all locks that the process has on it. */
 function isWritable (path: string): boolean {
   try {
     closeSync(openSync(path, 'r+'))
@@ -47,7 +47,7 @@ function isWritable (path: string): boolean {
   }
 }
 
-/** Whether the error says that something may not be written. The one of a file that cannot be opened may have other reasons. */
+/** Whether the error says that something may not be written. The error of a file that cannot be opened may have other reasons. */
 function isRefused (error: unknown, path: string): boolean {
   if ((codeOf(error) & 0xff) === READ_ONLY) return true
   if (codeOf(error) !== CANNOT_OPEN.errcode) return false
@@ -60,8 +60,8 @@ function isRefused (error: unknown, path: string): boolean {
 }
 
 /**
- * A file in WAL mode cannot be read where SQLite may not create the files that belong to it, unless it is declared to be immutable. That would
- * ignore what such files contain, so they must be empty.
+ * Opens a file that may not be written. In WAL mode SQLite must create further files to read it, unless the file is declared immutable. This would
+ * ignore the content of existing ones, so they must be empty.
  */
 function openReadOnly (path: string): DatabaseSync {
   const database = connect(path, true)
@@ -81,7 +81,7 @@ function connect (path: string, readOnly: boolean): DatabaseSync {
   return database
 }
 
-/** Where several processes open a file for the first time, SQLite refuses all but one at once: `busy_timeout` does not hold for the journal mode. */
+/** Retries, because SQLite refuses all but one of several processes that open a file for the first time: `busy_timeout` does not apply to the journal mode. */
 function setJournalMode (database: DatabaseSync): void {
   const sleeper = new Int32Array(new SharedArrayBuffer(4))
   for (const end = performance.now() + LOCK_WAIT; ;) {

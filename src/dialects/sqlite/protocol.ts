@@ -1,35 +1,35 @@
-/** The messages between the service and the process that has a SQLite file open. There is one order at a time, and each has one reply. */
+/** The messages between the service and the process that has a SQLite file open: one order at a time, with one reply each. */
 import type { DriverValue } from '../../types/column-type.ts'
 
 /** The argument of a process that only reads. */
 export const READS_ONLY = 'reads-only'
 
-/** Runs a statement that gives no rows. After an error nothing is left of the transaction that it begins; else it stays open. */
+/** Runs a statement without rows. If it begins a transaction, an error rolls it back; otherwise it stays open. */
 export interface RunOrder {
   readonly kind: 'run'
   readonly sql: string
   readonly parameters: readonly unknown[]
   /** Whether to begin a transaction first. */
   readonly begin?: boolean
-  /** Runs the statement for each row: the parameters are those of the rows, then those that are the same for each row. All rows or none are written. */
+  /** Runs the statement for each row: the parameters are those of the rows, followed by those that all rows share. Either all rows are written or none. */
   readonly rows?: RowsOrder | undefined
 }
 
 export interface RowsOrder {
   readonly count: number
-  /** Parameters of a row. */
+  /** The number of parameters of a row. */
   readonly cells: number
-  /** The statement that inserts a row unless it exists. The statement of the order then runs for rows that exist, unless it is the same. */
+  /** The statement that inserts a row unless it exists. Unless it is the same, the statement of the order then runs for rows that exist. */
   readonly probe: string | undefined
 }
 
-/** Begins or ends a transaction. While it is open, an error of another order undoes the statement alone, if SQLite can. It stays open if COMMIT fails. */
+/** Begins or ends a transaction. While it is open, an error of another order undoes only its statement, if SQLite can. It stays open if COMMIT fails. */
 export interface TransactionOrder {
   readonly kind: 'transaction'
   readonly sql: 'begin' | 'begin immediate' | 'commit' | 'rollback'
 }
 
-/** Fails as COMMIT would because of a foreign key that is checked there, and changes nothing. */
+/** Fails as COMMIT would for a foreign key that is checked there, and changes nothing. */
 export interface CheckKeysOrder {
   readonly kind: 'checkKeys'
 }
@@ -58,23 +58,23 @@ export type Order = RunOrder | TransactionOrder | CheckKeysOrder | ReadOrder | S
 export type Row = ReadonlyArray<DriverValue | null>
 
 export interface Reply {
-  /** In the first reply, which says that the file is open: whether it may not be written. */
+  /** Set in the first reply, after opening: whether the file may not be written. */
   readonly isReadOnly?: boolean
   readonly rows?: readonly Row[]
   /** Whether there may be more rows: the next order is `more` or `end`. */
   readonly more?: boolean
   /** The rows are larger than the limit of the order; the select has ended. */
   readonly tooLarge?: boolean
-  /** Rows inserted, updated or deleted; of a list, a row that was updated counts twice. */
+  /** Rows inserted, updated or deleted; in a list, an updated row counts twice. */
   readonly changes?: number
   /** Rows of a list that were updated. */
   readonly duplicates?: number
-  /** The places of the rows of a list that were neither inserted nor updated. */
+  /** The indexes of the rows of a list that were neither inserted nor updated. */
   readonly untouched?: readonly number[]
-  /** The rowid that the last insert gave, as digits; of a list, that of its first row, if it was inserted. */
+  /** The rowid of the last insert, as digits; for a list, that of its first row, if it was inserted. */
   readonly insertId?: string
   /**
-   * What SQLite or Node threw. Properties of its own do not survive the way between processes, so they stand beside it.
+   * The error of SQLite or Node. Its own properties are sent separately, because they do not survive the transfer between processes.
    * `isRolledBack`: the open transaction has ended with the error. `row`: the row of a list that failed.
    */
   readonly error?: { readonly thrown: Error, readonly errcode: number | undefined, readonly errstr: string | undefined, readonly isRolledBack: boolean | undefined, readonly row: number | undefined }

@@ -1,4 +1,4 @@
-/** A session with a SQLite file, in a process of its own, so that a statement does not block the service and can always be stopped. */
+/** A session with a SQLite file in its own process, so that a statement does not block the service and can always be stopped. */
 import { fork, type ChildProcess } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -29,7 +29,7 @@ export class Session {
   readonly #losing = new Set<(error: Error) => void>()
 
   private constructor (path: string, readsOnly: boolean) {
-    // NODE_OPTIONS may load or open something (a debugger, a tracer) that is meant for the service.
+    // NODE_OPTIONS may load or open something that is only meant for the service, such as a debugger
     const env = { ...process.env, NODE_OPTIONS: '' }
     const execArgv = ['--disable-warning=ExperimentalWarning'] // Node 22 has one for node:sqlite
     this.#process = fork(PROGRAM, readsOnly ? [path, READS_ONLY] : [path], { serialization: 'advanced', execArgv, env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
@@ -43,7 +43,7 @@ export class Session {
     })
   }
 
-  /** `readsOnly`: it can run beside one that writes. @throws SqliteError where the file cannot be opened, DATABASE_UNAVAILABLE where the process cannot be started */
+  /** `readsOnly`: the session can run beside one that writes. @throws SqliteError if the file cannot be opened, DATABASE_UNAVAILABLE if the process cannot be started */
   static async open (path: string, readsOnly = false): Promise<Session> {
     const session = new Session(path, readsOnly)
     const timer = setTimeout(() => session.kill(), PATIENCE)
@@ -87,7 +87,7 @@ export class Session {
     return this.#ended.promise
   }
 
-  /** @throws SqliteError; DATABASE_UNAVAILABLE where the process has ended or is killed before it replies */
+  /** @throws SqliteError; DATABASE_UNAVAILABLE if the process has ended or is killed before it replies */
   async ask (order: Order): Promise<Reply> {
     const reply = this.#reply()
     this.#process.send(order, () => {})
@@ -145,7 +145,7 @@ export class Session {
     this.#settle()?.reject(lost())
   }
 
-  /** The process has ended. */
+  /** Called when the process has ended. */
   #end (): void {
     living.delete(this)
     this.#ended.resolve()

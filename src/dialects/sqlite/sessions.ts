@@ -12,26 +12,26 @@ export interface SessionLimits {
 }
 
 /**
- * The sessions with a file, which one request uses at a time: one for everything, and one that only reads. The second one is opened when a
- * request has waited for the first one: a write may wait for another process's lock for seconds, and SQLite can read meanwhile.
+ * The sessions with a file, each used by one request at a time: one for everything, and one that only reads. The second one is opened when a
+ * request has waited for the first one, because a write may wait for another process's lock for seconds, during which SQLite can read.
  */
 export interface Sessions {
-  /** @throws OVERLOADED where too many requests wait or one waits too long; the error of opening the file; what `work` throws */
+  /** @throws OVERLOADED if too many requests wait or one waits too long; the error of opening the file; what `work` throws */
   use<T> (work: (session: Session) => Promise<T>, client?: Client): Promise<T>
-  /** Like `use`, for work that only reads. It sees everything that was committed before it began, in either session. */
+  /** Like `use`, for work that only reads. In either session, it sees everything that was committed before it began. */
   read<T> (work: (session: Session) => Promise<T>, client?: Client): Promise<T>
   /**
-   * Runs work in a session that only reads and that nothing else uses: a client that reads slowly holds it for long. How many there are at a time is
-   * left to the caller. @throws DATABASE_UNAVAILABLE; what `work` throws
+   * Runs work in a read-only session of its own, because a slow client holds it for long. The caller limits the number of these sessions.
+   * @throws DATABASE_UNAVAILABLE; what `work` throws
    */
   stream<T> (work: (session: Session) => Promise<T>): Promise<T>
   close (): Promise<void>
 }
 
-/** How long a request that reads waits for the first session before the second one is opened, in milliseconds. */
+/** How long a read waits for the first session before the second one is opened, in milliseconds. */
 const PATIENCE = 50
 
-/** Sessions of streams are closed when none has ended for so many milliseconds. */
+/** How long after the end of a stream the idle sessions of streams are closed, in milliseconds. */
 const IDLE_TIME = 10_000
 
 export function createSessions (path: string, { queue: places, wait: timeout }: SessionLimits): Sessions {
@@ -61,7 +61,7 @@ export function createSessions (path: string, { queue: places, wait: timeout }: 
     return main.isBusy ? undefined : main
   }
 
-  /** Both queues share their places. */
+  /** Waits in one of the queues, which share their places. */
   const wait = (own: Waiters<Place>, other: Waiters<Place>, caller: string | undefined): Promise<Place> => {
     if (own.size + other.size >= places) other.shed(own.countOf(caller) + other.countOf(caller) + 1)
     return own.wait(-other.size, caller)
@@ -115,7 +115,7 @@ export function createSessions (path: string, { queue: places, wait: timeout }: 
   }
 }
 
-/** One session, which is opened when it is needed, and again if it is lost. */
+/** One session, which is opened when it is needed, and reopened if it is lost. */
 class Place {
   readonly #path: string
   readonly #readsOnly: boolean
@@ -129,7 +129,7 @@ class Place {
     this.#readsOnly = readsOnly
   }
 
-  /** @throws DATABASE_UNAVAILABLE; SqliteError where the file is opened for the first time */
+  /** @throws DATABASE_UNAVAILABLE; SqliteError if the file is opened for the first time */
   async getSession (): Promise<Session> {
     if (this.#session?.isLost !== false) {
       await this.#session?.ended() // its locks end with it

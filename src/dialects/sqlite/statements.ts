@@ -1,4 +1,4 @@
-/** Runs single statements in a session. Time limits and COMMIT are left to the caller. */
+/** Runs single statements in a session. The caller is responsible for time limits and COMMIT. */
 import { mayFire } from '../../catalog/catalog.ts'
 import { findAssigned, type Statement } from '../../sql/statement.ts'
 import type { Outcome, PacedSink, RowSink, RowSource } from '../dialect.ts'
@@ -10,7 +10,7 @@ import type { Session } from './session.ts'
 /** Runs a select until its last row or until `sink` is full. @throws SqliteError; what the sink throws */
 export async function runSelect (session: Session, { sql, parameters, columns }: Statement, sink: RowSink): Promise<Outcome> {
   sink.begin(columns)
-  const isWhole = await session.read({ sql, parameters: settleCells(parameters), limit: sink.limit }, (row) => {
+  const isWhole = await session.read({ sql, parameters: settleCells(parameters), limit: sink.maxBytes }, (row) => {
     sink.row(row)
     return !sink.full
   })
@@ -18,9 +18,9 @@ export async function runSelect (session: Session, { sql, parameters, columns }:
   return { rows: sink.count, changed: 0 }
 }
 
-/** What ends a stream, and limits its time. */
+/** Ends a stream, and limits its time. */
 export interface StreamControl extends Pick<RowSource, 'stop' | 'started'> {
-  /** Takes a function to be called when the session has been killed, also while the sink has paused the stream. */
+  /** Sets the function that is called when the session has been killed, even while the sink has paused the stream. */
   onKill (wake: () => void): void
 }
 
@@ -54,7 +54,7 @@ export async function runWrite (session: Session, given: Statement, begin: boole
   const statement = { ...given, parameters: settleCells(given.parameters) }
   const { sql, parameters, verb, rows, assigned, probe } = statement
   const { changes, duplicates, insertId, untouched } = await session.ask({ kind: 'run', sql, parameters, begin, rows: rows === undefined ? undefined : { count: rows, cells: assigned.length, probe } })
-  // a row that a trigger has left out has none: the number would be that of an earlier insert
+  // a row that a trigger has skipped has no number, and SQLite would report that of an earlier insert
   const isCertain = verb === 'insert' && insertId !== undefined && changes !== 0 && !await hasOtherKey(session, statement, insertId)
   return { rows: 0, changed: changes as number, duplicates, insertId: isCertain ? insertId : undefined, untouched }
 }
@@ -71,7 +71,7 @@ function settleCells (cells: readonly Cell[]): readonly Cell[] {
   })
 }
 
-/** Whether an AFTER INSERT trigger has given the new row another key: then no row has the one that it was inserted with. */
+/** Whether an AFTER INSERT trigger has given the new row another key, so that no row has the one that was inserted. */
 async function hasOtherKey (session: Session, statement: Statement, insertId: string): Promise<boolean> {
   const { table, table: { identity } } = statement
   if (identity === undefined || !mayFire(table, 'insert', 'after')) return false
@@ -85,5 +85,5 @@ async function hasOtherKey (session: Session, statement: Statement, insertId: st
   return !found
 }
 
-/** An identifier of the catalog as it stands in a statement. */
+/** Quotes an identifier of the catalog for a statement. */
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`

@@ -18,10 +18,10 @@ export interface SqliteTransaction<T> extends Pick<TransactionOptions, 'readOnly
   readonly use: (transaction: Transaction) => Promise<T>
 }
 
-/** What an error of BEGIN, COMMIT and of savepoints is described by. */
+/** The statement by which errors of BEGIN, COMMIT and savepoints are described. */
 const BEGIN = controlStatement('update', 'begin')
 
-/** SQLite's transactions are serializable: there is one writer, and a reader sees one state of the file. @throws ServiceError; SchemaMoved; what `use` throws */
+/** Ignores the isolation, because SQLite's transactions are serializable: there is one writer, and a reader sees one state of the file. @throws ServiceError; SchemaMoved; what `use` throws */
 export async function runTransaction<T> ({ session, limit, use, readOnly, dryRun = false, isShared = false, client }: SqliteTransaction<T>): Promise<T> {
   const queue = createCommandQueue()
   let failure: Error | undefined
@@ -100,7 +100,7 @@ export async function runTransaction<T> ({ session, limit, use, readOnly, dryRun
 
 const toRefusal = (error: Error, statement: Statement): Error => error instanceof ServiceError ? error : toServiceError(error, statement)
 
-/** Several statements may write a list, so a row of one of them is not known to be a row of `data`. */
+/** Removes the row, because several statements may write a list, and the row of a statement may have another index in `data`. */
 function withoutRow (error: Error): Error {
   return error instanceof ServiceError && error.row !== undefined ? withDetails(error, ...error.details.map(({ message }) => ({ path: '', message }))) : error
 }

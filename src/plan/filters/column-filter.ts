@@ -9,7 +9,7 @@ import { countCondition, type FilterScope } from './scope.ts'
 import type { Condition } from '../plan.ts'
 import { ResultReference } from '../result-reference.ts'
 
-/** Whether a value is a JSON object. A reference stands for a value. */
+/** Whether a value is a JSON object. A result reference is not: it stands for a value. */
 export function isFields (value: unknown): value is Record<string, unknown> {
   return isObject(value) && !(value instanceof ResultReference)
 }
@@ -25,7 +25,7 @@ export function planColumnFilter (column: Column, value: unknown, scope: FilterS
     if (name !== undefined) throw refuse(operand, `operators begin with $: write "$${name}" instead of "${name}"`)
   }
   const isList = Array.isArray(value) && !column.type.structured
-  // Probably a mistake of the client; a filter that matches no row has its own form.
+  // an empty list is probably a mistake of the client; a filter that matches no row has its own form
   if (isList && value.length === 0) throw refuse(operand, 'the list is empty; use {"$in": []} to match no row')
   return planOperator(isList ? '$in' : '$eq', operand)
 }

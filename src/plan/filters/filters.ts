@@ -50,7 +50,7 @@ function planEntry (key: string, value: unknown, scope: FilterScope, path: Path)
     if (path.filter((step) => combinators.has(String(step))).length > scope.limits.depth) throw refuse(path, `is nested deeper than ${scope.limits.depth} levels`)
     return combinator(value, scope, path)
   }
-  // `$$or` means the column `$or`.
+  // `$$or` means the column `$or`
   const name = key.startsWith('$$') ? key.slice(1) : key
   if (name === key && key.startsWith('$') && !scope.table.columns.has(key)) throw refuse(path, `is not an operator at this place; use one of ${[...combinators.keys()].join(', ')}`)
   return planColumnFilter(getColumn(scope.table, name, path), value, scope, path)
@@ -61,7 +61,7 @@ function planList (value: unknown, scope: FilterScope, path: Path): Condition[] 
   return value.map((filters, index) => planGroup(filters, scope, [...path, index]))
 }
 
-/** Plans `{"$is": row}`, which compares each column with its value in a row as select returns it. No key is an operator here. */
+/** Plans `{"$is": row}`, which compares each column with its value in a row as select returns it. Keys are never operators. */
 function planRow (row: unknown, scope: FilterScope, path: Path): Condition {
   if (!isFields(row)) throw refuse(path, 'must be an object of column names and values')
   return combine('and', Object.entries(row).map(([name, value]) => {

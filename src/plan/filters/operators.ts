@@ -36,7 +36,7 @@ const planners: Readonly<Record<OperatorName, (operand: Operand) => Condition>> 
 }
 
 export interface PlannedOperator extends FilterOperator {
-  /** The operator accepts null, for columns of every type. */
+  /** Whether the operator accepts null, for columns of every type. */
   readonly takesNull: boolean
   readonly plan: (operand: Operand) => Condition
 }
@@ -123,8 +123,8 @@ function planNull (column: Column, negated: boolean): Condition {
 }
 
 /**
- * A column that is NOT NULL is never compared with IS NULL: MySQL would match the date 0000-00-00 and, with some settings, the last
- * inserted AUTO_INCREMENT value (manual, "Comparison Functions and Operators").
+ * Never compares a NOT NULL column with IS NULL: MySQL would match the date 0000-00-00 and, with some settings, the last inserted
+ * AUTO_INCREMENT value (manual, "Comparison Functions and Operators").
  */
 export function isNull (column: Column, negated: boolean): Condition {
   return column.nullable ? { kind: 'null', column, negated } : { kind: 'constant', value: negated }

@@ -8,7 +8,7 @@ import { countCondition, countTable, type FilterScope, type Relating } from './s
 import type { Condition } from '../plan.ts'
 
 export interface MembersToPlan {
-  /** The members by their names. Their form has been checked (src/request/related-filters.ts). */
+  /** The members by name, whose form has been checked (src/request/related-filters.ts). */
   readonly members: unknown
   readonly negated: boolean
   readonly scope: FilterScope
@@ -17,7 +17,7 @@ export interface MembersToPlan {
   readonly planFilters: (filters: unknown, scope: FilterScope, path: Path) => Condition
 }
 
-/** All members are required. @throws INVALID_BODY, COLUMN_NOT_FOUND, INVALID_VALUE; TABLE_NOT_FOUND */
+/** A row must satisfy all members. @throws INVALID_BODY, COLUMN_NOT_FOUND, INVALID_VALUE; TABLE_NOT_FOUND */
 export function planRelated ({ members, scope, path, ...how }: MembersToPlan): Condition {
   const { relating } = scope
   if (relating === undefined) throw at(path, invalidBody(`"${path.join('.')}" is not allowed here: "$some" and "$none" select rows`))
@@ -35,7 +35,7 @@ function planMember (name: string, member: Related, { negated, scope, relating, 
   if (countTable(scope, other.name)) throw at(path, invalidBody('"$some" and "$none" of a request can name at most 10 different tables'))
   const inner = planFilters(filters, { ...scope, table: other, relating: { ...relating, table: other, level: relating.level + 1 } }, [...path, 'filters'])
   if (inner.kind === 'constant' && !inner.value) return { kind: 'constant', value: negated }
-  // the rules of a grant are no filters: they are not folded
-  const condition = other.view === undefined ? inner : combine('and', [planRules(other.view.rules), inner])
+  // rules of a grant are not filters, so they are not folded
+  const condition = other.granted === undefined ? inner : combine('and', [planRules(other.granted.rules), inner])
   return { kind: 'exists', negated, table: other, on, condition, index: findMemberIndex(other, on, held.all, [])?.index }
 }

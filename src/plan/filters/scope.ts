@@ -3,23 +3,23 @@ import type { TableSource } from '../../catalog/table-source.ts'
 import type { ColumnScope } from '../columns.ts'
 import type { Counted, FilterLimits, PlanLimits } from '../limits.ts'
 
-/** The state while the filters of one body are planned: where their columns are, their limits and what has been counted so far. */
+/** The state while the filters of one body are planned: the table of their columns, their limits and the counts so far. */
 export interface FilterScope {
   readonly table: ColumnScope
   readonly limits: FilterLimits
-  /** Set where no value can be a moment: in `having`. */
+  /** Set in `having`, where no value can be a moment. */
   readonly isTimeless?: true
-  /** Set where `$some` and `$none` are allowed. */
+  /** Set if `$some` and `$none` are allowed. */
   readonly relating?: Relating
   readonly counted: Counted
 }
 
-/** What the members of `$some` and `$none` are related to. */
+/** The rows to which the members of `$some` and `$none` are related. */
 export interface Relating {
   readonly source: TableSource
   /** The table whose filters have them. */
   readonly table: Table
-  /** Their level, together with those of `include`. */
+  /** The level of the members, counted together with those of `include`. */
   readonly level: number
   /** Levels that are allowed. */
   readonly levels: number
@@ -34,7 +34,7 @@ export const countValues = ({ counted, limits }: FilterScope, count: number): bo
 /** Counts a table that `$some` or `$none` names. Returns whether there are too many. */
 export const countTable = ({ counted }: FilterScope, name: string): boolean => (counted.tables ??= new Set()).add(name).size > MAX_TABLES
 
-/** Servers join 61 tables at most, which confirms their columns: with those of `include`. */
+/** Servers join at most 61 tables, also in the query that confirms columns, which includes the tables of `include`. */
 const MAX_TABLES = 10
 
 /** A scope without `$some` and `$none`. */

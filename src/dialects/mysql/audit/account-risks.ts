@@ -5,7 +5,7 @@ import { escapePattern, findGrantRisks, rolesIn } from './grants.ts'
 import type { Ask } from '../connection/session.ts'
 import type { MysqlAddress } from '../options.ts'
 
-/** `configured`: the databases that the service has. @throws the driver's error */
+/** `configured`: the databases that the service uses. @throws the driver's error */
 export async function findAccountRisks (ask: Ask, { hosts, user, password, database, ssl }: MysqlAddress, configured: readonly string[]): Promise<Risks> {
   const excess = findGrantRisks(await readGrants(ask), configured)
   const risks: string[] = []
@@ -15,7 +15,7 @@ export async function findAccountRisks (ask: Ask, { hosts, user, password, datab
   return { excess, risks, enough: await statementsFor(ask, database) }
 }
 
-/** Includes the privileges of the account's roles, active or not, because it can activate each of them. */
+/** Includes the privileges of all roles of the account, because it can activate each of them. */
 async function readGrants (ask: Ask): Promise<string[]> {
   const lines = await listGrants(ask, '')
   const { mysql, mariadb } = rolesIn(lines)
@@ -23,7 +23,7 @@ async function readGrants (ask: Ask): Promise<string[]> {
   return mariadb.length > 0 ? await readRoles(ask, lines, mariadb) : lines
 }
 
-/** MariaDB shows the privileges of the active role only. Afterwards the session has its previous role. */
+/** Activates one role after the other, because MariaDB shows only the privileges of the active role. Afterwards the session has its previous role. */
 async function readRoles (ask: Ask, lines: readonly string[], roles: readonly string[]): Promise<string[]> {
   const [[current]] = await ask('select current_role()') as [[string | null]]
   const all = [...lines]

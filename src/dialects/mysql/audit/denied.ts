@@ -1,6 +1,6 @@
 /**
- * Finds what the account may not do by preparing statements: the server then checks the privileges, those of active roles and of patterns included, and
- * runs nothing. SHOW GRANTS would have to be interpreted, and information_schema does not have the privileges of roles.
+ * Finds what the account may not do by preparing statements: the server then checks the privileges, including those of active roles and patterns, and runs
+ * nothing. SHOW GRANTS would have to be interpreted, and information_schema does not have the privileges of roles.
  */
 import type { Denied, TableUse } from '../../dialect.ts'
 import type { MysqlError } from '../errors.ts'
@@ -11,7 +11,7 @@ export type Run = (sql: string) => Promise<unknown>
 const NAME = 'row_query_check'
 /** Privileges on a database, table, column, whole server, or routine. */
 const DENIED = new Set([1044, 1142, 1143, 1227, 1370])
-/** The view refers to something that does not exist, or that its definer may not use. */
+/** Errors of a view that refers to something that does not exist or that its definer may not use. */
 const BROKEN_VIEW = new Set([1356, 1449])
 
 export async function findDenied (run: Run, uses: readonly TableUse[]): Promise<Denied[]> {
@@ -31,7 +31,7 @@ async function findDeniedUse (run: Run, { table, verb, columns }: TableUse): Pro
   return [{ table, verb, ...single.length < columns.length && { columns: single } }]
 }
 
-/** Returns the error if the privileges do not suffice. Another error says nothing about them. */
+/** Returns the error if the privileges are not sufficient. Other errors say nothing about them. */
 async function prepare (run: Run, use: TableUse): Promise<MysqlError | undefined> {
   try {
     await run(`prepare ${NAME} from '${statementFor(use).replace(/['\\]/g, '\\$&')}'`)

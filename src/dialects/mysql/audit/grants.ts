@@ -28,7 +28,7 @@ const LINE = new RegExp(`^GRANT (.+) ON (?:TABLE |FUNCTION |PROCEDURE |PACKAGE |
 const MYSQL_ROLES = new RegExp(`^GRANT (${NAME}@${NAME}(?:, ?${NAME}@${NAME})*) TO `)
 const MARIADB_ROLE = new RegExp(`^GRANT (${NAME}) TO `)
 
-/** Returns undefined for a line that grants a role, or anything except privileges on data. */
+/** Returns undefined for a line that grants a role, or anything other than privileges on data. */
 export function parseGrant (line: string): Granted | undefined {
   const [, list = '', database = '', rest = ''] = LINE.exec(line) ?? []
   if (list === '') return undefined

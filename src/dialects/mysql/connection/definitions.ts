@@ -1,7 +1,7 @@
 /**
  * Compares the column definitions of each result with the columns of the plan. The catalog may be a minute old, and a text that is written
- * like a number could inject JSON into the answer. The definitions of a statement are usually the same bytes, so they are parsed only if they
- * differ from the last expected ones.
+ * like a number could inject JSON into the answer. The definitions of a statement usually have the same bytes, so they are parsed only if
+ * they differ from the last expected ones.
  */
 import type { Column, Table, TableFacts } from '../../../catalog/catalog.ts'
 import { unknownType } from '../../../types/text.ts'
@@ -10,7 +10,7 @@ import { PacketReader } from './packets.ts'
 
 /** The definitions of one statement. */
 export interface Definitions {
-  /** The columns with the types as which values are written. */
+  /** The columns, with the types by which values are written. */
   readonly columns: readonly Column[]
   /** Whether the definition in `bytes` from `from` to `end`, of the column at `index`, is as expected. */
   isExpectedIn (index: number, bytes: Buffer, from: number, end: number): boolean
@@ -25,7 +25,7 @@ const STRINGS = 6
 
 export interface DefinitionsOptions {
   readonly table: Table
-  /** The tables of the columns, where they are not all of `table`. */
+  /** The tables of the columns, if not all columns belong to `table`. */
   readonly sources?: readonly Table[] | undefined
   readonly columns: readonly Column[]
   /** Classes of values that the server may send for a column. */
@@ -96,7 +96,7 @@ export function readDefinition (bytes: Buffer, from: number, end: number): Colum
 
 /**
  * Differences between information_schema and the results of the server that remain after the catalog was read again. Such a column is
- * treated like one of an unknown type: its values are texts.
+ * treated like one of an unknown type, whose values are texts.
  */
 export interface Differences {
   /** Whether the difference is known for a column that the server sends as values of this class. If not, the catalog must be read again. */
@@ -111,7 +111,7 @@ export type KnownDifferences = Pick<Differences, 'isKnown'>
 
 interface Difference { readonly table: string, readonly column: string, readonly declaration: string, readonly metAt: number, isKnown: boolean }
 
-/** At this number, all are removed. */
+/** The number at which all differences are removed. */
 const MAX_DIFFERENCES = 1000
 
 export function createDifferences (): Differences {

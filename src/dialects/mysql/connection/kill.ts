@@ -1,14 +1,14 @@
 /**
- * Stops statements that nobody waits for any more. A connection counts as in use until the server has ended its statement: if the next
- * request took its place at once, statements that do not end would pile up on a server that is overloaded already.
+ * Stops statements that nobody waits for any longer. A connection counts as in use until the server has ended its statement: if the next
+ * request took its place at once, statements that do not end would pile up on a server that is already overloaded.
  */
 import type { MysqlError } from '../errors.ts'
 import { BACKSTOP } from '../options.ts'
 import { ask, connectTo, identify, quit, type Session } from './session.ts'
 
-/** How long a killed statement may take to end before its request is answered, in milliseconds: the server rolls it back meanwhile. */
+/** How long a killed statement may take to roll back before its request is answered, in milliseconds. */
 const GRACE = 5000
-/** The pause between two attempts to kill a statement, in milliseconds: at first, and at most. */
+/** The first and the longest pause between two attempts to kill a statement, in milliseconds. */
 const PAUSE = 250
 const LONGEST_PAUSE = 2000
 
@@ -19,15 +19,15 @@ export type Progress = 'running' | 'ended' | 'elsewhere' | 'unknown'
 const NO_SUCH_THREAD = 1094
 
 /**
- * Kills the statement that runs in a session, and returns its progress. It uses a new connection each time: it is rare, and the pool may
- * be exhausted. After a restart of the server, or on another server behind the same address, the same thread id may belong to another
- * client: the server must be the same one, and must have been up since the statement was sent (`since`).
+ * Kills the statement that runs in a session, and returns its progress. It uses a new connection each time, because it is rare and the pool may be
+ * exhausted. The server must be the same one, and must have been up since the statement was sent (`since`): after a restart, or on another server
+ * behind the same address, the thread id may belong to another client.
  */
 function killStatement ({ connection: { threadId }, address, host, server }: Session, since: number): Promise<Progress> {
   const kill = async (question: (sql: string) => ReturnType<typeof ask>): Promise<Progress> => {
     const [[, uptime]] = await question("show global status like 'Uptime'") as [[string, string]]
     if (Number(uptime) + 1 < (performance.now() - since) / 1000) return 'ended'
-    // the statement has ended, and its answer is about to arrive or lost
+    // the statement has ended; its answer is about to arrive or is lost
     const [[isIdle] = []] = await question(`select INFO is null from information_schema.PROCESSLIST where ID = ${Number(threadId)}`)
     if (isIdle === '1') return 'ended'
     await question(`kill query ${Number(threadId)}`)
@@ -47,15 +47,15 @@ export interface StoppingSessions {
   startStopping (session: Session): void
   /** False after `endStopping`, or after the pool was closed. */
   isStopping (session: Session): boolean
-  /** The statement has ended, or is not waited for any longer. */
+  /** Called when the statement has ended or is no longer waited for. */
   endStopping (session: Session, how: { readonly isUsable: boolean }): void
 }
 
 /** A statement that is being stopped. */
 export interface Stop {
-  /** To be called when its connection has answered. Resolves when the session may be used again: a KILL that is still running would hit the next statement. */
+  /** Must be called when the connection has answered. Resolves when the session may be used again, because a running KILL would hit the next statement. */
   answered (): Promise<void>
-  /** To be called when its connection was lost: the statement may still run. */
+  /** Must be called when the connection was lost, because the statement may still run. */
   lost (): void
 }
 
@@ -64,17 +64,17 @@ export interface StopOptions {
   readonly session: Session
   /** When the statement was sent, by `performance.now()`. */
   readonly since: number
-  /** Called where the statement has not ended in time: its request is answered without it. */
+  /** Called if the statement has not ended in time, so that its request is answered without it. */
   readonly onGivenUp: () => void
   /** How long to wait for a server that does not answer, in milliseconds. */
   readonly patience?: number
-  /** Another way to kill, for tests. */
+  /** Replaces the kill function in tests. */
   readonly kill?: typeof killStatement
 }
 
 /**
- * Stops the statement that runs in a session, which its pool counts as in use until then. If the server cannot be asked, this lasts until
- * BACKSTOP after its last answer: by then the server's own time limit has ended the statement, if it can.
+ * Stops the statement that runs in a session, which its pool counts as in use until then. If the server cannot be asked, this takes until
+ * BACKSTOP after its last answer, when the server's own time limit should have ended the statement.
  */
 export function stopStatement ({ pool, session, since, onGivenUp, patience = BACKSTOP, kill = killStatement }: StopOptions): Stop {
   const state = { hasAnswered: false, wake: () => {} }
@@ -104,7 +104,7 @@ export function stopStatement ({ pool, session, since, onGivenUp, patience = BAC
       if (isGivenUp && (progress === 'ended' || progress === 'elsewhere' || now > heard + patience)) break
       await rest(isGivenUp ? pause : Math.min(pause, begin + GRACE - now))
     }
-    // a late answer would be taken for the answer to the next statement
+    // a late answer would be read as that of the next statement
     pool.endStopping(session, { isUsable: state.hasAnswered })
   }
 

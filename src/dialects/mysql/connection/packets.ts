@@ -8,7 +8,7 @@ export interface PacketBytes { readonly buffer: Buffer, readonly offset: number,
 /** The answer to a statement without rows ("OK_Packet"). */
 export interface OkPacket {
   readonly affectedRows: number
-  /** The number of AUTO_INCREMENT, as digits; 0 for none. */
+  /** The AUTO_INCREMENT number as digits; 0 for none. */
   readonly insertId: string
   /** The bits of SERVER_STATUS_flags_enum. */
   readonly status: number
@@ -32,12 +32,12 @@ const [OK, EOF, EOF_SIZE] = [0x00, 0xfe, 5]
 export const isOk = ({ buffer, offset }: PacketBytes): boolean => buffer[offset] === OK
 export const isEof = ({ buffer, offset, end }: PacketBytes): boolean => buffer[offset] === EOF && end - offset <= EOF_SIZE
 
-/** Ends the reading of rows. @throws Error if another result follows: statements of the service have one */
+/** Ends the reading of rows. @throws Error if another result follows, because statements of the service have one */
 export function readEof ({ buffer, offset }: PacketBytes): void {
   requireLast(buffer.readUInt16LE(offset + 3))
 }
 
-/** The number of columns of a result. @throws Error where the server asks for a local file */
+/** The number of columns of a result. @throws Error if the server asks for a local file */
 export function readColumnCount ({ buffer, offset }: PacketBytes): number {
   return new PacketReader(buffer, offset).length()
 }
@@ -56,12 +56,12 @@ export function readOk ({ buffer, offset, end }: PacketBytes, capabilities: numb
   return { affectedRows, insertId, status, warnings, info, changesSession }
 }
 
-/** mysql2's types leave the list of changes out. */
+/** mysql2's types lack the list of changes. */
 export interface Header extends ResultSetHeader { readonly stateChanges?: { readonly systemVariables: Readonly<Record<string, string>> } }
 
 /** Converts what mysql2 has parsed. */
 export function toOkPacket ({ affectedRows, insertId, serverStatus: status, warningStatus: warnings, info, stateChanges }: Header): OkPacket {
-  // mysql2 reads the id as signed; a number of AUTO_INCREMENT never is
+  // mysql2 reads the id as a signed number, but AUTO_INCREMENT numbers are unsigned
   const digits = insertId >= 0 ? String(insertId) : String(BigInt.asUintN(64, BigInt(insertId)))
   const changesSession = (status & SESSION_STATE_CHANGED) !== 0 && (stateChanges === undefined || Object.keys(stateChanges.systemVariables).length > 0)
   return { affectedRows, insertId: digits, status, warnings, info, changesSession }
@@ -87,7 +87,7 @@ export class PacketReader {
     return value
   }
 
-  /** @throws Error for what means NULL: a request for a local file begins so */
+  /** @throws Error for the byte that means NULL, with which a request for a local file begins */
   length (): number {
     const length = readLength(this.#bytes, this.at)
     if (length < 0) throw new Error('the packet has no length where one must be')
@@ -109,13 +109,13 @@ export class PacketReader {
     return length === 0 ? '' : this.#bytes.toString('utf8', start, this.at)
   }
 
-  /** Passes over a text. */
+  /** Skips a text. */
   skip (): void {
     const length = this.length()
     this.at += length
   }
 
-  /** Whether the list of changes names a variable. It is empty if what was changed is the list of variables that are reported. */
+  /** Whether the list of changes names a variable. It is empty if only the list of reported variables was changed. */
   hasChangedVariable (): boolean {
     const size = this.length()
     if (size === 0) return true

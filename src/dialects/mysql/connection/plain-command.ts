@@ -1,4 +1,4 @@
-/** Does the work of statement-command.ts by mysql2's public interface: whole rows as arrays of bytes. */
+/** Does the work of statement-command.ts by mysql2's public interface, with rows as arrays of bytes. */
 import type { FieldPacket, QueryError, ResultSetHeader } from 'mysql2'
 import { SchemaMoved } from '../../dialect.ts'
 import type { ColumnDefinition } from '../../../types/value-classes.ts'
@@ -19,7 +19,7 @@ export const sendPlainCommand: SendCommand = (connection, options) => {
     })
     return
   }
-  // row by row, so that the connection can be paused between them. mysql2 then tells the loss of the connection to nobody but the connection
+  // reads row by row, so that the connection can be paused between rows; mysql2 then reports a lost connection only to the connection
   let hasEnded = false
   const end = (error: QueryError | null): void => {
     connection.off('error', end)
@@ -34,7 +34,7 @@ export const sendPlainCommand: SendCommand = (connection, options) => {
     .on('end', () => end(null))
 }
 
-/** Hands rows on until the sink is full or has failed. */
+/** Passes rows on until the sink is full or has failed. */
 class PlainReader {
   readonly #options: CommandOptions
   #isOver = false
@@ -52,7 +52,7 @@ class PlainReader {
     })
   }
 
-  /** Returns whether further rows are taken. */
+  /** Takes a row. Returns whether more rows are taken. */
   take (row: Buffer[]): boolean {
     const { sink, listener } = this.#options
     if (!this.#isOver) this.#try(() => sink?.row(row))

@@ -1,8 +1,8 @@
 /**
- * The memory that the answers on a connection are read into, reused for each answer. Node would allocate 64 KB for each read and leave it
- * to the garbage collector, so that the memory is seldom in the processor's cache.
+ * The memory into which the answers on a connection are read, reused for each answer. Node would allocate 64 KB for each read and leave it
+ * to the garbage collector, so that the memory would seldom be in the processor's cache.
  *
- * While an answer arrives, only what came before the last read is overwritten, and only where its reader says so (`advance`): mysql2 keeps the
+ * While an answer arrives, only data before the last read is overwritten, and only if the reader allows it (`advance`), because mysql2 keeps the
  * beginning of a packet until its end has arrived.
  */
 import { connect, type Socket } from 'node:net'
@@ -10,26 +10,26 @@ import { KEEP_ALIVE, type Host } from '../options.ts'
 
 /** The maximum size of one read, in bytes. */
 const BLOCK = 65_536
-/** A block with less room is full: smaller reads would take more system calls. */
+/** The minimum room for a read, in bytes: smaller reads would take more system calls. */
 const LEAST = 16_384
-/** Blocks that are kept. Where more are needed at a time, the others are left to the garbage collector. */
+/** The number of blocks that are kept. If more are needed at a time, the others are left to the garbage collector. */
 const MAX_KEPT = 4
 
 export class ReadMemory {
   readonly #kept: Buffer[] = []
   #block: Buffer = Buffer.alloc(0)
-  /** The index of the block in the answer, and that of the first one that is still needed. */
+  /** The index of the current block in the answer, and that of the first one that is still needed. */
   #number = -1
   #oldest = 0
   #used = 0
   #isFree = true
 
-  /** Allows to overwrite everything that was read. */
+  /** Allows overwriting everything that was read. */
   free (): void {
     this.#isFree = true
   }
 
-  /** Allows to overwrite what was read before the last read: everything in it has been copied, and the beginning of an unfinished packet is in the last one. */
+  /** Allows overwriting everything before the last read: it has been copied, and the last read contains the beginning of an unfinished packet. */
   advance (): void {
     this.#oldest = this.#number
   }
@@ -37,7 +37,7 @@ export class ReadMemory {
   /** Creates a socket for mysql2 that reads into this memory, and emits `data` like any other. */
   connect (host: Host): Socket {
     const callback = (length: number, bytes: Uint8Array): boolean => {
-      // before `data` is emitted: its listener frees the memory at the end of the answer
+      // before `data` is emitted, because its listener frees the memory at the end of the answer
       this.#isFree = false
       this.#used += length
       socket.emit('data', bytes.subarray(0, length))

@@ -5,12 +5,12 @@
  */
 import { BACKSTOP } from '../options.ts'
 
-/** The servers that have a variable; both if left out. */
+/** The servers that have a variable; both if omitted. */
 type Server = 'mysql' | 'mariadb'
 
 interface Setting {
   readonly name: string
-  /** SQL. Never `default` if that means the server's global value. */
+  /** The value as SQL; never `default` if that means the server's global value. */
   readonly value: string
   readonly only?: Server
 }
@@ -36,17 +36,17 @@ export const SETTINGS: readonly Setting[] = [
   { name: 'completion_type', value: '0' },
   { name: 'autocommit', value: '0' },
   { name: 'autocommit', value: '1' },
-  // Would refuse updates by a column without an index.
+  // Otherwise the server may refuse updates by a column without an index.
   { name: 'sql_safe_updates', value: '0' },
   { name: 'foreign_key_checks', value: '1' },
   { name: 'unique_checks', value: '1' },
   { name: 'check_constraint_checks', value: '1', only: 'mariadb' },
-  // Would truncate results without an error, including those of the catalog.
+  // Otherwise the server may truncate results without an error, including those of the catalog.
   { name: 'sql_select_limit', value: UNLIMITED },
-  // Would refuse statements by their estimated rows. sql_big_selects comes last, because setting max_join_size changes it.
+  // Otherwise the server may refuse statements by their estimated rows. sql_big_selects comes last, because setting max_join_size changes it.
   { name: 'max_join_size', value: UNLIMITED },
   { name: 'sql_big_selects', value: '1' },
-  // Would let `id is null` match the last inserted row.
+  // Otherwise `id is null` may match the last inserted row.
   { name: 'sql_auto_is_null', value: '0' },
   // Texts are sorted by this number of bytes of their sort keys, and sorting fails (1038) if 15 such keys do not fit the buffer: on MariaDB this
   // is enough for 16 columns. Both servers allocate memory for the existing rows only. On MySQL this concerns collations with PAD SPACE, whose keys
@@ -58,15 +58,15 @@ export const SETTINGS: readonly Setting[] = [
   { name: 'optimizer_switch', value: "'rowid_filter=off'", only: 'mariadb' },
   // Additional digits of an average.
   { name: 'div_precision_increment', value: '4' },
-  // Would let selects read old rows of tables with system versioning. Here `default` means now, not the global value.
+  // Otherwise selects may read old rows of tables with system versioning. Here `default` means now, not the global value.
   { name: 'system_versioning_asof', value: 'default', only: 'mariadb' },
   // Affects how MariaDB compares a TIME with a date, among others.
   { name: 'old_mode', value: "'UTF8_IS_UTF8MB3'", only: 'mariadb' },
-  // Names of constraints are parsed from the messages of errors.
+  // Names of constraints are parsed from error messages.
   { name: 'lc_messages', value: "'en_US'" }
 ]
 
-/** Variables that are not in SETTINGS and that a trigger must not change for later statements. */
+/** Variables outside of SETTINGS that a trigger must not change for later statements. */
 const WATCHED = ['timestamp', 'insert_id', 'last_insert_id', 'transaction_read_only', 'transaction_isolation']
 
 /** SQL for one kind of server, in its version comments. MySQL before 8.0 and MariaDB before 10.7 are refused after connecting (server-version.ts). */
@@ -76,8 +76,8 @@ const only: Record<Server, (text: string) => string> = {
 }
 
 /**
- * Makes the server report changed variables in its answers. MySQL's `*` would also report the number of each statement; MySQL ignores
- * unknown names, MariaDB refuses them.
+ * Makes the server report changed variables in its answers. MySQL's `*` would also report the number of each statement. MySQL ignores
+ * unknown names; MariaDB refuses them.
  */
 const TRACKING: Record<Server, string> = {
   mysql: `session_track_system_variables = '${[...new Set(SETTINGS.map(({ name }) => name)), ...WATCHED].join(',')}'`,
@@ -88,20 +88,20 @@ const track = (server: Server): string => only[server](`${TRACKING[server]}, ses
 const assignments = (settings: readonly Setting[], server: Server | undefined): string => settings.filter((setting) => setting.only === server).map(({ name, value }) => `, ${name} = ${value}`).join('')
 
 /**
- * The second statement of every connection. It is separate from the first one, because the variable has no name that all supported servers
+ * The second statement of every connection. It is separate from the first one because the variable has no name that all supported servers
  * know: MariaDB before 11.1 has only `tx_isolation`, which newer versions deprecate.
  */
 export const ISOLATION = 'set session transaction isolation level repeatable read'
 
-/** The first statement of every connection, in ASCII. It also sets the statement time limit of the server, which in MySQL applies to selects only. */
+/** The first statement of every connection, in ASCII. It also sets the server's time limit for statements, which MySQL applies only to selects. */
 export function sessionStatement (statementTimeout: number): string {
   return compose(SETTINGS, statementTimeout)
 }
 
-/** Setting autocommit would end the transaction; no trigger can set it. A number in insert_id cannot be taken back on MySQL. */
+/** Omits autocommit, which would end the transaction and which no trigger can set. On MySQL, a number in insert_id cannot be removed. */
 const IN_TRANSACTION: readonly Setting[] = [...SETTINGS.filter(({ name }) => name !== 'autocommit'), { name: 'timestamp', value: 'default' }]
 
-/** Sets the variables again that a trigger may have changed, while a transaction is open. At its end the session is reset. */
+/** Sets the variables that a trigger may have changed again while a transaction is open. At its end the session is reset. */
 export function transactionStatement (statementTimeout: number): string {
   return compose(IN_TRANSACTION, statementTimeout)
 }
@@ -113,8 +113,8 @@ function compose (settings: readonly Setting[], statementTimeout: number): strin
 }
 
 /**
- * Raises the server's own time limits for a stream, also that of a client that reads slowly (`net_write_timeout`, 60 s on most servers). The session is
- * reset afterwards.
+ * Raises the server's own time limits for a stream, including that for slow readers (`net_write_timeout`, 60 s on most servers). The session is reset
+ * afterwards.
  */
 export function streamStatement (streamTimeout: number): string {
   const limit = streamTimeout + BACKSTOP

@@ -9,17 +9,17 @@ import { ISOLATION, sessionStatement, transactionStatement } from './session-set
 
 export interface Session {
   readonly connection: Connection
-  /** The memory of its connection, to be freed after each answer. */
+  /** The read memory of its connection, which must be freed after each answer. */
   readonly memory: ReadMemory
   readonly address: MysqlAddress
   readonly host: Host
-  /** The epoch in which it was opened (failover.ts). */
+  /** The epoch in which the session was opened (failover.ts). */
   readonly epoch: number
-  /** The identity of the server, as it states it: one address may lead to several servers. */
+  /** The identity that the server states, because one address may lead to several servers. */
   readonly server: string
-  /** Bytes that a statement may have. The server ends the connection of a larger one, often before its error arrives. */
+  /** The maximum size of a statement, in bytes. The server ends the connection of a larger one, often before its error arrives. */
   readonly maxPacket: number
-  /** The statement that sets its variables, and the one that does while a transaction is open. */
+  /** The statements that set the session's variables, outside and inside of a transaction. */
   readonly settings: string
   readonly settingsInTransaction: string
   /** Whether the server reports changes of its variables. Some proxies do not. */
@@ -38,23 +38,23 @@ export interface SessionTarget {
   readonly statementTimeout: number
 }
 
-/** The time limit for opening, in milliseconds; less where another host can be tried. */
+/** The time limit for opening, in milliseconds; less if another host can be tried. */
 const PATIENCE = 5000
 const PATIENCE_AMONG_SEVERAL = 2000
 /** The time limit for a ping and for closing, in milliseconds. */
 const MOMENT = 1000
 
-/** The limit counts more than `sql_select_limit`, which may be 0 where the session is not set. */
+/** Has a limit because it overrides `sql_select_limit`, which may be 0 before the session is set. */
 const IDENTITY = 'select concat_ws(\' \', @@hostname, @@port, @@server_id) limit 1'
 
 /**
- * Text that no character set but UTF-8 writes as these bytes, and that is another one where a backslash does not escape. No emoji:
- * while a statement with one runs, MySQL cannot show the process list of information_schema.
+ * A text that only UTF-8 writes as these bytes, and that differs if a backslash does not escape. It has no emoji, because MySQL cannot show the
+ * process list of information_schema while a statement with one runs.
  */
 const SAMPLE = 'ħ中\\'
 /**
- * What a session must be for its statements to mean what they say: bytes of literals are UTF-8 on their way there and back, the
- * database is the one of the URL (`init_connect` may hold a USE), and the clock runs (it may hold a SET TIMESTAMP).
+ * Selects what must be true before the session can be used: literals are UTF-8 in both directions, the database is the one of the URL
+ * (`init_connect` may have a USE), and the clock runs (it may have a SET TIMESTAMP).
  */
 const CONFIRMATION = `select concat_ws(' ', @@hostname, @@port, @@server_id), version(), database(),
   concat_ws(' ', @@character_set_client, @@character_set_connection, @@character_set_results), hex('${SAMPLE}\\'), '${SAMPLE}\\',
@@ -70,20 +70,20 @@ export async function openSession ({ address, host, epoch, statementTimeout }: S
     const settingsInTransaction = transactionStatement(statementTimeout)
     const session: Session = { connection, memory, address, host, epoch, server, maxPacket, settings, settingsInTransaction, reportsChanges: toOkPacket(header).changesSession, open: true, idleSince: 0, usedAt: 0 }
     connection.on('error', () => onLost(session))
-    // mysql2 tells the statement that runs when the stream has closed, and not at all once the connection is destroyed
+    // mysql2 notifies the running statement when the stream has closed, but not once the connection is destroyed
     connection.on('end', () => streamOf(connection).once('close', () => onLost(session)))
     return session
   })
 }
 
-/** Returns what the server says of itself, after it has confirmed the session. */
+/** Confirms the session, and returns what the server states about itself. */
 async function confirm (connection: Connection, database: string): Promise<Pick<Session, 'server' | 'maxPacket'>> {
   const [[server, version, used, characterSets, hex, text, clockRuns, packet]] = await ask(connection, CONFIRMATION) as [[string, string, string, string, string, string, string, string]]
   const old = versionProblem(version)
   if (old !== undefined) throw unusable(old)
   const isUtf8 = characterSets === 'utf8mb4 utf8mb4 utf8mb4' && hex === Buffer.from(SAMPLE).toString('hex').toUpperCase() && text === SAMPLE
   if (!isUtf8) throw unusable(`CHARACTER_SET: the session does not run in utf8mb4 but in ${characterSets}`)
-  // the server may have been told to write names in lower case
+  // the server may be configured to write names in lower case
   if (used.toLowerCase() !== database.toLowerCase()) throw unusable('OTHER_DATABASE: the session does not use the database of the URL')
   if (clockRuns !== '1') throw unusable('FROZEN_CLOCK: the session has a timestamp of its own')
   return { server, maxPacket: Number(packet) }
@@ -92,18 +92,18 @@ async function confirm (connection: Connection, database: string): Promise<Pick<
 const unusable = (code: string): Error => Object.assign(new Error('the session cannot be used'), { code })
 
 /**
- * Sets a session again that a trigger or a routine may have changed. Resetting undoes what the service does not set, such as
- * the clock, user variables and temporary tables. @throws the driver's error, or ETIMEDOUT: the session must not be used any more
+ * Restores a session that a trigger or a routine may have changed. The reset undoes what the service does not set, such as the clock, user variables
+ * and temporary tables. @throws the driver's error, or ETIMEDOUT: the session must no longer be used
  */
 export function restoreSession ({ connection, settings }: Session): Promise<unknown> {
   const reset = new Promise<void>((resolve, reject) => { connection.reset((error) => error === null ? resolve() : reject(error)) })
   return within(MOMENT, reset.then(() => send(connection, settings)).then(() => send(connection, ISOLATION)))
 }
 
-/** Connects, within the time limit, and closes the connection where `use` fails. */
+/** Connects within the time limit, and closes the connection if `use` fails. */
 export async function connectTo<T> (address: MysqlAddress, host: Host, use: (connection: Connection, memory: ReadMemory) => Promise<T>): Promise<T> {
   const memory = new ReadMemory()
-  // TLS reads into memory of its own
+  // TLS reads into its own memory
   const stream = address.ssl === undefined ? { stream: () => memory.connect(host) } : {}
   const connection = new Mysql2.Connection({ config: new Utf8Config({ ...connectionOptions(address, host), ...stream }) })
   try {
@@ -115,7 +115,7 @@ export async function connectTo<T> (address: MysqlAddress, host: Host, use: (con
   }
 }
 
-/** What mysql2's createConnection calls; exported, but not in its types. */
+/** The class that mysql2's createConnection uses, which is exported but not in its types. */
 const Mysql2 = mysql as unknown as {
   readonly Connection: new (options: { config: object }) => Connection
   readonly ConnectionConfig: new (options: ConnectionOptions) => object
@@ -125,12 +125,12 @@ const Mysql2 = mysql as unknown as {
 const UTF8MB4 = 45
 
 /**
- * mysql2 encodes statements in the character set that the server last reported for the client. In latin1 it would cut a
- * character such as U+0127 to a quote after the literal was escaped. A session that is not in utf8mb4 is not used, so no other
- * encoding is ever right: what the server reports must not change it.
+ * Keeps the encoding of statements at utf8mb4. mysql2 uses the character set that the server last reported for the client, and in latin1 it would cut a
+ * character such as U+0127 to a quote after the literal was escaped. No other encoding is ever correct, because a session that is not in utf8mb4 is
+ * not used.
  *
- * The accessor belongs to the class. One that is defined on an object turns it into a hash table, and mysql2 reads 60 fields of
- * the config for each statement.
+ * The accessor belongs to the class, because one on the object would turn the object into a hash table, and mysql2 reads 60 fields of the config for
+ * each statement.
  */
 class Utf8Config extends Mysql2.ConnectionConfig {
   get charsetNumber (): number { return UTF8MB4 }
@@ -142,7 +142,7 @@ export async function identify (connection: Connection): Promise<string> {
   return server
 }
 
-/** Settles as the promise does; rejects with ETIMEDOUT where it takes longer. */
+/** Settles as the promise does; rejects with ETIMEDOUT if it takes longer. */
 export function within<T> (milliseconds: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })), milliseconds)

@@ -1,7 +1,7 @@
 /**
- * The command that runs a statement. mysql2 connects, frames packets and queues commands; its command for queries is replaced: the bytes of
- * each row go to the sink as they are, and no copy of the connection's options is made. This relies on private parts of mysql2, so it is used
- * only where a trial has shown that it works (try-reader.ts); otherwise plain-command.ts does the same by mysql2's public interface.
+ * The command that runs a statement. mysql2 connects, frames packets and queues commands; this file replaces its command for queries: the bytes of
+ * each row go to the sink as they are, and the connection's options are not copied. It relies on private parts of mysql2, so it is used only if a
+ * trial has shown that it works (try-reader.ts); otherwise plain-command.ts does the same by mysql2's public interface.
  */
 import type { Connection, QueryError } from 'mysql2'
 import { SchemaMoved, type RowSink } from '../../dialect.ts'
@@ -27,14 +27,14 @@ interface CommandConnection {
 /** `ok`: for a statement without rows. */
 export type CommandDone = (error: QueryError | null, ok?: OkPacket) => void
 
-/** What commands need of a sink. */
+/** The part of a sink that commands need. */
 export type CommandSink = Pick<RowSink, 'begin' | 'textRow' | 'row' | 'full'>
 
 export interface CommandOptions {
   readonly sql: string
   /** Undefined for statements without rows. */
   readonly sink: CommandSink | undefined
-  /** The expected column definitions; any definitions are accepted if left out. */
+  /** The expected column definitions; any definitions are accepted if omitted. */
   readonly definitions?: Definitions | undefined
   /** Whether the sink may pause the connection between two rows. */
   readonly isPaced?: boolean | undefined
@@ -44,7 +44,7 @@ export interface CommandOptions {
 export interface CommandListener {
   /** Called once, when the sink is full; later rows are ignored. */
   stop (): void
-  /** Called once, when the result cannot be read: with SchemaMoved, or the error that reading it threw. Later rows are ignored. */
+  /** Called once if the result cannot be read, with SchemaMoved or the error that reading it threw. Later rows are ignored. */
   fail (reason: unknown): void
   /** Called at the end. */
   done: CommandDone
@@ -53,7 +53,7 @@ export interface CommandListener {
 /** Runs a statement on a connection. */
 export type SendCommand = (connection: Connection, options: CommandOptions) => void
 
-/** Creates the sender of commands that read rows as bytes; undefined where mysql2 lacks the methods for it. */
+/** Creates the sender of commands that read rows as bytes; undefined if mysql2 lacks the methods for it. */
 export function createCommandSender (connection: object): SendCommand | undefined {
   const methods = connection as Record<string, unknown>
   if (!['addCommand', '_resetSequenceId', 'writePacket'].every((name) => typeof methods[name] === 'function')) return undefined
@@ -61,7 +61,7 @@ export function createCommandSender (connection: object): SendCommand | undefine
 }
 
 const COM_QUERY = 3
-/** Bytes for the length and the number of a packet. */
+/** The size of the length and the number of a packet, in bytes. */
 const HEADER = 4
 const TEXT = HEADER + 1
 
@@ -77,8 +77,8 @@ class QueryPacket {
   }
 
   /**
-   * One more than the bytes after the header: mysql2 then sends an empty piece after a last piece of 16 MB, which must have one, and after no
-   * other.
+   * One more than the number of bytes after the header, so that mysql2 sends an empty piece after a last piece of 16 MB, which must have one, and after
+   * no other.
    */
   length (): number {
     return this.buffer.length - HEADER + 1
@@ -116,7 +116,7 @@ class StatementCommand {
     return true
   }
 
-  /** Called by mysql2 where the connection is lost. */
+  /** Called by mysql2 if the connection is lost. */
   onResult (error: QueryError): void {
     this.#options.listener.done(error)
   }
@@ -158,7 +158,7 @@ class StatementCommand {
     return false
   }
 
-  /** Must not throw: what cannot be read is no reason to end the connection. */
+  /** Must not throw, because an unreadable row is no reason to end the connection. */
   #write ({ buffer, offset, end }: Packet): void {
     const { sink, listener } = this.#options as CommandOptions & { sink: CommandSink }
     try {

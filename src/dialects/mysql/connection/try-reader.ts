@@ -1,7 +1,7 @@
 /**
- * statement-command.ts relies on private parts of mysql2, which any version may change. So it is tried before it is used, once in a process:
- * the same statements run by mysql2's public interface and by statement-command.ts. Where the results differ, or none arrives in time, rows are
- * read by plain-command.ts.
+ * Tests statement-command.ts once per process before it is used, because it relies on private parts of mysql2, which any version may change. The same
+ * statements run by mysql2's public interface and by statement-command.ts. If the results differ, or none arrives in time, plain-command.ts reads the
+ * rows.
  */
 import mysql, { type Connection } from 'mysql2'
 import type { Column } from '../../../catalog/catalog.ts'
@@ -14,10 +14,10 @@ import { sendPlainCommand } from './plain-command.ts'
 import { createCommandSender, type CommandSink, type SendCommand } from './statement-command.ts'
 import { within } from './session.ts'
 
-/** How long the reader may take for the statements, in milliseconds. */
+/** Time limit of the reader for all statements, in milliseconds. */
 const PATIENCE = 2000
 
-/** Cells that are NULL, empty, quoted, and longer than one read; no rows; answers without rows, with a warning and with a changed variable; an error; and a statement after each of them. */
+/** Statements for: cells that are NULL, empty, quoted, and longer than one read; no rows; answers without rows, with a warning and with a changed variable; an error; and a statement after each of them. */
 const STATEMENTS = [
   'select /* trial */ 1 as v0, null as v1, \'\' as v2, \'a "quoted" \\u0127 ħ\' as v3, repeat(\'x\', 300) as v4 union all select 18446744073709551615, \'b\', repeat(\'y\', 70000), \'\', null',
   'select /* trial */ 1 as v0, 2 as v1, 3 as v2, 4 as v3, 5 as v4 from (select 1) as one where 1 = 0',
@@ -27,7 +27,7 @@ const STATEMENTS = [
   'select /* trial */ \'at\' as v0, \'the\' as v1, \'end\' as v2, 1.5 as v3, null as v4'
 ]
 
-/** As many as the statements have. */
+/** As many columns as the statements have. */
 const columns = Array.from({ length: 5 }, (_, index): Column => ({
   name: `c${index}`,
   type: textType({ characters: null, bytes: null }),
@@ -42,13 +42,13 @@ const columns = Array.from({ length: 5 }, (_, index): Column => ({
 
 export interface Trial {
   readonly send: SendCommand
-  /** Why rows are not read as bytes; undefined where they are. */
+  /** The reason why rows are not read as bytes; undefined if they are. */
   readonly reason?: string
   /** Whether an answer may still arrive on the connection. */
   readonly isSpoilt: boolean
 }
 
-/** Tries the reader on a connection. @throws the driver's error where the public interface fails as well */
+/** Tries the reader on a connection. @throws the driver's error if the public interface fails as well */
 export async function tryReader (connection: Connection): Promise<Trial> {
   const expected = await readAll(connection, sendPlainCommand)
   const send = createCommandSender(connection)
@@ -74,7 +74,7 @@ async function readAll (connection: Connection, send: SendCommand): Promise<stri
   return JSON.stringify(answers)
 }
 
-/** The result of a statement: its value classes and its rows, what its OK packet says, or the number of its error. */
+/** The result of a statement: its value classes and rows, its OK packet, or the number of its error. */
 function read (connection: Connection, send: SendCommand, sql: string): Promise<unknown> {
   const rows: Array<Array<string | null>> = []
   const classes: string[] = []
@@ -99,7 +99,7 @@ function read (connection: Connection, send: SendCommand, sql: string): Promise<
   }))
 }
 
-/** By mysql2's method that takes commands, of which a process has one. */
+/** Trials by mysql2's method that takes commands, of which a process has one. */
 const trials = new WeakMap<object, Promise<Trial>>()
 const NO_METHOD = {}
 

@@ -5,24 +5,24 @@ import type { Statement } from '../../../sql/statement.ts'
 import { createDefinitions, type Definitions, type KnownDifferences } from '../connection/definitions.ts'
 import type { MysqlPool } from '../pool/pool.ts'
 
-/** How long the confirmation of a column holds, in milliseconds. */
+/** How long a confirmation of a column is valid, in milliseconds. */
 const TRUST = 1000
 
-/** A statement that shows the definitions of columns, and no rows. */
+/** A statement that returns the definitions of columns and no rows. */
 export interface Confirmation {
   readonly statement: Statement
   readonly definitions: Definitions
 }
 
-/** What is expected of the results of one statement. */
+/** The expected results of one statement. */
 export interface Expectations {
   /** Undefined for a statement without rows. */
   readonly definitions: Definitions | undefined
-  /** Has to run before the statement; undefined where its result shows everything that it depends on. */
+  /** Must run before the statement; undefined if the result of the statement shows everything that it depends on. */
   readonly confirmation: Confirmation | undefined
 }
 
-/** By the pieces of a statement, which are one object for as long as it is kept. */
+/** Expectations by the pieces of a statement, which remain the same object while the statement is cached. */
 export type KnownStatements = WeakMap<readonly string[], Expectations>
 
 export function expectationsOf (known: KnownStatements, statement: Statement, differences: KnownDifferences): Expectations {
@@ -38,7 +38,7 @@ function createExpectations ({ verb, table, sources, columns, isUnion, confirmat
 
 const inResult = ({ type }: Column): ReadonlySet<string> | undefined => type.selectedAs ?? type.sentAs
 
-/** Value classes that are sent as texts from a UNION. */
+/** Value classes that a UNION returns as texts. */
 const TEXTS_IN_UNION = ['enum', 'set', 'json']
 
 function inUnion (column: Column): ReadonlySet<string> | undefined {
@@ -53,7 +53,7 @@ export function isConfirmed (confirmed: Confirmed, { statement: { columns } }: C
   return columns.every((column) => (confirmed.get(column) ?? -Infinity) > oldest)
 }
 
-/** `since`: when the confirmation was sent. */
+/** Records a confirmation. `since`: when it was sent. */
 export function confirm (confirmed: Confirmed, { statement: { columns } }: Confirmation, since: number): void {
   for (const column of columns) confirmed.set(column, since)
 }

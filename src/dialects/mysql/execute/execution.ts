@@ -19,23 +19,23 @@ import { stopStatement, type Stop } from '../connection/kill.ts'
 import { WriteOutcome } from './write-outcome.ts'
 
 export interface ExecutionOptions {
-  /** Of the statements that run. */
+  /** The time limits of running statements. */
   readonly timeouts: Pick<TimeoutQueue<Stoppable>, 'push' | 'remove'>
   readonly send: SendCommand
-  /** Expectations of the statements that are kept. */
+  /** Expectations of cached statements. */
   readonly known: KnownStatements
   readonly differences: KnownDifferences
 }
 
-/** A statement that runs. */
+/** A running statement. */
 export interface Stoppable {
-  /** Its time limit is over. */
+  /** Called when the time limit is over. */
   stop (): void
-  /** Stops the statement where its client has disconnected. */
+  /** Stops the statement if its client has disconnected. */
   check (): void
 }
 
-/** Where a session comes from, and goes back to: its pool, or a transaction. */
+/** The owner that lends a session and gets it back: its pool, or a transaction. */
 export type SessionOwner = Pick<MysqlPool, 'confirmed' | 'release' | 'restore' | 'discard' | 'startStopping' | 'isStopping' | 'endStopping' | 'moveOn'>
 
 /** A request on one session. */
@@ -48,12 +48,12 @@ export interface Run<Request, Owner extends SessionOwner = MysqlPool> {
 
 export interface StatementRequest {
   readonly statement: Statement
-  /** For a select. */
+  /** The sink of a select. */
   readonly sink: RowSink | undefined
   readonly client: Client | undefined
-  /** The kind of transaction that it is part of. */
+  /** The kind of transaction that the statement is part of. */
   readonly transaction?: TransactionKind | undefined
-  /** Set where the sink takes the rows at its own pace. */
+  /** Set if the sink takes the rows at its own pace. */
   readonly paced?: Paced | undefined
 }
 
@@ -65,12 +65,12 @@ export interface Paced {
 
 type StatementRun = Run<StatementRequest, SessionOwner>
 
-/** Runs a statement and gives the session back to its owner. @throws Retryable, ServiceError or SchemaMoved; what the sink throws */
+/** Runs a statement and returns the session to its owner. @throws Retryable, ServiceError or SchemaMoved; what the sink throws */
 export function runOn (run: StatementRun): Promise<Outcome> {
   return new Promise((resolve, reject) => new Execution(run, resolve, reject).start())
 }
 
-/** One run of a statement. Few objects, and callbacks in place of promises: every request has one. */
+/** One run of a statement. Because every request has one, it uses few objects, and callbacks instead of promises. */
 class Execution implements Stoppable {
   readonly #run: StatementRun
   readonly #expectations: Expectations
@@ -78,7 +78,7 @@ class Execution implements Stoppable {
   readonly #reject: (error: unknown) => void
   /** The confirmation that runs before the statement. */
   #confirmation: Confirmation | undefined
-  /** Why the result cannot be read. */
+  /** The reason why the result cannot be read. */
   #failure: unknown
   #entry: FifoEntry<Stoppable> | undefined
   #stop: Stop | undefined
@@ -101,7 +101,7 @@ class Execution implements Stoppable {
     else this.#confirm(confirmation)
   }
 
-  /** What the sink of a stream controls, until the statement has ended: the next one may be paused by another. */
+  /** The control of a stream's sink over the connection, which ends with the statement, because the next statement has another sink. */
   #source (): RowSource {
     const { session: { connection, memory }, request: { paced } } = this.#run
     return {
@@ -120,7 +120,7 @@ class Execution implements Stoppable {
     send(session.connection, { sql, sink, definitions: this.#expectations.definitions, isPaced: paced !== undefined, listener: this })
   }
 
-  /** Runs the confirmation, and then the statement where every column has the type that the catalog says. */
+  /** Runs the confirmation, and then the statement if every column has the type of the catalog. */
   #confirm (confirmation: Confirmation): void {
     const { pool, session, options: { send } } = this.#run
     const { statement, definitions } = confirmation
@@ -142,7 +142,7 @@ class Execution implements Stoppable {
     const { pool, session, request: { paced } } = this.#run
     const { since } = this.#entry as FifoEntry<Stoppable>
     const onGivenUp = (): void => {
-      // ends a statement that waits to write, which KILL does not
+      // KILL does not end a statement that waits to write
       if (paced !== undefined) destroy(session.connection)
       this.#tell(killFailed())
     }
@@ -158,7 +158,7 @@ class Execution implements Stoppable {
 
   fail (reason: unknown): void {
     this.#failure = reason
-    // there may be any number of rows behind it
+    // any number of rows may follow
     if (this.#run.request.paced !== undefined) this.stop()
   }
 
@@ -178,7 +178,7 @@ class Execution implements Stoppable {
 
   #leave (error: MysqlError | null, ok: OkPacket | undefined): void {
     const { pool, session, request: { statement, transaction } } = this.#run
-    // the ROLLBACK of a transaction has the same warning
+    // a transaction needs no question, because its ROLLBACK has the same warning
     const mayLeaveRest = error !== null && session.open && transaction === undefined && this.#confirmation === undefined && firesTrigger(statement)
     if (mayLeaveRest) {
       warnsOfRest(session).then((isPartial) => {
@@ -196,7 +196,7 @@ class Execution implements Stoppable {
     const { pool, session } = this.#run
     session.memory.free()
     if (!mayHaveChangedSession(this.#run, error, ok)) return pool.release(session)
-    // the request does not wait for this: its answer is ready
+    // the request does not wait for this, because its answer is ready
     pool.restore(session)
   }
 
@@ -208,7 +208,7 @@ class Execution implements Stoppable {
     timeouts.remove(this.#entry as FifoEntry<Stoppable>)
     if (paced === undefined && sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
     if (this.#failure !== undefined) return this.#reject(this.#failure)
-    // the sink of a stream has thrown away what came after it was stopped
+    // the sink of a stream has discarded the rows after the stop
     if (error === null && !(isStopped && paced !== undefined)) return this.#resolve(sink === undefined ? new WriteOutcome(ok as OkPacket) : { rows: sink.count, changed: 0 })
     // a write whose confirmation failed has changed nothing
     const statement = this.#confirmation?.statement ?? request.statement
@@ -216,12 +216,12 @@ class Execution implements Stoppable {
   }
 }
 
-/** A character has three bytes at most for each unit of its length. The command has one byte more. */
+/** Computes the size only if necessary: a text has at most three bytes for each unit of its length, and the command has one more byte. */
 const isTooLarge = (sql: string, { maxPacket }: Session): boolean => sql.length * 3 >= maxPacket && Buffer.byteLength(sql) + 1 >= maxPacket
 
 /**
- * Whether a trigger, or a function that a view calls, may have changed the variables of the session. The report of a server on a
- * write is exact. With an error it reports nothing, and with the rows of a select nothing or too late.
+ * Whether a trigger, or a function that a view calls, may have changed the variables of the session. The server's report on a
+ * write is exact; with an error it reports nothing, and with the rows of a select nothing or too late.
  */
 function mayHaveChangedSession ({ session, request: { statement: { table, verb } } }: StatementRun, error: MysqlError | null, ok: OkPacket | undefined): boolean {
   if (!session.open) return false

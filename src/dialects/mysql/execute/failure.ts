@@ -1,4 +1,4 @@
-/** What an error of a statement leads to: a refusal, or another attempt. */
+/** Converts an error of a statement to a refusal or another attempt. */
 import { databaseUnavailable, notSupported, outcomeUnknown, withReason } from '../../../errors.ts'
 import type { Statement } from '../../../sql/statement.ts'
 import { clientGone, type Client } from '../../dialect.ts'
@@ -6,7 +6,7 @@ import type { Session } from '../connection/session.ts'
 import { isLost, isNotHere, isReadOnlyTransaction, toServiceError, toTimeout, wasNotSent, type MysqlError } from '../errors.ts'
 import type { MysqlPool } from '../pool/pool.ts'
 
-/** Thrown where a statement may be sent again: it did not run, or it only read and its connection was lost. */
+/** Thrown if a statement may be sent again, because it did not run, or only read and lost its connection. */
 export class Retryable extends Error {
   /** The answer if there is no other attempt. */
   readonly refusal: Error
@@ -22,13 +22,13 @@ export class Retryable extends Error {
 
 const KILL_FAILED = 'KILL_FAILED'
 
-/** Stands for the answer that did not come: the server has not ended the statement in time. Its outcome is unknown, as if its connection were lost. */
+/** The error in place of the missing answer if the server has not ended the statement in time. The outcome is unknown, as if the connection were lost. */
 export const killFailed = (): MysqlError => Object.assign(new Error('the statement could not be ended'), { code: KILL_FAILED })
 
-/** Stands for the server's answer to a statement that it would not take: it is larger than max_allowed_packet. */
+/** The error in place of the server's answer to a statement larger than max_allowed_packet, which is not sent. */
 export const TOO_LARGE: MysqlError = Object.assign(new Error('the statement is larger than the server allows'), { errno: 1153, sqlState: '08S01', code: 'ER_NET_PACKET_TOO_LARGE' })
 
-/** Stands for the answer of a statement that was stopped before it was sent. */
+/** The error in place of the answer to a statement that was stopped before it was sent. */
 export const STOPPED: MysqlError = Object.assign(new Error('stopped'), { errno: 1317, sqlState: '70100' })
 
 export type TransactionKind = 'read' | 'write'
@@ -36,17 +36,17 @@ export type TransactionKind = 'read' | 'write'
 export interface Failure {
   readonly pool: Pick<MysqlPool, 'discard' | 'moveOn'>
   readonly session: Session
-  /** The one that failed: that of the request, or the confirmation before it. */
+  /** The statement that failed: that of the request, or the confirmation before it. */
   readonly statement: Statement
   readonly request: { readonly client: Client | undefined, readonly transaction?: TransactionKind | undefined }
   /** Whether the service stopped the statement. */
   readonly isStopped: boolean
 }
 
-/** Converts an error of the driver to Retryable, a ServiceError or SchemaMoved. Discards the session where it was lost. */
+/** Converts an error of the driver to Retryable, a ServiceError or SchemaMoved. Discards the session if it was lost. */
 export function toFailure (error: MysqlError, { pool, session, statement, request: { client, transaction }, isStopped }: Failure): Error {
   const lost = isLost(error)
-  // what was not committed is undone
+  // the server undoes uncommitted changes
   const isCertain = statement.verb === 'select' || (transaction !== undefined && statement.table.transactional)
   const isGone = client?.destroyed === true
   if (wasNotSent(error) || (lost && error.code !== KILL_FAILED)) pool.discard(session)

@@ -4,25 +4,25 @@ import type { MysqlPool } from '../pool/pool.ts'
 import type { ExecutionOptions, Paced, Run } from './execution.ts'
 import { Retryable } from './failure.ts'
 
-/** Where a statement may run. */
+/** The servers on which a statement may run. */
 export interface Route {
-  /** In the order of the attempts; the last one is the primary, which further attempts use. */
+  /** The pools in the order of the attempts; the last one is the primary, which further attempts use. */
   readonly pools: readonly MysqlPool[]
-  /** The maximum number of attempts: more of them can only be servers that send the service from one to the other. */
+  /** The maximum number of attempts; more occur only if servers send the service back and forth. */
   readonly attempts: number
-  /** For the primary, and for the replicas. */
+  /** The options for the primary and for the replicas. */
   readonly options: ExecutionOptions
   readonly replicaOptions: ExecutionOptions
 }
 
-/** Errors that a replica may return because it is late or has another version: tables, columns and grants may not have arrived yet. */
+/** Errors of a replica that is behind or has another version, so that tables, columns and grants may be missing. */
 const OF_REPLICAS = new Set(['PERMISSION_DENIED', 'NOT_SUPPORTED'])
 const mayDiffer = (error: unknown): boolean => error instanceof SchemaMoved || OF_REPLICAS.has((error as ServiceError).code)
 
 /**
- * Runs a request (a statement or a transaction), and once more where it only read and its connection was lost. A request that did not run
- * is sent to the next server that may take it, and one that a replica does not understand to the primary. None is sent again once a row of a stream
- * has been passed on.
+ * Runs a request (a statement or a transaction), and retries it once if it only read and its connection was lost. A request that did not run is sent to
+ * the next server that may accept it, and one that a replica does not understand to the primary. A stream is never sent again once a row has been
+ * passed on.
  * @throws ServiceError; SchemaMoved; what the sink throws
  */
 export async function runWithRetries<Request extends { readonly client: Client | undefined, readonly paced?: Paced | undefined }, T> (
@@ -36,7 +36,7 @@ export async function runWithRetries<Request extends { readonly client: Client |
     const pool = pools[count - 1] ?? primary
     const isPrimary = pool === primary
     const acquired = pool.acquire(request.client)
-    // requests that wait for a slow replica are not passed on to the other servers
+    // a request that has waited for a slow replica is not passed on to the other servers
     const session = acquired instanceof Promise ? await acquired.catch((error: unknown) => { if (isPrimary || pool.isUp) throw error }) : acquired
     if (session === undefined) continue
     if (request.client?.destroyed === true) {
@@ -59,8 +59,8 @@ export async function runWithRetries<Request extends { readonly client: Client |
 }
 
 /**
- * Returns a function that lists the pools for a select in the order of the attempts: the replicas that answer, each select starting with
- * another one, then the primary.
+ * Returns a function that lists the pools for a select in the order of the attempts: the replicas that answer, rotated for each select, then the
+ * primary.
  */
 export function createReplicaOrder (primary: MysqlPool, replicas: readonly MysqlPool[]): () => readonly MysqlPool[] {
   const primaryOnly = [primary]
@@ -69,7 +69,7 @@ export function createReplicaOrder (primary: MysqlPool, replicas: readonly Mysql
     if (replicas.length === 0) return primaryOnly
     first = (first + 1) % replicas.length
     const pools = [...replicas.slice(first), ...replicas.slice(0, first)].filter((pool) => {
-      // a replica that failed is tried again, but this request does not wait for it
+      // probes a failed replica, without making this request wait for it
       if (!pool.isUp) pool.probe()
       return pool.isUp
     })

@@ -16,19 +16,19 @@ export interface StreamRequest {
 }
 
 export interface StreamLimits {
-  /** Milliseconds that a stream may run. */
+  /** Time limit of a stream, in milliseconds. */
   readonly streamTimeout: number
-  /** Of the streams that run. */
+  /** The time limits of running streams. */
   readonly timeouts: Pick<TimeoutQueue<Stoppable>, 'push' | 'remove'>
 }
 
-/** How long setting the session may take, in milliseconds. */
+/** How long setting the session's variables may take, in milliseconds. */
 const MOMENT = 5000
 
-/** A request, whose `onStarted` is called in each run with the first row. */
+/** Creates a request, whose `onStarted` is called with the first row of each run. */
 export const toRequest = (statement: Statement, sink: PacedSink, client: Client | undefined): StreamRequest => ({ statement, client, paced: { sink, onStarted: () => {} } })
 
-/** Runs the statement, and gives the session back to its pool when it is as it was before. @throws Retryable, ServiceError or SchemaMoved; what the sink throws */
+/** Runs the statement, restores the session and returns it to its pool. @throws Retryable, ServiceError or SchemaMoved; what the sink throws */
 export async function runStream (run: Run<StreamRequest>, limits: StreamLimits): Promise<Outcome> {
   const { pool, session, options, request: { statement, client, paced: { sink } } } = run
   try {
@@ -43,7 +43,7 @@ export async function runStream (run: Run<StreamRequest>, limits: StreamLimits):
   return await runOn({ session, pool: { ...pool, release: pool.restore }, options: { ...options, timeouts }, request })
 }
 
-/** Two time limits for one statement: that of its first row, and that of all rows. */
+/** Combines the time limit for the first row with that for all rows. */
 function combine (first: ExecutionOptions['timeouts'], whole: StreamLimits['timeouts']): { readonly timeouts: ExecutionOptions['timeouts'], readonly onStarted: () => void } {
   let ofFirst: FifoEntry<Stoppable> | undefined
   const onStarted = (): void => { if (ofFirst !== undefined) first.remove(ofFirst) }

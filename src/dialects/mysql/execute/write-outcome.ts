@@ -1,4 +1,4 @@
-/** What the server answers to a statement without rows. Most fields are read only where a feature needs them. */
+/** The server's answer to a statement without rows. Most fields are parsed only if a feature needs them. */
 import type { Outcome } from '../../dialect.ts'
 import type { OkPacket } from '../connection/packets.ts'
 
@@ -37,7 +37,7 @@ export class WriteOutcome implements Outcome {
     return (this.#ok.status & IN_TRANSACTION) !== 0
   }
 
-  /** The number in the text about the statement that has `place` numbers before it. By position: the server translates the words. */
+  /** The number at an index in the text about the statement; found by position, because the server translates the words. */
   #number (place: number): number | undefined {
     const digits = this.#ok.info.match(NUMBERS)?.[place]
     return digits === undefined ? undefined : Number(digits)

@@ -8,16 +8,16 @@ export interface Connections {
   /** Sessions whose statement is being stopped. */
   readonly stopping: ReadonlySet<Session>
   add (): void
-  /** Takes the idle session that was used last, so that the others may time out. */
+  /** Takes the most recently used idle session, so that the others may time out. */
   takeIdle (): Session | undefined
   /** `used`: whether a request has used the session. */
   addIdle (session: Session, used: boolean): void
-  /** Removes a lost session. One whose statement is being stopped is still counted. */
+  /** Removes a lost session, but still counts it while its statement is being stopped. */
   lose (session: Session): void
   /** Counts the session, even if it is lost, until `endStopping`. */
   startStopping (session: Session): void
   endStopping (session: Session): void
-  /** Closes a session that is not needed any more. */
+  /** Closes a session that is no longer needed. */
   close (session: Session): Promise<void>
   closeIdle (which?: (session: Session) => boolean): Promise<unknown>
   /** Stops closing idle sessions. */
@@ -27,9 +27,9 @@ export interface Connections {
 export interface ConnectionsOptions {
   /** Called when a session is gone, so that another one may be opened. */
   readonly onGone: () => void
-  /** An idle session is closed after so many milliseconds without a request. */
+  /** How long an idle session is kept without a request, in milliseconds. */
   readonly idleTimeout: number
-  /** Sessions that are kept nevertheless. */
+  /** The number of sessions that are kept nevertheless. */
   readonly minimum: number
 }
 
@@ -40,7 +40,7 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
   const idle: Session[] = []
   const stopping = new Set<Session>()
   let open = 0
-  // One timer for all sessions, which does not keep the process alive: one for each release would be work for each request.
+  // one timer for all sessions, which does not keep the process alive: a timer for each release would be work for each request
   let timer: NodeJS.Timeout | undefined
 
   const leave = (): void => {
@@ -69,7 +69,7 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
     timer = undefined
     const now = Date.now()
     const old = idle.filter(({ usedAt }) => usedAt + idleTimeout <= now)
-    // the sessions that were used last are kept
+    // keeps the most recently used sessions
     for (const session of old.slice(0, Math.max(0, open - minimum))) close(session)
     if (idle.length === 0 || open <= minimum) return
     const next = Math.min(...idle.map(({ usedAt }) => usedAt + idleTimeout - now))

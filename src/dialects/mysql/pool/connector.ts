@@ -11,9 +11,9 @@ export interface Connector {
   readonly failures: number
   /** Whether the last attempt failed. */
   readonly failing: boolean
-  /** Starts an attempt for each waiter; only one while attempts fail, and none for a moment after a failure. */
+  /** Starts an attempt for each waiter, but only one while attempts fail, and none during the pause after a failure. */
   grow (): void
-  /** Starts an attempt although no request waits. */
+  /** Starts an attempt even if no request waits. */
   probe (): void
 }
 
@@ -32,9 +32,9 @@ export interface ConnectorOptions {
   readonly onLost: (session: Session) => void
 }
 
-/** The pause after a failure, in milliseconds: requests that arrive meanwhile wait for the next attempt. */
+/** The pause after a failure, in milliseconds. Requests that arrive during it wait for the next attempt. */
 const REST = 100
-/** After so many milliseconds an attempt is not counted any more: one that began before the network was cut notices late that it is back. */
+/** After so many milliseconds an attempt no longer counts: one that began before a network failure notices late that the network is back. */
 const SLOW = 500
 
 export function createConnector ({ address, failover, statementTimeout, size, open, wanted, onOpen, onFail, onLost }: ConnectorOptions): Connector {
@@ -44,7 +44,7 @@ export function createConnector ({ address, failover, statementTimeout, size, op
   let failing = false
   let resting = false
 
-  /** Tries the hosts one after the other. A host that refuses further connections of ours only has not failed. */
+  /** Tries the hosts one after the other. A host that only refuses more connections has not failed. */
   const connect = async (tries = 1): Promise<Session> => {
     const { current: host, epoch } = failover
     return await openSession({ address, host, epoch, statementTimeout }, onLost).catch((error: MysqlError) => {

@@ -1,18 +1,18 @@
 import type { Host } from '../options.ts'
 
 /**
- * Selects one of the hosts of a database, and the next one in a circle when it fails. Only one host is used at a time: where servers
- * replicate each other's changes with a delay, only the server that took a write is sure to have it.
+ * Selects one of the hosts of a database, and the next one, in a circle, when it fails. Only one host is used at a time, because servers that replicate
+ * each other's changes with a delay may lack a write that another one has accepted.
  */
 export interface Failover {
   readonly current: Host
-  /** Incremented when another host is selected: sessions of an earlier epoch are not used any more. */
+  /** Incremented when another host is selected; sessions of earlier epochs are no longer used. */
   readonly epoch: number
   /** Reports that a host could not be reached. */
   fail (host: Host): void
   /**
-   * Reports that the server of a session of that epoch does not take statements: it is read-only, or not in its cluster. Returns whether
-   * another attempt may reach a server that does; false where all hosts have refused a moment ago.
+   * Reports that the server of a session of that epoch does not accept statements, because it is read-only or not in its cluster. Returns whether
+   * another attempt may reach a server that does; false if all hosts have just refused.
    */
   refuse (epoch: number): boolean
 }

@@ -13,49 +13,49 @@ import { createConnections } from './connections.ts'
 export interface PoolLimits {
   /** The maximum number of connections. */
   readonly size: number
-  /** Requests that may wait for one. */
+  /** The maximum number of waiting requests. */
   readonly queue: number
   /** How long a request may wait, in milliseconds. */
   readonly wait: number
-  /** An idle connection is closed after so many milliseconds without a request; never if left out. */
+  /** How long an idle connection is kept without a request, in milliseconds; forever if omitted. */
   readonly idleTimeout?: number
-  /** Connections that are kept nevertheless. */
+  /** The number of connections that are kept nevertheless. */
   readonly minimum?: number
 }
 
 /** Sessions with one database, each used by one request at a time. */
 export interface MysqlPool extends StoppingSessions {
-  /** @throws OVERLOADED where too many requests wait or one waits too long, DATABASE_UNAVAILABLE where connecting fails */
+  /** @throws OVERLOADED if too many requests wait or one waits too long, DATABASE_UNAVAILABLE if connecting fails */
   acquire (client?: Client): Session | Promise<Session>
   release (session: Session): void
-  /** Releases a session that no request has used: the service's own statements do not keep a connection open. */
+  /** Releases a session that no request has used, because the service's own statements do not keep a connection open. */
   putBack (session: Session): void
-  /** Sets a session again whose variables may have changed, and releases it. */
+  /** Resets a session whose variables may have changed, and releases it. */
   restore (session: Session): void
-  /** Removes a lost session. The idle ones may be lost as well, and are closed. */
+  /** Removes a lost session, and closes the idle ones, which may also be lost. */
   discard (session: Session): void
-  /** The server of the session does not take the statement. Returns whether another server may. */
+  /** Reports that the server of the session does not accept the statement. Returns whether another server may. */
   moveOn (session: Session): boolean
   /** Whether the last attempt to connect succeeded, and the connections are not all being stopped. */
   readonly isUp: boolean
-  /** Whether no connection is free, no further one may be opened, and not all of them are being stopped. */
+  /** Whether no connection is free, no other one may be opened, and not all of them are being stopped. */
   readonly isBusy: boolean
-  /** Tries to connect although no request waits. */
+  /** Tries to connect even if no request waits. */
   probe (): void
   readonly use: PoolUse
-  /** When the type of a column was confirmed last, by `performance.now()`. Another pool, of a replica, may be behind. */
+  /** When the type of each column was last confirmed, by `performance.now()`. The pool of a replica has its own, because the replica may be behind. */
   readonly confirmed: WeakMap<Column, number>
   close (): Promise<void>
 }
 
 /** The longest delay of a timer in Node, in milliseconds. */
 const FOR_EVER = 2 ** 31 - 1
-/** An idle session is used without a ping for so many milliseconds. */
+/** How long an idle session is used without a ping, in milliseconds. */
 const TRUST = 1000
 
 /**
- * Replaces the pool of mysql2, which connects again for each of a thousand requests that a server refuses and does not bound the waiting
- * time, and its cluster, which assigns a request to a host before it is known whether the host answers.
+ * Replaces the pool of mysql2, which connects again for each of a thousand requests that a server refuses and does not limit the waiting
+ * time, and its cluster, which assigns a request to a host before it knows whether the host answers.
  */
 export function createMysqlPool (address: MysqlAddress, { size, queue: places, wait, idleTimeout = FOR_EVER, minimum = 0 }: PoolLimits, statementTimeout: number): MysqlPool {
   const failover = createFailover(address.hosts)
@@ -65,7 +65,7 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
 
   const isPast = ({ epoch }: Session): boolean => epoch !== failover.epoch
 
-  /** The number of sessions that count towards `size`: those that are being stopped on a server of an earlier epoch do not. */
+  /** The number of sessions that count towards `size`, without those that are being stopped on a server of an earlier epoch. */
   const open = (): number => {
     let count = connections.open
     for (const session of connections.stopping) if (isPast(session)) count--
@@ -80,14 +80,14 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
   const onOpen = (session: Session): void => {
     connections.add()
     connections.closeIdle(isPast)
-    // a slow attempt may have been replaced
+    // another attempt may have replaced this slow one
     if (open() > size) connections.close(session)
     else put(session, true)
   }
 
   const onFail = (error: MysqlError, last: number): void => {
     connections.closeIdle(isPast)
-    // the waiters may get another session: one that is in use, or one of the attempts that succeed before the server is full
+    // waiters may get a session that is in use, or one of an attempt that succeeds before the server is full
     const others = connections.open - connections.stopping.size + (isCrowded(error) ? connector.opening : 0)
     if (others === 0) waiters.refuse(() => toConnectError(error), last)
   }

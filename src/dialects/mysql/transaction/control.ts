@@ -14,14 +14,14 @@ export const setSavepoint = (name: string): Statement => controlStatement('updat
 /** Sessions are set to REPEATABLE READ (session-settings.ts). */
 const SNAPSHOT = [controlStatement('select', 'start transaction with consistent snapshot, read only')]
 const REPEATABLE_READ = [controlStatement('select', 'start transaction')]
-/** The first one holds for the next transaction alone. */
+/** The first of two statements applies only to the next transaction. */
 const BEGIN: Readonly<Record<Isolation, readonly Statement[]>> = {
   repeatableRead: REPEATABLE_READ,
   serializable: [controlStatement('select', 'set transaction isolation level serializable'), ...REPEATABLE_READ],
   readCommitted: [controlStatement('select', 'set transaction isolation level read committed'), ...REPEATABLE_READ]
 }
 
-/** They change nothing and may be sent again. */
+/** The statements change nothing, so they may be sent again. */
 export function beginStatements ({ readOnly, isolation }: { readonly readOnly: boolean, readonly isolation: Isolation }): readonly Statement[] {
   return readOnly ? SNAPSHOT : BEGIN[isolation]
 }

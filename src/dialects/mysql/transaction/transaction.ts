@@ -1,6 +1,6 @@
 /**
- * Runs a transaction on one session. Its statements run by execution.ts, which takes the transaction for the pool that owns the session and
- * for the list of time limits: one time limit, from BEGIN to COMMIT, holds for all of them.
+ * Runs a transaction on one session. Its statements run by execution.ts, for which the transaction takes the place of the pool and of the list of time
+ * limits: one time limit, from BEGIN to COMMIT, applies to all of them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseUnavailable, outcomeUnknown, queryTimeout, withReason, type ServiceError } from '../../../errors.ts'
@@ -24,12 +24,12 @@ export interface TransactionRequest<T> extends Omit<TransactionOptions, 'consist
   readonly client: Client | undefined
 }
 
-/** Runs of a transaction after a deadlock, and the pause before the first one, in milliseconds; each one is about three times as long. */
+/** The number of retries after a deadlock, and the pause before the first one, in milliseconds; each later pause is about three times as long. */
 const RETRIES = 3
 const PAUSE = 20
 const GROWTH = 3
 
-/** Runs a transaction and gives the session back to its pool. @throws Retryable, ServiceError or SchemaMoved; what `use` throws */
+/** Runs a transaction and returns the session to its pool. @throws Retryable, ServiceError or SchemaMoved; what `use` throws */
 export function runTransaction<T> (run: Run<TransactionRequest<T>>): Promise<T> {
   return new TransactionRun(run).runAll()
 }
@@ -45,28 +45,28 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   readonly #run: Run<TransactionRequest<T>>
   readonly #session: Session
   readonly #entry: FifoEntry<Stoppable>
-  /** Of its statements. */
+  /** The options of its statements. */
   readonly #options: ExecutionOptions
   readonly #queue = createCommandQueue()
-  /** Ends the function that uses the transaction, although none of its statements runs. */
+  /** Rejects the function that uses the transaction while none of its statements runs. */
   #end: (reason: ServiceError) => void = () => {}
-  /** The statement that runs. */
+  /** The running statement. */
   #current: Stoppable | undefined
-  /** Why no other statement can run. */
+  /** The reason why no other statement can run. */
   #failure: unknown
-  /** Why the transaction was stopped: its time is over, or its client is gone. */
+  /** The reason why the transaction was stopped: the time limit, or a disconnected client. */
   #stopped: ServiceError | undefined
   /** Whether the transaction is being committed or rolled back. */
   #isEnding = false
-  /** Whether a trigger may have changed the session since it was set, and since it was given to the transaction. */
+  /** Whether a trigger may have changed the session since its variables were set, and since the transaction began. */
   #isChanged = false
   #wasChanged = false
-  /** Whether the session is not the transaction's any more. */
+  /** Whether the transaction has given the session up. */
   #isGivenUp = false
-  /** Statements that may have written a table without transactions. */
+  /** The number of statements that may have written a table without transactions. */
   #lasting = 0
   #attempt = 1
-  /** The last attempt that takes no more statements. */
+  /** The number of the last attempt that accepts no more statements. */
   #closed = 0
 
   constructor (run: Run<TransactionRequest<T>>) {
@@ -91,14 +91,14 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
       }
     } finally {
       timeouts.remove(this.#entry)
-      // a statement that has not ended keeps the session in use; it is not used again
+      // a statement that has not ended keeps the session, which is not used again
       if (!this.#isUsable) this.#isGivenUp = true
       else if (this.#wasChanged) pool.restore(this.#session)
       else pool.release(this.#session)
     }
   }
 
-  /** Deadlocks, and conflicts of certification in a cluster, which COMMIT may report. */
+  /** Whether the error is a deadlock, or a certification conflict of a cluster, which COMMIT may report. */
   #mayRunAgain (error: unknown): boolean {
     return this.#attempt <= RETRIES && error === this.#failure && isDeadlock(error) && this.#isUsable
   }
@@ -121,13 +121,13 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
       await this.#rollBack(this.#failure)
       throw this.#mayRunAgain(this.#failure) || this.#failure instanceof Retryable ? this.#failure : error
     }
-    // a transaction that has only read has its result, whatever becomes of its end
+    // a transaction that has only read has its result, even if its end fails
     if (dryRun || readOnly) await this.#rollBack()
     else await this.#commit()
     return result
   }
 
-  /** `level`: of parts that contain each other; 0 is the whole. */
+  /** `level`: the nesting level of the part; 0 is the whole. */
   #transactionOf (attempt: number, level: number): Transaction {
     const run: Transaction['run'] = (statement, sink, timeLimit) => this.#queue.run(() => this.#execute({ attempt, statement, sink, timeLimit }))
     return { attempt, run, nested: (use) => runNested({ use, transaction: this.#transactionOf(attempt, level + 1), level: level + 1, savepoints: this.#savepointsOf(attempt, run) }) }
@@ -150,7 +150,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     }
   }
 
-  /** Settles as the function does, unless the transaction has to end before. */
+  /** Settles as the function does, unless the transaction must end before. */
   #use (transaction: Transaction): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#end = reject
@@ -170,7 +170,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
       const request = { statement, sink, client, transaction: readOnly ? 'read' as const : 'write' as const }
       if (statement.verb !== 'select' && (!statement.table.transactional || firesTrigger(statement))) this.#lasting++
       const outcome = await runOn({ pool: this, session: this.#session, options: this.#options, request })
-      // a proxy that sends each statement to another server, for one
+      // such as a proxy that sends each statement to another server
       if (statement.verb !== 'select' && !(outcome as WriteOutcome).isInTransaction) throw withReason(outcomeUnknown(), 'NO_TRANSACTION')
       return outcome
     } catch (error) {
@@ -187,13 +187,13 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     try {
       for (const statement of statements) await this.#control(statement)
     } catch (error) {
-      // the first of two statements holds for the next transaction
+      // the first of two statements may have been applied, and would affect the next transaction
       if (this.#isUsable) this.#run.pool.discard(this.#session)
       throw error
     }
   }
 
-  /** A statement that begins or ends the transaction. */
+  /** Runs a statement that begins or ends the transaction. */
   #control (statement: Statement): Promise<Outcome> {
     return runOn({ pool: this, session: this.#session, options: this.#options, request: { statement, sink: undefined, client: this.#run.request.client } })
   }
@@ -212,8 +212,8 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   }
 
   /**
-   * Also where the server has rolled back already: only some errors end a transaction. Discards the session if it fails.
-   * @throws OUTCOME_UNKNOWN where a table that cannot be rolled back was written
+   * Rolls back even if the server may have done so, because only some errors end a transaction. Discards the session if it fails.
+   * @throws OUTCOME_UNKNOWN if a table that cannot be rolled back was written
    */
   async #rollBack (failure?: unknown): Promise<void> {
     if (!this.#isUsable) return
@@ -245,7 +245,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     return this.#session.open && !this.#isGivenUp && !this.#run.pool.isStopping(this.#session)
   }
 
-  // the time limit of the whole
+  // as the list of time limits of its statements
 
   readonly #timeouts = {
     push: (statement: Stoppable): FifoEntry<Stoppable> => {
@@ -269,7 +269,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     if (!this.#isEnding) this.#end(reason)
   }
 
-  // the owner of the session
+  // as the owner of the session
 
   get confirmed () { return this.#run.pool.confirmed }
   release (session: Session): void { if (this.#isGivenUp) this.discard(session) }
@@ -285,7 +285,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   }
 }
 
-/** What the client is told. */
+/** The error for the client. */
 const refusalOf = (error: unknown): unknown => error instanceof Retryable ? error.refusal : error
 
 const isDeadlock = (error: unknown): boolean => (error as ServiceError | undefined)?.code === 'DEADLOCK'

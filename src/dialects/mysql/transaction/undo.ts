@@ -1,29 +1,29 @@
-/** What the server is asked while a transaction, or a part of it, is undone. Not under the time limit of the transaction. */
+/** The statements that undo a transaction, or a part of it. The time limit of the transaction does not apply to them. */
 import { databaseUnavailable, outcomeUnknown, withReason, type ServiceError } from '../../../errors.ts'
 import { NOT_COMPLETE, warnsOfRest } from '../connection/rest-warning.ts'
 import { send, within, type Session } from '../connection/session.ts'
 import type { MysqlError } from '../errors.ts'
 import type { MysqlPool } from '../pool/pool.ts'
 
-/** How long each of these may take, in milliseconds. Then the connection is closed, and the server rolls back by itself. */
+/** The time limit for each of them, in milliseconds. After it the connection is closed, and the server rolls back by itself. */
 const PATIENCE = 5000
 
 /** The bit of the status that is set while a transaction is open (SERVER_STATUS_IN_TRANS). */
 const IN_TRANSACTION = 1
 
-/** Runs a statement that undoes. @returns whether there are warnings @throws the driver's error; Error where it takes too long */
+/** Runs a statement that undoes. @returns whether there are warnings @throws the driver's error; Error if it takes too long */
 export async function undo ({ connection, memory }: Session, sql: string): Promise<boolean> {
   const { warningStatus } = await within(PATIENCE, send(connection, sql))
   memory.free()
   return warningStatus > 0
 }
 
-/** The answer where a part was written to tables without transactions. */
+/** The error if a part wrote tables without transactions. */
 export const notComplete = (): ServiceError => withReason(outcomeUnknown(), NOT_COMPLETE)
 
 type Owner = Pick<MysqlPool, 'discard'>
 
-/** Whether the server has undone the last statement alone, and the transaction is open. Discards the session where it does not say that. */
+/** Whether the server has undone only the last statement and the transaction is still open. Discards the session if the server does not confirm it. */
 export async function isOpen (session: Session, pool: Owner): Promise<boolean> {
   try {
     const { serverStatus } = await within(PATIENCE, send(session.connection, 'do 0'))
@@ -36,8 +36,8 @@ export async function isOpen (session: Session, pool: Owner): Promise<boolean> {
 }
 
 /**
- * Undoes a part of a transaction, and returns why the transaction is over, if it is: discards the session where the server cannot undo the part.
- * `wroteLasting`: whether the part may have written a table without transactions. The server warns of earlier parts as well.
+ * Undoes a part of a transaction. Returns the reason if the transaction is over, and discards the session if the server cannot undo the part.
+ * `wroteLasting`: whether the part may have written a table without transactions, because the server also warns of earlier parts.
  */
 export async function rollBackTo (session: Session, pool: Owner, { name, wroteLasting }: { readonly name: string, readonly wroteLasting: boolean }): Promise<ServiceError | undefined> {
   try {

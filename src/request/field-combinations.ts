@@ -1,10 +1,10 @@
-/** What the schemas cannot express, or not in words that help: fields that are valid each for itself and not together, and the rows of an insert. */
+/** Checks that schemas cannot express, or only with unclear messages: fields that are not valid together, and the rows of an insert. */
 import { MAX_AGGREGATES, MAX_CELLS, MAX_ROWS, type AggregateCall, type Body, type SelectBody } from '../../schemas/body.ts'
 import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 
 /** Returns INVALID_BODY, not thrown. */
-export function findConflict (body: Body): ServiceError | undefined {
+export function findCombinationError (body: Body): ServiceError | undefined {
   if (body.verb === 'insert') return Array.isArray(body.data) || body.onConflict !== undefined ? findRowsError(body) : undefined
   if (body.verb !== 'select') return undefined
   if (body.after !== undefined && body.offset !== undefined) return refuse(['offset'], '"offset" is not allowed with "after"')
@@ -15,7 +15,7 @@ export function findConflict (body: Body): ServiceError | undefined {
 export const GROUP_BY = 'a list of column names and of parts of time such as {"month": {"$month": "<column>"}}, not empty and without repeats'
 export const AGGREGATES = `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one function such as {"$sum": "<column>"} and optionally "filters"`
 
-/** Fields that concern the rows of a table. They do not go together with groups. */
+/** Fields for the rows of a table, which are not allowed with groups. */
 export const OF_ROWS = ['columns', 'after', 'total', 'expect', 'include']
 
 function findInGroups (body: SelectBody): ServiceError | undefined {
@@ -38,7 +38,7 @@ function findRepeat (groupBy: GroupBy = []): ServiceError | undefined {
   return refuse(['groupBy', repeated, names[repeated] as string], `"${names[repeated]}" is already a name of "groupBy"`)
 }
 
-/** Each aggregate has exactly one function. */
+/** Requires exactly one function for each aggregate. */
 function findFunctionError (aggregates: SelectBody['aggregates'] = {}): ServiceError | undefined {
   for (const name in aggregates) {
     const { filters, ...call } = aggregates[name] as AggregateCall
@@ -54,9 +54,9 @@ function findTaken (groupBy: GroupBy = [], aggregates: SelectBody['aggregates'] 
   return refuse(['aggregates', name], `"${name}" is already ${isName(taken) ? 'a column' : 'a name'} of "groupBy"`)
 }
 
-/** Finds the first error in `data` and `onConflict` of an insert; undefined if there is none that is told here. */
+/** Finds the first error in `data` and `onConflict` of an insert; undefined if this file finds none. */
 export function findRowsError ({ data, onConflict }: { readonly data?: unknown, readonly onConflict?: unknown }): ServiceError | undefined {
-  return findListError(data) ?? findConflictError(onConflict)
+  return findListError(data) ?? findOnConflictError(onConflict)
 }
 
 function findListError (data: unknown): ServiceError | undefined {
@@ -73,7 +73,7 @@ function hasTooManyCells (rows: readonly object[]): boolean {
   return rows.length * names.size > MAX_CELLS
 }
 
-function findConflictError (onConflict: unknown): ServiceError | undefined {
+function findOnConflictError (onConflict: unknown): ServiceError | undefined {
   if (!isObject(onConflict)) return undefined
   const { set } = onConflict as { set?: unknown }
   if (isObject(set) && Object.keys(set).length === 0) return refuse(['onConflict', 'set'], '"set" must not be an empty object; an empty list leaves existing rows as they are')

@@ -1,12 +1,12 @@
-/** Foreign keys to tables for which a grant has rules: the rows that a write refers to must satisfy them. */
-import { findIgnoringCase, type Column, type Parent, type Rule, type Table, type View } from '../catalog/catalog.ts'
+/** Plans the checks of foreign keys to tables with rules: the rows that a write refers to must satisfy them. */
+import { findIgnoringCase, type Column, type GrantedAccess, type Parent, type Rule, type Table } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
 import type { Moment, Parameter, Value } from '../types/column-type.ts'
 import { isMoment } from '../types/moment.ts'
 import { mayCompute, mayDefault, mayMix } from './computed.ts'
 import { combine } from './filters/constants.ts'
 import { knownDefault } from './known-default.ts'
-import type { Assignment, Condition, InsertPlan, Lookup, PlannedRow, Reference, UpdatePlan, WrittenReference } from './plan.ts'
+import type { Assignment, Condition, ForeignKeyCheck, InsertPlan, Lookup, PlannedRow, UpdatePlan, WrittenForeignKey } from './plan.ts'
 import { onlyValueOf, planRules } from './rule.ts'
 
 /** A row that a statement writes. `index`: its position in `data`, if that is a list. */
@@ -15,39 +15,42 @@ export interface WrittenRow {
   readonly index?: number | undefined
 }
 
-/** A planned row as the look-ups take it. */
+/** Converts a planned row to the form that the look-ups take. */
 export function toWritten ({ index, columns, parameters }: PlannedRow): WrittenRow {
   return { index, assignments: columns.map((column, place) => ({ column, parameter: parameters[place] as Parameter | Moment })) }
 }
 
-/** A view without the parents that only the written rows show, one with them alone (`computed`), and those. @throws PERMISSION_DENIED for claims that cannot be used */
-export function divideParents (plan: InsertPlan | UpdatePlan, view: View): { readonly known: View, readonly computed: View, readonly written: readonly WrittenReference[] } {
-  if (view.parents.length === 0) return { known: view, computed: view, written: [] }
+/**
+ * Divides the parents into those whose values are known before the write (`known`) and those that only the written rows show (`computed`, and as
+ * `foreignKeys`). @throws PERMISSION_DENIED for claims that cannot be used
+ */
+export function divideParents (plan: InsertPlan | UpdatePlan, granted: GrantedAccess): { readonly known: GrantedAccess, readonly computed: GrantedAccess, readonly foreignKeys: readonly WrittenForeignKey[] } {
+  if (granted.parents.length === 0) return { known: granted, computed: granted, foreignKeys: [] }
   const isWritten = ({ key }: Parent): boolean => {
-    const columns = key.columns.map((name) => getNamed(view.base, name))
+    const columns = key.columns.map((name) => getNamed(granted.base, name))
     return mayCompute(plan, columns) || (plan.verb === 'insert' && (mayMix(plan, columns) || mayDefault(plan, columns)))
   }
-  const written = view.parents.filter(isWritten)
+  const written = granted.parents.filter(isWritten)
   return {
-    known: { ...view, parents: view.parents.filter((parent) => !written.includes(parent)) },
-    computed: { ...view, parents: written },
-    written: written.map((parent) => ({ ...targetOf(parent), from: parent.key.columns.map((name) => getNamed(view.base, name)), rules: rulesOf(parent) }))
+    known: { ...granted, parents: granted.parents.filter((parent) => !written.includes(parent)) },
+    computed: { ...granted, parents: written },
+    foreignKeys: written.map((parent) => ({ ...targetOf(parent), from: parent.key.columns.map((name) => getNamed(granted.base, name)), rules: rulesOf(parent) }))
   }
 }
 
 /**
  * Plans the look-ups for the rows of an insert, or for the assignments of an update.
- * @throws PERMISSION_DENIED for claims that cannot be used, and where the value of a key is not known before the write
+ * @throws PERMISSION_DENIED for claims that cannot be used, and if the value of a key is not known before the write
  */
-export function planReferences (verb: 'insert' | 'update', rows: readonly WrittenRow[], view: View): Reference[] {
-  return view.parents.flatMap((parent) => planReference(verb, rows, parent, view))
+export function planForeignKeyChecks (verb: 'insert' | 'update', rows: readonly WrittenRow[], granted: GrantedAccess): ForeignKeyCheck[] {
+  return granted.parents.flatMap((parent) => planForeignKeyCheck(verb, rows, parent, granted))
 }
 
 /**
- * Refuses values of foreign keys that cannot be checked (`View.unchecked`). What a trigger writes is not known here.
+ * Refuses values of foreign keys that cannot be checked (`GrantedAccess.unchecked`). It does not know what triggers write.
  * @throws PERMISSION_DENIED
  */
-export function refuseUnchecked (plan: InsertPlan | UpdatePlan, { base, unchecked }: View): void {
+export function refuseUnchecked (plan: InsertPlan | UpdatePlan, { base, unchecked }: GrantedAccess): void {
   const conflict = plan.verb === 'update' ? undefined : plan.conflict
   const changed = plan.verb === 'update' ? plan.assignments : conflict?.set.kind === 'assignments' ? conflict.set.assignments : []
   for (const { columns: names } of unchecked) {
@@ -55,7 +58,7 @@ export function refuseUnchecked (plan: InsertPlan | UpdatePlan, { base, unchecke
     const isChanged = columns.some((column) => changed.some((each) => each.column === column && (each.parameter !== null || each.form !== undefined)))
     const isInserted = plan.verb === 'insert' && plan.rows.some((row) => {
       const values = insertedValues(toWritten(row), columns)
-      // a row that exists keeps what an upsert does not write
+      // an upsert keeps the other columns of a row that exists
       return conflict === undefined ? !values.includes(null) : values.some((value) => value !== null)
     })
     if (isChanged || isInserted || columns.some(({ generated }) => generated)) throw permissionDenied('The grant has rules for the table that a foreign key refers to, and its rows cannot be checked: the key can only be null')
@@ -63,17 +66,17 @@ export function refuseUnchecked (plan: InsertPlan | UpdatePlan, { base, unchecke
 }
 
 /** Plans the look-ups for written rows with these values in the columns of the key. */
-export function referenceOf ({ key, table, columns, rules }: WrittenReference, values: ReadonlyArray<readonly Value[]>): Reference {
+export function foreignKeyCheckOf ({ key, table, columns, rules }: WrittenForeignKey, values: ReadonlyArray<readonly Value[]>): ForeignKeyCheck {
   const found = new Map(values.map((each): [string, Found] => [textOf(each), { values: each, index: undefined, isOwn: false }]))
   return { key, table, columns, ...planLookups({ table, rules }, columns, [...found.values()]) }
 }
 
-const targetOf = ({ key, table }: Parent): Pick<Reference, 'key' | 'table' | 'columns'> => ({ key, table, columns: key.referencedColumns.map((name) => getNamed(table, name)) })
+const targetOf = ({ key, table }: Parent): Pick<ForeignKeyCheck, 'key' | 'table' | 'columns'> => ({ key, table, columns: key.referencedColumns.map((name) => getNamed(table, name)) })
 
-/** What a reference consists of before its look-ups are planned. */
+/** Values of a foreign key, before the look-up of their row is planned. */
 interface Found { readonly values: readonly Value[], readonly index: number | undefined, readonly isOwn: boolean }
 
-function planReference (verb: 'insert' | 'update', rows: readonly WrittenRow[], parent: Parent, { base, rules }: View): Reference[] {
+function planForeignKeyCheck (verb: 'insert' | 'update', rows: readonly WrittenRow[], parent: Parent, { base, rules }: GrantedAccess): ForeignKeyCheck[] {
   const target = targetOf(parent)
   const { key, table, columns: referenced } = target
   const columns = key.columns.map((name) => getNamed(base, name))
@@ -90,17 +93,17 @@ function planReference (verb: 'insert' | 'update', rows: readonly WrittenRow[], 
 
 function getNamed ({ columns }: Table, name: string): Column {
   const column = findIgnoringCase(columns, name)
-  if (column === undefined) throw unknownReference()
+  if (column === undefined) throw unknownForeignKey()
   return column
 }
 
-function planLookups ({ table, rules }: Pick<WrittenReference, 'table' | 'rules'>, referenced: readonly Column[], found: readonly Found[]): Pick<Reference, 'lookups' | 'all'> {
+function planLookups ({ table, rules }: Pick<WrittenForeignKey, 'table' | 'rules'>, referenced: readonly Column[], found: readonly Found[]): Pick<ForeignKeyCheck, 'lookups' | 'all'> {
   const lookups = found.map(({ values, index, isOwn }): Lookup => {
     const equalities = referenced.map((column, place): Condition => ({ kind: 'compare', column, operator: '=', parameter: values[place] as Value }))
     return { condition: combine('and', [...equalities, rules]), index, isOwn }
   })
   const [column] = referenced as [Column]
-  // Different whole numbers are different rows of a unique key.
+  // different whole numbers in a unique key identify different rows
   const isCountable = lookups.length > 1 && referenced.length === 1 && column.type.wholeNumbers === true &&
     table.uniqueKeys.some(({ columns }) => columns.length === 1 && columns[0] === column.name)
   if (!isCountable) return { lookups }
@@ -116,41 +119,41 @@ function rulesOf ({ rules }: Parent): Condition {
 function valuesOf ({ assignments }: WrittenRow, columns: readonly Column[]): Array<Parameter | undefined> {
   return columns.map((column) => {
     const parameter = assignments.find((assignment) => assignment.column === column)?.parameter
-    // it is not known before the write
-    if (parameter !== undefined && isMoment(parameter)) throw unknownReference()
+    // a moment is not known before the write
+    if (parameter !== undefined && isMoment(parameter)) throw unknownForeignKey()
     return parameter
   })
 }
 
-/** A column that is left out has its default, if that is a constant, or NULL. */
+/** An omitted column has its default, if that is a constant, or NULL. */
 function insertedValues (row: WrittenRow, columns: readonly Column[]): Parameter[] {
   return valuesOf(row, columns).map((value, place) => value === undefined ? defaultOf(columns[place] as Column) : value)
 }
 
 function defaultOf (column: Column): Parameter {
   const value = knownDefault(column)
-  if (value === undefined) throw unknownReference()
+  if (value === undefined) throw unknownForeignKey()
   return value
 }
 
-/** Undefined if the key is not written. A column that is not written may have a value by a rule. */
+/** Undefined if the key is not written. A rule may give the value of a column that is not written. */
 function updatedValues (row: WrittenRow, columns: readonly Column[], rules: readonly Rule[]): Parameter[] | undefined {
   const written = row.assignments.filter(({ column }) => columns.includes(column))
   if (written.length === 0 || written.some(({ parameter, form }) => parameter === null && form === undefined)) return undefined
-  if (written.some(({ form }) => form !== undefined)) throw unknownReference()
+  if (written.some(({ form }) => form !== undefined)) throw unknownForeignKey()
   return valuesOf(row, columns).map((value, place) => value ?? valueByRule(columns[place] as Column, rules))
 }
 
 function valueByRule (column: Column, rules: readonly Rule[]): Parameter {
   const rule = rules.find((each) => each.column === column)
   const value = rule === undefined ? undefined : onlyValueOf(rule)
-  if (value === undefined) throw unknownReference()
+  if (value === undefined) throw unknownForeignKey()
   return value
 }
 
-const unknownReference = () => permissionDenied('All columns of a foreign key to a table with rules must be given, as plain values')
+const unknownForeignKey = () => permissionDenied('All columns of a foreign key to a table with rules must be given, as plain values')
 
-/** Equal for equal values of the same columns. */
+/** Returns equal texts for equal values of the same columns. */
 export function textOf (values: ReadonlyArray<Parameter | undefined>): string {
   return JSON.stringify(values.map((value) => Buffer.isBuffer(value) ? value.toString('base64') : String(value)))
 }

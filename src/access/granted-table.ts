@@ -1,5 +1,5 @@
-/** Derives the table that a grant sees from the table of the catalog. A hidden column is in no field that the planner reads. */
-import { findIgnoringCase, type Catalog, type Column, type ForeignKey, type Parent, type Rule, type Table, type View } from '../catalog/catalog.ts'
+/** Derives the table that a grant sees from the table of the catalog. No field that the planner reads contains a hidden column. */
+import { findIgnoringCase, type Catalog, type Column, type ForeignKey, type GrantedAccess, type Parent, type Rule, type Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { findTableGrant, type ColumnGrant, type Grant, type TableGrant } from './grant.ts'
 import { bindRules, findBrokenRule, resolveRules, RuleBroken, type ConfiguredRule } from './rules.ts'
@@ -9,18 +9,17 @@ import { findUncheckedKeys } from './unchecked-keys.ts'
  * The table as the grant sees it; undefined if it must appear not to exist, because a rule does not apply to it.
  * @throws PERMISSION_DENIED if the claims of the grant cannot be used
  */
-export function viewTable (grant: Grant, database: string, catalog: Catalog, table: Table): Table | undefined {
+export function findGrantedTable (grant: Grant, database: string, catalog: Catalog, table: Table): Table | undefined {
   if (grant.databases === 'all') return table
   const granted = grant.databases.get(database)
   if (granted === undefined) return table
   const { tables, isNarrowed } = granted
-  if (tables !== 'all' && isNarrowed) return grant.views.get(table) ?? createView(grant, { database, tables, catalog }, table)
-  return table.outerKeys === undefined && table.hidesKeys !== true ? table : grant.views.get(table) ?? createView(grant, { database, tables: new Map(), catalog }, table)
+  if (tables !== 'all' && isNarrowed) return grant.tables.get(table) ?? createGrantedTable(grant, { database, tables, catalog }, table)
+  return table.outerKeys === undefined && table.hidesKeys !== true ? table : grant.tables.get(table) ?? createGrantedTable(grant, { database, tables: new Map(), catalog }, table)
 }
 
 /**
- * What `viewTable` shows of a table before the claims are known, for documents: the same columns, without rules. Undefined if the table must
- * appear not to exist.
+ * The same for documents, before the claims are known: the columns without the rules. Undefined if the table must appear not to exist.
  */
 export function describeTable (grant: Grant, database: string, catalog: Catalog, table: Table): Table | undefined {
   const granted = findTableGrant(grant, database, table.name)
@@ -30,7 +29,7 @@ export function describeTable (grant: Grant, database: string, catalog: Catalog,
 
 interface GrantedTables { readonly database: string, readonly tables: ReadonlyMap<string, TableGrant>, readonly catalog: Catalog }
 
-function createView (grant: Grant, { database, tables, catalog }: GrantedTables, base: Table): Table | undefined {
+function createGrantedTable (grant: Grant, { database, tables, catalog }: GrantedTables, base: Table): Table | undefined {
   const { columns, rules: configured = [] } = tables.get(base.name) ?? {}
   const rules = tryBind(configured, grant, base)
   if (rules === undefined) return undefined
@@ -42,9 +41,9 @@ function createView (grant: Grant, { database, tables, catalog }: GrantedTables,
   const unchecked = findUncheckedKeys(grant, database, catalog, base)
   const isFree = rules.length === 0 && parents.length === 0 && unchecked.length === 0
   const shape = columns === undefined && isFree ? base : getShape(catalog, base, columns, configured)
-  const view = isFree ? shape : Object.freeze({ ...shape, view: { ...shape.view as View, shape, rules, parents, unchecked } })
-  grant.views.set(base, view)
-  return view
+  const table = isFree ? shape : Object.freeze({ ...shape, granted: { ...shape.granted as GrantedAccess, shape, rules, parents, unchecked } })
+  grant.tables.set(base, table)
+  return table
 }
 
 function tryBind (configured: readonly ConfiguredRule[], { claims }: Grant, { columns }: Table): Rule[] | undefined {
@@ -57,12 +56,12 @@ function tryBind (configured: readonly ConfiguredRule[], { claims }: Grant, { co
   }
 }
 
-/** Columns of all derived tables of a catalog: enough for thousands of usual tables. */
+/** Maximum number of columns of all derived tables of a catalog: enough for thousands of usual tables. */
 const MAX_COLUMNS = 200_000
 
 interface Shapes { readonly tables: Map<string, Table>, columns: number }
 
-/** Forgotten with the catalog. */
+/** The derived tables of each catalog, dropped with it. */
 const shapes = new WeakMap<Catalog, Shapes>()
 
 /** The derived tables of a catalog, without the values of rules: grants that see the same share one. The least recently used ones are removed. */
@@ -76,10 +75,10 @@ function getShape (catalog: Catalog, base: Table, columns: ColumnGrant | undefin
   kept.tables.set(key, shape)
   if (found === undefined) {
     kept.columns += base.columnList.length
-    for (const [oldest, { view }] of kept.tables) {
+    for (const [oldest, { granted }] of kept.tables) {
       if (kept.columns <= MAX_COLUMNS || oldest === key) break
       kept.tables.delete(oldest)
-      kept.columns -= (view as View).base.columnList.length
+      kept.columns -= (granted as GrantedAccess).base.columnList.length
     }
   }
   return shape
@@ -112,9 +111,9 @@ function createShape (base: Table, grant: ColumnGrant | undefined, { filled, giv
     uniqueKeys: base.uniqueKeys.filter((key) => isSeen(key.columns)),
     foreignKeys: base.foreignKeys.filter((key: ForeignKey) => isSeen(key.columns)),
     ...outerKeys !== undefined && { outerKeys: outerKeys.filter((key) => isSeen(key.columns)) },
-    // It is not always known which columns a check refers to.
+    // the columns of a check are not always known
     checks: base.checks.filter((check) => !hidesSome || (check.columns.length > 0 && isSeen(check.columns))),
     identity: base.identity !== undefined && columns.has(base.identity.name) ? base.identity : undefined,
-    view: { base, shape: undefined, given, writable: { insert: insertable, update: byName(among(grant?.update)) }, rules: [], parents: [], unchecked: [] }
+    granted: { base, shape: undefined, given, writable: { insert: insertable, update: byName(among(grant?.update)) }, rules: [], parents: [], unchecked: [] }
   } satisfies Table)
 }

@@ -1,4 +1,4 @@
-/** Looks up written rows under the rules of a grant, where the database computes some of their values. */
+/** Checks written rows against the rules of a grant if the database computes some of their values. */
 import { MAX_LIMIT } from '../../schemas/body.ts'
 import { mayFillColumns, mayFire, type Column } from '../catalog/catalog.ts'
 import { keepsTransaction } from '../dialects/dialect.ts'
@@ -7,8 +7,8 @@ import { combine } from '../plan/filters/constants.ts'
 import { mayChange } from '../plan/computed.ts'
 import { findInsertKey } from '../plan/insert-key.ts'
 import { isNull } from '../plan/filters/operators.ts'
-import type { Condition, Conflict, InsertPlan, PlannedRow, UpdatePlan, Written, WrittenReference } from '../plan/plan.ts'
-import { referenceOf, textOf } from '../plan/references.ts'
+import type { AfterWrite, Condition, Conflict, InsertPlan, PlannedRow, UpdatePlan, WrittenForeignKey } from '../plan/plan.ts'
+import { foreignKeyCheckOf, textOf } from '../plan/foreign-keys.ts'
 import { keyAfter } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/rules.ts'
 import { numberOf } from '../response/insert-id.ts'
@@ -19,46 +19,46 @@ import { atRow, runInsert, type WatchRow } from './insert.ts'
 import { areTaken, givenKeys, knownKey } from './inserted-keys.ts'
 import { conditionOf } from './key-condition.ts'
 import { hasKey, readRows, STEP } from './read-rows.ts'
-import { checkReference, isAfterWrite, refuse, withoutKey } from './references.ts'
+import { checkForeignKey, isAfterWrite, refuse, withoutKey } from './foreign-keys.ts'
 import type { Runner } from './runner.ts'
 
 type Run = (watchRow?: WatchRow) => Promise<Result>
 
 /** A plan whose rows are looked up after the write. */
-type WrittenPlan<P> = P & { readonly written: Written }
+type CheckedPlan<P> = P & { readonly afterWrite: AfterWrite }
 
 /** Whether the rows of a plan are looked up after the write. */
-export const isLookedUp = (plan: InsertPlan | UpdatePlan): plan is WrittenPlan<InsertPlan | UpdatePlan> => plan.written !== undefined
+export const isCheckedAfterWrite = (plan: InsertPlan | UpdatePlan): plan is CheckedPlan<InsertPlan | UpdatePlan> => plan.afterWrite !== undefined
 
 /**
  * Runs a write by `run`. `sink`: for `returning`. @throws PERMISSION_DENIED if a row does not satisfy the rules, FOREIGN_KEY_VIOLATION if it refers
  * to one that does not, RESULT_TOO_LARGE, NOT_SUPPORTED: each must undo the transaction
  */
-export async function runWritten (runner: Runner, plan: WrittenPlan<InsertPlan | UpdatePlan>, how: HowWritten): Promise<Result> {
-  const { references, given } = plan.written
+export async function runWithCheck (runner: Runner, plan: CheckedPlan<InsertPlan | UpdatePlan>, how: HowToRun): Promise<Result> {
+  const { foreignKeys, given } = plan.afterWrite
   const running = runChecked(runner, plan, how)
-  if (references.length === 0) return await running
-  const refused = running.catch(async (error: unknown) => await refuse(runner, plan, { error, references: given }))
+  if (foreignKeys.length === 0) return await running
+  const refused = running.catch(async (error: unknown) => await refuse(runner, plan, { error, checks: given }))
   return await refused.catch((error: unknown) => { throw runner.engine === 'sqlite' ? withoutKey(error) : error })
 }
 
-interface HowWritten { readonly sink: AnswerSink | undefined, readonly run: Run }
+interface HowToRun { readonly sink: AnswerSink | undefined, readonly run: Run }
 
-async function runChecked (runner: Runner, plan: WrittenPlan<InsertPlan | UpdatePlan>, { sink, run }: HowWritten): Promise<Result> {
+async function runChecked (runner: Runner, plan: CheckedPlan<InsertPlan | UpdatePlan>, { sink, run }: HowToRun): Promise<Result> {
   if (plan.verb === 'update') return await runUpdate(runner, plan, run)
   return plan.conflict === undefined ? await runRows(runner, plan, sink) : await runUpserts(runner, plan, { conflict: plan.conflict, run })
 }
 
-/** The rows are locked before, and found again by their keys. */
-async function runUpdate (runner: Runner, plan: WrittenPlan<UpdatePlan>, run: Run): Promise<Result> {
-  const { table, condition, assignments, written } = plan
-  const key = written.key as readonly Column[]
+/** Locks the rows before the update, and finds them again by their keys. */
+async function runUpdate (runner: Runner, plan: CheckedPlan<UpdatePlan>, run: Run): Promise<Result> {
+  const { table, condition, assignments, afterWrite } = plan
+  const key = afterWrite.key as readonly Column[]
   const before = await runner.keys({ table, columns: key, condition, limit: MAX_LIMIT + 1, lock: 'update' })
   if (before.length > MAX_LIMIT) throw resultTooLarge(`the filters match more than ${MAX_LIMIT} rows, which is the most that can be checked after the write`)
   const after = before.map((values) => hasKey(key, keyAfter(key, values, assignments)))
   const wasTaken = mayFire(table, 'update') && assignments.some(({ column }) => key.includes(column)) && await areTakenByOthers(runner, plan, { key, before, after })
   const result = await run().catch(async (error: unknown) => {
-    if (!wasTaken && isAfterWrite(error)) await requireReferences(runner, plan, after)
+    if (!wasTaken && isAfterWrite(error)) await checkWrittenForeignKeys(runner, plan, after)
     throw error
   })
   if (wasTaken) throw unsupported('', `a trigger of table "${table.name}" has changed keys, so that the updated rows cannot be found to be checked`)
@@ -69,8 +69,8 @@ async function runUpdate (runner: Runner, plan: WrittenPlan<UpdatePlan>, run: Ru
 interface ChangedKeys { readonly key: readonly Column[], readonly before: ReadonlyArray<readonly Value[]>, readonly after: readonly Condition[] }
 
 /**
- * Whether rows that an update does not change have the keys that it gives. If it succeeds all the same, a BEFORE UPDATE trigger has changed the
- * keys, and the rows that are found by them are others.
+ * Whether rows that an update does not change have the keys that it writes. If the update succeeds nevertheless, a BEFORE UPDATE trigger has changed the
+ * keys, and they would find other rows.
  */
 async function areTakenByOthers (runner: Runner, { table }: UpdatePlan, { key, before, after }: ChangedKeys): Promise<boolean> {
   const own = new Set(before.map(textOf))
@@ -81,8 +81,8 @@ async function areTakenByOthers (runner: Runner, { table }: UpdatePlan, { key, b
   return false
 }
 
-/** Called before a row is inserted. Returns a function that looks the row up after that by its key, and returns the values of the key. */
-async function watchInsert (runner: Runner, plan: WrittenPlan<InsertPlan>, row: PlannedRow): Promise<(insertId: string | undefined) => Promise<KeyOfRow>> {
+/** Called before a row is inserted. Returns a function that looks up the inserted row by its key, and returns the values of the key. */
+async function watchInsert (runner: Runner, plan: CheckedPlan<InsertPlan>, row: PlannedRow): Promise<(insertId: string | undefined) => Promise<KeyOfRow>> {
   const { table } = plan
   const key = findInsertKey(table, [row])
   if (key === undefined) throw unsupported('', `the new row of table "${table.name}" must be checked after the insert, and has no unique key whose values are known`)
@@ -102,8 +102,8 @@ async function watchInsert (runner: Runner, plan: WrittenPlan<InsertPlan>, row: 
 
 interface KeyOfRow { readonly key: readonly Column[], readonly values: readonly Value[] }
 
-/** One by one, as triggers may number the rows in any way. */
-async function runRows (runner: Runner, plan: WrittenPlan<InsertPlan>, sink: AnswerSink | undefined): Promise<Result> {
+/** Inserts the rows singly, because triggers may number them in any way. */
+async function runRows (runner: Runner, plan: CheckedPlan<InsertPlan>, sink: AnswerSink | undefined): Promise<Result> {
   const { table, rows, isList, returning } = plan
   const inserted: KeyOfRow[] = []
   let insertId: string | undefined
@@ -112,7 +112,7 @@ async function runRows (runner: Runner, plan: WrittenPlan<InsertPlan>, sink: Ans
       const check = await watchInsert(runner, plan, row)
       const result = await runInsert({ plan: { ...plan, rows: [row], isList: false }, runner })
       if (row === rows[0]) insertId = result.insertId
-      // a trigger of SQLite may leave the row out
+      // a trigger of SQLite may skip the row
       if (result.changed > 0) inserted.push(await check(result.insertId))
     }
     await insert().catch((error: unknown) => { throw isList ? inRow(error, row.index) : error })
@@ -129,19 +129,19 @@ function inRow (error: unknown, index: number | undefined): unknown {
   return keepsTransaction(error) || (error as ServiceError).code === 'PERMISSION_DENIED' ? atRow(error as ServiceError, index) : error
 }
 
-/** A row is found by the key of the conflict, or is new if it gives no value for that. */
-async function runUpserts (runner: Runner, plan: WrittenPlan<InsertPlan>, { conflict: { key, set }, run }: { conflict: Conflict, run: Run }): Promise<Result> {
+/** Finds each row by the key of the conflict; a row without a value for it is new. */
+async function runUpserts (runner: Runner, plan: CheckedPlan<InsertPlan>, { conflict: { key, set }, run }: { conflict: Conflict, run: Run }): Promise<Result> {
   if (changesKey(key, set)) throw unsupported('/onConflict/set', 'the written rows must be checked after the write, and "set" changes the key by which they are found')
-  const { isList, written } = plan
-  // a row that exists keeps what is not written, also where it could not be written: what it refers to is not checked
-  const references = (row: PlannedRow) => written.references.filter(({ from }) => mayChange(plan, row, from))
+  const { isList, afterWrite } = plan
+  // a row that exists keeps the columns that are not written, so their foreign keys are not checked
+  const foreignKeys = (row: PlannedRow) => afterWrite.foreignKeys.filter(({ from }) => mayChange(plan, row, from))
   return await run(async (row) => {
     const condition = conditionOf(key, row)
     const watched = condition === undefined ? await watchInsert(runner, plan, row) : undefined
     const check = async ({ inserted, insertId }: RowCounts): Promise<unknown> => condition === undefined
       ? await watched?.(insertId)
-      : await requireRows(runner, inserted > 0 ? plan : { ...plan, written: { ...written, references: references(row) } }, [condition])
-    // a row that was neither inserted nor updated may not be there: a trigger of SQLite has left it out
+      : await requireRows(runner, inserted > 0 ? plan : { ...plan, afterWrite: { ...afterWrite, foreignKeys: foreignKeys(row) } }, [condition])
+    // a row that was neither inserted nor updated may not exist, because a trigger of SQLite has skipped it
     return async (counts) => counts.inserted + counts.updated === 0 ? undefined : await check(counts).catch((error: unknown) => { throw isList ? inRow(error, row.index) : error })
   })
 }
@@ -149,31 +149,31 @@ async function runUpserts (runner: Runner, plan: WrittenPlan<InsertPlan>, { conf
 const changesKey = (key: readonly Column[], set: Conflict['set']): boolean => set.kind === 'assignments' && set.assignments.some(({ column }) => key.includes(column))
 
 /**
- * Each condition selects one row, which must satisfy the rules, as must the rows that it refers to. Those come first: the database has refused a row that
- * refers to a missing one before.
+ * Each condition selects one row, which must satisfy the rules, as must the rows that it refers to. These are checked first, because the database has
+ * already refused rows that refer to missing ones.
  */
-async function requireRows (runner: Runner, plan: WrittenPlan<InsertPlan | UpdatePlan>, conditions: readonly Condition[]): Promise<void> {
-  const { table, written: { rules } } = plan
-  await requireReferences(runner, plan, conditions)
+async function requireRows (runner: Runner, plan: CheckedPlan<InsertPlan | UpdatePlan>, conditions: readonly Condition[]): Promise<void> {
+  const { table, afterWrite: { rules } } = plan
+  await checkWrittenForeignKeys(runner, plan, conditions)
   for (let from = 0; from < conditions.length; from += STEP) {
     const step = conditions.slice(from, from + STEP)
     if (Number(await runner.count(table, combine('and', [combine('or', step), rules]))) !== step.length) throw rowRefused()
   }
 }
 
-async function requireReferences (runner: Runner, plan: WrittenPlan<InsertPlan | UpdatePlan>, conditions: readonly Condition[]): Promise<void> {
-  const { references } = plan.written
-  for (let from = 0; references.length > 0 && from < conditions.length; from += STEP) {
+async function checkWrittenForeignKeys (runner: Runner, plan: CheckedPlan<InsertPlan | UpdatePlan>, conditions: readonly Condition[]): Promise<void> {
+  const { foreignKeys } = plan.afterWrite
+  for (let from = 0; foreignKeys.length > 0 && from < conditions.length; from += STEP) {
     const step = conditions.slice(from, from + STEP)
-    for (const reference of references) await requireReferred(runner, plan, { reference, rows: combine('or', step), limit: step.length })
+    for (const foreignKey of foreignKeys) await checkWrittenForeignKey(runner, plan, { foreignKey, rows: combine('or', step), limit: step.length })
   }
 }
 
-interface Referring { readonly reference: WrittenReference, readonly rows: Condition, readonly limit: number }
+interface WrittenRows { readonly foreignKey: WrittenForeignKey, readonly rows: Condition, readonly limit: number }
 
 /** A key with NULL in one of its columns refers to nothing. */
-async function requireReferred (runner: Runner, plan: WrittenPlan<InsertPlan | UpdatePlan>, { reference, rows, limit }: Referring): Promise<void> {
-  const columns = reference.from
+async function checkWrittenForeignKey (runner: Runner, plan: CheckedPlan<InsertPlan | UpdatePlan>, { foreignKey, rows, limit }: WrittenRows): Promise<void> {
+  const columns = foreignKey.from
   const keys = await runner.keys({ table: plan.table, columns, condition: combine('and', [rows, ...columns.map((column) => isNull(column, true))]), limit })
-  if (keys.length > 0) await checkReference(runner, plan, referenceOf(reference, keys))
+  if (keys.length > 0) await checkForeignKey(runner, plan, foreignKeyCheckOf(foreignKey, keys))
 }
