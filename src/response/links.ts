@@ -91,9 +91,9 @@ export class Links {
     for (const [index, text] of texts.entries()) {
       const { column, other } = this.#on[index] as ListMember['on'][number]
       try {
-        // a collation may find texts equal that have more characters
         // BINARY would be filled up with zero bytes, with which the values are not equal
         if (other.type.relatedAs === 'binary' && other.type.keeps?.(JSON.parse(text)) === false) return undefined
+        // a collation may consider texts with more characters equal
         parameters.push(column.type.relatedAs === RELATED_TEXT ? JSON.parse(text) : other.type.read(isNumber(column, text) ? Number(text) : parseExactJson(text)))
       } catch (error) {
         if (error instanceof ValueRefused) return undefined
