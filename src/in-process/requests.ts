@@ -63,9 +63,12 @@ interface GroupFields<Tables, T extends Name<Tables>, B, X> {
 type HasGroups<B> = IsGiven<B, 'groupBy'> extends true ? true : IsGiven<B, 'aggregates'> extends true ? true : IsGiven<B, 'groupBy'> | IsGiven<B, 'aggregates'>
 type IsGiven<B, K extends string> = K extends keyof B ? undefined extends B[K] ? boolean : true : false
 
+/** A page is named by its position or by its offset. */
+type OnePage<B> = [IsGiven<B, 'after'>, IsGiven<B, 'offset'>] extends [true, true] ? { readonly offset?: never } : unknown
+
 /** The fields of a select. `B`: the request; unknown for any. */
 export type SelectFields<Tables, T extends Name<Tables>, B = unknown, X = never> = unknown extends B ? AnySelect<Tables, T, X>
-  : [HasGroups<B>] extends [true] ? GroupFields<Tables, T, B, X> : [HasGroups<B>] extends [false] ? RowsFields<Tables, T, B, X> & PageFields<Tables[T]> : AnySelect<Tables, T, X>
+  : [HasGroups<B>] extends [true] ? GroupFields<Tables, T, B, X> : [HasGroups<B>] extends [false] ? RowsFields<Tables, T, B, X> & PageFields<Tables[T]> & OnePage<B> : AnySelect<Tables, T, X>
 
 /** The fields of every write. `D`: the type of `dryRun`, which is never if it belongs to the whole request. */
 interface Writing<T, D> {

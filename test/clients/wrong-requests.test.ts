@@ -112,7 +112,7 @@ export async function wrong (tx: InProcessTransaction<DB>): Promise<void> {`,
 import type { DB } from './shop.ts'
 const db = createClient<{ shop: DB }>({ url: 'http://127.0.0.1:3000/api' }).database('shop')
 export async function wrong (): Promise<void> {`,
-  generated: `import type { components } from './generated.ts'
+  generated: `import type { components } from './schema.ts'
 type Schemas = components['schemas']
 declare function send<Body> (body: Body): void
 export function wrong (): void {`
@@ -142,7 +142,7 @@ await onEachEngine(t, 'wrong requests do not compile, or there is a reason', { s
   const workshop = createWorkshop(t)
   workshop.write('shop.ts', (await runRowQuery(t, ['types', 'shop', '--config', config])).stdout)
   workshop.write('shop.json', (await get(server, '/shop/openapi.json')).text)
-  await workshop.run('openapi-typescript', 'openapi-typescript', 'shop.json', '-o', 'generated.ts')
+  await workshop.run('openapi-typescript', 'openapi-typescript', 'shop.json', '-o', 'schema.ts')
   for (const way of Object.keys(CALLS) as Way[]) workshop.write(`${way}.ts`, programOf(way))
   t.equal(await workshop.compile({ emit: false }), '')
 })
