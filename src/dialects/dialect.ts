@@ -222,11 +222,11 @@ export class UnknownDatabaseError extends Error {
 /** Whether the database or a row sink has refused a statement, which was undone, through no fault of the database or its connection. */
 export const isRefusal = (error: unknown): boolean => isServiceError(error) && !isTrouble(error)
 
-/** Errors of one row or value. */
-const OF_ROWS = new Set(['UNIQUE_VIOLATION', 'FOREIGN_KEY_VIOLATION', 'NOT_NULL_VIOLATION', 'CHECK_VIOLATION', 'VALUE_OUT_OF_RANGE', 'MISSING_COLUMN'])
+/** Refusals of a row that was not stored or changed. */
+const ROW_REFUSED = new Set(['UNIQUE_VIOLATION', 'FOREIGN_KEY_VIOLATION', 'NOT_NULL_VIOLATION', 'CHECK_VIOLATION', 'VALUE_OUT_OF_RANGE', 'MISSING_COLUMN'])
 
-/** Whether only a row was refused, so that the others may be written without it. */
-export const keepsTransaction = (error: unknown): boolean => OF_ROWS.has((error as ServiceError).code)
+/** Whether only a row was refused, so that the transaction continues, and the other rows may be written without it. */
+export const refusesRow = (error: unknown): boolean => ROW_REFUSED.has((error as ServiceError).code)
 
 /** The error for a client that has disconnected before its answer was ready. No client sees it; the log has its reason. */
 export const clientGone = (): ServiceError => withReason(queryTimeout(), 'CLIENT_GONE')

@@ -1,7 +1,7 @@
 /** Checks written rows against the rules of a grant if the database computes some of their values. */
 import { MAX_LIMIT } from '../../schemas/body.ts'
 import { mayFillColumns, mayFire, type Column } from '../catalog/catalog.ts'
-import { keepsTransaction } from '../dialects/dialect.ts'
+import { refusesRow } from '../dialects/dialect.ts'
 import { resultTooLarge, unsupported, type ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
 import { mayChange } from '../plan/computed.ts'
@@ -126,7 +126,7 @@ async function runRows (runner: Runner, plan: CheckedPlan<InsertPlan>, sink: Ans
 
 /** Names the row that an error is about. */
 function inRow (error: unknown, index: number | undefined): unknown {
-  return keepsTransaction(error) || (error as ServiceError).code === 'PERMISSION_DENIED' ? atRow(error as ServiceError, index) : error
+  return refusesRow(error) || (error as ServiceError).code === 'PERMISSION_DENIED' ? atRow(error as ServiceError, index) : error
 }
 
 /** Finds each row by the key of the conflict; a row without a value for it is new. */

@@ -1,5 +1,5 @@
 /** Checks that the rows to which a write refers satisfy the rules of their table. */
-import { keepsTransaction } from '../dialects/dialect.ts'
+import { refusesRow } from '../dialects/dialect.ts'
 import { noReferencedRow } from '../dialects/violations.ts'
 import { foreignKeyViolation, type ServiceError } from '../errors.ts'
 import type { ForeignKeyCheck, Plan } from '../plan/plan.ts'
@@ -26,7 +26,7 @@ export const isAfterWrite = (error: unknown): boolean => AFTER_WRITE.has((error 
  * @throws FOREIGN_KEY_VIOLATION; `error`, the reason why the write was refused
  */
 export async function refuse (runner: Runner, plan: Plan, { error, checks = [] }: { readonly error: unknown, readonly checks: readonly ForeignKeyCheck[] | undefined }): Promise<never> {
-  const isUndone = keepsTransaction(error)
+  const isUndone = refusesRow(error)
   if (!isUndone && !isAfterWrite(error)) throw error
   try {
     for (const check of checks) await checkForeignKey(runner, plan, check, isUndone)

@@ -2,7 +2,7 @@
  * Runs an insert or upsert. One statement is enough as long as the database accepts all rows. If not, the rows are divided
  * until the refused one is found. A row that collides in a key other than the named one is resolved by itself (resolve-row.ts).
  */
-import { keepsTransaction, type Outcome } from '../dialects/dialect.ts'
+import { refusesRow, type Outcome } from '../dialects/dialect.ts'
 import { pointer, ServiceError, withDetails } from '../errors.ts'
 import { isOneRow, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
 import type { RowCounts, RowsResult } from '../response/result.ts'
@@ -120,7 +120,7 @@ async function runSingle ({ plan, runner, onBatch }: InsertRun, batch: RowBatch,
 const placeOf = ({ index }: PlannedRow, { isList }: InsertPlan): number | undefined => isList ? index : undefined
 
 /** Whether the database has refused a row, without which the transaction can continue. */
-const isOfRow = (error: unknown): error is ServiceError => error instanceof ServiceError && keepsTransaction(error)
+const isOfRow = (error: unknown): error is ServiceError => error instanceof ServiceError && refusesRow(error)
 
 /** Adds the position of the row in `data`, if that is a list, to the details of a refusal. */
 export function atRow (error: ServiceError, index: number | undefined): ServiceError {

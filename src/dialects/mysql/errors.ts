@@ -5,7 +5,7 @@ import {
   withDetails, withReason
 } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
-import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
+import { refusesRow, SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
 import { checkViolationOf, firesTrigger, noReferencedRow, notNullViolationOf, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
 
 /** An error of mysql2. Errors of the server have a number, those of the connection only a code. */
@@ -154,8 +154,6 @@ function changedInPart ({ name }: Table): ServiceError {
 
 /** Errors that occur before the first row is changed, unless a trigger raises them. */
 const BEFORE_ROWS = new Set([...MISSING, ...DENIED, ...ENGINE_CANNOT, ...LOCKED, PACKET])
-/** Refusals of a row that was not stored or changed. */
-const ROW_REFUSED = new Set(['UNIQUE_VIOLATION', 'FOREIGN_KEY_VIOLATION', 'NOT_NULL_VIOLATION', 'CHECK_VIOLATION', 'VALUE_OUT_OF_RANGE', 'MISSING_COLUMN'])
 
 /**
  * Whether a failed statement may have changed rows of a table whose engine cannot roll back. The row of an insert, or the change of a single row, is
@@ -166,7 +164,7 @@ function mayHaveChanged ({ verb, table, isUpsert = false, isSingle = false, rows
   if (mayFire(table, verb, verb === 'insert' ? 'after' : undefined) || (isUpsert && mayFire(table, 'update'))) return true
   if (BEFORE_ROWS.has(number)) return false
   if (verb === 'insert' ? rows > 1 : !isSingle) return true
-  return !((verb === 'insert' && number === FULL) || ROW_REFUSED.has((refusal as ServiceError).code))
+  return !((verb === 'insert' && number === FULL) || refusesRow(refusal))
 }
 
 /** The driver's name for the error; MariaDB has errors that mysql2 has no names for. */

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseUnavailable, outcomeUnknown, queryTimeout, withReason, type ServiceError } from '../../../errors.ts'
 import type { Statement } from '../../../sql/statement.ts'
 import { createCommandQueue } from '../../command-queue.ts'
-import { clientGone, isRefusal, keepsTransaction, type Client, type Outcome, type RowSink, type Transaction, type TransactionOptions } from '../../dialect.ts'
+import { clientGone, isRefusal, refusesRow, type Client, type Outcome, type RowSink, type Transaction, type TransactionOptions } from '../../dialect.ts'
 import type { FifoEntry } from '../../fifo.ts'
 import { runNested, type Savepoints } from '../../nested.ts'
 import { firesTrigger } from '../../violations.ts'
@@ -176,7 +176,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     } catch (error) {
       // never rerun a writing transaction on another server, unless this one refused it before running it
       const failure = readOnly || this.#session.open ? error : refusalOf(error)
-      if (!keepsTransaction(failure) && !(isRefusal(failure) && this.#isUsable && await isOpen(this.#session, this.#run.pool))) this.#failure ??= failure
+      if (!refusesRow(failure) && !(isRefusal(failure) && this.#isUsable && await isOpen(this.#session, this.#run.pool))) this.#failure ??= failure
       throw refusalOf(failure)
     } finally {
       clearTimeout(timer)
