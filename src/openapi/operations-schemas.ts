@@ -1,6 +1,7 @@
 /** The schemas of several operations in one transaction. Without tables, or for many tables, there is one for each verb, with values of any type. */
 import { OPERATIONS, OperationsBodySchema, propertiesOf } from '../../schemas/operations.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
+import { mayUse } from '../access/required-permissions.ts'
 import { pascalCase } from './names.ts'
 import { createPathItem, type Operation } from './operation.ts'
 import { inDocument } from './request-schemas.ts'
@@ -56,9 +57,9 @@ function operationSchema (verb: Verb, tables: TablesByVerb): Schema {
   return closedObject(fieldsOf(verb, [...tables.keys()]).map(([field, schema]) => [field, special[field] ?? schema]), { required: OPERATIONS[verb].required, description: 'As a request to the table. {"$ref": "/0/id"} in place of a value takes it from an earlier result.' })
 }
 
-/** The fields of an operation in documents. `verbs`: the verbs of the caller. */
+/** The fields of an operation in documents. `verbs`: the verbs of the caller, possibly on other tables, so that only `lock` depends on them here. */
 export function fieldsOf (verb: Verb, verbs: readonly Verb[]): Array<[string, Schema]> {
-  const fields = Object.entries(OPERATIONS[verb].properties).filter(([field]) => field !== 'lock' || verbs.includes('update'))
+  const fields = Object.entries(OPERATIONS[verb].properties).filter(([field]) => field !== 'lock' || mayUse(field, verb, verbs))
   return fields.map(([field, schema]) => [field, inDocument(field, schema, verb)])
 }
 

@@ -1,8 +1,9 @@
 /** The request and response schemas of one table: those of the interface, with the schemas of its columns. */
 import { ANSWERS } from '../../schemas/answer.ts'
 import { BODIES } from '../../schemas/body.ts'
-import type { Table } from '../catalog/catalog.ts'
 import type { Verb } from '../../schemas/grant.ts'
+import { mayUse } from '../access/required-permissions.ts'
+import type { Table } from '../catalog/catalog.ts'
 import { findKey } from '../plan/page.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
 import type { Subject } from './document-settings.ts'
@@ -13,7 +14,7 @@ import { hasConflicts, insertData, insertRules, onConflictName } from './insert-
 import { orderSchema, selectRules, sortable } from './select-schemas.ts'
 import { anyOf, closedObject, orNull, plainText, refTo, unionByVerb, type Schema, type Schemas } from './schema.ts'
 import { bare, shownSchema, withoutDefault } from './value-schema.ts'
-import { expectSchema, isUsable, returningSchema } from './write-schemas.ts'
+import { expectSchema, returningSchema } from './write-schemas.ts'
 
 export function requestName (name: string, verb: Verb): string {
   return `${name}${pascalCase(verb)}Request`
@@ -48,7 +49,7 @@ export function requestSchema (subject: Subject, verb: Verb): Schema {
     ...('onConflict' in properties && { onConflict: refTo(onConflictName(name)) }),
     ...('returning' in properties && { returning: returningSchema(name, properties.returning) })
   }
-  const fields = Object.entries(properties).filter(([field]) => isUsable(field, verb, verbs) && isPossible(field, verb, subject)).map(([field, schema]): [string, Schema] => [field, own[field] ?? inDocument(field, schema, verb)])
+  const fields = Object.entries(properties).filter(([field]) => mayUse(field, verb, verbs) && isPossible(field, verb, subject)).map(([field, schema]): [string, Schema] => [field, own[field] ?? inDocument(field, schema, verb)])
   return closedObject(fields, { required, ...verb === 'insert' && insertRules(table), ...verb === 'select' && selectRules(table, members && includeRules(table, members)) })
 }
 

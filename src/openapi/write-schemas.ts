@@ -1,5 +1,4 @@
 /** The schemas of forms such as `{"$inc": 5}`, and of `returning` and `expect`. */
-import type { Verb } from '../../schemas/grant.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { UpdateForm } from '../types/column-type.ts'
 import { anyOf, closedObject, membersOf, refTo, type Schema, type Schemas } from './schema.ts'
@@ -36,11 +35,6 @@ export function formSchemas (subjects: readonly VisibleTable[]): Schemas {
 export function formNames (tables: readonly Table[]): string[] {
   return tables.flatMap(({ columnList }) => columnList.flatMap((column) => ownForms(column, 'update')).map(titleOf))
 }
-
-/** Fields that reveal rows, which the document lacks if the caller may not select. `dryRun` of an insert reveals none. */
-const TELLING: Readonly<Record<Verb, readonly string[]>> = { select: [], insert: ['returning'], update: ['returning', 'expect', 'dryRun'], delete: ['returning', 'expect', 'dryRun'] }
-
-export const isUsable = (field: string, verb: Verb, verbs: readonly Verb[]): boolean => verbs.includes('select') || !TELLING[verb].includes(field)
 
 /** `returning`, with the columns of a table. `name`: the prefix of the table's schema names. */
 export function returningSchema (name: string, { description }: Schema): Schema {

@@ -1,11 +1,6 @@
 /** Plans `lock` of a select in a transaction. */
-import { at, invalidBody, permissionDenied, unsupported } from '../errors.ts'
+import { at, invalidBody, unsupported } from '../errors.ts'
 import type { Plan } from './plan.ts'
-
-/** @throws PERMISSION_DENIED */
-export function requireLock (permissions: ReadonlySet<string>): void {
-  if (!permissions.has('update')) throw at('/lock', permissionDenied('"lock" needs the permission update'))
-}
 
 /** Returns a plan that locks the rows that it selects. @throws INVALID_BODY, NOT_SUPPORTED for a table whose locks would not hold */
 export function lockRows (plan: Plan): Plan {
