@@ -1,5 +1,6 @@
 /** The request body: one schema for each verb. */
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TInteger, type TOptional, Type } from '@sinclair/typebox'
+import { BOUNDS } from './filters.ts'
 
 const closed = { additionalProperties: false }
 
@@ -17,11 +18,11 @@ export const MAX_LIMIT = 1000
 /** A number of rows that JavaScript represents exactly. */
 const RowCount = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
+const Bounds = Object.fromEntries(BOUNDS.map((bound) => [bound, Type.Optional(RowCount)])) as Record<typeof BOUNDS[number], TOptional<TInteger>>
+
 const expectOf = (description: string) => Type.Optional(Type.Union([
   RowCount,
-  Type.Object({
-    $eq: Type.Optional(RowCount), $gt: Type.Optional(RowCount), $gte: Type.Optional(RowCount), $lt: Type.Optional(RowCount), $lte: Type.Optional(RowCount)
-  }, { ...closed, minProperties: 1 })
+  Type.Object(Bounds, { ...closed, minProperties: 1 })
 ], { description: `${description} If it does not hold: 412.` }))
 
 const ExpectMatches = expectOf('The number of rows that the filters match, or its bounds, such as {"$lte": 10}; nothing is changed if it does not hold.')

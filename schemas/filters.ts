@@ -42,6 +42,9 @@ export type OperatorName = keyof typeof OPERATORS
 /** The forms of operands that operators have. */
 export type OperandForm = FilterOperator['operand']
 
+/** The operators of `expect`, which bound a number of rows; src/plan/row-range.ts says what each of them means. */
+export const BOUNDS = ['$eq', '$gt', '$gte', '$lt', '$lte'] as const satisfies readonly OperatorName[]
+
 /**
  * Keys of an object of filters that are not columns -> what they take: a list of such objects, one of them, a row as a select returns it, or
  * members: names to other tables with filters of their own.

@@ -1,5 +1,5 @@
 /** Types of columns, and of the fields of requests for them, derived from the interfaces that `row-query types` writes. Imports only the grammar of filters, so that the client can use it anywhere. */
-import type { COMBINATORS, CombinatorForm, OPERATORS, OperandForm } from '../../schemas/filters.ts'
+import type { BOUNDS, COMBINATORS, CombinatorForm, OPERATORS, OperandForm } from '../../schemas/filters.ts'
 
 /** Type of integers that a double cannot represent exactly. `JSON.stringify`, and therefore `reply.send`, does not accept bigints. */
 export type Bigints = 'bigint' | 'string'
@@ -53,7 +53,7 @@ type FormOf<C> =
 export type Changes<T> = [Changeable<T>] extends [never] ? never : { [K in Changeable<T>]?: UpdateOf<T[K]> | FormOf<T[K]> }
 
 /** A number of rows, or its bounds. */
-export type Expect = number | { $eq?: number, $gt?: number, $gte?: number, $lt?: number, $lte?: number }
+export type Expect = number | { [B in typeof BOUNDS[number]]?: number }
 
 type ValueOf<C> = Exclude<SelectOf<C> | InsertOf<C> | UpdateOf<C>, null | undefined>
 

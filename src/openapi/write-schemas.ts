@@ -1,4 +1,5 @@
 /** The schemas of forms such as `{"$inc": 5}`, and of `returning` and `expect`. */
+import { BOUNDS } from '../../schemas/filters.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { UpdateForm } from '../types/column-type.ts'
 import { anyOf, closedObject, membersOf, refTo, type Schema, type Schemas } from './schema.ts'
@@ -44,5 +45,5 @@ export function returningSchema (name: string, { description }: Schema): Schema 
 const COUNT: Schema = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 
 export function expectSchema ({ description }: Schema): Schema {
-  return { anyOf: [COUNT, closedObject(['$eq', '$gt', '$gte', '$lt', '$lte'].map((name) => [name, COUNT]), { minProperties: 1 })], description }
+  return { anyOf: [COUNT, closedObject(BOUNDS.map((name) => [name, COUNT]), { minProperties: 1 })], description }
 }

@@ -1,5 +1,6 @@
 /** The fields of bodies and members: their descriptions in messages, and a faster check. */
 import { Kind, TypeRegistry, type TArray, type TSchema } from '@sinclair/typebox'
+import { BOUNDS } from '../../schemas/filters.ts'
 import { AGGREGATES, GROUP_BY } from './field-combinations.ts'
 import { isObject } from '../json/exact-json.ts'
 
@@ -19,7 +20,7 @@ export const FORMS: ReadonlyMap<string, string> = new Map([
   ['offset', 'a whole number from 0'],
   ['total', 'true or a whole number from 1'],
   ['returning', '"*", or a list of column names, not empty and without repeats'],
-  ['expect', 'a whole number from 0, or an object of $eq, $gt, $gte, $lt, $lte and such numbers'],
+  ['expect', `a whole number from 0, or an object of ${BOUNDS.join(', ')} and such numbers`],
   ['include', INCLUDE],
   ['table', 'the name of a table'],
   ['on', 'an object of columns: of this table to those of the other table']
