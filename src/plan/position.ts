@@ -1,6 +1,7 @@
 /**
  * Plans the rows after a position. The condition is an OR that compares column by column: `a > ? or (a = ? and id > ?)`. With it, both servers read
- * an index from the position on; with `(a, id) > (?, ?)` they would read it from its beginning. NULL is the lowest value.
+ * an index from the position on; with `(a, id) > (?, ?)` they would read it from its beginning. NULL is the lowest
+ * value, which it is for every engine by default (src/sql/order.ts).
  */
 import type { Column, Table } from '../catalog/catalog.ts'
 import { at, invalidBody, invalidValue } from '../errors.ts'

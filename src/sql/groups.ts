@@ -4,6 +4,7 @@ import { isComputed, type ComputedColumn, type Groups, type SelectPlan } from '.
 import type { Parameter } from '../types/column-type.ts'
 import type { BuiltStatement } from './kysely-builder.ts'
 import { compileCondition, compileForm, wrap, type Operands } from './conditions.ts'
+import { orderTerms } from './order.ts'
 import { rowsOf } from './page.ts'
 import type { TableTokens } from './placed-tables.ts'
 import { statementBuilder } from './several-tables.ts'
@@ -26,7 +27,7 @@ export function compileGroups (plan: SelectPlan, { by, aggregates, having }: Gro
   if (condition.kind !== 'constant' || !condition.value) query = query.where(compileCondition(condition, builder))
   if (by.length > 0) query = query.groupBy(by.map((each) => expressions.get(each) as AliasableExpression<Parameter>))
   if (having.kind !== 'constant' || !having.value) query = query.having(compileCondition(having, builder, operands))
-  for (const { column: each, direction } of order) query = query.orderBy(operands.left(each), direction)
+  for (const term of orderTerms(order, ({ column: each }) => operands.left(each))) query = query.orderBy(term)
   query = query.limit(rowsOf(plan))
   return builder.build(page?.by === 'offset' ? query.offset(page.offset) : query)
 }

@@ -6,6 +6,7 @@ import type { Condition, Order, SelectPlan } from '../plan/plan.ts'
 import type { BuiltStatement } from './kysely-builder.ts'
 import { compileCondition, wrap } from './conditions.ts'
 import { findIndex } from './find-index.ts'
+import { orderTerms } from './order.ts'
 import { rowsOf } from './page.ts'
 import { rarely } from './placed-tables.ts'
 import { severalTables, type SeveralTables } from './several-tables.ts'
@@ -54,9 +55,6 @@ export function selectRows (tables: SeveralTables, { joined }: Pick<Cells, 'join
   const narrowing = [...relating.map((each) => isRare ? rarely(each) : each), ...conditions.filter((condition) => !isTrue(condition)).map((condition) => compileCondition(condition, own))]
   const where = narrowing.length === 0 ? sql`` : sql` where ${sql.join(narrowing, sql` and `)}`
   const tokenOf = ({ of, column }: Order): string => (of === undefined ? own : tables.at(joined.findIndex(({ member }) => member === of) + 1)).token(column)
-  return sql`from ${tables.from(0, index)}${sql.join(joins, sql``)}${where}${orderBy(order, tokenOf)}`
-}
-
-function orderBy (order: readonly Order[], tokenOf: (term: Order) => string): Sql {
-  return order.length === 0 ? sql`` : sql` order by ${sql.join(order.map((term) => sql`${sql.ref(tokenOf(term))} ${sql.raw(term.direction)}`))}`
+  const terms = orderTerms(order, (term) => sql.ref(tokenOf(term)))
+  return sql`from ${tables.from(0, index)}${sql.join(joins, sql``)}${where}${terms.length === 0 ? sql`` : sql` order by ${sql.join(terms)}`}`
 }

@@ -6,6 +6,7 @@ import { compileCondition, wrap } from './conditions.ts'
 import { findIndex } from './find-index.ts'
 import { rowsOf, selectedColumns } from './page.ts'
 import { compileGroups } from './groups.ts'
+import { orderTerms } from './order.ts'
 import { statementBuilder } from './several-tables.ts'
 import type { Engine } from './statement.ts'
 
@@ -26,7 +27,7 @@ export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement
   for (const condition of [plan.condition, ...plan.page?.by === 'position' ? [plan.page.after] : []]) {
     if (!isTrue(condition)) query = query.where(compileCondition(condition, builder))
   }
-  for (const { column, direction } of forced?.order ?? plan.order) query = query.orderBy(`t.${builder.token(column)}`, direction)
+  for (const term of orderTerms(forced?.order ?? plan.order, ({ column }) => sql.ref(`t.${builder.token(column)}`))) query = query.orderBy(term)
   if (plan.sequence !== undefined) query = query.orderBy(positionIn(plan.sequence, builder))
   query = query.limit(rowsOf(plan))
   if (plan.page?.by === 'offset') query = query.offset(plan.page.offset)
