@@ -9,7 +9,7 @@ import type { TableSource } from '../catalog/table-source.ts'
 import type { Database } from '../databases/database.ts'
 import { at, tableNotFound, type ServiceError } from '../errors.ts'
 import { createPlan } from '../plan/create-plan.ts'
-import type { Counted, PlanLimits } from '../plan/limits.ts'
+import { startCount, type PlanLimits } from '../plan/limits.ts'
 import { findResultReferences } from '../plan/find-result-references.ts'
 import { lockRows } from '../plan/lock.ts'
 import type { Plan } from '../plan/plan.ts'
@@ -43,7 +43,7 @@ export async function planOperations ({ grant, database, operations, limits, dry
   // waits for the first catalog before any table is refused as missing
   const found = await settle(operations, (operation) => authorizeOperation({ grant, database, dryRun }, operation))
   const sources = valuesOf(found, ['PERMISSION_DENIED'])
-  const counted: Counted = { conditions: 0, values: 0 }
+  const counted = startCount()
   const planned = await settle(operations, (operation, index) => {
     const before = { ...counted, tables: undefined }
     return orUnavailable({ grant, database, tableName: operation.table }, sources[index] as TableSource, (source) => planOperation({ operation, index, source, limits: { ...limits, counted: Object.assign(counted, before) } }))

@@ -29,8 +29,10 @@ export interface PlanLimits extends FilterLimits {
   readonly changed?: number | undefined
 }
 
+export const startCount = (): Counted => ({ conditions: 0, values: 0 })
+
 /** Returns limits that apply to all filters of a body together. */
-export const counting = <L extends FilterLimits> (limits: L): L => limits.counted === undefined ? { ...limits, counted: { conditions: 0, values: 0 } } : limits
+export const counting = <L extends FilterLimits> (limits: L): L => limits.counted === undefined ? { ...limits, counted: startCount() } : limits
 
 /** Limits on one request. */
 export interface RequestLimits extends PlanLimits {

@@ -49,7 +49,7 @@ export function planOperator (name: string, operand: Operand): Condition {
   const { column, scope, path } = operand
   const operator = operators.get(name)
   if (operator === undefined) throw unknownOperator(name, operand)
-  if (countCondition(scope)) throw at(path, invalidBody(`The filters contain more than ${scope.limits.conditions} conditions`))
+  countCondition(scope, path)
   const isNull = operand.value === null && operator.takesNull
   if (!isNull && !acceptsOperator(operator, column.type)) {
     throw refuse(operand, `the type ${column.declaration} cannot be compared with ${name}`)

@@ -29,7 +29,7 @@ export function planRelated ({ members, scope, path, ...how }: MembersToPlan): C
 type MemberToPlan = Omit<MembersToPlan, 'members'> & { readonly relating: Relating }
 
 function planMember (name: string, member: Related, { negated, scope, relating, path, planFilters }: MemberToPlan): Condition {
-  if (countCondition(scope)) throw at(path, invalidBody(`The filters contain more than ${scope.limits.conditions} conditions`))
+  countCondition(scope, path)
   const { filters = {} } = member
   const { other, on, held } = planRelation(name, member, { ...relating, path })
   if (countTable(scope, other.name)) throw at(path, invalidBody('"$some" and "$none" of a request can name at most 10 different tables'))

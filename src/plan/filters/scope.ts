@@ -1,7 +1,8 @@
 import type { Table } from '../../catalog/catalog.ts'
 import type { TableSource } from '../../catalog/table-source.ts'
+import { at, invalidBody, type Path } from '../../errors.ts'
 import type { ColumnScope } from '../columns.ts'
-import type { Counted, FilterLimits, PlanLimits } from '../limits.ts'
+import { startCount, type Counted, type FilterLimits, type PlanLimits } from '../limits.ts'
 
 /** The state while the filters of one body are planned: the table of their columns, their limits and the counts so far. */
 export interface FilterScope {
@@ -25,8 +26,10 @@ export interface Relating {
   readonly levels: number
 }
 
-/** Counts a condition. Returns whether there are too many. */
-export const countCondition = ({ counted, limits }: FilterScope): boolean => ++counted.conditions > limits.conditions
+/** Counts a condition. @throws INVALID_BODY if there are too many */
+export function countCondition ({ counted, limits }: FilterScope, path: Path): void {
+  if (++counted.conditions > limits.conditions) throw at(path, invalidBody(`The filters contain more than ${limits.conditions} conditions`))
+}
 
 /** Counts the values of a list. Returns whether there are too many. */
 export const countValues = ({ counted, limits }: FilterScope, count: number): boolean => (counted.values += count) > limits.values
@@ -39,7 +42,7 @@ const MAX_TABLES = 10
 
 /** A scope without `$some` and `$none`. */
 export function createFilterScope (table: ColumnScope, limits: FilterLimits): FilterScope {
-  return { table, limits, counted: limits.counted ?? { conditions: 0, values: 0 } }
+  return { table, limits, counted: limits.counted ?? startCount() }
 }
 
 export interface RowScope {
