@@ -88,14 +88,12 @@ function limitedTo ({ columnList }: Table, writable: readonly Column[]): { reado
   return usual.length === writable.length && usual.every((column) => writable.includes(column)) ? {} : { columns: writable.map(({ name }) => name) }
 }
 
-const NOTHING = { certain: new Set<Column>(), all: new Set<Column>() }
-
 /** The relations by foreign keys to a table whose rows can be included. */
 function relationsTo (table: Table, { table: other, verbs }: VisibleTable): object[] {
   if (other.kind === 'view' || !verbs.includes('select')) return []
   return relationsBetween(table, other).map((pairs) => ({
     table: other.name,
     on: Object.fromEntries(pairs.map(({ column, other: related }) => [column.name, related.name])),
-    rows: isOne(other, pairs, NOTHING) ? 'one' : 'many'
+    rows: isOne(other, pairs) ? 'one' : 'many'
   }))
 }

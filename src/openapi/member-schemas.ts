@@ -35,7 +35,7 @@ export const includeField = ({ description }: Schema): Schema => ({ ...refTo(INC
 /** Excludes from the field of a table: names of its columns, tables that need `on` because no foreign key or several relate them, and orders of one row. */
 export function includeRules (table: Table, related: readonly RelatedTable[]): Schema {
   const columns = [...table.columns.values()]
-  const ones = related.filter(({ other, on }) => isOne(other, on, NOTHING_HELD)).map(({ other }) => other.name)
+  const ones = related.filter(({ other, on }) => isOne(other, on)).map(({ other }) => other.name)
   const withoutOn = related.length === 0
     ? requiring('on')
     : {
@@ -54,8 +54,6 @@ export function includeRules (table: Table, related: readonly RelatedTable[]): S
     lock: false
   })
 }
-
-const NOTHING_HELD = { certain: new Set<never>(), all: new Set<never>() }
 
 /** The shared schemas. `isTyped`: whether each table has a schema for its members. */
 export function memberSchemas (all: readonly Subject[], limits: DocumentLimits, isTyped: boolean): Schemas {

@@ -19,6 +19,9 @@ export interface Held {
   readonly all: ReadonlySet<Column>
 }
 
+/** What is held before a request has filters. */
+const NOTHING_HELD: Held = { certain: new Set(), all: new Set() }
+
 /** The columns that filters hold equal by a plain value or `$eq`, at the top or in `$and`, and those of the rules of the grant. */
 function heldColumns (filters: Readonly<Record<string, unknown>>, { columns, granted }: Table): Held {
   const certain = new Set<Column>()
@@ -47,7 +50,7 @@ function equalOperand (value: unknown): unknown {
 }
 
 /** Whether at most one row is related, because the columns contain a unique key. */
-export function isOne (table: Table, on: readonly Pair[], { certain }: Held): boolean {
+export function isOne (table: Table, on: readonly Pair[], { certain }: Held = NOTHING_HELD): boolean {
   return rowKeysOf(table).some((key) => key.every((column) => certain.has(column) || on.some(({ other }) => other === column)))
 }
 
