@@ -5,6 +5,7 @@
 import { MEMBER_NAME, MemberSchema } from '../../schemas/body.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { isOne } from '../plan/relation.ts'
+import { NOT_OF_AGGREGATES } from '../request/field-combinations.ts'
 import type { DocumentLimits, Subject } from './document-settings.ts'
 import { aggregatesField } from './group-schemas.ts'
 import type { RelatedTable } from './related-tables.ts'
@@ -81,7 +82,6 @@ export function memberSchemas (all: readonly Subject[], limits: DocumentLimits, 
 export const membersOfRow: Schema = { unevaluatedProperties: refTo(RELATED) }
 
 const TABLE = 'The other table.'
-const ofRows = ['columns', 'orderBy', 'limit', 'include']
 
 /** `own`: the schemas of fields that differ here; undefined for a field that is left out. */
 function memberObject (own: Readonly<Record<string, Schema | undefined>>): Schema {
@@ -93,7 +93,7 @@ function memberObject (own: Readonly<Record<string, Schema | undefined>>): Schem
     required: ['table'],
     description,
     if: requiring('aggregates'),
-    then: defining(Object.fromEntries(ofRows.map((field) => [field, false])))
+    then: defining(Object.fromEntries(NOT_OF_AGGREGATES.map((field) => [field, false])))
   })
 }
 

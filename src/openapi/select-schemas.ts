@@ -2,7 +2,7 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import { MEMBER_NAME } from '../../schemas/body.ts'
 import { findKey } from '../plan/page.ts'
-import { OF_ROWS } from '../request/field-combinations.ts'
+import { NOT_OF_GROUPS } from '../request/field-combinations.ts'
 import { defining, requiring, type Schema } from './schema.ts'
 
 /** Maximum number of further terms of `orderBy` as a text. An order of more columns is a list, or a text that the service accepts nevertheless. */
@@ -49,7 +49,7 @@ export function selectRules (table: Table, include: Schema | undefined): Schema 
   const key = findKey(table)
   return {
     if: { anyOf: [requiring('groupBy'), requiring('aggregates')], additionalProperties: true },
-    then: defining(Object.fromEntries(OF_ROWS.filter((field) => (field !== 'include' || include !== undefined) && (field !== 'after' || key !== undefined)).map((field) => [field, false]))),
+    then: defining(Object.fromEntries(NOT_OF_GROUPS.filter((field) => (field !== 'include' || include !== undefined) && (field !== 'after' || key !== undefined)).map((field) => [field, false]))),
     else: include === undefined ? ofRows(table, false) : { if: requiring('include'), then: ofRows(table, true), else: ofRows(table, false) },
     dependentSchemas: {
       ...include !== undefined && { include },

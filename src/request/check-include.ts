@@ -1,17 +1,14 @@
 /** Checks the members of `include`, level by level: their schema, and the combination of their fields. */
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { MAX_INCLUDE, MEMBER_NAME, MemberSchema, type AggregateCall, type Include, type Member } from '../../schemas/body.ts'
+import { MAX_INCLUDE, MEMBER_NAME, MemberSchema, type Include, type Member } from '../../schemas/body.ts'
 import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
-import { AGGREGATES } from './field-combinations.ts'
+import { findFunctionError, NOT_OF_AGGREGATES } from './field-combinations.ts'
 import { describeMember } from './describe-member.ts'
 import { isObject } from '../json/exact-json.ts'
 import { withNames } from './fields.ts'
 import { findRelatedError } from './related-filters.ts'
 
 const members = TypeCompiler.Compile(withNames(MemberSchema))
-
-/** Fields of a member that are not allowed with `aggregates`. */
-const OF_ROWS = ['columns', 'orderBy', 'limit', 'include']
 
 /** Returns the first error of an object of members, not thrown. Levels beyond the maximum of the setting are not checked. */
 export function findIncludeError (include: Include, path: Path = ['include'], level = 1): ServiceError | undefined {
@@ -28,10 +25,10 @@ function findMemberError (name: string, member: Member, path: Path, level: numbe
   if (!isObject(member)) return refuse(path, 'a member must be an object, such as {"table": "<table>"}')
   if (!members.Check(member)) return describeMember(member, MemberSchema, path)
   if (member.aggregates !== undefined) {
-    const field = OF_ROWS.find((each) => Object.hasOwn(member, each))
+    const field = NOT_OF_AGGREGATES.find((each) => Object.hasOwn(member, each))
     if (field !== undefined) return refuse([...path, field], `"${field}" is not allowed with "aggregates"`)
-    const wrong = Object.entries(member.aggregates).find(([, { filters, ...call }]: [string, AggregateCall]) => Object.keys(call).length !== 1)
-    if (wrong !== undefined) return refuse([...path, 'aggregates', wrong[0]], `"aggregates" must be ${AGGREGATES}`)
+    const wrong = findFunctionError(member.aggregates, [...path, 'aggregates'])
+    if (wrong !== undefined) return wrong
   }
   const error = findRelatedError(member.filters, [...path, 'filters'])
   return error === undefined && member.include !== undefined ? findIncludeError(member.include, [...path, 'include'], level + 1) : error

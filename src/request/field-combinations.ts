@@ -15,13 +15,15 @@ export function findCombinationError (body: Body): ServiceError | undefined {
 export const GROUP_BY = 'a list of column names and of parts of time such as {"month": {"$month": "<column>"}}, not empty and without repeats'
 export const AGGREGATES = `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one function such as {"$sum": "<column>"} and optionally "filters"`
 
-/** Fields for the rows of a table, which are not allowed with groups. */
-export const OF_ROWS = ['columns', 'after', 'total', 'expect', 'include']
+/** Fields for the rows of a table, which a select with `groupBy` or `aggregates` does not have. */
+export const NOT_OF_GROUPS = ['columns', 'after', 'total', 'expect', 'include']
+/** Fields for the rows of a member, which one with `aggregates` does not have. */
+export const NOT_OF_AGGREGATES = ['columns', 'orderBy', 'limit', 'include']
 
 function findInGroups (body: SelectBody): ServiceError | undefined {
   const { groupBy, aggregates, having } = body
   if (groupBy === undefined && aggregates === undefined) return having === undefined ? undefined : refuse(['having'], '"having" requires "groupBy" or "aggregates"')
-  const field = OF_ROWS.find((name) => Object.hasOwn(body, name))
+  const field = NOT_OF_GROUPS.find((name) => Object.hasOwn(body, name))
   if (field !== undefined) return refuse([field], `"${field}" is not allowed with ${groupBy === undefined ? '"aggregates"' : '"groupBy"'}`)
   return findRepeat(groupBy) ?? findFunctionError(aggregates) ?? findTaken(groupBy, aggregates)
 }
@@ -38,11 +40,11 @@ function findRepeat (groupBy: GroupBy = []): ServiceError | undefined {
   return refuse(['groupBy', repeated, names[repeated] as string], `"${names[repeated]}" is already a name of "groupBy"`)
 }
 
-/** Requires exactly one function for each aggregate. */
-function findFunctionError (aggregates: SelectBody['aggregates'] = {}): ServiceError | undefined {
+/** Requires exactly one function for each aggregate of a select or a member. */
+export function findFunctionError (aggregates: SelectBody['aggregates'] = {}, path: Path = ['aggregates']): ServiceError | undefined {
   for (const name in aggregates) {
     const { filters, ...call } = aggregates[name] as AggregateCall
-    if (Object.keys(call).length !== 1) return refuse(['aggregates', name], `"aggregates" must be ${AGGREGATES}`)
+    if (Object.keys(call).length !== 1) return refuse([...path, name], `"aggregates" must be ${AGGREGATES}`)
   }
   return undefined
 }
