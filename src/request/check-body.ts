@@ -2,15 +2,14 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
-import { BODIES, MAX_INCLUDE, MAX_LIMIT, type Body, type BodySchema } from '../../schemas/body.ts'
+import { BODIES, MAX_INCLUDE, type Body, type BodySchema } from '../../schemas/body.ts'
 import { VERBS } from '../../schemas/grant.ts'
-import { at, filtersRequired, invalidBody, invalidJson, invalidOrderBy, limitOutOfRange, valueNotAllowed, type ServiceError } from '../errors.ts'
+import { at, filtersRequired, invalidBody, invalidJson, valueNotAllowed, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { stepsOf } from '../json-pointer.ts'
 import { findIncludeError } from './check-include.ts'
 import { findCombinationError, findRowsError } from './field-combinations.ts'
-import { formOf } from './field-form.ts'
-import { FORMS, isListOfTerms, ORDER_TERMS, withNames } from './fields.ts'
+import { describeForm, findOwnError, withNames } from './fields.ts'
 import { findRelatedError } from './related-filters.ts'
 import { isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
 import { findSyntaxError } from '../json/syntax.ts'
@@ -110,14 +109,14 @@ function describe (schema: TObject, body: object, verb: string): ServiceError {
   const field = stepsOf(path)[0] as string
   if (!Object.hasOwn(schema.properties, field)) return at(path, invalidBody(`"${field}" is not allowed with ${verb}; ${describeOther(schema, field, verb)}`))
   if (!Object.hasOwn(body, field)) return at(path, field === 'filters' ? filtersRequired(verb) : invalidBody(`"${field}" is required to ${verb}`))
-  if (field === 'limit' && (type === ValueErrorType.IntegerMinimum || type === ValueErrorType.IntegerMaximum)) return at(path, limitOutOfRange(MAX_LIMIT))
-  if (field === 'orderBy' && isListOfTerms(body)) return at(path, invalidOrderBy(ORDER_TERMS))
+  const ownError = findOwnError({ field, path, type }, body)
+  if (ownError !== undefined) return ownError
   if (type === ValueErrorType.ObjectMinProperties && field === 'data') return at(path, invalidBody('"data" must not be empty'))
   if (field === 'expect' && hasNow((body as { expect?: unknown }).expect)) return at(path, valueNotAllowed('"$now" is not allowed in "expect", which counts rows'))
   const rowsError = verb === 'insert' ? findRowsError(body) : undefined
   // serializers of some languages send null for fields that are not set
   const isUnset = (body as Readonly<Record<string, unknown>>)[field] === null && schema.required?.includes(field) !== true
-  return rowsError ?? at(path, invalidBody(`"${field}" must be ${FORMS.get(field) ?? formOf(field, schema.properties[field] as TSchema)}${isUnset ? '; leave it out instead of sending null' : ''}`))
+  return rowsError ?? at(path, invalidBody(`${describeForm(field, schema.properties[field] as TSchema)}${isUnset ? '; leave it out instead of sending null' : ''}`))
 }
 
 /** Whether `expect` has the present time in place of a number. */

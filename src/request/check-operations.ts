@@ -7,29 +7,26 @@ import { isOfWhole, OPERATIONS, OperationsBodySchema, propertiesOf } from '../..
 import { at, invalidBody, pointer, withDetails, type ServiceError } from '../errors.ts'
 import { clampNumbers, type FindBodyError } from './check-body.ts'
 import { isObject } from '../json/exact-json.ts'
-import { formOf } from './field-form.ts'
+import { describeForm } from './fields.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
 interface FieldCheck {
   readonly isValid: (value: unknown) => boolean
-  /** The expected form, for messages. */
-  readonly form: string
+  /** What the field must be, for messages. */
+  readonly requirement: string
 }
 
 type FieldChecks = ReadonlyMap<string, FieldCheck>
 
-/** Forms that a schema does not describe in words. */
-const FORMS = new Map([['table', 'the name of a table']])
-
 function compileField (field: string, schema: TSchema): FieldCheck {
   const check = TypeCompiler.Compile(schema)
-  return { isValid: (value) => check.Check(value), form: FORMS.get(field) ?? formOf(field, schema) }
+  return { isValid: (value) => check.Check(value), requirement: describeForm(field, schema) }
 }
 
 const compileFields = (properties: TProperties): FieldChecks => new Map(Object.entries(properties).map(([field, schema]) => [field, compileField(field, schema)]))
 
-const mustBe = (field: string, { form }: FieldCheck): ServiceError => at([field], invalidBody(`"${field}" must be ${form}`))
+const mustBe = (field: string, { requirement }: FieldCheck): ServiceError => at([field], invalidBody(requirement))
 
 /** The additional fields of an operation. */
 const ownFields = (verb: Verb): TProperties => Object.fromEntries(Object.entries(OPERATIONS[verb].properties).filter(([field]) => !Object.hasOwn(BODIES[verb].properties, field)))
