@@ -11,8 +11,8 @@ import { isServiceError, type ServiceError } from '../errors.ts'
 import { openStream } from '../open-stream.ts'
 import { parseBody } from '../request/check-body.ts'
 import { checkStreamBody } from '../request/stream-body.ts'
+import { STREAM_FORMATS, type StreamFormat } from '../request/stream-formats.ts'
 import { AnswerBudget } from '../response/budget.ts'
-import { CONTENT_TYPES, type StreamFormat } from '../response/stream-rows.ts'
 import { commandGrant } from './command-grant.ts'
 import { COMMANDS } from './commands.ts'
 import { saveStream } from './save-stream.ts'
@@ -54,8 +54,9 @@ function describe (error: Error): string {
 }
 
 function readFormat (format: string | undefined): StreamFormat {
-  if (format === undefined || !Object.hasOwn(CONTENT_TYPES, format)) throw new ConfigError([`--format: must be one of ${Object.keys(CONTENT_TYPES).join(', ')}`])
-  return format as StreamFormat
+  const found = STREAM_FORMATS.find((each) => each === format)
+  if (found === undefined) throw new ConfigError([`--format: must be one of ${STREAM_FORMATS.join(', ')}`])
+  return found
 }
 
 interface Fields { readonly filters?: string | undefined, readonly columns?: string | undefined, readonly 'order-by'?: string | undefined, readonly limit?: string | undefined }

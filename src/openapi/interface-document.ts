@@ -4,6 +4,7 @@ import type { FastifyContextConfig } from 'fastify'
 import { ANSWERS } from '../../schemas/answer.ts'
 import { BODIES } from '../../schemas/body.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
+import { mediaTypeOf, STREAM_FORMATS, type StreamFormat } from '../request/stream-formats.ts'
 import type { DocumentSettings } from './document-settings.ts'
 import { createDocumentWriter, type DocumentText } from './document-text.ts'
 import { errorResponses, REFUSAL, refusalSchema } from './error-responses.ts'
@@ -32,9 +33,9 @@ const text = {
  * What a select is answered with where the header Accept asks for it. The documents of databases do not have these media types: generators of clients would make
  * the type of each answer a union with a text.
  */
-const STREAMS: Readonly<Record<string, Schema>> = {
-  'application/x-ndjson': { type: 'string', description: 'A select with this media type in Accept is answered row by row, without a limit unless one is given: each row as a JSON object, with a line feed.' },
-  'text/csv': { type: 'string', description: 'The same as CSV (RFC 4180), with a line of names.' }
+const STREAMS: Readonly<Record<StreamFormat, string>> = {
+  ndjson: 'A select with this media type in Accept is answered row by row, without a limit unless one is given: each row as a JSON object, with a line feed.',
+  csv: 'The same as CSV (RFC 4180), with a line of names.'
 }
 
 const params = Type.Object({
@@ -89,7 +90,7 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
     parameters: params.properties,
     request: refTo(`${NAME}Request`),
     answer: refTo(`${NAME}Response`),
-    ...verbs.includes('select') && { others: STREAMS },
+    ...verbs.includes('select') && { others: Object.fromEntries(STREAM_FORMATS.map((format) => [mediaTypeOf(format), { type: 'string', description: STREAMS[format] }])) },
     examples: Object.fromEntries(verbs.map((verb) => [verb, { summary: verb, value: { verb, ...examples[verb] } }])),
     refusals: errorResponses(refTo(REFUSAL))
   })

@@ -1,10 +1,13 @@
 /** Finds the requests that are answered with a stream: those whose header Accept asks for one of its formats. */
 import { at, invalidBody, limitOutOfRange, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
+import { mediaTypeOf, STREAM_FORMATS, type StreamFormat } from './stream-formats.ts'
 
-const FORMATS = { 'application/x-ndjson': 'ndjson', 'text/csv': 'csv', 'application/json': undefined } as const
+/** Media type -> format; undefined for an answer that is not a stream. */
+const FORMATS = new Map<string, StreamFormat | undefined>([...STREAM_FORMATS.map((format) => [mediaTypeOf(format), format] as const), ['application/json', undefined]])
 
-type Format = NonNullable<typeof FORMATS[keyof typeof FORMATS]>
+/** The names of formats, each of which is a part of its media type. */
+const NAMED = new RegExp(STREAM_FORMATS.join('|'), 'i')
 
 /** Splits a header where it has the separator outside of quoted strings (RFC 9110, 5.6.4). In one pass, as anybody may send one of any form. */
 function split (text: string, separator: string): string[] {
@@ -34,16 +37,16 @@ function qualityOf (parameters: readonly string[]): number {
 }
 
 /** The format that a header Accept prefers to JSON; undefined for JSON. Types with `*` name none. */
-export function findFormat (accept: string | undefined): Format | undefined {
+export function findFormat (accept: string | undefined): StreamFormat | undefined {
   // the common case
-  if (accept === undefined || !/ndjson|csv/i.test(accept)) return undefined
-  let best: { readonly format: Format | undefined, readonly quality: number } = { format: undefined, quality: 0 }
+  if (accept === undefined || !NAMED.test(accept)) return undefined
+  let best: { readonly format: StreamFormat | undefined, readonly quality: number } = { format: undefined, quality: 0 }
   for (const entry of split(accept, ',')) {
     const [type = '', ...parameters] = split(entry, ';')
     const name = type.trim().toLowerCase()
-    if (!Object.hasOwn(FORMATS, name)) continue
+    if (!FORMATS.has(name)) continue
     const quality = qualityOf(parameters)
-    if (quality > best.quality && quality <= 1) best = { format: FORMATS[name as keyof typeof FORMATS], quality }
+    if (quality > best.quality && quality <= 1) best = { format: FORMATS.get(name), quality }
   }
   return best.format
 }

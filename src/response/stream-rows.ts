@@ -1,20 +1,13 @@
-/** The formats of streams. */
+/** The writers of the formats of streams. */
 import type { Column } from '../catalog/catalog.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 import { cellsOf } from '../plan/cells.ts'
+import type { StreamFormat } from '../request/stream-formats.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { CsvRows } from './csv-rows.ts'
 import { JsonRows, type RowFormat } from './json-rows.ts'
 import type { Output } from './output.ts'
 import { RowWriter } from './row-writer.ts'
-
-export type StreamFormat = 'ndjson' | 'csv'
-
-/** The header Content-Type of each format. */
-export const CONTENT_TYPES: Readonly<Record<StreamFormat, string>> = {
-  ndjson: 'application/x-ndjson',
-  csv: 'text/csv; charset=utf-8; header=present'
-}
 
 /** Writes lines. */
 export interface StreamRows extends RowFormat {
