@@ -7,20 +7,21 @@ import { readAgo, UNITS, writeAgo } from './values.ts'
 export type FilterRow = Condition | { readonly key: string, readonly value: Json }
 export interface Condition { readonly column: string, readonly operator: string, readonly operand: Json | undefined }
 
-/** Operators as a person reads them. Those without `$` are of the form alone. */
+/** Operators as a person reads them. Those without `$` are of the form alone; others of the document have their name as text. */
 export const OPERATORS: ReadonlyMap<string, string> = new Map([
   ['$contains', 'contains'], ['$startsWith', 'starts with'], ['$eq', 'is'], ['$ne', 'is not'], ['$in', 'is one of'], ['$nin', 'is none of'], ['$has', 'has'],
   ['$gt', '>'], ['$gte', '≥'], ['$lt', '<'], ['$lte', '≤'], ['$between', 'is between'], ['last', 'is in the last'], ['before', 'is older than'], ['$like', 'is like'], ['$nlike', 'is not like'],
   ['$is', 'is exactly'], ['null', 'is NULL'], ['notNull', 'is not NULL']
 ])
 
-/** The operators that a column offers. */
+/** The operators that a column offers: those with a text, then those that have only a name. */
 export function operatorsOf ({ operators, takesNow }: Column): string[] {
-  return [...OPERATORS.keys()].filter((operator) => {
+  const read = [...OPERATORS.keys()].filter((operator) => {
     if (operator === 'null' || operator === 'notNull') return operators.includes('$null')
     if (operator === 'last' || operator === 'before') return takesNow.filters
     return operators.includes(operator)
   })
+  return [...read, ...operators.filter((operator) => operator !== '$null' && !OPERATORS.has(operator))]
 }
 
 /** The one that a new row begins with: what people mean mostly. */

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { writeCall, writeCurl } from '../../page/commands.ts'
 import { writeCsv } from '../../page/csv.ts'
-import { readFilters, writeFilters } from '../../page/filter-rows.ts'
+import { operatorsOf, readFilters, writeFilters } from '../../page/filter-rows.ts'
 import { parseJson, writeLine, writeLines, type Json, type JsonObject } from '../../page/json.ts'
 import { readOrder, toggleOrder, writeOrder } from '../../page/order.ts'
 import { readRoute, writeRoute } from '../../page/route.ts'
@@ -50,6 +50,11 @@ t.test('filters are the same after they have been rows of the form', async (t) =
   same('{}', 'null')
   const twice = [{ column: 'id', operator: '$ne', operand: 1 }, { column: 'id', operator: '$ne', operand: 2 }, { column: 'id', operator: '$gt', operand: undefined }]
   t.same(writeFilters(twice), { id: { $ne: 1 }, $and: [{ id: { $ne: 2 } }] }, 'two conditions with one operator are both kept, and one without a value is none')
+})
+
+t.test('an operator of the document that has no text of its own is offered by its name', async (t) => {
+  t.same(operatorsOf(column('id', { operators: ['$new', '$eq', '$null'] })), ['$eq', 'null', 'notNull', '$new'])
+  t.same(writeFilters([{ column: 'id', operator: '$new', operand: 1 }]), { id: { $new: 1 } })
 })
 
 t.test('values are the same after they have been text', async (t) => {
