@@ -1,6 +1,6 @@
 /** The schemas of grants: what a caller may do, and where. */
 import { Type } from '@sinclair/typebox'
-import { closed } from './server.ts'
+import { closed } from './server-settings.ts'
 
 /** The verbs of the interface; no other file lists them. */
 export const VERBS = ['select', 'insert', 'update', 'delete'] as const

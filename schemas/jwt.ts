@@ -1,6 +1,6 @@
 /** The setting `jwt`: the issuers of accepted JSON Web Tokens, and how these are verified. */
 import { type Static, Type } from '@sinclair/typebox'
-import { closed } from './server.ts'
+import { closed } from './server-settings.ts'
 
 /** The signature algorithms of RFC 7518 and RFC 8037. `none` is not one of them. */
 const SIGNATURE_ALGORITHMS = [

@@ -1,7 +1,7 @@
 /** The setting `mcp`: tools for language models, by the Model Context Protocol. */
 import { type Static, Type } from '@sinclair/typebox'
 import { VERBS } from './grant.ts'
-import { closed } from './server.ts'
+import { closed } from './server-settings.ts'
 
 export const McpSchema = Type.Object({
   // strings with a pattern, so that an environment variable can set the list

@@ -6,7 +6,7 @@ import { JwtSchema } from './jwt.ts'
 import { McpSchema } from './mcp.ts'
 import { DEFAULT_OPERATIONS, MAX_OPERATIONS } from './operations.ts'
 import { RolesSchema } from './role.ts'
-import { closed, Milliseconds, ServerSchema } from './server.ts'
+import { closed, Milliseconds, ServerSchema } from './server-settings.ts'
 
 const Name = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' })
 

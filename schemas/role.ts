@@ -1,7 +1,7 @@
 /** The grants of JWT roles and of a host app. Unlike those of tokens, they must name their databases. */
 import { type Static, Type } from '@sinclair/typebox'
 import { ClaimsSchema, GrantDatabasesSchema, NameSchema, PermissionsSchema } from './grant.ts'
-import { closed } from './server.ts'
+import { closed } from './server-settings.ts'
 
 const grant = {
   permissions: PermissionsSchema,

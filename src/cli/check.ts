@@ -1,5 +1,5 @@
 import { loadConfig } from '../config/load.ts'
-import { splitConfig } from '../config/server-settings.ts'
+import { splitConfig } from '../config/split-config.ts'
 import { resolveSettings } from '../config/settings.ts'
 import { createShop } from '../demo/shop.ts'
 import { checkDatabase } from './check/database.ts'

@@ -1,7 +1,7 @@
 import { request as requestPlain } from 'node:http'
 import { request as requestTls } from 'node:https'
 import { loadConfig } from '../config/load.ts'
-import { splitConfig, type ServerSettings } from '../config/server-settings.ts'
+import { splitConfig, type ServerSettings } from '../config/split-config.ts'
 import { COMMANDS } from './commands.ts'
 import { parseFlags } from './flags.ts'
 

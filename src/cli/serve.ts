@@ -1,7 +1,7 @@
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import type { Grant } from '../access/grant.ts'
 import { loadConfig, type Loaded } from '../config/load.ts'
-import { splitConfig } from '../config/server-settings.ts'
+import { splitConfig } from '../config/split-config.ts'
 import { resolveSettings } from '../config/settings.ts'
 import { createShop } from '../demo/shop.ts'
 import { createLog } from '../server/log.ts'

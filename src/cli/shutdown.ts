@@ -1,5 +1,5 @@
 import closeWithGrace from 'close-with-grace'
-import type { ServerSettings } from '../config/server-settings.ts'
+import type { ServerSettings } from '../config/split-config.ts'
 import type { Server } from '../server/server.ts'
 
 type Shutdown = ServerSettings['shutdown']

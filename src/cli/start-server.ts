@@ -1,6 +1,6 @@
 /** The server in this process: it answers the requests alone, or as one of several workers. */
 import type { RowQueryOptions } from '../../schemas/options.ts'
-import type { ServerSettings } from '../config/server-settings.ts'
+import type { ServerSettings } from '../config/split-config.ts'
 import { createServer, type Server } from '../server/server.ts'
 import type { Tables } from './first-contact.ts'
 import { tuneGarbageCollection } from './garbage.ts'

@@ -1,6 +1,6 @@
 import { McpSchema, type McpOptions } from '../../schemas/mcp.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
-import { withDefaults, type WithDefaults } from './defaults.ts'
+import { withDefaults, type WithDefaults } from './with-defaults.ts'
 
 /** The tools for language models. */
 export interface McpSettings {

@@ -1,9 +1,9 @@
 /** The number of worker processes, and the limits that they share. */
 import type { TObject } from '@sinclair/typebox'
 import { FailedLoginsSchema, LimitsSchema, PoolSchema, RateLimitSchema, type Config } from '../../schemas/options.ts'
-import { HttpSchema } from '../../schemas/server.ts'
+import { HttpSchema } from '../../schemas/server-settings.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
-import { withDefaults } from './defaults.ts'
+import { withDefaults } from './with-defaults.ts'
 
 /** A limit of the whole service, which is divided among the workers. */
 interface Limit {

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { ServerOptions, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Server as TlsServer, type TlsOptions } from 'node:tls'
-import type { HttpSettings } from '../config/server-settings.ts'
+import type { HttpSettings } from '../config/split-config.ts'
 import { slowClients } from '../telemetry/slow-clients.ts'
 
 /** How often the time limits are checked, in milliseconds. Node's default of 30 seconds is longer than some of the limits. */

@@ -2,7 +2,7 @@
 import cluster from 'node:cluster'
 import type { WriteStream } from 'node:tty'
 import Fastify, { type FastifyBaseLogger } from 'fastify'
-import type { ServerConfig } from '../../schemas/server.ts'
+import type { ServerConfig } from '../../schemas/server-settings.ts'
 
 export type LogFormat = NonNullable<ServerConfig['logFormat']>
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { createSecureContext, type SecureContextOptions, type Server as TlsServer, type TlsOptions } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
-import type { HttpsOptions } from '../../schemas/server.ts'
+import type { HttpsOptions } from '../../schemas/server-settings.ts'
 import { ConfigError, orThrow } from '../config-errors.ts'
 
 const MIN_VERSION = 'TLSv1.2'

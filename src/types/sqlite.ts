@@ -11,7 +11,7 @@ import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, 
 import { integerBounds, integerType, tinyBoolType } from './integer.ts'
 import { jsonType, requireDouble, wholeNumber } from './json.ts'
 import { decimalTotals, doubleTotals, integerTotals } from './sqlite-aggregates.ts'
-import { SQLITE_PARTS } from './parts.ts'
+import { SQLITE_PARTS } from './time-parts.ts'
 import { datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
 import { readString, textType, unknownType } from './text.ts'
 

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { createType, expected, textOf, ValueRefused, type ColumnType } from './column-type.ts'
-import { createFindMember, exactMembers, memberPattern } from './members.ts'
+import { createFindMember, exactMembers, memberPattern } from './enum-members.ts'
 
 /**
  * Compares texts exactly in MySQL: by their bytes in UTF-8, whatever the character set of the column is. A collation can treat

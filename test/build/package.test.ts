@@ -233,7 +233,7 @@ t.test('the types of options are those of their schemas', async (t) => {
     import type * as options from './node_modules/fastify-row-query/dist/schemas/options.js'
     import type * as jwt from './node_modules/fastify-row-query/dist/schemas/jwt.js'
     import type * as role from './node_modules/fastify-row-query/dist/schemas/role.js'
-    import type * as server from './node_modules/fastify-row-query/dist/schemas/server.js'
+    import type * as server from './node_modules/fastify-row-query/dist/schemas/server-settings.js'
     type Same<A, B> = [A] extends [B] ? [B] extends [A] ? true : false : false
     export const same: [
       Same<options.RowQueryOptions, Static<typeof options.OptionsSchema>>, Same<options.Config, Static<typeof options.ConfigSchema>>,

@@ -3,7 +3,7 @@ import t from 'tap'
 import { ConfigSchema, type Config } from '../../schemas/options.ts'
 import { ConfigError } from '../../src/config-errors.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
-import { splitConfig } from '../../src/config/server-settings.ts'
+import { splitConfig } from '../../src/config/split-config.ts'
 import { divideConfig } from '../../src/config/workers.ts'
 
 const mysql = 'mysql://root@db/shop'

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import t from 'tap'
 import { loadConfig } from '../../src/config/load.ts'
-import { splitConfig } from '../../src/config/server-settings.ts'
+import { splitConfig } from '../../src/config/split-config.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { AUDIENCE, createPair, ISSUER, jwtSetting, serveKeys, signText } from '../support/issuer.ts'
 import { isRefusal } from '../support/refusals.ts'

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import t from 'tap'
 import { loadConfig } from '../../src/config/load.ts'
-import { splitConfig } from '../../src/config/server-settings.ts'
+import { splitConfig } from '../../src/config/split-config.ts'
 import { createPair, serveKeys, sign } from '../support/issuer.ts'
 import { codeBlocks, readDocument } from '../support/markdown.ts'
 import { onEachEngine, startService } from '../support/service.ts'

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import t from 'tap'
-import { HTTP_DEFAULTS } from '../../src/config/server-settings.ts'
+import { HTTP_DEFAULTS } from '../../src/config/split-config.ts'
 import { running } from '../support/connections.ts'
 import { onEachEngine, TOKEN, type Schema, type Service } from '../support/service.ts'
 import { until } from '../support/until.ts'

@@ -2,7 +2,7 @@
 import closeWithGrace from 'close-with-grace'
 import type { Config } from '../../../schemas/options.ts'
 import { ConfigError } from '../../config-errors.ts'
-import type { ServerSettings } from '../../config/server-settings.ts'
+import type { ServerSettings } from '../../config/split-config.ts'
 import { divideConfig } from '../../config/workers.ts'
 import { createLog } from '../../server/log.ts'
 import { createMetricsApp } from '../../server/metrics-app.ts'

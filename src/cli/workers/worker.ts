@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../../../schemas/options.ts'
 import { ConfigError } from '../../config-errors.ts'
-import { splitConfig } from '../../config/server-settings.ts'
+import { splitConfig } from '../../config/split-config.ts'
 import { createServer, type Server } from '../../server/server.ts'
 import { tuneGarbageCollection } from '../garbage.ts'
 import { listen } from '../listen.ts'

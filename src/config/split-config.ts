@@ -1,9 +1,9 @@
 import { BlockList, isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
 import type { Config, RowQueryOptions } from '../../schemas/options.ts'
-import { HttpSchema, ServerSchema, type HttpOptions, type HttpsOptions, type ServerConfig } from '../../schemas/server.ts'
+import { HttpSchema, ServerSchema, type HttpOptions, type HttpsOptions, type ServerConfig } from '../../schemas/server-settings.ts'
 import { ConfigError, succeeds } from '../config-errors.ts'
-import { withDefaults, type WithDefaults } from './defaults.ts'
+import { withDefaults, type WithDefaults } from './with-defaults.ts'
 import { countWorkers } from './workers.ts'
 
 export type HttpSettings = Readonly<WithDefaults<HttpOptions>>

@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { Config } from '../../schemas/options.ts'
-import { HttpSchema } from '../../schemas/server.ts'
+import { HttpSchema } from '../../schemas/server-settings.ts'
 import { ConfigError } from '../../src/config-errors.ts'
-import { HTTP_DEFAULTS, splitConfig } from '../../src/config/server-settings.ts'
+import { HTTP_DEFAULTS, splitConfig } from '../../src/config/split-config.ts'
 
 const databases = { shop: { url: 'mysql://root@db/shop' } }
 const errorsOf = (config: Partial<Config>): readonly string[] => (t.throws(() => splitConfig({ databases, ...config }), ConfigError) as ConfigError).errors

@@ -33,7 +33,7 @@ export const HttpsSchema = Type.Object({
   ca: Type.Optional(Type.String({ minLength: 1, description: 'path of a CA certificate; clients must present a certificate that this CA has signed' }))
 }, { ...closed, description: 'serves HTTPS with TLS 1.2 or later; the files are read again on SIGHUP' })
 
-/** The patterns check addresses only in part; src/config/server-settings.ts checks the rest. */
+/** The patterns check addresses only in part; src/config/split-config.ts checks the rest. */
 export const ServerSchema = Type.Object({
   host: Type.Optional(Type.String({ minLength: 1, default: LOOPBACK, description: 'address to listen on; 0.0.0.0 for all addresses of the machine' })),
   port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, default: 3000, description: 'port to listen on; 0 for any free port' })),
