@@ -1,11 +1,11 @@
 /** docs/operations.md names every metric and every field of the log as they are, and no other. */
 import t, { type Test } from 'tap'
-import { WorkerMetrics } from '../src/cli/workers/metrics.ts'
-import { catalogue } from '../src/errors.ts'
-import { createServer } from '../src/server/server.ts'
-import { RequestRecord } from '../src/telemetry/record.ts'
-import { lineOf } from '../src/telemetry/request-log.ts'
-import { readDocument, tableRows } from './support/markdown.ts'
+import { WorkerMetrics } from '../../src/cli/workers/metrics.ts'
+import { catalogue } from '../../src/errors.ts'
+import { createServer } from '../../src/server/server.ts'
+import { RequestRecord } from '../../src/telemetry/record.ts'
+import { lineOf } from '../../src/telemetry/request-log.ts'
+import { readDocument, tableRows } from '../support/markdown.ts'
 
 const document = readDocument('docs/operations.md')
 const code = (text: unknown): string => `\`${text}\``
