@@ -3,6 +3,7 @@ import { DEFAULT_LIMIT, type Include, type Member as MemberBody } from '../../sc
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { TableSource } from '../catalog/table-source.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
+import { isOne, type Held } from './cardinality.ts'
 import { getColumn } from './columns.ts'
 import { planGroup } from './filters/filters.ts'
 import { createFilterScope, createRowScope } from './filters/scope.ts'
@@ -11,7 +12,7 @@ import { planAggregate } from './groups.ts'
 import { planOrder } from './order-by.ts'
 import { completeOrder, findKey } from './page.ts'
 import type { Condition, Member, Order } from './plan.ts'
-import { findMemberIndex, isOne, planRelation, type Held } from './relation.ts'
+import { findMemberIndex, planRelation } from './relation.ts'
 import { within } from './rules.ts'
 
 export interface MembersToPlan {
