@@ -40,7 +40,7 @@ async function select (options: ToolOptions, args: Arguments, call: Call): Promi
   }
 }
 
-/** Fields of a select that make it a page already, or that a page cannot have. */
+/** Fields of a select that make it a page already, or that a page cannot have. A new field of a select may belong here (CONTRIBUTING.md, "A field of a body"). */
 const OTHERS = ['after', 'offset', 'groupBy', 'aggregates']
 const canBePage = (args: Arguments): boolean => !OTHERS.some((field) => Object.hasOwn(args, field))
 

@@ -51,7 +51,7 @@ export function findFormat (accept: string | undefined): StreamFormat | undefine
   return best.format
 }
 
-/** Fields of a select that a stream does not have: they are known only when every row is. */
+/** Fields of a select that a stream does not have: they are known only when every row is. A new field of a select may belong here (CONTRIBUTING.md, "A field of a body"). */
 const OF_ANSWERS = ['total', 'expect']
 
 /** A body without the field that is checked here. */
