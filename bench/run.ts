@@ -11,6 +11,7 @@ import { createShop, startDatabase, type BenchDatabase } from './database/start.
 import { installDependencies } from './dependencies.ts'
 import { growCatalog } from './growth/catalog-size.ts'
 import { growConnections } from './growth/connections.ts'
+import { measureExports } from './growth/exports.ts'
 import { measureGrants } from './growth/grants.ts'
 import { measureKeys } from './growth/keys.ts'
 import { measureLogging } from './growth/logging.ts'
@@ -21,7 +22,7 @@ import { CONNECTIONS, measureInTurns, type Entry } from './measure/rounds.ts'
 import { letRunOn } from './measure/scheduling.ts'
 import { summarize } from './measure/summary.ts'
 import { HELP, isWanted, readOptions, type Options } from './options.ts'
-import { toReport, workloadTable } from './report/markdown.ts'
+import { table, toReport, workloadTable } from './report/markdown.ts'
 import type { GrowthResult, WorkloadResult } from './report/results.ts'
 import { createStamp } from './report/stamp.ts'
 import { writeDocuments, writeResults } from './report/write.ts'
@@ -38,7 +39,10 @@ async function bench (options: Options): Promise<void> {
   const workloads = await measureWorkloads(options, database, stage)
   reportFailures(workloads)
   const partial = options.workloads !== undefined || options.contenders !== undefined
-  if (partial) return console.log('\n' + workloadTable(workloads))
+  if (partial) {
+    const exports = options.workloads !== undefined && isWanted('exports', options.workloads) ? [await measureExports(database, stage, options.rounds)] : []
+    return console.log(['', workloadTable(workloads), ...exports.map(({ columns, rows }) => table(columns, rows))].join('\n'))
+  }
 
   const growth = await measureGrowth(options, database, stage)
   const results = { stamp, workloads, growth }
@@ -73,6 +77,7 @@ async function measureGrowth (options: Options, database: BenchDatabase, stage: 
     await growConnections(stage, [1, 10, 50, 100, 200], effort),
     await growWorkers(stage, [1, 2], effort),
     await measureLogging(stage, effort),
+    await measureExports(database, stage, effort.rounds),
     await measureGrants(stage, effort),
     await measureKeys(database, stage, effort)
   ]

@@ -26,6 +26,8 @@ export interface TurnOptions {
 
 export interface Running {
   readonly pid: number
+  /** Where it listens; undefined without HTTP. */
+  readonly port?: number
   /** Time from the start of the process to the first answer. */
   readonly startSeconds: number
   /** Runs one operation; returns the rows of a select. @throws if the answer is not a success */

@@ -31,6 +31,7 @@ async function startHttp (program: Options['program'], api: Api, { databaseUrl, 
   await untilItAnswers(server, () => send(FIRST_QUESTION))
   return {
     pid: server.pid,
+    port,
     startSeconds: (performance.now() - begin) / 1000,
     async run (operation) {
       const response = await send(operation)

@@ -1,9 +1,10 @@
 /** The routes that a developer would write for the workloads: fixed SQL, mysql2, and JSON.stringify by Fastify. */
+import { pipeline, Transform } from 'node:stream'
 import mysql, { type ResultSetHeader, type RowDataPacket } from 'mysql2/promise'
-import type { NewOrder, SavedOrder } from '../../database/orders.ts'
+import { COLUMNS, type NewOrder, type SavedOrder } from '../../database/orders.ts'
 import type { Position } from '../../workloads.ts'
 import { createApp, listen } from './app.ts'
-import { groupsBody, insertBody, insertListBody, keyBody, listBody, pageBody, salesBody, transactionBody, updateBody, upsertListBody } from './schemas.ts'
+import { exportBody, groupsBody, insertBody, insertListBody, keyBody, listBody, pageBody, salesBody, transactionBody, updateBody, upsertListBody } from './schemas.ts'
 import { listStatements, parametersOf, poolOptions, saleStatements, statements, valuesOf } from './statements.ts'
 
 const pool = mysql.createPool(poolOptions())
@@ -62,6 +63,21 @@ async function related (sql: string, ids: number[], order = ''): Promise<RowData
     : await pool.query<RowDataPacket[]>(`${sql} (?)${order}`, [ids])
   return rows
 }
+
+app.post<{ Body: { format: 'ndjson' | 'csv', limit: number } }>('/orders/export', { schema: { body: exportBody } }, (request, reply) => {
+  const { format, limit } = request.body
+  const write = format === 'csv' ? toCsv : (row: object) => JSON.stringify(row) + '\n'
+  const rows = pool.pool.query(statements.export, [limit]).stream()
+  const transform = new Transform({ writableObjectMode: true, transform: (row: object, _encoding, done) => done(null, write(row)) })
+  if (format === 'csv') transform.push(COLUMNS.join() + '\r\n')
+  pipeline(rows, transform, (error) => { if (error != null) request.log.error(error) })
+  return reply.type(format === 'csv' ? 'text/csv' : 'application/x-ndjson').send(transform)
+})
+
+const toCsv = (row: object): string => Object.values(row).map((value) => {
+  const text = value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return /["\r\n,]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}).join() + '\r\n'
 
 app.post<{ Body: NewOrder }>('/orders/insert', { schema: { body: insertBody } }, async ({ body }) => {
   const [{ insertId }] = await run<ResultSetHeader>(statements.insert, parametersOf({ kind: 'insert', order: body }))

@@ -9,6 +9,8 @@ export const keyBody = object({ id })
 
 export const listBody = object({ after: { type: 'integer', minimum: 0 }, limit: { type: 'integer', minimum: 1, maximum: 1000 } })
 
+export const exportBody = object({ format: { enum: ['ndjson', 'csv'] }, limit: { type: 'integer', minimum: 1 } })
+
 export const groupsBody = object({ after: { type: 'integer', minimum: 0 }, rows: { type: 'integer', minimum: 1 } })
 
 const orderedAt = { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,3})?$' } as const

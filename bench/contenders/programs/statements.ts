@@ -20,6 +20,7 @@ export const statements = {
   key: `select ${columns} from orders where id = ?`,
   list: `select ${columns} from orders where id > ? order by id limit ?`,
   page: `select ${columns} from orders where ordered_at > ? or (ordered_at = ? and id > ?) order by ordered_at, id limit ?`,
+  export: `select ${columns} from exported order by id limit ?`,
   groups: `select status, count(*) as orders, sum(total) as total, avg(quantity) as quantity, max(ordered_at) as latest
     from orders where id > ? and id <= ? group by status order by status`,
   insert: 'insert into new_orders (quantity, status, total, customer, ordered_at, details) values (?, ?, ?, ?, ?, ?)',
