@@ -1,6 +1,6 @@
 /** The types of the client: the fields of each method, and the result that belongs to them. */
 import type { AnyDatabases, Bigints, Name, Position } from '../in-process/fields.ts'
-import type { RowWith, TableName } from '../in-process/related.ts'
+import type { FiltersIn, RowWith, TableName } from '../in-process/related.ts'
 import type {
   AnyOperation, DeleteFields, DeleteResult, ExactList, Exactly, InsertFields, InsertResult, OperationResult, RowsFields, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
 } from '../in-process/requests.ts'
@@ -35,11 +35,11 @@ export interface DatabaseClient<Tables, N extends Bigints = 'bigint'> {
   /** Inserts a row or a list of rows. `onConflict` updates rows that exist. */
   insert<T extends Name<Tables>, const F extends InsertFields<Tables, T>>(table: T & TableName<Tables>, fields: Exactly<F, InsertFields<Tables, T>>, options?: WriteOptions): Promise<InsertResult<Tables[T], F, N>>
   /** Updates the rows that the filters select. */
-  update<T extends Name<Tables>, const F extends UpdateFields<Tables[T]>>(table: T & TableName<Tables>, fields: Exactly<F, UpdateFields<Tables[T]>>, options?: WriteOptions): Promise<UpdateResult<Tables[T], F, N>>
+  update<T extends Name<Tables>, const F extends UpdateFields<Tables[T]>>(table: T & TableName<Tables>, fields: Exactly<F, UpdateFields<Tables[T]> & FiltersIn<Tables, T, F>>, options?: WriteOptions): Promise<UpdateResult<Tables[T], F, N>>
   /** Deletes the rows that the filters select. */
-  delete<T extends Name<Tables>, const F extends DeleteFields<Tables[T]>>(table: T & TableName<Tables>, fields: Exactly<F, DeleteFields<Tables[T]>>, options?: WriteOptions): Promise<DeleteResult<Tables[T], F, N>>
+  delete<T extends Name<Tables>, const F extends DeleteFields<Tables[T]>>(table: T & TableName<Tables>, fields: Exactly<F, DeleteFields<Tables[T]> & FiltersIn<Tables, T, F>>, options?: WriteOptions): Promise<DeleteResult<Tables[T], F, N>>
   /** Iterates over all rows that the filters select. `limit` is the number of rows of each request, and `after` the position to begin at. `timeout` applies to each request. */
-  pages<T extends Name<Tables>, const F extends RowsFields<Tables, T> & Beginning<Tables[T]> = {}>(table: T, fields?: Exactly<F, RowsFields<Tables, T, F> & Beginning<Tables[T]>>, options?: ReadOptions): AsyncGenerator<RowWith<Tables, T, F, N>, void, undefined>
+  pages<T extends Name<Tables>, const F extends RowsFields<Tables, T> & Beginning<Tables[T]> = {}>(table: T, fields?: Exactly<F, RowsFields<Tables, T, F> & Beginning<Tables[T]> & FiltersIn<Tables, T, F>>, options?: ReadOptions): AsyncGenerator<RowWith<Tables, T, F, N>, void, undefined>
   /**
    * Reads any number of rows, or groups, with one request: the service reads them from the database as the loop takes them. Leaving the loop ends the request,
    * as does the signal. `timeout` applies to the first row. @throws RowQueryError, also between rows, if not all of them arrive

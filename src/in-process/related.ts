@@ -43,6 +43,26 @@ type MemberFields<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> 
   { readonly table?: O, readonly filters?: Filters<Tables[O], X> } & OnField<Tables, T, O> &
   ('aggregates' extends keyof B ? { readonly aggregates: Aggregates<Tables[O], X> } : RowsFields<Tables, O, B, X> & ([IsOne<Tables, T, O, B>] extends [true] ? unknown : ListFields<Tables, O, B>))
 
+/** What `$some` and `$none` in the filters `F` of rows of `T` must be besides: tables, relations and columns that are there. */
+export type RelatedFilters<Tables, T extends Name<Tables>, F, X> = IsAny<Tables> extends true ? unknown : {
+  readonly [C in keyof F as C extends '$some' | '$none' | '$not' | '$and' | '$or' ? C : never]: C extends '$some' | '$none' ? RelatedMembers<Tables, T, F[C], X>
+    : C extends '$not' ? RelatedFilters<Tables, T, F[C], X>
+      : F[C] extends readonly unknown[] ? { readonly [I in keyof F[C]]: RelatedFilters<Tables, T, F[C][I], X> } : unknown
+}
+
+/** Members that are only known at run time are checked there. */
+type RelatedMembers<Tables, T extends Name<Tables>, S, X> = S extends object ? string extends keyof S ? unknown : { readonly [M in keyof S]: RelatedRows<Tables, T, TableOf<Tables, M, S[M]>, S[M], X> } : unknown
+
+type RelatedRows<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> = 'table' extends keyof B ? undefined extends B['table' & keyof B] ? unknown : CheckedRows<Tables, T, O, B, X> : CheckedRows<Tables, T, O, B, X>
+type CheckedRows<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> =
+  [O] extends [never] ? { readonly table: TableName<Tables> }
+    : { readonly table?: O, readonly filters?: Filters<Tables[O], X> & FiltersIn<Tables, O, B, X>['filters'] } & OnField<Tables, T, O>
+
+/** RelatedFilters, for the filters of `B`. */
+export interface FiltersIn<Tables, T extends Name<Tables>, B, X = never> {
+  readonly filters?: 'filters' extends keyof B ? RelatedFilters<Tables, T, B[keyof B & 'filters'], X> : unknown
+}
+
 /** `on` may be omitted if there is only one relation. */
 type OnField<Tables, T extends Name<Tables>, O extends Name<Tables>> = IsKnown<Tables> extends true
   ? [OnlyRelation<Tables, T, O>] extends [never] ? { readonly on: On<Tables[T], Tables[O]> } : { readonly on?: On<Tables[T], Tables[O]> }

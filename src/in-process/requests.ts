@@ -1,5 +1,5 @@
 /** Types of requests and of their results, for calls in process, operations and the client. */
-import type { AnyMembers, Keys, MemberColumns, Members, RowWith, TableName } from './related.ts'
+import type { AnyMembers, FiltersIn, Keys, MemberColumns, Members, RowWith, TableName } from './related.ts'
 import type {
   Aggregates, AnyOrder, Bigints, Changes, Expect, Filters, GroupColumns, Grouping, GroupRow, Insert, Large, LargeIn, Name, OnConflict, OrderOf, Position, Row
 } from './fields.ts'
@@ -68,7 +68,7 @@ type OnePage<B> = [IsGiven<B, 'after'>, IsGiven<B, 'offset'>] extends [true, tru
 
 /** The fields of a select. `B`: the request; unknown for any. */
 export type SelectFields<Tables, T extends Name<Tables>, B = unknown, X = never> = unknown extends B ? AnySelect<Tables, T, X>
-  : [HasGroups<B>] extends [true] ? GroupFields<Tables, T, B, X> : [HasGroups<B>] extends [false] ? RowsFields<Tables, T, B, X> & PageFields<Tables[T]> & OnePage<B> : AnySelect<Tables, T, X>
+  : FiltersIn<Tables, T, B, X> & ([HasGroups<B>] extends [true] ? GroupFields<Tables, T, B, X> : [HasGroups<B>] extends [false] ? RowsFields<Tables, T, B, X> & PageFields<Tables[T]> & OnePage<B> : AnySelect<Tables, T, X>)
 
 /** The fields of every write. `D`: the type of `dryRun`, which is never if it belongs to the whole request. */
 interface Writing<T, D> {
@@ -95,8 +95,8 @@ export interface UpdateFields<T, X = never, D = boolean> extends DeleteFields<T,
 interface Bodies<Tables, T extends Name<Tables>, B, X, D, L> {
   select: { readonly verb: 'select' } & SelectFields<Tables, T, B, X> & L
   insert: { readonly verb: OfTable<Tables, T, 'insert'> } & InsertFields<Tables, T, X, D>
-  update: { readonly verb: OfTable<Tables, T, 'update'> } & UpdateFields<Tables[T], X, D>
-  delete: { readonly verb: OfTable<Tables, T, 'delete'> } & DeleteFields<Tables[T], X, D>
+  update: { readonly verb: OfTable<Tables, T, 'update'> } & UpdateFields<Tables[T], X, D> & FiltersIn<Tables, T, B, X>
+  delete: { readonly verb: OfTable<Tables, T, 'delete'> } & DeleteFields<Tables[T], X, D> & FiltersIn<Tables, T, B, X>
 }
 type Verb = 'select' | 'insert' | 'update' | 'delete'
 /** `V` for a table, never for a view, which can only be read. */

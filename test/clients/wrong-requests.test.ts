@@ -80,6 +80,11 @@ const cases: ReadonlyArray<readonly [what: string, table: string, body: string, 
   ['a member without a relation', 'orders', "{ verb: 'select', include: { other: { table: 'settings' } } }", { generated: 'together' }],
   ['a relation of a text with a number', 'orders', "{ verb: 'select', include: { other: { table: 'settings', on: { note: 'id' } } } }", { generated: 'related' }],
   ['a limit of one row', 'orders', "{ verb: 'select', include: { customer: { table: 'customers', limit: 5 } } }", { generated: 'together' }],
+  ['a misspelt column of related rows', 'orders', "{ verb: 'select', filters: { $some: { order_items: { filters: { skoo: 'A' } } } } }", true],
+  ['a misspelt column of related rows by their table', 'orders', "{ verb: 'select', filters: { $some: { lines: { table: 'order_items', on: { id: 'order_id' }, filters: { skoo: 'A' } } } } }", true],
+  ['a misspelt table of related rows', 'orders', "{ verb: 'select', filters: { $or: [{ id: 1 }, { $none: { order_itemz: {} } }] } }", true],
+  ['a misspelt column of related rows in a write', 'orders', "{ verb: 'delete', filters: { id: 99, $not: { $some: { order_items: { filters: { skoo: 'A' } } } } } }", true],
+  ['rows that no foreign key relates', 'orders', "{ verb: 'select', filters: { $some: { settings: {} } } }", true],
   ['a view as a member', 'orders', "{ verb: 'select', include: { lines: { table: 'order_lines', on: { id: 'order_id' } } } }", true]
 ]
 

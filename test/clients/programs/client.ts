@@ -23,7 +23,12 @@ export async function reads (filters: Filters<DB['orders']>): Promise<void> {
     const id: string | number = row.id
     console.log(id, row.customer_id)
   }
-  console.log(note, first, next?.id, total + 1, offset, text, sum, count)
+  const related = await db.select('orders', {
+    filters: { $some: { order_items: { filters: { line: { $gte: 1 }, $none: { orders: { filters: { id: 5 } } } } } }, $or: [{ id: 1 }, { $none: { lines: { table: 'order_items', on: { id: 'order_id' } } } }] }
+  })
+  const rules: Filters<DB['orders']> = { $some: { order_items: {} } }
+  await db.delete('orders', { filters: { $and: [rules, filters], $not: { $some: { customers: { filters: { id: [1, 2] } } } } } })
+  console.log(related.count, note, first, next?.id, total + 1, offset, text, sum, count)
   // @ts-expect-error: it may be a bigint
   const plain: string | number | undefined = first?.id
   // @ts-expect-error: a column that was not asked for

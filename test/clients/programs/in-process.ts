@@ -9,6 +9,7 @@ const orders = { database: 'shop', table: 'orders', grant } as const
 export async function use (): Promise<void> {
   const some = await rows.execute({ ...orders, body: { verb: 'select', columns: ['id', 'note'], filters: { id: { $gte: 5n }, $or: [{ note: null }, { note: { $like: 'a%' } }] }, limit: 5 } })
   const note: string | null | undefined = some.rows[0]?.note
+  await rows.execute({ ...orders, body: { verb: 'update', data: { note: null }, filters: { $some: { customer: { table: 'customers', filters: { name: { $like: 'a%' } } } }, $none: { order_items: {} } } } })
   const all = await rows.execute({ ...orders, body: { verb: 'select' } })
   const first: Row<DB['orders']> | undefined = all.rows[0]
   const { id } = await rows.execute({ ...orders, body: { verb: 'insert', data: { customer_id: 1, note: note ?? null } } })
