@@ -10,7 +10,7 @@ import type { DocumentLimits, Subject } from './document-settings.ts'
 import { aggregatesField } from './group-schemas.ts'
 import type { RelatedTable } from './related-tables.ts'
 import { closedObject, defining, refTo, requiring, type Schema, type Schemas } from './schema.ts'
-import { rowOrderSchema } from './select-schemas.ts'
+import { oneOfNames, rowOrderSchema } from './select-schemas.ts'
 import { bare, withoutDefault } from './value-schema.ts'
 import type { VisibleTable } from './visible.ts'
 
@@ -48,7 +48,7 @@ export function includeRules (table: Table, related: readonly RelatedTable[]): S
       propertyNames: { not: { enum: columns.map(({ name }) => name) } },
       additionalProperties: {
         if: requiring('on'),
-        then: defining({ on: { propertyNames: { enum: columns.filter(({ type }) => type.relatedAs !== undefined).map(({ name }) => name) }, additionalProperties: true } }),
+        then: defining({ on: { propertyNames: oneOfNames(columns.filter(({ type }) => type.relatedAs !== undefined).map(({ name }) => name)), additionalProperties: true } }),
         else: withoutOn
       }
     },

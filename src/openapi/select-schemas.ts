@@ -35,6 +35,8 @@ export function orderSchema (table: Table, { anyOf, description }: Schema, hasMe
   return { anyOf: [{ type: 'string', pattern: orderPattern([...plainNames(table), FREE_NAME, ...hasMembers ? [OF_MEMBER] : []]) }, list], description }
 }
 
+const groupPattern = (table: Table): string => orderPattern([...plainNames(table), FREE_NAME])
+
 /** The schema of `orderBy` for rows only: columns of the table. Undefined if rows cannot be sorted by any of them. */
 export function rowOrderSchema (table: Table, { anyOf, description }: Schema): Schema | undefined {
   const names = sortable(table).map(({ name }) => name)
@@ -49,7 +51,7 @@ export function selectRules (table: Table, include: Schema | undefined): Schema 
   const key = findKey(table)
   return {
     if: { anyOf: [requiring('groupBy'), requiring('aggregates')], additionalProperties: true },
-    then: defining(Object.fromEntries(NOT_OF_GROUPS.filter((field) => (field !== 'include' || include !== undefined) && (field !== 'after' || key !== undefined)).map((field) => [field, false]))),
+    then: defining(Object.fromEntries(NOT_OF_GROUPS.filter((field) => (field !== 'include' || include !== undefined) && (field !== 'after' || key !== undefined)).map((field): [string, Schema | false] => [field, false]).concat(include === undefined ? [] : [['orderBy', { pattern: groupPattern(table) }]]))),
     else: include === undefined ? ofRows(table, false) : { if: requiring('include'), then: ofRows(table, true), else: ofRows(table, false) },
     dependentSchemas: {
       ...include !== undefined && { include },
@@ -62,6 +64,9 @@ export function selectRules (table: Table, include: Schema | undefined): Schema 
   }
 }
 
+/** An empty `enum` is not valid everywhere. */
+export const oneOfNames = (names: readonly string[]): Schema => names.length === 0 ? { not: {} } : { enum: names }
+
 const ofRows = (table: Table, hasMembers: boolean): Schema => defining({ orderBy: orderOfRows(table, hasMembers), having: false })
 
 function orderOfRows (table: Table, hasMembers: boolean): Schema | false {
@@ -70,6 +75,6 @@ function orderOfRows (table: Table, hasMembers: boolean): Schema | false {
   if (names.length === 0 && !hasMembers) return false
   const text = plain.length > 0 ? { pattern: orderPattern(plain) } : { type: 'array' }
   // a member has an object with its column
-  const ofColumns = { propertyNames: { enum: names }, additionalProperties: { type: 'string' } }
+  const ofColumns = { propertyNames: oneOfNames(names), additionalProperties: { type: 'string' } }
   return { ...text, items: hasMembers ? { anyOf: [ofColumns, { propertyNames: { pattern: MEMBER_NAME.source }, additionalProperties: { type: 'object', additionalProperties: true } }] } : ofColumns }
 }

@@ -259,7 +259,8 @@ await onEachEngine(t, 'errors of the database are those of a plain write, and no
 })
 
 await onEachEngine(t, 'a row whose only key is computed from what the update changes is refused before the write', {
-  schema: () => ['create table computed (a int not null, g int generated always as (a * 2) stored not null, unique (g))']
+  // MariaDB has no NOT NULL for it
+  schema: (engine) => [`create table computed (a int not null, g int generated always as (a * 2) stored${engine === 'mariadb' ? '' : ' not null'}, unique (g))`]
 }, async (t, { post, sql, statements }) => {
   await sql('insert into computed (a) values (1)')
   statements()

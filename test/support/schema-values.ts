@@ -28,7 +28,7 @@ export interface SchemaValues {
 }
 
 /** Values that are drawn for a property with rules of its own, until one obeys them. */
-const MAX_DRAWN = 40
+const MAX_DRAWN = 8
 
 /** `obeys`: whether a value obeys a schema; rules that a property has are obeyed too then. */
 export function createSchemaValues (document: AnySchema, seed: number, obeys: (schema: AnySchema, value: unknown) => boolean = () => true): SchemaValues {
