@@ -59,8 +59,11 @@ for (const kind of kinds) {
       t.comment(`a hundred refusals within ${Date.now() - begin} ms`)
       for (const each of hogs.splice(0, 3)) each.destroy()
       await until('there is room', async () => (await ask('rows_written', select)).status === 200)
-      const served = await Promise.all(Array.from({ length: 100 }, () => ask('rows_written', select)))
-      t.same([...new Set(served.map(({ status }) => status))], [200], 'the connections that it gives serve everybody')
+      // on a busy machine the server takes a while to give the free ones
+      await until('the connections that it gives serve everybody', async () => {
+        const served = await Promise.all(Array.from({ length: 100 }, () => ask('rows_written', select)))
+        return served.every(({ status }) => status === 200)
+      })
       hogs.forEach((each) => each.destroy())
       // the server may not have ended them yet
       await until('it has room for an administrator', () => sql('set global max_connections = 300').then(() => true, () => false))
