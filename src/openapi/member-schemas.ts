@@ -59,7 +59,6 @@ export function includeRules (table: Table, related: readonly RelatedTable[]): S
 /** The shared schemas. `isTyped`: whether each table has a schema for its members. */
 export function memberSchemas (all: readonly Subject[], limits: DocumentLimits, isTyped: boolean): Schemas {
   const subjects = areRelated(all)
-  const mapping = Object.fromEntries(subjects.map(({ table, name }) => [table.name, refTo(memberName(name))['$ref']]))
   return {
     [INCLUDE]: {
       type: 'object',
@@ -69,7 +68,8 @@ export function memberSchemas (all: readonly Subject[], limits: DocumentLimits, 
       maxProperties: limits.include.members,
       description: `Name in the row to what it contains. A row has one object or null where a unique key allows no more than one related row, otherwise a list. At most ${limits.include.levels} levels, and ${limits.include.members} members on all of them together.`
     },
-    [MEMBER]: isTyped ? { oneOf: Object.values(mapping).map(($ref) => ({ $ref })), discriminator: { propertyName: 'table', mapping } } : untypedMember(subjects),
+    // no discriminator: a table called `$ref` would make its mapping a reference
+    [MEMBER]: isTyped ? { anyOf: subjects.map(({ name }) => refTo(memberName(name))) } : untypedMember(subjects),
     ...isTyped && Object.fromEntries(subjects.map((subject) => [memberName(subject.name), typedMember(subject)])),
     [RELATED]: {
       description: 'A member of `include`: related rows, or aggregates of them.',
