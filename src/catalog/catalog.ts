@@ -187,6 +187,9 @@ export type TableFacts = Omit<Table, 'columns' | 'columnList' | 'requiredColumns
 /** The table by which statements are cached. */
 export const statementTable = (table: Table): Table => table.granted?.shape ?? table
 
+/** The table as the catalog has it, including what a grant does not see. */
+export const baseTable = (table: Table): Table => table.granted?.base ?? table
+
 /** Whether a statement of this kind may run a trigger of the table. Also true where the account may not see triggers. */
 export function mayFire ({ triggers: { known, list } }: Pick<Table, 'triggers'>, event: TriggerEvent, timing?: TriggerTiming): boolean {
   return !known || list.some((trigger) => trigger.event === event && (timing === undefined || trigger.timing === timing))
@@ -202,7 +205,7 @@ export function mayFillColumns (table: Pick<Table, 'engine' | 'triggers'>): bool
  * by foreign keys of other tables that lead back to it.
  */
 export function mayCascade (table: Table): boolean {
-  const { foreignKeys, outerKeys, hidesKeys } = table.granted?.base ?? table
+  const { foreignKeys, outerKeys, hidesKeys } = baseTable(table)
   return foreignKeys.length > 0 || outerKeys !== undefined || hidesKeys === true
 }
 

@@ -1,4 +1,4 @@
-import type { Catalog, Table } from '../catalog/catalog.ts'
+import { baseTable, type Catalog, type Table } from '../catalog/catalog.ts'
 import type { SchemaMoved } from '../dialects/dialect.ts'
 import { brokenDefinition, databaseUnavailable, withReason, withRetryAfter, type ServiceError } from '../errors.ts'
 
@@ -59,12 +59,10 @@ function set<T> (map: Map<string, T>, key: string, value: T): void {
   if (map.size > MAX_KNOWN) map.delete(map.keys().next().value as string)
 }
 
-const baseOf = (table: Table): Table => table.granted?.base ?? table
-
 const keyOf = (tables: readonly Table[], reason: string | undefined): string => `${reason}: ${tables.map(({ name }) => name).join()}`
 
 /** All facts of the tables, including those that a grant does not see. The type of a column follows from its declaration. */
-const factsOf = (tables: readonly Table[]): string => JSON.stringify(tables.map(baseOf), (key, value) => key === 'type' ? undefined : value)
+const factsOf = (tables: readonly Table[]): string => JSON.stringify(tables.map(baseTable), (key, value) => key === 'type' ? undefined : value)
 
 export interface Unresolved {
   readonly moved: SchemaMoved
@@ -96,5 +94,5 @@ function isThere (missing: string | undefined, named: readonly Table[], catalog:
   const name = missing?.slice(missing.lastIndexOf('.') + 1)
   if (name === undefined || catalog === undefined) return false
   const { tables, lost = new Map() } = catalog
-  return tables.has(name) || lost.has(name) || [...named.map(baseOf), ...lost.values()].some(({ columns }) => columns.has(name))
+  return tables.has(name) || lost.has(name) || [...named.map(baseTable), ...lost.values()].some(({ columns }) => columns.has(name))
 }

@@ -1,5 +1,5 @@
 /** The details of a violated constraint: its name and columns from the catalog, but no values from the text of the error. */
-import { mayFire, type Check, type ForeignKey, type Key, type TriggerTiming } from '../catalog/catalog.ts'
+import { baseTable, mayFire, type Check, type ForeignKey, type Key, type TriggerTiming } from '../catalog/catalog.ts'
 import { checkViolation, foreignKeyViolation, missingColumn, notNullViolation, pointer, uniqueViolation, withDetails, type Detail, type ServiceError } from '../errors.ts'
 import type { Statement } from '../sql/statement.ts'
 
@@ -40,7 +40,7 @@ export function checkViolationOf (check: Check | undefined): ServiceError {
 /** The foreign keys that an insert or update writes, including those that a grant does not see. */
 export function foreignKeysWritten ({ table, assigned, parameters }: Statement): ForeignKey[] {
   const written = new Set(assigned.filter((_column, index) => parameters[index] !== null).map(({ name }) => name))
-  return (table.granted?.base ?? table).foreignKeys.filter(({ columns }) => columns.some((column) => written.has(column)))
+  return baseTable(table).foreignKeys.filter(({ columns }) => columns.some((column) => written.has(column)))
 }
 
 function details (columns: readonly string[], constraint: string): Detail[] {

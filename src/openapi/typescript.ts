@@ -1,5 +1,5 @@
 /** Writes tables as TypeScript interfaces, for this package and for Kysely. */
-import type { Column, Table } from '../catalog/catalog.ts'
+import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
 import { createNames, pascalCase } from './names.ts'
 import { findRelatedTables } from './related-tables.ts'
@@ -55,7 +55,7 @@ function keysOf (table: Table): string {
 /** Writes the interface of a table. A hidden column is `never` in selects, and a column that cannot be written is `never` in writes. */
 function writeTable ({ name, table, verbs }: VisibleTable & { readonly name: string }): string {
   const [insertable, updatable] = (['insert', 'update'] as const).map((verb) => new Set(verbs.includes(verb) ? writableColumns(table, verb) : [])) as [Set<Column>, Set<Column>]
-  const columns = (table.granted?.base ?? table).columnList.filter((column) => table.columns.has(column.name) || insertable.has(column) || updatable.has(column))
+  const columns = baseTable(table).columnList.filter((column) => table.columns.has(column.name) || insertable.has(column) || updatable.has(column))
   const lines = columns.map((column) => {
     const taken = typeOf(takenSchema(column))
     const shown = table.columns.has(column.name) ? typeOf(shownSchema(column)) : 'never'

@@ -1,6 +1,6 @@
 /** Plans `onConflict`: the unique key that decides whether a row exists, and the values that are written to it. */
 import type { OnConflict } from '../../schemas/body.ts'
-import type { Column, Key, Table } from '../catalog/catalog.ts'
+import { baseTable, type Column, type Key, type Table } from '../catalog/catalog.ts'
 import { at, invalidBody } from '../errors.ts'
 import { planAssignments, getWritableColumn } from './assignments.ts'
 import type { Conflict } from './plan.ts'
@@ -26,7 +26,7 @@ function planSet (set: OnConflict['set'], table: Table): Conflict['set'] {
 }
 
 /** The unique keys that `onConflict` can name. Uses the indexes of the catalog's table, because a grant does not see those that compare differently from columns. */
-export function keysOf ({ uniqueKeys, indexes, granted }: Table): Key[] {
-  const all = granted?.base.indexes ?? indexes
-  return uniqueKeys.filter((key) => all.every((index) => index.name !== key.name || isWhole(index)))
+export function keysOf (table: Table): Key[] {
+  const { indexes } = baseTable(table)
+  return table.uniqueKeys.filter((key) => indexes.every((index) => index.name !== key.name || isWhole(index)))
 }

@@ -2,7 +2,7 @@
  * The order in which the rows of an upsert are written. Two requests that write the same rows in different orders end in a deadlock; in the same order,
  * one waits for the other.
  */
-import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
+import { baseTable, mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import type { Moment, Parameter } from '../types/column-type.ts'
 import { isMoment } from '../types/moment.ts'
 import { knownDefault } from './known-default.ts'
@@ -19,10 +19,10 @@ const NUMBER = /^-?\d+(\.\d+)?$/
  * next one may take, and no trigger gives two of them the same key.
  */
 export function isAnyOrder (rows: readonly PlannedRow[], { key, set }: Conflict, table: Table): boolean {
-  const { name, foreignKeys, uniqueKeys, granted } = table
+  const { name, foreignKeys, uniqueKeys } = baseTable(table)
   if (mayFillColumns(table)) return false
-  if ((granted?.base.foreignKeys ?? foreignKeys).some(({ referencedTable }) => referencedTable === name)) return false
-  const others = new Set((granted?.base.uniqueKeys ?? uniqueKeys).flatMap(({ columns }) => columns))
+  if (foreignKeys.some(({ referencedTable }) => referencedTable === name)) return false
+  const others = new Set(uniqueKeys.flatMap(({ columns }) => columns))
   const isOther = (column: Column): boolean => others.has(column.name) && !key.includes(column)
   switch (set.kind) {
     case 'given': return !Array.from(new Set(rows.map(({ columns }) => columns))).flat().some(isOther)

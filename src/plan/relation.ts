@@ -1,6 +1,6 @@
 /** Plans `on`: the columns that relate the rows of two tables, and the index that finds them. */
 import type { Related } from '../../schemas/body.ts'
-import type { Column, Index, Table } from '../catalog/catalog.ts'
+import { baseTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
 import { partsOf } from '../catalog/index-parts.ts'
 import { canRelate, isSameRelation, relationsBetween, type Pair } from '../catalog/relations.ts'
 import type { TableSource } from '../catalog/table-source.ts'
@@ -62,7 +62,7 @@ function describeKinds ({ column, other }: Pair, { engine }: Table): string {
  */
 export function findMemberIndex (table: Table, on: readonly Pair[], held: ReadonlySet<Column>, order: readonly Order[]): MemberIndex | undefined {
   // rules can be on columns that the grant does not see
-  const base = table.granted?.base ?? table
+  const base = baseTable(table)
   const related = new Set(on.map(({ other }) => other.name))
   const equal = new Set([...related, ...Array.from(held, ({ name }) => name)])
   let best: { readonly found: MemberIndex, readonly rank: number } | undefined

@@ -1,5 +1,5 @@
 /** Finds the keys by which a write finds its rows again. */
-import type { Column, Index, Table } from '../catalog/catalog.ts'
+import { baseTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Value } from '../types/column-type.ts'
 import { settled } from './moments.ts'
@@ -10,7 +10,7 @@ import type { Assignment } from './plan.ts'
  * fewer columns first. Keys with an expression, the beginning of a text or a column that cannot be compared are left out.
  */
 export function rowKeysOf (table: Table): ReadonlyArray<readonly Column[]> {
-  const { columns, primaryKey, indexes } = table.granted?.base ?? table
+  const { columns, primaryKey, indexes } = baseTable(table)
   const toKey = (names: ReadonlyArray<string | null>): ReadonlyArray<readonly Column[]> => {
     const key = findColumns(columns, names)
     return key?.every(({ type }) => type.comparison !== 'none') === true ? [key] : []

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { statementTable, type Column, type Table } from '../catalog/catalog.ts'
+import { baseTable, statementTable, type Column, type Table } from '../catalog/catalog.ts'
 import type { RelatedColumns } from './compared-columns.ts'
 import { severalTables } from './several-tables.ts'
 import type { Statement } from './statement.ts'
@@ -10,7 +10,7 @@ const NONE: readonly Column[] = []
 export function confirmColumns (own: Table, compared: readonly RelatedColumns[]): Statement | undefined {
   const needed = new Map<Table, Set<Column>>()
   for (const { table, columns } of compared) {
-    const base = table.granted?.base ?? table
+    const base = baseTable(table)
     const known = needed.get(base) ?? new Set()
     for (const column of columns) if (column.type.sentAs !== undefined) known.add(column)
     if (known.size > 0) needed.set(base, known)

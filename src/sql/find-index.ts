@@ -1,5 +1,5 @@
 /** Finds the index in whose order a page is read, because MariaDB does not use it for `tenant = ?` with the newest first, and reads all rows of the tenant. */
-import type { Index } from '../catalog/catalog.ts'
+import { baseTable, type Index } from '../catalog/catalog.ts'
 import { partsOf } from '../catalog/index-parts.ts'
 import type { Condition, Order, SelectPlan } from '../plan/plan.ts'
 
@@ -18,7 +18,7 @@ export function findIndex ({ table, page, condition, order }: SelectPlan): Order
   const open = order.filter(({ column }) => !equal.has(column.name))
   for (const name of others) if (!equal.has(name) && name !== open[0]?.column.name) return undefined
   // rules can be on columns that the grant does not see
-  const base = table.granted?.base ?? table
+  const base = baseTable(table)
   const found = base.indexes.find((index) => {
     const parts = index.ordered ? partsOf(index, base) : []
     // an expression can be a list of values (MySQL), for which the index has no entry if it is empty, or several entries

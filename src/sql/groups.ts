@@ -1,5 +1,5 @@
 import { sql, type AliasableExpression, type Expression } from 'kysely'
-import type { Column, Table } from '../catalog/catalog.ts'
+import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
 import { isComputed, type ComputedColumn, type Groups, type SelectPlan } from '../plan/plan.ts'
 import type { Parameter } from '../types/column-type.ts'
 import type { BuiltStatement } from './kysely-builder.ts'
@@ -46,7 +46,7 @@ export function compute ({ sql: texts, source, condition }: ComputedColumn, engi
 
 /** Creates aliases that no column of the table has, because HAVING prefers columns to aliases: any on SQLite, those of GROUP BY on MySQL. */
 function createAlias (table: Table): (index: number) => string {
-  const { columnList } = table.granted?.base ?? table
+  const { columnList } = baseTable(table)
   let prefix = 'v'
   while (columnList.some(({ name }) => name.toLowerCase().startsWith(prefix))) prefix += '_'
   return (index) => `${prefix}${index}`

@@ -7,7 +7,7 @@ import {
   createQueryId, MysqlQueryCompiler, NOOP_QUERY_EXECUTOR, OperationNodeTransformer, QueryCreator, SqliteQueryCompiler, type IdentifierNode, type QueryCompiler,
   type RootOperationNode
 } from 'kysely'
-import { statementTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
+import { baseTable, statementTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Cell, Parameter } from '../types/column-type.ts'
 import { marksOf, type Mark } from './marks.ts'
@@ -63,7 +63,7 @@ export function builderFor (engine: Engine, table: Table): TableBuilder {
 
 /** Uses the columns of the catalog's table, because rules can be on columns that the grant does not see. */
 function createBuilder (engine: Engine, table: Table): TableBuilder {
-  const base = table.granted?.base ?? table
+  const base = baseTable(table)
   const indexes = new Map(base.columnList.map((column, index): [Column, number] => [column, index]))
   const token = (column: Column): ColumnToken => `c${indexes.get(column) as number}`
   const build = createBuild(engine, nameIn(base))

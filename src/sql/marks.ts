@@ -1,4 +1,4 @@
-import type { Column, Table } from '../catalog/catalog.ts'
+import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 
 /** The marks, which differ from the characters for operators in a shape. A table has at most 4096 columns. */
@@ -10,7 +10,7 @@ const known = new WeakMap<Table, Mark>()
 
 /** Gives each column of the catalog's table one character, because rules can be on columns that the grant does not see. */
 export function marksOf (table: Table): Mark {
-  const base = table.granted?.base ?? table
+  const base = baseTable(table)
   return getOrCreate(known, base, () => {
     const marks = new Map(base.columnList.map((column, index): [Column, string] => [column, MARKS[index] as string]))
     return (column) => marks.get(column) as string

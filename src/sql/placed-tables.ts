@@ -3,7 +3,7 @@
  * The same table can be at several places.
  */
 import { sql, type Expression, type RawBuilder } from 'kysely'
-import type { Column, Index, Table } from '../catalog/catalog.ts'
+import { baseTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
 import type { Engine } from './statement.ts'
 
 /** The tokens of the columns of one table. */
@@ -19,12 +19,13 @@ export interface TableTokens {
 export interface SubqueryTable extends TableTokens {
   readonly from: Sql
   /** Marks an equality of two tables as selective for the optimizer. */
-  readonly relate: (equality: Sql) => Sql
+  readonly relate: Relate
   /** The clause that locks the found rows. */
   readonly lock: Sql
 }
 
 type Sql = RawBuilder<unknown>
+type Relate = (equality: Expression<unknown>) => Expression<unknown>
 
 const TOKEN = /^([nci])(\d+)(?:x(\d+))?$/
 
@@ -33,16 +34,17 @@ export class PlacedTables {
   readonly #alias: string
   readonly #engine: Engine
   readonly #lock: Sql
+  readonly relate: Relate
   readonly add: TableTokens['add'] = (table, index) => {
-    const place = this.#tables.push(baseOf(table)) - 1
-    const isServer = this.#engine === 'mysql'
-    return { ...this.at(place), from: this.from(place, isServer ? index : undefined), relate: isServer ? (equality) => equality : rarely, lock: this.#lock }
+    const place = this.#tables.push(baseTable(table)) - 1
+    return { ...this.at(place), from: this.from(place, this.#engine === 'mysql' ? index : undefined), relate: this.relate, lock: this.#lock }
   }
 
   /** `own`: a table without a place, whose name no alias may have. `lock`: the lock on rows that subqueries find. */
   constructor (engine: Engine, { tables = [], own, lock = sql`` }: { readonly tables?: readonly Table[], readonly own?: Table, readonly lock?: Sql | undefined }) {
     this.#engine = engine
-    this.#tables = own === undefined ? tables.map(baseOf) : [undefined]
+    this.relate = engine === 'mysql' ? (equality) => equality : rarely
+    this.#tables = own === undefined ? tables.map(baseTable) : [undefined]
     this.#alias = own !== undefined && /^t\d+$/i.test(own.name) ? 't_' : 't'
     this.#lock = lock
   }
@@ -73,7 +75,6 @@ export class PlacedTables {
 }
 
 /** SQLite has no index that can be forced safely, and takes the one that was defined last if two seem equally good. */
-export const rarely = (equality: Expression<unknown>): Sql => sql`likelihood(${equality}, 0.000001)`
+const rarely: Relate = (equality) => sql`likelihood(${equality}, 0.000001)`
 
 /** The catalog's table, because rules can be on columns that the grant does not see. */
-const baseOf = (table: Table): Table => table.granted?.base ?? table

@@ -8,7 +8,6 @@ import { compileCondition, wrap } from './conditions.ts'
 import { findIndex } from './find-index.ts'
 import { orderTerms } from './order.ts'
 import { rowsOf } from './page.ts'
-import { rarely } from './placed-tables.ts'
 import { severalTables, type SeveralTables } from './several-tables.ts'
 import type { Engine } from './statement.ts'
 
@@ -31,9 +30,8 @@ export interface RowsToSelect {
   readonly index?: Index | undefined
   readonly order: readonly Order[]
   readonly conditions: readonly Condition[]
-  /** Conditions that relate the rows to others. `isRare`: tells SQLite, which has no index that can be forced, that they decide. */
+  /** Conditions that relate the rows to others, and decide by which index they are found. */
   readonly related?: readonly Condition[]
-  readonly isRare?: boolean
 }
 
 /** Selects the cells as `v0`, `v1`, …, or from a later number if other cells precede them (`from`). */
@@ -42,7 +40,7 @@ export function selectCells (tables: SeveralTables, { cells }: Cells, from = 0):
 }
 
 /** From FROM up to ORDER BY. */
-export function selectRows (tables: SeveralTables, { joined }: Pick<Cells, 'joined'>, { index, order, conditions, related = [], isRare = false }: RowsToSelect): Sql {
+export function selectRows (tables: SeveralTables, { joined }: Pick<Cells, 'joined'>, { index, order, conditions, related = [] }: RowsToSelect): Sql {
   const own = tables.at(0)
   const joins = joined.map(({ member: { on, condition }, parent }, place): Sql => {
     const [child, outer] = [tables.at(place + 1), tables.at(parent)]
@@ -51,8 +49,8 @@ export function selectRows (tables: SeveralTables, { joined }: Pick<Cells, 'join
     if (!isTrue(condition)) pairs.push(compileCondition(condition, child))
     return sql` left join ${tables.from(place + 1)} on ${sql.join(pairs, sql` and `)}`
   })
-  const relating = related.map((condition) => compileCondition(condition, own))
-  const narrowing = [...relating.map((each) => isRare ? rarely(each) : each), ...conditions.filter((condition) => !isTrue(condition)).map((condition) => compileCondition(condition, own))]
+  const compile = (condition: Condition): Expression<unknown> => compileCondition(condition, own)
+  const narrowing = [...related.map((condition) => tables.relate(compile(condition))), ...conditions.filter((condition) => !isTrue(condition)).map(compile)]
   const where = narrowing.length === 0 ? sql`` : sql` where ${sql.join(narrowing, sql` and `)}`
   const tokenOf = ({ of, column }: Order): string => (of === undefined ? own : tables.at(joined.findIndex(({ member }) => member === of) + 1)).token(column)
   const terms = orderTerms(order, (term) => sql.ref(tokenOf(term)))

@@ -2,7 +2,7 @@
  * Finds the foreign key that COMMIT has refused. SQLite only reports that there is one, because it counts the keys that are checked at COMMIT
  * (`deferrable initially deferred`) over all statements of the transaction.
  */
-import type { ForeignKey } from '../../catalog/catalog.ts'
+import { baseTable, type ForeignKey } from '../../catalog/catalog.ts'
 import { foreignKeyViolation, type ServiceError } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { firesTrigger, foreignKeysWritten, noReferencedRow, rowIsReferenced } from '../violations.ts'
@@ -27,7 +27,7 @@ export class Writes {
     if (statement.verb === 'select') return
     this.#only = this.#count++ === 0 ? statement : undefined
     if (statement.verb !== 'insert' || statement.isUpsert === true) this.#changed.set(statement.table.name.toLowerCase(), place)
-    if (this.#writing.length < MAX_STATEMENTS && (statement.table.granted?.base ?? statement.table).foreignKeys.length > 0) this.#writing.push({ statement, place })
+    if (this.#writing.length < MAX_STATEMENTS && baseTable(statement.table).foreignKeys.length > 0) this.#writing.push({ statement, place })
   }
 
   /**
