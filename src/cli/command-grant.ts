@@ -1,5 +1,5 @@
 /** The grant of commands that read and write rows themselves: that of a token or a role of the configuration, or select on everything. */
-import { createGrant, type Grant } from '../access/grant.ts'
+import { createGrant, withClaims, type Grant } from '../access/grant.ts'
 import { checkClaims, type Claims } from '../access/rules.ts'
 import type { StoredToken } from '../access/tokens.ts'
 import { ConfigError, orThrow } from '../config-errors.ts'
@@ -41,7 +41,7 @@ function findToken (name: string, { tokens, tokenFile }: Settings, now: number):
 function findRole (name: string, { roles }: Settings, claims: Claims): Grant {
   const role = roles.get(name)
   if (role === undefined) throw new ConfigError([`--role: no role is called "${name}"`])
-  return { ...role, claims, tables: new WeakMap() }
+  return withClaims(role, claims, role.owner)
 }
 
 function readClaims (text = '{}'): Claims {

@@ -3,7 +3,7 @@ import type { Column, Table } from '../catalog/catalog.ts'
 import { unsupported, type ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/constants.ts'
 import type { Condition } from '../plan/plan.ts'
-import { planRules } from '../plan/rule.ts'
+import { withinRules } from '../plan/rule.ts'
 import { rowRefused } from '../plan/rules.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import type { Value } from '../types/column-type.ts'
@@ -23,9 +23,6 @@ export interface RowsToRead {
   /** The indexes in `keys` of rows that may be missing. */
   readonly optional?: ReadonlySet<number>
 }
-
-/** Adds the rules of the grant to a condition, so that no other row is shown, whatever a trigger has done to the row. */
-export const withinRules = ({ granted }: Table, condition: Condition): Condition => granted === undefined ? condition : combine('and', [planRules(granted.rules), condition])
 
 /** Writes the rows into the sink. @throws NOT_SUPPORTED, or PERMISSION_DENIED under rules, if a row is not found; what the sink refuses */
 export async function readRows (runner: Runner, sink: AnswerSink, { table, columns, key, keys, optional }: RowsToRead): Promise<void> {

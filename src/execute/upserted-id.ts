@@ -5,7 +5,7 @@ import { givenValue, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
 import type { Engine } from '../sql/statement.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { conditionOf } from './key-condition.ts'
-import { withinRules } from './read-rows.ts'
+import { withinRules } from '../plan/rule.ts'
 import type { RowCounts } from '../response/result.ts'
 import type { Runner } from './runner.ts'
 

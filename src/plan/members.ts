@@ -11,9 +11,9 @@ import type { PlanLimits } from './limits.ts'
 import { planAggregate } from './groups.ts'
 import { planOrder } from './order-by.ts'
 import { completeOrder, findKey } from './page.ts'
-import type { Condition, Member, Order } from './plan.ts'
+import type { Member, Order } from './plan.ts'
 import { findMemberIndex, planRelation } from './relation.ts'
-import { within } from './rules.ts'
+import { withinRules } from './rule.ts'
 
 export interface MembersToPlan {
   readonly source: TableSource
@@ -50,7 +50,7 @@ function planLevel (include: Include, planning: Planning, { table, path, level }
 function planMember (name: string, body: MemberBody, planning: Planning, { table, path, level }: Level): Member {
   const { source, limits } = planning
   const { other, on, held } = planRelation(name, body, { source, table, path })
-  const condition = underRules(planGroup(body.filters ?? {}, createRowScope({ source, table: other, limits, level: level + 1 }), [...path, 'filters']), other)
+  const condition = withinRules(other, planGroup(body.filters ?? {}, createRowScope({ source, table: other, limits, level: level + 1 }), [...path, 'filters']))
   const common = { name, table: other, on, condition }
   if (body.aggregates !== undefined) {
     const scope = createFilterScope(other, limits)
@@ -68,8 +68,6 @@ function planMember (name: string, body: MemberBody, planning: Planning, { table
 }
 
 const ONLY_OF_MANY = ['orderBy', 'limit'] as const
-
-const underRules = (condition: Condition, { granted }: Table): Condition => granted === undefined ? condition : within(granted.rules, condition)
 
 const planColumns = ({ columns }: MemberBody, table: Table, path: Path): readonly Column[] =>
   columns?.map((name, index) => getColumn(table, name, [...path, 'columns', index])) ?? table.columnList

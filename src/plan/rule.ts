@@ -1,5 +1,5 @@
 /** One rule of a grant on one column: as a condition, and as a test of a value that is written. */
-import type { Column, Rule, RuleTest } from '../catalog/catalog.ts'
+import type { Column, Rule, RuleTest, Table } from '../catalog/catalog.ts'
 import { isSame, type Moment, type Parameter, type Value } from '../types/column-type.ts'
 import { isMoment } from '../types/moment.ts'
 import { combine } from './filters/constants.ts'
@@ -11,6 +11,12 @@ import { PENDING } from './result-reference.ts'
 export function planRules (rules: readonly Rule[]): Condition {
   return combine('and', rules.flatMap(({ column, tests }) => tests.map((test) => planTest(column, test))))
 }
+
+/** The rules and a condition. The rules come first: their columns are usually the first ones of an index. */
+export const within = (rules: readonly Rule[], condition: Condition): Condition => combine('and', [planRules(rules), condition])
+
+/** Adds the rules of the grant to a condition, so that no other row is found. They are not folded, because they are no filters of the client. */
+export const withinRules = ({ granted }: Table, condition: Condition): Condition => granted === undefined ? condition : within(granted.rules, condition)
 
 function planTest (column: Column, test: RuleTest): Condition {
   switch (test.kind) {

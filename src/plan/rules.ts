@@ -2,10 +2,9 @@
 import type { Column, GrantedAccess, Rule } from '../catalog/catalog.ts'
 import { permissionDenied, pointer, withDetails, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import { combine } from './filters/constants.ts'
-import type { Assignment, Condition, ForeignKeyCheck, InsertPlan, Plan, PlannedRow, UpdatePlan } from './plan.ts'
+import type { Assignment, ForeignKeyCheck, InsertPlan, Plan, PlannedRow, UpdatePlan } from './plan.ts'
 import { divideParents, planForeignKeyChecks, refuseUnchecked, toWritten } from './foreign-keys.ts'
-import { onlyValueOf, planRules, satisfies } from './rule.ts'
+import { onlyValueOf, planRules, satisfies, within } from './rule.ts'
 import { withCheckAfterWrite } from './after-write.ts'
 
 /**
@@ -27,9 +26,6 @@ export function applyRules (plan: Plan, granted: GrantedAccess): Plan {
     }
   }
 }
-
-/** The rules come first: their columns are usually the first ones of an index. */
-export const within = (rules: readonly Rule[], condition: Condition): Condition => combine('and', [planRules(rules), condition])
 
 /** `planKnown`: plans the checks of the foreign keys whose values are known before the write. */
 function withForeignKeyChecks<P extends InsertPlan | UpdatePlan> (plan: P, granted: GrantedAccess, planKnown: (known: GrantedAccess) => readonly ForeignKeyCheck[]): P {

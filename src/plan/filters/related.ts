@@ -2,7 +2,7 @@
 import type { Related } from '../../../schemas/body.ts'
 import { at, invalidBody, type Path } from '../../errors.ts'
 import { findMemberIndex, planRelation } from '../relation.ts'
-import { planRules } from '../rule.ts'
+import { withinRules } from '../rule.ts'
 import { combine } from './constants.ts'
 import { countCondition, countTable, type FilterScope, type Relating } from './scope.ts'
 import type { Condition } from '../plan.ts'
@@ -36,6 +36,5 @@ function planMember (name: string, member: Related, { negated, scope, relating, 
   const inner = planFilters(filters, { ...scope, table: other, relating: { ...relating, table: other, level: relating.level + 1 } }, [...path, 'filters'])
   if (inner.kind === 'constant' && !inner.value) return { kind: 'constant', value: negated }
   // rules of a grant are not filters, so they are not folded
-  const condition = other.granted === undefined ? inner : combine('and', [planRules(other.granted.rules), inner])
-  return { kind: 'exists', negated, table: other, on, condition, index: findMemberIndex(other, on, held.all, [])?.index }
+  return { kind: 'exists', negated, table: other, on, condition: withinRules(other, inner), index: findMemberIndex(other, on, held.all, [])?.index }
 }
