@@ -91,10 +91,15 @@ export class Links {
     for (const [index, text] of texts.entries()) {
       const { column, other } = this.#on[index] as ListMember['on'][number]
       try {
-        // BINARY would be filled up with zero bytes, with which the values are not equal
-        if (other.type.relatedAs === 'binary' && other.type.keeps?.(JSON.parse(text)) === false) return undefined
-        // a collation may consider texts with more characters equal
-        parameters.push(column.type.relatedAs === RELATED_TEXT ? JSON.parse(text) : other.type.read(isNumber(column, text) ? Number(text) : parseExactJson(text)))
+        if (column.type.relatedAs === RELATED_TEXT) {
+          // as it is, because a collation may consider texts with more characters equal
+          parameters.push(JSON.parse(text))
+          continue
+        }
+        const value = isNumber(column, text) ? Number(text) : parseExactJson(text)
+        // such as bytes that BINARY would fill up with zero bytes, with which they are not equal
+        if (other.type.keeps?.(value) === false) return undefined
+        parameters.push(other.type.read(value))
       } catch (error) {
         if (error instanceof ValueRefused) return undefined
         throw error

@@ -75,6 +75,7 @@ export class RowWriter {
 
   /** Memory of the gaps and of the values by which rows are related, in bytes, about. */
   get size (): number {
+    if (this.links.size === 0) return 0
     let values = 0
     for (const links of this.links.values()) values += links.values.length
     return this.gaps.length * GAP_SIZE + values * VALUES_SIZE
