@@ -1,6 +1,7 @@
 /** Rows as a CSV file: the stream of the service, or what it answers in JSON. */
 import { writeCsv } from './csv.ts'
-import { isList, isObject, memberOf, withMembers, writeLine, type JsonObject } from './json.ts'
+import { isObject, memberOf, withMembers, writeLine, type JsonObject } from './json.ts'
+import { readOrder } from './order.ts'
 import type { Service } from './service.ts'
 
 /** Rows of an answer in JSON at most. */
@@ -25,8 +26,9 @@ export async function downloadCsv (service: Service, { path, name, body, columns
 /** The members of `include` that `orderBy` names: they are one row, without members of their own. */
 function membersOfOrder ({ include, orderBy }: JsonObject): JsonObject | undefined {
   if (!isObject(include)) return undefined
-  const terms = typeof orderBy === 'string' ? orderBy.split(',').map((term) => term.trim().split('.')[0]) : isList(orderBy) ? orderBy.flatMap((term) => isObject(term) ? Object.keys(term).filter((name) => isObject(term[name])) : []) : []
-  const members = Object.entries(include).filter(([name]) => terms.includes(name)).map(([name, member]) => [name, withMembers(member as JsonObject, { include: undefined })])
+  // in a text with its column, in a list alone
+  const isNamed = (member: string): boolean => readOrder(orderBy).some(({ name }) => name === member || (typeof orderBy === 'string' && name.startsWith(`${member}.`)))
+  const members = Object.entries(include).filter(([name]) => isNamed(name)).map(([name, member]) => [name, withMembers(member as JsonObject, { include: undefined })])
   return members.length === 0 ? undefined : Object.fromEntries(members)
 }
 

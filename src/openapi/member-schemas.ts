@@ -35,7 +35,6 @@ export const includeField = ({ description }: Schema): Schema => ({ ...refTo(INC
 
 /** Excludes from the field of a table: names of its columns, tables that need `on` because no foreign key or several relate them, and orders of one row. */
 export function includeRules (table: Table, related: readonly RelatedTable[]): Schema {
-  const columns = [...table.columns.values()]
   const ones = related.filter(({ other, on }) => isOne(other, on)).map(({ other }) => other.name)
   const withoutOn = related.length === 0
     ? requiring('on')
@@ -45,16 +44,19 @@ export function includeRules (table: Table, related: readonly RelatedTable[]): S
       }
   return defining({
     include: {
-      propertyNames: { not: { enum: columns.map(({ name }) => name) } },
+      propertyNames: { not: { enum: [...table.columns.keys()] } },
       additionalProperties: {
         if: requiring('on'),
-        then: defining({ on: { propertyNames: oneOfNames(columns.filter(({ type }) => type.relatedAs !== undefined).map(({ name }) => name)), additionalProperties: true } }),
+        then: defining({ on: { propertyNames: oneOfNames(relatableNames(table)), additionalProperties: true } }),
         else: withoutOn
       }
     },
     lock: false
   })
 }
+
+/** The columns that `on` can name. */
+const relatableNames = ({ columns }: Table): string[] => [...columns.values()].filter(({ type }) => type.relatedAs !== undefined).map(({ name }) => name)
 
 /** The shared schemas. `isTyped`: whether each table has a schema for its members. */
 export function memberSchemas (all: readonly Subject[], limits: DocumentLimits, isTyped: boolean): Schemas {
@@ -99,7 +101,7 @@ function memberObject (own: Readonly<Record<string, Schema | undefined>>): Schem
 
 function typedMember ({ name, table, members }: Subject): Schema {
   const { on, columns, filters, orderBy, aggregates, include } = MemberSchema.properties
-  const relatable = [...table.columns.values()].filter(({ type }) => type.relatedAs !== undefined).map((column) => column.name)
+  const relatable = relatableNames(table)
   return {
     ...memberObject({
       table: { type: 'string', enum: [table.name], description: TABLE },

@@ -32,10 +32,11 @@ const plainNames = (table: Table): string[] => sortable(table).map(({ name }) =>
 /** `orderBy`: the columns of the table, the names of aggregates, or columns of members. */
 export function orderSchema (table: Table, { anyOf, description }: Schema, hasMembers: boolean): Schema {
   const [, list] = anyOf as [Schema, Schema]
-  return { anyOf: [{ type: 'string', pattern: orderPattern([...plainNames(table), FREE_NAME, ...hasMembers ? [OF_MEMBER] : []]) }, list], description }
+  return { anyOf: [{ type: 'string', pattern: orderPattern([...groupNames(table), ...hasMembers ? [OF_MEMBER] : []]) }, list], description }
 }
 
-const groupPattern = (table: Table): string => orderPattern([...plainNames(table), FREE_NAME])
+/** The names in an order of groups, as regular expressions. */
+const groupNames = (table: Table): string[] => [...plainNames(table), FREE_NAME]
 
 /** The schema of `orderBy` for rows only: columns of the table. Undefined if rows cannot be sorted by any of them. */
 export function rowOrderSchema (table: Table, { anyOf, description }: Schema): Schema | undefined {
@@ -49,9 +50,11 @@ export function rowOrderSchema (table: Table, { anyOf, description }: Schema): S
 /** Combinations of fields that the service refuses, without rules for `having`, because the names of aggregates are free. `include`: the rules of this field, if there is one. */
 export function selectRules (table: Table, include: Schema | undefined): Schema {
   const key = findKey(table)
+  const missing = new Set([...include === undefined ? ['include'] : [], ...key === undefined ? ['after'] : []])
+  const notOfGroups = Object.fromEntries(NOT_OF_GROUPS.filter((field) => !missing.has(field)).map((field) => [field, false as const]))
   return {
     if: { anyOf: [requiring('groupBy'), requiring('aggregates')], additionalProperties: true },
-    then: defining(Object.fromEntries(NOT_OF_GROUPS.filter((field) => (field !== 'include' || include !== undefined) && (field !== 'after' || key !== undefined)).map((field): [string, Schema | false] => [field, false]).concat(include === undefined ? [] : [['orderBy', { pattern: groupPattern(table) }]]))),
+    then: defining({ ...notOfGroups, ...include !== undefined && { orderBy: { pattern: orderPattern(groupNames(table)) } } }),
     else: include === undefined ? ofRows(table, false) : { if: requiring('include'), then: ofRows(table, true), else: ofRows(table, false) },
     dependentSchemas: {
       ...include !== undefined && { include },

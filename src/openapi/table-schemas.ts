@@ -24,8 +24,10 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
   const columns = [...table.columns.values()]
   const schemas: Record<string, Schema> = {}
   // filters can contain a row, under $is
-  if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Row`] = rowSchema(subject, columns)
-  if (verbs.some((verb) => verb !== 'insert')) schemas[`${name}Column`] = { type: 'string', enum: columns.map((column) => column.name) }
+  if (verbs.some((verb) => verb !== 'insert')) {
+    schemas[`${name}Row`] = rowSchema(subject, columns)
+    schemas[`${name}Column`] = { type: 'string', enum: columns.map((column) => column.name) }
+  }
   if (verbs.includes('select')) {
     schemas[`${name}Aggregate`] = aggregateSchema(name, columns)
     if (hasParts(table)) schemas[partName(name)] = partSchema(columns)
