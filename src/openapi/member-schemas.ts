@@ -34,7 +34,7 @@ export const canInclude = ({ include }: DocumentLimits, tables: readonly Visible
 export const includeField = ({ description }: Schema): Schema => ({ ...refTo(INCLUDE), description })
 
 /** Excludes from the field of a table: names of its columns, tables that need `on` because no foreign key or several relate them, and orders of one row. */
-export function includeRules (table: Table, related: readonly RelatedTable[]): Schema {
+export function includeRules ({ name, table }: Pick<Subject, 'name' | 'table'>, related: readonly RelatedTable[]): Schema {
   const ones = related.filter(({ other, on }) => isOne(other, on)).map(({ other }) => other.name)
   const withoutOn = related.length === 0
     ? requiring('on')
@@ -44,7 +44,7 @@ export function includeRules (table: Table, related: readonly RelatedTable[]): S
       }
   return defining({
     include: {
-      propertyNames: { not: { enum: [...table.columns.keys()] } },
+      propertyNames: { not: refTo(`${name}Column`) },
       additionalProperties: {
         if: requiring('on'),
         then: defining({ on: { propertyNames: oneOfNames(relatableNames(table)), additionalProperties: true } }),
@@ -112,7 +112,7 @@ function typedMember ({ name, table, members }: Subject): Schema {
       aggregates: aggregatesField(name, aggregates),
       include: includeField(include)
     }),
-    dependentSchemas: { include: includeRules(table, members ?? []) }
+    dependentSchemas: { include: includeRules({ name, table }, members ?? []) }
   }
 }
 

@@ -50,7 +50,7 @@ export function requestSchema (subject: Subject, verb: Verb): Schema {
     ...('returning' in properties && { returning: returningSchema(name, properties.returning) })
   }
   const fields = Object.entries(properties).filter(([field]) => mayUse(field, verb, verbs) && isPossible(field, verb, subject)).map(([field, schema]): [string, Schema] => [field, own[field] ?? inDocument(field, schema, verb)])
-  return closedObject(fields, { required, ...verb === 'insert' && insertRules(table), ...verb === 'select' && selectRules(table, members && includeRules(table, members)) })
+  return closedObject(fields, { required, ...verb === 'insert' && insertRules(table), ...verb === 'select' && selectRules(table, members && includeRules(subject, members)) })
 }
 
 /** Whether a table can have a field: positions, conflicts and returned updates need a unique key, and some types cannot be grouped. */

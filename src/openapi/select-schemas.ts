@@ -11,6 +11,8 @@ const DIRECTION = '( +([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc]))?'
 /** A name of an aggregate or of a part of time, which is free. */
 export const FREE_NAME = '[A-Za-z0-9_]{1,64}'
 
+const IS_FREE = new RegExp(`^${FREE_NAME}$`)
+
 /** A column of a member of `include`, whose name is free. */
 const OF_MEMBER = `${MEMBER_NAME.source.slice(1, -1)}\\.[^, ]{1,64}`
 
@@ -32,11 +34,8 @@ const plainNames = (table: Table): string[] => sortable(table).map(({ name }) =>
 /** `orderBy`: the columns of the table, the names of aggregates, or columns of members. */
 export function orderSchema (table: Table, { anyOf, description }: Schema, hasMembers: boolean): Schema {
   const [, list] = anyOf as [Schema, Schema]
-  return { anyOf: [{ type: 'string', pattern: orderPattern([...groupNames(table), ...hasMembers ? [OF_MEMBER] : []]) }, list], description }
+  return { anyOf: [{ type: 'string', pattern: orderPattern([...plainNames(table), FREE_NAME, ...hasMembers ? [OF_MEMBER] : []]) }, list], description }
 }
-
-/** The names in an order of groups, as regular expressions. */
-const groupNames = (table: Table): string[] => [...plainNames(table), FREE_NAME]
 
 /** The schema of `orderBy` for rows only: columns of the table. Undefined if rows cannot be sorted by any of them. */
 export function rowOrderSchema (table: Table, { anyOf, description }: Schema): Schema | undefined {
@@ -54,7 +53,7 @@ export function selectRules (table: Table, include: Schema | undefined): Schema 
   const notOfGroups = Object.fromEntries(NOT_OF_GROUPS.filter((field) => !missing.has(field)).map((field) => [field, false as const]))
   return {
     if: { anyOf: [requiring('groupBy'), requiring('aggregates')], additionalProperties: true },
-    then: defining({ ...notOfGroups, ...include !== undefined && { orderBy: { pattern: orderPattern(groupNames(table)) } } }),
+    then: defining({ ...notOfGroups, ...include !== undefined && { orderBy: { pattern: orderPattern([...plainNames(table).filter((name) => !IS_FREE.test(name)), FREE_NAME]) } } }),
     else: include === undefined ? ofRows(table, false) : { if: requiring('include'), then: ofRows(table, true), else: ofRows(table, false) },
     dependentSchemas: {
       ...include !== undefined && { include },

@@ -45,8 +45,7 @@ for (const kind of kinds) {
     const refusalTime = middle(refused.map(({ time }) => time))
     t.comment(`${answers.length} asked, ${served.length} answered, ${refused.length} refused in ${refusalTime} ms; memory ${before.toFixed()} -> ${after.toFixed()} MB`)
     t.same([...new Set(refused.map(({ status, code }) => `${status} ${code}`))], ['503 OVERLOADED'])
-    // all of it where the machine does nothing else
-    t.ok(served.length > CAPACITY * DURATION / 1000 / 6, 'what the pool can carry is answered all the same')
+    t.ok(served.length > CAPACITY * DURATION / 1000 / 3, 'what the pool can carry is answered all the same')
     t.ok(refusalTime < QUICK, 'refusals are quick')
     t.ok(Math.max(...answers.map(({ time }) => time)) < BOUND, 'nobody waits for ever')
     t.ok(after - before < 50, 'memory does not grow')
