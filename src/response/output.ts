@@ -70,12 +70,18 @@ export class Output {
     this.length += this.bytes.write(text, this.length)
   }
 
-  /** Returns a copy of the content and empties the output. Keeps a small buffer. */
+  /** Returns the content and empties the output. The buffer goes with it, unless the content is small for it. */
   take (): Buffer {
-    const copy = copyOf(this.bytes, this.length)
-    if (this.bytes.length > FIRST_SIZE) this.drop()
+    const { bytes, length } = this
+    if (bytes.length > FIRST_SIZE || length < FIRST_SIZE / 2) {
+      const copy = copyOf(bytes, length)
+      if (bytes.length > FIRST_SIZE) this.drop()
+      this.length = 0
+      return copy
+    }
+    this.bytes = NONE
     this.length = 0
-    return copy
+    return bytes.subarray(0, length)
   }
 
   /** Returns the content, as a string if it has no more bytes than `short`. Nothing can be written after it. */
@@ -87,6 +93,11 @@ export class Output {
     if (spare.length < MAX_SPARE) spare.push(bytes)
     return written
   }
+}
+
+/** Keeps the memory of what was taken from an output for other answers. Nobody may read it any more. */
+export function giveBack ({ buffer }: Buffer): void {
+  if (buffer.byteLength === FIRST_SIZE && spare.length < MAX_SPARE) spare.push(Buffer.from(buffer))
 }
 
 /** Frees the memory of a large buffer at once, because garbage could take as much memory again as is in use. */

@@ -1,4 +1,5 @@
 /** Rows as a stream of bytes, which are read from the database as the stream is read. */
+import { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Column } from '../catalog/catalog.ts'
 import type { PacedSink, RowSource } from '../dialects/dialect.ts'
@@ -7,7 +8,7 @@ import type { DriverValue } from '../types/column-type.ts'
 import { AnswerMemory } from './answer-memory.ts'
 import { UNLIMITED, type AnswerBudget } from './budget.ts'
 import { isBeyond } from './json-rows.ts'
-import { Output } from './output.ts'
+import { giveBack, Output } from './output.ts'
 import type { StreamRows } from './stream-rows.ts'
 
 /** The number of bytes at which rows are passed on, and the milliseconds after which they are passed on anyway. */
@@ -24,6 +25,23 @@ export interface RowStreamOptions {
   /** Maximum number of rows; more rows are an error. */
   readonly most?: number | undefined
   readonly budget?: AnswerBudget
+}
+
+/**
+ * Reuses the memory of each chunk as soon as an HTTP response has written it. As garbage, the chunks of a long stream would take up to 64 MB before V8
+ * collects them.
+ */
+class Chunks extends Readable {
+  override pipe<T extends NodeJS.WritableStream> (destination: T, options?: { readonly end?: boolean }): T {
+    // another destination may keep what it gets, as one that compresses it does
+    if (!(destination instanceof ServerResponse)) return super.pipe(destination, options)
+    this.on('data', (chunk: Buffer) => {
+      if (!destination.write(chunk, (error) => { if (error == null) giveBack(chunk) })) this.pause()
+    })
+    destination.on('drain', () => this.resume())
+    if (options?.end !== false) this.on('end', () => destination.end())
+    return destination
+  }
 }
 
 export class RowStream implements PacedSink {
@@ -60,7 +78,7 @@ export class RowStream implements PacedSink {
     this.#memory = new AnswerMemory(budget)
     if (!this.#memory.extend(0, MEMORY)) throw overloaded()
     this.#output.maxBytes = maxBytes
-    this.readable = new Readable({
+    this.readable = new Chunks({
       highWaterMark: 1, // one chunk
       read: () => this.#read(),
       destroy: (error, done) => {

@@ -1,4 +1,6 @@
 /** What a stream holds, and when it lets the database wait. */
+import { once } from 'node:events'
+import { Writable } from 'node:stream'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { UNLIMITED, AnswerBudget } from '../../src/response/budget.ts'
@@ -47,6 +49,21 @@ t.test('a stream that nobody reads holds less than 1 MiB and a row', async (t) =
     stream.drop()
     t.ok(told.stopped > 0)
   }
+})
+
+t.test('what takes the chunks of a stream may keep them', async (t) => {
+  const { stream, told } = createStream()
+  const kept: Buffer[] = []
+  const keeper = new Writable({ write: (chunk: Buffer, _encoding, done) => { setTimeout(done, kept.push(chunk) % 5) } })
+  stream.readable.pipe(keeper)
+  for (let row = 0; row < 30_000; row++) {
+    const text = String(row).padStart(99, '.')
+    stream.textRow(Buffer.concat([Buffer.from([text.length]), Buffer.from(text)]), 0, 100)
+    while (told.isPaused) await turn()
+  }
+  stream.end()
+  await once(keeper, 'finish')
+  t.same(Buffer.concat(kept).toString(), Array.from({ length: 30_000 }, (_, row) => `{"name":"${String(row).padStart(99, '.')}"}\n`).join(''))
 })
 
 t.test('a stream goes on as it is read, and holds no more in the end', async (t) => {
