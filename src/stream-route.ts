@@ -65,7 +65,9 @@ function describe (record: RequestRecord, { passed, bytes, failure }: RowStream,
   const refusal = failure === undefined || isServiceError(failure) ? failure : internal()
   if (refusal !== undefined && isBug(refusal)) request.log.error({ err: failure }, 'unexpected error')
   record.refusal = refusal
-  record.executed({ rows: passed, changed: 0 })
+  // the execution of one that was cut off has failed
+  if (isWhole) record.executed({ rows: passed, changed: 0 })
+  record.rows = passed
   record.end()
   const gone = slowClients.has(request.raw.socket) ? 'CLIENT_SLOW' : 'CLIENT_GONE'
   record.stream = { bytes, complete: isWhole, reason: isWhole ? undefined : refusal?.reason ?? refusal?.code ?? gone }

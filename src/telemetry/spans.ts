@@ -4,7 +4,6 @@
  */
 import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags, type Attributes, type Context, type Tracer } from '@opentelemetry/api'
 import type { Database } from '../databases/database.ts'
-import type { ServiceError } from '../errors.ts'
 import type { Collector, RequestRecord } from './record.ts'
 
 /** Whether an OpenTelemetry SDK is registered; without one, contexts are not stored and no span can be active. */
@@ -22,7 +21,8 @@ export function createSpans (databases: ReadonlyMap<string, Database>): Collecto
       if (!isSampled(record.context)) return
       // not a constant: performance.now() is monotonic, while the clock of other spans can be adjusted
       const epoch = Date.now() - performance.now()
-      for (const phase of phasesOf(record, databases, epoch)) makeSpan(tracer, record.context, phase, record.refusal)
+      const reason = record.refusal?.code ?? record.stream?.reason
+      for (const phase of phasesOf(record, databases, epoch)) makeSpan(tracer, record.context, phase, reason)
     }
   }
 }
@@ -62,8 +62,8 @@ function phasesOf (record: RequestRecord, databases: ReadonlyMap<string, Databas
   ].filter(({ begin }) => begin > epoch)
 }
 
-function makeSpan (tracer: Tracer, parent: Context, { name, kind, attributes, begin, end, failed }: Phase, refusal: ServiceError | undefined): void {
+function makeSpan (tracer: Tracer, parent: Context, { name, kind, attributes, begin, end, failed }: Phase, reason: string | undefined): void {
   const span = tracer.startSpan(name, { kind, attributes, startTime: begin }, parent)
-  if (failed) span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute('error.type', refusal?.code as string)
+  if (failed) span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute('error.type', reason as string)
   span.end(end)
 }

@@ -3,7 +3,7 @@ import t from 'tap'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { createProxy, type Proxy } from '../support/recorder.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { startService } from '../support/service.ts'
+import { startService, TOKEN } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const named = (name: string) => ['create table items (id int not null auto_increment primary key, name varchar(20) null)', `insert into items values (1, '${name}')`]
@@ -19,7 +19,7 @@ for (const engine of await engines()) {
       for (const database of [primary, one, two]) await database.drop()
     })
     const [main, first, second] = proxies as [Proxy, Proxy, Proxy]
-    const { post } = await startService(t, main.url, { database: { replicas: [first.url, second.url] } })
+    const { post, server } = await startService(t, main.url, { database: { replicas: [first.url, second.url] } })
     const source = async (): Promise<unknown> => {
       const { status, json } = await post('items', read)
       return status === 200 ? json.data.rows[0].name : json.error.code
@@ -38,6 +38,15 @@ for (const engine of await engines()) {
       t.equal((await post('items', { verb: 'update', data: { name: 'primary!' }, filters: { id: 1 } })).status, 200)
       t.match(await primary.query('select name from items order by id'), [{ name: 'primary!' }, { name: 'new' }])
       for (const { query } of [one, two]) t.match(await query('select count(*) as count from items'), [{ count: 1 }])
+    })
+
+    t.test('streams go to the replicas as well, unless they must see the newest rows', async (t) => {
+      const stream = async (headers = {}): Promise<string> => {
+        const { statusCode, body } = await server.app.inject({ method: 'POST', url: '/api/shop/items', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept: 'application/x-ndjson', ...headers }, payload: { verb: 'select', columns: ['name'], filters: { id: 1 } } })
+        return `${statusCode} ${JSON.parse(body).name}`
+      }
+      t.same([await stream(), await stream()].sort(), ['200 one', '200 two'])
+      t.equal(await stream({ 'row-query-consistency': 'primary' }), '200 primary!')
     })
 
     t.test('a replica that fails is skipped without an error, and used again when it is back', async (t) => {

@@ -37,7 +37,7 @@ async function startHost (t: Test, url: string, options = {}) {
   t.teardown(() => app.close())
   await app.register(instrumentation.plugin())
   await app.register(createRowQuery({ databases: { shop: { url } }, tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: ['select', 'insert'] }], ...options }).plugin, { prefix: '/api' })
-  return async (body: object, table = 'customers') => await app.inject({ method: 'POST', url: `/api/shop/${table}`, headers: { authorization: `Bearer ${TOKEN}` }, payload: body })
+  return async (body: object, table = 'customers', headers = {}) => await app.inject({ method: 'POST', url: `/api/shop/${table}`, headers: { authorization: `Bearer ${TOKEN}`, ...headers }, payload: body })
 }
 
 const select = { verb: 'select', columns: ['id'], filters: { status: 'new' } }
@@ -82,6 +82,25 @@ await onEachEngine(t, 'the span in which a request fails has an error status and
   await post(select, 'nowhere')
   t.same(read().ours, [], 'nothing was planned')
   t.notMatch(JSON.stringify(ours.map(({ name, attributes, status, events }) => [name, attributes, status, events])), /ada@|insert into|Ada/, 'no values, no SQL')
+})
+
+await onEachEngine(t, 'the span of a stream ends with the stream, and has an error status if that is cut off', { schema: shop }, async (t, { url }) => {
+  const stream = { accept: 'application/x-ndjson' }
+  const post = await startHost(t, url)
+  read()
+  const answer = await post({ verb: 'select', columns: ['id'] }, 'customers', stream)
+  t.equal(answer.body.split('\n').length - 1, 4)
+  const { ours, others } = read()
+  t.same(names(ours), ['row-query plan', 'row-query compile', 'select customers'])
+  const handler = others.find(({ name }) => name.startsWith('handler')) as ReadableSpan
+  const execution = ours.at(-1) as ReadableSpan
+  t.match(execution, { status: { code: SpanStatusCode.UNSET }, attributes: { 'db.response.returned_rows': 4 }, parentSpanContext: { spanId: handler.spanContext().spanId } })
+  t.ok(at(execution.endTime) >= at((others.find(({ name }) => name === 'request') ?? handler).endTime) - 1, 'not when its headers are ready')
+
+  const bounded = await startHost(t, url, { limits: { streamRows: 2 } })
+  read()
+  await bounded({ verb: 'select', columns: ['id'] }, 'customers', stream).catch(() => {})
+  t.match(read().ours.at(-1), { name: 'select customers', status: { code: SpanStatusCode.ERROR }, attributes: { 'error.type': 'RESULT_TOO_LARGE', 'db.response.returned_rows': 2 } })
 })
 
 t.test('there are no spans without a request span, below an unsampled span, or if tracing is off', async (t) => {
