@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { shownId } from './request-id.ts'
+import { clientGone } from '../src/dialects/dialect.ts'
 import { logRefusal } from '../src/telemetry/log-refusal.ts'
 import { answerBeforeEnd } from '../src/response/unread-body.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
@@ -17,6 +18,8 @@ const fastifyErrors = new Map<string, () => ServiceError>([
   ['FST_ERR_CTP_INVALID_MEDIA_TYPE', unsupportedMediaType],
   ['FST_ERR_CTP_INVALID_CONTENT_LENGTH', () => invalidRequest('the length of the body differs from Content-Length')],
   ['ECONNRESET', () => invalidRequest('the connection closed before the whole body arrived')],
+  // of a stream that nobody waits for any more
+  ['ERR_STREAM_PREMATURE_CLOSE', clientGone],
   ['FST_ERR_BAD_URL', notFound],
   ['FST_ERR_MAX_PARAM_LENGTH', notFound],
   ['FST_ERR_ROUTE_MISSING_CONTENT_TYPE', unsupportedMediaType]

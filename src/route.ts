@@ -11,6 +11,7 @@ import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound } from './errors.ts'
 import { readKey } from './idempotency/key.ts'
 import { shownInHost } from './openapi/interface-document.ts'
+import { OWN_APP } from './own-app.ts'
 import { isReadOnly, runOperations } from './operations/run-operations.ts'
 import type { PlanLimits, RequestLimits } from './plan/limits.ts'
 import type { AnswerBudget } from './response/budget.ts'
@@ -54,6 +55,7 @@ const varyByAccept: onSendHookHandler = (_request, reply, _payload, done) => {
 
 export function addRoute (app: FastifyInstance, { databases, limits, budget, collectors }: RouteOptions): void {
   const url = '/:database/:table'
+  const isOwnApp = app.hasDecorator(OWN_APP)
   app.decorateRequest('rowQueryAccess')
   app.decorateRequest('rowQueryDatabase')
   app.decorateRequest('rowQueryStream', null)
@@ -80,7 +82,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget, col
   app.withTypeProvider<TypeBoxTypeProvider>().post(url, { schema: { body: BodySchema }, config: shownInHost(app.prefix), onRequest: checkPath, preValidation: checkStream, onSend: varyByAccept }, (request, reply) => {
     const { body, headers, rowQueryAccess: access, rowQueryRecord: record } = request
     const consistency = readConsistency(body.verb, CONSISTENCY, headers['row-query-consistency'])
-    if (request.rowQueryStream !== null) return sendStream(request, reply, { ...request.rowQueryStream, access, limits, consistency, collectors })
+    if (request.rowQueryStream !== null) return sendStream(request, reply, { ...request.rowQueryStream, access, limits, consistency, collectors, isOwnApp })
     reply.type('application/json; charset=utf-8')
     const options = { access, body, limits, consistency, client: new Caller(reply.raw, getGrant(request)), record }
     const key = headers[KEY] === undefined || body.verb === 'select' ? undefined : keyOf(request, body)

@@ -1,4 +1,5 @@
 /** Answers a select with a stream of rows, and reports how it ended to the log and the metrics. */
+import { constants, Http2ServerResponse } from 'node:http2'
 import { finished } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SelectBody } from '../schemas/body.ts'
@@ -31,15 +32,18 @@ export function findWantedStream (request: FastifyRequest, most: number | undefi
 
 export interface StreamToSend extends WantedStream, Pick<StreamRequest, 'access' | 'limits' | 'consistency'> {
   readonly collectors: readonly Collector[]
+  /** Whether the app is that of the stand-alone server, which has no hooks of others. */
+  readonly isOwnApp: boolean
 }
 
 /** Sends the stream. @throws ServiceError if no row has been read */
-export async function sendStream (request: FastifyRequest, reply: FastifyReply, { collectors, ...wanted }: StreamToSend): Promise<FastifyReply> {
+export async function sendStream (request: FastifyRequest, reply: FastifyReply, { collectors, isOwnApp, ...wanted }: StreamToSend): Promise<FastifyReply> {
   const { raw: response } = reply
   const record = request.rowQueryRecord ?? new RequestRecord(false, false)
   const stream = await openStream({ ...wanted, body: request.body as SelectBody, client: response, record })
+  if (isOwnApp) stream.reuseMemory()
   stream.onCut = createCut(stream, response)
-  stream.onFailure = () => { setTimeout(() => stream.readable.destroy(), GRACE).unref() }
+  stream.onFailure = () => { setTimeout(() => cut(stream, response), GRACE).unref() }
   // the response may already be closed
   finished(response, (error) => {
     record.status = reply.statusCode
@@ -53,9 +57,15 @@ export async function sendStream (request: FastifyRequest, reply: FastifyReply, 
 }
 
 /** Closes the connection instead of ending the answer, once the client has the rows that were read before the error. */
-const createCut = ({ readable }: RowStream, response: FastifyReply['raw']) => (): void => {
-  if (response.destroyed) readable.destroy()
-  else response.write('', () => { readable.destroy() })
+const createCut = (stream: RowStream, response: FastifyReply['raw']) => (): void => {
+  if (response.destroyed) cut(stream, response)
+  else response.write('', () => { cut(stream, response) })
+}
+
+/** Fastify destroys the response. Without its own error, a stream of HTTP/2 would look whole then. */
+function cut ({ readable }: RowStream, response: FastifyReply['raw'] | Http2ServerResponse): void {
+  if (response instanceof Http2ServerResponse && !response.stream.closed) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+  readable.destroy()
 }
 
 interface Ended { readonly request: FastifyRequest, readonly reply: FastifyReply, readonly isWhole: boolean }

@@ -81,7 +81,8 @@ export interface KnownDatabase {
  * Returns the answer if the error remains although the catalog was read again. If the tables are the same in both catalogs, a definition is broken. If
  * the catalog does have the missing object, which may have been renamed for a moment, this is concluded only if the error lasts.
  */
-export function toUnresolved ({ broken, latestCatalog }: KnownDatabase, { moved: { reason, missing }, before, tables }: Unresolved): ServiceError {
+export function toUnresolved ({ broken, latestCatalog }: KnownDatabase, { moved: { reason, missing, isRebuilt }, before, tables }: Unresolved): ServiceError {
+  if (isRebuilt) return withReason(databaseUnavailable(), reason)
   if (before === undefined || factsOf(before) !== factsOf(tables)) return databaseUnavailable()
   const left = isThere(missing, tables, latestCatalog()) ? broken.suspect(tables, reason) : 0
   if (left > 0) return withRetryAfter(withReason(databaseUnavailable(), reason), left)

@@ -201,13 +201,16 @@ export class SchemaMoved extends Error {
   readonly isElsewhere: boolean
   /** The missing table or column as the database names it, possibly with qualifiers. Not for the log. */
   readonly missing: string | undefined
+  /** Whether nothing is missing: the table was rebuilt after the snapshot of the transaction. */
+  readonly isRebuilt: boolean
 
-  constructor (reason?: string, { isElsewhere = false, missing }: { isElsewhere?: boolean, missing?: string | undefined } = {}) {
+  constructor (reason?: string, { isElsewhere = false, missing, isRebuilt = false }: { isElsewhere?: boolean, missing?: string | undefined, isRebuilt?: boolean } = {}) {
     super('the schema has changed')
     this.name = 'SchemaMoved'
     this.reason = reason
     this.isElsewhere = isElsewhere
     this.missing = missing
+    this.isRebuilt = isRebuilt
   }
 }
 

@@ -27,14 +27,15 @@ export interface RowStreamOptions {
   readonly budget?: AnswerBudget
 }
 
-/**
- * Reuses the memory of each chunk as soon as an HTTP response has written it. As garbage, the chunks of a long stream would take up to 64 MB before V8
- * collects them.
- */
 class Chunks extends Readable {
+  /**
+   * Whether the memory of each chunk is used again as soon as an HTTP response has written it. As garbage, the chunks of a long stream would take up to 64 MB
+   * before V8 collects them.
+   */
+  isReused = false
+
   override pipe<T extends NodeJS.WritableStream> (destination: T, options?: { readonly end?: boolean }): T {
-    // another destination may keep what it gets, as one that compresses it does
-    if (!(destination instanceof ServerResponse)) return super.pipe(destination, options)
+    if (!this.isReused || !(destination instanceof ServerResponse)) return super.pipe(destination, options)
     this.on('data', (chunk: Buffer) => {
       if (!destination.write(chunk, (error) => { if (error == null) giveBack(chunk) })) this.pause()
     })
@@ -46,7 +47,7 @@ class Chunks extends Readable {
 
 export class RowStream implements PacedSink {
   /** Can be read once. It is destroyed if it does not reach its end. */
-  readonly readable: Readable
+  readonly readable: Chunks
   readonly #rows: StreamRows
   readonly #output = new Output()
   /** The size of the complete rows in the output, in bytes. */
@@ -87,6 +88,11 @@ export class RowStream implements PacedSink {
       }
     })
     this.readable.on('error', () => {}) // who reads it gets the error as well
+  }
+
+  /** Makes it use the memory of what an HTTP response has written again. Nobody else may keep what the response gets, as hooks of a host app may do. */
+  reuseMemory (): void {
+    this.readable.isReused = true
   }
 
   /** Resolves with the first row. */

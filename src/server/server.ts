@@ -14,6 +14,7 @@ import { answerBrokenRequest, answerConnect } from './client-error.ts'
 import { readCertificate, reloadCertificate } from './tls.ts'
 import { HTTP_DEFAULTS, type HttpSettings } from '../config/split-config.ts'
 import { httpServerOptions, limitConnections } from './connections.ts'
+import { OWN_APP } from '../own-app.ts'
 import { createRequestLogger } from './request-logger.ts'
 import { createDrain, type Drain } from './drain.ts'
 import { loggerOptions, type LogFormat, type LogStream } from './log.ts'
@@ -82,6 +83,7 @@ export async function createServer ({ options, prefix, logLevel, logFormat, metr
   })
   if (trustProxy.length > 0) app.addHook('onRequest', removePorts)
   answerEverything(app, answerOutside)
+  app.decorate(OWN_APP, true)
   const drain = createDrain(app)
   limitConnections(app, http)
   await app.register(health, { isReady: async () => !drain.hasStarted && await rows.isReady() })

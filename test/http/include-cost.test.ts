@@ -56,6 +56,14 @@ await onEachEngine(t, `rows read for lists are bounded, also with ${MANY} for on
       t.ok(read <= most, `${JSON.stringify({ each, on, filters, order, limit })}: ${read} rows read, at most ${most}: ${sent[0]?.slice(0, 300)}`)
     }
   }
+  for (const orderBy of ['line', 'line DESC', 'id']) {
+    statements()
+    const { json } = await post('parents', { verb: 'select', columns: ['id'], filters: { id: CROWDED }, include: { children: { table: 'children1', on: { id: 'parent_id' }, orderBy, limit: 10 } } })
+    t.equal(json.data.rows[0].children.length, 10)
+    const read = await countRead(sql, statements().filter((statement) => statement.includes('`children1`')))
+    // no index has the order by the key
+    if (orderBy !== 'id') t.ok(read <= mostRead({ returned: 10, values: 1, limit: 10 }), `one row alone, ordered by ${orderBy}: ${read} rows read`)
+  }
   statements()
   t.equal((await post('parents', { verb: 'select', columns: ['id'], orderBy: 'id', limit: 300, include: { children: { table: 'children1', on: { id: 'parent_id' }, limit: 2 } } })).json.data.count, 300)
   t.ok(statements().filter((statement) => statement.includes('`children1`')).length <= 4, 'at most two statements for each 250 values')

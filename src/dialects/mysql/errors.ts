@@ -45,7 +45,9 @@ const lostBehind: Refuse = ({ verb }) => verb === 'select' ? databaseUnavailable
 /** The server is read-only or not in its cluster, and refuses the statement, which another server may run. */
 const NOT_HERE = new Set([1047, 1290, 1792, 1836])
 
-const MISSING = [1051, 1054, 1109, 1136, 1146, 1176, 1222, 1305, 1318, 1356, 1412, 1431, 1432, 1433, 1449, 1477, 12702]
+/** ER_TABLE_DEF_CHANGED: the table was rebuilt after the snapshot of the transaction, also by OPTIMIZE TABLE. */
+const REBUILT = 1412
+const MISSING = [1051, 1054, 1109, 1136, 1146, 1176, 1222, 1305, 1318, 1356, 1431, 1432, 1433, 1449, 1477, 12702]
 const DENIED = [1142, 1143, 1227, 1370]
 const ENGINE_CANNOT = [
   1031, 1036, 1038, 1112, 1148, 1164, 1168, 1178, 1235, 1286, 1288, 1289, 1295, 1347, 1393, 1394, 1395, 1471, 1661, 1662, 1663, 1664, 1665, 1785, 3098
@@ -76,6 +78,7 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [() => lockTimeout(), LOCKED],
   [() => queryTimeout(), ENDED],
   [moved, MISSING],
+  [(_statement, error) => new SchemaMoved(nameOf(error), { isRebuilt: true }), [REBUILT]],
   [accountDenied, DENIED],
   [denied, [1045]],
   [lostBehind, [1158, 1159, 1160, 1161, 1430, 2006, 2013, 12701]],
@@ -153,7 +156,7 @@ function changedInPart ({ name }: Table): ServiceError {
 }
 
 /** Errors that occur before the first row is changed, unless a trigger raises them. */
-const BEFORE_ROWS = new Set([...MISSING, ...DENIED, ...ENGINE_CANNOT, ...LOCKED, PACKET])
+const BEFORE_ROWS = new Set([...MISSING, REBUILT, ...DENIED, ...ENGINE_CANNOT, ...LOCKED, PACKET])
 
 /**
  * Whether a failed statement may have changed rows of a table whose engine cannot roll back. The row of an insert, or the change of a single row, is

@@ -18,8 +18,9 @@ const MAX_KEPT = 4
 export class ReadMemory {
   readonly #kept: Buffer[] = []
   #block: Buffer = Buffer.alloc(0)
-  /** The index of the current block in the answer, and that of the first one that is still needed. */
+  /** The indexes in the answer of the current block, of the one of the last read, and of the first one that is still needed. */
   #number = -1
+  #lastRead = 0
   #oldest = 0
   #used = 0
   #isFree = true
@@ -29,9 +30,12 @@ export class ReadMemory {
     this.#isFree = true
   }
 
-  /** Allows overwriting everything before the last read: it has been copied, and the last read contains the beginning of an unfinished packet. */
+  /**
+   * Allows overwriting everything before the last read: it has been copied, and the last read contains the beginning of an unfinished packet. Its block is
+   * not the current one if rows of it were kept while the connection was paused, because Node asks for the memory of the next read at once.
+   */
   advance (): void {
-    this.#oldest = this.#number
+    this.#oldest = this.#lastRead
   }
 
   /** Creates a socket for mysql2 that reads into this memory, and emits `data` like any other. */
@@ -39,6 +43,7 @@ export class ReadMemory {
     const callback = (length: number, bytes: Uint8Array): boolean => {
       // before `data` is emitted, because its listener frees the memory at the end of the answer
       this.#isFree = false
+      this.#lastRead = this.#number
       this.#used += length
       socket.emit('data', bytes.subarray(0, length))
       return true

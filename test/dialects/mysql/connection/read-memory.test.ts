@@ -66,6 +66,38 @@ t.test('the next answer reuses the memory of the previous ones', async (t) => {
   t.ok(used.size <= 4, `${used.size} blocks`)
 })
 
+t.test('what was read last is kept if it is freed only after Node has asked for the next memory', async (t) => {
+  const memory = new ReadMemory()
+  const { socket } = await createClient(t, memory)
+  const size = 6_000_000
+  let turns = 0
+  const expected = pattern(size)
+  const asked = Buffer.alloc(4)
+  asked.writeUInt32LE(size)
+  socket.write(asked)
+  let [at, checked] = [0, 0]
+  // each piece is the beginning of a packet that goes on in the next pieces
+  const kept: Array<{ piece: Buffer, at: number }> = []
+  await new Promise<void>((resolve) => socket.on('data', (piece: Buffer) => {
+    kept.push({ piece, at })
+    at += piece.length
+    const wrong = kept.find((each) => !each.piece.equals(expected.subarray(each.at, each.at + each.piece.length)))
+    if (wrong !== undefined) t.fail(`the piece at ${wrong.at} is overwritten at ${at}`)
+    checked += kept.length
+    if (at === size) return resolve()
+    // short packets first, so that the long one begins in memory that is used again
+    if (kept.length < (turns % 3 === 2 ? 8 : 2)) return
+    turns++
+    socket.pause()
+    setImmediate(() => {
+      kept.splice(0, kept.length - 1)
+      memory.advance()
+      socket.resume()
+    })
+  }))
+  t.ok(checked > 100)
+})
+
 t.test('a listener that paused still receives the end of the connection', async (t) => {
   const { socket, ask } = await createClient(t, new ReadMemory())
   await ask(100, 'later')
