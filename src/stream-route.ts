@@ -44,8 +44,12 @@ export async function sendStream (request: FastifyRequest, reply: FastifyReply, 
   if (isOwnApp) stream.reuseMemory()
   stream.onCut = createCut(stream, response)
   stream.onFailure = () => { setTimeout(() => cut(stream, response), GRACE).unref() }
+  // closing the app waits for the record
+  const { running } = wanted.access.database
+  running.begin()
   // the response may already be closed
   finished(response, (error) => {
+    running.end()
     record.status = reply.statusCode
     describe(record, stream, { request, reply, isWhole: error == null && stream.failure === undefined })
     const { database, grant } = wanted.access

@@ -58,8 +58,15 @@ for (const engine of await engines()) {
       t.equal(answer.status, 200)
       const end = server.stop('SIGTERM')
       await t.rejects((async () => { for await (const chunk of answer.body as ReadableStream<Uint8Array>) if (chunk.length === 0) return })(), 'the client notices it')
-      const { stdout } = await end
-      t.match(stdout, /"reason":"SHUTDOWN".*"complete":false.*"msg":"stream"/)
+      t.match((await end).stdout, /"reason":"SHUTDOWN".*"complete":false.*"msg":"stream"/)
+
+      const other = await serve(t, database.url, { timeout: 3000 })
+      const unread = await fetch(`${other.address}/api/shop/crowd`, { method: 'POST', headers: { ...headers, accept: 'application/x-ndjson' }, body: '{"verb":"select"}' })
+      t.equal(unread.status, 200)
+      const { stdout, code } = await other.stop('SIGTERM')
+      t.match(stdout, /"reason":"SHUTDOWN".*"complete":false.*"msg":"stream"/, 'also if the client takes nothing any more')
+      t.equal(code, 0)
+      await unread.body?.cancel().catch(() => {})
       await database.query('drop view crowd')
       await database.query('delete from people')
     })

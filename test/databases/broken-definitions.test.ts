@@ -1,5 +1,6 @@
 import t from 'tap'
-import { BrokenDefinitions } from '../../src/databases/broken-definitions.ts'
+import { SchemaMoved } from '../../src/dialects/dialect.ts'
+import { BrokenDefinitions, toUnresolved } from '../../src/databases/broken-definitions.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 const table = (name: string, declaration = 'int') => tableOf({ name, columns: [mysqlColumn('a', declaration)] })
@@ -53,4 +54,13 @@ t.test('an error that may pass is permanent once it has lasted for four seconds,
 t.test('the time of the clock was once rounded into the time that is left, so that Retry-After was 5', async (t) => {
   const clocks = Array.from({ length: 1000 }, (_, index) => 7 * index + index / 3)
   t.same(clocks.filter((now) => new BrokenDefinitions(() => now).suspect([table('t')], 'why') !== 4000), [])
+})
+
+t.test('a table that was rebuilt is no broken definition', async (t) => {
+  const broken = new BrokenDefinitions()
+  const tables = [table('t')]
+  const answer = (isRebuilt: boolean) => toUnresolved({ broken, latestCatalog: () => undefined }, { moved: new SchemaMoved('why', { isRebuilt }), before: tables, tables })
+  t.match(answer(true), { code: 'DATABASE_UNAVAILABLE', reason: 'why' })
+  t.notOk(broken.has(tables, 'why'))
+  t.match(answer(false), { code: 'BROKEN_DEFINITION', reason: 'why' })
 })

@@ -84,3 +84,19 @@ await onEachEngine(t, 'while tables are altered, a member is as it was or as it 
     else await sleep(50)
   }
 })
+
+await onEachEngine(t, 'a table that is rebuilt again and again is no broken definition', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+  const state = { isOver: false }
+  const rebuilding = (async () => {
+    for (let time = 0; time < 60; time++) await sql('alter table entries force')
+    state.isOver = true
+  })()
+  const seen = new Set<string>()
+  do {
+    const { status, json } = await post('accounts', { verb: 'select', include: { entries: { columns: ['line'] } } })
+    seen.add(status === 200 ? '200' : `${status} ${json.error.code}`)
+  } while (!state.isOver)
+  await rebuilding
+  seen.delete('503 DATABASE_UNAVAILABLE')
+  t.same([...seen], ['200'])
+})
