@@ -2,27 +2,36 @@
 import { useRef, useState } from 'preact/hooks'
 import { isList, writeLine, type Json, type JsonObject } from './json.ts'
 import { labelColumn } from './bodies.ts'
-import { changeOperator, firstOperatorOf, needsOperand, OPERATORS, operatorsOf, readFilters, saysSame, writeFilters, type Condition, type FilterRow } from './filter-rows.ts'
+import { changeOperator, firstOperatorOf, needsOperand, OPERATORS, operatorsOf, readFilters, RELATED_OPERATORS, saysSame, writeFilters, type Condition, type FilterRow, type Related, type RelatedOperator } from './filter-rows.ts'
 import { ValueInput } from './record-form.tsx'
-import type { Column, Table } from './table.ts'
+import { useStage } from './stage.tsx'
+import type { Column, Relation, Table } from './table.ts'
 import { fromText, readAgo, toText, UNITS, writeAgo } from './values.ts'
 
 interface FilterFormProps {
   readonly table: Table
   readonly filters: Json | undefined
   readonly onChange: (filters: JsonObject | undefined) => void
+  /** The place of the filter whose related rows these filters are for, with a point: `2.`; empty for those of the request. */
+  readonly within?: string
 }
+
+/** How many tables deep filters by related rows go (docs/limits.md). */
+const LEVELS = 3
 
 interface Numbered { readonly id: number, readonly row: FilterRow }
 
-export function FilterForm ({ table, filters, onChange }: FilterFormProps) {
+export function FilterForm ({ table, filters, onChange, within = '' }: FilterFormProps) {
+  const { document: { table: findTable } } = useStage()
+  const isDeepest = within.split('.').length > LEVELS
+  const relations = isDeepest ? [] : table.relations.filter((relation) => findTable(relation.table)?.verbs.includes('select') === true)
   const columns = table.columns.filter((column) => operatorsOf(column).length > 0)
   const first = labelColumn({ ...table, columns }) ?? columns[0]
   const next = useRef(0)
   const number = (row: FilterRow): Numbered => ({ id: next.current++, row })
   const blank = (column = first): FilterRow[] => column === undefined ? [] : [{ column: column.name, operator: firstOperatorOf(column), operand: undefined }]
   const read = (): Numbered[] => {
-    const rows = readFilters(filters, table)
+    const rows = readFilters(filters, { ...table, relations })
     return (rows.length > 0 ? rows : blank()).map(number)
   }
   const [rows, setRows] = useState<Numbered[]>(read)
@@ -42,32 +51,64 @@ export function FilterForm ({ table, filters, onChange }: FilterFormProps) {
 
   return (
     <fieldset class='filters'>
-      <legend>Filters</legend>
+      <legend>{within === '' ? 'Filters' : `Rows of ${table.name} where`}</legend>
       {current.map(({ id, row }, index) => (
         <div key={id} class='filter'>
           {'key' in row
             ? <code class='written' title='This part is written in the body'>{row.key} {writeLine(row.value).slice(0, 120)}</code>
-            : <ConditionForm row={row} columns={columns} index={index + 1} onChange={(changed) => replace(id, changed)} />}
-          <button type='button' class='quiet' aria-label={`Remove filter ${index + 1}`} title='Remove' onClick={() => change(current.filter((each) => each.id !== id))}>×</button>
+            : 'relation' in row
+              ? <RelatedForm row={row} relations={relations} place={`${within}${index + 1}`} onChange={(changed) => replace(id, changed)} />
+              : <ConditionForm row={row} columns={columns} place={`${within}${index + 1}`} onChange={(changed) => replace(id, changed)} />}
+          <button type='button' class='quiet' aria-label={`Remove filter ${within}${index + 1}`} title='Remove' onClick={() => change(current.filter((each) => each.id !== id))}>×</button>
         </div>
       ))}
-      {first !== undefined && <button type='button' class='quiet add' onClick={() => setRows([...current, ...blank(nextColumn(columns, current) ?? first).map(number)])}>+ Add a filter</button>}
+      {first !== undefined && <button type='button' class='quiet add' onClick={() => setRows([...current, ...blank(nextColumn(columns, current) ?? first).map(number)])}>{within === '' ? '+ Add a filter' : `+ Add a filter of ${table.name}`}</button>}
+      {relations[0] !== undefined && <button type='button' class='quiet add' onClick={() => change([...current.filter(({ row }) => !isUnfinished(row)), number({ relation: relations[0] as Relation, operator: '$some', filters: undefined })])}>{within === '' ? '+ Filter by related rows' : `+ Filter ${table.name} by related rows`}</button>}
     </fieldset>
   )
 }
+
+/** Whether a row says nothing yet. */
+const isUnfinished = (row: FilterRow): boolean => 'column' in row && row.operand === undefined && needsOperand(row.operator)
 
 const isEmpty = (filters: Json | undefined): boolean => filters !== undefined && filters !== null && typeof filters === 'object' && Object.keys(filters).length === 0
 
 const nextColumn = (columns: readonly Column[], rows: readonly Numbered[]): Column | undefined => columns.find(({ name }) => !rows.some(({ row }) => 'column' in row && row.column === name))
 
-interface ConditionProps {
-  readonly row: Condition
-  readonly columns: readonly Column[]
-  readonly index: number
+interface RelatedProps {
+  readonly row: Related
+  readonly relations: readonly Relation[]
+  readonly place: string
   readonly onChange: (row: FilterRow) => void
 }
 
-function ConditionForm ({ row, columns, index, onChange }: ConditionProps) {
+function RelatedForm ({ row, relations, place, onChange }: RelatedProps) {
+  const { document: { table: findTable } } = useStage()
+  const { relation, operator, filters } = row
+  const setRelation = (name: string): void => onChange({ relation: relations.find((each) => each.name === name) as Relation, operator, filters: undefined })
+  return (
+    <div class='related'>
+      <p>
+        <select aria-label={`Operator of filter ${place}`} value={operator} onChange={({ currentTarget }) => onChange({ ...row, operator: currentTarget.value as RelatedOperator })}>
+          {Object.entries(RELATED_OPERATORS).map(([key, text]) => <option key={key} value={key}>{text}</option>)}
+        </select>
+        <select aria-label={`Related rows of filter ${place}`} value={relation.name} onChange={({ currentTarget }) => setRelation(currentTarget.value)}>
+          {relations.map(({ name }) => <option key={name} value={name}>{name}</option>)}
+        </select>
+      </p>
+      <FilterForm key={relation.name} table={findTable(relation.table) as Table} filters={filters} within={`${place}.`} onChange={(changed) => onChange({ ...row, filters: changed })} />
+    </div>
+  )
+}
+
+interface ConditionProps {
+  readonly row: Condition
+  readonly columns: readonly Column[]
+  readonly place: string
+  readonly onChange: (row: FilterRow) => void
+}
+
+function ConditionForm ({ row, columns, place, onChange }: ConditionProps) {
   const column = columns.find(({ name }) => name === row.column) as Column
   const operators = operatorsOf(column)
   const setColumn = (name: string): void => {
@@ -78,13 +119,13 @@ function ConditionForm ({ row, columns, index, onChange }: ConditionProps) {
   }
   return (
     <>
-      <select aria-label={`Column of filter ${index}`} value={row.column} onChange={({ currentTarget }) => setColumn(currentTarget.value)}>
+      <select aria-label={`Column of filter ${place}`} value={row.column} onChange={({ currentTarget }) => setColumn(currentTarget.value)}>
         {columns.map(({ name }) => <option key={name} value={name}>{name}</option>)}
       </select>
-      <select aria-label={`Operator of filter ${index}`} value={row.operator} onChange={({ currentTarget }) => onChange({ ...row, operator: currentTarget.value, operand: changeOperator(row.operand, currentTarget.value) })}>
+      <select aria-label={`Operator of filter ${place}`} value={row.operator} onChange={({ currentTarget }) => onChange({ ...row, operator: currentTarget.value, operand: changeOperator(row.operand, currentTarget.value) })}>
         {[...operators, ...operators.includes(row.operator) ? [] : [row.operator]].map((operator) => <option key={operator} value={operator}>{OPERATORS.get(operator) ?? operator}</option>)}
       </select>
-      {needsOperand(row.operator) && <Operand key={`${row.column} ${row.operator}`} column={column} operator={row.operator} operand={row.operand} label={`Value of filter ${index}`} onOperand={(operand) => onChange({ ...row, operand })} />}
+      {needsOperand(row.operator) && <Operand key={`${row.column} ${row.operator}`} column={column} operator={row.operator} operand={row.operand} label={`Value of filter ${place}`} onOperand={(operand) => onChange({ ...row, operand })} />}
     </>
   )
 }

@@ -1,10 +1,12 @@
 /** The filters of a body as rows of a form: a column, an operator and its operand. What the form has no row for stays as it is written. */
 import { isEqual, isList, isObject, memberOf, type Json, type JsonObject } from './json.ts'
-import type { Column, Table } from './table.ts'
+import type { Column, Relation, Table } from './table.ts'
 import { readAgo, UNITS, writeAgo } from './values.ts'
 
 /** `operand` is undefined until something was entered. `key`: of filters that have no row, such as `$or`. */
-export type FilterRow = Condition | { readonly key: string, readonly value: Json }
+export type FilterRow = Condition | Related | { readonly key: string, readonly value: Json }
+/** Filters by rows of another table: `filters` are those of that table. */
+export interface Related { readonly relation: Relation, readonly operator: RelatedOperator, readonly filters: JsonObject | undefined }
 export interface Condition { readonly column: string, readonly operator: string, readonly operand: Json | undefined }
 
 /** Operators as a person reads them. Those without `$` are of the form alone; others of the document have their name as text. */
@@ -13,6 +15,10 @@ export const OPERATORS: ReadonlyMap<string, string> = new Map([
   ['$gt', '>'], ['$gte', '≥'], ['$lt', '<'], ['$lte', '≤'], ['$between', 'is between'], ['last', 'is in the last'], ['before', 'is older than'], ['$like', 'is like'], ['$nlike', 'is not like'],
   ['$is', 'is exactly'], ['null', 'is NULL'], ['notNull', 'is not NULL']
 ])
+
+export const RELATED_OPERATORS = { $some: 'has', $none: 'has no' } as const
+export type RelatedOperator = keyof typeof RELATED_OPERATORS
+const isRelatedOperator = (key: string): key is RelatedOperator => Object.hasOwn(RELATED_OPERATORS, key)
 
 /** The operators that a column offers: those with a text, then those that have only a name. */
 export function operatorsOf ({ operators, takesNow }: Column): string[] {
@@ -44,12 +50,28 @@ function readCondition (column: string, operator: string, operand: Json): Filter
   return { column, operator, operand }
 }
 
-export function readFilters (filters: Json | undefined, { columns }: Pick<Table, 'columns'>): FilterRow[] {
+/** A member of `$some` or `$none`. */
+const writeRelated = ({ name, table, on, isOnly }: Relation, filters: JsonObject | undefined): JsonObject =>
+  ({ ...table !== name && { table }, ...!isOnly && { on: Object.fromEntries(on) }, ...filters !== undefined && { filters } })
+
+/** The rows of the members of `$some` or `$none`; undefined if one of them is written otherwise than the form would. */
+function readRelated (operator: RelatedOperator, members: Json, relations: readonly Relation[]): Related[] | undefined {
+  if (!isObject(members)) return undefined
+  const rows = Object.entries(members).flatMap(([name, member]): Related[] => {
+    const relation = relations.find((each) => each.name === name)
+    const filters = memberOf(member, 'filters')
+    if (relation === undefined || (filters !== undefined && !isObject(filters)) || !isEqual(member, writeRelated(relation, filters))) return []
+    return [{ relation, operator, filters }]
+  })
+  return rows.length > 0 && rows.length === Object.keys(members).length ? rows : undefined
+}
+
+export function readFilters (filters: Json | undefined, { columns, relations }: Pick<Table, 'columns' | 'relations'>): FilterRow[] {
   if (!isObject(filters)) return []
   const byKey = new Map(columns.map((column) => [keyOf(column.name), column]))
   return Object.entries(filters).flatMap(([key, value]): FilterRow[] => {
     const column = byKey.get(key)
-    if (column === undefined) return [{ key, value }]
+    if (column === undefined) return (isRelatedOperator(key) ? readRelated(key, value, relations) : undefined) ?? [{ key, value }]
     if (isObject(value) && Object.keys(value).some((operator) => column.operators.includes(operator))) {
       return Object.entries(value).map(([operator, operand]) => readCondition(column.name, operator, operand))
     }
@@ -67,13 +89,22 @@ function writeCondition (operator: string, operand: Json | undefined): JsonObjec
   return { [operator]: operand }
 }
 
-/** The filters of rows; undefined if there are none. Two conditions with the same operator on a column need `$and`. */
+/** The filters of rows; undefined if there are none. Two conditions with the same operator on a column, or on the same related rows, need `$and`. */
 export function writeFilters (rows: readonly FilterRow[]): JsonObject | undefined {
   const filters = new Map<string, Json>()
   const and: Json[] = []
   for (const row of rows) {
     if ('key' in row) {
-      filters.set(row.key, row.value)
+      if (filters.has(row.key)) and.push({ [row.key]: row.value })
+      else filters.set(row.key, row.value)
+      continue
+    }
+    if ('relation' in row) {
+      const { relation, operator } = row
+      const members = filters.get(operator) ?? {}
+      const member = { [relation.name]: writeRelated(relation, row.filters) }
+      if (isObject(members) && memberOf(members, relation.name) === undefined) filters.set(operator, { ...members, ...member })
+      else and.push({ [operator]: member })
       continue
     }
     const condition = writeCondition(row.operator, row.operand)

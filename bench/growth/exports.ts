@@ -1,3 +1,7 @@
+import { join } from 'node:path'
+import { unpackedPackage } from '../../test/servers/packages.ts'
+import { libraryFolders } from '../../test/servers/program.ts'
+import { run, works } from '../../test/servers/shell.ts'
 import { CONTENDERS, DATABASE, HAND_WRITTEN } from '../contenders/contenders.ts'
 import { TOKEN } from '../contenders/apis.ts'
 import type { Contender, Running, Stage } from '../contenders/contender.ts'
@@ -18,7 +22,7 @@ const MANY = 1_000_000
 interface Export { readonly cpu: number, readonly seconds: number, readonly megabytes: number, readonly peak: number }
 
 /** Exports of rows one after the other: of this service, and of a hand-written route with mysql2's stream and a Transform, in turns. */
-export async function measureExports ({ connection }: BenchDatabase, stage: Stage, rounds: number): Promise<GrowthResult> {
+export async function measureExports ({ connection, url }: BenchDatabase, stage: Stage, rounds: number): Promise<GrowthResult> {
   await connection.query(createOrders('exported'))
   await connection.query(fillOrders('exported', 1, MANY))
   await connection.query('analyze table exported')
@@ -41,6 +45,8 @@ export async function measureExports ({ connection }: BenchDatabase, stage: Stag
     rows.push(rowOf(`this service, ${format}`, ROWS, seen.service, ratio), rowOf(`hand-written, ${format}`, ROWS, seen.route, 1), rowOf(`this service, ${format}`, MANY, [many]))
   }
   await Promise.all([service.stop(), route.stop()])
+  const client = await findClient()
+  for (const count of [ROWS, MANY]) rows.push(['the client of MariaDB, --batch', count.toLocaleString('en'), '', (await readWithClient(client, url, count)).toFixed(2), '', '', ''])
   await connection.query('drop table exported')
   return {
     title: 'Exports',
@@ -48,6 +54,23 @@ export async function measureExports ({ connection }: BenchDatabase, stage: Stag
     rows,
     summary: `Exports of ${ROWS.toLocaleString('en')} rows take ${ratios.join(' and ')}.`
   }
+}
+
+interface BatchClient { readonly file: string, readonly env: Record<string, string> }
+
+/** The command-line client of MariaDB: that of the system, or of its package. */
+async function findClient (): Promise<BatchClient> {
+  if (works(['mariadb', '--version'])) return { file: 'mariadb', env: {} }
+  const root = await unpackedPackage('mariadb-client-core')
+  return { file: join(root, 'usr/bin/mariadb'), env: { LD_LIBRARY_PATH: libraryFolders(root).join(':') } }
+}
+
+/** Returns the seconds in which the client reads the rows and writes them to nowhere. */
+async function readWithClient ({ file, env }: BatchClient, url: string, limit: number): Promise<number> {
+  const { hostname, port, username } = new URL(url)
+  const begin = performance.now()
+  await run(['sh', '-c', '"$0" "$@" > /dev/null', file, '--no-defaults', '--batch', '--quick', `--host=${hostname}`, `--port=${port}`, `--user=${username}`, `--execute=select * from ${DATABASE}.exported order by id limit ${limit}`], { env })
+  return (performance.now() - begin) / 1000
 }
 
 const toService = (format: Format, limit: number) => ({ path: `/api/${DATABASE}/exported`, accept: FORMATS[format], body: { verb: 'select', orderBy: 'id', limit } })

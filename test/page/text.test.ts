@@ -3,11 +3,11 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { writeCall, writeCurl } from '../../page/commands.ts'
 import { writeCsv } from '../../page/csv.ts'
-import { operatorsOf, readFilters, writeFilters } from '../../page/filter-rows.ts'
+import { operatorsOf, readFilters, writeFilters, type Related } from '../../page/filter-rows.ts'
 import { parseJson, writeLine, writeLines, type Json, type JsonObject } from '../../page/json.ts'
 import { readOrder, toggleOrder, writeOrder } from '../../page/order.ts'
 import { readRoute, writeRoute } from '../../page/route.ts'
-import type { Column } from '../../page/table.ts'
+import type { Column, Relation } from '../../page/table.ts'
 import { fromText, toText } from '../../page/values.ts'
 
 const column = (name: string, given: Partial<Column> = {}): Column => ({
@@ -37,18 +37,29 @@ t.test('numbers keep their digits, and every name is a name', async (t) => {
   for (const text of ['9007199254740993', '52.0', '-0', '1E400', '{"__proto__": {"constructor": 18446744073709551615}}']) t.equal(writeLine(parseJson(text)), text)
 })
 
+const relations: readonly Relation[] = [
+  { name: 'orders', table: 'orders', on: [['id', 'customer_id']], isMany: true, isOnly: true },
+  { name: 'orders_by_payer', table: 'orders', on: [['id', 'payer']], isMany: true, isOnly: false }
+]
+
 t.test('filters are the same after they have been rows of the form', async (t) => {
-  const same = (text: string, written = text): void => { t.equal(writeLine(writeFilters(readFilters(parseJson(text), { columns })) ?? null), written) }
+  const same = (text: string, written = text): void => { t.equal(writeLine(writeFilters(readFilters(parseJson(text), { columns, relations })) ?? null), written) }
   for (const text of [
     '{"id": 1}', '{"id": null}', '{"id": {"$gte": 1, "$lt": 9007199254740993}}', '{"id": {"$in": [1, 2]}}', '{"id": {"$null": false}}', '{"id": {"$between": [1, 2]}}', '{"$$or": 1}', '{"__proto__": 1}',
     '{"$or": [{"id": 1}, {"id": 2}], "id": 3}', '{"at": {"$gte": {"$now": {"days": -7}}}}', '{"at": {"$lt": {"$now": {"months": -1}}}}', '{"at": {"$gte": {"$now": true}}}', '{"doc": {"$eq": {"$x": 1}}}',
-    '{"unknown": 1}', '{"$some": {"orders": {}}}', '{"at": {"$gte": {"$now": {"days": 7}}}}', '{"id": {"$eq": 1, "$gt": 0}}'
+    '{"unknown": 1}', '{"$some": {"orders": {}}}', '{"$some": {"orders": {"filters": {"paid": false, "$none": {"items": {}}}}}, "id": 1}', '{"$none": {"orders_by_payer": {"table": "orders", "on": {"id": "payer"}}, "orders": {}}}',
+    '{"$some": {"others": {}}}', '{"$some": {"orders": {"limit": 1}, "others": {}}}', '{"$some": {}}', '{"$some": 1}', '{"$some": {"orders": {"filters": {}}}}', '{"$$some": 1}', '{"at": {"$gte": {"$now": {"days": 7}}}}', '{"id": {"$eq": 1, "$gt": 0}}'
   ]) same(text)
   same('{"id": [1, 2]}', '{"id": {"$in": [1, 2]}}')
   same('{"id": {"$eq": 1}}', '{"id": 1}')
   same('{"doc": {"a": 1}}', '{"doc": {"$eq": {"a": 1}}}')
   same('{}', 'null')
   const twice = [{ column: 'id', operator: '$ne', operand: 1 }, { column: 'id', operator: '$ne', operand: 2 }, { column: 'id', operator: '$gt', operand: undefined }]
+  const [orders] = relations as [Relation]
+  t.same(readFilters({ $some: { orders: { filters: { paid: true } } }, id: 1 }, { columns, relations }), [{ relation: orders, operator: '$some', filters: { paid: true } }, { column: 'id', operator: '$eq', operand: 1 }])
+  t.same(readFilters({ $some: { orders: { on: { id: 'customer_id' } } } }, { columns, relations }), [{ key: '$some', value: { orders: { on: { id: 'customer_id' } } } }], 'what the form would write otherwise stays as it is')
+  const related = (filters?: JsonObject): Related => ({ relation: orders, operator: '$some', filters })
+  t.same(writeFilters([related({ paid: true }), related({ paid: false }), { key: '$some', value: { others: {} } }]), { $some: { orders: { filters: { paid: true } } }, $and: [{ $some: { orders: { filters: { paid: false } } } }, { $some: { others: {} } }] }, 'rows with the same related rows are all kept')
   t.same(writeFilters(twice), { id: { $ne: 1 }, $and: [{ id: { $ne: 2 } }] }, 'two conditions with one operator are both kept, and one without a value is none')
 })
 

@@ -41,8 +41,7 @@ export async function programOnPath (wish: Wish, path = process.env.PATH ?? ''):
  */
 export async function unpackedProgram (kind: Kind, root: string): Promise<Program> {
   const file = join(root, 'usr/sbin', kind === 'mariadb' ? 'mariadbd' : 'mysqld')
-  const folders = ['usr/lib', 'lib'].map((name) => join(root, name)).filter((folder) => existsSync(folder))
-    .flatMap((folder) => readdirSync(folder).filter((name) => name.endsWith('-linux-gnu')).map((name) => join(folder, name)))
+  const folders = libraryFolders(root)
   const libraries = folders.join(':')
   const loader = folders.flatMap((folder) => readdirSync(folder).filter((name) => /^ld-linux.*\.so\.\d$/.test(name)).map((name) => join(folder, name)))[0]
   const words = loader === undefined ? [file] : [loader, '--library-path', libraries, '--argv0', file, file]
@@ -56,6 +55,10 @@ export async function unpackedProgram (kind: Kind, root: string): Promise<Progra
     share
   }
 }
+
+/** The folders of libraries in a folder of unpacked packages. */
+export const libraryFolders = (root: string): string[] => ['usr/lib', 'lib'].map((name) => join(root, name)).filter((folder) => existsSync(folder))
+  .flatMap((folder) => readdirSync(folder).filter((name) => name.endsWith('-linux-gnu')).map((name) => join(folder, name)))
 
 async function identify (words: string[], env: Record<string, string> = {}): Promise<{ kind: Kind, version: string }> {
   const said = await run([...words, '--no-defaults', '--version'], { env, seconds: 20 })
