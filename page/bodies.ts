@@ -49,6 +49,9 @@ export function relatedFilters ({ on }: Relation, row: JsonObject): JsonObject |
   return values.some(([, value]) => value === undefined || value === null) ? undefined : Object.fromEntries(values) as JsonObject
 }
 
+/** How a member of `include`, `$some` or `$none` with the name of the relation says which rows it means. */
+export const relatedMember = ({ name, table, on, isOnly }: Relation): JsonObject => ({ ...table !== name && { table }, ...!isOnly && { on: Object.fromEntries(on) } })
+
 /** @returns undefined where the text is not a JSON object */
 export function readBody (text: string): JsonObject | undefined {
   try {

@@ -2,6 +2,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { isList, writeLine, type Json, type JsonObject } from './json.ts'
 import { labelColumn } from './bodies.ts'
+import { asOptions, Choice } from './choice.tsx'
 import { changeOperator, firstOperatorOf, needsOperand, OPERATORS, operatorsOf, readFilters, RELATED_OPERATORS, saysSame, writeFilters, type Condition, type FilterRow, type Related, type RelatedOperator } from './filter-rows.ts'
 import { ValueInput } from './record-form.tsx'
 import { useStage } from './stage.tsx'
@@ -89,12 +90,8 @@ function RelatedForm ({ row, relations, place, onChange }: RelatedProps) {
   return (
     <div class='related'>
       <p>
-        <select aria-label={`Operator of filter ${place}`} value={operator} onChange={({ currentTarget }) => onChange({ ...row, operator: currentTarget.value as RelatedOperator })}>
-          {Object.entries(RELATED_OPERATORS).map(([key, text]) => <option key={key} value={key}>{text}</option>)}
-        </select>
-        <select aria-label={`Related rows of filter ${place}`} value={relation.name} onChange={({ currentTarget }) => setRelation(currentTarget.value)}>
-          {relations.map(({ name }) => <option key={name} value={name}>{name}</option>)}
-        </select>
+        <Choice label={`Operator of filter ${place}`} value={operator} options={Object.entries(RELATED_OPERATORS)} onChoice={(chosen) => onChange({ ...row, operator: chosen as RelatedOperator })} />
+        <Choice label={`Related rows of filter ${place}`} value={relation.name} options={asOptions(relations.map(({ name }) => name))} onChoice={setRelation} />
       </p>
       <FilterForm key={relation.name} table={findTable(relation.table) as Table} filters={filters} within={`${place}.`} onChange={(changed) => onChange({ ...row, filters: changed })} />
     </div>
@@ -119,12 +116,12 @@ function ConditionForm ({ row, columns, place, onChange }: ConditionProps) {
   }
   return (
     <>
-      <select aria-label={`Column of filter ${place}`} value={row.column} onChange={({ currentTarget }) => setColumn(currentTarget.value)}>
-        {columns.map(({ name }) => <option key={name} value={name}>{name}</option>)}
-      </select>
-      <select aria-label={`Operator of filter ${place}`} value={row.operator} onChange={({ currentTarget }) => onChange({ ...row, operator: currentTarget.value, operand: changeOperator(row.operand, currentTarget.value) })}>
-        {[...operators, ...operators.includes(row.operator) ? [] : [row.operator]].map((operator) => <option key={operator} value={operator}>{OPERATORS.get(operator) ?? operator}</option>)}
-      </select>
+      <Choice label={`Column of filter ${place}`} value={row.column} options={asOptions(columns.map(({ name }) => name))} onChoice={setColumn} />
+      <Choice
+        label={`Operator of filter ${place}`} value={row.operator}
+        options={[...operators, ...operators.includes(row.operator) ? [] : [row.operator]].map((operator) => [operator, OPERATORS.get(operator) ?? operator])}
+        onChoice={(operator) => onChange({ ...row, operator, operand: changeOperator(row.operand, operator) })}
+      />
       {needsOperand(row.operator) && <Operand key={`${row.column} ${row.operator}`} column={column} operator={row.operator} operand={row.operand} label={`Value of filter ${place}`} onOperand={(operand) => onChange({ ...row, operand })} />}
     </>
   )
@@ -147,7 +144,7 @@ function Operand ({ column, operator, operand, label, onOperand }: OperandProps)
     return (
       <span class='ago'>
         <input type='number' min={1} aria-label={label} value={count} onInput={({ currentTarget }) => { if (currentTarget.valueAsNumber >= 1) onOperand(writeAgo({ count: Math.floor(currentTarget.valueAsNumber), unit })) }} />
-        <select aria-label={`${label}: unit`} value={unit} onChange={({ currentTarget }) => onOperand(writeAgo({ count, unit: currentTarget.value }))}>{UNITS.map((each) => <option key={each}>{each}</option>)}</select>
+        <Choice label={`${label}: unit`} value={unit} options={asOptions(UNITS)} onChoice={(chosen) => onOperand(writeAgo({ count, unit: chosen }))} />
       </span>
     )
   }

@@ -1,4 +1,5 @@
 /** The filters of a body as rows of a form: a column, an operator and its operand. What the form has no row for stays as it is written. */
+import { relatedMember } from './bodies.ts'
 import { isEqual, isList, isObject, memberOf, type Json, type JsonObject } from './json.ts'
 import type { Column, Relation, Table } from './table.ts'
 import { readAgo, UNITS, writeAgo } from './values.ts'
@@ -51,8 +52,7 @@ function readCondition (column: string, operator: string, operand: Json): Filter
 }
 
 /** A member of `$some` or `$none`. */
-const writeRelated = ({ name, table, on, isOnly }: Relation, filters: JsonObject | undefined): JsonObject =>
-  ({ ...table !== name && { table }, ...!isOnly && { on: Object.fromEntries(on) }, ...filters !== undefined && { filters } })
+const writeRelated = (relation: Relation, filters: JsonObject | undefined): JsonObject => ({ ...relatedMember(relation), ...filters !== undefined && { filters } })
 
 /** The rows of the members of `$some` or `$none`; undefined if one of them is written otherwise than the form would. */
 function readRelated (operator: RelatedOperator, members: Json, relations: readonly Relation[]): Related[] | undefined {

@@ -1,5 +1,6 @@
 /** Several operations in one transaction, as text: it begins with an example that writes and refers. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { asOptions, Choice } from './choice.tsx'
 import { isList, memberOf, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
 import { FailureView, JsonText, type Result } from './answer-view.tsx'
 import { readBody } from './bodies.ts'
@@ -60,8 +61,8 @@ export function Operations ({ path, route }: { path: string, route: Route }) {
           <fieldset>
             <legend>Add an operation</legend>
             <div class='filter'>
-              <select aria-label='Table of the operation' value={table} onChange={({ currentTarget }) => setTable(currentTarget.value)}>{document.tables.map(({ name }) => <option key={name}>{name}</option>)}</select>
-              <select aria-label='Verb of the operation' value={verb} onChange={({ currentTarget }) => setVerb(currentTarget.value as Verb)}>{verbs.map((each) => <option key={each}>{each}</option>)}</select>
+              <Choice label='Table of the operation' value={table} options={asOptions(document.tables.map(({ name }) => name))} onChoice={setTable} />
+              <Choice label='Verb of the operation' value={verb} options={asOptions(verbs)} onChoice={(chosen) => setVerb(chosen as Verb)} />
               <button type='button' onClick={add}>Add</button>
             </div>
           </fieldset>

@@ -1,7 +1,7 @@
 /** What a select returns: its columns, related rows, groups and aggregates, how many rows. */
 import { useState } from 'preact/hooks'
 import { isList, isObject, memberOf, withMembers, type Json, type JsonObject } from './json.ts'
-import { firstBody, PAGE } from './bodies.ts'
+import { firstBody, PAGE, relatedMember } from './bodies.ts'
 import { Menu } from './menu.tsx'
 import type { Relation, Table } from './table.ts'
 
@@ -59,8 +59,8 @@ export function RelatedMenu ({ table, body, onBody }: MenuProps) {
   const members = isObject(include) ? Object.entries(include) : []
   const has = (relation: Relation): boolean => members.some(([name, member]) => name === relation.name || (relation.isOnly && isOf(relation, name, member)))
   const toggle = (relation: Relation): void => {
-    const { name, table: other, on, isMany, isOnly } = relation
-    const member: JsonObject = { ...other !== name && { table: other }, ...!isOnly && { on: Object.fromEntries(on) }, ...isMany && { limit: MEMBER_ROWS } }
+    const { name, isMany, isOnly } = relation
+    const member: JsonObject = { ...relatedMember(relation), ...isMany && { limit: MEMBER_ROWS } }
     const kept = members.filter(([key, each]) => key !== name && !(isOnly && isOf(relation, key, each)))
     const changed = has(relation) ? kept : [...kept, [name, member] as const]
     onBody(withMembers(body, { include: changed.length === 0 ? undefined : Object.fromEntries(changed) }))

@@ -43,8 +43,7 @@ export class Output {
   /** Frees the memory when the content has been copied, and keeps a small buffer for another answer. */
   recycle (): void {
     const { bytes } = this
-    if (bytes === NONE || bytes.length > LARGE || spare.length >= MAX_SPARE) return this.drop()
-    spare.push(bytes)
+    if (bytes === NONE || bytes.length > LARGE || !keep(bytes)) return this.drop()
     this.bytes = NONE
     this.length = 0
   }
@@ -90,14 +89,21 @@ export class Output {
     this.bytes = NONE
     if (bytes.length > LARGE) return bytes.subarray(0, length)
     const written = length <= short ? bytes.toString('utf8', 0, length) : copyOf(bytes, length)
-    if (spare.length < MAX_SPARE) spare.push(bytes)
+    keep(bytes)
     return written
   }
 }
 
+/** Keeps a buffer for other answers. Returns whether there was a place for it. */
+function keep (bytes: Buffer): boolean {
+  if (spare.length >= MAX_SPARE) return false
+  spare.push(bytes)
+  return true
+}
+
 /** Keeps the memory of what was taken from an output for other answers. Nobody may read it any more. */
 export function giveBack ({ buffer }: Buffer): void {
-  if (buffer.byteLength === FIRST_SIZE && spare.length < MAX_SPARE) spare.push(Buffer.from(buffer))
+  if (buffer.byteLength === FIRST_SIZE) keep(Buffer.from(buffer))
 }
 
 /** Frees the memory of a large buffer at once, because garbage could take as much memory again as is in use. */

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createCertificate } from '../support/certificates.ts'
+import { numbers } from '../support/numbers.ts'
 import { until } from '../support/until.ts'
 import { request } from '../support/wire.ts'
 import { connectionsOfService, kinds, ownShop, serve, type Program } from './service.ts'
@@ -21,8 +22,7 @@ const MORE = { 'without TLS': 40, 'with TLS': 40 + 64 } as const
 /** Longer than the server waits for a client of its own that takes nothing, in milliseconds. */
 const PAUSE = 7000
 
-const numbers = 'insert into n with recursive n (i) as (select 0 union all select i + 1 from n where i < 999) select i from n'
-const tables = ['create table n (i int primary key)', numbers, "create view million as select a.i * 1000 + b.i as id, concat('a name that makes a row as long as many rows are, and is the same in each of them ', b.i) as name from n a join n b"]
+const tables = ['create table n (i int primary key)', `insert into n ${numbers(1000)}`, "create view million as select a.i * 1000 + b.i as id, concat('a name that makes a row as long as many rows are, and is the same in each of them ', b.i) as name from n a join n b"]
 
 async function open (program: Program, limit: number): Promise<Socket> {
   const { port, hostname } = new URL(program.address)

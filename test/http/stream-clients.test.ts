@@ -6,11 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { HTTP_DEFAULTS } from '../../src/config/split-config.ts'
 import { running } from '../support/connections.ts'
+import { numbers } from '../support/numbers.ts'
 import { onEachEngine, TOKEN, type Schema, type Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { listen, request, type Wire } from '../support/wire.ts'
 
-const numbers = (count: number): string => `with recursive n (i) as (select 0 union all select i + 1 from n where i < ${count - 1}) select i from n`
 const view = (name: string): string => `create view million as select a.i * 1000 + b.i as id, ${name} as name from n a join n b`
 /** A million rows of about 130 bytes, which take no time to make. `wide`: rows that are larger than what the system buffers. */
 const schema: Schema = {
@@ -41,20 +41,6 @@ async function readAll (socket: Socket): Promise<{ rows: number, isWhole: boolea
   })
   await once(socket, 'close')
   return { rows, isWhole: end === '\r\n0\r\n\r\n' }
-}
-
-/** The headers of an answer, and its content without what is around its chunks. */
-function splitAnswer (bytes: Buffer): [head: string, content: string] {
-  const text = bytes.toString()
-  const [head = ''] = text.split('\r\n\r\n', 1)
-  const parts: string[] = []
-  for (let at = head.length + 4; at < text.length;) {
-    const end = text.indexOf('\r\n', at)
-    const size = Number.parseInt(text.slice(at, end), 16)
-    parts.push(text.slice(end + 2, end + 2 + size))
-    at = end + 2 + size + 2
-  }
-  return [head, parts.join('')]
 }
 
 const streamLines = ({ log }: Service): any[] => log.filter((line) => line.includes('"msg":"stream"')).map((line) => JSON.parse(line))
@@ -91,19 +77,14 @@ await onEachEngine(t, 'a million rows arrive, also at a client that pauses, whil
 })
 
 await onEachEngine(t, 'memory that is used again is never written over before it is sent', { schema, options, database: { pool: { size: 6 } } }, async (t, service) => {
-  const wire = await listen(service)
+  await listen(service)
   const limit = service.engine === 'sqlite' ? 50_000 : 200_000
   const read = async (pause: number): Promise<void> => {
-    const socket = await wire.open()
-    socket.write(ask({ limit }))
-    const chunks: Buffer[] = []
+    const answer = await fetch(`${service.server.app.listeningOrigin}/api/shop/million`, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept: 'application/x-ndjson' }, body: body({ limit }) })
+    const chunks: Uint8Array[] = []
     // fills what the system buffers, and begins again in the middle of a chunk
-    for await (const chunk of socket) {
-      chunks.push(chunk as Buffer)
-      if (chunks.length % 50 === 0) await sleep(pause)
-    }
-    const [, content] = splitAnswer(Buffer.concat(chunks))
-    const lines = content.split('\n')
+    for await (const chunk of answer.body as ReadableStream<Uint8Array>) if (chunks.push(chunk) % 50 === 0) await sleep(pause)
+    const lines = Buffer.concat(chunks).toString().split('\n')
     t.equal(lines.pop(), '')
     t.equal(lines.length, limit)
     const wrong = lines.find((line) => {

@@ -8,12 +8,12 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { createRowQuery } from '../../src/app.ts'
+import { numbers } from '../support/numbers.ts'
 import { onEachEngine, TOKEN, type Schema } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { request } from '../support/wire.ts'
 
 const ROWS = 60_000
-const numbers = (count: number): string => `with recursive n (i) as (select 0 union all select i + 1 from n where i < ${count - 1}) select i from n`
 /** Rows that fill the chunks of a stream. */
 const views = (concat: (text: string) => string): string[] => ['first', 'second'].map((name) => `create view ${name} as select a.i * 1000 + b.i as id, ${concat(`a long name in the ${name} view, which is the same in each of its rows but for `)} as name from n a join n b`)
 const schema: Schema = {

@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createClient } from '../../src/client/index.ts'
 import { running } from '../support/connections.ts'
+import { numbers } from '../support/numbers.ts'
 import { onEachEngine, TOKEN, type Schema } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-const numbers = 'with recursive n (i) as (select 0 union all select i + 1 from n where i < 999) select i from n'
 const exact = (text: string): string => `insert into exact values (1, 9007199254740993, '{"big": 9007199254740995,${text}"list": [1.50]}')`
 const schema: Schema = {
-  sqlite: ['create table n (i integer primary key)', `insert into n ${numbers}`, "create view million as select a.i * 1000 + b.i as id, 'a name of some length that is the same in each row' as name from n a join n b", 'create table exact (id integer primary key, big bigint, doc json)', exact('\n')],
-  mysql: ['create table n (i int primary key)', `insert into n ${numbers}`, "create view million as select a.i * 1000 + b.i as id, 'a name of some length that is the same in each row' as name from n a join n b", 'create table exact (id int primary key, big bigint, doc json)', exact('\\n')]
+  sqlite: ['create table n (i integer primary key)', `insert into n ${numbers(1000)}`, "create view million as select a.i * 1000 + b.i as id, 'a name of some length that is the same in each row' as name from n a join n b", 'create table exact (id integer primary key, big bigint, doc json)', exact('\n')],
+  mysql: ['create table n (i int primary key)', `insert into n ${numbers(1000)}`, "create view million as select a.i * 1000 + b.i as id, 'a name of some length that is the same in each row' as name from n a join n b", 'create table exact (id int primary key, big bigint, doc json)', exact('\\n')]
 }
 const grant = { permissions: ['select' as const] }
 const big = { id: 1, big: 9007199254740993n, doc: { big: 9007199254740995n, list: [1.5] } }
