@@ -52,7 +52,8 @@ await onEachEngine(t, 'selects that cannot be killed are 504, and their connecti
   t.equal((await running(service)).length, 2, 'the load of the database has not grown')
   t.same(statements(), [], 'no statement was sent')
   await until('they have ended', async () => (await use(service))['ending'] === 0)
-  t.equal((await running(service)).length, 0)
+  // MySQL lists a statement for a moment after the last packet of its answer
+  await until('they have ended in the database', async () => (await running(service)).length === 0, 0.5)
   t.equal((await post('customers', select)).status, 200, 'on an existing connection, because new ones are impossible')
   t.match(await use(service), { open: 2, ending: 0 })
 })
