@@ -42,12 +42,21 @@ export class Doubts {
 /** Whether a reading lacks anything that the previous one had. */
 export const lacksSome = (loaded: Catalog, before: Catalog): boolean => [...before.tables.values()].some((table) => lacks(loaded, table))
 
+/**
+ * Whether a table was altered between the queries of a reading, so that a key refers to columns that the table does not have in it. An account that does not see
+ * all columns has such keys in every reading.
+ */
+export const isTorn = ({ tables }: Catalog): boolean => [...tables.values()].some((table) => wholeKeys(table) < table.uniqueKeys.length || wholeForeignKeys(table) < table.foreignKeys.length)
+
 /** Whether a reading lacks a table, or a column, key, check or trigger of it. */
 function lacks ({ tables }: Catalog, had: Table): boolean {
   const has = tables.get(had.name)
   return has === undefined || had.columnList.some(({ name }) => !has.columns.has(name)) || PARTS.some((partsOf) => partsOf(has) < partsOf(had))
 }
 
-const PARTS: ReadonlyArray<(table: Table) => number> = [
-  ({ uniqueKeys }) => uniqueKeys.length, ({ foreignKeys }) => foreignKeys.length, ({ checks }) => checks.length, ({ triggers }) => triggers.list.length
-]
+/** How many keys have all their columns. */
+const countWhole = (keys: ReadonlyArray<{ readonly columns: readonly string[] }>, { columns }: Table): number => keys.filter((key) => key.columns.every((name) => columns.has(name))).length
+const wholeKeys = (table: Table): number => countWhole(table.uniqueKeys, table)
+const wholeForeignKeys = (table: Table): number => countWhole(table.foreignKeys, table)
+
+const PARTS: ReadonlyArray<(table: Table) => number> = [wholeKeys, wholeForeignKeys, ({ checks }) => checks.length, ({ triggers }) => triggers.list.length]

@@ -243,3 +243,41 @@ t.test('a table that one read missed was once gone until the next refresh: the c
     store.stop()
   }
 })
+
+t.test('a table that was altered while it was read once had no keys until the next refresh: the catalog is read again', async (t) => {
+  const keys = (column: string) => ({ uniqueKeys: [{ name: 'PRIMARY', columns: [column] }], foreignKeys: [{ name: 'f', columns: [column], referencedTable: 'p', referencedColumns: ['id'] }] })
+  const facts = { ...tableOf({ name: 'lines', columns: [mysqlColumn('row_no', 'int')] }), columns: [mysqlColumn('row_no', 'int')] }
+  const [before, after] = [createCatalog([{ ...facts, ...keys('row_no') }], 1), createCatalog([{ ...facts, columns: [mysqlColumn('line', 'int')], ...keys('line') }], 3)]
+  const [withoutKey, withoutForeignKey] = [{ foreignKeys: keys('row_no').foreignKeys, uniqueKeys: keys('line').uniqueKeys }, { ...keys('row_no'), foreignKeys: keys('line').foreignKeys }]
+  for (const torn of [withoutKey, withoutForeignKey].map((part) => createCatalog([{ ...facts, ...part }], 2))) {
+    const { store, answers, answer } = createManualStore()
+    const first = store.current()
+    answer(0).resolve(torn)
+    await sleep(1)
+    t.equal(answers.length, 2, 'the first reading too')
+    answer(1).resolve(before)
+    t.equal((await first).tables, before.tables)
+    const refreshed = store.refresh()
+    answer(2).resolve(torn)
+    await sleep(1)
+    t.equal(answers.length, 4)
+    answer(3).resolve(after)
+    t.equal((await refreshed).tables, after.tables)
+    store.stop()
+  }
+})
+
+t.test('keys of columns that the account never sees are no reason to read the catalog twice each time', async (t) => {
+  const hidden = createCatalog([{ ...tableOf({ name: 'lines', columns: [column] }), columns: [column], uniqueKeys: [{ name: 'k', columns: ['secret'] }] }], 1)
+  const { store, answers, answer } = createManualStore()
+  const first = store.current()
+  answer(0).resolve(hidden)
+  await sleep(1)
+  answer(1).resolve(hidden)
+  await first
+  const refreshed = store.refresh()
+  answer(2).resolve(hidden)
+  t.same([...(await refreshed).lost?.keys() ?? []], [])
+  t.equal(answers.length, 3)
+  store.stop()
+})
