@@ -174,7 +174,7 @@ await onEachEngine(t, 'the limit of an answer counts its rows and its position, 
 await onEachEngine(t, 'count and page are of one snapshot', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql, statements }) => {
   statements()
   await post('events', { verb: 'select', columns: ['id'], total: true, filters: { kind: 'a' } })
-  t.match(statements().filter((statement) => !/^select `kind`/.test(statement)), [/^start transaction with consistent snapshot, read only/i, /^select count\(\*\)/, /^select `id`/, /^(commit|rollback)$/i])
+  t.match(statements().filter((statement) => !/^select `kind`/.test(statement)), [/^start transaction with consistent snapshot, read only/i, /^select count\(\*\)/, /^select `id`/])
   t.same(await sql('select count(*) as n from events'), [{ n: 5 }])
 })
 

@@ -36,7 +36,10 @@ export interface Service {
   post (table: string, body: unknown, options?: PostOptions): Promise<Answer>
   /** POST /api/{database}; `body` may be the list of operations. */
   operate (body: unknown, options?: PostOptions): Promise<Answer>
-  /** Returns the statements that the service sent since the last call, without catalog queries and session settings. */
+  /**
+   * Returns the statements that the service sent since the last call, without catalog queries and session settings, and without ROLLBACK, because that of a snapshot
+   * comes with the next request or later. `proxy.statements` has all of them.
+   */
   statements (): string[]
   /** The proxy between the service and its MySQL server; undefined for SQLite. */
   readonly proxy: Proxy | undefined
@@ -109,7 +112,7 @@ async function startMysql (t: Test, engine: Awaited<ReturnType<typeof engines>>[
 
 /** Takes the recorded statements, without those that the service sends for itself. */
 function own (statements: string[]): string[] {
-  return statements.splice(0).filter((sql) => !/information_schema|^show index|sqlite_schema|pragma|^set session|@@hostname|select version|\/\* trial \*\/|limit 0$/i.test(sql))
+  return statements.splice(0).filter((sql) => !/information_schema|^show index|sqlite_schema|pragma|^set session|@@hostname|select version|\/\* trial \*\/|limit 0$|^rollback$/i.test(sql))
 }
 
 /** Starts the service on an existing or missing database. */

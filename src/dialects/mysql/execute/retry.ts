@@ -25,7 +25,7 @@ const mayDiffer = (error: unknown): boolean => error instanceof SchemaMoved || O
  * passed on.
  * @throws ServiceError; SchemaMoved; what the sink throws
  */
-export async function runWithRetries<Request extends { readonly client: Client | undefined, readonly paced?: Paced | undefined }, T> (
+export async function runWithRetries<Request extends { readonly client: Client | undefined, readonly readOnly?: boolean, readonly paced?: Paced | undefined }, T> (
   route: Route, request: Request, run: (run: Run<Request>) => Promise<T>
 ): Promise<T> {
   const { attempts, options, replicaOptions } = route
@@ -35,7 +35,7 @@ export async function runWithRetries<Request extends { readonly client: Client |
   for (let count = 1; ; count++) {
     const pool = pools[count - 1] ?? primary
     const isPrimary = pool === primary
-    const acquired = pool.acquire(request.client)
+    const acquired = pool.acquire(request.client, request.readOnly)
     // a request that has waited for a slow replica is not passed on to the other servers
     const session = acquired instanceof Promise ? await acquired.catch((error: unknown) => { if (isPrimary || pool.isUp) throw error }) : acquired
     if (session === undefined) continue

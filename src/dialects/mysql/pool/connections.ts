@@ -1,4 +1,5 @@
-import { destroy, quit, type Session } from '../connection/session.ts'
+import { ROLLBACK } from '../transaction/control.ts'
+import { destroy, quit, send, type Session } from '../connection/session.ts'
 
 /** The sessions of a pool: those in use and the idle ones. */
 export interface Connections {
@@ -17,6 +18,8 @@ export interface Connections {
   /** Counts the session, even if it is lost, until `endStopping`. */
   startStopping (session: Session): void
   endStopping (session: Session): void
+  /** Ends the snapshot that the session holds, before any other statement runs on it. */
+  endSnapshot (session: Session): void
   /** Closes a session that is no longer needed. */
   close (session: Session): Promise<void>
   closeIdle (which?: (session: Session) => boolean): Promise<unknown>
@@ -33,6 +36,11 @@ export interface ConnectionsOptions {
   readonly minimum: number
 }
 
+/**
+ * How long an idle session holds the snapshot of its last transaction at least, in milliseconds, twice that at most: long enough for the next one of a busy
+ * service, and too short for an ALTER TABLE, which waits for it, to notice.
+ */
+const SNAPSHOT_HELD = 10
 /** The maximum number of searches for old sessions within one timeout. */
 const SWEEPS = 10
 
@@ -42,6 +50,7 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
   let open = 0
   // one timer for all sessions, which does not keep the process alive: a timer for each release would be work for each request
   let timer: NodeJS.Timeout | undefined
+  let snapshotTimer: NodeJS.Timeout | undefined
 
   const leave = (): void => {
     open--
@@ -76,6 +85,24 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
     sweepIn(Math.max(next, idleTimeout / SWEEPS))
   }
 
+  const lose = (session: Session): void => {
+    if (!session.open) return
+    destroy(session.connection)
+    remove(session)
+  }
+
+  // mysql2 runs the next statement after this one
+  const endSnapshot = (session: Session): void => {
+    session.holdsSnapshot = false
+    send(session.connection, ROLLBACK).then(() => session.memory.free(), () => lose(session))
+  }
+
+  const endSnapshots = (): void => {
+    const now = Date.now()
+    for (const session of idle) if (session.holdsSnapshot && session.idleSince + SNAPSHOT_HELD <= now) endSnapshot(session)
+    snapshotTimer = idle.some(({ holdsSnapshot }) => holdsSnapshot) ? setTimeout(endSnapshots, SNAPSHOT_HELD).unref() : undefined
+  }
+
   return {
     get open () { return open },
     get idle () { return idle.length },
@@ -86,20 +113,21 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
       session.idleSince = Date.now()
       if (used) session.usedAt = session.idleSince
       idle.push(session)
+      if (session.holdsSnapshot) snapshotTimer ??= setTimeout(endSnapshots, SNAPSHOT_HELD).unref()
       if (!used) sweepIn(idleTimeout / SWEEPS)
       else if (timer === undefined) sweepIn(idleTimeout)
     },
-    lose (session) {
-      if (!session.open) return
-      destroy(session.connection)
-      remove(session)
-    },
+    lose,
+    endSnapshot,
     startStopping (session) { stopping.add(session) },
     endStopping (session) {
       if (stopping.delete(session) && !session.open) leave()
     },
     close,
     closeIdle: (which = () => true) => Promise.all(idle.filter(which).map(close)),
-    stop () { clearTimeout(timer) }
+    stop () {
+      clearTimeout(timer)
+      clearTimeout(snapshotTimer)
+    }
   }
 }

@@ -25,8 +25,11 @@ export interface PoolLimits {
 
 /** Sessions with one database, each used by one request at a time. */
 export interface MysqlPool extends StoppingSessions {
-  /** @throws OVERLOADED if too many requests wait or one waits too long, DATABASE_UNAVAILABLE if connecting fails */
-  acquire (client?: Client): Session | Promise<Session>
+  /**
+   * `beginsSnapshot`: whether the first statement begins a snapshot, which ends one that the session may hold.
+   * @throws OVERLOADED if too many requests wait or one waits too long, DATABASE_UNAVAILABLE if connecting fails
+   */
+  acquire (client?: Client, beginsSnapshot?: boolean): Session | Promise<Session>
   release (session: Session): void
   /** Releases a session that no request has used, because the service's own statements do not keep a connection open. */
   putBack (session: Session): void
@@ -94,7 +97,18 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
 
   const connector = createConnector({ address, failover, statementTimeout, size, open, wanted: () => waiters, onOpen, onFail, onLost: connections.lose })
 
-  const acquire = (client?: Client): Session | Promise<Session> => {
+  const acquire = (client?: Client, beginsSnapshot = false): Session | Promise<Session> => {
+    const session = take(client)
+    if (beginsSnapshot) return session
+    return session instanceof Promise ? session.then(withoutSnapshot) : withoutSnapshot(session)
+  }
+
+  const withoutSnapshot = (session: Session): Session => {
+    if (session.holdsSnapshot) connections.endSnapshot(session)
+    return session
+  }
+
+  const take = (client: Client | undefined): Session | Promise<Session> => {
     const session = connections.takeIdle()
     if (session !== undefined) return Date.now() - session.idleSince < TRUST ? session : check(session, client)
     if (closed) return Promise.reject(databaseUnavailable())
@@ -106,7 +120,7 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
   const check = async (session: Session, client: Client | undefined): Promise<Session> => {
     if (await answers(session.connection)) return session
     discard(session)
-    return acquire(client)
+    return take(client)
   }
 
   const discard = (session: Session): void => {

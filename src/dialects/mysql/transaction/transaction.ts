@@ -121,8 +121,8 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
       await this.#rollBack(this.#failure)
       throw this.#mayRunAgain(this.#failure) || this.#failure instanceof Retryable ? this.#failure : error
     }
-    // a transaction that has only read has its result, even if its end fails
-    if (dryRun || readOnly) await this.#rollBack()
+    if (readOnly) this.#leaveSnapshot()
+    else if (dryRun) await this.#rollBack()
     else await this.#commit()
     return result
   }
@@ -184,6 +184,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   }
 
   async #begin (statements: readonly Statement[]): Promise<void> {
+    this.#session.holdsSnapshot = false
     try {
       for (const statement of statements) await this.#control(statement)
     } catch (error) {
@@ -209,6 +210,11 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     } finally {
       this.#isEnding = false
     }
+  }
+
+  /** Leaves the end to the pool, because the result is complete. A session whose variables may have changed is reset, which ends the transaction as well. */
+  #leaveSnapshot (): void {
+    if (!this.#wasChanged) this.#session.holdsSnapshot = true
   }
 
   /**
