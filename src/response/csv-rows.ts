@@ -128,7 +128,23 @@ function copy (output: Output, bytes: Buffer, start: number, end: number): void 
 }
 
 function writeText (output: Output, bytes: Buffer, start: number, end: number): void {
-  if (!mustQuote(bytes, start, end)) return copy(output, bytes, start, end)
+  if (!copyPlain(output, bytes, start, end)) writeQuoted(output, bytes, start, end)
+}
+
+/** Copies a text, and returns whether it needs no quotes; otherwise nothing of it counts. */
+function copyPlain (output: Output, bytes: Buffer, start: number, end: number): boolean {
+  if (start === end || bytes[start] === SPACE || bytes[end - 1] === SPACE) return false
+  const { bytes: target } = output
+  let to = output.length
+  for (let each = start; each < end; each++) {
+    const byte = target[to++] = bytes[each] as number
+    if (byte <= COMMA && (byte === QUOTE || byte === COMMA || byte === CR || byte === LF)) return false
+  }
+  output.length = to
+  return true
+}
+
+function writeQuoted (output: Output, bytes: Buffer, start: number, end: number): void {
   output.byte(QUOTE)
   for (let from = start; from < end;) {
     const found = bytes.indexOf(QUOTE, from)
@@ -139,15 +155,6 @@ function writeText (output: Output, bytes: Buffer, start: number, end: number): 
     from = to
   }
   output.byte(QUOTE)
-}
-
-function mustQuote (bytes: Buffer, start: number, end: number): boolean {
-  if (start === end || bytes[start] === SPACE || bytes[end - 1] === SPACE) return true
-  for (let each = start; each < end; each++) {
-    const byte = bytes[each] as number
-    if (byte === QUOTE || byte === COMMA || byte === CR || byte === LF) return true
-  }
-  return false
 }
 
 /** The cell for a value, from its JSON text. */
