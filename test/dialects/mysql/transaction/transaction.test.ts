@@ -208,7 +208,8 @@ await onEachDialect(t, 'a statement that runs at the time limit is ended in the 
     await tx.run(statement('slow', { verb: 'select' }), sink('slow'))
   }, { ...writing, ...options })
   await t.rejects(run(), { code: 'QUERY_TIMEOUT' })
-  t.same(await running({ sql }), [])
+  // its connection may be being reset
+  t.same((await running({ sql })).filter((statement) => !/^set session/.test(statement)), [])
   await isClean(t, test, 'ended')
   const client = { destroyed: false }
   setTimeout(() => { client.destroyed = true }, 50)
