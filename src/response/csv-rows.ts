@@ -2,7 +2,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import { afterLength, findStarts, readLength } from '../dialects/mysql/length-encoded.ts'
 import type { Cells, JoinedCells } from '../plan/cells.ts'
-import type { DriverValue } from '../types/column-type.ts'
+import type { DriverValue, WireFormat } from '../types/column-type.ts'
 import { writeValue } from './encode-row.ts'
 import type { RowFormat } from './json-rows.ts'
 import { Output } from './output.ts'
@@ -54,17 +54,32 @@ export class CsvRows implements RowFormat {
     const columns = this.#columns
     const { length } = columns
     output.reserve(Math.min(2 * (to - from), 2 * LONG * length + Math.max(0, output.maxBytes - output.length)) + AROUND * length)
+    // in local variables, because it runs for every value
+    let target = output.bytes
+    let position = output.length
     let at = from
     for (let index = 0; index < length; index++) {
-      if (index > 0) output.byte(COMMA)
+      if (index > 0) target[position++] = COMMA
       const size = readLength(bytes, at)
       at = afterLength(bytes, at)
       if (size < 0) continue
-      if (size > LONG && size > output.maxBytes - output.length) return output.overflow()
-      writeCell(output, columns[index] as Column, bytes, at, at + size)
+      const start = at
       at += size
+      const form = (columns[index] as Column).type.wireFormat
+      if (size <= LONG && isPlain(form, bytes, start) && copyPlain(target, position, bytes, start, at)) {
+        position += size
+        if (form === 'moment' || form === 'instant') target[position - size + BETWEEN_DAY_AND_TIME] = T
+        if (form === 'instant') target[position++] = Z
+        continue
+      }
+      if (size > LONG && size > output.maxBytes - position) return output.overflow()
+      output.length = position
+      writeCell(output, columns[index] as Column, bytes, start, at)
       output.reserve(Math.min(2 * (to - at), 2 * LONG * length + Math.max(0, output.maxBytes - output.length)) + AROUND * length)
+      target = output.bytes
+      position = output.length
     }
+    output.length = position
     if (this.#members.length > 0) this.#writeMembers(output, bytes, from, to)
     output.reserve(2)
     output.byte(CR)
@@ -101,19 +116,12 @@ export class CsvRows implements RowFormat {
   }
 }
 
-/** Writes a value that is not NULL. The caller reserves room for twice its bytes, two quotes and a Z. */
+/** Writes a value that cannot just be copied. The caller reserves room for twice its bytes and two quotes. */
 function writeCell (output: Output, column: Column, bytes: Buffer, start: number, end: number): void {
-  switch (column.type.wireFormat) {
-    case 'escaped': return writeText(output, bytes, start, end)
-    case 'plain': return isNumberOrWord(bytes[start] as number) ? copy(output, bytes, start, end) : output.text(cellOf(writeValue(column, bytes.subarray(start, end))))
-    case 'quoted': return copy(output, bytes, start, end)
-    case 'moment':
-    case 'instant':
-      copy(output, bytes, start, end)
-      output.bytes[output.length - (end - start) + BETWEEN_DAY_AND_TIME] = T
-      return column.type.wireFormat === 'instant' ? output.byte(Z) : undefined
-    default: return output.text(cellOf(writeValue(column, bytes.subarray(start, end))))
-  }
+  const { wireFormat } = column.type
+  if (wireFormat === 'escaped') return writeText(output, bytes, start, end)
+  if (wireFormat === 'plain' && isNumberOrWord(bytes[start] as number)) return copy(output, bytes, start, end)
+  output.text(cellOf(writeValue(column, bytes.subarray(start, end))))
 }
 
 /** Whether JSON that begins with this byte is a number, true or false. */
@@ -127,34 +135,35 @@ function copy (output: Output, bytes: Buffer, start: number, end: number): void 
   output.length = to
 }
 
-function writeText (output: Output, bytes: Buffer, start: number, end: number): void {
-  if (!copyPlain(output, bytes, start, end)) writeQuoted(output, bytes, start, end)
-}
+/** Whether the cell has the bytes of the value, if none of them is special in CSV. */
+const isPlain = (form: WireFormat | undefined, bytes: Buffer, start: number): boolean => form === 'plain' ? isNumberOrWord(bytes[start] as number) : form !== undefined && form !== 'json'
 
-/** Copies a text, and returns whether it needs no quotes; otherwise nothing of it counts. */
-function copyPlain (output: Output, bytes: Buffer, start: number, end: number): boolean {
+/** Copies a value, and returns whether it needs no quotes; otherwise only a part of it is copied. */
+function copyPlain (target: Buffer, position: number, bytes: Buffer, start: number, end: number): boolean {
   if (start === end || bytes[start] === SPACE || bytes[end - 1] === SPACE) return false
-  const { bytes: target } = output
-  let to = output.length
   for (let each = start; each < end; each++) {
-    const byte = target[to++] = bytes[each] as number
+    const byte = target[position++] = bytes[each] as number
     if (byte <= COMMA && (byte === QUOTE || byte === COMMA || byte === CR || byte === LF)) return false
   }
-  output.length = to
   return true
 }
 
+function writeText (output: Output, bytes: Buffer, start: number, end: number): void {
+  if (copyPlain(output.bytes, output.length, bytes, start, end)) output.length += end - start
+  else writeQuoted(output, bytes, start, end)
+}
+
+/** Writes a text in quotes; a quote in it is written twice (RFC 4180). */
 function writeQuoted (output: Output, bytes: Buffer, start: number, end: number): void {
-  output.byte(QUOTE)
-  for (let from = start; from < end;) {
-    const found = bytes.indexOf(QUOTE, from)
-    const to = found < 0 || found >= end ? end : found + 1
-    copy(output, bytes, from, to)
-    // a quote is written twice
-    if (to !== end || found === end - 1) output.byte(QUOTE)
-    from = to
+  const { bytes: target } = output
+  let to = output.length
+  target[to++] = QUOTE
+  for (let each = start; each < end; each++) {
+    const byte = target[to++] = bytes[each] as number
+    if (byte === QUOTE) target[to++] = QUOTE
   }
-  output.byte(QUOTE)
+  target[to++] = QUOTE
+  output.length = to
 }
 
 /** The cell for a value, from its JSON text. */
