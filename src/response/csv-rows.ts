@@ -11,7 +11,7 @@ import { RowWriter } from './row-writer.ts'
 const [QUOTE, COMMA, SPACE, CR, LF, T, Z] = [0x22, 0x2c, 0x20, 0x0d, 0x0a, 0x54, 0x5a] as const
 /** Position of the space between day and time: `2026-11-20 10:15:00`. */
 const BETWEEN_DAY_AND_TIME = 10
-/** Longer values are copied by a native function, which is faster for them than a loop. */
+/** Room for longer values is limited to what the answer may still have. */
 const LONG = 512
 /** Maximum number of bytes around the value of a cell: two quotes, a comma or the end of the line, a Z. */
 const AROUND = 5
@@ -65,14 +65,14 @@ export class CsvRows implements RowFormat {
       if (size < 0) continue
       const start = at
       at += size
+      if (size > LONG && size > output.maxBytes - position) return output.overflow()
       const form = (columns[index] as Column).type.wireFormat
-      if (size <= LONG && isPlain(form, bytes, start) && copyPlain(target, position, bytes, start, at)) {
+      if (isPlain(form, bytes, start) && copyPlain(target, position, bytes, start, at)) {
         position += size
         if (form === 'moment' || form === 'instant') target[position - size + BETWEEN_DAY_AND_TIME] = T
         if (form === 'instant') target[position++] = Z
         continue
       }
-      if (size > LONG && size > output.maxBytes - position) return output.overflow()
       output.length = position
       writeCell(output, columns[index] as Column, bytes, start, at)
       output.reserve(Math.min(2 * (to - at), 2 * LONG * length + Math.max(0, output.maxBytes - output.length)) + AROUND * length)
@@ -118,22 +118,12 @@ export class CsvRows implements RowFormat {
 
 /** Writes a value that cannot just be copied. The caller reserves room for twice its bytes and two quotes. */
 function writeCell (output: Output, column: Column, bytes: Buffer, start: number, end: number): void {
-  const { wireFormat } = column.type
-  if (wireFormat === 'escaped') return writeText(output, bytes, start, end)
-  if (wireFormat === 'plain' && isNumberOrWord(bytes[start] as number)) return copy(output, bytes, start, end)
+  if (column.type.wireFormat === 'escaped') return writeQuoted(output, bytes, start, end)
   output.text(cellOf(writeValue(column, bytes.subarray(start, end))))
 }
 
 /** Whether JSON that begins with this byte is a number, true or false. */
 const isNumberOrWord = (first: number): boolean => first === 0x2d || (first >= 0x30 && first <= 0x39) || first === 0x74 || first === 0x66
-
-function copy (output: Output, bytes: Buffer, start: number, end: number): void {
-  const { bytes: target } = output
-  let to = output.length
-  if (end - start > LONG) to += bytes.copy(target, to, start, end)
-  else for (let each = start; each < end; each++) target[to++] = bytes[each] as number
-  output.length = to
-}
 
 /** Whether the cell has the bytes of the value, if none of them is special in CSV. */
 const isPlain = (form: WireFormat | undefined, bytes: Buffer, start: number): boolean => form === 'plain' ? isNumberOrWord(bytes[start] as number) : form !== undefined && form !== 'json'
@@ -146,11 +136,6 @@ function copyPlain (target: Buffer, position: number, bytes: Buffer, start: numb
     if (byte <= COMMA && (byte === QUOTE || byte === COMMA || byte === CR || byte === LF)) return false
   }
   return true
-}
-
-function writeText (output: Output, bytes: Buffer, start: number, end: number): void {
-  if (copyPlain(output.bytes, output.length, bytes, start, end)) output.length += end - start
-  else writeQuoted(output, bytes, start, end)
 }
 
 /** Writes a text in quotes; a quote in it is written twice (RFC 4180). */

@@ -1,5 +1,6 @@
 import { ROLLBACK } from '../transaction/control.ts'
-import { destroy, quit, send, type Session } from '../connection/session.ts'
+import { undo } from '../transaction/undo.ts'
+import { destroy, quit, type Session } from '../connection/session.ts'
 
 /** The sessions of a pool: those in use and the idle ones. */
 export interface Connections {
@@ -94,14 +95,19 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
   // mysql2 runs the next statement after this one
   const endSnapshot = (session: Session): void => {
     session.holdsSnapshot = false
-    send(session.connection, ROLLBACK).then(() => session.memory.free(), () => lose(session))
+    undo(session, ROLLBACK).catch(() => lose(session))
   }
 
   const endSnapshots = (): void => {
+    snapshotTimer = undefined
     const now = Date.now()
-    for (const session of idle) if (session.holdsSnapshot && session.idleSince + SNAPSHOT_HELD <= now) endSnapshot(session)
-    snapshotTimer = idle.some(({ holdsSnapshot }) => holdsSnapshot) ? setTimeout(endSnapshots, SNAPSHOT_HELD).unref() : undefined
+    for (const session of idle.filter(({ holdsSnapshot }) => holdsSnapshot)) {
+      if (session.idleSince + SNAPSHOT_HELD <= now) endSnapshot(session)
+      else endSnapshotsLater()
+    }
   }
+
+  const endSnapshotsLater = (): void => { snapshotTimer ??= setTimeout(endSnapshots, SNAPSHOT_HELD).unref() }
 
   return {
     get open () { return open },
@@ -113,7 +119,7 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
       session.idleSince = Date.now()
       if (used) session.usedAt = session.idleSince
       idle.push(session)
-      if (session.holdsSnapshot) snapshotTimer ??= setTimeout(endSnapshots, SNAPSHOT_HELD).unref()
+      if (session.holdsSnapshot) endSnapshotsLater()
       if (!used) sweepIn(idleTimeout / SWEEPS)
       else if (timer === undefined) sweepIn(idleTimeout)
     },
