@@ -3,7 +3,6 @@ import { databaseUnavailable, outcomeUnknown, withReason, type ServiceError } fr
 import { NOT_COMPLETE, warnsOfRest } from '../connection/rest-warning.ts'
 import { send, within, type Session } from '../connection/session.ts'
 import type { MysqlError } from '../errors.ts'
-import type { MysqlPool } from '../pool/pool.ts'
 
 /** The time limit for each of them, in milliseconds. After it the connection is closed, and the server rolls back by itself. */
 const PATIENCE = 5000
@@ -21,7 +20,10 @@ export async function undo ({ connection, memory }: Session, sql: string): Promi
 /** The error if a part wrote tables without transactions. */
 export const notComplete = (): ServiceError => withReason(outcomeUnknown(), NOT_COMPLETE)
 
-type Owner = Pick<MysqlPool, 'discard'>
+/** The pool, as far as it is needed here: the pool itself undoes what a session holds, so this file does not import it. */
+interface Owner {
+  discard (session: Session): void
+}
 
 /** Whether the server has undone only the last statement and the transaction is still open. Discards the session if the server does not confirm it. */
 export async function isOpen (session: Session, pool: Owner): Promise<boolean> {
