@@ -88,9 +88,12 @@ export function computedKey ({ name, call, source, sql, condition }: ComputedCol
   return `${key}(${filter})`
 }
 
-/** Needs neither the forced index, which depends on the condition and the order, nor the hidden columns, which are those of the order. */
+/**
+ * Needs neither the forced index, which depends on the condition and the order, nor the names of the hidden columns, which are those of the order that are
+ * not in the answer; but their number, because a stream has none.
+ */
 export function pageKey (page: Page, traversal: Traversal): string {
-  return page.by === 'offset' ? '>offset' : `>${conditionKey(page.after, traversal)}`
+  return page.by === 'offset' ? '>offset' : `>${page.hidden.length}:${conditionKey(page.after, traversal)}`
 }
 
 /** The key of assignments; also adds their parameters. */

@@ -144,3 +144,15 @@ await onEachEngine(t, 'what a stream does not have is refused before the permiss
   }
   isRefusal(t, await post('customers', { verb: 'select' }, { token: 'writer', headers: { accept: 'text/csv' } }), { status: 403, code: 'PERMISSION_DENIED', why: 'the select itself' })
 })
+
+await onEachEngine(t, 'a stream once used the statement of a page with other columns, and the other way round', { schema: shop }, async (t, service) => {
+  const page = { verb: 'select', columns: ['name'], orderBy: 'id', after: null, limit: 2 }
+  for (const body of [page, { ...page, orderBy: 'email, id' }]) {
+    const inJson = async (): Promise<void> => { t.match((await service.post('customers', body)).json, { data: { rows: [{ name: 'Ada' }, { name: 'Grace' }], next: { id: 2 } } }) }
+    const inStream = async (): Promise<void> => {
+      t.equal((await ask(service, 'customers', body)).text, '{"name":"Ada"}\n{"name":"Grace"}\n')
+      t.equal((await ask(service, 'customers', body, { accept: CSV })).text, 'name\r\nAda\r\nGrace\r\n')
+    }
+    for (const read of body === page ? [inJson, inStream, inJson] : [inStream, inJson, inStream]) await read()
+  }
+})

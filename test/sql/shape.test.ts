@@ -107,11 +107,12 @@ for (const engine of ['mysql', 'sqlite'] as const) {
   })
 }
 
-/** The plan, and for a select those that count its rows. */
+/** The plan, and for a select its stream and those that count its rows. */
 function plansOf (plan: Plan): Array<Plan | CountPlan> {
   if (plan.verb !== 'select' || plan.groups !== undefined) return [plan]
-  const { table, condition } = plan
-  return [plan, ...[undefined, 5].map((limit): CountPlan => ({ verb: 'count', table, condition, limit }))]
+  const { table, condition, page } = plan
+  const stream: Plan[] = page?.by === 'position' ? [{ ...plan, isStream: true, page: { ...page, hidden: [] } }] : []
+  return [plan, ...stream, ...[undefined, 5].map((limit): CountPlan => ({ verb: 'count', table, condition, limit }))]
 }
 
 function buildFresh (plan: Plan | CountPlan, engine: Engine): Pick<Statement, 'sql' | 'parameters'> {
