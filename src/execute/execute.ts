@@ -8,7 +8,9 @@ import { createSelectSink } from '../response/page-sink.ts'
 import type { Result } from '../response/result.ts'
 import { AnswerSink } from '../response/answer-sink.ts'
 import { compileStatement } from '../sql/compile.ts'
+import { settleCells } from '../sql/moments.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
+import type { Clock } from '../types/moment.ts'
 import { runChange } from './change.ts'
 import { readClock } from './clock.ts'
 import { executeInsert, runInsert, type WatchRow } from './insert.ts'
@@ -71,13 +73,23 @@ function transact (execution: Execution, { client, consistency }: ReadOptions): 
 export async function runIn (tx: Executor, execution: Execution): Promise<Result> {
   const { plan, database, sink } = execution
   const runner = new Runner((statement, rows) => tx.run(statement, rows), database)
-  const isSettled = !mustSettle(plan)
-  const settled = isSettled ? plan : settleMoments(plan, await readClock(runner, plan.table))
-  const run = isSettled ? execution : { ...execution, plan: settled }
-  const result = settled.foreignKeyChecks === undefined ? await runOne(runner, run) : await runWithForeignKeyChecks(runner, run)
+  const clock = mustSettle(plan) ? await readClock(runner, plan.table) : undefined
+  const result = await (clock === undefined ? runAll(runner, execution) : plan.verb === 'select' ? runAll(settling(tx, database, clock), execution) : runSettled(runner, execution, settleMoments(plan, clock)))
   if (sink?.refusal !== undefined) throw sink.refusal
-  return isSettled || settled.verb !== 'insert' ? result : { ...result, settled }
+  return result
 }
+
+/** A runner that puts values in place of the moments in statements. */
+function settling (tx: Executor, database: Database, clock: Clock): Runner {
+  return new Runner((statement, rows) => tx.run({ ...statement, parameters: settleCells(statement.parameters, () => clock) }, rows), database)
+}
+
+async function runSettled (runner: Runner, execution: Execution, plan: Exclude<Plan, SelectPlan>): Promise<Result> {
+  const result = await runAll(runner, { ...execution, plan })
+  return plan.verb === 'insert' ? { ...result, settled: plan } : result
+}
+
+const runAll = (runner: Runner, execution: Execution): Promise<Result> => execution.plan.foreignKeyChecks === undefined ? runOne(runner, execution) : runWithForeignKeyChecks(runner, execution)
 
 function runOne (runner: Runner, { plan, sink, record }: Execution): Promise<Result> {
   record?.compiled()

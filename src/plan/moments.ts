@@ -1,17 +1,29 @@
 /**
- * The moments of a plan (`{"$now": …}`). A plan of one statement leaves them to the database. A plan of several statements is settled first, so that
- * all of them see the same moment and the written keys are known.
+ * The moments of a plan (`{"$now": …}`). A plan of one statement leaves them to the database. For several statements the clock is read first, so that
+ * all of them see the same moment. The plan of a write is then settled, so that the written keys are known; the statements of a select are
+ * settled as they run (src/sql/moments.ts).
  */
+import type { Column } from '../catalog/catalog.ts'
 import { valueOutOfRange, withDetails, pointer } from '../errors.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { isMoment, valueAt, type Clock } from '../types/moment.ts'
 import { leavesOf, mapLeaves } from './fold.ts'
-import { givenValue, isOneStatement, type Assignment, type Compared, type Condition, type InsertPlan, type Plan, type PlannedRow } from './plan.ts'
+import { givenValue, isComputed, isOneStatement, type Assignment, type Compared, type Condition, type InsertPlan, type Member, type Plan, type PlannedRow, type SelectPlan } from './plan.ts'
 
-/** Whether a plan has a moment and needs several statements. */
+/** Whether a plan has a moment and needs several statements, so that the clock must be read first. */
 export function mustSettle (plan: Plan): boolean {
   if (isOneStatement(plan)) return false
-  return plan.verb === 'insert' ? givesMoment(plan) : namesMoment(plan.condition) || (plan.verb === 'update' && assignsMoment(plan.assignments))
+  switch (plan.verb) {
+    case 'select': return filtersByMoment(plan)
+    case 'insert': return givesMoment(plan)
+    case 'update': return namesMoment(plan.condition) || assignsMoment(plan.assignments)
+    case 'delete': return namesMoment(plan.condition)
+  }
+}
+
+/** Whether a condition of rows, of aggregates or of members at any level names a moment. */
+function filtersByMoment ({ condition, columns, members = [] }: { readonly condition: Condition, readonly columns: readonly Column[], readonly members?: readonly Member[] }): boolean {
+  return namesMoment(condition) || columns.some((column) => isComputed(column) && column.condition !== undefined && namesMoment(column.condition)) || members.some(filtersByMoment)
 }
 
 const assignsMoment = (assignments: readonly Assignment[]): boolean => assignments.some(({ parameter }) => isMoment(parameter))
@@ -38,11 +50,9 @@ export function isIdMoment ({ table: { identity }, rows, conflict }: InsertPlan)
   return changed.some(({ column, parameter }) => column === identity && isMoment(parameter)) || rows.some((row) => isMoment(givenValue(row, identity)))
 }
 
-/** Returns a copy of the plan with values in place of moments. @throws VALUE_OUT_OF_RANGE for one in `data` that its column cannot hold */
-export function settleMoments<P extends Plan> (plan: P, clock: Clock): P
-export function settleMoments (plan: Plan, clock: Clock): Plan {
+/** Returns a copy of the plan of a write with values in place of moments. @throws VALUE_OUT_OF_RANGE for one in `data` that its column cannot hold */
+export function settleMoments (plan: Exclude<Plan, SelectPlan>, clock: Clock): Exclude<Plan, SelectPlan> {
   switch (plan.verb) {
-    case 'select': return { ...plan, condition: settleCondition(plan.condition, clock) }
     case 'delete': return { ...plan, condition: settleCondition(plan.condition, clock) }
     case 'update': return { ...plan, condition: settleCondition(plan.condition, clock), assignments: settleAll(plan.assignments, clock) }
     case 'insert': return settleRows(plan, clock)

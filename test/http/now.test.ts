@@ -243,3 +243,29 @@ await onEachEngine(t, 'requests with different offsets are one statement each, w
   t.equal(statements().length, 3)
   t.equal(await built(), before)
 })
+
+const related: Schema = {
+  mysql: ['create table parents (id int not null primary key, at datetime(6) not null)', 'create table children (parent_id int not null, id int not null, at datetime(6) not null, primary key (parent_id, id))', "insert into parents values (1, '2026-01-01'), (2, '2026-01-01')", "insert into children values (1, 1, '2026-01-01'), (2, 2, '9999-01-01')"],
+  sqlite: ['create table parents (id integer primary key, at datetime(6) not null)', 'create table children (parent_id int not null, id int not null, at datetime(6) not null, primary key (parent_id, id))', "insert into parents values (1, '2026-01-01 00:00:00'), (2, '2026-01-01 00:00:00')", "insert into children values (1, 1, '2026-01-01 00:00:00'), (2, 2, '9999-01-01 00:00:00')"]
+}
+
+await onEachEngine(t, 'each statement of a select with members once took the time anew', { schema: related }, async (t, { engine, post, statements }) => {
+  const on = { id: 'parent_id' }
+  const past = { at: { $lte: { $now: true } } }
+  const n = { table: 'children', on, aggregates: { n: { $count: '*', filters: past } } }
+  for (const [body, rows] of [
+    [{ filters: past, include: { children: { on, columns: ['id'], filters: past } } }, [{ children: [{ id: 1 }] }, { children: [] }]],
+    [{ include: { children: { on, columns: ['id'], filters: past } } }, [{ children: [{ id: 1 }] }, { children: [] }]],
+    [{ include: { n } }, [{ n: { n: 1 } }, { n: { n: 0 } }]],
+    [{ include: { n: { ...n, aggregates: { n: { $count: '*' } }, filters: { at: { $gt: { $now: { days: 1 } } } } } } }, [{ n: { n: 0 } }, { n: { n: 1 } }]],
+    [{ include: { same: { table: 'parents', on: { id: 'id' }, columns: ['id'], include: { children: { on, columns: ['id'], filters: past } } } } }, [{ same: { id: 1, children: [{ id: 1 }] } }, { same: { id: 2, children: [] } }]],
+    [{ total: true, filters: past }, [{}, {}]],
+    [{ filters: { $some: { children: { on, filters: past } } }, include: { children: { on, columns: ['id'] } } }, [{ children: [{ id: 1 }] }]]
+  ] as const) {
+    statements()
+    const answer = await post('parents', { verb: 'select', columns: ['id'], orderBy: 'id', ...body })
+    t.match(answer.json.data?.rows, rows, answer.text)
+    // the clock is read by one statement before all others
+    if (engine !== 'sqlite') t.ok(statements().filter((sql) => /^\W*select .* from/.test(sql)).every((sql) => !/current_timestamp|now\(/i.test(sql)), JSON.stringify(body))
+  }
+})

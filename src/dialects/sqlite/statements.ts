@@ -2,15 +2,15 @@
 import { mayFire } from '../../catalog/catalog.ts'
 import { findAssigned, type Statement } from '../../sql/statement.ts'
 import type { Outcome, PacedSink, RowSink, RowSource } from '../dialect.ts'
-import { valueOutOfRange } from '../../errors.ts'
-import type { Cell, Value } from '../../types/column-type.ts'
-import { isMoment, systemClock, valueAt } from '../../types/moment.ts'
+import { settleCells } from '../../sql/moments.ts'
+import type { Value } from '../../types/column-type.ts'
+import { systemClock } from '../../types/moment.ts'
 import type { Session } from './session.ts'
 
 /** Runs a select until its last row or until `sink` is full. @throws SqliteError; what the sink throws */
 export async function runSelect (session: Session, { sql, parameters, columns }: Statement, sink: RowSink): Promise<Outcome> {
   sink.begin(columns)
-  const isWhole = await session.read({ sql, parameters: settleCells(parameters), limit: sink.maxBytes }, (row) => {
+  const isWhole = await session.read({ sql, parameters: settleCells(parameters, systemClock), limit: sink.maxBytes }, (row) => {
     sink.row(row)
     return !sink.full
   })
@@ -37,7 +37,7 @@ export async function streamSelect (session: Session, { sql, parameters, columns
   })
   sink.from({ stop, started, pause: () => { paused ??= Promise.withResolvers() }, resume, forget () {} })
   sink.begin(columns)
-  let reply = await session.ask({ kind: 'read', sql, parameters: settleCells(parameters), limit: Infinity })
+  let reply = await session.ask({ kind: 'read', sql, parameters: settleCells(parameters, systemClock), limit: Infinity })
   for (;;) {
     for (const row of reply.rows ?? []) {
       await paused?.promise
@@ -51,24 +51,12 @@ export async function streamSelect (session: Session, { sql, parameters, columns
 
 /** Runs an insert, update or delete. `begin`: whether it begins a transaction. @throws SqliteError */
 export async function runWrite (session: Session, given: Statement, begin: boolean): Promise<Outcome> {
-  const statement = { ...given, parameters: settleCells(given.parameters) }
+  const statement = { ...given, parameters: settleCells(given.parameters, systemClock) }
   const { sql, parameters, verb, rows, assigned, probe } = statement
   const { changes, duplicates, insertId, untouched } = await session.ask({ kind: 'run', sql, parameters, begin, rows: rows === undefined ? undefined : { count: rows, cells: assigned.length, probe } })
   // a row that a trigger has skipped has no number, and SQLite would report that of an earlier insert
   const isCertain = verb === 'insert' && insertId !== undefined && changes !== 0 && !await hasOtherKey(session, statement, insertId)
   return { rows: 0, changed: changes as number, duplicates, insertId: isCertain ? insertId : undefined, untouched }
-}
-
-/** Puts values in place of moments: SQLite's clock is that of this machine. @throws VALUE_OUT_OF_RANGE */
-function settleCells (cells: readonly Cell[]): readonly Cell[] {
-  if (!cells.some(isMoment)) return cells
-  const clock = systemClock()
-  return cells.map((cell) => {
-    if (!isMoment(cell)) return cell
-    const value = valueAt(cell, clock)
-    if (value === undefined && cell.use === 'data') throw valueOutOfRange()
-    return value ?? null
-  })
 }
 
 /** Whether an AFTER INSERT trigger has given the new row another key, so that no row has the one that was inserted. */
