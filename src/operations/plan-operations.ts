@@ -48,8 +48,8 @@ export async function planOperations ({ grant, database, operations, limits, dry
     const before = { ...counted, tables: undefined }
     return orUnavailable({ grant, database, tableName: operation.table }, sources[index] as TableSource, (source) => planOperation({ operation, index, source, limits: { ...limits, counted: Object.assign(counted, before) } }))
   })
-  // last come data that breaks a rule of the grant, and then refusals of the database
-  return valuesOf(planned, undefined, ['PERMISSION_DENIED', 'NOT_NULL_VIOLATION'])
+  // last come data that breaks a rule of the grant, and then what the table or the database cannot do
+  return valuesOf(planned, undefined, ['PERMISSION_DENIED', 'NOT_SUPPORTED', 'NOT_NULL_VIOLATION'])
 }
 
 function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan, 'grant' | 'database' | 'dryRun'>, operation: Operation): TableSource | Promise<TableSource> {

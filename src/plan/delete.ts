@@ -11,6 +11,7 @@ export function planDelete (body: DeleteBody, source: TableSource, limits: PlanL
   const { table } = source
   const { verb, filters } = body
   const plan: DeletePlan = { verb, table, condition: planRequiredFilters(verb, filters, source, limits) }
+  const planned = isPlainChange(body, limits) ? plan : { ...plan, ...planChangeTerms(body, table, limits) }
   refuseWritten(plan, filters)
-  return Object.freeze(isPlainChange(body, limits) ? plan : { ...plan, ...planChangeTerms(body, table, limits) })
+  return Object.freeze(planned)
 }

@@ -23,17 +23,23 @@ export function planPage ({ after, offset, total, expect }: SelectBody, plan: Se
 type Paged = Pick<SelectPlan, 'order'> & { readonly page: Page }
 
 function planAfter (after: Readonly<Record<string, unknown>> | null, { table, columns, order: asked }: SelectPlan, limits: PlanLimits): Paged {
-  const key = findKey(table)
-  if (key === undefined) throw unsupported('/after', `table "${table.name}" has no primary key and no unique key of NOT NULL columns that the token sees: use "offset", or add such a key`)
   const ofMember = asked.find(({ of }) => of !== undefined)
   if (ofMember !== undefined) throw at(['orderBy'], invalidOrderBy(`contains a column of the member "${ofMember.of?.name}", which is not possible with "after": use "offset"`))
+  requirePlaced(asked)
+  const key = findKey(table)
+  if (key === undefined) throw unsupported('/after', `table "${table.name}" has no primary key and no unique key of NOT NULL columns that the token sees: use "offset", or add such a key`)
   const order = completeOrder(asked, key)
-  const unordered = order.find(({ column: { type } }) => type.structured || type.unplaced === true)
-  if (unordered !== undefined) throw at(['orderBy'], invalidOrderBy(`contains "${unordered.column.name}"; "after" is not possible with the type ${unordered.column.declaration}`))
+  requirePlaced(order)
   // servers take seconds for an order of hundreds of columns
   if (order.length > limits.conditions) throw at(['orderBy'], invalidBody(`"orderBy" can have at most ${limits.conditions} columns together with "after"`))
   const hidden = order.map(({ column }) => column).filter((column) => !columns.includes(column))
   return { order, page: { by: 'position', after: planPosition(after, order, table), hidden } }
+}
+
+/** @throws INVALID_ORDER_BY for a column whose values have no place that filters can name */
+function requirePlaced (order: readonly Order[]): void {
+  const unplaced = order.find(({ column: { type } }) => type.structured || type.unplaced === true)
+  if (unplaced !== undefined) throw at(['orderBy'], invalidOrderBy(`contains "${unplaced.column.name}"; "after" is not possible with the type ${unplaced.column.declaration}`))
 }
 
 /** Plans `offset`. The rows of groups have the columns of `groupBy` as their key. */

@@ -16,8 +16,9 @@ export function planUpdate (body: UpdateBody, source: TableSource, limits: PlanL
   const { verb, data, filters } = body
   const condition = planRequiredFilters(verb, filters, source, limits)
   const plan: UpdatePlan = { verb, table, condition, assignments: planAssignments(data, table, ['data']) }
+  const planned = isPlainChange(body, limits) ? plan : { ...plan, ...planChangeTerms(body, table, limits), ...body.returning !== undefined && { key: getUpdateKey(plan) } }
   refuseWritten(plan, filters)
-  return Object.freeze(isPlainChange(body, limits) ? plan : { ...plan, ...planChangeTerms(body, table, limits), ...body.returning !== undefined && { key: getUpdateKey(plan) } })
+  return Object.freeze(planned)
 }
 
 function getUpdateKey ({ table, assignments }: UpdatePlan): readonly Column[] {

@@ -115,6 +115,8 @@ await onEachEngine(t, 'the key is the primary key, else the unique key of NOT NU
     t.match(json.error, { code: 'NOT_SUPPORTED', details: [{ path: '/after', message: /offset.*key/ }] })
     t.match(await post(table, { verb: 'select', offset: 0 }), { status: 200 })
   }
+  const ofMember = { verb: 'select', after: null, include: { x: { table: 'by_fewest', on: { b: 'c' } } }, orderBy: 'x.d' }
+  t.match((await post('no_key', ofMember)).json.error, { code: 'INVALID_ORDER_BY', details: [{ path: '/orderBy' }] }, 'the mistake in the body comes first')
   const nextOf = async (table: string): Promise<unknown> => (await post(table, { verb: 'select', limit: 1, after: null })).json.data.next
   t.same(await nextOf('by_fewest'), { d: 3 })
   t.same(Object.keys(await nextOf('by_second') as object), ['d', 'c'])

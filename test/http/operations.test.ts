@@ -294,3 +294,9 @@ await onEachEngine(t, 'resultLimit counts bytes of the whole answer, not charact
   t.match(await operate({ operations: [select, select] }), { status: 200 })
   t.match(await operate({ operations: [select, select, select] }), { status: 422, json: { error: { code: 'RESULT_TOO_LARGE' } } }, '108,000 bytes of 36,000 characters')
 })
+
+await onEachEngine(t, 'what a table cannot do once came before the mistake of a later operation', { schema: { sqlite: ['create table a (id integer primary key, n int)'], mysql: ['create table a (id int not null primary key, n int)'] } }, async (t, { operate }) => {
+  const own = { table: 'a', verb: 'update', data: { n: 1 }, filters: { $some: { a: { on: { id: 'id' } } } } }
+  t.match((await operate([own])).json.error, { code: 'NOT_SUPPORTED', details: [{ path: '/operations/0/filters/$some/a' }] })
+  t.match((await operate([own, { table: 'a', verb: 'select', columns: ['nope'] }])).json.error, { code: 'COLUMN_NOT_FOUND', details: [{ path: '/operations/1/columns/0' }] })
+})
