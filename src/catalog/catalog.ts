@@ -63,6 +63,8 @@ export interface ForeignKey {
   readonly columns: readonly string[]
   readonly referencedTable: string
   readonly referencedColumns: readonly string[]
+  /** What is done to the rows of this table when the row that they refer to is updated or deleted, on engines where that fires triggers (SQLite). */
+  readonly cascades?: Readonly<Partial<Record<TriggerEvent, TriggerEvent>>>
 }
 
 /** A CHECK with the columns that it refers to, as far as they are known. */

@@ -1,18 +1,34 @@
-import { findIgnoringCase, type Table, type TableFacts, type TriggerEvent, type Triggers } from './catalog.ts'
+import { findIgnoringCase, type ForeignKey, type Table, type TableFacts, type TriggerEvent, type Triggers } from './catalog.ts'
 
 const EVENTS: readonly TriggerEvent[] = ['insert', 'update', 'delete']
 const NONE: ReadonlySet<string> = new Set()
 
-/** The tables that a statement of this kind writes by triggers, directly or through further triggers, as far as their texts show. */
+/** The tables that a statement of this kind writes by triggers, directly or through further triggers and cascades, as far as the texts of triggers show. */
 export const writtenBy = ({ triggers: { written } }: Pick<Table, 'triggers'>, event: TriggerEvent): ReadonlySet<string> => written === undefined ? NONE : new Set(written[event])
 
 /** Adds the tables that triggers write to the facts of tables. */
 export function withWrittenTables (tables: readonly TableFacts[]): readonly TableFacts[] {
+  if (tables.every(({ triggers: { list } }) => list.every(({ writes }) => writes === undefined))) return tables
   const byName = new Map(tables.map((table) => [table.name, table]))
-  return tables.map((table) => table.triggers.list.every(({ writes }) => writes === undefined) ? table : { ...table, triggers: { ...table.triggers, written: writtenTables(table, byName) } })
+  const children = childrenOf(tables)
+  return tables.map((table) => {
+    const written = writtenTables(table, { byName, children })
+    return EVENTS.every((event) => written[event].length === 0) ? table : { ...table, triggers: { ...table.triggers, written } }
+  })
 }
 
-function writtenTables (table: TableFacts, byName: ReadonlyMap<string, TableFacts>): NonNullable<Triggers['written']> {
+/** A table whose foreign key makes it change with the rows that it refers to. */
+interface Child { readonly table: TableFacts, readonly cascades: NonNullable<ForeignKey['cascades']> }
+
+/** The tables that change with the rows of another one, by the name of that one. */
+function childrenOf (tables: readonly TableFacts[]): ReadonlyMap<string, readonly Child[]> {
+  const children = tables.flatMap((table) => table.foreignKeys.flatMap(({ cascades, referencedTable }) => cascades === undefined ? [] : [{ table, cascades, referencedTable }]))
+  return Map.groupBy(children, ({ referencedTable }) => referencedTable.toLowerCase())
+}
+
+interface Tables { readonly byName: ReadonlyMap<string, TableFacts>, readonly children: ReadonlyMap<string, readonly Child[]> }
+
+function writtenTables (table: TableFacts, { byName, children }: Tables): NonNullable<Triggers['written']> {
   const [insert, update, delete_] = EVENTS.map((event) => {
     const written = new Set<string>()
     const seen = new Set<string>()
@@ -24,6 +40,10 @@ function writtenTables (table: TableFacts, byName: ReadonlyMap<string, TableFact
         if (target === undefined) continue
         written.add(target.name)
         fire(target, write.event)
+      }
+      for (const { table: child, cascades } of children.get(name.toLowerCase()) ?? []) {
+        const done = cascades[event]
+        if (done !== undefined) fire(child, done)
       }
     }
     fire(table, event)

@@ -9,7 +9,7 @@ interface Schema {
 interface TableInfo { cid: number, name: string, type: string, notnull: number, dflt_value: string | null, pk: number, hidden: number }
 interface IndexList { seq: number, name: string, unique: number, origin: 'c' | 'u' | 'pk', partial: number }
 interface IndexInfo { seqno: number, cid: number, name: string | null, desc: number, coll: string, key: number }
-interface ForeignKeyList { id: number, seq: number, table: string, from: string, to: string | null }
+interface ForeignKeyList { id: number, seq: number, table: string, from: string, to: string | null, on_update: string, on_delete: string }
 
 const db = queriesOn<Schema>()
 const toText = (query: Parameters<typeof textOf>[0]): string => textOf(query, 'sqlite')
@@ -31,7 +31,7 @@ export const INDEXES = toText(db.selectFrom([objects.as('t'), sql<IndexList>`pra
   .orderBy('t.name').orderBy('i.seq', 'desc').orderBy('c.seqno'))
 
 export const FOREIGN_KEYS = toText(db.selectFrom([objects.as('t'), sql<ForeignKeyList>`pragma_foreign_key_list(t.name)`.as('f')])
-  .select(['t.name as table', 'f.id', 'f.table as referenced', 'f.from', 'f.to'])
+  .select(['t.name as table', 'f.id', 'f.table as referenced', 'f.from', 'f.to', 'f.on_update as onUpdate', 'f.on_delete as onDelete'])
   .where('t.type', '=', lit('table')).orderBy('t.name').orderBy('f.id').orderBy('f.seq'))
 
 /** Compares names ignoring case, because a trigger may name its table in another letter case. */

@@ -56,6 +56,8 @@ const writes: Array<[table: string, body: object, code: string, path: string]> =
   ['orders', { verb: 'update', filters: { $some: { items: { filters: { $some: { orders: {} } } } } } }, 'NOT_SUPPORTED', '/filters/$some/items/filters/$some/orders'],
   ['orders', { verb: 'update', filters: { $some: { log: { on } } } }, 'NOT_SUPPORTED', '/filters/$some/log'],
   ['orders', { verb: 'update', filters: { $some: { items: { filters: { $none: { deep: { on: { order_id: 'order_id' } } } } } } } }, 'NOT_SUPPORTED', '/filters/$some/items/filters/$none/deep'],
+  ['orders', { verb: 'update', filters: { $some: { orders: { on: { id: 'id' } } } }, returning: ['nothing'] }, 'COLUMN_NOT_FOUND', '/returning/0'],
+  ['orders', { verb: 'delete', filters: { $some: { orders: { on: { id: 'id' } } } }, returning: ['nothing'] }, 'COLUMN_NOT_FOUND', '/returning/0'],
   ['orders', { verb: 'update', filters: { nothing: 1, $some: { orders: { on: { id: 'id' } } } } }, 'COLUMN_NOT_FOUND', '/filters/nothing'],
   ['orders', { verb: 'update', filters: { $some: { orders: { on: { id: 'id' } } } }, data: { nothing: 1 } }, 'COLUMN_NOT_FOUND', '/data/nothing']
 ]
@@ -129,4 +131,28 @@ await onEachEngine(t, 'no order is closed that has items, whoever adds them mean
   t.same(await sql("select o.id from orders o join items i on i.order_id = o.id where o.status = 'closed'"), [])
   const closed = answers.slice(0, 12).filter(({ json }) => json.data?.updated === 1).length
   t.same((await sql("select count(*) as n from orders where status = 'closed'")).map(({ n }) => Number(n)), [closed])
+})
+
+const cascading: Schema = (engine) => {
+  const id = engine === 'sqlite' ? 'integer primary key' : 'int not null primary key'
+  const trigger = (name: string, when: string, table: string): string => `create trigger ${name} ${when} on ${table} for each row ${engine === 'sqlite' ? `begin insert into ${name} (parent_id) values (1); end` : `insert into ${name} (parent_id) values (1)`}`
+  return [
+    `create table parents (id ${id}, code int not null unique)`,
+    `create table children (id ${id}, parent_id int, foreign key (parent_id) references parents (id) on delete cascade)`,
+    `create table loose (id ${id}, code int, foreign key (code) references parents (code) on delete set null on update cascade)`,
+    ...['children_deleted', 'loose_updated', 'loose_deleted'].flatMap((name) => [`create table ${name} (id ${engine === 'sqlite' ? id : 'int not null auto_increment primary key'}, parent_id int)`, `create index ${name}_of on ${name} (parent_id)`]),
+    trigger('children_deleted', 'after delete', 'children'), trigger('loose_updated', 'after update', 'loose'), trigger('loose_deleted', 'after delete', 'loose'),
+    'insert into parents values (1, 1)', 'insert into children values (1, 1)', 'insert into loose values (1, 1)'
+  ]
+}
+
+await onEachEngine(t, 'a trigger that a cascade fires was not seen, which SQLite has and servers have not', { schema: cascading }, async (t, { post, engine, sql }) => {
+  for (const [body, tables] of [[{ verb: 'delete' }, ['children_deleted', 'loose_updated']], [{ verb: 'update', data: { code: 2 } }, ['loose_updated']]] as const) {
+    for (const table of ['children_deleted', 'loose_updated', 'loose_deleted']) {
+      const { json } = await post('parents', { ...body, filters: { $some: { [table]: { on: { id: 'parent_id' } } } } })
+      if (engine === 'sqlite' && (tables as readonly string[]).includes(table)) t.match(json.error, { code: 'NOT_SUPPORTED', details: [{ path: `/filters/$some/${table}` }] }, `${body.verb} ${table}`)
+      else t.same(json.data, body.verb === 'delete' ? { deleted: 0 } : { updated: 0 }, `${body.verb} ${table}`)
+    }
+  }
+  t.same(await sql('select code from parents'), [{ code: 1 }])
 })

@@ -9,7 +9,7 @@ import { loadCollations, toIndexes, type Ask, type Collations, type IndexRow } f
 
 interface TableRow { name: string, type: 'table' | 'view', sql: string }
 interface ColumnRow { name: string, type: string, notnull: number, dflt_value: string | null, pk: number, hidden: number }
-interface ForeignRow { table: string, id: number, referenced: string, from: string, to: string | null }
+interface ForeignRow { table: string, id: number, referenced: string, from: string, to: string | null, onUpdate: string, onDelete: string }
 interface TriggerRow { table: string, sql: string }
 
 export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]> {
@@ -154,13 +154,21 @@ function toKeys (rows: IndexRow[], primaryKey: readonly string[]): Key[] {
 /** Foreign keys of SQLite have no names, and reference the primary key if they name no columns. */
 function toForeignKeys (table: string, rows: ForeignRow[], primaryKeys: ReadonlyMap<string, readonly string[]>): ForeignKey[] {
   return [...Map.groupBy(rows, (row) => row.id)].map(([id, parts]) => {
-    const { referenced } = parts[0] as ForeignRow
+    const { referenced, onUpdate, onDelete } = parts[0] as ForeignRow
+    const cascades = { ...cascade('update', onUpdate), ...cascade('delete', onDelete) }
     const named = parts.flatMap(({ to }) => to ?? [])
     return {
       name: `${table}_${id}`,
       columns: parts.map((part) => part.from),
       referencedTable: referenced,
-      referencedColumns: named.length > 0 ? named : primaryKeys.get(referenced.toLowerCase()) ?? []
+      referencedColumns: named.length > 0 ? named : primaryKeys.get(referenced.toLowerCase()) ?? [],
+      ...Object.keys(cascades).length > 0 && { cascades }
     }
   })
+}
+
+/** What an action of a foreign key does to the referring rows (https://www.sqlite.org/foreignkeys.html#fk_actions). */
+function cascade (event: 'update' | 'delete', action: string): NonNullable<ForeignKey['cascades']> {
+  if (action === 'CASCADE') return { [event]: event }
+  return action.startsWith('SET ') ? { [event]: 'update' } : {}
 }
