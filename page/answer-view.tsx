@@ -58,7 +58,7 @@ export function AnswerView ({ table, result: { answer, body }, isOld, shown, set
         ? <JsonText text={answer.text} />
         : rows !== undefined && (rows.length === 0
           ? <p class='empty'>{memberOf(body, 'verb') === 'select' ? memberOf(body, 'filters') === undefined ? 'The table is empty.' : 'No row passes the filters.' : 'No rows.'}</p>
-          : <Grid label={`Rows of ${table.name}`} rows={rows} columns={columnsOf(table, body, rows)} table={isGrouped(body) ? undefined : table} order={readOrder(memberOf(body, 'orderBy'))} onOrder={memberOf(body, 'verb') === 'select' ? onOrder : undefined} panel={isGrouped(body) ? undefined : panel} />)}
+          : <Grid label={`Rows of ${table.name}`} rows={rows} columns={columnsOf(table, body, rows)} table={isGrouped(body) ? undefined : table} order={readOrder(body)} onOrder={memberOf(body, 'verb') === 'select' ? onOrder : undefined} panel={isGrouped(body) ? undefined : panel} />)}
     </>
   )
 }

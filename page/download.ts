@@ -24,11 +24,11 @@ export async function downloadCsv (service: Service, { path, name, body, columns
 }
 
 /** The members of `include` that `orderBy` names: they are one row, without members of their own. */
-function membersOfOrder ({ include, orderBy }: JsonObject): JsonObject | undefined {
+function membersOfOrder (body: JsonObject): JsonObject | undefined {
+  const { include } = body
   if (!isObject(include)) return undefined
-  // in a text with its column, in a list alone
-  const isNamed = (member: string): boolean => readOrder(orderBy).some(({ name }) => name === member || (typeof orderBy === 'string' && name.startsWith(`${member}.`)))
-  const members = Object.entries(include).filter(([name]) => isNamed(name)).map(([name, member]) => [name, withMembers(member as JsonObject, { include: undefined })])
+  const named = new Set(readOrder(body).map(({ member }) => member))
+  const members = Object.entries(include).filter(([name]) => named.has(name)).map(([name, member]) => [name, withMembers(member as JsonObject, { include: undefined })])
   return members.length === 0 ? undefined : Object.fromEntries(members)
 }
 

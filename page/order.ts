@@ -1,21 +1,39 @@
 /** The field `orderBy` of a body as terms, and back. */
 import { isList, isObject, memberOf, type Json, type JsonObject } from './json.ts'
 
-export interface Term { readonly name: string, readonly descends: boolean }
+export interface Term {
+  /** The column; for that of a member `member.column`. */
+  readonly name: string
+  readonly descends: boolean
+  /** The member of `include` whose column it is. */
+  readonly member?: string
+}
 
-/** Undefined for an order that the head of the grid cannot show, such as that of a member's column. */
-export function readOrder (orderBy: Json | undefined): readonly Term[] {
+/** The terms of the order of a body, whose members are those of `include`. */
+export function readOrder ({ orderBy, include }: JsonObject = {}): readonly Term[] {
   if (typeof orderBy === 'string') {
-    return orderBy.split(',').map((term) => /^\s*(\S.*?)(?:\s+(asc|desc))?\s*$/i.exec(term)).filter((term) => term !== null).map(([, name = '', direction = '']) => ({ name, descends: /^desc$/i.test(direction) }))
+    const members = isObject(include) ? Object.keys(include) : []
+    return orderBy.split(',').map((term) => /^\s*(\S.*?)(?:\s+(asc|desc))?\s*$/i.exec(term)).filter((term) => term !== null).map(([, name = '', direction = '']) => {
+      const member = members.find((each) => name.startsWith(`${each}.`))
+      return { name, descends: isDescending(direction), ...member !== undefined && { member } }
+    })
   }
   if (!isList(orderBy)) return []
-  return orderBy.filter(isObject).flatMap((term) => Object.entries(term).map(([name, direction]) => ({ name, descends: typeof direction === 'string' && /^desc$/i.test(direction) })))
+  return orderBy.filter(isObject).flatMap((term) => Object.entries(term)).flatMap(([name, given]) => {
+    if (!isObject(given)) return [{ name, descends: isDescending(given) }]
+    return Object.entries(given).map(([column, direction]) => ({ name: `${name}.${column}`, descends: isDescending(direction), member: name }))
+  })
 }
+
+const isDescending = (direction: Json | undefined): boolean => typeof direction === 'string' && /^desc$/i.test(direction)
 
 export function writeOrder (terms: readonly Term[]): Json | undefined {
   if (terms.length === 0) return undefined
-  if (terms.every(({ name }) => /^\w+$/.test(name))) return terms.map(({ name, descends }) => descends ? `${name} DESC` : name).join(', ')
-  return terms.map(({ name, descends }) => ({ [name]: descends ? 'DESC' : 'ASC' }))
+  if (terms.every(({ name, member }) => (member === undefined ? /^\w+$/ : /^\w+\.\w+$/).test(name))) return terms.map(({ name, descends }) => descends ? `${name} DESC` : name).join(', ')
+  return terms.map(({ name, descends, member }): JsonObject => {
+    const direction = descends ? 'DESC' : 'ASC'
+    return member === undefined ? { [name]: direction } : { [member]: { [name.slice(member.length + 1)]: direction } }
+  })
 }
 
 /** The order after a click on the head of a column: ascending, then descending, then none. With `isAdded` other terms stay. */

@@ -103,7 +103,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
               <AnswerView
                 table={table} result={result} isOld={text !== result.text && verb === 'select'} shown={shown} setShown={setShown}
                 paging={pagingOf(result, trail, runBody)}
-                onOrder={(name, isAdded) => { if (sent !== undefined) runBody(withMembers(firstPage(sent), { orderBy: writeOrder(toggleOrder(readOrder(memberOf(sent, 'orderBy')), name, isAdded)) })) }}
+                onOrder={(name, isAdded) => { if (sent !== undefined) runBody(withMembers(firstPage(sent), { orderBy: writeOrder(toggleOrder(readOrder(sent), name, isAdded)) })) }}
                 onExport={() => { if (sent !== undefined) downloadCsv(service, { path: table.path, name: table.name, body: sent, columns: columnsOf(table, sent, (result.answer.data?.['rows'] ?? []) as readonly JsonObject[]) }).then(stage.say, (error: Error) => stage.say(error.message)) }}
                 panel={(row, tab, close) => <RowPanel table={table} row={row} tab={tab} onClose={close} onChanged={() => { if (verbOf(sent) === 'select') run(result.text, trail) }} />}
               >

@@ -84,15 +84,20 @@ t.test('values are the same after they have been text', async (t) => {
 
 t.test('a click on the head of a column orders by it, descending, and not any more', async (t) => {
   const names = fc.constantFrom('a', 'b', 'c,d', 'e DESC')
-  fc.assert(fc.property(fc.uniqueArray(fc.record({ name: names, descends: fc.boolean() }), { selector: ({ name }) => name }), (terms) => { t.same(readOrder(writeOrder(terms)), terms) }), { numRuns: 50 })
-  let order = readOrder('a')
+  const ofMembers = fc.record({ name: fc.constantFrom('m.a', 'm.c d', 'm.a.b'), descends: fc.boolean(), member: fc.constant('m') })
+  const terms = fc.uniqueArray(fc.oneof(fc.record({ name: names, descends: fc.boolean() }), ofMembers), { selector: ({ name }) => name })
+  fc.assert(fc.property(terms, (terms) => { t.same(readOrder({ orderBy: writeOrder(terms) ?? [], include: { m: {} } }), terms) }), { numRuns: 100 })
+  let order = readOrder({ orderBy: 'a' })
   for (const written of ['a DESC', undefined, 'a']) {
     order = toggleOrder(order, 'a', false)
     t.same(writeOrder(order), written)
   }
   t.same(writeOrder(toggleOrder(order, 'b', true)), 'a, b')
   t.same(writeOrder(toggleOrder(order, 'b', false)), 'b')
-  t.same(readOrder(undefined), [])
+  t.same(readOrder({}), [])
+  for (const [orderBy, written] of [['m.a DESC', 'm.a DESC, b'], [[{ m: { a: 'DESC' } }], 'm.a DESC, b'], [[{ m: { 'c d': 'ASC' } }], [{ m: { 'c d': 'ASC' } }, { b: 'ASC' }]]] as const) {
+    t.same(writeOrder(toggleOrder(readOrder({ orderBy, include: { m: {} } }), 'b', true)), written, 'a click that adds a column keeps the order by a member')
+  }
 })
 
 t.test('an address keeps names and bodies of any characters', async (t) => {
