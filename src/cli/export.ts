@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { getAccess } from '../access/authorize.ts'
 import { loadConfig } from '../config/load.ts'
 import { ConfigError } from '../config-errors.ts'
@@ -15,11 +14,12 @@ import { STREAM_FORMATS, type StreamFormat } from '../request/stream-formats.ts'
 import { AnswerBudget } from '../response/budget.ts'
 import { commandGrant } from './command-grant.ts'
 import { COMMANDS } from './commands.ts'
+import { parseFlags } from './flags.ts'
 import { saveStream } from './save-stream.ts'
 
 /** `row-query export <database> <table>`: writes rows to a file or to standard output. Returns the exit code: 1 if not all rows were written. @throws ConfigError */
 export async function exportRows (args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args, options: COMMANDS.export.flags, allowPositionals: true })
+  const { values, positionals } = parseFlags('export', { args, options: COMMANDS.export.flags, allowPositionals: true })
   const { config, demo } = loadConfig(process.env, values)
   const { options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)

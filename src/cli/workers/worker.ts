@@ -1,5 +1,4 @@
 /** The program of a worker process: a server with the configuration that the primary process sends. Node ends it when the primary process is gone. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../../../schemas/options.ts'
 import { ConfigError } from '../../config-errors.ts'
 import { splitConfig } from '../../config/split-config.ts'
@@ -39,13 +38,17 @@ function fail (error: Error): void {
   tell({ kind: 'failed', errors, message: error.message, stack: error.stack }, () => process.exit(error instanceof ConfigError ? 2 : 1))
 }
 
-/** Concurrent scrapes share one message. */
+/** Concurrent scrapes share one message. The next one after a scrape without an answer asks again. */
 function allMetrics (): Promise<string> {
   if (scrape === undefined) {
-    scrape = Promise.withResolvers()
+    const asked = scrape = Promise.withResolvers<string>()
+    setTimeout(() => {
+      if (scrape === asked) scrape = undefined
+      asked.reject(new Error('the primary process does not answer'))
+    }, SCRAPE_TIME).unref()
     tell({ kind: 'scrape' })
   }
-  return Promise.race([scrape.promise, sleep(SCRAPE_TIME, undefined, { ref: false }).then(() => { throw new Error('the primary process does not answer') })])
+  return scrape.promise
 }
 
 async function receive (message: ToWorker): Promise<void> {
