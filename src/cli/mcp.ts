@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { parseArgs } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Grant } from '../access/grant.ts'
 import { createTokenStore } from '../access/tokens.ts'
@@ -22,10 +21,11 @@ import { createRegistry } from '../telemetry/registry.ts'
 import { isTracingSetUp } from '../telemetry/spans.ts'
 import { commandGrant, type CommandGrant } from './command-grant.ts'
 import { COMMANDS } from './commands.ts'
+import { parseFlags } from './flags.ts'
 
 /** `row-query mcp`: serves the tools on standard input and output until the input ends. Standard output has only messages; the log goes to standard error. @throws ConfigError */
 export async function mcp (args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: COMMANDS.mcp.flags })
+  const { values } = parseFlags('mcp', { args, options: COMMANDS.mcp.flags })
   const { config, demo } = loadConfig(process.env, values)
   const { server: { logLevel, logFormat }, options } = splitConfig(config)
   if (demo !== undefined) createShop(demo.path)

@@ -5,7 +5,7 @@ import type { Catalog, Column, Table } from '../catalog/catalog.ts'
 import { relationsBetween } from '../catalog/relations.ts'
 import { resultTooLarge, tableNotFound } from '../errors.ts'
 import { isOptional } from '../openapi/table-schemas.ts'
-import { writableColumns, type VisibleTable } from '../openapi/visible.ts'
+import { visibleTables, writableColumns, type VisibleTable } from '../openapi/visible.ts'
 import { isOne } from '../plan/cardinality.ts'
 import { getColumn } from '../plan/columns.ts'
 import { readArguments, refuse, requireText } from './arguments.ts'
@@ -27,7 +27,7 @@ Call it before you read or change rows of a table: names are case-sensitive.`,
       properties: {
         database: { type: 'string', enum: databasesOf(grant, options) },
         table: { type: 'string' },
-        columns: { type: 'array', items: { type: 'string' }, minItems: 1, description: 'Only these columns, for a very wide table.' }
+        columns: { type: 'array', items: { type: 'string' }, minItems: 1, uniqueItems: true, description: 'Only these columns, for a very wide table.' }
       },
       required: ['database', 'table'],
       additionalProperties: false
@@ -52,33 +52,36 @@ async function describe (options: ToolOptions, grant: Grant, args: Arguments): P
 function readNames (columns: unknown): readonly string[] | undefined {
   if (columns === undefined) return undefined
   if (!Array.isArray(columns) || columns.length === 0 || !columns.every((name) => typeof name === 'string')) throw refuse('columns', '"columns" must be a list of column names')
+  // a name that is repeated would be described each time
+  if (new Set(columns).size < columns.length) throw refuse('columns', '"columns" must not repeat a name')
   return columns
 }
 
 function describeTable ({ verbs: tools }: ToolOptions, access: Access, catalog: Catalog, names: readonly string[] | undefined): object {
   const { grant, database: { name: database }, tableName } = access
-  const tables = usableTables(catalog, grant, { database, verbs: tools })
-  const found = tables.find(({ table }) => table.name === tableName)
+  const found = usableTables(catalog, grant, { database, verbs: tools }).find(({ table }) => table.name === tableName)
   if (found === undefined) throw findLost(access) === undefined ? tableNotFound(tableName, database) : lostForNow()
   const { table, verbs } = found
   const { name, kind, comment, primaryKey, uniqueKeys } = table
   const writable = { insert: verbs.includes('insert') ? writableColumns(table, 'insert') : [], update: verbs.includes('update') ? writableColumns(table, 'update') : [] }
   const unseen = [...new Set([...writable.insert, ...writable.update])].filter((column) => !table.columns.has(column.name))
-  const columns = names === undefined ? table.columnList : names.map((each, index) => getColumn(table, each, ['columns', index]))
-  const described = describeColumns(columns)
+  const unseenNames = new Map(unseen.map((column) => [column.name, column]))
+  const columns = names === undefined ? table.columnList : names.flatMap((each, index) => unseenNames.has(each) ? [] : getColumn(table, each, ['columns', index]))
+  const writeOnly = names === undefined ? unseen : names.flatMap((each) => unseenNames.get(each) ?? [])
   return {
     database,
     table: name,
     kind,
     comment,
     verbs,
-    ...described,
-    ...names === undefined && unseen.length > 0 && { writeOnlyColumns: describeColumns(unseen).columns },
+    ...describeColumns(columns),
+    ...writeOnly.length > 0 && { writeOnlyColumns: describeColumns(writeOnly).columns },
     primaryKey,
     uniqueKeys: uniqueKeys.map((key) => key.columns),
     ...verbs.includes('insert') && { insert: { required: writable.insert.filter((column) => !isOptional(table, column)).map((column) => column.name), ...limitedTo(table, writable.insert) } },
     ...verbs.includes('update') && limitedTo(table, writable.update).columns !== undefined && { update: limitedTo(table, writable.update) },
-    relations: tools.includes('select') && verbs.includes('select') ? tables.flatMap((other) => relationsTo(table, other)) : []
+    // also to tables that no tool reads by itself, because filters and members do
+    relations: visibleTables(catalog, grant, database).flatMap((other) => relationsTo(table, other))
   }
 }
 

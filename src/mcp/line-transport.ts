@@ -47,20 +47,21 @@ export class LineTransport implements Transport {
   async start (): Promise<void> {
     const { input, output } = this.#options
     input.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onLost).on('close', this.#onEnd)
-    output.on('error', this.#onLost)
+    output.on('error', this.#onLost).on('drain', this.#onDrain)
   }
 
   send (message: JSONRPCMessage): Promise<void> {
     return this.#write(JSON.stringify(message)).finally(() => {
-      if (!('method' in message)) this.#settle(message.id, 1)
+      this.#settle(answeredId(message), 1)
     })
   }
 
   async close (): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    const { input } = this.#options
+    const { input, output } = this.#options
     input.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onEnd).destroy()
+    output.off('drain', this.#onDrain)
     this.#parts = []
     this.#rest = undefined
     this.onclose?.()
@@ -71,6 +72,8 @@ export class LineTransport implements Transport {
     if (this.#isClosed) return Promise.resolve()
     return new Promise((resolve) => { this.#options.output.write(`${text}\n`, () => resolve()) })
   }
+
+  readonly #onDrain = (): void => { this.#read() }
 
   readonly #onLost = (): void => { this.close() }
 
@@ -85,10 +88,10 @@ export class LineTransport implements Transport {
     this.#read()
   }
 
-  /** Takes lines of the input as long as not too many requests are pending. */
+  /** Takes lines of the input as long as not too many requests are pending, and the answers are read. */
   #read (): void {
-    const { input } = this.#options
-    while (this.#rest !== undefined && this.#count < MAX_PENDING) {
+    const { input, output } = this.#options
+    while (this.#rest !== undefined && this.#count < MAX_PENDING && !output.writableNeedDrain) {
       const end = this.#rest.indexOf(LINE_FEED)
       this.#add(end === -1 ? this.#rest : this.#rest.subarray(0, end))
       this.#rest = end === -1 || end === this.#rest.length - 1 ? undefined : this.#rest.subarray(end + 1)
@@ -157,4 +160,10 @@ export class LineTransport implements Transport {
     // later, because a line may be being processed
     if (this.#count < MAX_PENDING) setImmediate(() => this.#read())
   }
+}
+
+/** The id of the request that the message answers. A subscription is answered by its acknowledgement, because it ends only with the connection. */
+function answeredId (message: JSONRPCMessage): unknown {
+  if (!('method' in message)) return message.id
+  return message.method === 'notifications/subscriptions/acknowledged' ? message.params?._meta?.['io.modelcontextprotocol/subscriptionId'] : undefined
 }

@@ -1,5 +1,6 @@
 import { getDatabase } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
+import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { isServiceError, resultTooLarge } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
@@ -76,10 +77,15 @@ interface Searched {
 
 /** The tables after a position, by database and sorted by name. */
 async function * tablesOf (options: ToolOptions, grant: Grant, { searched, after, unavailable }: Searched): AsyncGenerator<Listed> {
-  for (const database of after === undefined ? searched : searched.slice(searched.indexOf(after.database))) {
-    const tables = await findTables(options, grant, database)
-    if (tables === undefined) unavailable.push(database)
-    for (const table of tables ?? []) if (database !== after?.database || table.table > after.table) yield table
+  const databases = after === undefined ? searched : searched.slice(searched.indexOf(after.database))
+  // at the same time, because each waits for its database if that does not answer
+  const catalogs = databases.map((database) => readCatalog(options.databases.get(database) as Database))
+  // a page may end before all of them are awaited
+  for (const catalog of catalogs) catalog.catch(() => {})
+  for (const [index, database] of databases.entries()) {
+    const catalog = await catalogs[index]
+    if (catalog === undefined) unavailable.push(database)
+    else for (const table of findTables(options, grant, { database, catalog })) if (database !== after?.database || table.table > after.table) yield table
   }
 }
 
@@ -94,12 +100,16 @@ function readPosition (value: unknown): Position | undefined {
   return value as unknown as Position
 }
 
-/** The tables sorted by name; undefined while the catalog cannot be read. */
-async function findTables (options: ToolOptions, grant: Grant, database: string): Promise<Listed[] | undefined> {
+/** The tables of a catalog, sorted by name. */
+function findTables (options: ToolOptions, grant: Grant, { database, catalog }: { readonly database: string, readonly catalog: Catalog }): Listed[] {
+  const tables = usableTables(catalog, grant, { database, verbs: options.verbs })
+  return tables.map(({ table: { name: table, kind, comment }, verbs }) => ({ database, table, kind, comment, verbs })).sort((one, other) => one.table < other.table ? -1 : 1)
+}
+
+/** Reads a catalog; undefined while it cannot be read. */
+async function readCatalog ({ getCatalog }: Database): Promise<Catalog | undefined> {
   try {
-    const catalog = await (options.databases.get(database) as Database).getCatalog()
-    const tables = usableTables(catalog, grant, { database, verbs: options.verbs })
-    return tables.map(({ table: { name: table, kind, comment }, verbs }) => ({ database, table, kind, comment, verbs })).sort((one, other) => one.table < other.table ? -1 : 1)
+    return await getCatalog()
   } catch (error) {
     if (isServiceError(error)) return undefined
     throw error

@@ -1,5 +1,6 @@
 /** Serves one message of the Streamable HTTP transport, without sessions. */
 import type { IncomingHttpHeaders } from 'node:http'
+import { errorText, INVALID_REQUEST } from './message.ts'
 import { createToolServer, type Sdk } from './sdk.ts'
 import type { Caller } from './tool.ts'
 import type { Tools } from './tools.ts'
@@ -42,7 +43,16 @@ export function createServeMessage (sdk: Sdk, tools: Tools): ServeMessage {
     const given = NAMES.flatMap((name) => typeof headers[name] === 'string' ? [[name, headers[name]] as const] : [])
     const request = new Request('http://localhost/', { method: 'POST', headers: { ...FIXED, ...Object.fromEntries(given) } })
     callers.set(request, caller)
-    const response = await (await isLegacyRequest(request, message) ? serveLegacy(request, message) : handler.fetch(request, { parsedBody: message }))
+    const isLegacy = await isLegacyRequest(request, message).catch(isTooDeep)
+    if (isLegacy === undefined) return TOO_DEEP
+    const response = await (isLegacy ? serveLegacy(request, message) : handler.fetch(request, { parsedBody: message }))
     return { status: response.status, type: response.headers.get('content-type'), text: await response.text() }
   }
+}
+
+const TOO_DEEP: MessageAnswer = { status: 400, type: 'application/json', text: errorText(INVALID_REQUEST, 'Invalid Request: the message is nested too deeply') }
+
+/** The implementation checks parts of a message by recursion. @throws any other error */
+function isTooDeep (error: unknown): undefined {
+  if (!(error instanceof RangeError)) throw error
 }

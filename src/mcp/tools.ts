@@ -52,7 +52,7 @@ export function createTools (options: ToolOptions): Tools {
       } catch (error) {
         const refusal = isServiceError(error) ? error : internal()
         logRefusal(log, { refusal, error: error as FastifyError, requestId, record })
-        return { ...toResult(refusalText(refusal, requestId)), isError: true }
+        return { ...toResult(refusalText(refusal, { requestId, limit: options.resultLimit })), isError: true }
       }
     }
   }
@@ -78,8 +78,12 @@ function note ({ databases, verbs }: ToolOptions, { record }: Omit<Caller, 'gran
 
 const toResult = (text: string): ToolResult => ({ content: [{ type: 'text', text }], structuredContent: parseExactJson(text) as Record<string, unknown> })
 
-/** Includes the request id, by which the log shows the reason of a bug. */
-function refusalText (refusal: ServiceError, requestId: string): string {
+/** Characters of the message of a refusal that are kept if the refusal is too large. */
+const KEPT = 1000
+
+/** Includes the request id, by which the log shows the reason of a bug. Beyond `limit`, in bytes, there is only the beginning of the message, because it may repeat what the caller sent. */
+function refusalText (refusal: ServiceError, { requestId, limit }: { readonly requestId: string, readonly limit: number }): string {
   const { code, message, details } = refusal
-  return JSON.stringify({ code, message, details, ...isBug(refusal) && { requestId } })
+  const text = JSON.stringify({ code, message, details, ...isBug(refusal) && { requestId } })
+  return Buffer.byteLength(text) <= limit ? text : JSON.stringify({ code, message: message.slice(0, KEPT), details: [] })
 }

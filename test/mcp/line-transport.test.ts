@@ -75,6 +75,31 @@ t.test('no more is read while too many requests are pending', async (t) => {
   await transport.send({ jsonrpc: '2.0', method: 'notifications/message', params: {} })
 })
 
+t.test('a subscription, which has no answer, once kept the input open for ever', async (t) => {
+  const { input, transport, received, isClosed } = await start(t)
+  for (let id = 0; id < MAX_PENDING * 2; id++) {
+    input.write(`{"jsonrpc":"2.0","id":"s${id}","method":"subscriptions/listen","params":{}}\n`)
+    await until('it is received', () => received.length === id + 1)
+    await transport.send({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: { notifications: {}, _meta: { 'io.modelcontextprotocol/subscriptionId': `s${id}` } } })
+  }
+  input.end()
+  await transport.closed
+  t.ok(isClosed())
+})
+
+t.test('answers that nobody reads stop the input', async (t) => {
+  const [input, output] = [new PassThrough(), new PassThrough({ highWaterMark: 1000 })]
+  const transport = new LineTransport({ input, output, maxLength: 1000, parse: parseJSONRPCMessage })
+  await transport.start()
+  t.teardown(() => transport.close())
+  for (let count = 0; count < 1000; count++) input.write('x\n')
+  await until('the input waits', () => input.isPaused())
+  t.ok(output.readableLength + output.writableLength < 5000, `${output.readableLength + output.writableLength} bytes wait`)
+  let lines = 0
+  output.on('data', (text: Buffer) => { lines += String(text).split('\n').length - 1 })
+  await until('all are answered', () => lines === 1000)
+})
+
 t.test('requests with one id, and those that are cancelled, are counted too', async (t) => {
   const { input, received } = await start(t)
   const cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}\n'

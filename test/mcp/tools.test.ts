@@ -150,7 +150,8 @@ await onEachEngine(t, 'tools', settings, async (t, service) => {
       ['describe_table', {}, 'INVALID_BODY', '/database'],
       ['describe_table', inShop('nope'), 'TABLE_NOT_FOUND'],
       ['describe_table', inShop('orders', { columns: [] }), 'INVALID_BODY', '/columns'],
-      ['describe_table', inShop('orders', { columns: ['nope'] }), 'COLUMN_NOT_FOUND', '/columns/0']
+      ['describe_table', inShop('orders', { columns: ['nope'] }), 'COLUMN_NOT_FOUND', '/columns/0'],
+      ['describe_table', inShop('orders', { columns: ['id', 'note', 'id'] }), 'INVALID_BODY', '/columns']
     ]
     for (const [tool, args, code, path] of refused) {
       const { isError, result } = await call(tool, args)
@@ -176,6 +177,11 @@ await onEachEngine(t, 'tools', settings, async (t, service) => {
     t.match((await call('select', inShop('texts', { columns: ['id'] }))).result, { count: 2 })
     t.match((await call('delete', inShop('texts', { filters: { id: [1, 2] }, returning: '*' }))), { isError: true, result: { code: 'RESULT_TOO_LARGE' } })
     t.same((await sql('select count(*) as n from texts')), [{ n: 2 }], 'rolled back')
+    for (const [tool, args] of [['select', inShop('texts', { columns: ['é'.repeat(200_000)] })], ['select', inShop('é'.repeat(200_000))], ['describe_table', inShop('texts', { columns: ['é'.repeat(200_000)] })]] as const) {
+      const refused = await call(tool, args)
+      t.ok(refused.isError && Buffer.byteLength(refused.text) < 5000, `a refusal repeats what was sent only in part: ${refused.text.slice(0, 40)}`)
+      t.match(refused.result, { code: /_NOT_FOUND$/, details: [] })
+    }
     t.equal((await post('texts', { verb: 'select' })).status, 200, 'requests have their own limit')
     await post('texts', { verb: 'delete', filters: { id: [1, 2] } })
   })
@@ -197,6 +203,9 @@ await onEachEngine(t, 'tools', settings, async (t, service) => {
     t.same(described.columns.map(({ name }: { name: string }) => name), ['id', 'name'])
     t.match(described, { writeOnlyColumns: [{ name: 'note' }], update: { columns: ['name', 'note'] } })
     t.notMatch(text, /email|credit|created_at|login|order_items/, 'nothing of what is hidden')
+    const { result: named } = await narrow.call('describe_table', inShop('customers', { columns: ['note', 'id'] }))
+    t.match([named.columns, named.writeOnlyColumns], [[{ name: 'id' }], [{ name: 'note', type: String }]], 'columns that it can only write can be named')
+    t.equal(named.columns.length, 1)
     t.same(described.relations, [{ table: 'orders', on: { id: 'customer_id' }, rows: 'many' }])
     t.same((await narrow.call('select', inShop('orders', { include: { customers: {} } }))).result, { rows: [{ id: 1, customer_id: 1, customers: { id: 1, name: 'Ada' } }], count: 1, next: null })
     const hidden = await narrow.call('describe_table', inShop('products'))

@@ -1,4 +1,6 @@
 /** Tools where the database, the app or the service is in trouble, and with grants of an app. */
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import t from 'tap'
 import { VERBS } from '../../schemas/grant.ts'
 import type { RowQueryOptions } from '../../schemas/options.ts'
@@ -47,6 +49,45 @@ t.test('the users of an app have tools with their grants, and its hook for write
   t.match(await as('update', inShop('orders', { data: { note: 'x' }, filters: { id: 1 } })), { code: 'WRITE_REFUSED' })
   t.match(await as('update', inShop('orders', { data: { note: 'ada update' }, filters: { id: [1, 2] } })), { updated: 1 })
   t.equal((await send(service, callOf('list_tables', {}), { token: null })).status, 401)
+})
+
+t.test('databases that do not answer are waited for at the same time', async (t) => {
+  const sockets = new Set<Socket>()
+  const silent = createServer((socket) => { sockets.add(socket.on('error', () => {})) }).listen(0, '127.0.0.1')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    silent.close()
+  })
+  await once(silent, 'listening')
+  const url = `mysql://root@127.0.0.1:${(silent.address() as AddressInfo).port}/gone`
+  const pool = { wait: 2000 }
+  const service = await startService(t, 'sqlite::memory:', {
+    options: { databases: { a: { url, pool }, b: { url, pool }, c: { url, pool }, d: { url, pool }, shop: { url: 'sqlite::memory:', setup: shop.sqlite } }, mcp: {} }
+  })
+  const { call } = await connectTo(t, service)
+  const before = performance.now()
+  t.match((await call('list_tables')).result, { unavailable: ['a', 'b', 'c', 'd'], count: 6 })
+  const seconds = (performance.now() - before) / 1000
+  t.ok(seconds < 2 * 2, `${seconds.toFixed(1)} s`)
+})
+
+t.test('relations are those that filters can use, even if no tool reads rows', async (t) => {
+  const service = await startService(t, 'sqlite::memory:', { options: { databases: { shop: { url: 'sqlite::memory:', setup: shop.sqlite } }, mcp: { verbs: ['update'] } }, tokens: [tokenFor('writer', { orders: { permissions: ['select', 'update'] }, customers: { permissions: ['select'] } }), tokenFor('blind', { orders: { permissions: ['select', 'update'] }, customers: { permissions: ['update'] } })] })
+  const relationsOf = async (token: string): Promise<unknown> => (await (await connectTo(t, service, { token })).call('describe_table', inShop('orders'))).result.relations
+  t.same(await relationsOf('writer'), [{ table: 'customers', on: { customer_id: 'id' }, rows: 'one' }])
+  t.same(await relationsOf('blind'), [])
+})
+
+t.test('a message that is nested too deeply was once a bug in the log', async (t) => {
+  const service = await startService(t, 'sqlite::memory:', { options: { databases: { shop: { url: 'sqlite::memory:', setup: shop.sqlite } }, mcp: {} } })
+  const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+  const _meta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"experimental":{"x":{"y":${deep}}}}}`
+  for (const params of [`{"_meta":${_meta}}`, `{"name":"select","arguments":${deep}}`, `{"name":"select","arguments":{"database":${deep}}}`]) {
+    const { status, json } = await send(service, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`)
+    t.ok(status === 400 || status === 200, `${status}`)
+    t.match(json, { jsonrpc: '2.0' })
+  }
+  t.notMatch(service.log.join(), /unexpected error/)
 })
 
 const rules = { orders: { columns: { select: ['id', 'note'], insert: ['note'] }, rows: { customer_id: [1, 2] } } }
