@@ -157,7 +157,7 @@ async function requireRows (runner: Runner, plan: CheckedPlan<InsertPlan | Updat
   await checkWrittenForeignKeys(runner, plan, conditions)
   for (let from = 0; from < conditions.length; from += STEP) {
     const step = conditions.slice(from, from + STEP)
-    if (Number(await runner.count(table, combine('and', [combine('or', step), rules]))) !== step.length) throw rowRefused()
+    if (Number(await runner.count(table, combine('and', [combine('or', step), rules]), undefined, 'share')) !== step.length) throw rowRefused()
   }
 }
 

@@ -106,7 +106,7 @@ function runPlan (runner: Runner, plan: Plan, { sink, watchRow }: { readonly sin
 }
 
 async function runSelect (runner: Runner, plan: SelectPlan, sink: AnswerSink): Promise<Result> {
-  const total = plan.total && await runner.count(plan.table, plan.condition, plan.total.limit)
+  const total = plan.total && await runner.count(plan.table, plan.condition, plan.total.limit, plan.lock)
   const outcome = requireExpected(plan, await runner.run(plan, sink), sink)
   if (plan.members === undefined) return total === undefined ? outcome : { ...outcome, total }
   return { ...outcome, rows: outcome.rows + await readMembers(runner, sink), total }

@@ -28,7 +28,8 @@ export interface RowsToRead {
 export async function readRows (runner: Runner, sink: AnswerSink, { table, columns, key, keys, optional }: RowsToRead): Promise<void> {
   const select = async (conditions: readonly Condition[]): Promise<number> => {
     const before = sink.keptCount
-    await runner.select({ table, columns, condition: withinRules(table, combine('or', [...conditions])), limit: conditions.length, ...conditions.length > 1 && { sequence: conditions } }, sink)
+    // rows that the write has left unchanged are not of its snapshot, in which another client may have changed them before the write waited for that one
+    await runner.select({ table, columns, lock: 'share', condition: withinRules(table, combine('or', [...conditions])), limit: conditions.length, ...conditions.length > 1 && { sequence: conditions } }, sink)
     return sink.count - before
   }
   sink.forgetRows()

@@ -1,7 +1,7 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor, Outcome, RowSink } from '../dialects/dialect.ts'
-import type { Condition, SelectPlan } from '../plan/plan.ts'
+import type { Condition, CountPlan, SelectPlan } from '../plan/plan.ts'
 import { AnswerSink } from '../response/answer-sink.ts'
 import { CountSink, RowCounter, ValueSink } from '../response/count-sink.ts'
 import { compileStatement, type CompiledPlan } from '../sql/compile.ts'
@@ -44,7 +44,7 @@ export class Runner {
   }
 
   /** Counts the rows that a condition selects, up to a limit, and locks them if requested. Returns the number as digits. */
-  async count (table: Table, condition: Condition, limit?: number, lock?: 'update'): Promise<string> {
+  async count (table: Table, condition: Condition, limit?: number, lock?: CountPlan['lock']): Promise<string> {
     const sink = new CountSink()
     await this.run({ verb: 'count', table, condition, limit, ...lock !== undefined && { lock } }, sink)
     return sink.digits
@@ -80,10 +80,10 @@ export class Runner {
     return sink.digits
   }
 
-  /** Reads one value, as JSON; undefined if no row is found. @throws UNREADABLE_VALUE */
+  /** Reads and locks one value, as JSON; undefined if no row is found. @throws UNREADABLE_VALUE */
   async value ({ column, ...lookup }: Pick<Lookup, 'table' | 'condition'> & { readonly column: Column }): Promise<string | undefined> {
     const sink = new ValueSink(column, this.database.resultLimit)
-    await this.select({ ...lookup, columns: [column], limit: 1 }, sink)
+    await this.select({ ...lookup, columns: [column], limit: 1, lock: 'share' }, sink)
     return sink.json
   }
 }

@@ -217,7 +217,7 @@ export interface CountPlan {
   /** The number at which the count stops; undefined to count all rows. */
   readonly limit: number | undefined
   /** Locks the rows that are counted. SQLite locks the whole database. */
-  readonly lock?: 'update'
+  readonly lock?: 'share' | 'update' | undefined
 }
 
 export interface InsertPlan extends Common, WriteTerms {
@@ -253,9 +253,9 @@ export function givenValue ({ columns, parameters }: PlannedRow, column: Column)
 /** The change of a row that exists in the unique key `key`. */
 export interface Conflict {
   readonly key: readonly Column[]
-  /** `given`: writes the columns of the row outside of the key. `columns`: writes these columns of the row; none of them leaves the existing row unchanged. */
+  /** `given`: writes the columns of the row outside of the key, except those that rules have given, which the existing row already satisfies. `columns`: writes these columns of the row; none of them leaves the existing row unchanged. */
   readonly set:
-    | { readonly kind: 'given' }
+    | { readonly kind: 'given', readonly except?: ReadonlySet<Column> }
     | { readonly kind: 'columns', readonly columns: readonly Column[] }
     | { readonly kind: 'assignments', readonly assignments: readonly Assignment[] }
   /** The condition that the row that exists must satisfy; otherwise the key is violated. */

@@ -55,7 +55,7 @@ export function compileCount ({ table, condition, limit, lock }: CountPlan, engi
   if (limit === undefined && !locks) return builder.build(rows.select(({ fn }) => fn.countAll().as('v0')))
   const ones = rows.select(sql<number>`1`.as('v0'))
   const limited = limit === undefined ? ones : ones.limit(limit)
-  return builder.build(builder.db.selectFrom((locks ? limited.modifyEnd(LOCKS.update) : limited).as('matching')).select(({ fn }) => fn.countAll().as('v0')))
+  return builder.build(builder.db.selectFrom((locks ? limited.modifyEnd(LOCKS[lock]) : limited).as('matching')).select(({ fn }) => fn.countAll().as('v0')))
 }
 
 /** The locks; MariaDB has no FOR SHARE. */

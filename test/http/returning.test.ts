@@ -2,8 +2,10 @@
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type Schema } from '../support/service.ts'
+import { runners } from '../support/connections.ts'
+import { onEachEngine, type Answer, type Schema, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
+import { until } from '../support/until.ts'
 
 const sortById = (rows: Array<{ id: number }>): unknown => rows.toSorted((a, b) => a.id - b.id)
 
@@ -267,4 +269,37 @@ await onEachEngine(t, 'a row whose only key is computed from what the update cha
   t.match(await post('computed', { verb: 'update', data: { a: 5 }, filters: { a: 1 }, returning: '*' }), { status: 422, json: { error: { code: 'NOT_SUPPORTED' } } })
   t.same(statements().filter((each) => /^update/i.test(each)), [])
   t.match(await post('computed', { verb: 'update', data: { a: 5 }, filters: { a: 1 } }), { status: 200, json: { data: { updated: 1 } } })
+})
+
+const servers = ['mariadb', 'mysql'] as const
+const contended: Schema = { sqlite: [], mysql: ["create table t (id int not null auto_increment primary key, code varchar(10) not null unique, status varchar(10) not null default 'new')", 'create trigger t_updated before update on t for each row set new.status = new.status', "insert into t values (5, 'a', 'new')"] }
+const waits = (service: Service, start: string) => until(`"${start}" waits`, async () => (await runners(service, start)).length > 0)
+
+await onEachEngine(t, 'a row that another client had written meanwhile was once returned as it was before', { schema: contended, only: servers }, async (t, service) => {
+  const { post, operate, sql } = service
+  const set = async (statement: string, request: () => Promise<Answer>, start: string): Promise<any> => {
+    await sql('begin')
+    await sql(statement)
+    const answer = request()
+    await waits(service, start)
+    await sql('commit')
+    return (await answer).json
+  }
+  const orCreate = { verb: 'insert', data: { code: 'x' }, onConflict: { key: ['code'], set: [] }, returning: ['code', 'status'] }
+  const created = await set("insert into t (code) values ('x')", async () => await post('t', orCreate), 'insert into')
+  t.match(created.data, { inserted: 0, updated: 0, unchanged: 1, rows: [{ code: 'x', status: 'new' }] }, JSON.stringify(created.error))
+  const update = { table: 't', verb: 'update', filters: { id: 5 }, data: { status: 'paid' }, returning: ['id', 'status'] }
+  const updated = await set("update t set status = 'paid' where id = 5", async () => await operate([{ table: 't', verb: 'select', filters: { id: 5 } }, update]), 'select `id`')
+  // with innodb_snapshot_isolation, the default since MariaDB 11.6, the write is refused and repeated
+  t.match(updated.data?.results[1], { updated: 0, rows: [{ id: 5, status: 'paid' }] }, JSON.stringify(updated.error))
+})
+
+await onEachEngine(t, 'the total of a select with a lock was once that of an older moment than its rows', { schema: contended, only: servers }, async (t, service) => {
+  const { operate, sql } = service
+  await sql('begin')
+  await sql("insert into t (code) values ('y')")
+  const answer = operate([{ table: 't', verb: 'select', lock: true, total: true, filters: { code: { $gte: 'b' } } }])
+  await waits(service, 'select')
+  await sql('commit')
+  t.match((await answer).json.data?.results, [{ rows: [{ code: 'y' }], total: 1 }])
 })
