@@ -72,13 +72,14 @@ function completeRows (plan: InsertPlan, rules: readonly Rule[]): InsertPlan {
   const { conflict } = plan
   if (conflict?.set.kind === 'assignments') checkUpdate(rules, conflict.set.assignments)
   const completed = new Map<string, readonly Column[]>()
+  const except = new Set(rules.map(({ column }) => column).filter((column) => plan.rows.some(({ columns }) => !columns.includes(column))))
   const rows = plan.rows.map((row): PlannedRow => {
     const assignments = completeRow(rules, toWritten(row).assignments)
     if (assignments === undefined) throw firstRefused(plan, rules)
     const columns = assignments.map(({ column }) => column)
     return { ...row, columns: getOrCreate(completed, JSON.stringify(columns.map(({ name }) => name)), () => columns), parameters: assignments.map(({ parameter }) => parameter) }
   })
-  return { ...plan, rows, conflict: conflict === undefined || rules.length === 0 ? conflict : { ...conflict, within: planRules(rules) } }
+  return { ...plan, rows, conflict: conflict === undefined || rules.length === 0 ? conflict : { ...conflict, set: conflict.set.kind === 'given' ? { kind: 'given', except } : conflict.set, within: planRules(rules) } }
 }
 
 /** Names the first refused row in the order of the request, because the rows of an upsert are sorted. */

@@ -43,7 +43,7 @@ export function toBatches (plan: InsertPlan, engine: Engine): RowBatch[] {
     // SQLite allows no ON CONFLICT for a row with only defaults
     if (conflict === undefined || (columns.length === 0 && engine === 'sqlite')) return { table, columns, rows: group, isList: true }
     const { key, set, within } = conflict
-    const written = set.kind === 'given' ? columns.filter((column) => !key.includes(column)) : set.kind === 'columns' ? set.columns : []
+    const written = set.kind === 'given' ? columns.filter((column) => isGiven(column, { key, set })) : set.kind === 'columns' ? set.columns : []
     const assigned = set.kind === 'assignments' ? set.assignments : []
     const identity = (plan.isList && plan.isNumbered !== true) || table.identity?.autoIncrement !== true ? undefined : table.identity
     // MySQL's statement can only refer to columns that it names
@@ -88,10 +88,15 @@ function isByKey (row: PlannedRow, conflict: Conflict, table: Table): boolean {
   return isMiscounted(row, conflict) || (mayFire(table, 'update', 'before') && isKnown(row, conflict))
 }
 
+/** Whether the column of a row is written to the row that exists, without `set` in the request. */
+function isGiven (column: Column, { key, set }: { readonly key: Conflict['key'], readonly set: Extract<Conflict['set'], { readonly kind: 'given' }> }): boolean {
+  return !key.includes(column) && set.except?.has(column) !== true
+}
+
 /** Whether a row that exists stays as it is. */
 function writesNothing ({ columns }: PlannedRow, { key, set }: Conflict): boolean {
   switch (set.kind) {
-    case 'given': return columns.every((column) => key.includes(column))
+    case 'given': return !columns.some((column) => isGiven(column, { key, set }))
     case 'columns': return set.columns.length === 0
     case 'assignments': return false
   }
@@ -104,7 +109,7 @@ function writesNothing ({ columns }: PlannedRow, { key, set }: Conflict): boolea
  */
 function isMiscounted ({ columns, parameters }: PlannedRow, { key, set }: Conflict): boolean {
   if (set.kind === 'assignments') return set.assignments.some(({ column, parameter, form }) => hidesDefault(column) && (form !== undefined || parameter === null))
-  return columns.some((column, index) => parameters[index] === null && hidesDefault(column) && (set.kind === 'given' ? !key.includes(column) : set.columns.includes(column)))
+  return columns.some((column, index) => parameters[index] === null && hidesDefault(column) && (set.kind === 'given' ? isGiven(column, { key, set }) : set.columns.includes(column)))
 }
 
 /** Whether NULL in the column differs from its default. */

@@ -1,5 +1,6 @@
 /** Upserts of rows that exist, in tables with triggers of updates and with defaults that differ from NULL: what fires, and what is counted. */
 import t from 'tap'
+import { hashToken } from '../../src/access/tokens.ts'
 import { outcomeOf } from '../grants/support.ts'
 import { onEachEngine, startService, type EngineName, type Schema } from '../support/service.ts'
 
@@ -122,4 +123,20 @@ await onEachEngine(t, 'an upsert that finds its row answers its id in a table wi
       t.same(await sql('select customer_id from visits'), [{ customer_id: 41 }])
     }
   }
+})
+
+const owned: Schema = (engine) => [
+  `create table notes (${id(engine)}, tenant int not null, code varchar(10) not null, seen int not null default 0, unique (code))`,
+  "insert into notes values (1, 7, 'a', 0)",
+  ...engine === 'sqlite'
+    ? ['create trigger seen after update on notes begin update notes set seen = seen + 1 where id = new.id; end']
+    : ['create trigger seen before update on notes for each row set new.seen = old.seen + 1']
+]
+const inserter = { name: 'inserter', sha256: hashToken('inserter'), permissions: ['insert' as const], databases: { shop: { notes: { rows: { tenant: 7 } } } } }
+
+await onEachEngine(t, 'the column of a rule was once written to the row that exists, and fired a trigger for a token that may only insert', { schema: owned, tokens: [inserter] }, async (t, { post, sql }) => {
+  const upsert = async (data: object | object[]): Promise<unknown> => (await post('notes', { verb: 'insert', data, onConflict: { key: ['code'] } }, { token: 'inserter' })).json.data
+  t.match(await upsert({ code: 'a' }), { inserted: 0, updated: 0, unchanged: 1 })
+  t.match(await upsert([{ code: 'a' }, { code: 'b' }]), { inserted: 1, updated: 0, unchanged: 1 })
+  t.same(await sql('select tenant, code, seen from notes order by code'), [{ tenant: 7, code: 'a', seen: 0 }, { tenant: 7, code: 'b', seen: 0 }])
 })
