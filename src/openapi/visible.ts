@@ -38,9 +38,10 @@ export function cacheKeyOf (catalog: Catalog, grant: Grant, database: string): s
   const granted = grant.databases === 'all' ? undefined : grant.databases.get(database)
   if (granted === undefined || granted.tables === 'all') return JSON.stringify(verbsIn(grant.permissions))
   if (!granted.isNarrowed) return JSON.stringify([...granted.tables].map(([name, { permissions }]) => [name, verbsIn(permissions)]).sort())
-  return JSON.stringify(visibleTables(catalog, grant, database).map(({ table: { name, columns, granted }, verbs }) => {
-    const seen = granted === undefined ? [] : [columns, granted.writable.insert, granted.writable.update].map((each) => [...each.keys()])
-    return [name, verbs, ...seen, ...granted === undefined ? [] : [[...granted.given]]]
+  return JSON.stringify(visibleTables(catalog, grant, database).map(({ table: { name, columns, requiredColumns, granted }, verbs }) => {
+    if (granted === undefined) return [name, verbs]
+    // a rule may give a value to a column that would otherwise be required
+    return [name, verbs, ...[columns, granted.writable.insert, granted.writable.update].map((each) => [...each.keys()]), [...granted.given], requiredColumns.map((column) => column.name)]
   }))
 }
 

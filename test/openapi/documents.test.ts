@@ -3,7 +3,8 @@ import t from 'tap'
 import { createShop } from '../../src/demo/shop.ts'
 import { get, tokenFor } from '../support/documents.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, startService, TOKEN, type Answer } from '../support/service.ts'
+import type { TokenOptions } from '../../schemas/options.ts'
+import { onEachEngine, startService, TOKEN, type Answer, type Schema } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const tokens = [
@@ -132,4 +133,16 @@ t.test('a database that was never reached has no document', async (t) => {
   const { server } = await startService(t, 'mysql://root@127.0.0.1:1/shop')
   isRefusal(t, await get(server, '/shop/openapi.json'), { status: 503, code: 'DATABASE_UNAVAILABLE', why: 'no catalog' })
   t.match(await get(server, '/openapi.json'), { status: 200 })
+})
+
+const regions: Schema = (engine) => [`create table orders (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'}, tenant int not null, region int not null, total int not null)`]
+const ruled = (name: string, rows: object) => ({ ...tokenFor(name, ['select', 'insert']), databases: { shop: { orders: { rows } } } } as TokenOptions)
+
+await onEachEngine(t, 'tokens whose rules give values to different columns once shared a document', { schema: regions, tokens: [ruled('by tenant', { tenant: 7 }), ruled('by region', { region: 7 }), ruled('free', { total: { $gte: 0 } })] }, async (t, { server }) => {
+  const requiredFor = async (token: string): Promise<string[]> => {
+    const { json } = await get(server, '/shop/openapi.json', { token })
+    const [schema] = Object.entries(json.components.schemas).filter(([name, { required = [], properties = {} }]: [string, any]) => /Insert|Data|New/.test(name) && required.includes('total') && 'tenant' in properties)
+    return (schema?.[1] as { required: string[] } | undefined)?.required.toSorted() ?? []
+  }
+  t.same([await requiredFor('by tenant'), await requiredFor('by region'), await requiredFor('free')], [['region', 'total'], ['tenant', 'total'], ['region', 'tenant', 'total']])
 })
