@@ -6,6 +6,7 @@ import { builderFor, type BuiltStatement } from './kysely-builder.ts'
 import { comparedColumns, relatedColumns } from './compared-columns.ts'
 import { compileWithMembers } from './compile-members.ts'
 import { confirmColumns } from './confirm-columns.ts'
+import { withoutValues } from './groups.ts'
 import { selectedColumns } from './page.ts'
 import { compileCount, compileDefinitions, compileSelect } from './select.ts'
 import { shapeOf } from './shape.ts'
@@ -68,7 +69,7 @@ function compileNumber (table: Table, sql: string): Statement {
 function describe (plan: CompiledPlan, engine: Engine, { sql, pieces }: BuiltStatement): CompiledStatement {
   const { verb } = plan
   const table = statementTable(plan.table)
-  const columns = verb === 'select' ? selectedColumns(plan) : verb === 'count' ? COUNT : NONE
+  const columns = verb === 'select' ? selectedColumns(plan).map(withoutValues) : verb === 'count' ? COUNT : NONE
   const assigned = verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE
   // needed only for tables without transactions
   const isChange = verb === 'update' || verb === 'delete'

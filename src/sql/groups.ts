@@ -51,3 +51,8 @@ function createAlias (table: Table): (index: number) => string {
   while (columnList.some(({ name }) => name.toLowerCase().startsWith(prefix))) prefix += '_'
   return (index) => `${prefix}${index}`
 }
+
+/** A column without the condition of an aggregate: a statement that is kept must not keep the values of the request that it was first built for. */
+export function withoutValues<C extends Column> (column: C): C {
+  return isComputed(column) && column.condition !== undefined ? { ...column, condition: undefined } : column
+}

@@ -13,7 +13,7 @@ import type { Cell, Value } from '../types/column-type.ts'
 import { builderFor, type BuiltStatement } from './kysely-builder.ts'
 import { describeCells } from './compile-members.ts'
 import { wrap } from './conditions.ts'
-import { compute } from './groups.ts'
+import { compute, withoutValues } from './groups.ts'
 import { selectCells, selectRows } from './rows-with-members.ts'
 import { severalTables } from './several-tables.ts'
 import { firstShape, partShape } from './shape-members.ts'
@@ -105,7 +105,7 @@ function describePart (member: ListMember, engine: Engine): CompiledStatement {
   const sources = member.columns.flatMap(({ source, nullable }) => source !== undefined && nullable ? [source] : [])
   const conditions = [condition, ...member.columns.flatMap(({ condition }) => condition ?? [])]
   const described = describeCells({ table, cells: { ...cellsOfMember(member), cells: [] }, conditions, compared: [...compared, ...sources], engine }, built)
-  return { ...described, columns: [PLACE, ...member.columns], sources: [PLACE, ...member.columns].map(() => described.table) }
+  return { ...described, columns: [PLACE, ...member.columns.map(withoutValues)], sources: [PLACE, ...member.columns].map(() => described.table) }
 }
 
 /** `select <number>, <cells> from <table> where <on> = … and … order by … limit n`, or `select <number>, <aggregates> from …` */

@@ -1,6 +1,7 @@
 // slow: many random cases
 /** Statements are kept within one bound, whatever tables there are and whatever is asked of them. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
@@ -122,4 +123,11 @@ t.test('NULLs in data use the same statement', async (t) => {
     }
   }
   t.same(use, { kept: 4, built: 2 })
+})
+
+t.test('statements that were kept once held the values of the first request', async (t) => {
+  const table = tableOf({ columns: [mysqlColumn('id', 'int'), mysqlColumn('body', 'text')] })
+  const plan = createPlan({ verb: 'select', aggregates: { n: { $count: '*', filters: { body: 'a value of the request' } } } }, alone(table), LIMITS)
+  t.match(compilePlan(plan, 'mysql').parameters, ['a value of the request'])
+  t.notMatch(inspect(compilePlan(plan, 'mysql').columns, { depth: Infinity }), 'a value of the request')
 })
