@@ -95,13 +95,19 @@ export class Session {
   }
 
   /**
-   * Calls `visit` with each row of a select until it returns false. @returns whether all rows were visited @throws as `ask`
+   * Calls `visit` with each row of a select until it returns false. @returns whether all rows were visited @throws as `ask`, and what `visit` throws
    */
   async read (order: Omit<ReadOrder, 'kind'>, visit: (row: Row) => boolean): Promise<boolean> {
     let reply = await this.ask({ kind: 'read', ...order })
-    while (reply.rows?.every(visit) === true) {
-      if (reply.more === false) return true
-      reply = await this.ask({ kind: 'more' })
+    try {
+      while (reply.rows?.every(visit) === true) {
+        if (reply.more === false) return true
+        reply = await this.ask({ kind: 'more' })
+      }
+    } catch (error) {
+      // a select that is left open holds its snapshot
+      await this.ask({ kind: 'end' }).catch(() => {})
+      throw error
     }
     if (reply.more === true) await this.ask({ kind: 'end' })
     return false

@@ -130,3 +130,17 @@ t.test('no process remains if a program exits without closing, even if a stateme
   const busy = await runProgram(t, `${FIND_CHILD}; session.ask({ kind: 'read', sql: ${JSON.stringify(ENDLESS)}, parameters: [], limit: 1 }); setTimeout(() => process.exit(), 200)`)
   await until('the busy process has ended', () => !isAlive(busy))
 })
+
+t.test('a select whose rows could not be taken was once left open, and with it its lock', async (t) => {
+  const path = createFile(t)
+  const other = new DatabaseSync(path)
+  t.teardown(() => other.close())
+  other.exec(`create table n (i integer primary key, text text); insert into n with recursive c (i) as (select 1 union all select i + 1 from c where i < 5000) select i, '${'x'.repeat(100)}' from c`)
+  const session = await Session.open(path)
+  t.teardown(() => session.close())
+  await t.rejects(session.read({ sql: 'select * from n', parameters: [], limit: Infinity }, () => { throw new RangeError('own') }), { message: 'own' })
+  other.exec('delete from n where i > 1')
+  let rows = 0
+  t.ok(await session.read({ sql: 'select * from n order by i', parameters: [], limit: Infinity }, () => { rows++; return true }))
+  t.equal(rows, 1)
+})
