@@ -33,7 +33,8 @@ function native (type: ColumnType, write: ColumnType['write'] = writeNative): Co
 }
 
 function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
-  const bounds = { precision: Math.min(length ?? EXACT_DIGITS, EXACT_DIGITS), scale: scale ?? (length === null ? 6 : 0), unsigned: false }
+  const digits = scale ?? (length === null ? 6 : 0)
+  const bounds = { precision: digits + Math.min((length ?? Infinity) - digits, EXACT_DIGITS), scale: digits, unsigned: false }
   const write = (value: DriverValue): string => {
     if (typeof value !== 'bigint' && typeof value !== 'number') return writeNative(value)
     const digits = parseDigits(String(value))
@@ -41,7 +42,13 @@ function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
   }
   const sum = sqlOf`round(${COLUMN} + ${GIVEN}, ${String(bounds.scale)})`
   const increment = incrementDecimal(bounds, sumWithin(sum, NUMBERS, [...sqlOf`abs(`, ...sum, ` ) < 1e${bounds.precision - bounds.scale}`]), Number)
-  return native(createType({ schema: decimalSchema(bounds), read: (value): Value => Number(readDecimal(value, bounds)), write, forms: [increment], order: numericOrder, totals: decimalTotals({ scale: bounds.scale, padded: length !== null }) }), write)
+  return native(createType({ schema: decimalSchema(bounds), read: (value): Value => readExact(readDecimal(value, bounds)), write, forms: [increment], order: numericOrder, totals: decimalTotals({ scale: bounds.scale, padded: length !== null }) }), write)
+}
+
+/** @throws ValueRefused for more digits than a double has */
+function readExact (text: string): number {
+  if (text.replace(/[-.]/g, '').replace(/^0+|0+$/g, '').length > EXACT_DIGITS) throw new ValueRefused(`can have at most ${EXACT_DIGITS} digits`)
+  return Number(text)
 }
 
 /** Storage classes of numbers. A column can also contain texts and blobs, which SQLite would count as 0. */

@@ -109,6 +109,18 @@ t.test('a decimal of SQLite with scale 0 has no fraction', async (t) => {
   t.equal(whole.write(12n), '"12"')
 })
 
+t.test('decimals of SQLite have up to 15 digits on both sides of the point, as far as the declaration allows', async (t) => {
+  const type = (declaration: string, length: number | null = null, scale: number | null = null): ColumnType => sqliteType({ ...none, name: 'decimal', declaration, length, scale })
+  t.equal(type('numeric').read(1_700_000_000_000), 1_700_000_000_000, 'without digits, nine before the point were once the most')
+  t.equal(type('numeric').read('123456789.123456'), 123456789.123456)
+  t.throws(() => type('numeric').read('1234567890123456'), { message: /at most 15 digits/ })
+  t.throws(() => type('numeric').read('1234567890.123456'), { message: /at most 15 digits$/ })
+  t.equal(type('decimal(38,18)', 38, 18).read('0'), 0, 'a scale of more than 15 once allowed nothing')
+  t.equal(type('decimal(38,18)', 38, 18).read('12345678.1234567'), 12345678.1234567)
+  t.equal(type('decimal(38,18)', 38, 18).read('0.000000000000000001'), 1e-18)
+  t.throws(() => type('decimal(10,2)', 10, 2).read('123456789'), { message: /at most 8 digits before/ })
+})
+
 t.test('the zero timestamp of MySQL stays unchanged', async (t) => {
   const type = timestampType({ scale: 0, padded: true })
   t.equal(type.write(Buffer.from('0000-00-00 00:00:00')), '"0000-00-00T00:00:00Z"')
