@@ -8,7 +8,7 @@ import { requireLock } from '../access/required-permissions.ts'
 import type { TableSource } from '../catalog/table-source.ts'
 import type { Database } from '../databases/database.ts'
 import { at, tableNotFound, type ServiceError } from '../errors.ts'
-import { createPlan } from '../plan/create-plan.ts'
+import { createPlan, refuseView } from '../plan/create-plan.ts'
 import { startCount, type PlanLimits } from '../plan/limits.ts'
 import { findResultReferences } from '../plan/find-result-references.ts'
 import { lockRows } from '../plan/lock.ts'
@@ -65,7 +65,11 @@ function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan,
   }
   try {
     const found = authorize(access, dryRun && verb !== 'select' ? { ...operation, dryRun } : operation)
-    return found instanceof Promise ? found.catch(refuse) : found
+    const check = (source: TableSource): TableSource => {
+      refuseView(verb, source.table)
+      return source
+    }
+    return found instanceof Promise ? found.then(check).catch(refuse) : check(found)
   } catch (error) {
     return refuse(error)
   }

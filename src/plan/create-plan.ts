@@ -1,4 +1,5 @@
 import type { Body } from '../../schemas/body.ts'
+import type { Table } from '../catalog/catalog.ts'
 import type { TableSource } from '../catalog/table-source.ts'
 import { permissionDenied } from '../errors.ts'
 import { planDelete } from './delete.ts'
@@ -25,9 +26,14 @@ export function createPlan (body: Body, source: TableSource, limits: PlanLimits)
   return insert.returning === undefined ? insert : withInsertKey(insert)
 }
 
+/** @throws PERMISSION_DENIED for a write to a view */
+export function refuseView (verb: Body['verb'], { kind, name }: Table): void {
+  if (kind === 'view' && verb !== 'select') throw permissionDenied(`"${name}" is a view; use select`)
+}
+
 function planBody (body: Body, source: TableSource, limits: PlanLimits): Plan {
   const { table } = source
-  if (table.kind === 'view' && body.verb !== 'select') throw permissionDenied(`"${table.name}" is a view; use select`)
+  refuseView(body.verb, table)
   switch (body.verb) {
     case 'select': return planSelect(body, source, limits)
     case 'insert': return planInsert(body, table)

@@ -300,3 +300,8 @@ await onEachEngine(t, 'what a table cannot do once came before the mistake of a 
   t.match((await operate([own])).json.error, { code: 'NOT_SUPPORTED', details: [{ path: '/operations/0/filters/$some/a' }] })
   t.match((await operate([own, { table: 'a', verb: 'select', columns: ['nope'] }])).json.error, { code: 'COLUMN_NOT_FOUND', details: [{ path: '/operations/1/columns/0' }] })
 })
+
+await onEachEngine(t, 'a write to a view once came after the mistake of a later operation', { schema: shop }, async (t, { operate }) => {
+  const { json } = await operate([{ table: 'order_lines', verb: 'update', filters: { id: 1 }, data: { x: 1 } }, { table: 'orders', verb: 'select', columns: ['nope'] }])
+  t.match(json.error, { code: 'PERMISSION_DENIED', message: /view/, details: [{ path: /^\/operations\/0/ }] })
+})
