@@ -1,7 +1,7 @@
 /** The end of a snapshot is left to the next one on its connection, or to a timer: it saves a statement, and must never be seen. */
 import t from 'tap'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Proxy } from '../support/recorder.ts'
+import { errorPacket, type Proxy } from '../support/recorder.ts'
 import { onEachEngine, type Schema, type Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -14,10 +14,21 @@ const schema: Schema = {
   ]
 }
 const withItems = { verb: 'select', filters: { id: 1 }, include: { items: { on: { id: 'order_id' } } } }
+const plain = { verb: 'select', filters: { id: 1 } }
+const insert = { verb: 'insert', data: { n: 1 } }
 /** The statements that have been sent, and those since the last call. */
 const sent = ({ proxy }: Service): string[] => (proxy as Proxy).statements
 const since = (service: Service): string[] => sent(service).splice(0)
 const one = { schema, only: ['mariadb', 'mysql'], database: { pool: { size: 1 } } } as const
+
+const NO_ANSWER = Buffer.alloc(0)
+const refuse = () => errorPacket(1213, '40001')
+
+/** Gives the next ROLLBACK an answer that is not the server's. */
+function answerNext (proxy: Proxy, answer: () => Buffer): void {
+  let times = 1
+  proxy.onStatement = (sql) => sql === 'rollback' && times-- > 0 ? answer() : undefined
+}
 
 await onEachEngine(t, 'snapshots that follow each other have one statement less each', one, async (t, service) => {
   const { post } = service
@@ -68,4 +79,62 @@ await onEachEngine(t, 'a snapshot does not make an ALTER TABLE wait, and request
   t.ok(state.answers > 8)
   await post('orders', withItems)
   await until('it has ended', () => sent(service).at(-1) === 'rollback')
+})
+
+await onEachEngine(t, 'the request behind a ROLLBACK that failed was lost with its connection: it gets another one', { ...one, options: { metrics: true } }, async (t, service) => {
+  const { post, proxy, server } = service as Service & { proxy: Proxy }
+  const cut = () => {
+    setTimeout(() => proxy.cut(), 100)
+    return NO_ANSWER
+  }
+  for (const [how, answer] of Object.entries({ refuse, cut })) {
+    for (const next of [plain, insert]) {
+      // with one connection, the second request gets it with the snapshot of the first one
+      answerNext(proxy, answer)
+      const answers = await Promise.all([post('orders', withItems), post('orders', next)])
+      t.same(answers.map(({ status }) => status), [200, 200], `${how}, ${next.verb}`)
+      since(service)
+      answerNext(proxy, answer)
+      await post('orders', withItems)
+      await until('the timer ends it', () => sent(service).includes('rollback'))
+      t.equal((await post('orders', next)).status, 200, `${how} by the timer, ${next.verb}`)
+    }
+  }
+  t.match(await server.rows.registry.metrics(), /^row_query_pool_open\{database="shop",pool="primary"\} 1$/m, 'each one counts once')
+})
+
+await onEachEngine(t, 'the request behind a ROLLBACK without an answer waited until its own time limit: it gets another connection', one, async (t, service) => {
+  const { post, proxy } = service as Service & { proxy: Proxy }
+  answerNext(proxy, () => NO_ANSWER)
+  await post('orders', withItems)
+  await until('the timer ends it', () => sent(service).includes('rollback'))
+  t.equal((await post('orders', plain)).status, 200)
+})
+
+await onEachEngine(t, 'a snapshot that a cluster had ended was a deadlock of the next one: that is begun again', one, async (t, service) => {
+  const { post, proxy } = service as Service & { proxy: Proxy }
+  await post('orders', plain)
+  const { connections } = proxy
+  const begin = async (refused: readonly number[]): Promise<number[]> => {
+    let begun = 0
+    proxy.onStatement = (sql) => sql.startsWith('start transaction') && refused.includes(++begun) ? refuse() : undefined
+    const answers = await Promise.all([post('orders', withItems), post('orders', withItems)])
+    return answers.map(({ status }) => status)
+  }
+  t.same(await begin([2]), [200, 200])
+  t.same(await begin([2, 3, 4]), [200, 200])
+  since(service)
+  t.same(await begin([2, 3, 4, 5]), [200, 503], 'three times, as any deadlock')
+  await until('the snapshot is ended', () => sent(service).includes('rollback'))
+  t.equal((await post('orders', plain)).status, 200)
+  t.equal(proxy.connections, connections, 'and no connection is closed for it')
+})
+
+await onEachEngine(t, 'a clock that was set back kept snapshots, for which an ALTER TABLE waits', one, async (t, service) => {
+  const { now } = Date
+  t.teardown(() => { Date.now = now })
+  await service.post('orders', withItems)
+  Date.now = () => now() - 3_600_000
+  await until('it has ended', () => sent(service).includes('rollback'))
+  t.pass()
 })

@@ -26,13 +26,16 @@ export interface Session {
   readonly reportsChanges: boolean
   /** False once it is lost or closed. */
   open: boolean
+  /** When it was last returned to its pool, by `performance.now()`. */
   idleSince: number
   /**
    * Whether the snapshot of a transaction that has only read is still open: beginning the next one ends it, which saves a statement (MySQL manual, "Statements That
    * Cause an Implicit Commit").
    */
   holdsSnapshot: boolean
-  /** When a request used it last, by `Date.now()`; 0 for never. The service's own statements do not count. */
+  /** The ROLLBACK of such a snapshot while it runs: resolves to whether the server has confirmed it. The session must not be used before. */
+  ending: Promise<boolean> | undefined
+  /** When a request used it last, by `performance.now()`; -Infinity for never. The service's own statements do not count. */
   usedAt: number
 }
 
@@ -73,7 +76,7 @@ export async function openSession ({ address, host, epoch, statementTimeout }: S
     await send(connection, ISOLATION)
     const { server, maxPacket } = await confirm(connection, address.database)
     const settingsInTransaction = transactionStatement(statementTimeout)
-    const session: Session = { connection, memory, address, host, epoch, server, maxPacket, settings, settingsInTransaction, reportsChanges: toOkPacket(header).changesSession, open: true, holdsSnapshot: false, idleSince: 0, usedAt: 0 }
+    const session: Session = { connection, memory, address, host, epoch, server, maxPacket, settings, settingsInTransaction, reportsChanges: toOkPacket(header).changesSession, open: true, holdsSnapshot: false, ending: undefined, idleSince: 0, usedAt: -Infinity }
     connection.on('error', () => onLost(session))
     // mysql2 notifies the running statement when the stream has closed, but not once the connection is destroyed
     connection.on('end', () => streamOf(connection).once('close', () => onLost(session)))

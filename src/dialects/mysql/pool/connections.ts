@@ -4,12 +4,12 @@ import { destroy, quit, type Session } from '../connection/session.ts'
 
 /** The sessions of a pool: those in use and the idle ones. */
 export interface Connections {
-  /** The number of all sessions, and of the idle ones. */
+  /** The number of sessions that are open or whose statement is being stopped, and of the idle ones. */
   readonly open: number
   readonly idle: number
   /** Sessions whose statement is being stopped. */
   readonly stopping: ReadonlySet<Session>
-  add (): void
+  add (session: Session): void
   /** Takes the most recently used idle session, so that the others may time out. */
   takeIdle (): Session | undefined
   /** `used`: whether a request has used the session. */
@@ -19,8 +19,8 @@ export interface Connections {
   /** Counts the session, even if it is lost, until `endStopping`. */
   startStopping (session: Session): void
   endStopping (session: Session): void
-  /** Ends the snapshot that the session holds, before any other statement runs on it. */
-  endSnapshot (session: Session): void
+  /** Ends the snapshot that the session holds. Resolves to false if the server does not confirm it: the session is then lost. */
+  endSnapshot (session: Session): Promise<boolean>
   /** Closes a session that is no longer needed. */
   close (session: Session): Promise<void>
   closeIdle (which?: (session: Session) => boolean): Promise<unknown>
@@ -48,13 +48,14 @@ const SWEEPS = 10
 export function createConnections ({ onGone, idleTimeout, minimum }: ConnectionsOptions): Connections {
   const idle: Session[] = []
   const stopping = new Set<Session>()
-  let open = 0
+  /** Those that are open or being stopped: a set, because a session that is lost may be stopped only then. */
+  const counted = new Set<Session>()
   // one timer for all sessions, which does not keep the process alive: a timer for each release would be work for each request
   let timer: NodeJS.Timeout | undefined
   let snapshotTimer: NodeJS.Timeout | undefined
 
-  const leave = (): void => {
-    open--
+  const leave = (session: Session): void => {
+    counted.delete(session)
     onGone()
   }
 
@@ -62,7 +63,7 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
     session.open = false
     const index = idle.indexOf(session)
     if (index >= 0) idle.splice(index, 1)
-    if (!stopping.has(session)) leave()
+    if (!stopping.has(session)) leave(session)
   }
 
   const close = (session: Session): Promise<void> => {
@@ -77,11 +78,11 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
 
   const sweep = (): void => {
     timer = undefined
-    const now = Date.now()
+    const now = performance.now()
     const old = idle.filter(({ usedAt }) => usedAt + idleTimeout <= now)
     // keeps the most recently used sessions
-    for (const session of old.slice(0, Math.max(0, open - minimum))) close(session)
-    if (idle.length === 0 || open <= minimum) return
+    for (const session of old.slice(0, Math.max(0, counted.size - minimum))) close(session)
+    if (idle.length === 0 || counted.size <= minimum) return
     const next = Math.min(...idle.map(({ usedAt }) => usedAt + idleTimeout - now))
     sweepIn(Math.max(next, idleTimeout / SWEEPS))
   }
@@ -92,15 +93,21 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
     remove(session)
   }
 
-  // mysql2 runs the next statement after this one
-  const endSnapshot = (session: Session): void => {
+  const endSnapshot = (session: Session): Promise<boolean> => {
     session.holdsSnapshot = false
-    undo(session, ROLLBACK).catch(() => lose(session))
+    session.ending = undo(session, ROLLBACK).then(() => {
+      session.ending = undefined
+      return true
+    }, () => {
+      lose(session)
+      return false
+    })
+    return session.ending
   }
 
   const endSnapshots = (): void => {
     snapshotTimer = undefined
-    const now = Date.now()
+    const now = performance.now()
     for (const session of idle.filter(({ holdsSnapshot }) => holdsSnapshot)) {
       if (session.idleSince + SNAPSHOT_HELD <= now) endSnapshot(session)
       else endSnapshotsLater()
@@ -110,13 +117,13 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
   const endSnapshotsLater = (): void => { snapshotTimer ??= setTimeout(endSnapshots, SNAPSHOT_HELD).unref() }
 
   return {
-    get open () { return open },
+    get open () { return counted.size },
     get idle () { return idle.length },
     stopping,
-    add () { open++ },
+    add (session) { counted.add(session) },
     takeIdle: () => idle.pop(),
     addIdle (session, used) {
-      session.idleSince = Date.now()
+      session.idleSince = performance.now()
       if (used) session.usedAt = session.idleSince
       idle.push(session)
       if (session.holdsSnapshot) endSnapshotsLater()
@@ -125,9 +132,12 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
     },
     lose,
     endSnapshot,
-    startStopping (session) { stopping.add(session) },
+    startStopping (session) {
+      stopping.add(session)
+      counted.add(session)
+    },
     endStopping (session) {
-      if (stopping.delete(session) && !session.open) leave()
+      if (stopping.delete(session) && !session.open) leave(session)
     },
     close,
     closeIdle: (which = () => true) => Promise.all(idle.filter(which).map(close)),

@@ -37,8 +37,8 @@ export function createFailover (hosts: readonly Host[]): Failover {
     },
     refuse (then) {
       if (then !== epoch) return true
-      const now = Date.now()
-      const rests = (index: number): boolean => now - (refusals.get(index) ?? 0) < REST
+      const now = performance.now()
+      const rests = (index: number): boolean => now - (refusals.get(index) ?? -Infinity) < REST
       let next = after(current)
       while (next !== current && rests(next)) next = after(next)
       const stay = rests(next)

@@ -81,7 +81,7 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
   }
 
   const onOpen = (session: Session): void => {
-    connections.add()
+    connections.add(session)
     connections.closeIdle(isPast)
     // another attempt may have replaced this slow one
     if (open() > size) connections.close(session)
@@ -99,18 +99,22 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
 
   const acquire = (client?: Client, beginsSnapshot = false): Session | Promise<Session> => {
     const session = take(client)
-    if (beginsSnapshot) return session
-    return session instanceof Promise ? session.then(withoutSnapshot) : withoutSnapshot(session)
+    return session instanceof Promise ? session.then((taken) => prepare(taken, client, beginsSnapshot)) : prepare(session, client, beginsSnapshot)
   }
 
-  const withoutSnapshot = (session: Session): Session => {
-    if (session.holdsSnapshot) connections.endSnapshot(session)
-    return session
+  const prepare = (session: Session, client: Client | undefined, beginsSnapshot: boolean): Session | Promise<Session> =>
+    session.ending === undefined && (beginsSnapshot || !session.holdsSnapshot) ? session : afterSnapshot(session, client, beginsSnapshot)
+
+  /** Waits for ROLLBACK, because a statement behind it would be neither run nor refused if ROLLBACK failed: mysql2 does not tell it that the connection was closed. */
+  const afterSnapshot = async (session: Session, client: Client | undefined, beginsSnapshot: boolean): Promise<Session> => {
+    if (await (session.ending ?? connections.endSnapshot(session))) return session
+    discard(session)
+    return acquire(client, beginsSnapshot)
   }
 
   const take = (client: Client | undefined): Session | Promise<Session> => {
     const session = connections.takeIdle()
-    if (session !== undefined) return Date.now() - session.idleSince < TRUST ? session : check(session, client)
+    if (session !== undefined) return performance.now() - session.idleSince < TRUST ? session : check(session, client)
     if (closed) return Promise.reject(databaseUnavailable())
     const coming = waiters.wait(connector.opening, client?.caller)
     connector.grow()

@@ -184,12 +184,14 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   }
 
   async #begin (statements: readonly Statement[]): Promise<void> {
-    this.#session.holdsSnapshot = false
     try {
       for (const statement of statements) await this.#control(statement)
+      this.#session.holdsSnapshot = false
     } catch (error) {
+      // a cluster that has ended the snapshot of an idle connection answers its next statement with a deadlock, whatever that is
+      if (this.#session.holdsSnapshot && isDeadlock(error)) this.#failure = error
       // the first of two statements may have been applied, and would affect the next transaction
-      if (this.#isUsable) this.#run.pool.discard(this.#session)
+      else if (this.#isUsable) this.#run.pool.discard(this.#session)
       throw error
     }
   }

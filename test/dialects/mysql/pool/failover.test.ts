@@ -52,3 +52,13 @@ t.test('a refused session of an earlier epoch is replaced by one of the current 
   t.ok(hosts.refuse(epoch))
   t.equal(hosts.epoch, epoch + 1, 'and nothing changes by it')
 })
+
+t.test('a host that refused before the clock was set back rested until the clock had caught up', async (t) => {
+  const { now } = Date
+  t.teardown(() => { Date.now = now })
+  const hosts = create('a')
+  t.equal(refusing(hosts), 'a')
+  Date.now = () => now() - 3_600_000
+  await sleep(250)
+  t.equal(refusing(hosts), 'a')
+})

@@ -104,6 +104,22 @@ for (const engine of await engines()) {
       t.ok(pool.isUp)
     })
 
+    t.test('that were lost before their statement was stopped left the count twice, so that one too many was opened', async (t) => {
+      const pool = createPool(t, database.url, { wait: 300 })
+      const first = await acquire(pool)
+      pool.discard(first)
+      t.match(pool.use, { open: 0, ending: 0 })
+      pool.startStopping(first)
+      t.match(pool.use, { open: 1, ending: 1 }, 'the server may still run it')
+      pool.endStopping(first, { isUsable: false })
+      t.match(pool.use, { open: 0, ending: 0 })
+      const second = await acquire(pool)
+      t.ok(pool.isBusy)
+      await t.rejects(acquire(pool), { code: 'OVERLOADED' })
+      pool.release(second)
+      t.match(pool.use, { open: 1, idle: 1 })
+    })
+
     t.test('do not count while their statement is being stopped on a server that was left for another one', async (t) => {
       const pool = createPool(t, database.url, { wait: 1000 })
       const first = await acquire(pool)
