@@ -44,9 +44,11 @@ export const lacksSome = (loaded: Catalog, before: Catalog): boolean => [...befo
 
 /**
  * Whether a table was altered between the queries of a reading, so that a key refers to columns that the table does not have in it. An account that does not see
- * all columns has such keys in every reading.
+ * all columns has such keys in every reading, so a table that had them in the previous one does not count.
  */
-export const isTorn = ({ tables }: Catalog): boolean => [...tables.values()].some((table) => wholeKeys(table) < table.uniqueKeys.length || wholeForeignKeys(table) < table.foreignKeys.length)
+export const tearsSome = (loaded: Catalog, before: Catalog | undefined): boolean => [...loaded.tables.values()].some((table) => isTorn(table) && !isTorn(before?.tables.get(table.name)))
+
+const isTorn = (table: Table | undefined): boolean => table !== undefined && (wholeKeys(table) < table.uniqueKeys.length || wholeForeignKeys(table) < table.foreignKeys.length)
 
 /** Whether a reading lacks a table, or a column, key, check or trigger of it. */
 function lacks ({ tables }: Catalog, had: Table): boolean {

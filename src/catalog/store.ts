@@ -1,5 +1,5 @@
 import type { Catalog } from './catalog.ts'
-import { Doubts, isTorn, lacksSome } from './doubts.ts'
+import { Doubts, lacksSome, tearsSome } from './doubts.ts'
 
 /** The catalog of one database: loaded once, cached, and refreshed in the background. */
 export interface CatalogStore {
@@ -32,7 +32,7 @@ const CONFIRMED_AFTER: readonly number[] = [1000, 1000, 2000]
 
 /**
  * Runs one refresh at a time, so that a slow database gets the queries once, however many requests need them. If the result lacks anything that
- * the catalog had, they run once more: a table that was missing while it was altered would be a 404 until the next refresh. So do the first ones if a key lacks columns.
+ * the catalog had, or a key lacks columns, they run once more: a table that was missing while it was altered would be a 404 until the next refresh.
  */
 export function createCatalogStore ({ load, interval, onError }: CatalogStoreOptions): CatalogStore {
   let catalog: Catalog | undefined
@@ -50,7 +50,7 @@ export function createCatalogStore ({ load, interval, onError }: CatalogStoreOpt
     const isConfirmation = isDue
     isDue = false
     running = load()
-      .then((loaded) => (catalog === undefined ? isTorn(loaded) : lacksSome(loaded, catalog)) ? load() : loaded)
+      .then((loaded) => tearsSome(loaded, catalog) || (catalog !== undefined && lacksSome(loaded, catalog)) ? load() : loaded)
       .then((loaded) => {
         const reviewed = doubts.review(loaded, catalog, isConfirmation)
         if (reviewed.isNew) confirmations = 0

@@ -267,6 +267,25 @@ t.test('a table that was altered while it was read once had no keys until the ne
   }
 })
 
+t.test('a table that was altered while a later reading saw it first, or a new key, had no keys until the next refresh: the catalog is read again', async (t) => {
+  const facts = { ...tableOf({ name: 'lines', columns: [column] }), columns: [column] }
+  const withKey = (name: string) => createCatalog([{ ...facts, columns: [mysqlColumn(name, 'int')], uniqueKeys: [{ name: 'PRIMARY', columns: [name] }] }], 3)
+  const torn = createCatalog([{ ...facts, uniqueKeys: [{ name: 'k', columns: ['later'] }] }], 2)
+  for (const [before, after] of [[createCatalog([], 1), withKey('later')], [createCatalog([facts], 1), createCatalog([facts], 3)]] as const) {
+    const { store, answers, answer } = createManualStore()
+    const first = store.current()
+    answer(0).resolve(before)
+    await first
+    const refreshed = store.refresh()
+    answer(1).resolve(torn)
+    await sleep(1)
+    t.equal(answers.length, 3)
+    answer(2).resolve(after)
+    t.equal(await refreshed, after)
+    store.stop()
+  }
+})
+
 t.test('keys of columns that the account never sees are no reason to read the catalog twice each time', async (t) => {
   const hidden = createCatalog([{ ...tableOf({ name: 'lines', columns: [column] }), columns: [column], uniqueKeys: [{ name: 'k', columns: ['secret'] }] }], 1)
   const { store, answers, answer } = createManualStore()
@@ -279,5 +298,16 @@ t.test('keys of columns that the account never sees are no reason to read the ca
   answer(2).resolve(hidden)
   t.same([...(await refreshed).lost?.keys() ?? []], [])
   t.equal(answers.length, 3)
+  // another such table is read twice once
+  const both = createCatalog(['lines', 'notes'].map((name) => ({ ...tableOf({ name, columns: [column] }), columns: [column], uniqueKeys: [{ name: 'k', columns: ['secret'] }] })), 2)
+  for (const [index, readings] of [[3, 2], [5, 1]] as const) {
+    const again = store.refresh()
+    for (let reading = 0; reading < readings; reading++) {
+      answer(index + reading).resolve(both)
+      await sleep(1)
+    }
+    await again
+    t.equal(answers.length, index + readings)
+  }
   store.stop()
 })
