@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createClient } from '../../src/client/index.ts'
+import { Session } from '../../src/dialects/sqlite/session.ts'
 import { running } from '../support/connections.ts'
 import { numbers } from '../support/numbers.ts'
 import { onEachEngine, TOKEN, type Schema } from '../support/service.ts'
@@ -64,6 +65,34 @@ await onEachEngine(t, 'rows.stream and db.rows return rows one by one', { schema
   t.equal(await codeOf(slowly(stream('million'))), 'QUERY_TIMEOUT')
   await isOver()
   t.equal(await codeOf(slowly(db.rows('million'))), 'NO_ANSWER', 'the client notices that rows are missing')
+})
+
+await onEachEngine(t, 'the end of a stream once killed the process of SQLite in which the next one ran', { schema, only: ['sqlite'], database: { pool: { size: 4 } } }, async (t, { server: { rows } }) => {
+  const stream = (table: string, limit: number): AsyncGenerator => rows.stream({ database: 'shop', table, body: { verb: 'select', limit }, grant })
+  const opened = t.capture(Session, 'open', Session.open)
+  for (let each = 0; each < 3; each++) {
+    const small = stream('n', 1000)
+    await small.next()
+    // the rows are there, so that the process is free
+    const large = stream('million', 20_000)
+    await large.next()
+    t.equal((await Array.fromAsync(small)).length, 999)
+    t.equal((await Array.fromAsync(large)).length, 19_999)
+  }
+  t.equal(opened().length, 1, 'all of them have used one process')
+})
+
+const MEGABYTE = 1_048_576
+await onEachEngine(t, 'iterators that the app had dropped once kept memory for answers for ever', { schema, options: { limits: { answerMemory: 4 * MEGABYTE } }, database: { streamTimeout: 1000, pool: { size: 4 } } }, async (t, { server: { rows } }) => {
+  /** Reads one row. Returns whether there was a place and memory for the stream. */
+  const drop = (limit: number): Promise<boolean> => rows.stream({ database: 'shop', table: 'million', body: { verb: 'select', limit }, grant }).next().then(() => true, (error) => {
+    if (error.code !== 'OVERLOADED') throw error
+    return false
+  })
+  // the database is read to the last row by the first ones, and by the others until their time limit
+  for (const limit of [1000, 1_000_000]) {
+    for (let each = 0; each < 6; each++) await until(`a stream of ${limit} rows begins`, () => drop(limit))
+  }
 })
 
 await onEachEngine(t, 'after the app has closed, rows.stream is refused', { schema }, async (t, { server: { rows, app } }) => {

@@ -75,14 +75,18 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout, st
     const running: Running = { session, client }
     const entries = [timeouts.push(running), streamTimeouts.push(running)] as const
     const started = (): void => timeouts.remove(entries[0])
+    let isOver = false
+    // the process may then run another stream
+    const stop = (): void => { if (!isOver) end(running, clientGone()) }
     try {
-      const outcome = await streamSelect(session, statement, sink, { started, stop: () => end(running, clientGone()), onKill: (wake) => { running.wake = wake } })
+      const outcome = await streamSelect(session, statement, sink, { started, stop, onKill: (wake) => { running.wake = wake } })
       if (running.refusal !== undefined) throw running.refusal
       return outcome
     } catch (error) {
       session.kill() // it may be in the middle of the rows
       throw running.refusal ?? error
     } finally {
+      isOver = true
       started()
       streamTimeouts.remove(entries[1])
     }
