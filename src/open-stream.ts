@@ -63,6 +63,8 @@ export async function openStream (request: StreamRequest, before?: readonly Tabl
     const ended = run.finally(() => {
       streams.remove(stream)
       running.end()
+      // an iterator that the host app has dropped is never closed; a response always is
+      if (request.client === undefined) stream.releaseMemory()
     })
     ended.then(() => stream.end(), (error: Error) => stream.fail(error))
     try {

@@ -107,6 +107,8 @@ export class RowStream implements PacedSink {
 
   from (source: RowSource): void {
     this.#source = source
+    // an earlier run may have discarded its rows, such as one on a replica that has other columns
+    this.#isDiscarded = this.readable.destroyed || this.#failure !== undefined
   }
 
   begin (columns: readonly Column[]): void {
@@ -213,6 +215,11 @@ export class RowStream implements PacedSink {
     this.#finish()
     this.onFailure()
     if (this.readable.readableLength === 0) this.#cutSoon()
+  }
+
+  /** Gives its memory back, when no more rows come. Those that are left to be read then belong to the reader. */
+  releaseMemory (): void {
+    this.#memory.release()
   }
 
   /** Frees everything, if nobody reads the stream. */

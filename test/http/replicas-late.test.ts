@@ -4,7 +4,7 @@ import type { RowQueryOptions } from '../../schemas/options.ts'
 import { createTestDatabase, engines, type TestDatabase } from '../servers/engines.ts'
 import { createProxy } from '../support/recorder.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, startService } from '../support/service.ts'
+import { onEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { until } from '../support/until.ts'
 import { createUser } from '../support/users.ts'
@@ -60,6 +60,21 @@ for (const engine of await engines()) {
       }
       await pair.replica.query('alter table items modify n varchar(20) null')
       t.match(await post('items', { verb: 'select' }), { json: { data: { rows: [{ name: 'replica', n: '1' }] } } })
+    })
+
+    t.test('a stream that a late replica could not serve was once stopped on the primary as well', async (t) => {
+      const pair = await databases(t, engine)
+      const { post, server } = await start(t, pair, { statementTimeout: 5000 })
+      await post('items', { verb: 'select' })
+      await pair.primary.query('alter table items modify n varchar(20) null')
+      await pair.primary.query("update items set n = 'one'")
+      await server.rows.refresh()
+      for (const body of [{}, { filters: { n: 'one' } }]) {
+        for (const [accept, text] of [['application/x-ndjson', '{"id":1,"name":"primary","n":"one"}\n'], ['text/csv', 'id,name,n\r\n1,primary,one\r\n']] as const) {
+          const { statusCode, body: got } = await server.app.inject({ method: 'POST', url: '/api/shop/items', headers: { authorization: `Bearer ${TOKEN}`, accept }, payload: { verb: 'select', ...body } })
+          t.same({ statusCode, got }, { statusCode: 200, got: text }, `${accept} ${JSON.stringify(body)}`)
+        }
+      }
     })
 
     t.test('the type of a column on a replica is not assumed to be that on the primary', async (t) => {

@@ -35,7 +35,7 @@ function createStream ({ format = 'ndjson' as StreamFormat, limit = 16 * MEGABYT
     stream.textRow(row, 0, row.length)
     return length + '{"name":""}\n'.length
   }
-  return { stream, told, add }
+  return { stream, source, told, add }
 }
 
 t.test('a stream that nobody reads holds less than 1 MiB and a row', async (t) => {
@@ -101,6 +101,25 @@ t.test('what was read before an error is read before it', async (t) => {
   let text = ''
   await t.rejects((async () => { for await (const chunk of stream.readable) text += chunk })(), { message: 'cut' })
   t.equal(text, '{"name":"xx"}\n'.repeat(3))
+})
+
+t.test('rows that a first run has discarded are taken from the next one, unless the stream has ended', async (t) => {
+  const { stream, source, add } = createStream()
+  stream.discard()
+  t.ok(stream.full)
+  stream.from(source)
+  t.notOk(stream.full)
+  add(2)
+  stream.end()
+  t.same((await Array.fromAsync(stream.readable)).join(''), '{"name":"xx"}\n')
+  stream.from(source)
+  t.ok(stream.full, 'it has been read')
+  const failed = createStream()
+  failed.add(2)
+  failed.stream.fail(new Error('shutdown'))
+  failed.stream.from(source)
+  t.ok(failed.stream.full, 'it was cut off')
+  failed.stream.drop()
 })
 
 t.test('a row that is too large is an error, and no part of it is sent', async (t) => {
