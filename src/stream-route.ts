@@ -3,8 +3,10 @@ import { constants, Http2ServerResponse } from 'node:http2'
 import { finished } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SelectBody } from '../schemas/body.ts'
+import { Caller } from './access/caller.ts'
 import { internal, isBug, isServiceError } from './errors.ts'
 import { openStream, type StreamRequest } from './open-stream.ts'
+import { isClosed } from './response/closed.ts'
 import type { RowStream } from './response/row-stream.ts'
 import { CONTENT_TYPES } from './request/stream-formats.ts'
 import { findFormat, isSelect, takeLimit } from './request/stream-request.ts'
@@ -40,7 +42,7 @@ export interface StreamToSend extends WantedStream, Pick<StreamRequest, 'access'
 export async function sendStream (request: FastifyRequest, reply: FastifyReply, { collectors, isOwnApp, ...wanted }: StreamToSend): Promise<FastifyReply> {
   const { raw: response } = reply
   const record = request.rowQueryRecord ?? new RequestRecord(false, false)
-  const stream = await openStream({ ...wanted, body: request.body as SelectBody, client: response, record })
+  const stream = await openStream({ ...wanted, body: request.body as SelectBody, client: new Caller(response, wanted.access.grant), record })
   if (isOwnApp) stream.reuseMemory()
   stream.onCut = createCut(stream, response)
   stream.onFailure = () => { setTimeout(() => cut(stream, response), GRACE).unref() }
@@ -62,7 +64,7 @@ export async function sendStream (request: FastifyRequest, reply: FastifyReply, 
 
 /** Closes the connection instead of ending the answer, once the client has the rows that were read before the error. */
 const createCut = (stream: RowStream, response: FastifyReply['raw']) => (): void => {
-  if (response.destroyed) cut(stream, response)
+  if (isClosed(response)) cut(stream, response)
   else response.write('', () => { cut(stream, response) })
 }
 

@@ -1,5 +1,6 @@
 /** The memory for answers of one registration of the plugin: those being written, and those that clients have not read yet. */
 import type { ServerResponse } from 'node:http'
+import { isClosed } from './closed.ts'
 
 /** Sent answers of up to so many bytes are not counted, because they fit into the send buffer of a connection. */
 const SMALL = 16_384
@@ -35,7 +36,7 @@ export class AnswerBudget {
   /** Counts an answer until its client has read it, or has disconnected. */
   countUnsent (response: ServerResponse, payload: unknown): void {
     const { length = 0 } = (payload ?? '') as { length?: number }
-    if (length <= SMALL || response.destroyed) return
+    if (length <= SMALL || isClosed(response)) return
     this.#used += length
     let isCounted = true
     const end = (): void => {
