@@ -5,15 +5,19 @@ import type { Registry } from 'prom-client'
 import { notFound } from '../src/errors.ts'
 import type { TokenStore } from '../src/access/tokens.ts'
 import auth from './auth.ts'
+import type { RateLimit } from './rate-limit.ts'
 
 export interface MetricsOptions {
   /** The source of the metrics: the registry of this process, or those of all workers. */
   readonly registry: Pick<Registry, 'contentType' | 'metrics'>
   /** The accepted tokens; no token is required if omitted. */
   readonly tokens?: TokenStore
+  /** Blocks addresses that send invalid tokens to this path; no address if omitted. */
+  readonly failedLogins?: RateLimit | undefined
 }
 
-export default fp(async function metrics (app: FastifyInstance, { registry, tokens }: MetricsOptions) {
+export default fp(async function metrics (app: FastifyInstance, { registry, tokens, failedLogins }: MetricsOptions) {
+  if (failedLogins !== undefined && failedLogins.max > 0) await app.register(import('./failed-logins.ts'), failedLogins)
   if (tokens !== undefined) await app.register(auth, { tokens })
   app.get('/metrics', async ({ rowQueryGrant }, reply) => {
     // without the permission the path appears not to exist, as everywhere

@@ -5,14 +5,16 @@ import { METHODS, type IncomingMessage } from 'node:http'
 import { sendError, toRefusal } from '../../plugins/errors.ts'
 import health from '../../plugins/health.ts'
 import { requestId } from '../../plugins/request-id.ts'
+import type { RateLimit } from '../../plugins/rate-limit.ts'
 import root from '../../plugins/root.ts'
-import type { RowQueryOptions } from '../../schemas/options.ts'
+import { FailedLoginsSchema, type RowQueryOptions } from '../../schemas/options.ts'
 import type { HttpsOptions } from '../../schemas/server-settings.ts'
 import { createRowQuery, type RowQuery } from '../app.ts'
 import { withoutPort } from '../access/client-address.ts'
 import { answerBrokenRequest, answerConnect } from './client-error.ts'
 import { readCertificate, reloadCertificate } from './tls.ts'
 import { HTTP_DEFAULTS, type HttpSettings } from '../config/split-config.ts'
+import { withDefaults } from '../config/with-defaults.ts'
 import { httpServerOptions, limitConnections } from './connections.ts'
 import { OWN_APP } from '../own-app.ts'
 import { createRequestLogger } from './request-logger.ts'
@@ -88,19 +90,21 @@ export async function createServer ({ options, prefix, logLevel, logFormat, metr
   limitConnections(app, http)
   await app.register(health, { isReady: async () => !drain.hasStarted && await rows.isReady() })
   await app.register(root, { prefix, docs: options.docs === true, openapi: options.openapi !== 'off', demoToken })
-  const metricsApp = options.metrics === true ? await serveMetrics(app, { ...rows, metricsApart, allMetrics }) : undefined
+  const metricsApp = options.metrics === true ? await serveMetrics(app, { ...rows, metricsApart, allMetrics, failedLogins: withDefaults(FailedLoginsSchema, options.failedLogins ?? {}) }) : undefined
   await app.register(rows.plugin, { prefix })
   return { app, rows, drain, metricsApp, reloadCertificate: () => { if (https !== undefined) reloadCertificate(app.server, https, app.log) } }
 }
 
-interface ServeMetrics extends Pick<RowQuery, 'registry' | 'tokens'>, Pick<CreateServerOptions, 'metricsApart' | 'allMetrics'> {}
+interface ServeMetrics extends Pick<RowQuery, 'registry' | 'tokens'>, Pick<CreateServerOptions, 'metricsApart' | 'allMetrics'> {
+  readonly failedLogins: RateLimit
+}
 
 /** Serves metrics on `app` for its tokens, or on a separate app without authentication, which is returned. */
-async function serveMetrics (app: FastifyInstance, { registry, tokens, metricsApart, allMetrics }: ServeMetrics): Promise<FastifyInstance | undefined> {
+async function serveMetrics (app: FastifyInstance, { registry, tokens, metricsApart, allMetrics, failedLogins }: ServeMetrics): Promise<FastifyInstance | undefined> {
   const [{ collectDefaultMetrics }, { default: metrics }, { createMetricsApp }] = await Promise.all([import('prom-client'), import('../../plugins/metrics.ts'), import('./metrics-app.ts')])
   collectDefaultMetrics({ register: registry })
   if (!metricsApart) {
-    await app.register(metrics, { registry: allMetrics === undefined ? registry : { contentType: registry.contentType, metrics: allMetrics }, tokens })
+    await app.register(metrics, { registry: allMetrics === undefined ? registry : { contentType: registry.contentType, metrics: allMetrics }, tokens, failedLogins })
     return undefined
   }
   const metricsApp = await createMetricsApp(registry)

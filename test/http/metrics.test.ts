@@ -134,6 +134,11 @@ await onEachEngine(t, 'on the main port, metrics require a token for every datab
   t.ok(valueOf(samples, 'process_resident_memory_bytes') as number > 0, "and Node's own")
 })
 
+await onEachEngine(t, 'tokens could once be guessed at the path of metrics without an end', { schema: shop, only: ['sqlite'], options: { ...options, failedLogins: { max: 3 } }, tokens: [limited] }, async (t, { server: { app } }) => {
+  const get = async (token?: string): Promise<number> => (await app.inject({ url: '/metrics', ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }) })).statusCode
+  t.same([await get(), await get('a'), await get('limited'), await get('b'), await get('c'), await get('d'), await get(TOKEN), await get()], [401, 401, 404, 401, 401, 429, 429, 401])
+})
+
 await onEachEngine(t, 'without the setting there are no metrics', { schema: shop, only: ['sqlite'] }, async (t, { server: { app, rows }, post }) => {
   await post('customers', select)
   t.equal((await app.inject({ url: '/metrics', headers: { authorization: `Bearer ${TOKEN}` } })).statusCode, 404)
