@@ -1,4 +1,5 @@
 /** The values by which rows are related to those of another table. */
+import { SchemaMoved } from '../dialects/dialect.ts'
 import { readLength, afterLength } from '../dialects/mysql/length-encoded.ts'
 import type { ListMember } from '../plan/plan.ts'
 import { parseExactJson } from '../json/exact-json.ts'
@@ -8,6 +9,11 @@ import { writeValue } from './encode-row.ts'
 
 /** The number if no row is related. */
 export const UNRELATED = -1
+
+/** Memory of different values of `on`, in bytes, about, without their texts. */
+const VALUES_SIZE = 256
+/** Memory of a character of the values, in bytes, at most: it is in the key and in the parameters. */
+const CHARACTER_SIZE = 4
 
 /** The number of digits that a double represents exactly. */
 const SAFE_DIGITS = 15
@@ -19,6 +25,8 @@ export class Links {
   readonly #places = new Map<string, number>()
   /** The parameters for each number. */
   readonly values: Array<readonly Value[]> = []
+  /** Memory of the values, in bytes, about. */
+  size = 0
 
   /** `isNative`: whether the driver's values are parameters themselves, as on SQLite, which compares columns and parameters in the same way. */
   constructor ({ on }: ListMember, isNative: boolean) {
@@ -29,6 +37,7 @@ export class Links {
   clear (): void {
     this.#places.clear()
     this.values.length = 0
+    this.size = 0
   }
 
   /** The number of the values. NULL, and a value that the other column cannot store, are not related to any row. @throws UNREADABLE_VALUE */
@@ -39,8 +48,12 @@ export class Links {
     const key = given.map(nativeKey).join()
     const found = this.#places.get(key)
     if (found !== undefined) return found
-    const place = this.values.push(given as readonly Value[]) - 1
+    return this.#add(key, this.values.push(given as readonly Value[]) - 1)
+  }
+
+  #add (key: string, place: number): number {
     this.#places.set(key, place)
+    this.size += VALUES_SIZE + CHARACTER_SIZE * key.length
     return place
   }
 
@@ -63,9 +76,7 @@ export class Links {
     const found = this.#places.get(key)
     if (found !== undefined) return found
     const parameters = this.#toParameters(texts)
-    const place = parameters === undefined ? UNRELATED : this.values.push(parameters) - 1
-    this.#places.set(key, place)
-    return place
+    return this.#add(key, parameters === undefined ? UNRELATED : this.values.push(parameters) - 1)
   }
 
   /** The number of the value in a row of the other table, if `on` is one pair of columns that are not texts. @throws UNREADABLE_VALUE */
@@ -82,7 +93,8 @@ export class Links {
 
   #find (text: string): number {
     const place = this.#places.get(text)
-    if (place === undefined) throw new Error('the database relates other values than the service')
+    // the column has another scale than the catalog knows, so that equal values have other texts
+    if (place === undefined) throw new SchemaMoved()
     return place
   }
 
@@ -90,22 +102,33 @@ export class Links {
     const parameters: Value[] = []
     for (const [index, text] of texts.entries()) {
       const { column, other } = this.#on[index] as ListMember['on'][number]
-      try {
-        if (column.type.relatedAs === RELATED_TEXT) {
-          // as it is, because a collation may consider texts with more characters equal
-          parameters.push(JSON.parse(text))
-          continue
-        }
-        const value = isNumber(column, text) ? Number(text) : parseExactJson(text)
-        // such as bytes that BINARY would fill up with zero bytes, with which they are not equal
-        if (other.type.keeps?.(value) === false) return undefined
-        parameters.push(other.type.read(value))
-      } catch (error) {
-        if (error instanceof ValueRefused) return undefined
-        throw error
+      if (column.type.relatedAs === RELATED_TEXT) {
+        // as it is, because a collation may consider texts with more characters equal
+        parameters.push(JSON.parse(text))
+        continue
       }
+      const value = isNumber(column, text) ? Number(text) : parseExactJson(text)
+      // such as bytes that BINARY would fill up with zero bytes, with which they are not equal
+      if (other.type.keeps?.(value) === false) return undefined
+      const parameter = readIf(other, value)
+      if (parameter === undefined) {
+        // the column has been widened, and perhaps the other one too
+        if (readIf(column, value) === undefined) throw new SchemaMoved()
+        return undefined
+      }
+      parameters.push(parameter)
     }
     return parameters
+  }
+}
+
+/** The parameter for a value; undefined if the column cannot store it, as far as the catalog knows. */
+function readIf ({ type }: Column, value: unknown): Value | undefined {
+  try {
+    return type.read(value)
+  } catch (error) {
+    if (error instanceof ValueRefused) return undefined
+    throw error
   }
 }
 

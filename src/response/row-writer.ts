@@ -9,9 +9,8 @@ import { Links, UNRELATED } from './links.ts'
 import type { Output } from './output.ts'
 
 const CLOSE = 0x7d
-/** Memory of a gap, and of different values of `on`, in bytes, about. */
+/** Memory of a gap, in bytes, about. */
 const GAP_SIZE = 64
-const VALUES_SIZE = 256
 const NULL = Buffer.from('null')
 
 /** A place in an output at which the rows of a member are inserted. */
@@ -76,9 +75,9 @@ export class RowWriter {
   /** Memory of the gaps and of the values by which rows are related, in bytes, about. */
   get size (): number {
     if (this.links.size === 0) return 0
-    let values = 0
-    for (const links of this.links.values()) values += links.values.length
-    return this.gaps.length * GAP_SIZE + values * VALUES_SIZE
+    let size = this.gaps.length * GAP_SIZE
+    for (const links of this.links.values()) size += links.size
+    return size
   }
 
   /** `columns`: of all cells, also those before the row. */

@@ -26,3 +26,18 @@ await onEachEngine(t, 'an answer whose members need more memory than all answers
   for (let each = 0; each < 3; each++) t.match(await ask(1000), { status: 422, json: { error: { code: 'RESULT_TOO_LARGE' } } })
   t.match(await ask(2), { status: 200 }, 'the memory is released')
 })
+
+const byText = {
+  mysql: ['create table sites (id int primary key)', 'create table visits (id int primary key, site_id int not null, url varchar(2000) not null, key (site_id)) row_format = dynamic', 'create table pages (id int primary key, url varchar(2000) not null, key (url(100))) row_format = dynamic'],
+  sqlite: ['create table sites (id integer primary key)', 'create table visits (id integer primary key, site_id integer not null, url varchar(2000) not null)', 'create table pages (id integer primary key, url varchar(2000) not null)', 'create index visits_sites on visits (site_id)', 'create index pages_urls on pages (url)']
+}
+
+await onEachEngine(t, 'long texts by which rows are related were once counted like numbers', { schema: byText, options: { limits: { answerMemory: 4 * MEGABYTE } }, database: { statementTimeout: 60_000 } }, async (t, { post, sql }) => {
+  await sql('insert into sites values (1)')
+  await sql(`insert into visits values ${Array.from({ length: EACH }, (_, id) => `(${id}, 1, '${String(id).padEnd(2000, 'x')}')`).join()}`)
+  const ask = (limit: number) => post('sites', { verb: 'select', include: { visits: { on: { id: 'site_id' }, columns: ['id'], orderBy: 'id', limit, include: { pages: { on: { url: 'url' }, aggregates: { n: { $count: '*' } } } } } } })
+  const few = await ask(10)
+  t.match(few.json.data?.rows[0].visits[9], { id: 9, pages: { n: 0 } }, few.text.slice(0, 200))
+  for (let each = 0; each < 3; each++) t.match(await ask(EACH), { status: 422, json: { error: { code: 'RESULT_TOO_LARGE' } } })
+  t.match(await ask(10), { status: 200 }, 'the memory is released')
+})

@@ -152,3 +152,21 @@ await onEachEngine(t, 'the limits of filters hold for all members together', { s
   t.ok((await send({ id: [1, 2] }, { day: [1, 2] }, { day: [1, 2] })).success)
   t.match((await send({ id: [1, 2] }, { day: [1, 2] }, { day: [1, 2, 3] })).error, { code: 'INVALID_BODY', details: [{ path: '/include/m1/filters/day' }] })
 })
+
+await onEachEngine(t, 'columns that were altered since the catalog was read once related nothing, or were a bug in the log', {
+  schema: { sqlite: [], mysql: ['create table orders (id int primary key, price decimal(8,2) not null)', 'create table items (id int primary key, order_id int not null, price decimal(8,2) not null, key (order_id), key (price))', 'insert into orders values (1, 1.5), (2, 2.5)', 'insert into items values (1, 1, 1.5), (2, 2, 2.5)'] },
+  only: ['mariadb', 'mysql'],
+  database: { refreshInterval: 3_600_000 }
+}, async (t, { post, sql, log }) => {
+  const byId = { verb: 'select', columns: ['id'], orderBy: 'id', include: { items: { on: { id: 'order_id' }, columns: ['id'] } } }
+  const byPrice = { ...byId, include: { items: { on: { price: 'price' }, columns: ['id'] } } }
+  for (const body of [byId, byPrice]) t.same((await post('orders', body)).json.data.rows, [{ id: 1, items: [{ id: 1 }] }, { id: 2, items: [{ id: 2 }] }])
+  await sql('alter table items modify price decimal(8,3) not null')
+  t.match((await post('orders', byPrice)).json.error, { code: 'INVALID_BODY', details: [{ path: '/include/items/on' }] }, 'they can no longer be related')
+  await sql('alter table orders modify id bigint')
+  await sql('alter table items modify order_id bigint')
+  await sql('insert into orders values (3000000000, 0)')
+  await sql('insert into items values (3, 3000000000, 0)')
+  t.same((await post('orders', byId)).json.data.rows[2], { id: 3000000000, items: [{ id: 3 }] })
+  t.notMatch(log.join(), /unexpected error/)
+})
