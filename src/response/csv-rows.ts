@@ -28,6 +28,8 @@ export class CsvRows implements RowFormat {
   readonly #members: readonly CsvMember[]
   readonly #names: readonly string[]
   #starts = new Uint32Array(0)
+  /** The number of all cells of a row. */
+  #count = 0
   readonly #member = new Output()
 
   /** `columns`: the columns of the answer. `cells`: the positions of these and of the members; if omitted, the columns are all cells. `isNative`: as for RowWriter. */
@@ -41,6 +43,7 @@ export class CsvRows implements RowFormat {
 
   begin (columns: readonly Column[]): void {
     const { from, columns: { length } } = this.#cells?.row ?? { from: 0, columns }
+    this.#count = columns.length
     this.#columns = this.#cells === undefined ? columns : columns.slice(from, from + length)
     for (const { writer } of this.#members) writer.begin(columns)
   }
@@ -99,8 +102,7 @@ export class CsvRows implements RowFormat {
   }
 
   #writeMembers (output: Output, bytes: Buffer, from: number, to: number): void {
-    // a row has at least one byte for each value
-    if (this.#starts.length <= to - from) this.#starts = new Uint32Array(to - from + 1)
+    if (this.#starts.length <= this.#count) this.#starts = new Uint32Array(this.#count + 1)
     findStarts(bytes, from, to, this.#starts)
     for (const { cells: { presence }, writer } of this.#members) {
       const isPresent = readLength(bytes, this.#starts[presence] as number) >= 0
