@@ -266,3 +266,19 @@ await onEachEngine(t, 'a transaction that has written a table without transactio
   t.equal(runs, 1)
   t.match(await sql('select id from kept order by id'), [{ id: 1 }, { id: 11 }])
 })
+
+await onEachEngine(t, 'a transaction that wrote a table without transactions and lost its connection once said that nothing was changed', { schema: tables, only: servers }, async (t, service) => {
+  const { server: { rows }, sql, proxy } = service
+  const run = rows.transaction('shop', async (tx) => {
+    await tx.execute({ table: 'kept', body: { verb: 'insert', data: { id: 20, n: 20 } }, grant })
+    proxy?.cut()
+    await tx.execute({ table: 'items', body: { verb: 'select' }, grant })
+  })
+  await t.rejects(run, { code: 'OUTCOME_UNKNOWN' })
+  t.match(await sql('select id from kept where id = 20'), [{ id: 20 }])
+  await t.rejects(rows.transaction('shop', async (tx) => {
+    await itemsIn(tx)
+    proxy?.cut()
+    await itemsIn(tx)
+  }), { code: 'DATABASE_UNAVAILABLE' }, 'other transactions are undone')
+})

@@ -120,8 +120,8 @@ export const knownNumbers: ReadonlySet<number> = new Set([...byNumber.keys(), ..
 
 /** Whether the connection ended while the statement ran (killed, shut down, or cut), so that the outcome of a write is unknown. */
 export function isLost (error: MysqlError): boolean {
-  const answered = error.sqlState !== undefined && !CONNECTION_ENDED.has(numberOf(error))
-  return !answered && error.code !== undefined
+  // mysql2 has no name, and so no code, for some numbers of MariaDB
+  return error.sqlState === undefined ? error.code !== undefined : CONNECTION_ENDED.has(numberOf(error))
 }
 
 /** Whether mysql2 found the connection closed before it sent anything. */
@@ -138,7 +138,7 @@ export const isCrowded = ({ errno = 0 }: MysqlError): boolean => CROWDED.has(err
 
 /** Converts an error of a statement to a ServiceError or SchemaMoved; any other error is a bug. */
 export function toServiceError (error: MysqlError, statement: Statement): Error {
-  if (isLost(error)) return withReason(statement.verb === 'select' ? databaseUnavailable() : outcomeUnknown(), error.code)
+  if (isLost(error)) return withReason(statement.verb === 'select' ? databaseUnavailable() : outcomeUnknown(), nameOf(error))
   if (error.sqlState === undefined) return wasNotSent(error) ? databaseUnavailable() : error
   const refuse = byNumber.get(numberOf(error)) ?? byClass.get(error.sqlState.slice(0, 2)) ?? cannot
   const refusal = refuse(statement, error)

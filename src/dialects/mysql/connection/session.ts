@@ -197,6 +197,7 @@ export function destroy (connection: Connection): void {
 export function quit (connection: Connection): Promise<void> {
   const stream = streamOf(connection)
   return new Promise((resolve) => {
+    if (stream.closed) return resolve()
     const timer = setTimeout(() => stream.destroy(), MOMENT)
     stream.once('close', () => {
       clearTimeout(timer)

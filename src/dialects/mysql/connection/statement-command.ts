@@ -91,6 +91,9 @@ class QueryPacket {
   }
 }
 
+/** The code of an answer that is not one of the protocol. */
+const UNREADABLE = 'UNREADABLE_PACKET'
+
 class StatementCommand {
   readonly #options: CommandOptions
   /** Takes the next packet, and returns whether it was the last one. */
@@ -111,9 +114,18 @@ class StatementCommand {
       connection.writePacket(new QueryPacket(this.#options.sql))
       return false
     }
-    if (!packet.isError()) return this.#next(packet, connection)
+    if (!packet.isError()) return this.#take(packet, connection)
     this.onResult(packet.asError(connection.clientEncoding))
     return true
+  }
+
+  #take (packet: Packet, connection: CommandConnection): boolean {
+    try {
+      return this.#next(packet, connection)
+    } catch (error) {
+      // without a code it would look as if the statement had not been sent
+      throw Object.assign(error as Error, { code: (error as Partial<QueryError>).code ?? UNREADABLE })
+    }
   }
 
   /** Called by mysql2 if the connection is lost. */

@@ -65,6 +65,8 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   #isGivenUp = false
   /** The number of statements that may have written a table without transactions. */
   #lasting = 0
+  /** Whether a statement has written one for certain. */
+  #isLasting = false
   #attempt = 1
   /** The number of the last attempt that accepts no more statements. */
   #closed = 0
@@ -170,6 +172,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
       const request = { statement, sink, client, transaction: readOnly ? 'read' as const : 'write' as const }
       if (statement.verb !== 'select' && (!statement.table.transactional || firesTrigger(statement))) this.#lasting++
       const outcome = await runOn({ pool: this, session: this.#session, options: this.#options, request })
+      if (statement.verb !== 'select' && !statement.table.transactional) this.#isLasting = true
       // such as a proxy that sends each statement to another server
       if (statement.verb !== 'select' && !(outcome as WriteOutcome).isInTransaction) throw withReason(outcomeUnknown(), 'NO_TRANSACTION')
       return outcome
@@ -224,7 +227,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
    * @throws OUTCOME_UNKNOWN if a table that cannot be rolled back was written
    */
   async #rollBack (failure?: unknown): Promise<void> {
-    if (!this.#isUsable) return
+    if (!this.#isUsable) return this.#requireUndone()
     this.#isEnding = true
     try {
       const before = isDeadlock(failure) && await warnsOfRest(this.#session)
@@ -232,11 +235,17 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
       if (before || (warns && await warnsOfRest(this.#session))) this.#failure = notComplete()
       else return
     } catch {
-      return this.#run.pool.discard(this.#session)
+      this.#run.pool.discard(this.#session)
+      return this.#requireUndone()
     } finally {
       this.#isEnding = false
     }
     throw this.#failure
+  }
+
+  /** The end of the connection undoes the rest. @throws OUTCOME_UNKNOWN if a table without transactions was written */
+  #requireUndone (): void {
+    if (this.#isLasting) throw (this.#failure = notComplete())
   }
 
   async #restoreVariables (): Promise<void> {
