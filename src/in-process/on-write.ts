@@ -75,6 +75,8 @@ export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHoo
     } finally {
       await calls.end()
     }
+    // the hook may have caught the error, but the transaction cannot go on
+    if (moved !== undefined) throw moved
   }
 }
 

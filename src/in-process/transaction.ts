@@ -1,7 +1,7 @@
 /** Runs transactions of the host app. */
 import { ISOLATIONS } from '../../schemas/operations.ts'
-import type { Isolation } from '../dialects/dialect.ts'
-import { databaseNotFound, invalidBody, type ServiceError } from '../errors.ts'
+import { SchemaMoved, type Isolation } from '../dialects/dialect.ts'
+import { databaseNotFound, databaseUnavailable, invalidBody, withReason, type ServiceError } from '../errors.ts'
 import type { InProcess } from './execute.ts'
 import { createCalls } from './execute-in.ts'
 import { requireKnown } from './options.ts'
@@ -50,7 +50,7 @@ export async function runInProcess<T> ({ databases, limits }: InProcess, name: s
     // a table without transactions may keep its changes
     if (moved === 0 || (error as ServiceError).code === 'OUTCOME_UNKNOWN') throw error
     await database.refresh()
-    return await run()
+    return await run().catch((again: unknown) => { throw again instanceof SchemaMoved ? withReason(databaseUnavailable(), again.reason) : again })
   } finally {
     database.running.end()
   }
