@@ -1,10 +1,10 @@
 /** Inputs for the values of a row. */
-import { useEffect, useId, useState } from 'preact/hooks'
-import { isEqual, isObject, memberOf, withMembers, writeLine, type Json, type JsonObject } from './json.ts'
+import { useEffect, useId, useLayoutEffect, useState } from 'preact/hooks'
+import { isEqual, memberOf, withMembers, writeLine, type Json, type JsonObject } from './json.ts'
 import { labelColumn } from './bodies.ts'
 import { useStage } from './stage.tsx'
 import type { Column, Table } from './table.ts'
-import { fromText, toText } from './values.ts'
+import { fromGiven, fromText, lineEndOf, toGiven, toText, type Given, type LineEnd } from './values.ts'
 
 interface RecordFormProps {
   readonly table: Table
@@ -21,11 +21,15 @@ export function RecordForm ({ table, verb, data, row, onChange }: RecordFormProp
   const sorted = verb === 'insert' ? [...columns.filter(({ isRequired }) => isRequired), ...columns.filter(({ isRequired }) => !isRequired)] : columns
   const set = (column: Column, value: Json | undefined): void => {
     const isUnchanged = row !== undefined && isEqual(toValue(column, value), toValue(column, memberOf(row, column.name)))
-    onChange(withMembers(data, { [column.name]: isUnchanged ? undefined : value }))
+    onChange(withMembers(data, { [column.name]: isUnchanged || value === undefined ? undefined : toGiven(column, value) }))
   }
   return (
     <div class='record'>
-      {sorted.map((column) => <Field key={column.name} table={table} column={column} verb={verb} value={memberOf(data, column.name) ?? memberOf(row, column.name)} isEdited={row !== undefined} isChanged={row !== undefined && memberOf(data, column.name) !== undefined} onValue={(value) => set(column, value)} />)}
+      {sorted.map((column) => {
+        const given = memberOf(data, column.name)
+        const old = memberOf(row, column.name)
+        return <Field key={column.name} column={column} verb={verb} given={given === undefined ? { value: old } : fromGiven(column, given)} old={old} isEdited={row !== undefined} isChanged={row !== undefined && given !== undefined} onValue={(value) => set(column, value)} />
+      })}
     </div>
   )
 }
@@ -34,27 +38,28 @@ export function RecordForm ({ table, verb, data, row, onChange }: RecordFormProp
 const toValue = ({ kind }: Column, value: Json | undefined): Json | undefined => kind === 'boolean' && (value === 0 || value === 1) ? value === 1 : value
 
 interface FieldProps {
-  readonly table: Table
   readonly column: Column
   readonly verb: 'insert' | 'update'
-  readonly value: Json | undefined
+  readonly given: Given
+  /** The value of the row. */
+  readonly old: Json | undefined
   /** Whether an empty text means an empty value. */
   readonly isEdited: boolean
   readonly isChanged: boolean
   readonly onValue: (value: Json | undefined) => void
 }
 
-function Field ({ column, verb, value, isEdited, isChanged, onValue }: FieldProps) {
+function Field ({ column, verb, given: { value, form }, old, isEdited, isChanged, onValue }: FieldProps) {
   const id = useId()
-  const isNow = isObject(value) && memberOf(value, '$now') !== undefined && column.kind !== 'json'
+  const isNow = memberOf(form, '$now') !== undefined
   const hint = column.isAutoIncrement && verb === 'insert' ? 'automatic' : column.default !== undefined ? `default: ${typeof column.default === 'string' ? column.default : JSON.stringify(column.default)}` : ''
   return (
     <div class={`field${isChanged ? ' changed' : ''}`}>
       <label for={id}>{column.name}{column.isRequired && verb === 'insert' && <span class='required'> required</span>} <span class='type'>{column.type}</span></label>
       <div class='input'>
-        {isNow
-          ? <input id={id} type='text' readOnly value='now, by the clock of the database' />
-          : <ValueInput id={id} column={column} value={value} isEdited={isEdited} placeholder={value === null ? 'NULL' : hint} onValue={onValue} />}
+        {form !== undefined
+          ? <input id={id} type='text' readOnly title={isNow ? undefined : 'Change it in the body of the request'} value={isNow ? 'now, by the clock of the database' : writeLine(form)} />
+          : <ValueInput id={id} column={column} value={value} otherwise={old} isEdited={isEdited} placeholder={value === null ? 'NULL' : hint} onValue={onValue} />}
         {column.takesNow.data && <button type='button' aria-pressed={isNow} title='The present time, by the clock of the database' aria-label={`${column.name}: now`} onClick={() => onValue(isNow ? undefined : { $now: true })}>now</button>}
         {column.isNullable && <button type='button' class='null-button' aria-pressed={value === null} aria-label={`${column.name}: NULL`} onClick={() => onValue(value === null ? undefined : null)}>NULL</button>}
       </div>
@@ -68,6 +73,8 @@ interface ValueInputProps {
   readonly label?: string
   readonly column: Column
   readonly value: Json | undefined
+  /** The value that is meant while the text says none. */
+  readonly otherwise?: Json | undefined
   readonly isEdited?: boolean
   readonly placeholder?: string
   readonly onValue: (value: Json | undefined) => void
@@ -76,20 +83,44 @@ interface ValueInputProps {
 /** A text that is longer gets several lines. */
 const LONG = 60
 
-export function ValueInput ({ id, label, column, value, isEdited = false, placeholder = '', onValue }: ValueInputProps) {
+/** A text that is entered, and how. A value that comes from elsewhere decides how, not what is typed: an element that is replaced loses the focus. */
+interface Entry {
+  /** With `\n` at the end of its lines, as in a textarea. */
+  readonly text: string
+  readonly hasLines: boolean
+  /** Undefined if entering would change the line ends. */
+  readonly lineEnd: LineEnd | undefined
+}
+
+/** The texts to choose from, instead of an input. */
+const choicesOf = ({ kind, members }: Column): readonly string[] | undefined => kind === 'boolean' ? ['true', 'false'] : kind === 'text' ? members : undefined
+
+function beginEntry (column: Column, shown: string): Entry {
+  const { kind } = column
+  const lineEnd = choicesOf(column) === undefined ? lineEndOf(shown) : '\n'
+  // an input removes line ends
+  const hasLines = kind === 'json' || /[\r\n]/.test(shown) || (kind === 'text' && shown.length > LONG)
+  return { text: lineEnd === undefined ? shown : shown.replaceAll(lineEnd, '\n'), hasLines, lineEnd }
+}
+
+export function ValueInput ({ id, label, column, value, otherwise, isEdited = false, placeholder = '', onValue }: ValueInputProps) {
   const shown = isEdited && value === '' ? '' : toText(column, value)
-  const [text, setText] = useState(shown)
+  const [entry, setEntry] = useState(() => beginEntry(column, shown))
+  const { text, hasLines, lineEnd } = entry
   const isFreeText = column.kind === 'text' && column.members === undefined
   // what is cleared in a row is an empty text, or NULL
-  const read = (entered: string): Json | undefined => entered !== '' || !isEdited ? fromText(column, entered) : isFreeText ? '' : column.isNullable ? null : undefined
-  // what the text says already is left as it is typed, such as `1.` on the way to 1.5
-  useEffect(() => { if (!isEqual(read(text), value)) setText(shown) }, [value === undefined ? undefined : writeLine(value)])
+  const read = (entered: string): Json | undefined => entered !== '' || !isEdited ? fromText(column, entered.replaceAll('\n', lineEnd ?? '\n')) : isFreeText ? '' : column.isNullable ? null : undefined
+  // what the text says already is left as it is typed, such as `1.` on the way to 1.5, and so is what says nothing, such as `{"a": 1` on the way to `{"a": 12}`
+  useLayoutEffect(() => {
+    const said = read(text)
+    if (!isEqual(said === undefined ? otherwise : said, value)) setEntry(beginEntry(column, shown))
+  }, [value === undefined ? undefined : writeLine(value)])
   const enter = (entered: string): void => {
-    setText(entered)
+    setEntry({ ...entry, text: entered })
     onValue(read(entered))
   }
   const shared = { id, 'aria-label': label, placeholder }
-  const members = column.kind === 'boolean' ? ['true', 'false'] : column.kind === 'text' ? column.members : undefined
+  const members = choicesOf(column)
   if (members !== undefined) {
     return (
       <select id={id} aria-label={label} value={text} onChange={({ currentTarget }) => enter(currentTarget.value)}>
@@ -99,9 +130,8 @@ export function ValueInput ({ id, label, column, value, isEdited = false, placeh
     )
   }
   const isInvalid = (text.trim() !== '' || isEdited) && read(text) === undefined
-  if (column.kind === 'json' || (column.kind === 'text' && (shown.length > LONG || shown.includes('\n')))) {
-    return <textarea {...shared} rows={3} spellcheck={false} aria-invalid={isInvalid} value={text} onInput={({ currentTarget }) => enter(currentTarget.value)} />
-  }
+  if (lineEnd === undefined) return <textarea {...shared} rows={3} readOnly title='An input would change the line ends of this text. Write it in the body of the request.' value={text} />
+  if (hasLines) return <textarea {...shared} rows={3} spellcheck={false} aria-invalid={isInvalid} value={text} onInput={({ currentTarget }) => enter(currentTarget.value)} />
   const isNumber = column.kind === 'integer' || column.kind === 'number' || column.kind === 'decimal'
   return (
     <input

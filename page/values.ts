@@ -1,5 +1,5 @@
 /** Values of columns as text that a person enters, and back. */
-import { Digits, isList, isObject, memberOf, parseJson, writeLine, type Json } from './json.ts'
+import { Digits, isList, isObject, memberOf, parseJson, writeLine, type Json, type JsonObject } from './json.ts'
 import type { Column } from './table.ts'
 
 /** A value as it stands in an input. */
@@ -35,6 +35,28 @@ function readJson (text: string): Json | undefined {
   } catch {
     return undefined
   }
+}
+
+export type LineEnd = '\n' | '\r\n'
+
+/** The line end of a text. Undefined for a text with several, or with `\r` alone: a textarea makes `\n` of all of them, and could not give them back. */
+export function lineEndOf (text: string): LineEnd | undefined {
+  const [end = '\n', other] = new Set(text.match(/\r\n|\r|\n/g))
+  return other === undefined && end !== '\r' ? end as LineEnd : undefined
+}
+
+/** What `data` has for a column: a value, or a form such as `{"$inc": 1}`. */
+export interface Given { readonly value?: Json | undefined, readonly form?: JsonObject | undefined }
+
+const looksLikeForm = (given: Json): given is JsonObject => isObject(given) && Object.keys(given).length > 0 && Object.keys(given).every((key) => key.startsWith('$'))
+
+/** A value as `data` has it. A JSON value that looks like a form is under `$eq`. */
+export const toGiven = ({ kind }: Pick<Column, 'kind'>, value: Json): Json => kind === 'json' && looksLikeForm(value) ? { $eq: value } : value
+
+export function fromGiven ({ kind }: Pick<Column, 'kind'>, given: Json): Given {
+  if (!looksLikeForm(given)) return { value: given }
+  const { $eq, ...others } = given
+  return kind === 'json' && $eq !== undefined && Object.keys(others).length === 0 ? { value: $eq } : { form: given }
 }
 
 const UNITS = ['hours', 'days', 'months', 'years'] as const

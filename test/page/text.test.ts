@@ -8,7 +8,7 @@ import { parseJson, writeLine, writeLines, type Json, type JsonObject } from '..
 import { readOrder, toggleOrder, writeOrder } from '../../page/order.ts'
 import { readRoute, writeRoute } from '../../page/route.ts'
 import type { Column, Relation } from '../../page/table.ts'
-import { fromText, toText } from '../../page/values.ts'
+import { fromGiven, fromText, lineEndOf, toGiven, toText } from '../../page/values.ts'
 
 const column = (name: string, given: Partial<Column> = {}): Column => ({
   name,
@@ -80,6 +80,28 @@ t.test('values are the same after they have been text', async (t) => {
     t.equal(value === undefined ? undefined : writeLine(value), json, `${kind} ${text}`)
   }
   t.equal(toText({ kind: 'boolean', members: undefined }, 1), 'true')
+})
+
+t.test('a JSON value whose keys all begin with $ is not sent as a form', async (t) => {
+  const doc = { kind: 'json' } as const
+  for (const [value, given] of [
+    ['{"$merge": {"a": 1}}', '{"$eq": {"$merge": {"a": 1}}}'], ['{"$eq": 5}', '{"$eq": {"$eq": 5}}'], ['{"$eq": {"$eq": 5}}', '{"$eq": {"$eq": {"$eq": 5}}}'], ['{"$a": 1, "$b": 2}', '{"$eq": {"$a": 1, "$b": 2}}'],
+    ['{"$a": 1, "b": 2}', '{"$a": 1, "b": 2}'], ['{}', '{}'], ['[{"$a": 1}]', '[{"$a": 1}]'], ['null', 'null'], ['52.0', '52.0']
+  ] as const) {
+    const written = toGiven(doc, parseJson(value))
+    t.equal(writeLine(written), given)
+    t.equal(writeLine(fromGiven(doc, written).value as Json), value, 'and is the same in the form')
+  }
+  t.same(fromGiven(doc, { $eq: { a: 1 } }), { value: { a: 1 } })
+  for (const form of [{ $merge: { a: 1 } }, { $eq: 1, $merge: {} }]) t.same(fromGiven(doc, form), { form }, 'a form that the body has stays one')
+  t.same(toGiven({ kind: 'text' }, { $now: true }), { $now: true })
+  for (const form of [{ $now: true }, { $eq: 1 }]) t.same(fromGiven({ kind: 'text' }, form), { form })
+})
+
+t.test('the line end of a text that can be entered without changing it', async (t) => {
+  for (const [text, end] of [['', '\n'], ['a', '\n'], ['a\nb\n', '\n'], ['a\r\n\r\nb', '\r\n'], ['a\rb', undefined], ['a\r\nb\n', undefined], ['a\r\r\nb', undefined], ['a\n\rb', undefined]] as const) {
+    t.equal(lineEndOf(text), end, JSON.stringify(text))
+  }
 })
 
 t.test('a click on the head of a column orders by it, descending, and not any more', async (t) => {

@@ -1,11 +1,11 @@
 // slow: drives a browser
-/** The page at {prefix}/docs in a browser: on a phone, with large databases, with the types of MySQL, and the demo. */
+/** The page at {prefix}/docs in a browser: on a phone, with large databases, with the types of MySQL, with values that are hard to enter, and the demo. */
 import t, { type Test } from 'tap'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { noBrowser, startBrowser } from '../support/browser.ts'
 import { serveRowQuery } from '../support/row-query.ts'
 import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
-import { body, button, cellsOf, findingsOf, openTable, overflow, readBody, rowsOf, signIn, status, visit } from '../support/workbench.ts'
+import { body, button, cellsOf, findingsOf, openTable, overflow, readBody, rowsOf, signIn, status, verb, visit } from '../support/workbench.ts'
 
 const options = { docs: true }
 
@@ -136,6 +136,152 @@ await onEachEngine(t, 'types of MySQL, exact numbers and comments that are shown
   const [row] = await sql('select status, tags, cast(at > \'2021-01-01\' as char) as isNew, cast(json_extract(doc, \'$.n\') as char) as n from `it\'s "<b>" \\ é` where id = 18446744073709551615')
   t.match(row, { status: "it's", tags: null, isNew: '1', n: '9007199254740993' })
   t.same(await findingsOf(page), [])
+  t.same(faults, [])
+})
+
+const LINES = ['one\r\ntwo', 'one\rtwo', 'one\r\ntwo\nthree', 'one\ntwo']
+const papers = [
+  'create table papers (id integer primary key, title varchar(200) null, doc json null, pages int null, score int not null default 0)',
+  'insert into papers (id, title, doc, pages) values (1, \'Ada\', \'{"$merge": {"a": 1}}\', 7), (2, null, \'{"$eq": 5}\', null)',
+  ...LINES.map((text, index) => `insert into papers (id, title) values (${index + 3}, '${text}')`)
+]
+
+await onEachEngine(t, 'values of a row that are hard to enter, by the keyboard', { schema: () => papers, only: ['sqlite'], options }, async (t, { server, sql }: Service) => {
+  if (noBrowser !== false) return t.comment(noBrowser)
+  const { page, faults } = await visit(t, await browser as Browser, await server.app.listen({ port: 0 }), { path: `/api/docs#token=${TOKEN}&/shop/papers` })
+  const rows = await rowsOf(page, 'papers')
+  const panel = rows.locator('.row-panel')
+  const field = (name: string, within = panel): Locator => within.locator('.field').filter({ hasText: new RegExp(`^${name} `) }).locator(':is(input, textarea)')
+  const nullButton = (name: string, within = panel): Locator => button(within, `${name}: NULL`)
+  const isPressed = async (pressed: Locator): Promise<boolean> => await pressed.getAttribute('aria-pressed') === 'true'
+  const edit = async (id: number): Promise<void> => {
+    await button(rows, `Row ${id}`).click()
+    await button(panel, 'Edit').click()
+    await button(panel, 'Save …').waitFor()
+  }
+  const close = async (): Promise<void> => await button(panel, 'Close the row').click()
+  const save = async (): Promise<void> => {
+    await button(panel, 'Save …').click()
+    await button(page.getByRole('dialog'), 'Update 1 row').click()
+    await button(panel, 'Save …').waitFor({ state: 'detached' })
+    await close()
+  }
+  /** Types at the end of the field, as far as the field keeps the focus. */
+  const type = async (input: Locator, text: string, ...keys: string[]): Promise<void> => {
+    await input.focus()
+    for (const key of ['Control+End', ...keys]) await page.keyboard.press(key)
+    await page.keyboard.type(text)
+  }
+  const title = async (id: number): Promise<unknown> => (await sql(`select title from papers where id = ${id}`))[0].title
+  const doc = async (id: number): Promise<unknown> => (await sql(`select doc from papers where id = ${id}`))[0].doc
+
+  await t.test('NULL looks pressed, shows nothing, and a second press brings the value of the row back', async (t) => {
+    await edit(1)
+    for (const [name, value] of [['title', 'Ada'], ['pages', '7'], ['doc', '{"$merge": {"a": 1}}']] as const) {
+      t.equal(await field(name).inputValue(), value)
+      await nullButton(name).click()
+      t.equal(await isPressed(nullButton(name)), true, name)
+      t.equal(await field(name).inputValue(), '')
+      t.equal(await field(name).getAttribute('placeholder'), 'NULL')
+      await nullButton(name).click()
+      t.equal(await isPressed(nullButton(name)), false)
+      t.equal(await field(name).inputValue(), value)
+      t.equal(await button(panel, 'Save …').isDisabled(), true)
+    }
+    await type(field('pages'), '', 'Backspace')
+    t.equal(await isPressed(nullButton('pages')), true, 'what is cleared is NULL')
+    await nullButton('title').click()
+    await save()
+    t.same(await sql('select title, pages from papers where id = 1'), [{ title: null, pages: null }])
+  })
+
+  await t.test('NULL in a new row, and in what an update sets', async (t) => {
+    for (const [name, group] of [['Insert', 'The new row'], ['Update', 'Set']] as const) {
+      await verb(page, name).click()
+      const form = page.getByRole('group', { name: group })
+      await type(field('title', form), 'x')
+      await nullButton('title', form).click()
+      t.same((await readBody(page)).data, { title: null })
+      t.equal(await isPressed(nullButton('title', form)), true)
+      t.equal(await field('title', form).inputValue(), '')
+      await nullButton('title', form).click()
+      t.same((await readBody(page)).data, {})
+      t.equal(await isPressed(nullButton('title', form)), false)
+    }
+  })
+
+  await t.test('a text that becomes long, or short, keeps the focus', async (t) => {
+    await verb(page, 'Insert').click()
+    const input = field('title', page.getByRole('group', { name: 'The new row' }))
+    const long = 'a text of several words, '.repeat(4)
+    await type(input, long)
+    t.same((await readBody(page)).data, { title: long })
+    await body(page).fill(JSON.stringify({ verb: 'insert', data: { title: `${long}.` } }))
+    await type(input, '', ...Array.from({ length: 60 }, () => 'Backspace'))
+    t.same((await readBody(page)).data, { title: `${long}.`.slice(0, -60) })
+    await body(page).fill('{"verb": "insert", "data": {"title": "one\\ntwo"}}')
+    await type(input, '!')
+    t.same((await readBody(page)).data, { title: 'one\ntwo!' }, 'and a value of the body has its lines')
+  })
+
+  await t.test('a JSON value that looks like a form is written as a value', async (t) => {
+    await verb(page, 'Insert').click()
+    const form = page.getByRole('group', { name: 'The new row' })
+    await type(field('id', form), '7')
+    await type(field('doc', form), '{"$merge": {"b": 1}}')
+    t.same((await readBody(page)).data, { id: 7, doc: { $eq: { $merge: { b: 1 } } } })
+    await button(page, 'Insert …').click()
+    await button(page.getByRole('dialog'), 'Insert 1 row').click()
+    await status(page, '1 row inserted').waitFor()
+    t.equal(await doc(7), '{"$merge":{"b":1}}')
+
+    await body(page).fill('{"verb": "update", "data": {"doc": {"$merge": {"c": 1}}}}')
+    t.equal(await field('doc', page.getByRole('group', { name: 'Set' })).isEditable(), false, 'a form of the body stays one')
+
+    await verb(page, 'Select').click()
+    for (const [id, before, keys, after] of [[1, '{"$merge": {"a": 1}}', 2, '{"$merge":{"a":12}}'], [2, '{"$eq": 5}', 1, '{"$eq":52}']] as const) {
+      await edit(id)
+      t.equal(await field('doc').inputValue(), before)
+      await type(field('doc'), '2', ...Array.from({ length: keys }, () => 'ArrowLeft'))
+      t.equal(await field('doc').inputValue(), after.replaceAll(':', ': '))
+      await save()
+      t.equal(await doc(id), after)
+    }
+  })
+
+  await t.test('a text that says no value on the way is left as it is typed', async (t) => {
+    await edit(7)
+    await type(field('doc'), '2, "c": 3', 'ArrowLeft', 'ArrowLeft')
+    t.equal(await field('doc').inputValue(), '{"$merge": {"b": 12, "c": 3}}')
+    await type(field('score'), '1')
+    await type(field('score'), '7', 'Control+a', 'Backspace')
+    t.equal(await field('score').inputValue(), '7')
+    await save()
+    t.same(await sql('select doc, score from papers where id = 7'), [{ doc: '{"$merge":{"b":12,"c":3}}', score: 7 }])
+  })
+
+  await t.test('a text keeps its line ends', async (t) => {
+    await edit(3)
+    await type(field('title'), '!')
+    await page.keyboard.press('Enter')
+    await page.keyboard.type('three')
+    await save()
+    t.equal(await title(3), 'one\r\ntwo!\r\nthree')
+    for (const id of [4, 5]) {
+      await edit(id)
+      t.equal(await field('title').isEditable(), false)
+      t.match(await field('title').getAttribute('title'), 'line ends')
+      await type(field('title'), '!')
+      await type(field('score'), '1')
+      t.same(await findingsOf(page), [])
+      await save()
+      t.same(await sql(`select title, score from papers where id = ${id}`), [{ title: LINES[id - 3], score: 1 }])
+    }
+    await edit(6)
+    await type(field('title'), '!')
+    await save()
+    t.equal(await title(6), 'one\ntwo!')
+  })
   t.same(faults, [])
 })
 
