@@ -15,7 +15,7 @@ import { AnswerBudget } from '../response/budget.ts'
 import { commandGrant } from './command-grant.ts'
 import { COMMANDS } from './commands.ts'
 import { parseFlags } from './flags.ts'
-import { saveStream } from './save-stream.ts'
+import { findTarget, saveStream } from './save-stream.ts'
 
 /** `row-query export <database> <table>`: writes rows to a file or to standard output. Returns the exit code: 1 if not all rows were written. @throws ConfigError */
 export async function exportRows (args: string[]): Promise<number> {
@@ -31,20 +31,23 @@ export async function exportRows (args: string[]): Promise<number> {
   if (databaseConfig === undefined) throw new ConfigError([`"${name}" is not configured; the databases are ${settings.databases.map((each) => each.name).join(', ')}`])
   const format = readFormat(values.format)
   const body = readBody(values)
+  const target = findTarget(values.output)
   const database = await open(databaseConfig, settings.answerMemory)
   try {
     const { limits } = settings
     const access = getAccess(new Map([[name, database]]), grant, { database: name, table })
     const stream = await openStream({ access, ...checkStreamBody(body, limits.streamRows), limits, format })
-    await saveStream(stream, values.output)
+    await saveStream(stream, target)
     return 0
   } catch (error) {
     if (error instanceof ConfigError) throw error
     process.stderr.write(`row-query: ${describe(error as Error)}\n`)
-    return 1
   } finally {
     await database.close()
   }
+  // what the reader of a pipe does not take would keep the process alive
+  if (process.stdout.writableLength > 0) process.exit(1)
+  return 1
 }
 
 function describe (error: Error): string {
