@@ -1,6 +1,6 @@
 import { OF_RESULT, statementTable, type Column, type Table } from '../catalog/catalog.ts'
 import { existsIn } from '../plan/fold.ts'
-import { isComputed, type CountPlan, type InsertPlan, type Plan } from '../plan/plan.ts'
+import { isComputed, type CountPlan, type InsertPlan, type Plan, type SelectPlan } from '../plan/plan.ts'
 import { integerType } from '../types/integer.ts'
 import { builderFor, type BuiltStatement } from './kysely-builder.ts'
 import { comparedColumns, relatedColumns } from './compared-columns.ts'
@@ -65,11 +65,14 @@ function compileNumber (table: Table, sql: string): Statement {
   return { verb: 'select', table: statementTable(table), sql, pieces: [sql], parameters: [], columns: COUNT, assigned: NONE, confirmation: undefined }
 }
 
+/** Without groups the list itself, by which layouts of rows are kept. */
+const statementColumns = (plan: SelectPlan): readonly Column[] => plan.groups === undefined ? selectedColumns(plan) : selectedColumns(plan).map(withoutValues)
+
 /** Describes a statement for a dialect. */
 function describe (plan: CompiledPlan, engine: Engine, { sql, pieces }: BuiltStatement): CompiledStatement {
   const { verb } = plan
   const table = statementTable(plan.table)
-  const columns = verb === 'select' ? selectedColumns(plan).map(withoutValues) : verb === 'count' ? COUNT : NONE
+  const columns = verb === 'select' ? statementColumns(plan) : verb === 'count' ? COUNT : NONE
   const assigned = verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE
   // needed only for tables without transactions
   const isChange = verb === 'update' || verb === 'delete'

@@ -131,3 +131,8 @@ t.test('statements that were kept once held the values of the first request', as
   t.match(compilePlan(plan, 'mysql').parameters, ['a value of the request'])
   t.notMatch(inspect(compilePlan(plan, 'mysql').columns, { depth: Infinity }), 'a value of the request')
 })
+
+t.test('selects of all columns share the list of the table, by which layouts of rows are kept', async (t) => {
+  const table = createTable()
+  for (const filters of [{}, { id: 1 }]) t.equal(compilePlan(createPlan({ verb: 'select', filters }, alone(table), LIMITS), 'mysql').columns, table.columnList)
+})
