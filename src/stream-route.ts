@@ -7,14 +7,11 @@ import { Caller } from './access/caller.ts'
 import { internal, isBug, isServiceError } from './errors.ts'
 import { openStream, type StreamRequest } from './open-stream.ts'
 import { isClosed } from './response/closed.ts'
-import type { RowStream } from './response/row-stream.ts'
+import { GRACE, type RowStream } from './response/row-stream.ts'
 import { CONTENT_TYPES } from './request/stream-formats.ts'
 import { findFormat, isSelect, takeLimit } from './request/stream-request.ts'
 import { RequestRecord, type Collector } from './telemetry/record.ts'
 import { slowClients } from './telemetry/slow-clients.ts'
-
-/** How long what was read before an error waits for a client that does not take it, in milliseconds. */
-const GRACE = 500
 
 /** The format and the limit that the header Accept and the body ask for. */
 export type WantedStream = Pick<StreamRequest, 'format' | 'limit'>

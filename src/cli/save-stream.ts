@@ -4,14 +4,11 @@ import { open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { dirname, isAbsolute } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { ConfigError, orThrow } from '../config-errors.ts'
-import type { RowStream } from '../response/row-stream.ts'
+import { GRACE, type RowStream } from '../response/row-stream.ts'
 
 /** How often the progress is shown, in milliseconds. */
 const INTERVAL = 500
 const MEGABYTE = 1_000_000
-
-/** How long what was read before an error waits for a reader that does not take it, in milliseconds. */
-const GRACE = 500
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 

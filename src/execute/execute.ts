@@ -10,7 +10,6 @@ import { AnswerSink } from '../response/answer-sink.ts'
 import { compileStatement } from '../sql/compile.ts'
 import { settleCells } from '../sql/moments.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
-import type { Clock } from '../types/moment.ts'
 import { runChange } from './change.ts'
 import { readClock } from './clock.ts'
 import { executeInsert, runInsert, type WatchRow } from './insert.ts'
@@ -73,20 +72,19 @@ function transact (execution: Execution, { client, consistency }: ReadOptions): 
 export async function runIn (tx: Executor, execution: Execution): Promise<Result> {
   const { plan, database, sink } = execution
   const runner = new Runner((statement, rows) => tx.run(statement, rows), database)
-  const clock = mustSettle(plan) ? await readClock(runner, plan.table) : undefined
-  const result = await (clock === undefined ? runAll(runner, execution) : plan.verb === 'select' ? runAll(settling(tx, database, clock), execution) : runSettled(runner, execution, settleMoments(plan, clock)))
+  const result = await (mustSettle(plan) ? runAtMoment(tx, runner, execution) : runAll(runner, execution))
   if (sink?.refusal !== undefined) throw sink.refusal
   return result
 }
 
-/** A runner that puts values in place of the moments in statements. */
-function settling (tx: Executor, database: Database, clock: Clock): Runner {
-  return new Runner((statement, rows) => tx.run({ ...statement, parameters: settleCells(statement.parameters, () => clock) }, rows), database)
-}
-
-async function runSettled (runner: Runner, execution: Execution, plan: Exclude<Plan, SelectPlan>): Promise<Result> {
-  const result = await runAll(runner, { ...execution, plan })
-  return plan.verb === 'insert' ? { ...result, settled: plan } : result
+/** Runs a plan whose statements all see one moment: those of a select get its value as they run, a write is settled before. */
+async function runAtMoment (tx: Executor, runner: Runner, execution: Execution): Promise<Result> {
+  const { plan, database } = execution
+  const clock = await readClock(runner, plan.table)
+  if (plan.verb === 'select') return await runAll(new Runner((statement, rows) => tx.run({ ...statement, parameters: settleCells(statement.parameters, () => clock) }, rows), database), execution)
+  const settled = settleMoments(plan, clock)
+  const result = await runAll(runner, { ...execution, plan: settled })
+  return settled.verb === 'insert' ? { ...result, settled } : result
 }
 
 const runAll = (runner: Runner, execution: Execution): Promise<Result> => execution.plan.foreignKeyChecks === undefined ? runOne(runner, execution) : runWithForeignKeyChecks(runner, execution)

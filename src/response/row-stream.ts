@@ -18,6 +18,9 @@ const DELAY = 20
 /** Maximum memory of a stream, in bytes, without the excess of a large row. */
 const MEMORY = 1_048_576
 
+/** How long what was read before an error waits for a reader that does not take it, in milliseconds. */
+export const GRACE = 500
+
 export interface RowStreamOptions {
   readonly rows: StreamRows
   /** Maximum size of a row, in bytes. */

@@ -33,8 +33,8 @@ function native (type: ColumnType, write: ColumnType['write'] = writeNative): Co
 }
 
 function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
-  const digits = scale ?? (length === null ? 6 : 0)
-  const bounds = { precision: digits + Math.min((length ?? Infinity) - digits, EXACT_DIGITS), scale: digits, unsigned: false }
+  const places = scale ?? (length === null ? 6 : 0)
+  const bounds = { precision: places + Math.min((length ?? Infinity) - places, EXACT_DIGITS), scale: places, unsigned: false }
   const write = (value: DriverValue): string => {
     if (typeof value !== 'bigint' && typeof value !== 'number') return writeNative(value)
     const digits = parseDigits(String(value))

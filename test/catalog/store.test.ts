@@ -222,19 +222,26 @@ t.test('the catalog is read again after every interval, one read at a time', asy
   t.equal(answers.length, length, 'and not any more once it is stopped')
 })
 
+/** Refreshes a catalog with a reading that is read again. The result is in an object, because a promise would be awaited. */
+async function beginRefresh (t: Pick<Test, 'equal'>, before: Catalog, reading: Catalog) {
+  const manual = createManualStore()
+  const { store, answers, answer } = manual
+  const first = store.current()
+  answer(0).resolve(before)
+  await first
+  const refreshed = store.refresh()
+  answer(1).resolve(reading)
+  await sleep(1)
+  t.equal(answers.length, 3)
+  return { ...manual, refreshed }
+}
+
 t.test('a table that one read missed was once gone until the next refresh: the catalog is read again', async (t) => {
   const orders = tableOf({ name: 'orders', columns: [mysqlColumn('id', 'int')], uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }] })
   const facts = { ...orders, columns: orders.columnList }
   const [whole, without, withoutKey] = [createCatalog([facts], 1), createCatalog([], 2), createCatalog([{ ...facts, uniqueKeys: [] }], 3)]
   for (const [lacking, second] of [[without, whole], [withoutKey, whole], [without, without], [withoutKey, withoutKey]] as const) {
-    const { store, answers, answer } = createManualStore()
-    const first = store.current()
-    answer(0).resolve(whole)
-    await first
-    const refreshed = store.refresh()
-    answer(1).resolve(lacking)
-    await sleep(1)
-    t.equal(answers.length, 3)
+    const { store, answers, answer, refreshed } = await beginRefresh(t, whole, lacking)
     t.equal(store.latest(), whole, 'what there was goes on serving')
     answer(2).resolve(second)
     t.equal((await refreshed).tables, second.tables, 'the second reading counts')
@@ -272,14 +279,7 @@ t.test('a table that was altered while a later reading saw it first, or a new ke
   const withKey = (name: string) => createCatalog([{ ...facts, columns: [mysqlColumn(name, 'int')], uniqueKeys: [{ name: 'PRIMARY', columns: [name] }] }], 3)
   const torn = createCatalog([{ ...facts, uniqueKeys: [{ name: 'k', columns: ['later'] }] }], 2)
   for (const [before, after] of [[createCatalog([], 1), withKey('later')], [createCatalog([facts], 1), createCatalog([facts], 3)]] as const) {
-    const { store, answers, answer } = createManualStore()
-    const first = store.current()
-    answer(0).resolve(before)
-    await first
-    const refreshed = store.refresh()
-    answer(1).resolve(torn)
-    await sleep(1)
-    t.equal(answers.length, 3)
+    const { store, answer, refreshed } = await beginRefresh(t, before, torn)
     answer(2).resolve(after)
     t.equal(await refreshed, after)
     store.stop()
