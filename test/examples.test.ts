@@ -1,3 +1,4 @@
+// night: starts programs
 /** The programs in examples/, as they run in a clone. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'

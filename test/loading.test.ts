@@ -1,4 +1,4 @@
-// slow: starts programs
+// night: starts programs
 /** Which packages the program loads, and when: an import loads what checks the options, registering what the options need, a request nothing. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'

@@ -1,4 +1,4 @@
-// slow: starts programs
+// night: starts programs
 /** The README's commands are run, its requests sent and its answers compared, as a reader would do it from top to bottom. */
 import { cpSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,72 +1,79 @@
 /**
- * What `npm test` runs: obtains the MySQL-protocol servers, then runs tap with them.
+ * What `npm test` runs: obtains the MySQL-protocol servers, then runs the test files with them.
  *
- *     node test/run.ts [--all [--mysql-optional] | --sqlite-only] [tap's arguments…]
+ *     node test/run.ts [--all [--mysql-optional] | --sqlite-only] [--night] [--jobs=N] [--no-timeout] [--tap] [files…]
  *
- * Without options, the tests that are not marked as slow (marks.ts): on one of the servers, and on SQLite what concerns SQLite alone. With names
- * of files, all tests in them, on both. `--all`: all tests on MariaDB, MySQL and SQLite, and the coverage (coverage.ts), since some lines are for
- * one of them alone. `--mysql-optional`: goes on without MySQL on a day on which the archive does not provide its package. `--sqlite-only`: no
- * server at all.
+ * Without options, the files that are not marked with `// night: <reason>`, on SQLite and on the first server that it can get. `--all`: on SQLite,
+ * MariaDB and MySQL. `--mysql-optional`: goes on without MySQL on a day on which the archive does not provide its package. `--sqlite-only`: no
+ * server at all. `--night`: the marked files as well. With names of files, these. `--tap` prints every assertion.
  */
+import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { coverageProblems, readCoverage, UNMEASURED } from './coverage.ts'
-import { findSlowFiles } from './marks.ts'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { endWithTests, runFiles } from './runner.ts'
 import { COMPILED } from './servers/folders.ts'
 import { obtain } from './servers/obtain.ts'
 import { NOT_PROVIDED } from './servers/packages.ts'
 import type { Server } from './servers/answer.ts'
-import { endWithTap, runTap } from './tap.ts'
 
-const OWN_OPTIONS = ['--all', '--mysql-optional', '--sqlite-only']
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-async function serversFor (options: string[]): Promise<Server[]> {
-  if (options.includes('--sqlite-only')) return []
-  if (!options.includes('--all')) return [await obtain([{ kind: 'mariadb' }, { kind: 'mysql' }])]
+/** `// night: starts programs`. Says why a file is left to the nightly run: many random cases, real time limits, started programs, measured times. */
+const NIGHT = /^(?:\/\/.*\n)*\/\/ night: ./
+
+/** The time limit of a file in milliseconds: many times what the slowest takes, for a busy machine. */
+const TIMEOUT = 480_000
+
+/** Tests also wait for servers and for processes that they start. */
+const JOBS = Math.min(2 * availableParallelism(), 8)
+
+const { values: options, positionals: named } = parseArgs({
+  allowPositionals: true,
+  options: {
+    all: { type: 'boolean', default: false },
+    'mysql-optional': { type: 'boolean', default: false },
+    'sqlite-only': { type: 'boolean', default: false },
+    night: { type: 'boolean', default: false },
+    tap: { type: 'boolean', default: false },
+    'no-timeout': { type: 'boolean', default: false },
+    jobs: { type: 'string', default: String(JOBS) }
+  }
+})
+
+async function obtainServers (): Promise<Server[]> {
+  if (options['sqlite-only']) return []
+  if (!options.all) return [await obtain([{ kind: 'mariadb' }, { kind: 'mysql' }])]
   const [mariadb, mysql] = await Promise.allSettled([obtain([{ kind: 'mariadb' }]), obtain([{ kind: 'mysql', atLeast: '9.7' }])])
   if (mariadb.status === 'rejected') throw mariadb.reason
   if (mysql.status === 'fulfilled') return [mariadb.value, mysql.value]
   const { message } = mysql.reason as Error
   // the archive changes by the day: a day without the package is not a failure of this project
-  if (!options.includes('--mysql-optional') || !message.includes(NOT_PROVIDED)) throw mysql.reason
+  if (!options['mysql-optional'] || !message.includes(NOT_PROVIDED)) throw mysql.reason
   console.log(`# tests go on WITHOUT MySQL: ${message}`)
   return [mariadb.value]
 }
 
-/** .taprc excludes these, and an option replaces its list. */
-const FAULTS = 'test/faults/**'
-
-const exclude = (patterns: readonly string[]): string[] => patterns.map((files) => `--exclude=${files}`)
-
-/** Whether there is an engine for every line. */
-function isWhole (servers: readonly Server[]): boolean {
-  return ['mariadb', 'mysql'].every((name) => servers.some(({ engine }) => engine.name === name))
+/** The files of the run. test/faults has servers of its own (faults/run.ts). */
+function findFiles (): string[] {
+  if (named.length > 0) return globSync(named, { cwd: ROOT })
+  const files = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/faults/**'] }).sort()
+  return options.night ? files : files.filter((file) => !NIGHT.test(readFileSync(ROOT + file, 'utf8')))
 }
 
-/** Tests wait more than they compute: for clocks that they test, for processes that start. */
-const JOBS = Math.min(2 * availableParallelism(), 8)
-
-endWithTap()
-const options = process.argv.slice(2).filter((argument) => OWN_OPTIONS.includes(argument))
-const args = process.argv.slice(2).filter((argument) => !OWN_OPTIONS.includes(argument))
-const isQuick = !options.includes('--all') && args.every((argument) => argument.startsWith('--'))
+endWithTests()
 try {
-  const servers = await serversFor(options)
+  const servers = await obtainServers()
   for (const { engine, from } of servers) console.log(`# ${engine.name} ${engine.version} on ${new URL(engine.url).host} (${from})`)
+  const files = findFiles()
+  if (files.length === 0) throw new Error(`there are no such files: ${named.join(' ')}`)
   // the servers and their data go when this process exits, whichever way it does
-  const TEST_ENGINES = JSON.stringify(servers.map(({ engine }) => engine))
-  const isMeasured = isWhole(servers) && !args.includes('--disable-coverage')
-  const run = (isMeasured: boolean, more: string[]): Promise<number> => {
-    const sqlite = isQuick ? { TEST_SQLITE: 'alone' } : {}
-    const { flags, env } = isMeasured ? { flags: ['--allow-incomplete-coverage'], env: { TEST_COVERAGE: 'on' } } : { flags: ['--disable-coverage'], env: { NODE_COMPILE_CACHE: COMPILED } }
-    return runTap([`--jobs=${JOBS}`, ...flags, ...(isQuick ? exclude([...findSlowFiles(), FAULTS]) : []), ...more], { TEST_ENGINES, ...sqlite, ...env })
-  }
-  if (!isMeasured || args.length > 0) process.exit(await run(isMeasured, args))
-  const measured = await run(true, exclude([...UNMEASURED, FAULTS]))
-  const problems = measured === 0 ? coverageProblems(readCoverage()) : []
-  // tap starts files by name: those of test/build, which take minutes, before all others
-  const rest = await run(false, [...UNMEASURED])
-  for (const problem of problems) console.error(`npm test: ${problem}`)
-  process.exit(problems.length > 0 ? 1 : measured || rest)
+  process.exit(await runFiles(files, {
+    jobs: Number(options.jobs),
+    timeout: options['no-timeout'] ? 0 : TIMEOUT,
+    isVerbose: options.tap,
+    env: { TEST_ENGINES: JSON.stringify(servers.map(({ engine }) => engine)), NODE_COMPILE_CACHE: COMPILED }
+  }))
 } catch (error) {
   console.error(`npm test: ${(error as Error).message}`)
   process.exit(1)

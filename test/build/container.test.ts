@@ -1,4 +1,4 @@
-// slow: builds and installs the package
+// night: builds and installs the package
 /** The Dockerfile, by running its own commands, and compose.yaml with its seed on MariaDB. The image itself is not built here: there is no Docker. */
 import { cpSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'

@@ -1,4 +1,4 @@
-// slow: builds and installs the package
+// night: builds and installs the package
 /** The published package, installed without this repository. */
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// slow: starts programs
+// night: starts programs
 /** `row-query check` warns of what is dangerous about the account. */
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// slow: starts programs
+// night: starts programs
 import { once } from 'node:events'
 import { openSync, writeFileSync, writeSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-// slow: starts programs
+// night: starts programs
 /** `row-query export`: what it writes to, and what stops it. */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,8 +10,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { numbers } from '../support/numbers.ts'
-import { WITHOUT_TAP } from '../support/package.ts'
-import { MAIN, runRowQuery, type Ended, type Start } from '../support/row-query.ts'
+import { INHERITED, MAIN, runRowQuery, type Ended, type Start } from '../support/row-query.ts'
 import { TOKEN } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -35,9 +34,8 @@ const byShell = (line: string, shell = 'sh'): string[] => [shell, '-c', line, sh
 
 /** Starts an export of `many`. Nobody reads its standard output. */
 function startMany (t: Test, cwd: string, output?: string) {
-  const isMeasured = process.env['TEST_COVERAGE'] !== undefined
-  const [program, ...words] = [...isMeasured ? ['env'] : WITHOUT_TAP, process.execPath, MAIN, ...argsOf('many', output)] as [string, ...string[]]
-  const child = spawn(program, words, { cwd, env: { PATH: process.env['PATH'], ...isMeasured && { _TAPJS_PROCESSINFO_COVERAGE_: '1' }, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [program, ...words] = [process.execPath, MAIN, ...argsOf('many', output)] as [string, ...string[]]
+  const child = spawn(program, words, { cwd, env: { ...INHERITED, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   t.teardown(() => { child.kill('SIGKILL') })
   const end = Promise.all([once(child, 'exit'), text(child.stderr)]).then(([[code, signal], stderr]) => ({ code, signal, stderr }))
   return { child, end }
@@ -123,7 +121,7 @@ t.test('a disk that takes only a part of the last rows is an error', async (t) =
   const cwd = t.testdir()
   // bash counts blocks of 1024 bytes; the compile cache is not to be cut
   const blocks = Math.floor(FEW.length / 1024)
-  const { code, stderr } = await exportFew(t as Test, cwd, undefined, { command: ['env', '-u', 'NODE_COMPILE_CACHE', ...byShell(`ulimit -f ${blocks}; "$@" > few.csv`, 'bash')], isMeasured: false })
+  const { code, stderr } = await exportFew(t as Test, cwd, undefined, { command: ['env', '-u', 'NODE_COMPILE_CACHE', ...byShell(`ulimit -f ${blocks}; "$@" > few.csv`, 'bash')] })
   t.equal(statSync(join(cwd, 'few.csv')).size, blocks * 1024)
   t.equal(code, 1)
   t.match(stderr, /^row-query: EFBIG/)
@@ -131,7 +129,7 @@ t.test('a disk that takes only a part of the last rows is an error', async (t) =
 
 t.test('rows are appended to a file that is open as standard output', async (t) => {
   const cwd = t.testdir({ 'few.csv': 'before\n' })
-  t.match(await exportFew(t as Test, cwd, undefined, { command: byShell('{ "$@"; echo after; } >> few.csv'), isMeasured: true }), { code: 0, stderr: '' })
+  t.match(await exportFew(t as Test, cwd, undefined, { command: byShell('{ "$@"; echo after; } >> few.csv') }), { code: 0, stderr: '' })
   t.equal(readFileSync(join(cwd, 'few.csv'), 'utf8'), `before\n${FEW}after\n`)
 })
 
@@ -147,7 +145,7 @@ t.test('what can never be the name of a file is refused before a row is read', a
 t.test('a named pipe is written to and not replaced', async (t) => {
   const cwd = t.testdir()
   execFileSync('mkfifo', ['pipe'], { cwd })
-  t.match(await exportFew(t as Test, cwd, 'pipe', { command: byShell('timeout 30 cat pipe & "$@"; code=$?; wait; exit $code'), isMeasured: true }), { code: 0, stdout: FEW, stderr: '' })
+  t.match(await exportFew(t as Test, cwd, 'pipe', { command: byShell('timeout 30 cat pipe & "$@"; code=$?; wait; exit $code') }), { code: 0, stdout: FEW, stderr: '' })
   t.ok(lstatSync(join(cwd, 'pipe')).isFIFO())
 })
 

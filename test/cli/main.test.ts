@@ -42,7 +42,7 @@ t.test('an old version of Node is refused in one line, and the oldest that the p
   const [, major, minor] = /^>=(\d+)\.(\d+)$/.exec(engines.node) as RegExpExecArray
   for (const node of [`${major}.${Number(minor) - 1}.9`, '9.0.0']) {
     const stderr = `row-query: Node ${major}.${minor} or later is required; this is Node ${node} (${process.execPath})\n`
-    t.same(await runRowQuery(t, ['--version'], { command: pretend(node), isMeasured: true }), { code: 2, stdout: '', stderr })
+    t.same(await runRowQuery(t, ['--version'], { command: pretend(node) }), { code: 2, stdout: '', stderr })
   }
   t.match(await runRowQuery(t, ['--version'], { command: pretend(`${major}.${minor}.0`) }), { code: 0, stdout: version })
 })
@@ -72,7 +72,7 @@ for (const { args, line } of refused) {
 }
 
 t.test('an unexpected error is printed with its stack', async (t) => {
-  const { code, stderr } = await runRowQuery(t, ['serve'], { cwd: t.testdir({ data: 'a file where the folder must be' }), isMeasured: true })
+  const { code, stderr } = await runRowQuery(t, ['serve'], { cwd: t.testdir({ data: 'a file where the folder must be' }) })
   t.equal(code, 1)
   t.match(stderr, /EEXIST[^]*\n {4}at /)
 })

@@ -1,3 +1,4 @@
+// night: starts programs
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -48,7 +49,7 @@ t.test('an error is printed in one line', async (t) => {
     [['types', 'shop', '--host', 'x'], /^row-query: --host: is not a flag of types/]
   ]
   for (const [args, line] of refused) {
-    const { code, stdout, stderr } = await runRowQuery(t, args, { cwd: folder, env: { ROW_QUERY_CONFIG: 'two.json' }, isMeasured: true })
+    const { code, stdout, stderr } = await runRowQuery(t, args, { cwd: folder, env: { ROW_QUERY_CONFIG: 'two.json' } })
     t.same({ code, stdout }, { code: 2, stdout: '' }, args.join(' '))
     t.match(stderr, line)
   }

@@ -1,4 +1,4 @@
-// slow: starts programs
+// night: starts programs
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
@@ -60,7 +60,7 @@ t.test('a port that is in use is reported in one line', async (t) => {
   await once(other, 'listening')
   t.teardown(() => { other.close() })
   const { port } = other.address() as AddressInfo
-  const { code, stderr } = await runRowQuery(t, ['serve', '--port', String(port)], { env: { DATABASE_URL: 'mysql://root@127.0.0.1:1/shop' }, isMeasured: true })
+  const { code, stderr } = await runRowQuery(t, ['serve', '--port', String(port)], { env: { DATABASE_URL: 'mysql://root@127.0.0.1:1/shop' } })
   t.same({ code, stderr }, { code: 2, stderr: `row-query: port: is in use by another program (127.0.0.1, port ${port})\n` })
 })
 

@@ -1,3 +1,4 @@
+// night: starts programs
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'

@@ -1,4 +1,4 @@
-// slow: starts programs
+// night: starts programs
 import t from 'tap'
 import { serveRowQuery } from '../support/row-query.ts'
 import { TOKEN } from '../support/service.ts'

@@ -1,4 +1,4 @@
-// slow: starts programs
+// night: starts programs
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'

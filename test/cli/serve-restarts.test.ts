@@ -1,4 +1,4 @@
-// slow: starts programs
+// night: starts programs
 /** Restarts of a real process under load, with the default settings: no request is lost on a connection that was in use. */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

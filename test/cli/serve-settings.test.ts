@@ -1,4 +1,4 @@
-// slow: starts programs
+// night: starts programs
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'

@@ -1,4 +1,4 @@
-// slow: starts programs
+// night: starts programs
 /** The end of a real process, as an orchestrator brings it about. */
 import { once } from 'node:events'
 import { Agent, createServer, request, type IncomingMessage } from 'node:http'
@@ -70,7 +70,7 @@ for (const engine of await engines()) {
     })
 
     t.test('waits for running requests until the timeout', async (t) => {
-      const server = await serve(t, database.url, { timeout: 300 }, { isMeasured: true })
+      const server = await serve(t, database.url, { timeout: 300 }, {})
       await database.query('lock tables people write')
       const answer = server.post('/api/shop/people', insert('late'), TOKEN)
       answer.catch(() => {})
@@ -173,7 +173,6 @@ t.test('a server whose error output nobody reads was once not ended by SIGTERM',
     command: ['bash', '-c', 'exec "$0" "$@" 2> >(exec true)', process.execPath, MAIN],
     args: ['serve'],
     env: { DATABASE_URL: 'sqlite::memory:' },
-    isMeasured: false
   })
   for (let time = 0; time < 5; time++, await sleep(100)) t.equal(await ready(server), 200)
   t.match(await server.stop('SIGTERM'), { stderr: '' })

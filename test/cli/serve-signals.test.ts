@@ -1,4 +1,4 @@
-// slow: starts programs
+// night: starts programs
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createTestDatabase, engines, type Engine, type TestDatabase } from '../servers/engines.ts'
@@ -45,7 +45,7 @@ for (const engine of await engines()) {
     const database = await createDatabase(t, engine, [TABLE])
     const { url, close } = await createProxy(database.url)
     await close()
-    const server = await serveRowQuery(t, { env: { DATABASE_URL: url, API_TOKEN: TOKEN }, isMeasured: true })
+    const server = await serveRowQuery(t, { env: { DATABASE_URL: url, API_TOKEN: TOKEN } })
     t.match(await server.printed(/catalog could not be read/), new RegExp(`"database":"${database.name}","code":"DATABASE_UNAVAILABLE","reason":"ECONNREFUSED"`))
     const ask = () => server.post(`/api/${database.name}/people`, select, TOKEN)
     t.match(await ask(), { status: 503, headers: { 'retry-after': String }, json: { error: { code: 'DATABASE_UNAVAILABLE' } } })

@@ -1,4 +1,4 @@
-// slow: starts programs
+// night: starts programs
 /** Several processes at one address, as an operator starts, reloads, loses and stops them. */
 import { once } from 'node:events'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'

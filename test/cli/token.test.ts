@@ -59,7 +59,7 @@ const refused: Array<{ args: string[], lines: string[] }> = [
 
 for (const { args, lines } of refused) {
   t.test(`row-query token ${args.join(' ')} is refused`, async (t) => {
-    const { code, stdout, stderr } = await runRowQuery(t, ['token', ...args], { isMeasured: true })
+    const { code, stdout, stderr } = await runRowQuery(t, ['token', ...args], {})
     t.same({ code, stdout, stderr }, { code: 2, stdout: '', stderr: lines.map((line) => `row-query: ${line}\n`).join('') })
   })
 }

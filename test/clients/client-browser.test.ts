@@ -1,4 +1,4 @@
-// slow: runs tools and clients of other projects
+// night: runs tools and clients of other projects
 /** The client in Chromium, on a page of another origin: the build that a browser loads, CORS, and the exact numbers. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

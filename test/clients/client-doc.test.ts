@@ -1,4 +1,4 @@
-// slow: runs tools and clients of other projects
+// night: runs tools and clients of other projects
 /** docs/client.md as a reader follows it: its snippets are compiled as one program and run. */
 import { DatabaseSync } from 'node:sqlite'
 import { build } from 'esbuild'

@@ -1,4 +1,4 @@
-// slow: runs tools and clients of other projects
+// night: runs tools and clients of other projects
 /** docs/clients.md as a reader follows it: its commands are run, its programs compiled and started. The requests in process of docs/plugin.md are compiled with them. */
 import t from 'tap'
 import { createShop } from '../../src/demo/shop.ts'

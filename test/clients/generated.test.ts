@@ -1,4 +1,4 @@
-// slow: runs tools and clients of other projects
+// night: runs tools and clients of other projects
 /** Clients that others generate from the document of a real database: they compile, work, and refuse mistakes before they are sent. */
 import t, { type Test } from 'tap'
 import { createWorkshop, type Workshop } from '../support/programs.ts'

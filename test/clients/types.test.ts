@@ -1,4 +1,4 @@
-// slow: runs tools and clients of other projects
+// night: runs tools and clients of other projects
 /** `row-query types`: interfaces that Kysely takes, and that type requests without HTTP. */
 import t from 'tap'
 import { createWorkshop } from '../support/programs.ts'

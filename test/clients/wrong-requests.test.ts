@@ -1,4 +1,4 @@
-// slow: runs tools and clients of other projects
+// night: runs tools and clients of other projects
 /**
  * Wrong requests, each sent by a call in process, a call in a transaction, the client and a generated client: either the call does not compile, or
  * the table says why it cannot be so. The service refuses all of them.

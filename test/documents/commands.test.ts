@@ -1,3 +1,4 @@
+// night: starts programs
 /** The commands in docs/ and CONTRIBUTING.md are run, and what they print is compared with what the documents show. */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

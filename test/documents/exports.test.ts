@@ -1,4 +1,4 @@
-// slow: starts programs
+// night: starts programs
 /** The commands and programs of docs/exports.md are run on the demo. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// slow: starts programs
+// night: starts programs
 /** The programs in the documents that show a part of an app are run on the tables of their document; test/clients and test/build compile the others. */
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

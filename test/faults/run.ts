@@ -2,14 +2,18 @@
  * `npm run test:faults`: tests of failing database servers, networks and clusters, with servers of their own. Prints one line for
  * a kind of server that is not available, and runs without it.
  *
- *     node test/faults/run.ts [tap's arguments…]
+ *     node test/faults/run.ts [files…]
  */
+import { globSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { findProgram } from '../servers/own.ts'
 import type { Kind } from '../servers/program.ts'
-import { endWithTap, runTap } from '../tap.ts'
+import { endWithTests, runFiles } from '../runner.ts'
 
-/** The time limit of a file in seconds, for a busy machine. */
-const TIMEOUT = 400
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** The time limit of a file in milliseconds, for a busy machine. */
+const TIMEOUT = 400_000
 
 async function findKinds (): Promise<Kind[]> {
   const found: Kind[] = []
@@ -30,15 +34,12 @@ async function findKinds (): Promise<Kind[]> {
 /** They mostly wait, for servers that start and stop; with more of them, their load disturbs the times that others measure. */
 const JOBS = 3
 
-/** .taprc leaves them out, unless they are named. */
-const FILES = 'test/faults/*.test.ts'
-
-endWithTap()
-const args = process.argv.slice(2)
+endWithTests()
+const named = process.argv.slice(2)
 try {
   const TEST_FAULTS = JSON.stringify(await findKinds())
-  const files = args.some((argument) => argument.endsWith('.ts')) ? [] : [FILES]
-  process.exit(await runTap(['--disable-coverage', `--jobs=${JOBS}`, `--timeout=${TIMEOUT}`, ...args, ...files], { TEST_FAULTS }))
+  const files = named.length > 0 ? named : globSync('test/faults/*.test.ts', { cwd: ROOT }).sort()
+  process.exit(await runFiles(files, { jobs: JOBS, timeout: TIMEOUT, env: { TEST_FAULTS } }))
 } catch (error) {
   console.error(`npm run test:faults: ${(error as Error).message}`)
   process.exit(1)

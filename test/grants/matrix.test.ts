@@ -1,4 +1,4 @@
-// slow: many grants and tables
+// night: many grants and tables
 /**
  * Every verb and every field against what a grant does not see. A column that is hidden, a row outside of the rules and a reference to such a
  * row must have the same answer as a column or row that does not exist, and nothing of another tenant may change.

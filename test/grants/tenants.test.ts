@@ -1,4 +1,4 @@
-// slow: many grants and tables
+// night: many grants and tables
 /**
  * Two tenants with random rules send random bodies to one table. A model in memory says what each of them sees and changes: exactly its own.
  * The grants change with each run, and the statements that are kept for one tenant are used by the other.

@@ -1,4 +1,4 @@
-// slow: many random cases
+// night: many random cases
 /** Random selects of groups return what a model in memory computes from the rows. */
 import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'

@@ -1,4 +1,4 @@
-// slow: many grants and tables
+// night: many grants and tables
 /** Groups of columns of every type: each row is in one of them, and a row that was returned, sent back under $is, finds its group. */
 import fc from 'fast-check'
 import t from 'tap'

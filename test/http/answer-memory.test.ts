@@ -1,4 +1,4 @@
-// slow: large documents and answers
+// night: large documents and answers
 /** The memory of answers: of all together, of one connection, and of answers that are too large. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

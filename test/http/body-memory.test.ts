@@ -1,3 +1,4 @@
+// night: measures the memory of a started program
 /** The memory of bodies: the service runs as a process with a small heap, and everybody gets an answer. */
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
@@ -35,7 +36,7 @@ async function start (t: Test, engine: Awaited<ReturnType<typeof enginesAndSqlit
     databases: { shop: { url } },
     tokens: [{ name: 'greedy', sha256: hashToken(GREEDY), permissions }, { name: 'other', sha256: hashToken(OTHER), permissions }]
   }))
-  return await serveRowQuery(t, { cwd: folder, args: ['--config', 'row-query.json'], env: { NODE_OPTIONS: '--max-old-space-size=256', LOG_LEVEL: 'fatal' }, isMeasured: false })
+  return await serveRowQuery(t, { cwd: folder, args: ['--config', 'row-query.json'], env: { NODE_OPTIONS: '--max-old-space-size=256', LOG_LEVEL: 'fatal' } })
 }
 
 /** The status; 0 if the connection ended without an answer. */

@@ -1,4 +1,4 @@
-// slow: waits for real time limits
+// night: waits for real time limits
 import t from 'tap'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { errorPacket } from '../support/recorder.ts'

@@ -1,4 +1,4 @@
-// slow: waits for real time limits
+// night: waits for real time limits
 import t, { type Test } from 'tap'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../servers/free-port.ts'

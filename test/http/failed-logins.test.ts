@@ -1,4 +1,4 @@
-// slow: waits for real time limits
+// night: waits for real time limits
 /** Addresses that send many invalid tokens are blocked temporarily. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'

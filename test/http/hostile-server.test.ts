@@ -1,4 +1,4 @@
-// slow: waits for real time limits
+// night: waits for real time limits
 /** Servers with settings that would change the meaning of statements. */
 import { createConnection } from 'mysql2/promise'
 import t, { type Test } from 'tap'

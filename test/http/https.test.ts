@@ -1,4 +1,4 @@
-// slow: starts programs
+// night: starts programs
 /** TLS in the server. */
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// slow: waits for real time limits
+// night: waits for real time limits
 /** How long idle connections stay open, and the Keep-Alive header. */
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// slow: large documents and answers
+// night: large documents and answers
 /** What members cost: statements, and rows read by the server's own counters, also where one row has many more related rows than the others. */
 import t from 'tap'
 import { onEachEngine } from '../support/service.ts'

@@ -1,4 +1,4 @@
-// slow: many random cases
+// night: many random cases
 /** `$is` compares texts byte by byte in every collation. */
 import fc from 'fast-check'
 import t from 'tap'

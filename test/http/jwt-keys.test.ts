@@ -1,4 +1,4 @@
-// slow: waits for real time limits
+// night: waits for real time limits
 /** The keys that JWTs are verified with: when they are downloaded, when they end, and what happens where they cannot be had. */
 import { mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-// slow: waits for real time limits
+// night: waits for real time limits
 /** JSON Web Tokens instead of configured tokens: which are accepted, and as which role. */
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// slow: many random cases
+// night: many random cases
 import t from 'tap'
 import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
 

@@ -1,3 +1,4 @@
+// alone: adds a field to the schemas before they are used
 /** A field that is added to a schema of schemas/operations.ts is checked and documented. */
 import { Type } from '@sinclair/typebox'
 import t from 'tap'

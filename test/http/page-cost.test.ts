@@ -1,4 +1,4 @@
-// slow: many grants and tables
+// night: many grants and tables
 /** What a page costs: with an index for it, a page at 90 % of a large table reads about as many rows as the first one. */
 import t from 'tap'
 import { onEachEngine, type Service } from '../support/service.ts'

@@ -1,4 +1,4 @@
-// slow: many random cases
+// night: many random cases
 /** The law of pages: joined, they are the table in the database's own order, whatever the types, keys, orders and NULLs. */
 import t from 'tap'
 import { createRandom, pick, type Random } from '../support/random.ts'

@@ -1,4 +1,4 @@
-// slow: waits for real time limits
+// night: waits for real time limits
 /** Idle database connections are closed. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'

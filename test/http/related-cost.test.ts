@@ -1,4 +1,4 @@
-// slow: tables of a million rows
+// night: tables of a million rows
 /** What filters by related rows cost: rows read by the server's own counters, with as many related rows as a table can hold. */
 import t from 'tap'
 import { onEachEngine, type Service } from '../support/service.ts'

@@ -1,4 +1,4 @@
-// slow: waits for real time limits
+// night: waits for real time limits
 /** Slow clients: the time limits of a connection. */
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'

@@ -1,3 +1,4 @@
+// night: starts programs as another user
 /** SQLite files that the service may not write. They are served by a process whose account has no privileges: root may write everything. */
 import { execFile } from 'node:child_process'
 import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'

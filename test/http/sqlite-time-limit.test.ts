@@ -1,4 +1,4 @@
-// slow: waits for real time limits
+// night: waits for real time limits
 /** SQLite runs in a child process: long statements do not block the service and can be killed. */
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-// slow: waits for real time limits
+// night: waits for real time limits
 /** Columns whose type has changed since the catalog was read. These services do not read it again in the background. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'

@@ -1,4 +1,4 @@
-// slow: waits for real time limits
+// night: waits for real time limits
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { connections } from '../support/connections.ts'

@@ -1,4 +1,4 @@
-// slow: waits for real time limits
+// night: waits for real time limits
 import t from 'tap'
 import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, type Schema, type Service } from '../support/service.ts'

@@ -1,4 +1,4 @@
-// slow: waits for real time limits
+// night: waits for real time limits
 /** Statements that continue after the service has given them up: the answers to their requests, and the limit on their number. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'

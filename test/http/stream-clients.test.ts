@@ -1,4 +1,4 @@
-// slow: long streams and slow readers
+// night: long streams and slow readers
 /** Streams whose clients are slow, leave or are cut off, and the connections behind them. */
 import { once } from 'node:events'
 import type { Socket } from 'node:net'

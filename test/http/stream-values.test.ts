@@ -1,4 +1,4 @@
-// slow: values of every type
+// night: values of every type
 /** Every value in a stream: the lines of NDJSON are the rows of the JSON answer, and two parsers of others read the same values from CSV. */
 import fc from 'fast-check'
 import t from 'tap'

@@ -1,3 +1,4 @@
+// night: streams large tables
 /** Streams in apps that register the plugin: hooks that keep what is sent, HTTP/2, and clients that leave before the answer begins. */
 import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'

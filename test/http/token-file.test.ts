@@ -1,4 +1,4 @@
-// slow: waits for real time limits
+// night: waits for real time limits
 /** Tokens that are added and removed while the service runs. */
 import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// slow: many grants and tables
+// night: many grants and tables
 /** Random lists with random conflicts against a model in memory: counts, rows and ids agree, one request after the other and from several clients at once. */
 import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'

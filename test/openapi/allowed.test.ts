@@ -1,4 +1,4 @@
-// slow: many random cases
+// night: many random cases
 /** Bodies that a document allows are accepted: random bodies, generated from the schemas alone, are sent. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'

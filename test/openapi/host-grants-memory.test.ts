@@ -1,4 +1,4 @@
-// slow: many grants and tables
+// night: many grants and tables
 /** A host app whose function returns ever new grants: what is derived from them is bounded. The service runs in a process with a small heap. */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-// slow: large documents and answers
+// night: large documents and answers
 /** The document of a large database is created quickly and does not block other requests. */
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'

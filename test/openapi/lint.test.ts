@@ -1,4 +1,4 @@
-// slow: runs tools and clients of other projects
+// night: runs tools and clients of other projects
 /** Validates the documents with other tools. */
 import { execFile } from 'node:child_process'
 import { basename, join } from 'node:path'

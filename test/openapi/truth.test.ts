@@ -1,4 +1,4 @@
-// slow: many random cases
+// night: many random cases
 /** The documents are correct: returned rows match their schemas, and the service accepts the examples. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-// slow: drives a browser
+// night: drives a browser
 /** The page at {prefix}/docs in a browser: on a phone, with large databases, with the types of MySQL, with values that are hard to enter, and the demo. */
 import t, { type Test } from 'tap'
 import type { Browser, Locator, Page } from 'playwright-core'

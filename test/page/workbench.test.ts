@@ -1,4 +1,4 @@
-// slow: drives a browser
+// night: drives a browser
 /** The page at {prefix}/docs in a browser: a person reads and changes rows. */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// alone: adds an operator to the schemas before they are used
 /** An operator that is added to the table of schemas/filters.ts, and its planner, are all that filters, references and documents need. */
 import t from 'tap'
 import { OPERATORS, type FilterOperator } from '../../schemas/filters.ts'

@@ -1,4 +1,4 @@
-// slow: large documents and answers
+// night: large documents and answers
 /** Rows from the wire as bytes, and their plain twin by mysql2's public ways: the same answers to the byte. */
 import fc from 'fast-check'
 import t from 'tap'

@@ -18,11 +18,9 @@ export async function engines (): Promise<Engine[]> {
   return await own
 }
 
-/** What a test of every engine runs on. `npm test` leaves SQLite to the tests of SQLite alone: each database of SQLite is a process, which takes time. */
+/** What a test of every engine runs on. */
 export async function enginesAndSqlite (only?: readonly string[]): Promise<ReadonlyArray<Engine | 'sqlite'>> {
-  const servers = await engines()
-  const isLeftOut = process.env.TEST_SQLITE === 'alone' && servers.some(({ name }) => only?.includes(name) !== false)
-  const all = isLeftOut ? servers : ['sqlite' as const, ...servers]
+  const all = ['sqlite' as const, ...await engines()]
   return all.filter((engine) => only?.includes(typeof engine === 'string' ? engine : engine.name) !== false)
 }
 

@@ -1,4 +1,4 @@
-// slow: many random cases
+// night: many random cases
 /** The statements of rows with members are kept by their shapes too: the kept ones equal those that are compiled for tables that have none yet. */
 import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'

@@ -1,4 +1,4 @@
-// slow: many random cases
+// night: many random cases
 /** Statements are built once for each shape: the kept text and the plan's parameters equal what Kysely compiles afresh. */
 import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'

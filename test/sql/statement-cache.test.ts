@@ -1,4 +1,5 @@
-// slow: many random cases
+// alone: measures memory
+// night: many random cases
 /** Statements are kept within one bound, whatever tables there are and whatever is asked of them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'

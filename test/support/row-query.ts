@@ -24,8 +24,6 @@ export interface Start {
   cwd?: string
   /** The program to start; the source if omitted. */
   command?: string[]
-  /** Whether the start counts for the coverage; by default only the first one of a command in a test file. */
-  isMeasured?: boolean
 }
 
 export interface Ended { code: number | null, stdout: string, stderr: string }
@@ -42,6 +40,13 @@ export interface Running {
   readonly end: Promise<Ended>
   /** Sends a signal and waits for the end. */
   stop (signal?: NodeJS.Signals): Promise<Ended>
+}
+
+/** What a program has of this process's environment: with Node's compile cache it starts in less than half the CPU time. */
+export const INHERITED: Readonly<Record<string, string>> = {
+  PATH: process.env['PATH'] ?? '',
+  NODE_COMPILE_CACHE: COMPILED,
+  ...process.env['NODE_V8_COVERAGE'] !== undefined && { NODE_V8_COVERAGE: process.env['NODE_V8_COVERAGE'] }
 }
 
 /** Runs a command until it ends. */
@@ -77,23 +82,10 @@ export async function post (url: string, body: unknown, token?: string, more: Re
   return { status: response.status, headers: Object.fromEntries(response.headers), text, json: JSON.parse(text || 'null') }
 }
 
-/** Without tap's hooks and coverage, and with Node's compile cache, a process starts in less than half the CPU time. */
-const quick = ({ NODE_OPTIONS = '' }: Record<string, string>): string[] => ['env', `NODE_OPTIONS=${NODE_OPTIONS}`, `NODE_COMPILE_CACHE=${COMPILED}`]
-
-/** Commands whose coverage this test file has measured: other starts of them are rarely of other code. */
-const measured = new Set<string | undefined>()
-
-function isMeasured ({ args = [], isMeasured = !measured.has(args[0]) }: Start): boolean {
-  measured.add(args[0])
-  return isMeasured && process.env['TEST_COVERAGE'] !== undefined
-}
-
 function launch (t: Test, start: Start) {
   const { args = [], env = {}, input, cwd = temporaryFolder(t), command = [process.execPath, MAIN] } = start
-  const measure = isMeasured(start)
-  const [program, ...words] = [...(measure ? [] : quick(env)), ...command, ...args] as [string, ...string[]]
-  // service.ts ends the coverage of later processes
-  const child = spawn(program, words, { cwd, env: { PATH: process.env['PATH'], ...(measure && { _TAPJS_PROCESSINFO_COVERAGE_: '1' }), ...env }, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] }) as ChildProcessByStdio<Writable | null, Readable, Readable>
+  const [program, ...words] = [...command, ...args] as [string, ...string[]]
+  const child = spawn(program, words, { cwd, env: { ...INHERITED, ...env }, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] }) as ChildProcessByStdio<Writable | null, Readable, Readable>
   child.stdin?.end(input)
   const out = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => { out.stdout += text })

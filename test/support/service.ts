@@ -10,7 +10,6 @@ import { VERBS } from '../../schemas/grant.ts'
 import { createServer, type Server, type CreateServerOptions } from '../../src/server/server.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { createTestDatabase, engines, enginesAndSqlite } from '../servers/engines.ts'
-import { COMPILED } from '../servers/folders.ts'
 import { createProxy, recordSqlite, type Proxy } from './recorder.ts'
 
 export type EngineName = 'sqlite' | 'mariadb' | 'mysql'
@@ -74,16 +73,7 @@ export async function onEachEngine (t: Test, name: string, options: ServiceOptio
   }
 }
 
-/**
- * For processes that start from now on: without coverage and with Node's compile cache they take half the CPU time. What the processes of SQLite
- * run is measured by test/dialects/sqlite. tap has no option for it.
- */
-function startWithoutCoverage (): void {
-  if (process.env['TEST_COVERAGE'] !== undefined) Object.assign(process.env, { _TAPJS_PROCESSINFO_COVERAGE_: '0', NODE_COMPILE_CACHE: COMPILED })
-}
-
 async function startSqlite (t: Test, options: ServiceOptions): Promise<Service> {
-  startWithoutCoverage()
   const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
   const path = join(folder, 'test.db')
   const direct = new DatabaseSync(path)

@@ -1,4 +1,4 @@
-// slow: many random cases
+// night: many random cases
 /** The round-trip law: a value that select returns is accepted by data and filters, with the same meaning. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'

@@ -1,4 +1,4 @@
-// slow: large documents and answers
+// night: large documents and answers
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import fc from 'fast-check'
