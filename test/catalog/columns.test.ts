@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Column, Table } from '../../src/catalog/catalog.ts'
 import { loadCatalog, loadTable } from '../support/catalog.ts'
-import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
+import { type EngineName, onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
 
 const columns: Record<'sqlite' | 'mysql', string[]> = {
   mysql: [
@@ -109,7 +109,9 @@ const limits: Array<[column: string, taken: unknown, refused: unknown]> = [
   ['small', true, 128]
 ]
 
-await onEachEngine(t, 'sizes, signs and members match the declaration', { schema, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+const test = sharedOnEachEngine(t, { schema, only: ['mariadb', 'mysql'] })
+
+await test('sizes, signs and members match the declaration', async (t, { url }) => {
   const { columns } = await loadTable(url, 'things')
   for (const [name, taken, refused] of limits) {
     const type = columns.get(name)?.type
@@ -118,7 +120,7 @@ await onEachEngine(t, 'sizes, signs and members match the declaration', { schema
   }
 })
 
-await onEachEngine(t, 'an invisible column is selected, written and filtered like any other', { schema, only: ['mariadb', 'mysql'] }, async (t, { post }) => {
+await test('an invisible column is selected, written and filtered like any other', async (t, { post }) => {
   t.same((await post('things', { verb: 'insert', data: { needed: 'x', hidden: 9 } })).json.data, { inserted: 1, id: 1 })
   const { json } = await post('things', { verb: 'select', filters: { hidden: 9 } })
   t.match(json.data.rows, [{ id: 1, hidden: 9, quoted: 'it\'s \\ "x"', list: 'ab' }])

@@ -1,6 +1,6 @@
 /** Permissions and columns of a table: what a grant does not see does not exist. */
 import t from 'tap'
-import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
+import { type EngineName, type Schema, sharedOnEachEngine } from '../support/service.ts'
 import { tokenFor, tokenOf } from './support.ts'
 
 const id = (engine: EngineName): string => engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id int auto_increment primary key'
@@ -21,7 +21,9 @@ const tokens = [
   tokenOf('star', { permissions: ['select'], databases: '*' })
 ]
 
-await onEachEngine(t, 'a column that a grant does not see does not exist for it', { schema, tokens }, async (t, { post, sql }) => {
+const test = sharedOnEachEngine(t, { schema, tokens })
+
+await test('a column that a grant does not see does not exist for it', async (t, { post, sql }) => {
   const send = async (token: string, body: object, table = 'people') => {
     const { status, json } = await post(table, body, { token })
     return status === 200 ? json.data : [status, json.error.code, json.error.details.map(({ path }: { path: string }) => path)]
@@ -67,7 +69,7 @@ await onEachEngine(t, 'a column that a grant does not see does not exist for it'
   t.same((await sql('select wage from people where id = 1')).map(({ wage }) => Number(wage)), [55])
 })
 
-await onEachEngine(t, 'permissions of a table narrow those of the entry', { schema, tokens }, async (t, { post }) => {
+await test('permissions of a table narrow those of the entry', async (t, { post }) => {
   const status = async (token: string, table: string, body: object) => {
     const answer = await post(table, body, { token })
     return [answer.status, answer.json.error?.code]

@@ -1,7 +1,7 @@
 /** Filters by related rows under grants: they tell nothing of columns and rows that the grant does not see. */
 import t from 'tap'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
-import { onEachEngine, type Schema } from '../support/service.ts'
+import { type Schema, sharedOnEachEngine } from '../support/service.ts'
 import { outcomeOf, tokenFor } from './support.ts'
 
 const schema: Schema = (engine) => {
@@ -31,7 +31,9 @@ const tokens = [
 ]
 const on = { id: 'order_id' }
 
-await onEachEngine(t, 'filters by related rows see the columns and rows of the grant', { schema, tokens }, async (t, { post, operate }) => {
+const test = sharedOnEachEngine(t, { schema, tokens })
+
+await test('filters by related rows see the columns and rows of the grant', async (t, { post, operate }) => {
   const select = async (filters: object, token = 'seller', more: object = {}): Promise<any> => outcomeOf(await post('orders', { verb: 'select', columns: ['id'], orderBy: 'id', filters, ...more }, { token }))
   const ids = async (filters: object, token?: string): Promise<unknown> => {
     const found = await select(filters, token)
@@ -78,7 +80,7 @@ await onEachEngine(t, 'filters by related rows see the columns and rows of the g
   t.match(json.error, { code: 'PERMISSION_DENIED', details: [{ path: '/operations/0/filters/$some/notes' }] })
 })
 
-await onEachEngine(t, 'an order by a member knows its columns and rows as the grant does', { schema, tokens }, async (t, { post }) => {
+await test('an order by a member knows its columns and rows as the grant does', async (t, { post }) => {
   const include = { customer: { table: 'customers', columns: ['name'] } }
   const select = async (orderBy: unknown): Promise<any> => outcomeOf(await post('orders', { verb: 'select', columns: ['id'], orderBy, include }, { token: 'seller' }))
   // the city of order 2 is hidden: it would come before that of order 1
@@ -90,7 +92,7 @@ await onEachEngine(t, 'an order by a member knows its columns and rows as the gr
   }
 })
 
-await onEachEngine(t, 'writes are under the rules of all tables, also when they are replayed', { schema, tokens }, async (t, { post, sql }) => {
+await test('writes are under the rules of all tables, also when they are replayed', async (t, { post, sql }) => {
   const write = async (body: object, token: string, key?: string): Promise<any> => outcomeOf(await post('orders', body, { token, ...key !== undefined && { headers: { 'idempotency-key': key } } }))
   t.same(await write({ verb: 'update', data: { status: 'x' }, filters: { $some: { items: { on } } } }, 'writer'), { updated: 2 })
   t.same((await sql('select id from orders where status = \'x\' order by id')).map(({ id }) => id), [1, 2])

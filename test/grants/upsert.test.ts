@@ -1,6 +1,6 @@
 /** Lists and upserts under the rules of a grant. */
 import t from 'tap'
-import { onEachEngine, type Schema } from '../support/service.ts'
+import { onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
 import { ORDERS, outcomeOf, tenants, tokenFor, upsertById } from './support.ts'
 
 const rows = { tenant: { $claim: '/tenant' } }
@@ -11,7 +11,9 @@ const tokens = [
   tokenFor('clerk', { orders: { columns, rows: { ...rows, status: ['new', 'paid', 'done'] } }, customers: { rows } }, { tenant: 'acme' })
 ]
 
-await onEachEngine(t, 'an upsert does not reach a row outside of the rules', { schema: tenants, tokens }, async (t, { post, sql }) => {
+const testTenants = sharedOnEachEngine(t, { schema: tenants, tokens })
+
+await testTenants('an upsert does not reach a row outside of the rules', async (t, { post, sql }) => {
   const before = await sql(ORDERS)
   const send = async (token: string, data: object, onConflict?: object) => {
     const { status, json } = await post('orders', { verb: 'insert', data, ...(onConflict !== undefined && { onConflict }) }, { token })
@@ -51,7 +53,7 @@ await onEachEngine(t, 'an upsert does not reach a row outside of the rules', { s
   t.same((await sql(ORDERS)).slice(3, 7), before.slice(3), 'the rows of others are as they were')
 })
 
-await onEachEngine(t, 'every row of a list satisfies the rules', { schema: tenants, tokens }, async (t, { post, sql }) => {
+await testTenants('every row of a list satisfies the rules', async (t, { post, sql }) => {
   const before = await sql(ORDERS)
   const send = async (token: string, data: object) => {
     const { status, json } = await post('orders', { verb: 'insert', data }, { token })

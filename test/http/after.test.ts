@@ -1,7 +1,7 @@
 /** `after` and `next` over HTTP: which rows a page has, what a position is, and what is refused. */
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
-import { onEachEngine, TOKEN, type Answer, type EngineName, type Service } from '../support/service.ts'
+import { type Answer, type EngineName, onEachEngine, type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 
 type Body = Record<string, unknown>
 
@@ -26,7 +26,9 @@ const schema = (engine: EngineName): string[] => [
 ]
 const ids = ({ json }: Answer): number[] => json.data.rows.map(({ id }: { id: number }) => id)
 
-await onEachEngine(t, 'after: null begins, next goes back as after, and next: null is the end', { schema }, async (t, { post, engine }) => {
+const test = sharedOnEachEngine(t, { schema })
+
+await test('after: null begins, next goes back as after, and next: null is the end', async (t, { post, engine }) => {
   const first = await post('events', { verb: 'select', columns: ['id'], orderBy: 'created_at DESC', limit: 2, after: null })
   const start = engine === 'sqlite' ? '2026-01-01T00:00:00.000' : '2026-01-01T00:00:00.000'
   t.equal(first.text, `{"success":true,"data":{"rows":[{"id":3},{"id":5}],"count":2,"next":{"created_at":"${start}","id":5}}}`)
@@ -36,14 +38,14 @@ await onEachEngine(t, 'after: null begins, next goes back as after, and next: nu
   t.equal(third.text, '{"success":true,"data":{"rows":[{"id":2}],"count":1,"next":null}}')
 })
 
-await onEachEngine(t, 'next is null exactly when no row follows', { schema }, async (t, { post }) => {
+await test('next is null exactly when no row follows', async (t, { post }) => {
   for (const [limit, next] of [[4, { id: 4 }], [5, null], [6, null]]) t.same((await post('events', { verb: 'select', limit, after: null })).json.data.next, next, `limit ${JSON.stringify(limit)}`)
   t.equal((await post('events', { verb: 'select', filters: { id: 9 }, after: null })).text, '{"success":true,"data":{"rows":[],"count":0,"next":null}}')
   t.equal((await post('events', { verb: 'select', after: { id: 9 } })).text, '{"success":true,"data":{"rows":[],"count":0,"next":null}}')
   t.same(ids(await post('events', { verb: 'select', after: { id: 3 } })), [4, 5], 'a position may be made by hand')
 })
 
-await onEachEngine(t, 'pages have every row once, in the order asked for', { schema }, async (t, service) => {
+await test('pages have every row once, in the order asked for', async (t, service) => {
   const orders: Array<[orderBy: string | undefined, ids: number[]]> = [
     [undefined, [1, 2, 3, 4, 5]], ['id DESC', [5, 4, 3, 2, 1]], ['created_at', [2, 4, 1, 5, 3]], ['created_at DESC', [3, 5, 1, 4, 2]],
     ['kind, created_at DESC', [3, 5, 2, 1, 4]], ['kind DESC, created_at', [4, 1, 2, 5, 3]], ['note DESC, kind', [5, 4, 2, 3, 1]], ['created_at DESC, id', [3, 1, 5, 2, 4]]
@@ -56,7 +58,7 @@ await onEachEngine(t, 'pages have every row once, in the order asked for', { sch
   }
 })
 
-await onEachEngine(t, 'the order is completed with the key, in the direction of its last term', { schema }, async (t, { post }) => {
+await test('the order is completed with the key, in the direction of its last term', async (t, { post }) => {
   const nextOf = async (orderBy: unknown): Promise<string[]> => Object.keys((await post('events', { verb: 'select', orderBy, limit: 1, after: null })).json.data.next)
   t.same(await nextOf('kind'), ['kind', 'id'])
   t.same(await nextOf('kind, id DESC'), ['kind', 'id'])
@@ -64,7 +66,7 @@ await onEachEngine(t, 'the order is completed with the key, in the direction of 
   t.same(await nextOf([{ note: 'DESC' }]), ['note', 'id'])
 })
 
-await onEachEngine(t, 'columns of the position need not be among the columns', { schema }, async (t, service) => {
+await test('columns of the position need not be among the columns', async (t, service) => {
   for (const columns of [['note'], ['kind', 'note'], ['id'], ['note', 'created_at', 'id', 'kind']]) {
     const rows = await readPages(service, 'events', { columns, orderBy: 'created_at DESC, kind', limit: 2 })
     t.same(rows.map((row) => Object.keys(row)), Array(5).fill(columns))
@@ -124,7 +126,7 @@ await onEachEngine(t, 'the key is the primary key, else the unique key of NOT NU
   if (engine === 'sqlite') t.pass()
 })
 
-await onEachEngine(t, 'offset skips rows, and next is the next offset', { schema }, async (t, { post }) => {
+await test('offset skips rows, and next is the next offset', async (t, { post }) => {
   const page = async (offset: number) => (await post('events', { verb: 'select', columns: ['id'], orderBy: 'kind', offset, limit: 2 })).text
   t.equal(await page(0), '{"success":true,"data":{"rows":[{"id":2},{"id":3}],"count":2,"next":2}}')
   t.equal(await page(2), '{"success":true,"data":{"rows":[{"id":5},{"id":1}],"count":2,"next":4}}')
@@ -137,7 +139,7 @@ await onEachEngine(t, 'limits.offset is a setting', { schema, options: { limits:
   t.match((await post('events', { verb: 'select', offset: 4 })).json.error, { code: 'INVALID_BODY', message: /from 0 to 3/ })
 })
 
-await onEachEngine(t, 'total counts the rows that the filters select, up to a number', { schema }, async (t, { post }) => {
+await test('total counts the rows that the filters select, up to a number', async (t, { post }) => {
   const dataOf = async (body: Body): Promise<unknown> => (await post('events', { verb: 'select', columns: ['id'], limit: 1, orderBy: 'id', ...body })).json.data
   t.same(await dataOf({ total: true }), { rows: [{ id: 1 }], count: 1, total: 5 })
   t.same(await dataOf({ total: 4 }), { rows: [{ id: 1 }], count: 1, total: 4 })
@@ -149,7 +151,7 @@ await onEachEngine(t, 'total counts the rows that the filters select, up to a nu
   t.equal((await post('events', { verb: 'select', columns: ['id'], limit: 1, after: null, total: true })).text, '{"success":true,"data":{"rows":[{"id":1}],"count":1,"next":{"id":1},"total":5}}')
 })
 
-await onEachEngine(t, 'without the new fields statements and answers are what they were', { schema }, async (t, { post, statements }) => {
+await test('without the new fields statements and answers are what they were', async (t, { post, statements }) => {
   statements()
   t.equal((await post('events', { verb: 'select', columns: ['id'], orderBy: 'kind DESC, id', limit: 2 })).text, '{"success":true,"data":{"rows":[{"id":1},{"id":4}],"count":2}}')
   const [statement, ...others] = statements()
@@ -218,7 +220,7 @@ await onEachEngine(t, 'an order with after has as many columns as there may be c
   t.equal((await post('events', { verb: 'select', orderBy: 'kind, note', offset: 1 })).status, 200)
 })
 
-await onEachEngine(t, 'groups have pages by offset', { schema }, async (t, { post }) => {
+await test('groups have pages by offset', async (t, { post }) => {
   const groups = async (body: Body) => (await post('events', { verb: 'select', groupBy: ['kind'], aggregates: { n: { $count: '*' } }, limit: 1, ...body })).json
   t.same((await groups({ offset: 0 })).data, { rows: [{ kind: 'a', n: 3 }], count: 1, next: 1 })
   t.same((await groups({ offset: 1 })).data, { rows: [{ kind: 'b', n: 2 }], count: 1, next: null })
@@ -228,7 +230,7 @@ await onEachEngine(t, 'groups have pages by offset', { schema }, async (t, { pos
   t.match((await groups({ offset: 100_001 })).error, { code: 'INVALID_BODY', details: [{ path: '/offset' }] })
 })
 
-await onEachEngine(t, 'pages and totals can be read in operations', { schema }, async (t, { server }) => {
+await test('pages and totals can be read in operations', async (t, { server }) => {
   const operations = [{ table: 'events', verb: 'select', columns: ['kind'], limit: 1, after: null, total: true }, { table: 'events', verb: 'select', columns: ['id'], offset: 4 }]
   const { payload } = await server.app.inject({ method: 'POST', url: '/api/shop', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }, payload: { operations } })
   t.same(JSON.parse(payload).data, { results: [{ rows: [{ kind: 'b' }], count: 1, next: { id: 1 }, total: 5 }, { rows: [{ id: 5 }], count: 1, next: null }] })

@@ -1,6 +1,6 @@
 /** What aggregate functions return for columns of each type, and which columns make groups. */
 import t, { type Test } from 'tap'
-import { onEachEngine, type Answer, type Schema, type Service } from '../support/service.ts'
+import { type Answer, onEachEngine, type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
 
 const selectFrom = ({ post }: Service, table = 'orders') => (body: object): Promise<Answer> => post(table, { verb: 'select', ...body })
 const rowsOf = async (answer: Promise<Answer>): Promise<any[]> => (await answer).json.data.rows
@@ -87,7 +87,9 @@ const typed: Schema = {
   ]
 }
 
-await onEachEngine(t, 'least and greatest are as their column; other types have none', { schema: typed }, async (t, service) => {
+const testTyped = sharedOnEachEngine(t, { schema: typed })
+
+await testTyped('least and greatest are as their column; other types have none', async (t, service) => {
   const select = selectFrom(service, 'typed')
   const isServer = service.engine !== 'sqlite'
   const ranked = ['tiny', 'big', 'y', 'num', 'f', 'fd', 'day', 'moment', 'clock', 'txt', 'bin']
@@ -111,7 +113,7 @@ await onEachEngine(t, 'least and greatest are as their column; other types have 
   t.same(await rowsOf(select({ aggregates: { s: { $sum: 'tiny' }, a: { $avg: 'y' }, f: { $sum: 'fd' } } })), [{ s: '1', a: '1013.0000', f: 0.30000000000000004 }], 'numbers of other kinds')
 })
 
-await onEachEngine(t, 'columns of every type that can be sorted make groups, whose values find them', { schema: typed }, async (t, service) => {
+await testTyped('columns of every type that can be sorted make groups, whose values find them', async (t, service) => {
   const { post } = service
   const { data: { rows: [{ ...first }] } } = (await post('typed', { verb: 'select', limit: 1 })).json
   const names = Object.keys(first).filter((name) => !['id', 'doc', 'place', 'what'].includes(name))

@@ -1,7 +1,7 @@
 /** `groupBy`, `aggregates` and `having` of a select. */
 import t, { type Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
-import { onEachEngine, type Answer, type EngineName, type Schema, type Service } from '../support/service.ts'
+import { type Answer, type EngineName, onEachEngine, type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
 
 const rows = `insert into orders (id, status, customer, total, items, weight, paid, note) values
   (1, 'new', 7, '10.10', 1, 0.5, '2026-01-01', 'b'), (2, 'new', 7, '0.20', 2, 0.25, NULL, 'a'), (3, 'paid', 8, '5.00', NULL, NULL, '2026-03-01', NULL),
@@ -21,7 +21,9 @@ async function refused (t: Test, answer: Promise<Answer>, [code, path]: readonly
   t.same([json.error?.code, json.error?.details[0]?.path], [code, path], why)
 }
 
-await onEachEngine(t, 'a row has the columns of groupBy, then the aggregates, in the order asked for', { schema }, async (t, service) => {
+const test = sharedOnEachEngine(t, { schema })
+
+await test('a row has the columns of groupBy, then the aggregates, in the order asked for', async (t, service) => {
   const select = selectFrom(service)
   const aggregates = {
     n: { $count: '*' },
@@ -48,7 +50,7 @@ await onEachEngine(t, 'a row has the columns of groupBy, then the aggregates, in
   t.match(reversed.text, /"rows":\[\{"customer":null,"status":"paid","b":5,"a":5\},/)
 })
 
-await onEachEngine(t, 'groupBy alone returns each combination once, and NULL is a value like others', { schema }, async (t, service) => {
+await test('groupBy alone returns each combination once, and NULL is a value like others', async (t, service) => {
   const select = selectFrom(service)
   t.same(await rowsOf(select({ groupBy: ['customer'], orderBy: 'customer' })), [{ customer: null }, { customer: 7 }, { customer: 8 }])
   t.same(await rowsOf(select({ groupBy: ['customer', 'status'], orderBy: 'status, customer DESC' })), [
@@ -56,7 +58,7 @@ await onEachEngine(t, 'groupBy alone returns each combination once, and NULL is 
   ])
 })
 
-await onEachEngine(t, 'without groupBy there is one row, also for a table without rows', { schema }, async (t, service) => {
+await test('without groupBy there is one row, also for a table without rows', async (t, service) => {
   const select = selectFrom(service)
   const aggregates = { n: { $count: '*' }, m: { $count: 'total' }, d: { $countDistinct: 'total' }, s: { $sum: 'total' }, i: { $sum: 'items' }, w: { $avg: 'weight' }, x: { $max: 'note' } }
   t.same(await rowsOf(select({ aggregates })), [{ n: 6, m: 4, d: 4, s: '16.31', i: '12', w: 1.4375, x: 'd' }])
@@ -67,7 +69,7 @@ await onEachEngine(t, 'without groupBy there is one row, also for a table withou
   t.same(await rowsOf(select({ aggregates: { n: { $count: '*' }, s: { $avg: 'total' } } })), [{ n: 0, s: null }])
 })
 
-await onEachEngine(t, 'filters select the rows that are grouped, having selects groups', { schema }, async (t, service) => {
+await test('filters select the rows that are grouped, having selects groups', async (t, service) => {
   const select = selectFrom(service)
   const groups = async (body: object): Promise<string[]> => (await rowsOf(select({ groupBy: ['status'], aggregates, orderBy: 'status', ...body }))).map(({ status }) => status)
   const aggregates = { n: { $count: '*' }, sum: { $sum: 'total' }, avg: { $avg: 'total' }, w: { $sum: 'weight' }, first: { $min: 'paid' }, last: { $max: 'note' } }
@@ -92,7 +94,7 @@ await onEachEngine(t, 'filters select the rows that are grouped, having selects 
   t.same(await rowsOf(select({ groupBy: ['status'], having: { status: { $ne: 'new' } }, orderBy: 'status' })), [{ status: 'paid' }, { status: 'sent' }])
 })
 
-await onEachEngine(t, 'orderBy takes the names of the result; limit counts groups', { schema }, async (t, service) => {
+await test('orderBy takes the names of the result; limit counts groups', async (t, service) => {
   const select = selectFrom(service)
   const aggregates = { n: { $count: '*' }, sum: { $sum: 'total' }, total: { $max: 'id' } }
   const statuses = async (body: object): Promise<string[]> => (await rowsOf(select({ groupBy: ['status'], aggregates, ...body }))).map(({ status }) => status)
@@ -163,12 +165,12 @@ const wrong: ReadonlyArray<readonly [why: string, body: object, code: string, pa
   ['a number for a text', { groupBy: ['status'], having: { status: 0 } }, 'INVALID_VALUE', '/having/status']
 ]
 
-await onEachEngine(t, 'what does not belong together or is not there is refused', { schema }, async (t, service) => {
+await test('what does not belong together or is not there is refused', async (t, service) => {
   for (const [why, body, code, path] of wrong) await refused(t, selectFrom(service)(body), [code, path], why)
   t.same(service.statements(), [], 'before any SQL runs')
 })
 
-await onEachEngine(t, 'names have 1 to 64 letters, digits and _, also those that JavaScript knows', { schema }, async (t, service) => {
+await test('names have 1 to 64 letters, digits and _, also those that JavaScript knows', async (t, service) => {
   const names = ['a', '_1', '_', 'n'.repeat(64), 'constructor', 'toString', '__proto__', 'select', 'v0', 'c0', 't', 'orders', 'id', 'TOTAL']
   const body = `{"verb":"select","groupBy":["status"],"orderBy":"status","limit":1,"aggregates":{${names.map((name) => `"${name}":{"$count":"*"}`).join()}}}`
   const { text } = await service.post('orders', body)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { badBodies, type BadBody } from '../support/bad-bodies.ts'
 import { badValuesByTable, EVERYTHING, shopAndOdd as schema } from '../support/bad-values.ts'
 import { dump, isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type Service } from '../support/service.ts'
+import { onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
 import type { Test } from 'tap'
 
 /** Sends each body and checks the answer, the statements and every row of the database. */
@@ -17,11 +17,13 @@ async function refuseAll (t: Test, { post, statements, sql }: Service, table: st
   }
 }
 
-await onEachEngine(t, 'a body that does not have the form of a request is rejected and changes nothing', { schema }, async (t, service) => {
+const test = sharedOnEachEngine(t, { schema })
+
+await test('a body that does not have the form of a request is rejected and changes nothing', async (t, service) => {
   await refuseAll(t, service, 'customers', badBodies)
 })
 
-await onEachEngine(t, 'a body that does not fit its table is rejected and changes nothing', { schema }, async (t, service) => {
+await test('a body that does not fit its table is rejected and changes nothing', async (t, service) => {
   for (const [table, bodies] of badValuesByTable) await refuseAll(t, service, table, bodies)
 })
 

@@ -1,7 +1,7 @@
 /** CORS, and the headers that every answer has. */
 import t from 'tap'
 import type { InjectOptions } from 'fastify'
-import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
+import { onEachEngine, type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const ORIGIN = 'https://app.example.com'
@@ -71,14 +71,16 @@ await onEachEngine(t, '"*" allows every origin, without naming it', { ...listed,
   }
 })
 
-await onEachEngine(t, 'without the setting there are no CORS headers', { schema: shop, only }, async (t, service) => {
+const testShop = sharedOnEachEngine(t, { schema: shop, only })
+
+await testShop('without the setting there are no CORS headers', async (t, service) => {
   const question = await ask(service, asking(ORIGIN))
   t.equal(question.status, 401)
   const { status, headers } = await ask(service, { headers: { origin: ORIGIN } })
   t.same([status, corsHeaders(headers), headers['vary'], corsHeaders(question.headers)], [200, [], 'Accept', []])
 })
 
-await onEachEngine(t, 'every response disables caching and content type guessing', { schema: shop, only }, async (t, service) => {
+await testShop('every response disables caching and content type guessing', async (t, service) => {
   for (const answer of [await ask(service, {}), await ask(service, { token: 'wrong' }), await ask(service, { url: '/api/nowhere' }), await ask(service, { method: 'GET' })]) {
     t.match(answer.headers, { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }, String(answer.status))
   }

@@ -1,24 +1,26 @@
 import t from 'tap'
-import { onEachEngine } from '../support/service.ts'
+import { sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const ids = (rows: Array<{ id: number }>) => rows.map(({ id }) => id)
 
-await onEachEngine(t, 'delete removes exactly the rows that the filters select', { schema: shop }, async (t, { post, sql }) => {
+const testShop = sharedOnEachEngine(t, { schema: shop })
+
+await testShop('delete removes exactly the rows that the filters select', async (t, { post, sql }) => {
   const { status, text } = await post('customers', { verb: 'delete', filters: { status: 'old' } })
   t.equal(status, 200)
   t.equal(text, '{"success":true,"data":{"deleted":2}}')
   t.same(ids(await sql('select id from customers order by id')), [1, 2])
 })
 
-await onEachEngine(t, 'a delete that matches no row counts 0', { schema: shop }, async (t, { post, sql }) => {
+await testShop('a delete that matches no row counts 0', async (t, { post, sql }) => {
   t.same((await post('customers', { verb: 'delete', filters: { id: 99 } })).json.data, { deleted: 0 })
   t.same((await post('customers', { verb: 'delete', filters: { id: { $in: [] } } })).json.data, { deleted: 0 })
   t.same((await post('customers', { verb: 'delete', filters: { email: null } })).json.data, { deleted: 0 })
   t.equal((await sql('select id from customers')).length, 4)
 })
 
-await onEachEngine(t, 'filters of a delete accept lists, null and operators, as in a select', { schema: shop }, async (t, { post, sql }) => {
+await testShop('filters of a delete accept lists, null and operators, as in a select', async (t, { post, sql }) => {
   t.same((await post('customers', { verb: 'delete', filters: { id: [3, 98, 99] } })).json.data, { deleted: 1 })
   t.same((await post('orders', { verb: 'delete', filters: { note: null } })).json.data, { deleted: 1 })
   t.same((await post('customers', { verb: 'delete', filters: { credit: { $gt: '1000' }, name: { $startsWith: 'Zo' } } })).json.data, { deleted: 1 })
@@ -26,7 +28,7 @@ await onEachEngine(t, 'filters of a delete accept lists, null and operators, as 
   t.same(ids(await sql('select id from orders')), [1])
 })
 
-await onEachEngine(t, 'a row with a key of several columns is deleted by all of them', { schema: shop }, async (t, { post, sql }) => {
+await testShop('a row with a key of several columns is deleted by all of them', async (t, { post, sql }) => {
   t.same((await post('order_items', { verb: 'delete', filters: { order_id: 1, line: 2 } })).json.data, { deleted: 1 })
   t.match(await sql('select line from order_items'), [{ line: 1 }])
 })
@@ -42,7 +44,7 @@ const refusals: Array<[why: string, table: string, body: object, status: number,
   ['a row of a view', 'order_lines', { filters: { order_id: 1 } }, 403, 'PERMISSION_DENIED', undefined]
 ]
 
-await onEachEngine(t, 'an invalid delete is rejected before a statement is sent', { schema: shop }, async (t, { post, statements, sql }) => {
+await testShop('an invalid delete is rejected before a statement is sent', async (t, { post, statements, sql }) => {
   statements()
   for (const [why, table, body, status, code, path] of refusals) {
     const answer = await post(table, { verb: 'delete', ...body })

@@ -2,10 +2,12 @@
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type Schema } from '../support/service.ts'
+import { onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
-await onEachEngine(t, 'a dry run has the answer of the write with "dryRun", and changes nothing', { schema: shop }, async (t, { post, sql }) => {
+const testShop = sharedOnEachEngine(t, { schema: shop })
+
+await testShop('a dry run has the answer of the write with "dryRun", and changes nothing', async (t, { post, sql }) => {
   const before = await sql('select * from order_items order by line')
   const customers = await sql('select * from customers order by id')
   const writes: Array<[table: string, body: object, data: object]> = [
@@ -25,7 +27,7 @@ await onEachEngine(t, 'a dry run has the answer of the write with "dryRun", and 
   t.strictSame((await post('customers', { verb: 'update', data: { name: 'x' }, filters: { status: 'new' }, dryRun: false })).json.data, { updated: 2 }, 'false is as if it were left out')
 })
 
-await onEachEngine(t, 'a dry run is refused as the write would be', { schema: shop }, async (t, { post, sql }) => {
+await testShop('a dry run is refused as the write would be', async (t, { post, sql }) => {
   const before = await sql('select * from customers order by id')
   const cases: Array<[body: object, status: number, code: string]> = [
     [{ verb: 'insert', data: { email: 'ada@example.com', name: 'x' } }, 409, 'UNIQUE_VIOLATION'],
@@ -39,7 +41,7 @@ await onEachEngine(t, 'a dry run is refused as the write would be', { schema: sh
   t.same(await sql('select * from customers order by id'), before)
 })
 
-await onEachEngine(t, 'AUTO_INCREMENT may leave a gap, and no id is given to two rows', { schema: shop }, async (t, { post, sql }) => {
+await testShop('AUTO_INCREMENT may leave a gap, and no id is given to two rows', async (t, { post, sql }) => {
   const insert = { verb: 'insert', data: { level: 5 } }
   const { json } = await post('settings', { ...insert, dryRun: true })
   t.same(json.data, { inserted: 1, id: 1, dryRun: true })
@@ -47,7 +49,7 @@ await onEachEngine(t, 'AUTO_INCREMENT may leave a gap, and no id is given to two
   t.ok((await post('settings', insert)).json.data.id >= 1)
 })
 
-await onEachEngine(t, 'an invalid "dryRun" is rejected', { schema: shop }, async (t, { post, statements }) => {
+await testShop('an invalid "dryRun" is rejected', async (t, { post, statements }) => {
   statements()
   for (const dryRun of [1, 'true', null, {}, []]) {
     isRefusal(t, await post('customers', { verb: 'update', data: { name: 'x' }, filters: { id: 1 }, dryRun }), { status: 400, code: 'INVALID_BODY', why: JSON.stringify(dryRun) })
@@ -81,7 +83,9 @@ const engines: Schema = (engine) => [
   'create trigger log_update after update on logged for each row insert into log_myisam values (new.id)'
 ]
 
-await onEachEngine(t, 'a table without transactions is not supported', { schema: engines, only: ['mariadb', 'mysql'] }, async (t, { post, engine, statements }) => {
+const testEngines = sharedOnEachEngine(t, { schema: engines, only: ['mariadb', 'mysql'] })
+
+await testEngines('a table without transactions is not supported', async (t, { post, engine, statements }) => {
   statements()
   for (const name of ['MyISAM', 'MEMORY', ...engine === 'mariadb' ? ['Aria'] : []]) {
     for (const body of [{ verb: 'insert', data: { id: 1 } }, { verb: 'update', data: { n: 1 }, filters: { id: 1 } }, { verb: 'delete', filters: { id: 1 } }]) {
@@ -94,7 +98,7 @@ await onEachEngine(t, 'a table without transactions is not supported', { schema:
   t.same(statements(), [])
 })
 
-await onEachEngine(t, 'where a trigger has written to a table without transactions, the outcome is unknown', { schema: engines, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+await testEngines('where a trigger has written to a table without transactions, the outcome is unknown', async (t, { post, sql }) => {
   for (const body of [{ verb: 'insert', data: { id: 2 } }, { verb: 'update', data: { n: 2 }, filters: { id: 1 } }, { verb: 'update', data: { n: 2 }, filters: { id: 1 }, returning: '*' }]) {
     const answer = await post('logged', { ...body, dryRun: true })
     isRefusal(t, answer, { status: 502, code: 'OUTCOME_UNKNOWN', why: JSON.stringify(body) })

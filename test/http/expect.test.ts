@@ -2,7 +2,7 @@
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
+import { type EngineName, onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const rows = Array.from({ length: 20 }, (_, id) => `(${id}, ${id % 2}, 0)`).join()
@@ -19,7 +19,9 @@ const expectations: Array<[expect: unknown, holds: boolean]> = [
   [{ $gte: 1, $lte: 10 }, true], [{ $gte: 1, $lt: 10 }, false], [{ $gt: 10, $lt: 10 }, false], [{ $eq: 10, $gte: 2 }, true], [{ $lte: 9007199254740991 }, true]
 ]
 
-await onEachEngine(t, 'an update is done if the number of rows that it matches is as expected, else nothing is changed', { schema }, async (t, { post, sql }) => {
+const test = sharedOnEachEngine(t, { schema })
+
+await test('an update is done if the number of rows that it matches is as expected, else nothing is changed', async (t, { post, sql }) => {
   const sum = async () => Number((await sql('select sum(n) as n from parts'))[0].n)
   let done = 0
   for (const [expect, holds] of expectations) {
@@ -40,7 +42,7 @@ await onEachEngine(t, 'an update is done if the number of rows that it matches i
   }
 })
 
-await onEachEngine(t, 'rows that have the values already match as well', { schema }, async (t, { post }) => {
+await test('rows that have the values already match as well', async (t, { post }) => {
   const update = { verb: 'update', data: { kind: 1 }, filters: { id: { $lt: 4 } } }
   t.same((await post('parts', { ...update, expect: 4 })).json.data, { updated: 2 })
   t.same((await post('parts', { ...update, expect: 4 })).json.data, { updated: 0 })
@@ -48,14 +50,14 @@ await onEachEngine(t, 'rows that have the values already match as well', { schem
   isRefusal(t, await post('parts', { ...update, expect: 0 }), { status: 412, code: 'EXPECTATION_FAILED', why: 'none' })
 })
 
-await onEachEngine(t, 'the message tells how many rows there are, and does not count beyond the bound', { schema }, async (t, { post }) => {
+await test('the message tells how many rows there are, and does not count beyond the bound', async (t, { post }) => {
   const messageFor = async (filters: object, expect: unknown) => (await post('parts', { verb: 'delete', filters, expect })).json.error.message
   for (const [filters, expect, message] of [
     [{ id: 1 }, 2, 'there is 1 row'], [{ id: { $lt: 3 } }, 5, /there are \d rows/], [{ kind: 1 }, 1, 'there is more than 1 row'], [{ kind: 1 }, 3, 'there are more than 3 rows'], [{ id: 1 }, 0, 'there are more than 0 rows']
   ] as const) t.match(await messageFor(filters, expect), message)
 })
 
-await onEachEngine(t, 'a delete is done if the number of rows that it matches is as expected, else nothing is deleted', { schema }, async (t, { post, sql }) => {
+await test('a delete is done if the number of rows that it matches is as expected, else nothing is deleted', async (t, { post, sql }) => {
   const count = async () => Number((await sql('select count(*) as n from parts'))[0].n)
   for (const [expect] of expectations.filter(([, holds]) => !holds)) {
     for (const returning of [undefined, '*']) {
@@ -68,7 +70,7 @@ await onEachEngine(t, 'a delete is done if the number of rows that it matches is
   t.equal((await post('parts', { verb: 'delete', filters: { kind: 0 }, expect: { $lt: 11, $gt: 9 }, returning: ['id'] })).json.data.rows.length, 10)
 })
 
-await onEachEngine(t, 'an expectation is an optimistic lock: of several clients at the same time one succeeds', { schema }, async (t, { post, sql }) => {
+await test('an expectation is an optimistic lock: of several clients at the same time one succeeds', async (t, { post, sql }) => {
   const answers = await Promise.all(Array.from({ length: 8 }, (_, client) => post('parts', { verb: 'update', data: { kind: 100 + client, n: { $inc: 1 } }, filters: { id: 5, n: 0 }, expect: 1 })))
   t.same(answers.map(({ status }) => status).sort(), [200, ...Array.from({ length: 7 }, () => 412)])
   t.equal((await sql('select n from parts where id = 5'))[0].n, 1)
@@ -85,7 +87,7 @@ await onEachEngine(t, 'with an upper bound no more than one row beyond it is cha
   isRefusal(t, await post('parts', { verb: 'update', data: { n: 5 }, filters: { id: { $gte: 0 } }, expect: { $lte: 3 } }), { status: 412, code: 'EXPECTATION_FAILED', why: 'four rows' })
 })
 
-await onEachEngine(t, 'on a select the expectation is held against count', { schema }, async (t, { post }) => {
+await test('on a select the expectation is held against count', async (t, { post }) => {
   for (const [expect, holds] of expectations) {
     const answer = await post('parts', { verb: 'select', filters: { kind: 1 }, expect })
     if (holds) t.equal(answer.json.data.count, 10, JSON.stringify(expect))
@@ -96,7 +98,7 @@ await onEachEngine(t, 'on a select the expectation is held against count', { sch
   isRefusal(t, await post('parts', { verb: 'select', filters: { id: 99 }, expect: { $gte: 1 }, after: null }), { status: 412, code: 'EXPECTATION_FAILED', why: 'a page' })
 })
 
-await onEachEngine(t, 'an invalid "expect" is rejected before a statement is sent', { schema }, async (t, { post, statements }) => {
+await test('an invalid "expect" is rejected before a statement is sent', async (t, { post, statements }) => {
   statements()
   for (const expect of [-1, 1.5, '1', true, null, [1], {}, { $gt: -1 }, { $gte: '1' }, { $ne: 1 }, { $in: [1] }, { $eq: null }, 9007199254740992]) {
     for (const body of [{ verb: 'update', data: { n: 1 }, filters: { id: 1 } }, { verb: 'delete', filters: { id: 1 } }, { verb: 'select' }]) {
@@ -169,7 +171,9 @@ const selves: Schema = (engine) => [
   'insert into teams values (1, null)', 'insert into members values (1, 1)', 'insert into teams values (2, 1)'
 ]
 
-await onEachEngine(t, 'rows that foreign keys of the table delete or change count for what a delete expects', { schema: selves }, async (t, { post, sql, engine }) => {
+const testSelves = sharedOnEachEngine(t, { schema: selves })
+
+await testSelves('rows that foreign keys of the table delete or change count for what a delete expects', async (t, { post, sql, engine }) => {
   const cases: Array<[table: string, filters: object, matches: number]> = [['cascades', { v: 'a' }, 3], ['nulls', { $or: [{ id: 1 }, { parent: 1 }] }, 3], ...engine === 'sqlite' ? [] : [['teams', { id: [1, 2] }, 2] as [string, object, number]]]
   for (const [table, filters, matches] of cases) {
     const before = await sql(`select * from ${table} order by id`)
@@ -186,7 +190,7 @@ await onEachEngine(t, 'rows that foreign keys of the table delete or change coun
   t.equal((await post('cascades', { verb: 'delete', filters: { id: [3, 4] } })).json.data.deleted, 2)
 })
 
-await onEachEngine(t, 'a delete does not return rows that it has kept', { schema: selves }, async (t, { engine, post, sql }) => {
+await testSelves('a delete does not return rows that it has kept', async (t, { engine, post, sql }) => {
   const remove = async (table: string, filters: object) => await post(table, { verb: 'delete', filters, returning: ['id'] })
   const before = await sql('select id from nulls order by id')
   const answer = await remove('nulls', { $or: [{ id: 1 }, { parent: 1 }] })

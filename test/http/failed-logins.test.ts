@@ -7,7 +7,7 @@ import t from 'tap'
 import { rowQuery } from '../../src/index.ts'
 import { tokenFor } from '../support/documents.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
+import { onEachEngine, type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { listen } from '../support/wire.ts'
 
@@ -36,7 +36,9 @@ async function fail (service: Pick<Service, 'server'>, times: number, from: From
 
 const few = { schema: shop, only: ['sqlite' as const], options: { failedLogins: { max: 3 } } }
 
-await onEachEngine(t, 'thirty invalid tokens in a minute block an address, even for valid tokens', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+const testShop = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'] })
+
+await testShop('thirty invalid tokens in a minute block an address, even for valid tokens', async (t, service) => {
   t.same(await fail(service, 30), [401])
   for (const authorization of [wrong, right, 'Basic abc']) {
     const answer = await ask(service, { authorization })
@@ -169,7 +171,7 @@ await onEachEngine(t, 'the limits of the host app and of the plugin both apply',
   t.match(await ask(service, { address: '192.0.2.2', authorization: right }), { status: 200 })
 })
 
-await onEachEngine(t, '400 pipelined requests with invalid tokens cannot exceed the limit of look-ups', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+await testShop('400 pipelined requests with invalid tokens cannot exceed the limit of look-ups', async (t, service) => {
   const { send } = await listen(service)
   const requests = Array.from({ length: 400 }, (_, index) => `POST /api/shop/customers HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer guess-${index}\r\nContent-Type: application/json\r\nContent-Length: 17\r\n${index === 399 ? 'Connection: close\r\n' : ''}\r\n{"verb":"select"}`)
   const statuses = (await send(requests.join(''))).map(({ status }) => status)

@@ -1,6 +1,6 @@
 /** Which rows each operator and combinator selects. */
 import t from 'tap'
-import { onEachEngine } from '../support/service.ts'
+import { onEachEngine, sharedOnEachEngine } from '../support/service.ts'
 
 const rows = 'insert into things (id, name, size, price, note, made, doc) values ' +
   "(1, 'Ant', 1, '0.50', null, '2026-01-01 00:00:00', '{\"a\": 1}'), (2, 'bee', 2, '1.00', '100% sure', '2026-01-02 00:00:00', '[1, 2]'), " +
@@ -84,7 +84,9 @@ const cases: Array<[string, object, number[]]> = [
   ['$null asks for SQL\'s NULL alone', { doc: { $null: true } }, [3]]
 ]
 
-await onEachEngine(t, 'filters select', { schema }, async (t, { post }) => {
+const test = sharedOnEachEngine(t, { schema })
+
+await test('filters select', async (t, { post }) => {
   for (const [name, filters, ids] of cases) {
     const { json } = await post('things', { verb: 'select', columns: ['id'], filters, orderBy: 'id' })
     t.same(json.data.rows?.map((row: { id: number }) => row.id) ?? json, ids, name)
@@ -136,7 +138,7 @@ const refusals: Array<[string, object, string]> = [
   ['an empty object', { id: {} }, 'INVALID_VALUE']
 ]
 
-await onEachEngine(t, 'invalid filters are rejected', { schema }, async (t, { post, statements }) => {
+await test('invalid filters are rejected', async (t, { post, statements }) => {
   statements()
   for (const [name, filters, code] of refusals) {
     const { status, json } = await post('things', { verb: 'select', filters })
@@ -147,14 +149,14 @@ await onEachEngine(t, 'invalid filters are rejected', { schema }, async (t, { po
   t.same(statements(), [])
 })
 
-await onEachEngine(t, 'filters exactly at the limits are accepted', { schema }, async (t, { post }) => {
+await test('filters exactly at the limits are accepted', async (t, { post }) => {
   const patterns = ['a'.repeat(1000), '%'.repeat(1000), '😀'.repeat(1000), '\\'.repeat(1000)].flatMap((pattern) => ['$like', '$nlike', '$startsWith', '$contains'].map((operator) => ({ note: { [operator]: pattern } })))
   for (const filters of [...patterns, levels(32), levels(31, { $is: { id: 1 } }), { $or: Array.from({ length: 256 }, (_, id) => ({ id })) }, { id: Array.from({ length: 10_000 }, (_, id) => id) }]) {
     t.equal((await post('things', { verb: 'select', filters })).status, 200)
   }
 })
 
-await onEachEngine(t, 'a pattern with a NUL character matches no other texts', { schema }, async (t, { post, sql, engine }) => {
+await test('a pattern with a NUL character matches no other texts', async (t, { post, sql, engine }) => {
   for (const pattern of [{ $contains: '\0' }, { $like: '%\0%' }, { $startsWith: 'a\0z' }, { $like: 'a%\0' }]) {
     for (const verb of ['select', 'delete']) {
       const { json } = await post('things', { verb, filters: { name: pattern } })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import '../support/seed.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type Schema, type Service } from '../support/service.ts'
+import { onEachEngine, type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
 
 const COLUMNS = 'id int not null primary key, d date null, dt datetime(3) null, ts timestamp null, v0 datetime null, status varchar(10) null, total decimal(10,2) null, ratio double null, n int null, word varchar(10) null, t time null, y year null'
 const schema: Schema = { mysql: [`create table sales (${COLUMNS})`], sqlite: [`create table sales (${COLUMNS})`] }
@@ -22,7 +22,9 @@ const groupsOf = async ({ post }: Pick<Service, 'post'>, body: object): Promise<
   return json.data.rows
 }
 
-await onEachEngine(t, 'rows are grouped by the year, month, week, day and hour of a column', { schema }, async (t, service) => {
+const test = sharedOnEachEngine(t, { schema })
+
+await test('rows are grouped by the year, month, week, day and hour of a column', async (t, service) => {
   const moments = ['2026-11-23T10:15:00.123', '2026-11-23T10:59:59.999', '2026-11-23T11:00:00', '2026-01-01T00:00:00', '2027-01-03T23:59:59', '2024-12-30T12:00:00', null]
   await service.post('sales', { verb: 'insert', data: moments.map((dt, id) => ({ id, dt, d: dt?.slice(0, 10) ?? null, ts: dt === null ? null : `${dt.slice(0, 19)}Z` })) })
   const n = { n: { $count: '*' } }
@@ -35,7 +37,7 @@ await onEachEngine(t, 'rows are grouped by the year, month, week, day and hour o
   }
 })
 
-await onEachEngine(t, 'names of parts stand at their place in the rows, and in orderBy, having and pages; a part alone is distinct', { schema }, async (t, service) => {
+await test('names of parts stand at their place in the rows, and in orderBy, having and pages; a part alone is distinct', async (t, service) => {
   const { post } = service
   await post('sales', { verb: 'insert', data: Array.from({ length: 30 }, (_, id) => ({ id, dt: `2026-0${1 + id % 9}-01T00:00:00`, status: id % 2 === 0 ? 'new' : 'paid', total: `${id}.50` })) })
   const rows = await groupsOf(service, { groupBy: ['status', { m: { $month: 'dt' } }, { v0: { $year: 'dt' } }], aggregates: { v1: { $sum: 'total' } }, having: { m: { $between: ['2026-02', '2026-03'] }, v0: 2026, status: 'new' }, orderBy: [{ m: 'DESC' }] })
@@ -53,7 +55,7 @@ await onEachEngine(t, 'names of parts stand at their place in the rows, and in o
   t.same((await groupsOf(service, { groupBy: ['dt', { dt2: { $date: 'dt' } }], limit: 1, orderBy: 'dt2 DESC' })), [{ dt: '2026-09-01T00:00:00' + (service.engine === 'sqlite' ? '' : '.000'), dt2: '2026-09-01' }])
 })
 
-await onEachEngine(t, 'weeks of 20 years of days are those of ISO 8601, and NULL is a group', { schema }, async (t, service) => {
+await test('weeks of 20 years of days are those of ISO 8601, and NULL is a group', async (t, service) => {
   const days = Array.from({ length: 20 * 366 }, (_, index) => new Date(Date.UTC(2010, 0, 1 + index)).toISOString().slice(0, 10))
   for (let from = 0; from < days.length; from += 1000) {
     await service.post('sales', { verb: 'insert', data: days.slice(from, from + 1000).map((d, index) => ({ id: from + index, d, dt: `${d}T23:59:59.999` })) })
@@ -68,7 +70,7 @@ await onEachEngine(t, 'weeks of 20 years of days are those of ISO 8601, and NULL
   }
 })
 
-await onEachEngine(t, 'zero dates have the parts that they show, and no week', { schema }, async (t, service) => {
+await test('zero dates have the parts that they show, and no week', async (t, service) => {
   const written = await service.post('sales', { verb: 'insert', data: [{ id: 1, d: '0000-00-00', dt: '0000-00-00T00:00:00' }, { id: 2, d: '2026-00-00', dt: '2026-11-00T10:00:00' }, { id: 3, d: '0000-03-01', dt: '0000-03-01T00:00:00' }] })
   t.equal(written.status, 200, written.text)
   const parts = async (column: string, part: string): Promise<unknown[]> => (await groupsOf(service, { groupBy: ['id', { part: { [part]: column } }], orderBy: 'id' })).map((row) => row['part'])
@@ -88,7 +90,7 @@ await onEachEngine(t, 'on SQLite a stored value that is no time has no parts', {
   ])
 })
 
-await onEachEngine(t, 'an aggregate with filters is computed from the rows that pass', { schema }, async (t, service) => {
+await test('an aggregate with filters is computed from the rows that pass', async (t, service) => {
   await service.post('sales', { verb: 'insert', data: [['new', '1.50', 1], ['paid', '2.25', 2], ['paid', '3.00', 2], ['old', null, null]].map(([status, total, n], id) => ({ id, status, total, n, ratio: Number(total), word: id % 2 === 0 ? 'a' : 'b', dt: { $now: { days: -id } }, ts: { $now: { days: -id } } })) })
   const paid = { status: 'paid' }
   t.strictSame(await groupsOf(service, {
@@ -111,7 +113,7 @@ await onEachEngine(t, 'an aggregate with filters is computed from the rows that 
   t.strictSame(await groupsOf(service, { groupBy: [{ day: { $date: 'dt' } }], aggregates: { n: { $count: '*', filters: { word: 'a' } } }, having: { n: 1, $not: { n: { $between: [2, 3] } } }, orderBy: 'n, day DESC', offset: 1, limit: 1 }).then((rows) => rows.map(({ n }) => n)), [1])
 })
 
-await onEachEngine(t, 'what is no part, no filter or no free name is refused', { schema }, async (t, { post }) => {
+await test('what is no part, no filter or no free name is refused', async (t, { post }) => {
   const bodies: Array<[body: object, code: string, path: string]> = [
     [{ groupBy: [{ m: { $month: 'status' } }] }, 'INVALID_VALUE', '/groupBy/0/m/$month'], [{ groupBy: ['id', { h: { $hour: 'd' } }] }, 'INVALID_VALUE', '/groupBy/1/h/$hour'], [{ groupBy: [{ m: { $year: 't' } }] }, 'INVALID_VALUE', '/groupBy/0/m/$year'],
     [{ groupBy: [{ m: { $year: 'y' } }] }, 'INVALID_VALUE', '/groupBy/0/m/$year'], [{ groupBy: [{ m: { $month: 'nope' } }] }, 'COLUMN_NOT_FOUND', '/groupBy/0/m/$month'],
@@ -135,7 +137,7 @@ await onEachEngine(t, 'what is no part, no filter or no free name is refused', {
   }
 })
 
-await onEachEngine(t, 'references stand in the filters of an aggregate', { schema }, async (t, { operate }) => {
+await test('references stand in the filters of an aggregate', async (t, { operate }) => {
   const { json } = await operate([
     { table: 'sales', verb: 'insert', data: { id: 5, n: 7 }, returning: ['n'] },
     { table: 'sales', verb: 'select', aggregates: { n: { $count: '*', filters: { n: { $ref: '/0/rows/0/n' }, $or: [{ id: { $in: [{ $ref: '/0/id' }] } }] } } } }

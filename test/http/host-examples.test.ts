@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { sign } from '../support/issuer.ts'
 import { codeBlocks, readDocument } from '../support/markdown.ts'
-import { onEachEngine, type Service } from '../support/service.ts'
+import { type Service, sharedOnEachEngine } from '../support/service.ts'
 
 const SECRET = 'a-secret-for-tests-0123456789-0123456789'
 const schema = (engine: string): string[] => [
@@ -34,7 +34,9 @@ async function ask (app: FastifyInstance, headers: Record<string, string>, body:
   return { status: response.statusCode, json: response.json() }
 }
 
-await onEachEngine(t, 'the app with @fastify/jwt in docs/plugin.md works', { schema }, async (t, service) => {
+const test = sharedOnEachEngine(t, { schema })
+
+await test('the app with @fastify/jwt in docs/plugin.md works', async (t, service) => {
   const app = await start(t as Test, 'js jwt', service)
   const bearer = async (claims: Record<string, unknown>, key = SECRET) => ({ authorization: `Bearer ${await sign({ alg: 'HS256', kid: 'any', privateKey: createSecretKey(key, 'utf8') }, claims)}` })
   const acme = await bearer({ sub: 'ada', tenant: 'acme' })
@@ -50,7 +52,7 @@ await onEachEngine(t, 'the app with @fastify/jwt in docs/plugin.md works', { sch
   }
 })
 
-await onEachEngine(t, 'the app with a session in docs/plugin.md works', { schema }, async (t, service) => {
+await test('the app with a session in docs/plugin.md works', async (t, service) => {
   const app = await start(t as Test, 'js session', service)
   t.match(await ask(app, {}), { status: 401 })
   t.match(await ask(app, { cookie: 'sessionId=abc' }), { status: 401 })
@@ -62,7 +64,7 @@ await onEachEngine(t, 'the app with a session in docs/plugin.md works', { schema
   t.match(await ask(app, { cookie }, { verb: 'insert', data: {} }), { status: 403 })
 })
 
-await onEachEngine(t, 'the app with its own users in docs/grants.md works', { schema }, async (t, service) => {
+await test('the app with its own users in docs/grants.md works', async (t, service) => {
   process.env['KEY_OF_ADA'] = 'the-key-of-ada'
   process.env['KEY_OF_ZOE'] = 'the-key-of-zoe'
   const app = await start(t as Test, 'js users', service, 'docs/grants.md')

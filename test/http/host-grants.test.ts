@@ -5,7 +5,7 @@ import { rowQuery, type Authenticate, type HostGrant, type RowQueryOptions } fro
 import { tokenFor } from '../support/documents.ts'
 import { createPair, jwtSetting, serveKeys, sign } from '../support/issuer.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type Answer, type Service } from '../support/service.ts'
+import { type Answer, onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const select = { verb: 'select', columns: ['id'], orderBy: 'id' }
@@ -53,7 +53,9 @@ await onEachEngine(t, 'the function of the app authenticates requests, without a
   isRefusal(t as Test, await ask({ 'x-user': 'grace' }, select, '/api/nope/x'), { status: 404, code: 'DATABASE_NOT_FOUND', why: 'a database that is not there' })
 })
 
-await onEachEngine(t, 'a request that the app does not know is refused before anything else is checked', { schema: shop }, async (t, service) => {
+const testShop = sharedOnEachEngine(t, { schema: shop })
+
+await testShop('a request that the app does not know is refused before anything else is checked', async (t, service) => {
   for (const nothing of [null, undefined]) {
     const { ask } = await start(t as Test, service, async () => nothing)
     for (const path of ['/api/shop/customers', '/api/nope/nope', '/api/nope']) {
@@ -93,7 +95,9 @@ await onEachEngine(t, 'tokens and JWTs are tried before the function', { schema:
   t.match(await ask({ ...user, authorization: 'Bearer of the app' }), { status: 429 }, 'each of the three counted once as a failed login')
 })
 
-await onEachEngine(t, 'requests without the header Authorization are no failed logins', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+const testShopWithOnly = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'] })
+
+await testShopWithOnly('requests without the header Authorization are no failed logins', async (t, service) => {
   const { ask } = await start(t as Test, service, byUser({ ada: everything }), { failedLogins: { max: 1 } })
   for (let time = 0; time < 3; time++) t.match(await ask({}), { status: 401 })
   t.match(await ask({ 'x-user': 'ada' }), { status: 200 })
@@ -112,7 +116,7 @@ const thrown: Array<[why: string, authenticate: Authenticate, status: number, co
   ['null', () => { throw null }, 500, 'INTERNAL'] // eslint-disable-line no-throw-literal
 ]
 
-await onEachEngine(t, 'a function that throws gives no access', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+await testShopWithOnly('a function that throws gives no access', async (t, service) => {
   const { ask, log } = await start(t as Test, service, async (request) => await (thrown[Number(request.headers['x-user'])] as typeof thrown[0])[1](request))
   for (const [index, [why, , status, code]] of thrown.entries()) {
     log.splice(0)
@@ -157,7 +161,7 @@ await onEachEngine(t, 'a grant that is not valid gives no access: it is a bug of
   }
 })
 
-await onEachEngine(t, 'the grant is that of the moment, even if the app changes its object', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+await testShopWithOnly('the grant is that of the moment, even if the app changes its object', async (t, service) => {
   const shared = { name: 'shared', permissions: ['select' as const], databases: { shop: { customers: { rows: { id: { $claim: '/customer' } } } } }, claims: { customer: 1 } }
   const { ask } = await start(t as Test, service, ({ headers }) => {
     shared.claims.customer = Number(headers['x-user'])
@@ -167,7 +171,7 @@ await onEachEngine(t, 'the grant is that of the moment, even if the app changes 
   t.same(answers.map(({ json }) => json.data.rows), [[{ id: 1 }], [{ id: 2 }], [{ id: 3 }], [{ id: 4 }]])
 })
 
-await onEachEngine(t, 'claims of the app may be bigints, and are exact', { schema: shop }, async (t, service) => {
+await testShop('claims of the app may be bigints, and are exact', async (t, service) => {
   const id = 9_223_372_036_854_775_806n
   await service.sql(`insert into orders (id, customer_id) values (${id}, 1)`)
   const { ask } = await start(t as Test, service, ({ headers }) => ({ ...everything, databases: { shop: { orders: { rows: { id: { $claim: '/order' } } } } }, claims: { order: BigInt(String(headers['x-user'])) } }))

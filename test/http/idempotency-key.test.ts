@@ -4,7 +4,7 @@ import { hashToken } from '../../src/access/tokens.ts'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
 import { waiters } from '../support/connections.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, startService, TOKEN, type Schema, type Service } from '../support/service.ts'
+import { onEachEngine, type Schema, type Service, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { until } from '../support/until.ts'
 import { errorPacket, type Proxy } from '../support/recorder.ts'
@@ -98,7 +98,9 @@ await onEachEngine(t, 'equal requests at once have one effect; those that wait t
   t.same(mixed.map(({ status }) => status).sort(), [200, 422])
 })
 
-await onEachEngine(t, 'a request waits two seconds for another one with its key', { ...settings, only: ['mariadb', 'mysql'] }, async (t, service) => {
+const test = sharedOnEachEngine(t, { ...settings, only: ['mariadb', 'mysql'] })
+
+await test('a request waits two seconds for another one with its key', async (t, service) => {
   const { post, sql, url } = service
   const other = await startService(t, url)
   await sql('begin')
@@ -118,7 +120,7 @@ await onEachEngine(t, 'a request waits two seconds for another one with its key'
   t.match(await Promise.all([post('customers', update, withKey('a')), other.post('customers', update, withKey('a'))]), [{ status: 200, headers: { 'idempotency-replayed': 'true' } }, { status: 200, headers: { 'idempotency-replayed': 'true' } }])
 })
 
-await onEachEngine(t, 'processes that use a key at once', { ...settings, only: ['mariadb', 'mysql'] }, async (t, service) => {
+await test('processes that use a key at once', async (t, service) => {
   const others = await Promise.all(Array.from({ length: 3 }, () => startService(t, service.url)))
   for (let round = 0; round < 10; round++) {
     const answers = await Promise.all([service, ...others].flatMap(({ post }) => [post('orders', insert, withKey(`k${round}`)), post('orders', insert, withKey(`k${round}`))]))

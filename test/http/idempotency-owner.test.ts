@@ -6,7 +6,7 @@ import { rowQuery, type HostGrant } from '../../src/index.ts'
 import { tokenFor } from '../support/documents.ts'
 import { createPair, jwtSetting, serveKeys, sign } from '../support/issuer.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type EngineName } from '../support/service.ts'
+import { type EngineName, onEachEngine, sharedOnEachEngine } from '../support/service.ts'
 
 const pair = await createPair('one')
 const keys = await serveKeys(t, [pair.jwk])
@@ -25,7 +25,9 @@ const options = {
 const insert = { verb: 'insert', data: { note: 'new' } }
 const headers = { 'idempotency-key': 'a' }
 
-await onEachEngine(t, 'the key of a JWT belongs to its issuer and subject', { schema, options }, async (t, { post, sql }) => {
+const test = sharedOnEachEngine(t, { schema, options })
+
+await test('the key of a JWT belongs to its issuer and subject', async (t, { post, sql }) => {
   const send = async (claims: Record<string, unknown>) => await post('orders', insert, { headers, token: await sign(pair, { tenant: 'acme', ...claims }) })
   t.match((await send({})).json.data, { id: 1 })
   for (const claims of [{ exp: 4_000_000_000 }, { role: ['clerk'] }, { jti: 'another token', name: 'Ada' }]) {
@@ -39,7 +41,7 @@ await onEachEngine(t, 'the key of a JWT belongs to its issuer and subject', { sc
   t.same((await sql('select tenant from orders order by id')).map(({ tenant }) => tenant), ['acme', 'acme', 'acme'])
 })
 
-await onEachEngine(t, 'a JWT without a subject cannot use keys', { schema, options }, async (t, { post, sql }) => {
+await test('a JWT without a subject cannot use keys', async (t, { post, sql }) => {
   for (const sub of [undefined, '', null, 7, ['user-1']]) {
     const token = await sign(pair, { tenant: 'acme', sub })
     isRefusal(t, await post('orders', insert, { headers, token }), { status: 422, code: 'NOT_SUPPORTED', why: JSON.stringify(sub) ?? 'no sub' })

@@ -1,6 +1,6 @@
 /** Members of rows: `include`. */
 import t from 'tap'
-import { onEachEngine, type Schema } from '../support/service.ts'
+import { onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
 
 const schema: Schema = {
   mysql: [
@@ -28,7 +28,9 @@ const rows = [
 ]
 const filled = (tables: Schema): Schema => (engine) => [...typeof tables === 'function' ? tables(engine) : tables[engine === 'sqlite' ? 'sqlite' : 'mysql'], ...rows]
 
-await onEachEngine(t, 'a row has members: one row or null, a list, and computed values', { schema: filled(schema) }, async (t, { post }) => {
+const testFilled = sharedOnEachEngine(t, { schema: filled(schema) })
+
+await testFilled('a row has members: one row or null, a list, and computed values', async (t, { post }) => {
   const { status, json } = await post('orders', {
     verb: 'select',
     columns: ['id', 'total'],
@@ -52,7 +54,7 @@ await onEachEngine(t, 'a row has members: one row or null, a list, and computed 
   })
 })
 
-await onEachEngine(t, 'pages, totals and expectations are about the rows of the table, not of its members', { schema: filled(schema) }, async (t, { post, statements }) => {
+await testFilled('pages, totals and expectations are about the rows of the table, not of its members', async (t, { post, statements }) => {
   const include = { items: { table: 'order_items', columns: ['sku'] }, customer: { table: 'customers', columns: ['name'] } }
   const first = (await post('orders', { verb: 'select', columns: ['total'], include, after: null, limit: 3, total: true, expect: 3 })).json.data
   t.strictSame(first, {
@@ -72,7 +74,7 @@ await onEachEngine(t, 'pages, totals and expectations are about the rows of the 
   t.equal(statements().length, 1, 'one row costs no statement of its own and no transaction')
 })
 
-await onEachEngine(t, 'filters of a member make it one row, and never remove rows of the table', { schema: filled(schema) }, async (t, { post }) => {
+await testFilled('filters of a member make it one row, and never remove rows of the table', async (t, { post }) => {
   const { json } = await post('orders', { verb: 'select', columns: ['id'], orderBy: 'id', include: { second: { table: 'order_items', filters: { line: 2 }, columns: ['sku'] }, none: { table: 'customers', filters: { id: { $in: [] } } }, maybe: { table: 'order_items', filters: { line: { $in: [2] } }, columns: ['sku'] } } })
   t.strictSame(json.data?.rows, [
     { id: 1, second: { sku: 'B' }, none: null, maybe: [{ sku: 'B' }] }, { id: 2, second: null, none: null, maybe: [] },

@@ -1,6 +1,6 @@
 /** Every type and operator that can use an index on the filtered column does so: no function is applied to the column. */
 import t from 'tap'
-import { onEachEngine, type EngineName } from '../support/service.ts'
+import { type EngineName, sharedOnEachEngine } from '../support/service.ts'
 
 interface Indexed {
   declaration: string
@@ -61,7 +61,9 @@ const schema = (engine: EngineName): string[] => {
   ]
 }
 
-await onEachEngine(t, 'an index is used', { schema, only: ['mariadb', 'mysql'] }, async (t, { engine, post, sql, statements }) => {
+const test = sharedOnEachEngine(t, { schema, only: ['mariadb', 'mysql'] })
+
+await test('an index is used', async (t, { engine, post, sql, statements }) => {
   for (const [index, { declaration, low, high, unordered }] of on(engine).entries()) {
     const filters: unknown[] = [{ $eq: high }, { $is: high }, { $in: [low, high] }]
     if (unordered === undefined) filters.push({ $gt: low }, { $gte: high }, { $between: [low, high] })
@@ -79,7 +81,7 @@ await onEachEngine(t, 'an index is used', { schema, only: ['mariadb', 'mysql'] }
   }
 })
 
-await onEachEngine(t, 'a list of 10,000 ids is written as plain digits in one statement', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, statements }) => {
+await test('a list of 10,000 ids is written as plain digits in one statement', async (t, { post, statements }) => {
   const ids = Array.from({ length: 10_000 }, (_, index) => index * 2)
   statements()
   const { json } = await post('indexed', { verb: 'select', columns: ['id'], limit: 1000, filters: { id: ids } })

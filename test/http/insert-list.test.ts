@@ -1,10 +1,12 @@
 /** `data` of an insert as a list (docs/writes.md). */
 import t from 'tap'
-import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
+import { type EngineName, onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { shop } from '../support/shop.ts'
 
-await onEachEngine(t, 'a list is inserted in its order, and the id is that of its first row', { schema: shop }, async (t, { post, sql }) => {
+const testShop = sharedOnEachEngine(t, { schema: shop })
+
+await testShop('a list is inserted in its order, and the id is that of its first row', async (t, { post, sql }) => {
   const { status, text } = await post('customers', { verb: 'insert', data: [{ email: 'a', name: 'A' }, { email: 'b', name: 'B' }, { email: 'c', name: 'C' }] })
   t.equal(status, 200)
   t.equal(text, '{"success":true,"data":{"inserted":3,"id":5}}')
@@ -14,7 +16,7 @@ await onEachEngine(t, 'a list is inserted in its order, and the id is that of it
   t.same((await post('order_items', { verb: 'insert', data: [{ order_id: 2, line: 1, product_sku: 'P1', price: 1 }] })).json.data, { inserted: 1, id: null }, 'a key of two columns')
 })
 
-await onEachEngine(t, 'rows of a list may have different columns, and get the defaults of those that they leave out', { schema: shop }, async (t, { post, sql }) => {
+await testShop('rows of a list may have different columns, and get the defaults of those that they leave out', async (t, { post, sql }) => {
   const data = [{ email: 'a', name: 'A', credit: '2.00' }, { email: 'b', name: 'B', status: 'old' }, { id: 40, name: 'C', email: 'c', note: null }, { email: 'd', name: 'D' }]
   t.same((await post('customers', { verb: 'insert', data })).json.data, { inserted: 4, id: 5 })
   const rows = await sql('select id, email, status, credit, note from customers where id > 4 order by email')
@@ -25,7 +27,7 @@ await onEachEngine(t, 'rows of a list may have different columns, and get the de
   t.same((await sql('select id, level from settings order by id')).map(({ id, level }) => [id, level]), [[0, 3], [1, 3], [2, 3], [3, 5], [4, 3], [5, 3], [9, 3], [10, 3]])
 })
 
-await onEachEngine(t, 'a list is inserted completely or not at all, and details name the row that the database refused', { schema: shop }, async (t, { post, sql, engine }) => {
+await testShop('a list is inserted completely or not at all, and details name the row that the database refused', async (t, { post, sql, engine }) => {
   const customer = (index: number): object => ({ email: `e${index}`, name: 'x' })
   const bad: Array<[row: object, status: number, code: string, path: string]> = [
     [{ email: 'ada@example.com', name: 'x' }, 409, 'UNIQUE_VIOLATION', '/email'],
@@ -49,7 +51,7 @@ await onEachEngine(t, 'a list is inserted completely or not at all, and details 
   t.equal((await post('customers', { verb: 'insert', data: [bad[0]?.[0]] })).json.error.details[0]?.path, '/data/0/email', 'the only row')
 })
 
-await onEachEngine(t, 'errors of values and columns name the row', { schema: shop }, async (t, { post }) => {
+await testShop('errors of values and columns name the row', async (t, { post }) => {
   const good = { email: 'a', name: 'A' }
   const cases: Array<[row: unknown, code: string, path: string]> = [
     [{ email: 'x', name: 5 }, 'INVALID_VALUE', '/data/1/name'],

@@ -1,8 +1,10 @@
 import t from 'tap'
-import { onEachEngine, type Schema } from '../support/service.ts'
+import { type Schema, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
-await onEachEngine(t, 'insert adds the row and returns its AUTO_INCREMENT value as the id', { schema: shop }, async (t, { post, sql }) => {
+const testShop = sharedOnEachEngine(t, { schema: shop })
+
+await testShop('insert adds the row and returns its AUTO_INCREMENT value as the id', async (t, { post, sql }) => {
   const data = { email: 'new@example.com', name: 'New', credit: '5.00', note: null }
   const { status, text } = await post('customers', { verb: 'insert', data })
   t.equal(status, 200)
@@ -10,7 +12,7 @@ await onEachEngine(t, 'insert adds the row and returns its AUTO_INCREMENT value 
   t.match(await sql('select id, email, name, status, note from customers where id = 5'), [{ id: 5, email: 'new@example.com', name: 'New', status: 'new', note: null }])
 })
 
-await onEachEngine(t, 'insert returns a value given for an AUTO_INCREMENT column as the id', { schema: shop }, async (t, { post, sql }) => {
+await testShop('insert returns a value given for an AUTO_INCREMENT column as the id', async (t, { post, sql }) => {
   const { json } = await post('customers', { verb: 'insert', data: { id: 77, email: 'x@example.com', name: 'X' } })
   t.same(json.data, { inserted: 1, id: 77 })
   t.equal(Number((await sql('select count(*) as n from customers where id = 77'))[0].n), 1)
@@ -18,19 +20,19 @@ await onEachEngine(t, 'insert returns a value given for an AUTO_INCREMENT column
   t.same(next.json.data, { inserted: 1, id: 78 }, 'the next number follows it')
 })
 
-await onEachEngine(t, '0 in an AUTO_INCREMENT column is stored as 0', { schema: shop }, async (t, { post, sql }) => {
+await testShop('0 in an AUTO_INCREMENT column is stored as 0', async (t, { post, sql }) => {
   const { json } = await post('settings', { verb: 'insert', data: { id: 0, note: 'zero' } })
   t.same(json.data, { inserted: 1, id: 0 })
   t.match(await sql('select note from settings where id = 0'), [{ note: 'zero' }])
 })
 
-await onEachEngine(t, 'an insert without values uses every default', { schema: shop }, async (t, { post, sql }) => {
+await testShop('an insert without values uses every default', async (t, { post, sql }) => {
   t.same((await post('settings', { verb: 'insert', data: {} })).json.data, { inserted: 1, id: 1 })
   t.same((await post('settings', { verb: 'insert', data: {} })).json.data, { inserted: 1, id: 2 })
   t.match(await sql('select id, level, note from settings order by id'), [{ id: 1, level: 3, note: null }, { id: 2, level: 3, note: null }])
 })
 
-await onEachEngine(t, 'the id is the value of a primary key of one column, and null for a key of several columns', { schema: shop }, async (t, { post }) => {
+await testShop('the id is the value of a primary key of one column, and null for a key of several columns', async (t, { post }) => {
   const product = await post('products', { verb: 'insert', data: { name: 'Jug', sku: 'JUG "1"', price: '3.00' } })
   t.same(product.json.data, { inserted: 1, id: 'JUG "1"' })
   const item = await post('order_items', { verb: 'insert', data: { order_id: 2, line: 1, product_sku: 'MUG-1', price: 1 } })
@@ -54,7 +56,9 @@ const keys: Schema = {
   ]
 }
 
-await onEachEngine(t, 'a 64-bit id is returned exactly', { schema: keys }, async (t, { post, engine }) => {
+const testKeys = sharedOnEachEngine(t, { schema: keys })
+
+await testKeys('a 64-bit id is returned exactly', async (t, { post, engine }) => {
   const first = await post('big', { verb: 'insert', data: {} })
   t.equal(first.text, `{"success":true,"data":{"inserted":1,"id":${engine === 'sqlite' ? '9223372036854775801' : '18446744073709551610'}}}`)
   const given = engine === 'sqlite' ? '9223372036854775806' : '18446744073709551614'
@@ -64,7 +68,7 @@ await onEachEngine(t, 'a 64-bit id is returned exactly', { schema: keys }, async
   t.equal(row.text, `{"success":true,"data":{"rows":[{"id":${given},"note":"x"}],"count":1}}`)
 })
 
-await onEachEngine(t, 'the id has the same form as in a select, whatever the type of the key', { schema: keys }, async (t, { post, engine }) => {
+await testKeys('the id has the same form as in a select, whatever the type of the key', async (t, { post, engine }) => {
   t.same((await post('no_key', { verb: 'insert', data: { a: 5 } })).json.data, { inserted: 1, id: null })
   t.same((await post('plain_key', { verb: 'insert', data: { id: '42', note: null } })).json.data, { inserted: 1, id: 42 })
   t.same((await post('decimal_key', { verb: 'insert', data: { amount: 7.5 } })).json.data, { inserted: 1, id: '7.50' })
@@ -89,7 +93,7 @@ const refusals: Array<[why: string, table: string, data: object, status: number,
   ['a row of a view', 'order_lines', { order_id: 1, line: 1, product_sku: 'x' }, 403, 'PERMISSION_DENIED', []]
 ]
 
-await onEachEngine(t, 'an invalid insert is rejected before a statement is sent', { schema: shop }, async (t, { post, statements }) => {
+await testShop('an invalid insert is rejected before a statement is sent', async (t, { post, statements }) => {
   statements()
   for (const [why, table, data, status, code, paths] of refusals) {
     const answer = await post(table, { verb: 'insert', data })
@@ -100,7 +104,7 @@ await onEachEngine(t, 'an invalid insert is rejected before a statement is sent'
   t.same(statements(), [])
 })
 
-await onEachEngine(t, 'every error about a missing column names it', { schema: shop }, async (t, { post }) => {
+await testShop('every error about a missing column names it', async (t, { post }) => {
   const { json } = await post('products', { verb: 'insert', data: { name: 'Jug' } })
   t.equal(json.error.message, '"data" is missing columns that have no default: "sku", "price"')
 })

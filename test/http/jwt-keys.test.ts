@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import type { JwtOptions } from '../../schemas/jwt.ts'
 import { createPair, jwtSetting, serveKeys, sign, type KeyServer } from '../support/issuer.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, startService, type Service } from '../support/service.ts'
+import { onEachEngine, type Service, sharedOnEachEngine, startService } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const select = { verb: 'select', columns: ['id'], filters: { id: 1 } }
@@ -32,7 +32,9 @@ const pass = (seconds: number): void => mock.timers.tick(seconds * 1000)
 const lasting = { exp: 4_000_000_000 }
 const only = ['sqlite' as const]
 
-await onEachEngine(t, 'keys are downloaded at the start, and again for a new kid, at most once in 30 seconds', { schema: shop }, async (t, service) => {
+const testShop = sharedOnEachEngine(t, { schema: shop })
+
+await testShop('keys are downloaded at the start, and again for a new kid, at most once in 30 seconds', async (t, service) => {
   const { server, ask } = await start(t as Test, service)
   t.match(await ask(await sign(first)), { status: 200 })
   t.equal(server.requests, 1)
@@ -52,7 +54,7 @@ await onEachEngine(t, 'keys are downloaded at the start, and again for a new kid
   t.equal(server.requests, 3)
 })
 
-await onEachEngine(t, 'one unsigned token once kept the tokens of a new key out for 30 seconds, and their failed logins then blocked the address', { schema: shop }, async (t, service) => {
+await testShop('one unsigned token once kept the tokens of a new key out for 30 seconds, and their failed logins then blocked the address', async (t, service) => {
   const { server, ask } = await start(t as Test, service, () => {}, { maxFailures: 2 })
   t.match(await ask(await sign(first)), { status: 200 })
   pass(31)
@@ -71,7 +73,7 @@ await onEachEngine(t, 'one unsigned token once kept the tokens of a new key out 
   t.equal(server.requests, 3)
 })
 
-await onEachEngine(t, 'a kid that a download did not have is 401, and a failed login', { schema: shop }, async (t, service) => {
+await testShop('a kid that a download did not have is 401, and a failed login', async (t, service) => {
   const { server, ask } = await start(t as Test, service, () => {}, { maxFailures: 3 })
   t.match(await ask(await sign(first)), { status: 200 })
   pass(31)
@@ -83,7 +85,9 @@ await onEachEngine(t, 'a kid that a download did not have is 401, and a failed l
   t.match(await ask(await sign(first)), { status: 429 })
 })
 
-await onEachEngine(t, 'a key that is withdrawn stays 401 while other keys are looked up', { schema: shop, only }, async (t, service) => {
+const testShopWithOnly = sharedOnEachEngine(t, { schema: shop, only })
+
+await testShopWithOnly('a key that is withdrawn stays 401 while other keys are looked up', async (t, service) => {
   const { server, ask } = await start(t as Test, service, (server) => { server.keys = [first.jwk, second.jwk] })
   t.match(await ask(await sign(first)), { status: 200 })
   server.keys = [second.jwk]
@@ -95,7 +99,7 @@ await onEachEngine(t, 'a key that is withdrawn stays 401 while other keys are lo
   t.equal(server.requests, 4)
 })
 
-await onEachEngine(t, 'a token without kid, of another algorithm or of another issuer causes no download', { schema: shop, only }, async (t, service) => {
+await testShopWithOnly('a token without kid, of another algorithm or of another issuer causes no download', async (t, service) => {
   const { server, ask } = await start(t as Test, service)
   await ask(await sign(first))
   pass(31)
@@ -108,7 +112,7 @@ await onEachEngine(t, 'a token without kid, of another algorithm or of another i
   t.equal(server.requests, 1)
 })
 
-await onEachEngine(t, 'a key that disappears ends the tokens that it verified', { schema: shop }, async (t, service) => {
+await testShop('a key that disappears ends the tokens that it verified', async (t, service) => {
   const { server, ask } = await start(t as Test, service)
   const token = await sign(first, lasting)
   t.match(await ask(token), { status: 200 })
@@ -119,7 +123,7 @@ await onEachEngine(t, 'a key that disappears ends the tokens that it verified', 
   isRefusal(t as Test, await ask(token), { status: 401, code: 'UNAUTHENTICATED', why: 'the key is gone' })
 })
 
-await onEachEngine(t, 'a key that is replaced under its kid ends the tokens that it verified, and no others', { schema: shop, only }, async (t, service) => {
+await testShopWithOnly('a key that is replaced under its kid ends the tokens that it verified, and no others', async (t, service) => {
   const { server, ask } = await start(t as Test, service, (server) => { server.keys = [first.jwk, second.jwk] })
   const [one, two] = [await sign(first, lasting), await sign(second, lasting)]
   t.same([(await ask(one)).status, (await ask(two)).status], [200, 200])
@@ -130,7 +134,7 @@ await onEachEngine(t, 'a key that is replaced under its kid ends the tokens that
   t.same([(await ask(one)).status, (await ask(two)).status, (await ask(await sign(renewed))).status], [401, 200, 200])
 })
 
-await onEachEngine(t, 'a remembered token ends when it expires, to the second', { schema: shop }, async (t, service) => {
+await testShop('a remembered token ends when it expires, to the second', async (t, service) => {
   const { server, ask } = await start(t as Test, service)
   const token = await sign(first, { exp: Math.floor(Date.now() / 1000) + 60 })
   t.match(await ask(token), { status: 200 })
@@ -178,7 +182,7 @@ for (const [why, reason, answer] of failures) {
   })
 }
 
-await onEachEngine(t, 'without keys the answer is 503, not 401, and no failed login', { schema: shop }, async (t, { url }) => {
+await testShop('without keys the answer is 503, not 401, and no failed login', async (t, { url }) => {
   const server = await serveKeys(t as Test, [])
   await server.close()
   const { post } = await startService(t as Test, url, { options: { jwt: [jwtSetting({ jwks: server.url })], roles, failedLogins: { max: 1 } } })
@@ -191,7 +195,7 @@ await onEachEngine(t, 'without keys the answer is 503, not 401, and no failed lo
   t.match(await post('customers', select, { token: 'a.b.c' }), { status: 401 }, 'what is no JWT is refused')
 })
 
-await onEachEngine(t, 'keys that cannot verify a signature are ignored', { schema: shop, only }, async (t, service) => {
+await testShopWithOnly('keys that cannot verify a signature are ignored', async (t, service) => {
   const unusable = [{ ...first.jwk, kid: undefined }, { ...first.jwk, use: 'enc' }, { ...first.jwk, kty: 'oct', k: 'AAAA' }, { ...first.jwk, d: 'AAAA' }, null, 'first', 7]
   const { server, ask } = await start(t as Test, service, (server) => { server.keys = unusable as typeof server.keys })
   pass(31)
@@ -201,7 +205,7 @@ await onEachEngine(t, 'keys that cannot verify a signature are ignored', { schem
   t.match(await ask(await sign(first)), { status: 200 })
 })
 
-await onEachEngine(t, 'an empty set ends all tokens', { schema: shop, only }, async (t, service) => {
+await testShopWithOnly('an empty set ends all tokens', async (t, service) => {
   const { server, ask } = await start(t as Test, service)
   const token = await sign(first, lasting)
   t.match(await ask(token), { status: 200 })
@@ -211,7 +215,7 @@ await onEachEngine(t, 'an empty set ends all tokens', { schema: shop, only }, as
   isRefusal(t as Test, await ask(token), { status: 401, code: 'UNAUTHENTICATED', why: 'the issuer has no keys' })
 })
 
-await onEachEngine(t, 'keys that do not fit the token are refused', { schema: shop, only }, async (t, service) => {
+await testShopWithOnly('keys that do not fit the token are refused', async (t, service) => {
   const sets: Array<[why: string, keys: object[]]> = [
     ['another use of the key', [{ ...first.jwk, key_ops: ['sign'] }]],
     ['another algorithm', [{ ...first.jwk, alg: 'ES384' }]],
@@ -229,7 +233,7 @@ await onEachEngine(t, 'keys that do not fit the token are refused', { schema: sh
   }
 })
 
-await onEachEngine(t, 'requests wait for a key server that is slow, and the start does not', { schema: shop, only }, async (t, service) => {
+await testShopWithOnly('requests wait for a key server that is slow, and the start does not', async (t, service) => {
   const { promise: asked, resolve: noteRequest } = Promise.withResolvers<() => void>()
   const { ask, log } = await start(t as Test, service, (server) => {
     server.answer = (_request, response) => noteRequest(() => { response.end(JSON.stringify({ keys: server.keys })) })
@@ -242,7 +246,7 @@ await onEachEngine(t, 'requests wait for a key server that is slow, and the star
   t.match(log.join(''), /keys for JWTs downloaded/)
 })
 
-await onEachEngine(t, 'a key server that does not answer is given up after 5 seconds', { schema: shop, only }, async (t, service) => {
+await testShopWithOnly('a key server that does not answer is given up after 5 seconds', async (t, service) => {
   const { server, ask, log } = await start(t as Test, service, (server) => { server.answer = (_request, response) => { response.write('{"keys":[') } })
   const before = performance.now()
   isRefusal(t as Test, await ask(await sign(first)), { status: 503, code: 'KEYS_UNAVAILABLE', why: 'the answer does not end' })

@@ -6,7 +6,7 @@ import t from 'tap'
 import { createRowQuery } from '../../src/app.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { VERBS } from '../../schemas/grant.ts'
-import { onEachEngine, TOKEN } from '../support/service.ts'
+import { onEachEngine, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { listen, readAnswers, request, type Line } from '../support/wire.ts'
 
@@ -50,7 +50,9 @@ await onEachEngine(t, 'a client that sends more than it may gets the answer and 
   }
 })
 
-await onEachEngine(t, 'and in the server of a host app', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+const testShop = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'] })
+
+await testShop('and in the server of a host app', async (t, service) => {
   const host = Fastify()
   await host.register(createRowQuery({ databases: { shop: { url: service.url } }, tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: [...VERBS] }], failedLogins: { max: 0 } }).plugin, { prefix: '/api' })
   t.teardown(() => host.close())
@@ -62,7 +64,7 @@ await onEachEngine(t, 'and in the server of a host app', { schema: shop, only: [
   }
 })
 
-await onEachEngine(t, 'a client that sends without end, or nothing more, is disconnected', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+await testShop('a client that sends without end, or nothing more, is disconnected', async (t, service) => {
   const wire = await listen(service)
   const socket = await wire.open()
   let sent = 0

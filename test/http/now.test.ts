@@ -7,7 +7,7 @@ import { resolveSettings } from '../../src/config/settings.ts'
 import '../support/seed.ts'
 import { parseMetrics, valueOf } from '../support/metrics.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type Schema, type Service } from '../support/service.ts'
+import { onEachEngine, type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
 
 const COLUMNS = 'id int not null primary key, base datetime(3) null, d date null, t time(3) null, dt datetime null, dt3 datetime(3) null, ts timestamp null, ts2 timestamp(2) null, y year null, word varchar(10) null'
 const schema: Schema = { mysql: [`create table moments (${COLUMNS})`], sqlite: [`create table moments (${COLUMNS})`] }
@@ -48,7 +48,9 @@ async function rowsOf ({ post }: Service, ids: unknown): Promise<Array<Record<st
   return (await post('moments', { verb: 'select', filters: { id: ids }, orderBy: 'id', limit: 1000 })).json.data.rows
 }
 
-await onEachEngine(t, 'inserts, lists, updates and upserts store the present time moved by an offset, one moment for the whole statement', { schema }, async (t, service) => {
+const test = sharedOnEachEngine(t, { schema })
+
+await test('inserts, lists, updates and upserts store the present time moved by an offset, one moment for the whole statement', async (t, service) => {
   const { post } = service
   const wanted: Array<Offset | true> = [true, { months: 1 }, { months: -1 }, { days: 1 }, { hours: -30 }, ...fc.sample(offsets, 60)]
   const matches = (rows: Array<Record<string, unknown>>, why: string): void => {
@@ -87,7 +89,7 @@ await onEachEngine(t, 'inserts, lists, updates and upserts store the present tim
   t.equal((await post('moments', { verb: 'insert', data: { id: 4000, ...set }, onConflict: { key: ['id'] } })).json.data.updated, 1)
 })
 
-await onEachEngine(t, 'a month has its last day where it lacks the day of the moment', { schema }, async (t, service) => {
+await test('a month has its last day where it lacks the day of the moment', async (t, service) => {
   // from any day of a year, this many months ago is some 29th to 31st of which February has none
   const data = Array.from({ length: 400 }, (_, index) => ({ id: index, base: { $now: true }, d: { $now: { months: index - 200, days: 31 } }, dt: { $now: { years: Math.trunc((index - 200) / 10), months: 1 } } }))
   await service.post('moments', { verb: 'insert', data })
@@ -103,7 +105,7 @@ const far: Array<[column: string, offset: Offset]> = [
   ['d', { years: -2000, days: -20_000 }], ['ts', { years: 100 }], ['ts2', { years: -60 }], ['ts', { days: -40_000 }], ['dt3', { years: 7970, days: 2000 }]
 ]
 
-await onEachEngine(t, 'a moment that the column cannot hold is VALUE_OUT_OF_RANGE in data, and nothing is stored', { schema }, async (t, service) => {
+await test('a moment that the column cannot hold is VALUE_OUT_OF_RANGE in data, and nothing is stored', async (t, service) => {
   const { post, engine } = service
   await post('moments', { verb: 'insert', data: { id: 1 } })
   for (const [column, offset] of [...far, ['t', { years: 8000 }], ['y', { years: engine === 'sqlite' ? 8000 : 200 }], ['y', { years: engine === 'sqlite' ? -2100 : -140 }]] as Array<[string, Offset]>) {
@@ -122,7 +124,7 @@ await onEachEngine(t, 'a moment that the column cannot hold is VALUE_OUT_OF_RANG
   }
 })
 
-await onEachEngine(t, 'in filters such a moment selects no row, whatever the operator is, and a write changes none', { schema }, async (t, { post }) => {
+await test('in filters such a moment selects no row, whatever the operator is, and a write changes none', async (t, { post }) => {
   await post('moments', { verb: 'insert', data: [givenRow(1, true), givenRow(2, { days: -3 })] })
   for (const [column, offset] of far) {
     const now = { $now: offset }
@@ -139,7 +141,7 @@ await onEachEngine(t, 'in filters such a moment selects no row, whatever the ope
   }
 })
 
-await onEachEngine(t, 'filters compare columns of time with the moment, in selects, updates, deletes and aggregates', { schema }, async (t, { post }) => {
+await test('filters compare columns of time with the moment, in selects, updates, deletes and aggregates', async (t, { post }) => {
   const ago = [0, 1, 6, 8, 31, 400]
   await post('moments', { verb: 'insert', data: ago.map((days) => givenRow(days, { days: -days })) })
   await post('moments', { verb: 'insert', data: { id: 999 } })
@@ -164,7 +166,7 @@ await onEachEngine(t, 'filters compare columns of time with the moment, in selec
   t.same((await post('moments', { verb: 'delete', filters: { ts: { $lt: at(30) } }, returning: ['id', 'word'], expect: 2 })).json.data.rows.length, 2)
 })
 
-await onEachEngine(t, 'where $now may not stand it is INVALID_VALUE', { schema }, async (t, { post }) => {
+await test('where $now may not stand it is INVALID_VALUE', async (t, { post }) => {
   const now = { $now: { days: 1 } }
   const select = (fields: object): object => ({ verb: 'select', ...fields })
   const bodies: Array<[body: object, path: string]> = [
@@ -209,7 +211,7 @@ await onEachEngine(t, 'a row whose key is the present time has it as its id, and
   t.same((await post('plain', { verb: 'insert', data: { at: { $now: true }, word: 'p' }, returning: ['word'] })).json.data.rows, [{ word: 'p' }])
 })
 
-await onEachEngine(t, 'operations and their references work with the present time', { schema }, async (t, { operate }) => {
+await test('operations and their references work with the present time', async (t, { operate }) => {
   const answer = await operate([
     { table: 'moments', verb: 'insert', data: [{ id: 1, dt: { $now: { days: -2 } } }, { id: 2, dt: { $now: true } }] },
     { table: 'moments', verb: 'select', filters: { dt: { $lt: { $now: { days: -1 } } } }, columns: ['id', 'dt'] },

@@ -1,7 +1,7 @@
 /** `onConflict` of an insert (docs/writes.md). */
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
-import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
+import { type EngineName, onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
 import { isRefusal } from '../support/refusals.ts'
 
 const schema: Schema = (engine) => {
@@ -19,7 +19,9 @@ const schema: Schema = (engine) => {
 const items = 'select sku, code, price, n from items order by id'
 const shown = (rows: any[]): unknown[] => rows.map(({ sku, code, price, n }) => [sku, code, Number(price), n])
 
-await onEachEngine(t, 'rows that exist in the named key are updated, the others inserted, and each is counted', { schema }, async (t, { post, sql }) => {
+const test = sharedOnEachEngine(t, { schema })
+
+await test('rows that exist in the named key are updated, the others inserted, and each is counted', async (t, { post, sql }) => {
   const upsert = async (data: unknown, onConflict: object) => (await post('items', { verb: 'insert', data, onConflict })).json.data
   t.same(await upsert([{ sku: 'A', price: '5.00' }, { sku: 'C' }], { key: ['sku'], set: ['price'] }), { inserted: 1, updated: 1, unchanged: 0, id: null })
   t.same(await upsert([{ sku: 'A', price: '5.00' }, { sku: 'B', price: '6.00' }, { sku: 'D', price: '8.00' }], { key: ['sku'] }), { inserted: 1, updated: 1, unchanged: 1, id: null })
@@ -31,19 +33,19 @@ await onEachEngine(t, 'rows that exist in the named key are updated, the others 
   t.same(shown(await sql("select * from items where sku in ('B', 'C') order by id")), [['B', 'b1', 7, null], ['C', null, 7, 3]])
 })
 
-await onEachEngine(t, 'without "set" each row writes the columns that it has', { schema }, async (t, { post, sql }) => {
+await test('without "set" each row writes the columns that it has', async (t, { post, sql }) => {
   const data = [{ sku: 'B', n: 8 }, { price: '4.00', sku: 'A' }, { sku: 'A', note: 'x' }, { sku: 'F', n: 1 }]
   t.same((await post('items', { verb: 'insert', data, onConflict: { key: ['sku'] } })).json.data, { inserted: 1, updated: 3, unchanged: 0, id: null })
   t.same(shown(await sql(items)), [['A', 'a1', 4, 3], ['B', 'b1', 2, 8], ['F', null, 7, 1]])
 })
 
-await onEachEngine(t, 'a key that is in the list twice is written twice, in the order of the list', { schema }, async (t, { post, sql }) => {
+await test('a key that is in the list twice is written twice, in the order of the list', async (t, { post, sql }) => {
   const upsert = async (data: object[]) => (await post('items', { verb: 'insert', data, onConflict: { key: ['sku'] } })).json.data
   t.same(await upsert([{ sku: 'T', n: 1 }, { sku: 'B', n: 9 }, { sku: 'T', n: 2 }, { sku: 'T', n: 2 }]), { inserted: 1, updated: 2, unchanged: 1, id: null })
   t.same(shown(await sql("select * from items where sku in ('B', 'T') order by sku")), [['B', 'b1', 2, 9], ['T', null, 7, 2]])
 })
 
-await onEachEngine(t, 'one row has the id of the row that was inserted or updated', { schema }, async (t, { post, sql }) => {
+await test('one row has the id of the row that was inserted or updated', async (t, { post, sql }) => {
   const upsert = async (table: string, data: object, onConflict: object) => (await post(table, { verb: 'insert', data, onConflict })).json.data
   const sku = { key: ['sku'] }
   const { id } = await upsert('items', { sku: 'C', n: 1 }, sku)
@@ -84,7 +86,7 @@ await onEachEngine(t, 'where the collation considers two keys equal, the id is t
   t.same(await upsert({ word: 'one', v: 3 }, { key: ['word'], set: ['v'] }), { inserted: 0, updated: 1, unchanged: 0, id: 'ONE' })
 })
 
-await onEachEngine(t, 'a row that collides in another key alone is refused, and nothing is changed', { schema }, async (t, { post, sql }) => {
+await test('a row that collides in another key alone is refused, and nothing is changed', async (t, { post, sql }) => {
   const before = shown(await sql(items))
   const cases: Array<[data: object | object[], set: unknown, path: string]> = [
     [{ sku: 'X', code: 'a1' }, undefined, '/data/code'],
@@ -104,7 +106,7 @@ await onEachEngine(t, 'a row that collides in another key alone is refused, and 
   }
 })
 
-await onEachEngine(t, 'a row that collides in the named key is updated, whatever else it collides with', { schema }, async (t, { post, sql }) => {
+await test('a row that collides in the named key is updated, whatever else it collides with', async (t, { post, sql }) => {
   const upsert = async (data: unknown, onConflict: object) => (await post('items', { verb: 'insert', data, onConflict })).json.data
   t.same(await upsert({ sku: 'A', code: 'b1', n: 9 }, { key: ['sku'], set: ['n'] }), { inserted: 0, updated: 1, unchanged: 0, id: 1 })
   t.same(await upsert({ sku: 'A', code: 'b1', n: 8 }, { key: ['code'], set: ['n'] }), { inserted: 0, updated: 1, unchanged: 0, id: 2 })
@@ -123,7 +125,7 @@ await onEachEngine(t, 'a row of defaults is inserted', { schema: (engine) => [`c
   t.same(await upsert([{}, { id: 1, n: 5 }, {}], { n: 7 }), { inserted: 2, updated: 1, unchanged: 0, id: null })
 })
 
-await onEachEngine(t, 'NULL in a key is equal to nothing', { schema }, async (t, { post }) => {
+await test('NULL in a key is equal to nothing', async (t, { post }) => {
   const upsert = async (data: unknown) => (await post('items', { verb: 'insert', data, onConflict: { key: ['code'] } })).json
   t.match(await upsert([{ sku: 'C', code: null }, { sku: 'D', code: null }, { sku: 'E' }]), { data: { inserted: 3, updated: 0, unchanged: 0 } })
   t.match(await upsert({ sku: 'C', code: null }), { error: { code: 'UNIQUE_VIOLATION' } }, 'both rows have NULL, and collide in another key')
@@ -151,7 +153,7 @@ await onEachEngine(t, 'a row that leaves a column of the key out collides by its
   t.match(answer, engine === 'sqlite' ? { data: { updated: 1 } } : { error: { code: 'NOT_SUPPORTED', details: [{ path: '/onConflict/key' }] } }, 'an expression, and another key')
 })
 
-await onEachEngine(t, 'errors of the database in an upsert name the row', { schema }, async (t, { post, sql }) => {
+await test('errors of the database in an upsert name the row', async (t, { post, sql }) => {
   const before = shown(await sql(items))
   const upsert = (data: unknown, set?: unknown) => post('items', { verb: 'insert', data, onConflict: { key: ['sku'], ...set !== undefined && { set } } })
   for (const data of [[{ sku: 'C' }, { sku: 'A', n: 100 }], [{ sku: 'C' }, { sku: 'D', n: 100 }]]) {

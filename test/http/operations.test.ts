@@ -2,7 +2,7 @@
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
+import { onEachEngine, type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const schema = shop
@@ -13,7 +13,9 @@ const counts = async ({ sql }: Service): Promise<number[]> => {
   return [row.orders, row.items]
 }
 
-await onEachEngine(t, 'operations run in their order, and a reference takes a value of an earlier result', { schema }, async (t, service) => {
+const test = sharedOnEachEngine(t, { schema })
+
+await test('operations run in their order, and a reference takes a value of an earlier result', async (t, service) => {
   const { operate, sql } = service
   const { status, json, headers } = await operate([
     buyMug,
@@ -30,7 +32,7 @@ await onEachEngine(t, 'operations run in their order, and a reference takes a va
   t.match(await sql('select order_id, line, price from order_items where order_id = 3'), [{ order_id: 3, line: 1 }])
 })
 
-await onEachEngine(t, 'all of them happen or none', { schema }, async (t, service) => {
+await test('all of them happen or none', async (t, service) => {
   const { operate } = service
   const refused = await operate([
     insertOrder,
@@ -70,7 +72,9 @@ await onEachEngine(t, 'every error names its operation', { schema }, async (t, s
   t.same(await counts(service), [2, 2])
 })
 
-await onEachEngine(t, 'the body as such', { schema, only: ['sqlite'] }, async (t, { operate }) => {
+const testWithOnly = sharedOnEachEngine(t, { schema, only: ['sqlite'] })
+
+await testWithOnly('the body as such', async (t, { operate }) => {
   const cases: Array<[unknown, string]> = [
     [{}, '/operations'], [{ operations: [] }, '/operations'], [{ operations: {} }, '/operations'], [{ operations: Array(101).fill(insertOrder) }, '/operations'],
     [{ operations: [insertOrder], isolation: 'chaos' }, '/isolation'], [{ operations: [insertOrder], dryRun: 1 }, '/dryRun'], [{ operations: [insertOrder], verb: 'select' }, '/verb']
@@ -168,7 +172,7 @@ await onEachEngine(t, 'a reference is a value, exact to 64 bits, and never an op
   t.match((await operate([select({ id: 1 }), { table: 'items', verb: 'select', filters: { doc: [{ $ref: '/0/id' }] } }])).status, 200, 'an array is a value of a JSON column')
 })
 
-await onEachEngine(t, 'nothing is changed by a dry run', { schema }, async (t, service) => {
+await test('nothing is changed by a dry run', async (t, service) => {
   const { operate } = service
   const { json } = await operate({ operations: [insertOrder, { table: 'orders', verb: 'select', filters: { id: { $ref: '/0/id' } }, columns: ['note'] }], dryRun: true })
   t.match(json.data, { results: [{ inserted: 1 }, { rows: [{ note: 'new' }], count: 1 }], dryRun: true })
@@ -238,7 +242,7 @@ await onEachEngine(t, 'a table without transactions is not written', { schema, o
   t.equal((await operate([insertOrder, { table: 'plain', verb: 'select' }])).status, 200)
 })
 
-await onEachEngine(t, 'a list of rows may refer to earlier results', { schema }, async (t, service) => {
+await test('a list of rows may refer to earlier results', async (t, service) => {
   const { operate, sql } = service
   const { json } = await operate([
     { table: 'products', verb: 'insert', data: [{ sku: 'A', name: 'a', price: '1.00' }, { sku: 'B', name: 'b', price: '2.00' }], onConflict: { key: ['sku'] } },
@@ -278,7 +282,7 @@ await onEachEngine(t, 'a dry run of a write needs the permission select', { sche
   t.equal((await operate([update], { token })).status, 200)
 })
 
-await onEachEngine(t, 'a reference of 200,000 steps finds nothing, and once was an internal error', { schema, only: ['sqlite'] }, async (t, { operate }) => {
+await testWithOnly('a reference of 200,000 steps finds nothing, and once was an internal error', async (t, { operate }) => {
   const refer = (pointer: string) => operate([insertOrder, { table: 'orders', verb: 'select', filters: { id: { $ref: pointer } } }])
   isRefusal(t, await refer(`/0${'/rows'.repeat(200_000)}`), { status: 400, code: 'INVALID_VALUE', why: 'many steps' })
   for (const pointer of [`/0${'/rows'.repeat(200_000)}~`, '/0/a~2b', '/0/~']) isRefusal(t, await refer(pointer), { status: 400, code: 'INVALID_BODY', why: pointer.slice(-10) })

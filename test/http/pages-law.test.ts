@@ -4,7 +4,7 @@ import t from 'tap'
 import { createRandom, pick, type Random } from '../support/random.ts'
 import { randomTable, type RandomTable } from '../support/random-tables.ts'
 import { seed } from '../support/seed.ts'
-import { onEachEngine, type EngineName, type Service } from '../support/service.ts'
+import { type EngineName, type Service, sharedOnEachEngine } from '../support/service.ts'
 
 const TABLES = 16
 const ROWS = 18
@@ -48,7 +48,9 @@ async function readAll ({ post }: Service, { table, orderBy, limit, extra = '' }
   }
 }
 
-await onEachEngine(t, 'pages joined are the table in the order of the database', { schema: (engine) => tablesOf(engine).flatMap(({ sql }) => sql.split(';\n')) }, async (t, service) => {
+const test = sharedOnEachEngine(t, { schema: (engine) => tablesOf(engine).flatMap(({ sql }) => sql.split(';\n')) })
+
+await test('pages joined are the table in the order of the database', async (t, service) => {
   const { post, engine } = service
   const random = createRandom(seed + 1)
   const wrong: object[] = []
@@ -73,7 +75,7 @@ await onEachEngine(t, 'pages joined are the table in the order of the database',
   t.same(wrong.slice(0, 2), [], `seed ${seed}`)
 })
 
-await onEachEngine(t, 'rows that are there all the time come once, whatever is inserted and deleted meanwhile', { schema: (engine) => tablesOf(engine).flatMap(({ sql }) => sql.split(';\n')) }, async (t, service) => {
+await test('rows that are there all the time come once, whatever is inserted and deleted meanwhile', async (t, service) => {
   const { post, engine } = service
   const random = createRandom(seed + 2)
   const wrong: object[] = []

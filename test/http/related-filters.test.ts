@@ -1,6 +1,6 @@
 /** Filters by related rows: `$some` and `$none`. */
 import t from 'tap'
-import { onEachEngine, type Schema } from '../support/service.ts'
+import { onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
 
 const schema: Schema = (engine) => {
   const id = engine === 'sqlite' ? 'integer primary key' : 'int not null primary key'
@@ -54,7 +54,9 @@ const cases: Array<[filters: object, ids: number[]]> = [
   [{ $some: { order_items: { filters: { quantity: { $in: [8, 1] } } } } }, [1, 3]]
 ]
 
-await onEachEngine(t, 'rows are selected by the rows that are related to them', { schema }, async (t, { post, operate, statements }) => {
+const test = sharedOnEachEngine(t, { schema })
+
+await test('rows are selected by the rows that are related to them', async (t, { post, operate, statements }) => {
   const select = async (filters: object, more: object = {}): Promise<any> => (await post('orders', { verb: 'select', columns: ['id'], orderBy: 'id', filters, ...more })).json
   for (const [filters, ids] of cases) {
     const json = await select(filters)
@@ -80,7 +82,7 @@ await onEachEngine(t, 'rows are selected by the rows that are related to them', 
   t.same(json.data?.results.slice(1).map(({ rows }: { rows: unknown }) => rows), [[{ id: 2 }], [{ id: 1 }]], JSON.stringify(json))
 })
 
-await onEachEngine(t, 'members have filters by related rows, and rows can be sorted by members that are one', { schema }, async (t, { post }) => {
+await test('members have filters by related rows, and rows can be sorted by members that are one', async (t, { post }) => {
   const select = async (table: string, body: object): Promise<any> => (await post(table, { verb: 'select', ...body })).json
   const customer = { table: 'customers', columns: ['name'], filters: { $none: { orders: { filters: { note: 'x' } } } } }
   const members = await select('orders', {

@@ -1,11 +1,13 @@
 import t from 'tap'
-import { onEachEngine, TOKEN } from '../support/service.ts'
+import { onEachEngine, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 /** A UUID (RFC 9562) and a number. */
 const OURS = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-[1-9]\d*$/
 
-await onEachEngine(t, 'every response has its own request id', { schema: shop }, async (t, { post, server }) => {
+const testShop = sharedOnEachEngine(t, { schema: shop })
+
+await testShop('every response has its own request id', async (t, { post, server }) => {
   const answers = [
     await post('customers', { verb: 'select' }),
     await post('customers', { verb: 'nothing' }),
@@ -22,7 +24,7 @@ await onEachEngine(t, 'every response has its own request id', { schema: shop },
   t.equal(new Set(ids).size, ids.length)
 })
 
-await onEachEngine(t, 'a valid request id is kept, for successes and errors', { schema: shop }, async (t, { post }) => {
+await testShop('a valid request id is kept, for successes and errors', async (t, { post }) => {
   for (const id of ['a', 'trace-1 of "2"; ~', 'x'.repeat(128)]) {
     for (const [body, options] of [[{ verb: 'select' }, {}], [{ verb: 'nothing' }, {}], [{}, { token: null }]] as const) {
       const { headers } = await post('customers', body, { ...options, headers: { 'x-request-id': id } })
@@ -31,7 +33,7 @@ await onEachEngine(t, 'a valid request id is kept, for successes and errors', { 
   }
 })
 
-await onEachEngine(t, 'an invalid request id is replaced: empty, too long or not printable ASCII', { schema: shop }, async (t, { post }) => {
+await testShop('an invalid request id is replaced: empty, too long or not printable ASCII', async (t, { post }) => {
   for (const id of ['', 'x'.repeat(129), 'tab\there', 'ümlaut', '\x7f']) {
     const { headers } = await post('customers', { verb: 'select' }, { headers: { 'x-request-id': id } })
     t.match(headers['x-request-id'], OURS, JSON.stringify(id))

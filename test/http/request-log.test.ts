@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { createRowQuery } from '../../src/app.ts'
-import { onEachEngine, startService, TOKEN } from '../support/service.ts'
+import { onEachEngine, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const select = { verb: 'select', columns: ['id'], filters: { status: 'new' } }
@@ -49,14 +49,16 @@ await onEachEngine(t, 'names that clients invent are not logged', { schema: shop
   t.notMatch(JSON.stringify(lines), 'made-up')
 })
 
-await onEachEngine(t, 'a failure of the database is logged once, as an error with the name of the driver\'s error', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+const testShop = sharedOnEachEngine(t, { schema: shop, only: ['mariadb', 'mysql'] })
+
+await testShop('a failure of the database is logged once, as an error with the name of the driver\'s error', async (t, { url }) => {
   const { post, log } = await startService(t, Object.assign(new URL(url), { port: '1' }).href, { options: { requestLog: true } })
   log.splice(0)
   await post('customers', select)
   t.match(read(log), [{ level: 50, msg: 'request', database: 'shop', verb: 'select', table: undefined, status: 503, code: 'DATABASE_UNAVAILABLE', reason: 'ECONNREFUSED', databaseMs: undefined }])
 })
 
-await onEachEngine(t, 'with the log level "error" only failures are logged, with all fields, until the level changes', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+await testShop('with the log level "error" only failures are logged, with all fields, until the level changes', async (t, { url }) => {
   const { post, log, server } = await startService(t, Object.assign(new URL(url), { port: '1' }).href, { options: { requestLog: true } })
   server.app.log.level = 'warn'
   log.splice(0)

@@ -3,13 +3,15 @@ import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { runners } from '../support/connections.ts'
-import { onEachEngine, type Answer, type Schema, type Service } from '../support/service.ts'
+import { type Answer, onEachEngine, type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { until } from '../support/until.ts'
 
 const sortById = (rows: Array<{ id: number }>): unknown => rows.toSorted((a, b) => a.id - b.id)
 
-await onEachEngine(t, 'an insert returns the row as it is stored, with its defaults and generated columns', { schema: shop }, async (t, { post }) => {
+const testShop = sharedOnEachEngine(t, { schema: shop })
+
+await testShop('an insert returns the row as it is stored, with its defaults and generated columns', async (t, { post }) => {
   const { status, json } = await post('customers', { verb: 'insert', data: { email: 'new@example.com', name: 'New' }, returning: ['login', 'id', 'status', 'credit', 'note'] })
   t.equal(status, 200)
   t.strictSame(json, { success: true, data: { rows: [{ login: 'NEW@EXAMPLE.COM', id: 5, status: 'new', credit: '0.00', note: null }], inserted: 1, id: 5 } })
@@ -19,7 +21,7 @@ await onEachEngine(t, 'an insert returns the row as it is stored, with its defau
   t.match((await post('customers', { verb: 'insert', data: { id: 100, email: 'given@example.com', name: 'Given' }, returning: ['id', 'email'] })).json.data, { rows: [{ id: 100, email: 'given@example.com' }], id: 100 })
 })
 
-await onEachEngine(t, 'an update returns the rows that the filters matched as they are afterwards, also those that had the values already', { schema: shop }, async (t, { post }) => {
+await testShop('an update returns the rows that the filters matched as they are afterwards, also those that had the values already', async (t, { post }) => {
   const { json } = await post('customers', { verb: 'update', data: { name: 'Ada', credit: '5.00' }, filters: { status: 'new' }, returning: ['id', 'name', 'credit', 'login'] })
   t.equal(json.data.updated, 2)
   t.same(sortById(json.data.rows), [{ id: 1, name: 'Ada', credit: '5.00', login: 'ADA@EXAMPLE.COM' }, { id: 2, name: 'Ada', credit: '5.00', login: 'GRACE@EXAMPLE.COM' }])
@@ -33,7 +35,7 @@ await onEachEngine(t, 'an update returns the rows that the filters matched as th
   t.same(sortById(filtered.data.rows), [{ id: 1, status: 'old' }, { id: 2, status: 'old' }], 'rows that no longer match')
 })
 
-await onEachEngine(t, 'a delete returns the rows as they were', { schema: shop }, async (t, { post, sql }) => {
+await testShop('a delete returns the rows as they were', async (t, { post, sql }) => {
   const { json } = await post('order_items', { verb: 'delete', filters: { order_id: 1 }, returning: ['line', 'product_sku'] })
   t.equal(json.data.deleted, 2)
   t.same(json.data.rows.toSorted((a: { line: number }, b: { line: number }) => a.line - b.line), [{ line: 1, product_sku: 'MUG-1' }, { line: 2, product_sku: 'CUP-1' }])
@@ -74,7 +76,9 @@ const keyTables = {
   ]
 }
 
-await onEachEngine(t, 'an update that changes the key returns the rows under their new keys', { schema: keys }, async (t, { post, sql }) => {
+const testKeys = sharedOnEachEngine(t, { schema: keys })
+
+await testKeys('an update that changes the key returns the rows under their new keys', async (t, { post, sql }) => {
   const moved = await post('places', { verb: 'update', data: { list: 3 }, filters: { list: 1 }, returning: '*' })
   t.equal(moved.status, 200, moved.text)
   t.same(moved.json.data.rows.toSorted((a: any, b: any) => a.place - b.place), [{ list: 3, place: 1, word: 'a' }, { list: 3, place: 2, word: 'b' }])
@@ -95,7 +99,7 @@ await onEachEngine(t, 'rows are found by keys that are stored otherwise than the
   t.same((await post('stampkey', { verb: 'update', data: { id: { $inc: 1 } }, filters: { n: null }, returning: ['id'] })).json.data, { rows: [{ id: 2 }], updated: 1 }, 'not by a column that the update sets by itself')
 })
 
-await onEachEngine(t, 'without a known key the row is found by all its values, if it can be told from others', { schema: keys }, async (t, { post, sql }) => {
+await testKeys('without a known key the row is found by all its values, if it can be told from others', async (t, { post, sql }) => {
   const insert = (table: string, data: object, returning: unknown = '*') => post(table, { verb: 'insert', data, returning })
   t.same((await insert('loose', { a: 5 })).json.data, { rows: [{ a: 5, b: null }], inserted: 1, id: null })
   t.same((await insert('loose', { a: 5 })).json.data.rows, [{ a: 5, b: null }], 'the other row looks the same')
@@ -111,7 +115,7 @@ await onEachEngine(t, 'without a known key the row is found by all its values, i
   t.equal((await insert('logged', { at: '2026-01-02 03:04:05', word: 'A' }, ['word'])).status, 200, 'which this answer does not show')
 })
 
-await onEachEngine(t, 'an update of a table without a unique key is not supported, a delete is', { schema: keys }, async (t, { post, sql, statements }) => {
+await testKeys('an update of a table without a unique key is not supported, a delete is', async (t, { post, sql, statements }) => {
   statements()
   const refused = await post('loose', { verb: 'update', data: { b: 5 }, filters: { a: 1 }, returning: '*' })
   isRefusal(t, refused, { status: 422, code: 'NOT_SUPPORTED', why: 'no unique key' })
@@ -186,7 +190,7 @@ const refusals: Array<[why: string, body: object, code: string, path: string]> =
   ['* in a list', { returning: ['*'] }, 'COLUMN_NOT_FOUND', '/returning/0']
 ]
 
-await onEachEngine(t, 'an invalid "returning" is rejected before a statement is sent', { schema: shop }, async (t, { post, statements }) => {
+await testShop('an invalid "returning" is rejected before a statement is sent', async (t, { post, statements }) => {
   statements()
   for (const [why, field, code, path] of refusals) {
     for (const body of [{ verb: 'insert', data: { email: 'x', name: 'x' } }, { verb: 'update', data: { name: 'x' }, filters: { id: 1 } }, { verb: 'delete', filters: { id: 1 } }]) {
@@ -248,7 +252,7 @@ await onEachEngine(t, 'an insert whose key a trigger has changed does not return
   t.match(await sql('select * from taken'), [{ code: 'a', word: 'of another' }])
 })
 
-await onEachEngine(t, 'errors of the database are those of a plain write, and nothing is changed', { schema: shop }, async (t, { post, sql }) => {
+await testShop('errors of the database are those of a plain write, and nothing is changed', async (t, { post, sql }) => {
   const before = await sql('select * from customers order by id')
   const cases: Array<[body: object, status: number, code: string]> = [
     [{ verb: 'insert', data: { email: 'ada@example.com', name: 'x' } }, 409, 'UNIQUE_VIOLATION'],

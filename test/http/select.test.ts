@@ -1,14 +1,16 @@
 import t from 'tap'
-import { onEachEngine, type Schema } from '../support/service.ts'
+import { onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
-await onEachEngine(t, 'select returns the rows that the filters select', { schema: shop }, async (t, { post }) => {
+const testShop = sharedOnEachEngine(t, { schema: shop })
+
+await testShop('select returns the rows that the filters select', async (t, { post }) => {
   const { status, json } = await post('customers', { verb: 'select', columns: ['name', 'id', 'credit'], filters: { status: 'new' }, orderBy: 'id DESC' })
   t.equal(status, 200)
   t.same(json, { success: true, data: { rows: [{ name: 'Grace', id: 2, credit: '0.99' }, { name: 'Ada', id: 1, credit: '12.50' }], count: 2 } })
 })
 
-await onEachEngine(t, 'a select that matches no row returns an empty list', { schema: shop }, async (t, { post }) => {
+await testShop('a select that matches no row returns an empty list', async (t, { post }) => {
   const { status, text, headers } = await post('customers', { verb: 'select', filters: { name: 'nobody' } })
   t.equal(status, 200)
   t.equal(text, '{"success":true,"data":{"rows":[],"count":0}}')
@@ -42,7 +44,7 @@ await onEachEngine(t, 'a select returns 100 rows by default and at most 1000', {
   t.same(statements(), [], 'no statement was sent')
 })
 
-await onEachEngine(t, 'the keys of a row are in the order of "columns", or in the order of the table', { schema: shop }, async (t, { post, engine }) => {
+await testShop('the keys of a row are in the order of "columns", or in the order of the table', async (t, { post, engine }) => {
   const asked = await post('customers', { verb: 'select', columns: ['note', 'id', 'email', 'name'], filters: { id: 1 } })
   t.equal(asked.text, '{"success":true,"data":{"rows":[{"note":null,"id":1,"email":"ada@example.com","name":"Ada"}],"count":1}}')
 
@@ -52,7 +54,7 @@ await onEachEngine(t, 'the keys of a row are in the order of "columns", or in th
   t.equal(all.text, `{"success":true,"data":{"rows":[${JSON.stringify(row)}],"count":1}}`)
 })
 
-await onEachEngine(t, 'rows are ordered by several terms, with directions in any letter case', { schema: shop }, async (t, { post }) => {
+await testShop('rows are ordered by several terms, with directions in any letter case', async (t, { post }) => {
   const orders: Array<[string, number[]]> = [
     ['id', [1, 2, 3, 4]],
     ['id DESC', [4, 3, 2, 1]],
@@ -67,12 +69,12 @@ await onEachEngine(t, 'rows are ordered by several terms, with directions in any
   }
 })
 
-await onEachEngine(t, 'the limit applies after the order', { schema: shop }, async (t, { post }) => {
+await testShop('the limit applies after the order', async (t, { post }) => {
   const { json } = await post('customers', { verb: 'select', columns: ['id'], orderBy: 'credit DESC', limit: 2 })
   t.same(json.data, { rows: [{ id: 4 }, { id: 1 }], count: 2 })
 })
 
-await onEachEngine(t, 'a plain null matches NULL, a list matches any of its values', { schema: shop }, async (t, { post }) => {
+await testShop('a plain null matches NULL, a list matches any of its values', async (t, { post }) => {
   const cases: Array<[filters: unknown, ids: number[]]> = [
     [{ note: null }, [1, 3]],
     [{ id: [1, 3, 99] }, [1, 3]],
@@ -88,7 +90,7 @@ await onEachEngine(t, 'a plain null matches NULL, a list matches any of its valu
   }
 })
 
-await onEachEngine(t, 'a select reads views as it reads tables', { schema: shop }, async (t, { post }) => {
+await testShop('a select reads views as it reads tables', async (t, { post }) => {
   const { json } = await post('order_lines', { verb: 'select', filters: { order_id: 1 }, orderBy: 'line DESC' })
   t.same(json.data, { rows: [{ order_id: 1, line: 2, product_sku: 'CUP-1' }, { order_id: 1, line: 1, product_sku: 'MUG-1' }], count: 2 })
 })
@@ -109,7 +111,7 @@ const refusals: Array<[why: string, body: object, code: string, path: string]> =
   ['data, which a select does not use', { data: { id: 1 } }, 'INVALID_BODY', '/data']
 ]
 
-await onEachEngine(t, 'an invalid select is rejected before a statement is sent', { schema: shop }, async (t, { post, statements }) => {
+await testShop('an invalid select is rejected before a statement is sent', async (t, { post, statements }) => {
   statements()
   for (const [why, body, code, path] of refusals) {
     const { status, json } = await post('customers', { verb: 'select', ...body })

@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http'
 import t from 'tap'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, TOKEN } from '../support/service.ts'
+import { onEachEngine, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import type { TokenOptions } from '../../schemas/options.ts'
@@ -34,7 +34,9 @@ const unauthenticated: Array<[why: string, authorization: string | undefined, ch
   ['bytes that are no ASCII', 'Bearer t\xf6ken', 'Bearer error="invalid_token"']
 ]
 
-await onEachEngine(t, '401 without a valid token, with a challenge that says so', { schema: shop, tokens }, async (t, { post, statements }) => {
+const testShop = sharedOnEachEngine(t, { schema: shop, tokens })
+
+await testShop('401 without a valid token, with a challenge that says so', async (t, { post, statements }) => {
   statements()
   for (const [why, authorization, challenge] of unauthenticated) {
     const answer = await post('customers', select, { token: null, ...(authorization !== undefined && { headers: { authorization } }) })
@@ -44,7 +46,7 @@ await onEachEngine(t, '401 without a valid token, with a challenge that says so'
   t.same(statements(), [])
 })
 
-await onEachEngine(t, '403 if the token lacks the permission for the verb', { schema: shop, tokens }, async (t, { post, statements }) => {
+await testShop('403 if the token lacks the permission for the verb', async (t, { post, statements }) => {
   statements()
   for (const body of [{ verb: 'insert', data: {} }, { verb: 'update', data: { name: 'x' }, filters: { id: 1 } }, { verb: 'delete', filters: { id: 1 } }]) {
     const answer = await post('customers', body, { token: 'reader' })
@@ -56,7 +58,7 @@ await onEachEngine(t, '403 if the token lacks the permission for the verb', { sc
   t.equal((await post('customers', select, { token: 'reader' })).status, 200)
 })
 
-await onEachEngine(t, '404 for a missing database or table, and exactly the same answer for one on which the token has no permission', { schema: shop, tokens }, async (t, { post }) => {
+await testShop('404 for a missing database or table, and exactly the same answer for one on which the token has no permission', async (t, { post }) => {
   const pairs: Array<[code: string, forbidden: Parameters<typeof post>, missing: Parameters<typeof post>]> = [
     ['TABLE_NOT_FOUND', ['products', select, { token: 'orders-only' }], ['pr0ducts', select, { token: 'orders-only' }]],
     ['TABLE_NOT_FOUND', ['products', select, { token: 'orders-only' }], ['pr0ducts', select]],
@@ -74,7 +76,7 @@ await onEachEngine(t, '404 for a missing database or table, and exactly the same
   }
 })
 
-await onEachEngine(t, '404 for a missing table on which the token has permissions', { schema: shop, tokens }, async (t, { post }) => {
+await testShop('404 for a missing table on which the token has permissions', async (t, { post }) => {
   isRefusal(t, await post('gone', select, { token: 'orders-only' }), { status: 404, code: 'TABLE_NOT_FOUND', why: 'gone' })
 })
 

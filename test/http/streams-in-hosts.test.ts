@@ -10,7 +10,7 @@ import t, { type Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { createRowQuery } from '../../src/app.ts'
 import { numbers } from '../support/numbers.ts'
-import { onEachEngine, TOKEN, type Schema } from '../support/service.ts'
+import { type Schema, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { request } from '../support/wire.ts'
 
@@ -31,7 +31,9 @@ async function register (t: Test, app: FastifyInstance, url: string, limits = {}
   return (app.server.address() as AddressInfo).port
 }
 
-await onEachEngine(t, 'what hooks of the host app keep of a stream is never written over', { schema }, async (t, { url }) => {
+const test = sharedOnEachEngine(t, { schema })
+
+await test('what hooks of the host app keep of a stream is never written over', async (t, { url }) => {
   const kept: Record<string, Buffer[]> = { tee: [], listener: [], write: [] }
   const app = Fastify()
   app.addHook('onRequest', async (request, reply) => {
@@ -58,7 +60,7 @@ await onEachEngine(t, 'what hooks of the host app keep of a stream is never writ
   }
 })
 
-await onEachEngine(t, 'a stream that is cut off ends with an error over HTTP/2 too', { schema }, async (t, { url }) => {
+await test('a stream that is cut off ends with an error over HTTP/2 too', async (t, { url }) => {
   const app = Fastify({ http2: true }) as unknown as FastifyInstance
   const port = await register(t as Test, app, url, { streamRows: 300 })
   const client = connectHttp2(`http://127.0.0.1:${port}`)
@@ -76,7 +78,7 @@ await onEachEngine(t, 'a stream that is cut off ends with an error over HTTP/2 t
   t.match(await read(), { rows: 300, error: 'ERR_HTTP2_STREAM_ERROR' })
 })
 
-await onEachEngine(t, 'a client that leaves before its stream begins is no bug of the service', { schema }, async (t, { url }) => {
+await test('a client that leaves before its stream begins is no bug of the service', async (t, { url }) => {
   const log: string[] = []
   const app = Fastify({ logger: { level: 'info', stream: { write: (line: string) => { log.push(line) } } } })
   const port = await register(t as Test, app, url)

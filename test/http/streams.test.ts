@@ -2,7 +2,7 @@
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type Answer, type Service } from '../support/service.ts'
+import { type Answer, onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { listen, request } from '../support/wire.ts'
 
@@ -117,7 +117,9 @@ await onEachEngine(t, 'limits.streamRows bounds the rows', { schema: shop, optio
   t.match(JSON.parse(service.log.findLast((line) => line.includes('"stream"')) as string), { msg: 'stream', rows: 3, bytes: 27, complete: false, reason: 'STREAM_ROWS', code: 'RESULT_TOO_LARGE', status: 200, verb: 'select', table: 'customers', token: 'everything' })
 })
 
-await onEachEngine(t, 'a request of HTTP/1.0 is answered in JSON, and HEAD has no stream', { schema: shop }, async (t, service) => {
+const testShop = sharedOnEachEngine(t, { schema: shop })
+
+await testShop('a request of HTTP/1.0 is answered in JSON, and HEAD has no stream', async (t, service) => {
   const wire = await listen(service)
   const body = '{"verb":"select","columns":["id"],"limit":1}'
   const send = async (...starts: string[]): Promise<string> => {
@@ -145,7 +147,7 @@ await onEachEngine(t, 'what a stream does not have is refused before the permiss
   isRefusal(t, await post('customers', { verb: 'select' }, { token: 'writer', headers: { accept: 'text/csv' } }), { status: 403, code: 'PERMISSION_DENIED', why: 'the select itself' })
 })
 
-await onEachEngine(t, 'a stream once used the statement of a page with other columns, and the other way round', { schema: shop }, async (t, service) => {
+await testShop('a stream once used the statement of a page with other columns, and the other way round', async (t, service) => {
   const page = { verb: 'select', columns: ['name'], orderBy: 'id', after: null, limit: 2 }
   for (const body of [page, { ...page, orderBy: 'email, id' }]) {
     const inJson = async (): Promise<void> => { t.match((await service.post('customers', body)).json, { data: { rows: [{ name: 'Ada' }, { name: 'Grace' }], next: { id: 2 } } }) }

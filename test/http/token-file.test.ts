@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import type { TokenOptions } from '../../schemas/options.ts'
 import { tokenFor } from '../support/documents.ts'
 import { runRowQuery, serveRowQuery } from '../support/row-query.ts'
-import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
+import { onEachEngine, type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { until } from '../support/until.ts'
 
@@ -37,7 +37,9 @@ replace([first])
 /** Without the block for invalid tokens, because the tests retry tokens that are not in the file yet. */
 const options = { tokensFile: path, failedLogins: { max: 0 } }
 
-await onEachEngine(t, 'a token that is removed from the file stops working, and one that is added works', { schema: shop, only: ['sqlite'], options }, async (t, service) => {
+const testShop = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'], options })
+
+await testShop('a token that is removed from the file stops working, and one that is added works', async (t, service) => {
   replace([first])
   await comes(t, service, 'the file is read', { first: 200, second: 401, fixed: 200 })
   replace([second])
@@ -51,7 +53,7 @@ await onEachEngine(t, 'a token that is removed from the file stops working, and 
   t.same(errors(service), [])
 })
 
-await onEachEngine(t, 'if the file is invalid, the previous tokens stay in use and the log gives the reason once', { schema: shop, only: ['sqlite'], options }, async (t, service) => {
+await testShop('if the file is invalid, the previous tokens stay in use and the log gives the reason once', async (t, service) => {
   replace([first])
   await comes(t, service, 'the file is read', { first: 200, second: 401, fixed: 200 })
   const faults: Array<[change: () => void, mistake: string | RegExp]> = [
@@ -72,7 +74,7 @@ await onEachEngine(t, 'if the file is invalid, the previous tokens stay in use a
   t.notMatch(service.log.join(''), new RegExp(`${first.sha256}|${second.sha256}`))
 })
 
-await onEachEngine(t, 'the file is read again when its symbolic link points to another file', { schema: shop, only: ['sqlite'], options }, async (t, service) => {
+await testShop('the file is read again when its symbolic link points to another file', async (t, service) => {
   // like a secret in Kubernetes: tokens.json -> ..data/tokens.json, ..data -> a folder for each version
   for (const [name, entry] of [['one', first], ['two', second]] as const) {
     mkdirSync(join(folder, name))

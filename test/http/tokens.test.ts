@@ -2,7 +2,7 @@ import t from 'tap'
 import type { TokenOptions } from '../../schemas/options.ts'
 import { VERBS } from '../../schemas/grant.ts'
 import { hashToken } from '../../src/access/tokens.ts'
-import { onEachEngine } from '../support/service.ts'
+import { onEachEngine, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const token = (name: string, rest: Omit<TokenOptions, 'name' | 'sha256'>): TokenOptions => ({ name, sha256: hashToken(name), ...rest })
@@ -25,7 +25,9 @@ const bodies = {
   delete: { verb: 'delete', filters: { id: 1 } }
 }
 
-await onEachEngine(t, 'a token may use only the verbs of its permissions', { schema: shop, tokens }, async (t, { post, statements }) => {
+const testShop = sharedOnEachEngine(t, { schema: shop, tokens })
+
+await testShop('a token may use only the verbs of its permissions', async (t, { post, statements }) => {
   const allowed: Array<[token: string, verbs: readonly string[]]> = [
     ...VERBS.map((verb): [string, string[]] => [`only-${verb}`, [verb]]),
     ['select-and-insert', ['select', 'insert']],
@@ -44,13 +46,13 @@ await onEachEngine(t, 'a token may use only the verbs of its permissions', { sch
   }
 })
 
-await onEachEngine(t, 'a token for named tables may use these tables', { schema: shop, tokens }, async (t, { post }) => {
+await testShop('a token for named tables may use these tables', async (t, { post }) => {
   t.equal((await post('customers', { verb: 'select' }, { token: 'two-tables' })).status, 200)
   t.equal((await post('customers', bodies.delete, { token: 'two-tables' })).status, 403)
   t.equal((await post('not_there', { verb: 'select' }, { token: 'two-tables' })).json.error.code, 'TABLE_NOT_FOUND')
 })
 
-await onEachEngine(t, 'a database or table without permissions looks like one that does not exist', { schema: shop, tokens }, async (t, { post, statements }) => {
+await testShop('a database or table without permissions looks like one that does not exist', async (t, { post, statements }) => {
   statements()
   const answerTo = async (table: string, body: unknown, options: { token: string, database?: string }) => {
     const { status, text, headers } = await post(table, body, { ...options, headers: { 'x-request-id': 'same' } })
@@ -70,7 +72,7 @@ await onEachEngine(t, 'a database or table without permissions looks like one th
   t.same(statements(), [])
 })
 
-await onEachEngine(t, 'the response for a table without permissions equals that for a missing table', { schema: shop, tokens }, async (t, { post }) => {
+await testShop('the response for a table without permissions equals that for a missing table', async (t, { post }) => {
   const hidden = await post('orders', { verb: 'select' }, { token: 'two-tables' })
   const missing = await post('gone', { verb: 'select' }, { token: 'shop' })
   t.equal(hidden.status, missing.status)
@@ -87,7 +89,7 @@ const refused: Array<[why: string, headers: Record<string, string>]> = [
   ['the name of a property', { authorization: 'Bearer __proto__' }]
 ]
 
-await onEachEngine(t, 'a request without a valid token is refused before any other check', { schema: shop, tokens }, async (t, { post, statements }) => {
+await testShop('a request without a valid token is refused before any other check', async (t, { post, statements }) => {
   statements()
   for (const [why, headers] of refused) {
     for (const [table, database] of [['customers', 'shop'], ['nope', 'shop'], ['nope', 'nope']] as const) {
@@ -104,7 +106,7 @@ await onEachEngine(t, 'a request without a valid token is refused before any oth
   t.same(statements(), [])
 })
 
-await onEachEngine(t, 'the scheme of the header may be in any case', { schema: shop, tokens }, async (t, { post }) => {
+await testShop('the scheme of the header may be in any case', async (t, { post }) => {
   for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
     t.equal((await post('customers', { verb: 'select' }, { token: null, headers: { authorization: `${scheme} shop` } })).status, 200, scheme)
   }

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isRefusal } from '../support/refusals.ts'
 import '../support/seed.ts'
-import { onEachEngine, type Schema } from '../support/service.ts'
+import { onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
 
 const counters: Schema = {
   mysql: [
@@ -20,7 +20,9 @@ const counters: Schema = {
   ]
 }
 
-await onEachEngine(t, '$inc adds to the stored number exactly, and counts the rows that changed', { schema: counters }, async (t, { post, engine }) => {
+const testCounters = sharedOnEachEngine(t, { schema: counters })
+
+await testCounters('$inc adds to the stored number exactly, and counts the rows that changed', async (t, { post, engine }) => {
   const update = (data: object, filters: object = { id: 1 }) => post('counters', { verb: 'update', data, filters })
   t.same((await update({ tiny: { $inc: 1 }, n: { $inc: -8 }, u: { $inc: -5 }, big: { $inc: 7 }, price: { $inc: '0.20' }, ratio: { $inc: 0.25 }, fixed: { $inc: 0.5 }, born: { $inc: 1 } })).json.data, { updated: 1 })
   const { text } = await post('counters', { verb: 'select', columns: ['tiny', 'n', 'u', 'big', 'price', 'ratio', 'fixed', 'born'], filters: { id: 1 } })
@@ -39,13 +41,13 @@ await onEachEngine(t, '$inc adds to the stored number exactly, and counts the ro
   t.match((await post('counters', { verb: 'select', columns: ['wide'], filters: { id: 1 } })).json.data.rows, [{ wide: '99999999999999999999999999999999999.500000000000000000000000000001' }])
 })
 
-await onEachEngine(t, 'NULL stays NULL', { schema: counters }, async (t, { post, sql }) => {
+await testCounters('NULL stays NULL', async (t, { post, sql }) => {
   const data = Object.fromEntries(['tiny', 'flag', 'n', 'u', 'big', 'huge', 'price', 'wide', 'ratio', 'fixed', 'amount', 'born'].map((column) => [column, { $inc: 1 }]))
   t.same((await post('counters', { verb: 'update', data, filters: { id: 2 } })).json.data, { updated: 0 })
   t.same(Object.values((await sql('select * from counters where id = 2'))[0]).slice(1).filter((value) => value !== null), [])
 })
 
-await onEachEngine(t, 'an overflow is VALUE_OUT_OF_RANGE and changes nothing; it never makes a float', { schema: counters }, async (t, { post, engine }) => {
+await testCounters('an overflow is VALUE_OUT_OF_RANGE and changes nothing; it never makes a float', async (t, { post, engine }) => {
   const select = async () => (await post('counters', { verb: 'select', orderBy: 'id' })).text
   const before = await select()
   const overflows: object[] = [
@@ -95,7 +97,9 @@ const documents: Schema = {
   sqlite: ['create table documents (id integer primary key, doc json null, kept json not null)', "insert into documents values (1, null, '[1,2]')"]
 }
 
-await onEachEngine(t, '$merge is a JSON Merge Patch over the stored object, and over an empty one where there is none', { schema: documents }, async (t, { post }) => {
+const testDocuments = sharedOnEachEngine(t, { schema: documents })
+
+await testDocuments('$merge is a JSON Merge Patch over the stored object, and over an empty one where there is none', async (t, { post }) => {
   const merge = async (patch: string, column = 'doc') => {
     const answer = await post('documents', `{"verb": "update", "data": {"${column}": {"$merge": ${patch}}}, "filters": {"id": 1}}`)
     t.equal(answer.status, 200, answer.text)
@@ -109,7 +113,7 @@ await onEachEngine(t, '$merge is a JSON Merge Patch over the stored object, and 
   t.same(await merge('{"x": "q\\"\\\\ é 😀 \\n"}', 'kept'), { x: 'q"\\ é 😀 \n' })
 })
 
-await onEachEngine(t, 'numbers in the patch and in the stored document stay as they were written', { schema: documents }, async (t, { post, engine }) => {
+await testDocuments('numbers in the patch and in the stored document stay as they were written', async (t, { post, engine }) => {
   const numbers = engine === 'mysql' ? '"a":52.0,"b":18446744073709551615,"c":-9223372036854775808' : '"a":52.0,"b":18446744073709551615,"c":1e2,"d":0.10,"e":12345678901234567890123'
   const more = numbers.replaceAll(/"(\w)"/g, '"x$1"')
   await post('documents', `{"verb":"update","data":{"doc":{${numbers}}},"filters":{"id":1}}`)
@@ -118,7 +122,7 @@ await onEachEngine(t, 'numbers in the patch and in the stored document stay as t
   for (const number of [...numbers.split(','), ...more.split(',')]) t.ok(text.replaceAll(' ', '').includes(number), number)
 })
 
-await onEachEngine(t, '$merge removes and replaces members in any order (MariaDB keeps some after a removed first member)', { schema: documents }, async (t, { post }) => {
+await testDocuments('$merge removes and replaces members in any order (MariaDB keeps some after a removed first member)', async (t, { post }) => {
   const merge = async (target: object, patch: object) => {
     await post('documents', { verb: 'update', data: { doc: { $eq: target } }, filters: { id: 1 } })
     await post('documents', { verb: 'update', data: { doc: { $merge: patch } }, filters: { id: 1 } })
@@ -150,7 +154,7 @@ const { json } = fc.letrec<{ json: Json, object: Json }>((tie) => ({
   object: fc.dictionary(key, tie('json'), { maxKeys: 4, noNullPrototype: true })
 }))
 
-await onEachEngine(t, '$merge follows RFC 7396 for any document and patch', { schema: documents }, async (t, { post }) => {
+await testDocuments('$merge follows RFC 7396 for any document and patch', async (t, { post }) => {
   await fc.assert(fc.asyncProperty(json, fc.dictionary(key, json, { maxKeys: 4, noNullPrototype: true }), async (target, patch) => {
     const sent = await post('documents', { verb: 'update', data: { doc: { $eq: target } }, filters: { id: 1 } })
     const merged = await post('documents', { verb: 'update', data: { doc: { $merge: patch } }, filters: { id: 1 } })
@@ -160,7 +164,7 @@ await onEachEngine(t, '$merge follows RFC 7396 for any document and patch', { sc
   }), { numRuns: 150 })
 })
 
-await onEachEngine(t, 'a form is not allowed in an insert, for a column of another type, or beside another one', { schema: counters }, async (t, { post, statements }) => {
+await testCounters('a form is not allowed in an insert, for a column of another type, or beside another one', async (t, { post, statements }) => {
   statements()
   const refuse = async (body: object, path: string) => {
     const answer = await post('counters', body)

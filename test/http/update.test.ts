@@ -1,8 +1,10 @@
 import t from 'tap'
-import { onEachEngine, type Schema } from '../support/service.ts'
+import { onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
-await onEachEngine(t, 'update changes exactly the rows that the filters select', { schema: shop }, async (t, { post, sql }) => {
+const testShop = sharedOnEachEngine(t, { schema: shop })
+
+await testShop('update changes exactly the rows that the filters select', async (t, { post, sql }) => {
   const { status, text } = await post('customers', { verb: 'update', data: { status: 'old', note: 'gone' }, filters: { status: 'new' } })
   t.equal(status, 200)
   t.equal(text, '{"success":true,"data":{"updated":2}}')
@@ -14,7 +16,7 @@ await onEachEngine(t, 'update changes exactly the rows that the filters select',
   ])
 })
 
-await onEachEngine(t, '"updated" counts the rows that changed, not the rows that matched', { schema: shop }, async (t, { post }) => {
+await testShop('"updated" counts the rows that changed, not the rows that matched', async (t, { post }) => {
   const update = async (data: object, filters: object) => (await post('customers', { verb: 'update', data, filters })).json.data.updated
   t.equal(await update({ name: 'Ada' }, { id: 1 }), 0, 'the row already has the value')
   t.equal(await update({ note: null }, { id: [1, 2, 3] }), 1, 'two rows already have no note')
@@ -44,12 +46,12 @@ await onEachEngine(t, 'a column with a case-insensitive collation can be updated
   t.match(await sql('select trimmed from words'), [{ trimmed: 'x  ' }])
 })
 
-await onEachEngine(t, 'update can change the filtered column and a key', { schema: shop }, async (t, { post, sql }) => {
+await testShop('update can change the filtered column and a key', async (t, { post, sql }) => {
   t.same((await post('customers', { verb: 'update', data: { id: 30 }, filters: { id: 3 } })).json.data, { updated: 1 })
   t.equal((await sql('select name from customers where id = 30'))[0].name, 'Linus')
 })
 
-await onEachEngine(t, 'filters of an update accept lists and null, as in a select', { schema: shop }, async (t, { post, sql }) => {
+await testShop('filters of an update accept lists and null, as in a select', async (t, { post, sql }) => {
   t.same((await post('customers', { verb: 'update', data: { name: 'None' }, filters: { note: null } })).json.data, { updated: 2 })
   t.same((await post('customers', { verb: 'update', data: { name: 'Some' }, filters: { id: [2, 4] } })).json.data, { updated: 2 })
   t.same((await post('customers', { verb: 'update', data: { name: 'All' }, filters: { id: { $in: [] } } })).json.data, { updated: 0 })
@@ -72,7 +74,7 @@ const refusals: Array<[why: string, table: string, body: object, status: number,
   ['a row of a view', 'order_lines', { data: { line: 5 }, filters: { order_id: 1 } }, 403, 'PERMISSION_DENIED', undefined]
 ]
 
-await onEachEngine(t, 'an invalid update is rejected before a statement is sent', { schema: shop }, async (t, { post, statements, sql }) => {
+await testShop('an invalid update is rejected before a statement is sent', async (t, { post, statements, sql }) => {
   const before = await sql('select * from customers order by id')
   statements()
   for (const [why, table, body, status, code, path] of refusals) {

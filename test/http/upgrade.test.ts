@@ -6,7 +6,7 @@ import t from 'tap'
 import { createRowQuery } from '../../src/app.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { VERBS } from '../../schemas/grant.ts'
-import { onEachEngine, TOKEN, type Answer } from '../support/service.ts'
+import { type Answer, onEachEngine, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { listen, readAnswers, request, type Line } from '../support/wire.ts'
 
@@ -49,13 +49,15 @@ await onEachEngine(t, 'the body of a request behind one that asks for an upgrade
   }
 })
 
-await onEachEngine(t, 'a request with a body that asks for an upgrade is answered like any other', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+const testShop = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'] })
+
+await testShop('a request with a body that asks for an upgrade is answered like any other', async (t, service) => {
   const wire = await listen(service)
   t.match((await wire.send(request({ without: ['Connection'], with: UPGRADE }))).map(({ text }) => text), ['{"success":true,"data":{"rows":[{"id":1}],"count":1}}'])
   t.match(await wire.send(request({ without: ['Connection'], with: ['Upgrade: h2c', 'Connection: close'] })), [{ status: 200 }], 'without the upgrade in Connection it is none')
 })
 
-await onEachEngine(t, 'in the server of a host app, also behind a request for one of its own routes', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+await testShop('in the server of a host app, also behind a request for one of its own routes', async (t, service) => {
   const host: FastifyInstance = Fastify()
   host.get('/own', async () => ({ own: true }))
   await host.register(createRowQuery({ databases: { shop: { url: service.url } }, tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: [...VERBS] }] }).plugin, { prefix: '/api' })

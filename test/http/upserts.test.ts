@@ -3,7 +3,7 @@
 import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'
 import '../support/seed.ts'
-import { onEachEngine, type EngineName, type Schema, type Service } from '../support/service.ts'
+import { type EngineName, onEachEngine, type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
 
 interface Row { sku: string, code: string | null, n: number | null, price: string, note: string | null }
 type Given = Partial<Row> & { sku: string }
@@ -68,7 +68,9 @@ const read = async ({ post }: Service): Promise<Array<Row & { id: number }>> => 
 
 const send = ({ post }: Service, { data, set }: Upsert) => post('items', { verb: 'insert', data, onConflict: { key: ['sku'], ...set !== undefined && { set } } })
 
-await onEachEngine(t, 'lists with conflicts do what a model in memory does', { schema }, async (t, service) => {
+const test = sharedOnEachEngine(t, { schema })
+
+await test('lists with conflicts do what a model in memory does', async (t, service) => {
   const property = fc.asyncProperty(fc.array(upsert, { minLength: 1, maxLength: 8 }), async (requests) => {
     await service.sql('delete from items')
     const model = new Model()
@@ -87,7 +89,7 @@ await onEachEngine(t, 'lists with conflicts do what a model in memory does', { s
   t.pass()
 })
 
-await onEachEngine(t, 'one row has the id of its row, whatever it collides with', { schema }, async (t, service) => {
+await test('one row has the id of its row, whatever it collides with', async (t, service) => {
   const property = fc.asyncProperty(fc.array(fc.tuple(given, upsert), { minLength: 1, maxLength: 10 }), async (requests) => {
     await service.sql('delete from items')
     for (const [data, { set }] of requests) {
@@ -101,7 +103,7 @@ await onEachEngine(t, 'one row has the id of its row, whatever it collides with'
   t.pass()
 })
 
-await onEachEngine(t, 'plain lists from eight clients at once have consecutive ids in their order', { schema }, async (t, service) => {
+await test('plain lists from eight clients at once have consecutive ids in their order', async (t, service) => {
   const lists = Array.from({ length: 40 }, (_, list) => Array.from({ length: 1 + list % 9 }, (_, row) => ({ sku: `${list}-${row}`, ...row % 2 === 0 && { n: row } })))
   const ids = new Map<number, number>()
   await atOnce(8, lists, async (data, list) => { ids.set(list, (await service.post('items', { verb: 'insert', data })).json.data.id) })
@@ -111,7 +113,7 @@ await onEachEngine(t, 'plain lists from eight clients at once have consecutive i
   }
 })
 
-await onEachEngine(t, 'upserts of the same rows from eight clients at once all succeed, and their counts agree with the rows', { schema }, async (t, service) => {
+await test('upserts of the same rows from eight clients at once all succeed, and their counts agree with the rows', async (t, service) => {
   const lists = Array.from({ length: 160 }, (_, list) => Array.from({ length: 20 }, (_, row) => ({ sku: `s${(list * 7 + row * 13) % 40}`, n: list })))
   const sums = { inserted: 0, updated: 0, unchanged: 0 }
   const refused: unknown[] = []

@@ -9,7 +9,7 @@ import { createRowQuery, ServiceError, type GrantOptions } from '../../src/index
 import { badBodies } from '../support/bad-bodies.ts'
 import { badValuesByTable, shopAndOdd } from '../support/bad-values.ts'
 import { tokenFor } from '../support/documents.ts'
-import { onEachEngine, type Service } from '../support/service.ts'
+import { onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { LIMITS, orders } from '../support/sql.ts'
 
@@ -37,7 +37,9 @@ await onEachEngine(t, 'the four verbs return the data of their responses', { sch
 
 const numbers = (id: string): string[] => [`create table numbers (id ${id} not null primary key, total int null)`, 'insert into numbers values (9223372036854775807, 1), (1, 2)']
 
-await onEachEngine(t, 'an aggregate is converted as its column, not as one of the table with its name', { schema: { sqlite: numbers('integer'), mysql: numbers('bigint') } }, async (t, service) => {
+const test = sharedOnEachEngine(t, { schema: { sqlite: numbers('integer'), mysql: numbers('bigint') } })
+
+await test('an aggregate is converted as its column, not as one of the table with its name', async (t, service) => {
   const call = callOf(service)
   const body = { verb: 'select', aggregates: { n: { $count: '*' }, total: { $max: 'id' }, id: { $avg: 'total' } } }
   t.same(await call({ table: 'numbers', body }), { rows: [{ n: 2, total: 9223372036854775807n, id: '1.5000' }], count: 1 })
@@ -45,7 +47,7 @@ await onEachEngine(t, 'an aggregate is converted as its column, not as one of th
   t.same(await call({ table: 'numbers', body: { verb: 'select', groupBy: ['id'], orderBy: 'id DESC', limit: 1 } }), { rows: [{ id: 9223372036854775807n }], count: 1 })
 })
 
-await onEachEngine(t, 'writes return rows with integers as exact as those of a select', { schema: { sqlite: numbers('integer'), mysql: numbers('bigint') } }, async (t, service) => {
+await test('writes return rows with integers as exact as those of a select', async (t, service) => {
   const call = callOf(service)
   const body = { verb: 'update', data: { id: { $inc: -1n } }, filters: { total: 1 }, returning: ['id'], expect: 1, dryRun: true }
   t.same(await call({ table: 'numbers', body }), { rows: [{ id: 9223372036854775806n }], updated: 1, dryRun: true })
@@ -153,7 +155,9 @@ const big = {
   sqlite: ['create table big (id bigint not null primary key, amount decimal(15,10) null, ratio double null, doc json null, __proto__ bigint null)']
 }
 
-await onEachEngine(t, 'integers beyond 2^53 are bigints in bodies and results, others are numbers', { schema: big }, async (t, service) => {
+const testBig = sharedOnEachEngine(t, { schema: big })
+
+await testBig('integers beyond 2^53 are bigints in bodies and results, others are numbers', async (t, service) => {
   const call = callOf(service)
   const id = service.engine === 'sqlite' ? 9223372036854775807n : 18446744073709551615n
   const doc = { list: [9007199254740993n, 1.5, { n: -9223372036854775808n }], none: null }
@@ -168,7 +172,7 @@ await onEachEngine(t, 'integers beyond 2^53 are bigints in bodies and results, o
   t.same([rows[1].id, rows[1].ratio], [7, 1e22], 'a DOUBLE stays a number, however large')
 })
 
-await onEachEngine(t, 'integers beyond 2^53 can be strings, which reply.send accepts', { schema: big }, async (t, service) => {
+await testBig('integers beyond 2^53 can be strings, which reply.send accepts', async (t, service) => {
   const call = (body: object): Promise<any> => (service.server.rows.execute as unknown as (request: object) => Promise<any>)({ database: 'shop', table: 'big', body, grant: everything, bigints: 'string' })
   t.same(await call({ verb: 'insert', data: { id: 9007199254740993n, ratio: 1e22, doc: { n: [9007199254740993n, 1] } } }), { inserted: 1, id: '9007199254740993' })
   const answer = await call({ verb: 'select', columns: ['id', 'ratio', 'doc'] })
@@ -177,7 +181,7 @@ await onEachEngine(t, 'integers beyond 2^53 can be strings, which reply.send acc
   t.same(await call({ verb: 'insert', data: { id: 7 } }), { inserted: 1, id: 7 }, 'up to there they are numbers')
 })
 
-await onEachEngine(t, 'a position keeps its large integers and doubles, and can be sent back', { schema: big }, async (t, service) => {
+await testBig('a position keeps its large integers and doubles, and can be sent back', async (t, service) => {
   const call = callOf(service)
   for (const [id, ratio] of [[9007199254740993n, 1e22], [9007199254740995n, 1e22], [5n, 0.1]] as const) await call({ table: 'big', body: { verb: 'insert', data: { id, ratio } } })
   const body = { verb: 'select', columns: ['amount'], orderBy: 'ratio DESC', limit: 1 }

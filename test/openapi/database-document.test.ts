@@ -1,7 +1,7 @@
 /** The document of a database describes its tables. */
 import t from 'tap'
 import { get, referencesIn, tokenFor } from '../support/documents.ts'
-import { onEachEngine, type EngineName } from '../support/service.ts'
+import { type EngineName, onEachEngine, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 /** Types and comments that only MySQL and MariaDB have are left out for SQLite. */
@@ -62,7 +62,9 @@ const ofEngine: Record<EngineName, Expected> = {
   }
 }
 
-await onEachEngine(t, 'a row has a schema for each column', { schema: facts }, async (t, { server, engine }) => {
+const testFacts = sharedOnEachEngine(t, { schema: facts })
+
+await testFacts('a row has a schema for each column', async (t, { server, engine }) => {
   const { json: { components: { schemas }, tags } } = await get(server, '/shop/openapi.json')
   const { ThingsRow: row, TitlesRow: view, PeopleRow: people } = schemas
   t.equal(row.required, undefined, 'a row has the columns that were asked for')
@@ -79,7 +81,7 @@ await onEachEngine(t, 'a row has a schema for each column', { schema: facts }, a
   if (engine !== 'sqlite') t.match(tags, [{ name: 'people', description: 'who there is' }])
 })
 
-await onEachEngine(t, 'the data of insert and update has the writable columns; those without a default are required', { schema: facts }, async (t, { server, engine }) => {
+await testFacts('the data of insert and update has the writable columns; those without a default are required', async (t, { server, engine }) => {
   const { json: { components: { schemas } }, text } = await get(server, '/shop/openapi.json')
   const { ThingsInsert: insert, ThingsUpdate: update, ThingsRow: row, PeopleInsert: people } = schemas
   t.same(insert.required, ['code', 'owner', 'title', 'doc'])
@@ -112,7 +114,7 @@ await onEachEngine(t, 'requests and responses of an operation are named schemas'
   t.same([own.ThingsRequest.oneOf.length, own.ThingsResponse.anyOf], [1, [{ $ref: '#/components/schemas/ThingsSelectResponse' }, { $ref: '#/components/schemas/GroupsResponse' }]])
 })
 
-await onEachEngine(t, 'filters have the operators of each type', { schema: facts }, async (t, { server, engine }) => {
+await testFacts('filters have the operators of each type', async (t, { server, engine }) => {
   const { json: { components: { schemas } } } = await get(server, '/shop/openapi.json')
   const properties = schemas.ThingsFilters.properties
   const [title, doubled] = engine === 'sqlite' ? ['TextFilter', 'NullableInteger64Filter'] : ['Text40Filter', 'NullableInteger32Filter'] as const

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { get } from '../support/documents.ts'
-import { onEachEngine } from '../support/service.ts'
+import { onEachEngine, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const WRITES = 'token-that-writes-0123456789-0123456789'
@@ -36,7 +36,9 @@ const rejected: Array<[schema: string, body: object]> = [
   ['SettingsSelectRequest', { verb: 'select', returning: '*' }]
 ]
 
-await onEachEngine(t, 'a document accepts what the service accepts, and the answers have its schemas', { schema: shop, tokens }, async (t, { server, post }) => {
+const testShop = sharedOnEachEngine(t, { schema: shop, tokens })
+
+await testShop('a document accepts what the service accepts, and the answers have its schemas', async (t, { server, post }) => {
   const { json: document } = await get(server, '/shop/openapi.json')
   const check = createCheck(document)
   for (const [schema, body] of accepted) {
@@ -50,7 +52,7 @@ await onEachEngine(t, 'a document accepts what the service accepts, and the answ
   t.same(document.components.schemas.CustomersUpdateResponse.properties.data.properties.rows.items, { $ref: '#/components/schemas/CustomersRow' })
 })
 
-await onEachEngine(t, 'the document of a token that may not select has no fields that tell of rows', { schema: shop, tokens }, async (t, { server }) => {
+await testShop('the document of a token that may not select has no fields that tell of rows', async (t, { server }) => {
   const { json: document } = await get(server, '/shop/openapi.json', { token: WRITES })
   const fields = (name: string) => Object.keys(document.components.schemas[name].properties)
   t.same(fields('CustomersInsertRequest').filter((field) => ['returning', 'dryRun'].includes(field)), ['dryRun'])

@@ -62,22 +62,73 @@ export interface ServiceOptions {
   server?: Partial<CreateServerOptions>
 }
 
+type Run = (t: Test, service: Service) => Promise<void>
+
 /** Runs a test on every available engine, each with its own database and service. */
-export async function onEachEngine (t: Test, name: string, options: ServiceOptions, run: (t: Test, service: Service) => Promise<void>): Promise<void> {
+export async function onEachEngine (t: Test, name: string, options: ServiceOptions, run: Run): Promise<void> {
   for (const engine of await enginesAndSqlite(options.only)) {
-    const engineName = typeof engine === 'string' ? engine : engine.name
-    await t.test(`${name} (${engineName})`, async (t) => {
-      const service = typeof engine === 'string' ? await startSqlite(t as Test, options) : await startMysql(t as Test, engine, options)
-      await run(t as Test, service)
-    })
+    await t.test(`${name} (${nameOf(engine)})`, async (t) => { await run(t as Test, await start(t as Test, engine, options)) })
   }
 }
 
-async function startSqlite (t: Test, options: ServiceOptions): Promise<Service> {
+/**
+ * Returns a function that runs a test on every available engine. The tests of a file share one database and one service for each engine, which take
+ * longer to start than most tests. Each test begins with the rows that the schema inserts; it must leave the tables, views and the server as they are, or use `onEachEngine`.
+ */
+export function sharedOnEachEngine (file: Test, options: ServiceOptions): (name: string, run: Run) => Promise<void> {
+  const started = new Map<string, Promise<Started>>()
+  return async (name, run) => {
+    for (const engine of await enginesAndSqlite(options.only)) {
+      await file.test(`${name} (${nameOf(engine)})`, async (t) => {
+        const first = started.get(nameOf(engine))
+        const starting = first ?? start(file, engine, options)
+        started.set(nameOf(engine), starting)
+        const { restore, ...service } = await starting
+        if (first !== undefined) await restore()
+        await run(t as Test, service)
+      })
+    }
+  }
+}
+
+type Started = Service & {
+  /** Empties the tables and inserts the rows of the schema again, if anything was written. Empties the log. */
+  restore (): Promise<void>
+}
+
+type TestEngine = Awaited<ReturnType<typeof enginesAndSqlite>>[number]
+
+const nameOf = (engine: TestEngine): EngineName => typeof engine === 'string' ? engine : engine.name as EngineName
+
+const start = (t: Test, engine: TestEngine, options: ServiceOptions): Promise<Started> =>
+  typeof engine === 'string' ? startSqlite(t, options) : startMysql(t, engine, options)
+
+/** Statements that leave the rows as they are; all others count as writes. */
+const READS = /^\s*(?:select|show|set|start|begin|commit|rollback|savepoint|release|kill|explain|pragma|values)\b/i
+
+/** Watches the statements of a service and of its test for writes, and calls `fill` only after one. */
+function createRestorer ({ sent, log, schema, fill }: { sent: string[], log: string[], schema: readonly string[], fill: (inserts: string[]) => Promise<void> }) {
+  const inserts = schema.filter((statement) => /^\s*insert\b/i.test(statement))
+  let isWritten = false
+  const watch = (statements: readonly string[]): void => { isWritten ||= statements.some((statement) => !READS.test(statement)) }
+  return {
+    watch,
+    async restore (): Promise<void> {
+      watch(sent.splice(0))
+      log.splice(0)
+      if (isWritten && schema.some((statement) => /create\s+trigger/i.test(statement))) throw new Error('inserting the rows again would fire the triggers: use onEachEngine')
+      if (isWritten) await fill(inserts)
+      isWritten = false
+    }
+  }
+}
+
+async function startSqlite (t: Test, options: ServiceOptions): Promise<Started> {
   const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
   const path = join(folder, 'test.db')
-  const direct = new DatabaseSync(path)
-  for (const statement of statementsFor(options.schema, 'sqlite')) direct.exec(statement)
+  const direct = new DatabaseSync(path, { timeout: 10_000 })
+  const schema = statementsFor(options.schema, 'sqlite')
+  for (const statement of schema) direct.exec(statement)
   const recorder = recordSqlite()
   const service = await startService(t, `sqlite:${path}`, options)
   t.teardown(() => {
@@ -85,24 +136,50 @@ async function startSqlite (t: Test, options: ServiceOptions): Promise<Service> 
     direct.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  const sql = async (statement: string, values: unknown[] = []): Promise<any[]> => direct.prepare(statement).all(...values as [])
-  return { ...service, engine: 'sqlite', sql, statements: () => own(recorder.statements), proxy: undefined }
+  const fill = async (inserts: string[]): Promise<void> => {
+    const tables = direct.prepare("select name from sqlite_schema where type = 'table'").all().map(({ name }) => String(name))
+    direct.exec('pragma foreign_keys = off')
+    for (const name of tables) direct.exec(`delete from "${name.replaceAll('"', '""')}"`)
+    direct.exec('pragma foreign_keys = on')
+    for (const statement of inserts) direct.exec(statement)
+  }
+  const { watch, restore } = createRestorer({ sent: recorder.statements, log: service.log, schema, fill })
+  const sql = async (statement: string, values: unknown[] = []): Promise<any[]> => {
+    watch([statement])
+    return direct.prepare(statement).all(...values as [])
+  }
+  return { ...service, engine: 'sqlite', sql, statements: () => own(recorder.statements, watch), proxy: undefined, restore }
 }
 
-async function startMysql (t: Test, engine: Awaited<ReturnType<typeof engines>>[number], options: ServiceOptions): Promise<Service> {
-  const database = await createTestDatabase(engine, statementsFor(options.schema, engine.name))
+async function startMysql (t: Test, engine: Awaited<ReturnType<typeof engines>>[number], options: ServiceOptions): Promise<Started> {
+  const schema = statementsFor(options.schema, engine.name as EngineName)
+  const database = await createTestDatabase(engine, schema)
   const proxy = await createProxy(database.url)
   t.teardown(async () => {
     await proxy.close()
     await database.drop()
   })
   const service = await startService(t, proxy.url, options)
-  return { ...service, engine: engine.name as EngineName, sql: database.query, statements: () => own(proxy.statements), proxy }
+  const fill = async (inserts: string[]): Promise<void> => {
+    const tables = (await database.query("show full tables where Table_type = 'BASE TABLE'")).map((row) => String(Object.values(row)[0]))
+    await database.query('set foreign_key_checks = 0')
+    for (const name of tables) await database.query('truncate table ??', [name])
+    await database.query('set foreign_key_checks = 1')
+    for (const statement of inserts) await database.query(statement)
+  }
+  const { watch, restore } = createRestorer({ sent: proxy.statements, log: service.log, schema, fill })
+  const sql = async (statement: string, values?: unknown[]): Promise<any[]> => {
+    watch([statement])
+    return await database.query(statement, values)
+  }
+  return { ...service, engine: engine.name as EngineName, sql, statements: () => own(proxy.statements, watch), proxy, restore }
 }
 
 /** Takes the recorded statements, without those that the service sends for itself. */
-function own (statements: string[]): string[] {
-  return statements.splice(0).filter((sql) => !/information_schema|^show index|sqlite_schema|pragma|^set session|@@hostname|select version|\/\* trial \*\/|limit 0$|^rollback$/i.test(sql))
+function own (sent: string[], watch: (statements: readonly string[]) => void): string[] {
+  const statements = sent.splice(0)
+  watch(statements)
+  return statements.filter((sql) => !/information_schema|^show index|sqlite_schema|pragma|^set session|@@hostname|select version|\/\* trial \*\/|limit 0$|^rollback$/i.test(sql))
 }
 
 /** Starts the service on an existing or missing database. */

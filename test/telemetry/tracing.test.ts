@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { createRowQuery } from '../../src/app.ts'
 import { isTracingSetUp } from '../../src/telemetry/spans.ts'
 import { hashToken } from '../../src/access/tokens.ts'
-import { onEachEngine, startService, TOKEN } from '../support/service.ts'
+import { onEachEngine, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 t.equal(isTracingSetUp(), false, 'nobody has, before the next lines')
@@ -44,7 +44,9 @@ const select = { verb: 'select', columns: ['id'], filters: { status: 'new' } }
 const at = ([seconds, nanoseconds]: [number, number]): number => seconds * 1000 + nanoseconds / 1e6
 const names = (spans: ReadableSpan[]) => spans.map(({ name }) => name)
 
-await onEachEngine(t, 'planning, compiling and executing have spans below the span of the handler', { schema: shop }, async (t, { url, engine }) => {
+const testShop = sharedOnEachEngine(t, { schema: shop })
+
+await testShop('planning, compiling and executing have spans below the span of the handler', async (t, { url, engine }) => {
   const post = await startHost(t, url)
   read()
   const before = Date.now()
@@ -70,7 +72,7 @@ await onEachEngine(t, 'planning, compiling and executing have spans below the sp
   })
 })
 
-await onEachEngine(t, 'the span in which a request fails has an error status and is the last one', { schema: shop }, async (t, { url }) => {
+await testShop('the span in which a request fails has an error status and is the last one', async (t, { url }) => {
   const post = await startHost(t, url)
   read()
   await post({ verb: 'insert', data: { email: 'ada@example.com', name: 'Ada' } })
@@ -84,7 +86,7 @@ await onEachEngine(t, 'the span in which a request fails has an error status and
   t.notMatch(JSON.stringify(ours.map(({ name, attributes, status, events }) => [name, attributes, status, events])), /ada@|insert into|Ada/, 'no values, no SQL')
 })
 
-await onEachEngine(t, 'the span of a stream ends with the stream, and has an error status if that is cut off', { schema: shop }, async (t, { url }) => {
+await testShop('the span of a stream ends with the stream, and has an error status if that is cut off', async (t, { url }) => {
   const stream = { accept: 'application/x-ndjson' }
   const post = await startHost(t, url)
   read()

@@ -1,6 +1,6 @@
 /** Values of JSON columns: numbers stay unchanged, and objects that look like operators are sent under `$eq`. */
 import t from 'tap'
-import { onEachEngine, type Service } from '../support/service.ts'
+import { onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
 
 const schema = () => ['create table documents (id integer not null primary key, doc json null)', 'create table strict_documents (id integer not null primary key, doc json not null)']
 
@@ -13,7 +13,9 @@ async function shown ({ post }: Service, id: number): Promise<string> {
 
 const NUMBERS = '{"lat":52.0,"n":1e2,"list":[12.50,-0,0.0,1E+2,[1.5e-3],0.0000001],"big":18446744073709551615,"whole":52}'
 
-await onEachEngine(t, 'a number in JSON was once stored as JavaScript writes it: 52.0 as 52', { schema }, async (t, service) => {
+const test = sharedOnEachEngine(t, { schema })
+
+await test('a number in JSON was once stored as JavaScript writes it: 52.0 as 52', async (t, service) => {
   const { engine, post, sql } = service
   t.match(await post(...insert(1, NUMBERS)), { status: 200 })
   t.match(await post(...insert(2, '{}')), { status: 200 })
@@ -37,7 +39,7 @@ await onEachEngine(t, 'numbers with a decimal point or an exponent are accepted 
   t.match((await post('numbers', '{"verb":"select","filters":{"whole":1.50}}')).json, { error: { code: 'INVALID_VALUE' } })
 })
 
-await onEachEngine(t, 'an object whose keys all begin with $ is a value of a JSON column under $eq alone', { schema }, async (t, service) => {
+await test('an object whose keys all begin with $ is a value of a JSON column under $eq alone', async (t, service) => {
   const { post, statements } = service
   const values = ['{"$x":1}', '{"$eq":{"$x":1}}', '{"$eq":null}', '{"$inc":1.50}', '[{"$x":1}]', '{"a":{"$x":1}}', '{"$x":1,"a":2}', '{}', '5', '"$x"', 'null']
   for (const [index, value] of values.entries()) {
