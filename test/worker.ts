@@ -25,6 +25,14 @@ registerHooks({
     : next(url, context)
 })
 
+/** The subtest of the file that runs. */
+let current: Test | undefined
+
+/** An error that nothing catches fails the file that runs: tap, without its async hooks, would end the root test. */
+for (const event of ['uncaughtException', 'unhandledRejection']) {
+  process.on(event, (error) => { (current ?? t).fail(`${event}: ${error instanceof Error ? error.stack : String(error)}`) })
+}
+
 t.setTimeout(0)
 for (;;) {
   process.channel?.ref() // tap releases it
@@ -33,8 +41,10 @@ for (;;) {
   if (file === undefined) break
   await t.test(file, { timeout }, async (t) => {
     const url = pathToFileURL(file).href
-    subtests.set(url, t as Test)
+    current = t as Test
+    subtests.set(url, current)
     await import(url)
   })
+  current = undefined
 }
 process.disconnect()
