@@ -15,8 +15,8 @@ export interface Report {
   end (): boolean
 }
 
-/** `isVerbose`: prints the lines of TAP as they come. */
-export function createReport (isVerbose: boolean): Report {
+/** `isVerbose`: prints the lines of TAP as they come. `onFailure` is called after each file that failed. */
+export function createReport ({ isVerbose, onFailure }: { isVerbose: boolean, onFailure: () => void }): Report {
   const totals = { files: 0, passed: 0, failed: 0, skipped: 0 }
   const failures = new Map<string, string[]>()
   const started = performance.now()
@@ -26,6 +26,7 @@ export function createReport (isVerbose: boolean): Report {
     failures.set(file, lines)
     print(`FAIL ${file}`)
     for (const line of lines) print(line)
+    onFailure()
   }
 
   function source (): ReturnType<Report['source']> {

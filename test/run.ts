@@ -1,11 +1,12 @@
 /**
  * What `npm test` runs: obtains the MySQL-protocol servers, then runs the test files with them.
  *
- *     node test/run.ts [--all [--mysql-optional] | --sqlite-only] [--night] [--jobs=N] [--no-timeout] [--tap] [files…]
+ *     node test/run.ts [--all [--mysql-optional] | --sqlite-only] [--night] [--jobs=N] [--no-timeout] [--tap] [--bail] [files…]
  *
  * Without options, the files that are not marked with `// night: <reason>`, on SQLite and on the first server that it can get. `--all`: on SQLite,
  * MariaDB and MySQL. `--mysql-optional`: goes on without MySQL on a day on which the archive does not provide its package. `--sqlite-only`: no
  * server at all. `--night`: the marked files as well. With names of files, these. `--tap` prints every assertion.
+ * `--bail`: starts no file after the first one that fails.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -36,6 +37,7 @@ const { values: options, positionals: named } = parseArgs({
     'sqlite-only': { type: 'boolean', default: false },
     night: { type: 'boolean', default: false },
     tap: { type: 'boolean', default: false },
+    bail: { type: 'boolean', default: false },
     'no-timeout': { type: 'boolean', default: false },
     jobs: { type: 'string', default: String(JOBS) }
   }
@@ -72,6 +74,7 @@ try {
     jobs: Number(options.jobs),
     timeout: options['no-timeout'] ? 0 : TIMEOUT,
     isVerbose: options.tap,
+    isBailing: options.bail,
     env: { TEST_ENGINES: JSON.stringify(servers.map(({ engine }) => engine)), NODE_COMPILE_CACHE: COMPILED }
   }))
 } catch (error) {

@@ -23,14 +23,16 @@ export interface RunOptions {
   readonly env: Readonly<Record<string, string>>
   /** Prints every assertion, as tap does. */
   readonly isVerbose?: boolean
+  /** Starts no file after the first one that fails. */
+  readonly isBailing?: boolean
 }
 
 const children = new Set<ChildProcess>()
 
 /** Runs the files (relative to the project's root) in this order. Returns the exit code. */
-export async function runFiles (files: readonly string[], { jobs, timeout, env, isVerbose = false }: RunOptions): Promise<number> {
-  const report = createReport(isVerbose)
+export async function runFiles (files: readonly string[], { jobs, timeout, env, isVerbose = false, isBailing = false }: RunOptions): Promise<number> {
   const waiting = [...files]
+  const report = createReport({ isVerbose, onFailure: () => { if (isBailing) waiting.splice(0) } })
   const work = async (): Promise<void> => {
     while (waiting.length > 0) await runWorker(waiting, timeout, { ...process.env, ...env }, report)
   }
