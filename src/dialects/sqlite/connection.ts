@@ -2,6 +2,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { openFile } from './open-file.ts'
 import type { Order, ReadOrder, Reply, Row, RowsOrder, RunOrder, TransactionOrder } from './protocol.ts'
+import { encodingOf, TextCheck, type Encoding } from './text-check.ts'
 
 /** Maximum number of prepared statements. */
 const MAX_PREPARED = 100
@@ -17,13 +18,23 @@ const REFUSED = new Set<number | undefined>([19, 0]) // Node 22.13 reads the cod
 const BROKEN_KEY = 787
 const NO_CHANGES = new Uint8Array(0)
 
+/** The rows of a select that has not ended. */
+interface Rows {
+  readonly iterator: Iterator<object>
+  /** The size that the next rows may have, in bytes. */
+  room: number
+  /** Undefined if rows are objects. */
+  readonly check: TextCheck | undefined
+}
+
 /** Answers the orders that one client sends, one after the other. */
 export class Connection {
   readonly #database: DatabaseSync
   readonly #prepared = new Map<string, StatementSync>()
   /** Whether a transaction order has begun a transaction that is still open. */
   #isOpen = false
-  #rows: { readonly iterator: Iterator<object>, readonly named: boolean, room: number } | undefined
+  #rows: Rows | undefined
+  #encoding: Encoding | undefined
 
   /** Whether the file may not be written. */
   readonly isReadOnly: boolean
@@ -145,7 +156,9 @@ export class Connection {
   #read ({ sql, parameters, limit, named = false }: ReadOrder): Reply {
     const statement = this.#prepare(sql)
     statement.setReadBigInts(!named)
-    this.#rows = { iterator: statement.iterate(...parameters as SQLInputValue[]), named, room: limit }
+    const values = parameters as SQLInputValue[]
+    const check = named ? undefined : new TextCheck(this.#database, this.#encoding ??= encodingOf(this.#database), { sql, parameters: values })
+    this.#rows = { iterator: statement.iterate(...values), room: limit, check }
     return this.#more()
   }
 
@@ -162,21 +175,23 @@ export class Connection {
     while (size < BATCH) {
       const { value, done = false } = source.iterator.next()
       if (done) {
+        source.check?.end()
         this.#rows = undefined
         return { rows, more: false }
       }
       // Node 22.13 can only return objects. Their keys keep the order of the columns, because the query names them v0, v1, …
-      const values = Object.values(value as object) as Row
+      const values = source.check?.check(value as object) ?? Object.values(value as object) as Row
       const bytes = bytesOf(values)
       source.room -= bytes
       if (source.room < 0) return { ...this.#end(), tooLarge: true }
       size += bytes + values.length * VALUE
-      rows.push(source.named ? value : values)
+      rows.push(source.check === undefined ? value : values)
     }
     return { rows, more: true }
   }
 
   #end (): Reply {
+    this.#rows?.check?.end()
     this.#rows?.iterator.return?.()
     this.#rows = undefined
     return {}
