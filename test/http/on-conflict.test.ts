@@ -123,6 +123,30 @@ await onEachEngine(t, 'a row of defaults is inserted', { schema: (engine) => [`c
   t.same(await upsert([{}, { id: 1, n: 5 }, {}], { n: 7 }), { inserted: 2, updated: 1, unchanged: 0, id: null })
 })
 
+await onEachEngine(t, 'a row that gives no values is updated where the default of the key exists', {
+  schema: (engine) => [
+    "create table days (day varchar(10) not null default 'today' primary key, n int not null default 1, note varchar(10) null)",
+    'create table numbered (n int not null default 3, v int not null default 5, unique (n))',
+    ...engine === 'sqlite' ? ["create table made (k text not null default (lower('K')) primary key, v int not null default (1 + 1))"] : []
+  ]
+}, async (t, { post, sql, engine }) => {
+  const upsert = async (table: string, data: unknown, onConflict: object) => (await post(table, { verb: 'insert', data, onConflict })).json.data
+  const [day, n] = [{ key: ['day'] }, { key: ['n'] }]
+  t.same(await upsert('days', {}, day), { inserted: 1, updated: 0, unchanged: 0, id: 'today' })
+  t.same(await upsert('days', {}, day), { inserted: 0, updated: 0, unchanged: 1, id: 'today' })
+  t.same(await upsert('days', {}, { ...day, set: { n: { $inc: 1 }, note: 'x' } }), { inserted: 0, updated: 1, unchanged: 0, id: 'today' })
+  t.same(await upsert('days', {}, { ...day, set: [] }), { inserted: 0, updated: 0, unchanged: 1, id: 'today' })
+  t.same((await sql('select day, n, note from days')).map((row) => ({ ...row })), [{ day: 'today', n: 2, note: 'x' }])
+  t.same(await upsert('days', [{}, { day: 'other' }, {}], { ...day, set: ['n', 'note'] }), { inserted: 1, updated: 1, unchanged: 1, id: null }, 'listed columns get their defaults')
+  t.same((await sql('select day, n, note from days order by day')).map((row) => ({ ...row })), [{ day: 'other', n: 1, note: null }, { day: 'today', n: 1, note: null }])
+  t.same(await upsert('numbered', [{}, {}], { ...n, set: { v: { $inc: 1 } } }), { inserted: 1, updated: 1, unchanged: 0, id: null })
+  t.same((await sql('select n, v from numbered')).map((row) => ({ ...row })), [{ n: 3, v: 6 }])
+  if (engine === 'sqlite') {
+    const { status, json } = await post('made', { verb: 'insert', data: [{ k: 'x' }, {}], onConflict: { key: ['k'] } })
+    t.match([status, json.error], [422, { code: 'NOT_SUPPORTED', details: [{ path: '/data/1' }] }], 'no column has a default that is known')
+  }
+})
+
 await onEachEngine(t, 'NULL in a key is equal to nothing', { schema }, async (t, { post }) => {
   const upsert = async (data: unknown) => (await post('items', { verb: 'insert', data, onConflict: { key: ['code'] } })).json
   t.match(await upsert([{ sku: 'C', code: null }, { sku: 'D', code: null }, { sku: 'E' }]), { data: { inserted: 3, updated: 0, unchanged: 0 } })
