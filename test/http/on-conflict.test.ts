@@ -123,6 +123,63 @@ await onEachEngine(t, 'a row of defaults is inserted', { schema: (engine) => [`c
   t.same(await upsert([{}, { id: 1, n: 5 }, {}], { n: 7 }), { inserted: 2, updated: 1, unchanged: 0, id: null })
 })
 
+const EMAIL = 'email varchar(50) not null, low varchar(50) generated always as (lower(email)) stored unique, n int null'
+const fires = (engine: EngineName, table: string, timing: string): string => engine === 'sqlite'
+  ? `create trigger ${table}_${timing} ${timing} update on ${table} begin insert into fired (name) values ('${timing}'); end`
+  : `create trigger ${table}_${timing} ${timing} update on ${table} for each row insert into fired (name) values ('${timing}')`
+
+await onEachEngine(t, 'the id is that of the row that exists, also where the database computes the key', {
+  schema: (engine) => [
+    ...['plain', 'watched'].map((name) => `create table ${name} (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'}, ${EMAIL})`),
+    `create table numbered (id bigint not null primary key, ${EMAIL})`, `create table named (id varchar(20) not null primary key, ${EMAIL})`,
+    'create table fired (name varchar(10) not null)', fires(engine, 'watched', 'after'),
+    ...['plain', 'watched', 'numbered'].map((name) => `insert into ${name} (id, email, n) values (41, 'A@x', 1), (-5, 'B@x', 1)`), "insert into named (id, email, n) values ('first', 'A@x', 1)"
+  ]
+}, async (t, { post, engine }) => {
+  const key = ['low']
+  const upsert = async (table: string, data: object, set?: unknown) => (await post(table, { verb: 'insert', data, onConflict: { key, ...set !== undefined && { set } } })).json.data
+  const [updated, unchanged] = [{ inserted: 0, updated: 1, unchanged: 0 }, { inserted: 0, updated: 0, unchanged: 1 }]
+  for (const table of ['plain', 'watched', 'numbered']) {
+    // the column has no default here
+    const own = table === 'numbered' ? { id: 99 } : {}
+    t.same(await upsert(table, { ...own, email: 'a@X', n: 2 }, ['n']), { ...updated, id: 41 }, table)
+    t.same(await upsert(table, { ...own, email: 'a@X', n: 2 }, ['n']), { ...unchanged, id: 41 }, `${table}: the row keeps its values`)
+    t.same(await upsert(table, { ...own, email: 'b@X' }, { n: { $inc: 1 } }), { ...updated, id: -5 }, table)
+    t.same(await upsert(table, { ...own, email: 'b@X' }, { email: 'C@x' }), { ...updated, id: -5 }, `${table}: the key changes`)
+    t.same(await upsert(table, { id: 7, email: 'c@X' }), { ...updated, id: 7 }, `${table}: the id is written`)
+    t.same(await upsert(table, { ...own, email: 'C@X' }, { id: 8 }), { ...updated, id: 8 }, table)
+    t.same(await upsert(table, { id: 9, email: 'new@x' }), { inserted: 1, updated: 0, unchanged: 0, id: 9 }, table)
+    // MySQL and MariaDB would fire triggers of updates, and cannot find the row
+    if (engine === 'sqlite' || table !== 'watched') t.same(await upsert(table, { ...own, email: 'A@X', n: 5 }, []), { ...unchanged, id: 41 }, table)
+    t.same(await upsert(table, [{ ...own, email: 'A@X', n: 5 }] as object, ['n']), { ...updated, id: null }, `${table}: a list has none`)
+  }
+  const id = engine === 'sqlite' ? 'first' : null
+  t.same(await upsert('named', { id: 'x', email: 'a@X', n: 2 }, ['n']), { ...updated, id }, 'MySQL and MariaDB report numbers only')
+  t.same(await upsert('named', { id: 'x', email: 'a@X', n: 2 }, ['n']), { ...unchanged, id })
+})
+
+await onEachEngine(t, 'where a row keeps its values, triggers of an update fire on MySQL and MariaDB, and none on SQLite', {
+  schema: (engine) => [
+    'create table items (id int not null primary key, n int null)', 'create table fired (name varchar(10) not null)', 'insert into items values (1, 1), (2, 2)',
+    fires(engine, 'items', 'before'), fires(engine, 'items', 'after')
+  ]
+}, async (t, { post, sql, engine }) => {
+  const fired = async (): Promise<string[]> => {
+    const rows = await sql('select name from fired order by name')
+    await sql('delete from fired')
+    return rows.map(({ name }) => name)
+  }
+  const expected = engine === 'sqlite' ? [] : ['after', 'before']
+  t.same((await post('items', { verb: 'update', data: { n: 1 }, filters: { id: 1 } })).json.data, { updated: 0 })
+  t.same(await fired(), expected)
+  t.same((await post('items', { verb: 'insert', data: { id: 1, n: 1 }, onConflict: { key: ['id'] } })).json.data, { inserted: 0, updated: 0, unchanged: 1, id: 1 })
+  t.same(await fired(), expected)
+  t.same((await post('items', { verb: 'insert', data: { id: 1, n: 9 }, onConflict: { key: ['id'], set: [] } })).json.data, { inserted: 0, updated: 0, unchanged: 1, id: 1 })
+  t.same(await fired(), [], 'nothing is written')
+  t.same((await post('items', { verb: 'update', data: { n: 5 }, filters: { id: { $in: [1, 2] } } })).json.data, { updated: 2 })
+  t.same(await fired(), ['after', 'after', 'before', 'before'])
+})
+
 await onEachEngine(t, 'a row that gives no values is updated where the default of the key exists', {
   schema: (engine) => [
     "create table days (day varchar(10) not null default 'today' primary key, n int not null default 1, note varchar(10) null)",

@@ -1,6 +1,7 @@
 /** A connection to a SQLite file, used in the process that has the file open (process.ts). */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { openFile } from './open-file.ts'
+import type { DriverValue } from '../../types/column-type.ts'
 import type { Order, ReadOrder, Reply, Row, RowsOrder, RunOrder, TransactionOrder } from './protocol.ts'
 import { encodingOf, TextCheck, type Encoding } from './text-check.ts'
 
@@ -17,6 +18,9 @@ const VALUE = 16
 const REFUSED = new Set<number | undefined>([19, 0]) // Node 22.13 reads the code too late
 const BROKEN_KEY = 787
 const NO_CHANGES = new Uint8Array(0)
+
+/** A function of SQL that keeps its argument for the reply and returns false (src/sql/upsert.ts). */
+const NOTE = 'row_query_note'
 
 /** The rows of a select that has not ended. */
 interface Rows {
@@ -35,6 +39,7 @@ export class Connection {
   #isOpen = false
   #rows: Rows | undefined
   #encoding: Encoding | undefined
+  #noted: DriverValue | null | undefined
 
   /** Whether the file may not be written. */
   readonly isReadOnly: boolean
@@ -45,6 +50,10 @@ export class Connection {
     if (readsOnly) database.exec('pragma query_only = on')
     this.#database = database
     this.isReadOnly = isReadOnly
+    database.function(NOTE, { directOnly: true, useBigIntArguments: true }, (value) => {
+      this.#noted = value as DriverValue | null
+      return 0
+    })
   }
 
   reply (order: Order): Reply {
@@ -96,6 +105,7 @@ export class Connection {
     let [changes, duplicates] = [0, 0]
     let insertId: string | undefined
     const untouched: number[] = []
+    this.#noted = undefined
     this.#prepare('savepoint list').run()
     for (let row = 0; row < count; row++) {
       try {
@@ -114,7 +124,13 @@ export class Connection {
       }
     }
     this.#prepare('release list').run()
-    return { changes, duplicates, ...(insertId !== undefined && { insertId }), ...(untouched.length > 0 && { untouched }) }
+    return {
+      changes,
+      duplicates,
+      ...(insertId !== undefined && { insertId }),
+      ...(untouched.length > 0 && { untouched }),
+      ...(this.#noted !== undefined && { noted: this.#noted })
+    }
   }
 
   /** Tries to insert a row. If it exists, the effects of BEFORE triggers are undone, because they run again with the statement that updates it. */
