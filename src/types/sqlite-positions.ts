@@ -1,7 +1,7 @@
 /**
- * Positions on SQLite. A value is written as a select shows it, if it can be read back from that. Otherwise, as for a time
- * with a `T`, which a select shows like one with a space, it is written with its storage class:
- * `{"$text": "2026-11-20T10:15:00"}`, `{"$bytes": "AAH/"}`.
+ * Positions on SQLite. Values of the type and numbers are written as a select shows them. Other texts and bytes are written
+ * with their storage class, because a select may show values of the type like them, such as a time with a space like one
+ * with a `T`: `{"$text": "2026-11-20T10:15:00"}`, `{"$bytes": "AAH/"}`.
  */
 import { isObject, numberText, parseExactJson } from '../json/exact-json.ts'
 import { readBase64 } from './binary.ts'
@@ -27,16 +27,23 @@ export function positionsOf ({ read, write, comparison }: PlacedType): Positions
       return read(value)
     } catch (error) {
       // a column of texts stores numbers as texts
-      const stored = comparison === 'text' ? undefined : readStored(value)
-      if (stored === undefined) throw error
-      return stored
+      const number = comparison === 'text' ? undefined : readNumber(value)
+      if (number === undefined) throw error
+      return number
+    }
+  }
+  const isReadAs = (shown: string, value: DriverValue): boolean => {
+    try {
+      return isSame(readPosition(parseExactJson(shown)), value)
+    } catch {
+      return false
     }
   }
   return {
     read: readPosition,
     write: (value) => {
       const shown = write(value)
-      return isSame(readPosition(parseExactJson(shown)), value) ? shown : nameClass(value)
+      return isReadAs(shown, value) ? shown : nameClass(value)
     }
   }
 }
@@ -48,9 +55,8 @@ function readNamed (value: unknown): Value | undefined {
   return others.length > 0 ? undefined : CLASSES.get(name)?.(given)
 }
 
-/** Reads a value that is not one of the type, as a select shows it; undefined if no value looks like this. */
-function readStored (value: unknown): Value | undefined {
-  if (typeof value === 'string') return value.isWellFormed() ? value : undefined
+/** Reads a number that is not one of the type; undefined for another value. */
+function readNumber (value: unknown): Value | undefined {
   const text = numberText(value)
   if (text === undefined) return undefined
   const number = wholeNumber(text, min, max) ?? Number(text)

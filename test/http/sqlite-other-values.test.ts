@@ -125,7 +125,7 @@ await onEachEngine(t, 'other values', { schema, only: ['sqlite'] }, async (t, se
     }
   })
 
-  await t.test('a position takes what a select shows, unless a value of the service looks the same', async (t) => {
+  await t.test('a position takes numbers as a select shows them, and texts and bytes with their class', async (t) => {
     const after = async (table: string, v: unknown) => (await post(table, { verb: 'select', columns: ['id'], orderBy: 'v', after: { v, id: 0 }, limit: 1 })).json
     const { table, others } = eachColumn.at(-1) as Column
     for (const [index, value] of others.entries()) {
@@ -133,6 +133,7 @@ await onEachEngine(t, 'other values', { schema, only: ['sqlite'] }, async (t, se
       const { data } = await after(table, value.startsWith("'") ? { $text: value.slice(1, -1) } : value.startsWith('x') ? { $bytes: row.v } : row.v)
       t.same(data.rows, [{ id: 4 + index }], value)
     }
+    t.match((await after(table, 'soon')).error, { code: 'INVALID_VALUE', details: [{ path: '/after/v' }] })
     t.match((await after(table, { $text: 5 })).error, { code: 'INVALID_VALUE', details: [{ path: '/after/v' }] })
     t.match((await after(table, { $gt: 5 })).error, { code: 'INVALID_VALUE', details: [{ path: '/after/v' }] })
     t.match((await post(table, { verb: 'select', after: { id: 'x' } })).json.error, { code: 'INVALID_VALUE', details: [{ path: '/after/id' }] }, 'a rowid is an integer')
