@@ -56,6 +56,8 @@ export interface Outcome {
   readonly rows: number
   /** Rows inserted, updated or deleted. For an upsert, MySQL counts an updated row twice. */
   readonly changed: number
+  /** SQLite: the id of the row of an upsert that existed, before it was written, if the statement notes it. */
+  readonly existing?: DriverValue | null | undefined
   /** Rows that an update selected, changed or not. Undefined on SQLite. */
   readonly matched?: number | undefined
   /** For an upsert of several rows: the number of updated rows. Undefined on SQLite, and for one row. */

@@ -12,7 +12,7 @@ import { guardOf, requireWithin } from './conflict-rules.ts'
 import { resolveRow } from './resolve-row.ts'
 import { addCounts, countsOf } from './row-counts.ts'
 import type { Runner } from './runner.ts'
-import { mustReadId, readId } from './upserted-id.ts'
+import { mustReadId, readExistingId, readId } from './upserted-id.ts'
 
 export interface InsertRun {
   readonly plan: InsertPlan
@@ -56,7 +56,7 @@ export async function runInsert (insertRun: InsertRun): Promise<Outcome & RowsRe
   // the row that exists may have been inserted by a trigger
   if (counts.unchanged > 0) await requireAllWithin(insertRun)
   if (!mustReadId(plan, runner.engine)) return resultOf(counts)
-  return { ...resultOf(counts), storedId: await readId(plan, counts, runner) }
+  return { ...resultOf(counts), storedId: await readId(plan, counts, runner), existingId: await readExistingId(plan, counts, runner) }
 }
 
 async function requireAllWithin (insertRun: InsertRun): Promise<void> {

@@ -36,7 +36,7 @@ export class KeyList extends RowCounter {
 
 function readKey ({ type }: Column, value: DriverValue | null): Value {
   try {
-    if (value !== null) return type.read(parseExactJson(type.write(value)))
-  } catch { /* SQLite stores any value in any column */ }
+    if (value !== null) return (type.positions ?? type).read(parseExactJson((type.positions ?? type).write(value)))
+  } catch { /* the value cannot be read */ }
   throw unsupported('/returning', 'a row has no key that identifies it')
 }

@@ -5,13 +5,13 @@ import type { RowCounts } from '../response/result.ts'
 import { changedColumns, type RowBatch } from '../sql/row-batches.ts'
 
 /** Converts an outcome to counts: an updated row counts twice in `changed`, and MySQL reports no duplicates for a single row. */
-export function countsOf (batch: RowBatch, { changed, duplicates, insertId, untouched }: Outcome): RowCounts {
+export function countsOf (batch: RowBatch, { changed, duplicates, insertId, untouched, existing }: Outcome): RowCounts {
   const { table, conflict, rows } = batch
   const updated = conflict === undefined ? 0 : duplicates ?? Number(changed === 2)
   const inserted = changed - 2 * updated
   // a table with UPDATE triggers does not report the number of an unchanged row
   const isUnreported = changed === 0 && insertId === '0' && mayFire(table, 'update')
-  return withoutHidden(batch, { inserted, updated, unchanged: rows.length - inserted - updated, insertId: isUnreported ? undefined : insertId, untouched })
+  return withoutHidden(batch, { inserted, updated, unchanged: rows.length - inserted - updated, insertId: isUnreported ? undefined : insertId, untouched, existing })
 }
 
 /** Counts unchanged rows as updated if a column is written that the grant does not see. */

@@ -1,12 +1,16 @@
 /** Finds the id of the row of an upsert if neither the request nor the outcome of the statement has it. */
 import { mayFillColumns, mayFire, type Column } from '../catalog/catalog.ts'
 import { settled } from '../plan/moments.ts'
+import { isComputedKey } from '../plan/computed.ts'
 import { givenValue, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
 import type { Engine } from '../sql/statement.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { conditionOf } from './key-condition.ts'
 import { withinRules } from '../plan/rule.ts'
+import { writeValue } from '../response/encode-row.ts'
+import { shownNumber } from '../response/insert-id.ts'
 import type { RowCounts } from '../response/result.ts'
+import { compileLastId } from '../sql/compile.ts'
 import type { Runner } from './runner.ts'
 
 /**
@@ -19,6 +23,18 @@ export function mustReadId ({ table, isList, conflict }: InsertPlan, engine: Eng
   // a trigger of SQLite may skip the row
   if (engine === 'sqlite' && mayFire(table, 'insert', 'before')) return true
   return engine === 'mysql' && identity.autoIncrement ? mayFire(table, 'update') : !conflict.key.includes(identity) || identity.type.exact !== undefined
+}
+
+/** Returns the id as JSON of the row that existed, if its key has been computed, so that only the statement has found it. @throws ServiceError */
+export async function readExistingId (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string | undefined> {
+  const { table, table: { identity }, rows, conflict } = plan
+  const { inserted, existing, insertId } = counts
+  if (inserted > 0 || identity === undefined || !isComputedKey(conflict?.key ?? [], rows[0] as PlannedRow)) return undefined
+  if (runner.engine === 'sqlite') return existing === undefined || existing === null ? undefined : writeValue(identity, existing)
+  // a table with UPDATE triggers does not report the number of an unchanged row, and no table one that it has not given
+  const isReported = identity.autoIncrement && insertId !== undefined
+  if (isReported || identity.type.wholeNumbers !== true) return undefined
+  return shownNumber(identity, await runner.number(compileLastId(table)))
 }
 
 /** Returns the id as JSON, or null if the row is not found; undefined if the id is reported, or if its key has been computed. @throws ServiceError */

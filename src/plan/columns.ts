@@ -21,9 +21,9 @@ export function getColumn ({ columns, name: table, isResult }: ColumnScope, name
   return column
 }
 
-/** Converts a JSON value other than null to a parameter for the column. @throws INVALID_VALUE */
-export function readValue (column: Column, value: unknown, path: Path): Value {
-  return readWith(typeof value === 'object' && value instanceof ResultReference ? () => readResultReference(value, column.type.read) : column.type.read, column, value, path)
+/** Converts a JSON value other than null to a parameter for the column, with the function `read`. @throws INVALID_VALUE */
+export function readValue (column: Column, value: unknown, path: Path, read = column.type.read): Value {
+  return readWith(typeof value === 'object' && value instanceof ResultReference ? () => readResultReference(value, read) : read, column, value, path)
 }
 
 /** Converts a JSON value with the function `read`. @throws INVALID_VALUE if `read` throws ValueRefused */

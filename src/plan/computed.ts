@@ -16,6 +16,10 @@ function mayReplace (table: Table, event: TriggerEvent): boolean {
   return mayFire(table, event, event === 'insert' ? 'after' : undefined)
 }
 
+/** Whether the database computes a column of the key of a row, so that only its statement finds the row that exists. */
+export const isComputedKey = (key: readonly Column[], { columns }: Pick<PlannedRow, 'columns'>): boolean =>
+  key.some((column) => !columns.includes(column) && (column.generated || column.defaultComputed === true))
+
 /** Whether an upsert writes some of these columns to a row that exists, and keeps the others. */
 export function mayMix ({ rows, conflict }: InsertPlan, columns: readonly Column[]): boolean {
   if (conflict === undefined || conflict.set.kind === 'assignments' || columns.length === 1) return false

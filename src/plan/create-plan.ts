@@ -10,6 +10,7 @@ import { withInsertKey } from './insert-key.ts'
 import { isIdMoment } from './moments.ts'
 import type { Plan } from './plan.ts'
 import { refuseNulls } from './not-null.ts'
+import { refuseOnlyDefaults } from './only-defaults.ts'
 import { applyRules } from './rules.ts'
 import { planSelect } from './select.ts'
 import { planUpdate } from './update.ts'
@@ -22,6 +23,7 @@ export function createPlan (body: Body, source: TableSource, limits: PlanLimits)
   refuseNulls(plan)
   if (plan.verb === 'update') return withTouched(plan)
   if (plan.verb !== 'insert') return plan
+  refuseOnlyDefaults(plan)
   const insert = isIdMoment(plan) ? Object.freeze({ ...plan, inTransaction: true as const }) : plan
   return insert.returning === undefined ? insert : withInsertKey(insert)
 }

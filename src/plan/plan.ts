@@ -20,7 +20,8 @@ export type Operator = '=' | '<>' | '>' | '>=' | '<' | '<='
 export type Compared = Parameter | Moment
 
 export type Condition =
-  | { readonly kind: 'compare', readonly column: Column, readonly operator: Operator, readonly parameter: Compared }
+  /** `isPlace`: compares the places of stored values in the order of SQLite, where a column can have values of every storage class. */
+  | { readonly kind: 'compare', readonly column: Column, readonly operator: Operator, readonly parameter: Compared, readonly isPlace?: true }
   /** Compares texts byte by byte. Always combined with an equality, which can use an index. */
   | { readonly kind: 'exact', readonly column: Column, readonly parameter: Value }
   /** Compares with the default of the column, which is a constant. */

@@ -5,10 +5,10 @@
  */
 import type { Column, Table } from '../catalog/catalog.ts'
 import { at, invalidBody, invalidValue } from '../errors.ts'
-import type { Value } from '../types/column-type.ts'
+import type { Positions, Value } from '../types/column-type.ts'
 import { readValue } from './columns.ts'
 import { combine } from './filters/constants.ts'
-import type { Condition, Order } from './plan.ts'
+import type { Condition, Operator, Order } from './plan.ts'
 
 /** Plans the rows of a table after a position; all rows after null. @throws INVALID_BODY if it has other columns than the order, INVALID_VALUE */
 export function planPosition (after: Readonly<Record<string, unknown>> | null, order: readonly Order[], { engine }: Pick<Table, 'engine'>): Condition {
@@ -36,14 +36,22 @@ function boundOf (behind: Condition): Condition {
 /** Converts a value of a position; null is allowed in nullable columns. @throws INVALID_VALUE */
 function readPlace (column: Column, given: unknown): Value | null {
   const path = ['after', column.name]
-  if (given !== null) return readValue(column, given, path)
+  if (given !== null) return readValue(column, given, path, positionsOf(column)?.read)
   if (!column.nullable) throw at(path, invalidValue(column.name, 'is NOT NULL, so that no row has this position'))
   return null
 }
 
+/** How positions hold the values of the column, if it can have others than those of its type. A rowid is always an integer. */
+const positionsOf = ({ type, autoIncrement }: Column): Positions | undefined => autoIncrement ? undefined : type.positions
+
+/** Compares with a value of a position. */
+function compare (column: Column, operator: Operator, parameter: Value): Condition {
+  return { kind: 'compare', column, operator, parameter, ...positionsOf(column) !== undefined && { isPlace: true as const } }
+}
+
 /** Whether the column has the value of the position. Ties follow the collation of the column, as the order does. */
 function isAt (column: Column, value: Value | null): Condition {
-  return value === null ? { kind: 'null', column, negated: false } : { kind: 'compare', column, operator: '=', parameter: value }
+  return value === null ? { kind: 'null', column, negated: false } : compare(column, '=', value)
 }
 
 /** Whether the column has a value that comes later in this direction. */
@@ -56,7 +64,7 @@ function isBeyond (column: Column, value: Value | null, direction: Order['direct
 function compareTo (column: Column, value: Value, direction: Order['direction']): Condition {
   const { ranking } = column.type
   const operator = direction === 'asc' ? '>' : '<'
-  if (ranking === undefined) return { kind: 'compare', column, operator, parameter: value }
+  if (ranking === undefined) return compare(column, operator, value)
   if (ranking.values === undefined) return { kind: 'compare', column, operator, parameter: ranking.rank(value) }
   const place = ranking.values.indexOf(value)
   const parameters = direction === 'asc' ? ranking.values.slice(place + 1) : ranking.values.slice(0, place)

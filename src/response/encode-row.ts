@@ -98,10 +98,10 @@ function writeEscaped (output: Output, bytes: Buffer, start: number, end: number
 /** Whether the byte of UTF-8 is not the first one of a character. */
 const isWithinCharacter = (byte: number): boolean => (byte & 0xc0) === 0x80
 
-/** Writes a value with its type. @throws UNREADABLE_VALUE */
-export function writeValue ({ name, type }: Column, value: DriverValue): string {
+/** Writes a value with its type, by the function `write`. @throws UNREADABLE_VALUE */
+export function writeValue ({ name, type }: Column, value: DriverValue, write = type.write): string {
   try {
-    return type.write(value)
+    return write(value)
   } catch (error) {
     throw error instanceof ValueUnreadable ? unreadableValue(name, error.message) : error
   }

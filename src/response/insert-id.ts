@@ -22,7 +22,7 @@ export function idOfInserted (table: Table, given: Parameter | undefined, { inse
 /** The id of the only row of an upsert, as it is after the statement. */
 export function idOfUpserted ({ table, rows, conflict }: InsertPlan, outcome: Outcome & RowsResult): string {
   const { identity } = table
-  const { storedId, insertId, counts } = outcome
+  const { storedId, existingId, insertId, counts } = outcome
   if (storedId !== undefined || identity === undefined) return storedId ?? 'null'
   const given = findParameter(rows[0] as PlannedRow, identity)
   const { inserted } = counts as RowCounts
@@ -32,6 +32,7 @@ export function idOfUpserted ({ table, rows, conflict }: InsertPlan, outcome: Ou
   if (assigned !== undefined) return assigned.form === undefined && assigned.parameter !== null ? identity.type.echo(settled(assigned.parameter) as Value) : 'null'
   const isWritten = set?.kind === 'columns' ? set.columns.includes(identity) : set?.kind === 'given'
   if (identity.autoIncrement && insertId !== undefined && !(isWritten && given !== undefined)) return shownNumber(identity, insertId)
+  if (existingId !== undefined && !(isWritten && given !== undefined)) return existingId
   // a row that was found by another key has another id, and a BEFORE INSERT trigger may have made it the key of another row
   const isOfRow = isWritten || conflict?.key.includes(identity) === true
   const isKnown = isOfRow && given !== undefined && given !== null && (identity.autoIncrement || !mayFillColumns(table))
@@ -48,7 +49,7 @@ export function findParameter ({ columns, parameters }: PlannedRow, column: Colu
 const SHORT = 15
 
 /** The number as JSON. */
-function shownNumber (column: Column, insertId: string): string {
+export function shownNumber (column: Column, insertId: string): string {
   return insertId.length <= SHORT ? insertId : column.type.echo(numberOf(column, insertId))
 }
 

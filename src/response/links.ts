@@ -3,7 +3,7 @@ import { SchemaMoved } from '../dialects/dialect.ts'
 import { readLength, afterLength } from '../dialects/mysql/length-encoded.ts'
 import type { ListMember } from '../plan/plan.ts'
 import { parseExactJson } from '../json/exact-json.ts'
-import { RELATED_TEXT, ValueRefused, type DriverValue, type Value } from '../types/column-type.ts'
+import { NOT_TEXT, RELATED_TEXT, ValueRefused, type DriverValue, type Value } from '../types/column-type.ts'
 import type { Column } from '../catalog/catalog.ts'
 import { writeValue } from './encode-row.ts'
 
@@ -44,6 +44,8 @@ export class Links {
   placeOf (values: ReadonlyArray<DriverValue | null>): number {
     if (values.includes(null)) return UNRELATED
     const given = values as readonly DriverValue[]
+    const invalid = given.indexOf(NOT_TEXT)
+    if (invalid >= 0) writeValue((this.#on[invalid] as ListMember['on'][number]).column, NOT_TEXT)
     if (!this.#isNative) return this.#placeOfTexts(given.map((value, index) => writeValue((this.#on[index] as ListMember['on'][number]).column, value)))
     const key = given.map(nativeKey).join()
     const found = this.#places.get(key)

@@ -100,7 +100,7 @@ export class PageSink extends AnswerSink {
     const members = this.#places.map((place) => {
       const column = this.#columns[place] as Column
       const value = this.#last[place] as DriverValue | null
-      return `${JSON.stringify(column.name)}:${value === null ? 'null' : writeValue(column, value)}`
+      return `${JSON.stringify(column.name)}:${value === null ? 'null' : writeValue(column, value, column.type.positions?.write)}`
     })
     return `{${members.join()}}`
   }

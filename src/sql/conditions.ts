@@ -60,33 +60,74 @@ function columnsOf ({ token }: ConditionScope): Operands {
 
 const isEquality = (operator: Operator): boolean => operator === '=' || operator === '<>'
 
+/** A condition that compares one column with values. */
+type Comparison = Extract<Condition, { readonly kind: 'compare' | 'exact' | 'in' | 'between' | 'like' }>
+
 /** Compiles a condition on the columns of a table, or on `operands`, to a Kysely expression. */
-export function compileCondition (condition: Condition, builder: ConditionScope, operands: Operands = columnsOf(builder)): Expression<SqlBool> {
-  const { left } = operands
-  const outlying = findOutlying(condition)
-  const wrapping: Operands['wrapping'] = outlying === undefined ? operands.wrapping : () => outlying
-  const build = (each: Condition): Expression<SqlBool> => compileCondition(each, builder, operands)
-  const comparable = (column: Column): Expression<Parameter> => wrap(outlying ?? column.type.comparedColumn, left(column))
-  const right = (column: Column) => (parameter: Parameter | Moment) => bind(parameter, wrapping(column, false))
+export const compileCondition = (condition: Condition, builder: ConditionScope, operands: Operands = columnsOf(builder)): Expression<SqlBool> =>
+  compile(condition, { builder, operands, isNegated: false })
+
+/** `isNegated`: whether the condition is in a `not`. */
+interface Surroundings { readonly builder: ConditionScope, readonly operands: Operands, readonly isNegated: boolean }
+
+function compile (condition: Condition, around: Surroundings): Expression<SqlBool> {
+  const { builder, operands: { left } } = around
+  const build = (each: Condition): Expression<SqlBool> => compile(each, around)
   switch (condition.kind) {
-    case 'compare': return eb(comparable(condition.column), condition.operator, bind(condition.parameter, wrapping(condition.column, isEquality(condition.operator))))
-    case 'exact': {
-      const { column, parameter } = condition.column.type.exact as NonNullable<ColumnType['exact']>
-      return eb(wrap(column, left(condition.column)), '=', bind(condition.parameter, parameter))
-    }
+    case 'compare':
+    case 'exact':
+    case 'in':
+    case 'between':
+    case 'like': return amongOwn(condition, compileComparison(condition, around.operands), around)
     case 'default': return eb(left(condition.column), '=', sql<Parameter>`default(${left(condition.column)})`)
-    case 'in': return eb(comparable(condition.column), condition.negated ? 'not in' : 'in', bindList(condition.parameters, wrapping(condition.column, true)))
-    case 'between': return eb.between(comparable(condition.column), right(condition.column)(condition.low), right(condition.column)(condition.high))
-    case 'like': return sql`${eb(left(condition.column), condition.negated ? 'not like' : 'like', bind(condition.pattern))} escape ${sql.lit(ESCAPE)}`
     case 'null': return eb(left(condition.column), condition.negated ? 'is not' : 'is', null)
     case 'has': return sql<SqlBool>`${left(condition.column)} & ${bind(condition.bits)} = ${bind(condition.bits)}`
-    case 'not': return eb.not(eb.parens(build(condition.condition)))
+    case 'not': return eb.not(eb.parens(compile(condition.condition, { ...around, isNegated: true })))
     case 'exists': return compileExists(condition, builder)
     case 'constant': return condition.value ? sql`1 = 1` : sql`1 = 0`
     case 'and': return eb.parens(eb.and(condition.conditions.map(build)))
     case 'or': return eb.parens(eb.or(condition.conditions.map(build)))
   }
 }
+
+function compileComparison (condition: Comparison, { left, wrapping: wrappingOf }: Operands): Expression<SqlBool> {
+  const { column, column: { type } } = condition
+  const outlying = findOutlying(condition)
+  const comparable = wrap(outlying ?? type.comparedColumn, left(column))
+  const wrapping = (isEquality: boolean): Wrapping | undefined => outlying ?? wrappingOf(column, isEquality)
+  const right = (parameter: Parameter | Moment): Expression<Parameter> => bind(parameter, wrapping(false))
+  switch (condition.kind) {
+    case 'compare': {
+      if (condition.isPlace === true) return eb(left(column), condition.operator, bind(condition.parameter))
+      return eb(comparable, condition.operator, bind(condition.parameter, wrapping(isEquality(condition.operator))))
+    }
+    case 'exact': {
+      const exact = type.exact as NonNullable<ColumnType['exact']>
+      return eb(wrap(exact.column, left(column)), '=', bind(condition.parameter, exact.parameter))
+    }
+    case 'in': return eb(comparable, condition.negated ? 'not in' : 'in', bindList(condition.parameters, wrapping(true)))
+    case 'between': return eb.between(comparable, right(condition.low), right(condition.high))
+    case 'like': return sql`${eb(left(column), condition.negated ? 'not like' : 'like', bind(condition.pattern))} escape ${sql.lit(ESCAPE)}`
+  }
+}
+
+/**
+ * Makes a comparison false for values that the service does not write for the type (`ColumnType.own`), which a rowid never has. AND lets an index serve. In
+ * a NOT, where false is not the same as NULL, the comparison becomes NULL.
+ */
+function amongOwn (condition: Comparison, comparison: Expression<SqlBool>, { operands, isNegated }: Surroundings): Expression<SqlBool> {
+  const { column, column: { type, autoIncrement: isRowid } } = condition
+  if (type.own === undefined || isRowid || (condition.kind === 'compare' && condition.isPlace === true)) return comparison
+  // SQLite may compute the terms of an AND in any order, and json() of another value fails
+  const isNull = isNegated || type.comparedColumn !== undefined
+  if (!isNull && isOwnIfTrue(condition)) return comparison
+  const own = compileForm(type.own, { column: operands.left(column) })
+  return isNull ? sql<SqlBool>`case when ${own} then ${comparison} end` : sql<SqlBool>`(${own} and ${comparison})`
+}
+
+/** Whether only values that the service itself writes can pass a comparison, because they are equal to one. */
+const isOwnIfTrue = (condition: Comparison): boolean =>
+  (condition.kind === 'compare' && condition.operator === '=') || condition.kind === 'exact' || (condition.kind === 'in' && !condition.negated)
 
 /**
  * `(select 1 from <table> where <on> and … limit 1) is not null`: with `exists`, both servers would read all rows that it can find first. The index of

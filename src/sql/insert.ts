@@ -5,7 +5,8 @@
  */
 import { statementTable, type Column } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import { DEFAULT, type Cell } from '../types/column-type.ts'
+import { knownDefault } from '../plan/known-default.ts'
+import { DEFAULT, type Cell, type Value } from '../types/column-type.ts'
 import { builderFor, type TableBuilder } from './kysely-builder.ts'
 import type { RowBatch } from './row-batches.ts'
 import { addParameters, assignmentsKey, conditionKey } from './shape.ts'
@@ -19,7 +20,7 @@ const NONE: readonly Column[] = []
 /** Compiles a batch, or takes the cached statement of the same shape. Never throws. */
 export function compileInsert (batch: RowBatch, engine: Engine, counts: StatementCounts): Statement {
   const { mark, statementCache } = builderFor(engine, batch.table)
-  const parameters = cellsOf(batch)
+  const parameters = cellsOf(batch, engine)
   const key = keyOf(batch, engine, { mark, parameters })
   // SQLite's statement compares the new values with the stored ones (upsert.ts)
   const { assignments, written } = batch.conflict ?? { assignments: [], written: NONE }
@@ -38,7 +39,7 @@ function describe (batch: RowBatch, engine: Engine): CompiledStatement {
 }
 
 /** The values of all rows. */
-function cellsOf ({ columns, rows }: RowBatch): Cell[] {
+function cellsOf ({ columns, rows }: RowBatch, engine: Engine): Cell[] {
   // created with its length, because a growing array is copied repeatedly
   const cells = new Array<Cell>(rows.length * columns.length)
   let next = 0
@@ -51,14 +52,17 @@ function cellsOf ({ columns, rows }: RowBatch): Cell[] {
     const places = getOrCreate(known, given, () => columns.map((column) => given.indexOf(column)))
     for (let index = 0; index < places.length; index++) {
       const place = places[index] as number
-      cells[next++] = place < 0 ? fallbackOf(columns[index] as Column) : parameters[place] as Cell
+      cells[next++] = place < 0 ? fallbackOf(columns[index] as Column, engine) : parameters[place] as Cell
     }
   }
   return cells
 }
 
-/** In sessions with NO_AUTO_VALUE_ON_ZERO, DEFAULT would store 0 in an AUTO_INCREMENT column. */
-const fallbackOf = ({ autoIncrement }: Column): Cell => autoIncrement ? null : DEFAULT
+/** In sessions with NO_AUTO_VALUE_ON_ZERO, DEFAULT would store 0 in an AUTO_INCREMENT column. SQLite has no DEFAULT for a single value. */
+function fallbackOf (column: Column, engine: Engine): Cell {
+  if (column.autoIncrement) return null
+  return engine === 'sqlite' ? knownDefault(column) as Value | null : DEFAULT
+}
 
 /** Adds the parameters of the changes of existing rows, and of the rules that these must satisfy, with which MySQL's statement begins. */
 function keyOf ({ columns, conflict }: RowBatch, engine: Engine, { mark, parameters }: { readonly mark: TableBuilder['mark'], readonly parameters: Cell[] }): string {

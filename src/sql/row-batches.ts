@@ -1,6 +1,8 @@
 /** Divides the rows of an insert among statements. */
 import { mayFillColumns, mayFire, type Column, type Table } from '../catalog/catalog.ts'
+import { isComputedKey } from '../plan/computed.ts'
 import { touchedBy } from '../plan/hidden.ts'
+import { findDefaulted } from '../plan/only-defaults.ts'
 import { isOneRow, type Assignment, type Condition, type Conflict, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
 import type { Engine } from './statement.ts'
 
@@ -23,7 +25,7 @@ export interface BatchConflict {
   /** The columns that get the values of the inserted row. */
   readonly written: readonly Column[]
   readonly assignments: readonly Assignment[]
-  /** The column whose number in the existing row the statement reports. */
+  /** The column whose value in the existing row the statement reports. */
   readonly identity: Column | undefined
   /** The condition that the row that exists must satisfy. */
   readonly within: Condition | undefined
@@ -40,23 +42,32 @@ export function toBatches (plan: InsertPlan, engine: Engine): RowBatch[] {
   const groups = plan.isChecked === true ? plan.rows.map((row) => [row]) : groupsOf(plan, engine)
   return groups.map((group): RowBatch => {
     const columns = unionOf(group)
-    // SQLite allows no ON CONFLICT for a row with only defaults
-    if (conflict === undefined || (columns.length === 0 && engine === 'sqlite')) return { table, columns, rows: group, isList: true }
+    if (conflict === undefined) return { table, columns, rows: group, isList: true }
     const { key, set, within } = conflict
     const written = set.kind === 'given' ? columns.filter((column) => isGiven(column, { key, set })) : set.kind === 'columns' ? set.columns : []
     const assigned = set.kind === 'assignments' ? set.assignments : []
-    const identity = (plan.isList && plan.isNumbered !== true) || table.identity?.autoIncrement !== true ? undefined : table.identity
-    // MySQL's statement can only refer to columns that it names
-    const others = engine === 'mysql' ? new Set([...key, ...written].filter((column) => !columns.includes(column))) : []
+    const identity = plan.isList && plan.isNumbered !== true ? undefined : findReported(table, isComputedKey(key, { columns }), engine)
+    // MySQL's statement can only refer to columns that it names, and SQLite's must name one
+    const others = new Set(engine === 'mysql' ? [...key, ...written].filter((column) => !columns.includes(column)) : [])
+    if (engine === 'sqlite' && columns.length === 0) others.add(findDefaulted(table) as Column)
     return {
       table,
-      columns: [...others].length === 0 ? columns : [...columns, ...others],
+      columns: others.size === 0 ? columns : [...columns, ...others],
       rows: group,
       isList: true,
       isSeparate: engine === 'mysql' && group.length === 1 && (isByKey(group[0] as PlannedRow, conflict, table) || (plan.isChecked === true && mayFillColumns(table))),
       conflict: { key, written, assignments: [...assigned, ...touchedBy(table, changedColumns({ written, assignments: assigned }))], identity, within }
     }
   })
+}
+
+/**
+ * The id that the statement reports of the row that exists: on MySQL and MariaDB a number that the database gives, and any other one if it computes the key, by
+ * which the row could be found. SQLite reports ids of any type.
+ */
+function findReported ({ identity }: Table, isComputed: boolean, engine: Engine): Column | undefined {
+  if (engine === 'sqlite') return isComputed ? identity : undefined
+  return identity?.autoIncrement === true || (isComputed && identity?.type.wholeNumbers === true) ? identity : undefined
 }
 
 function groupsOf (plan: InsertPlan, engine: Engine): ReadonlyArray<readonly PlannedRow[]> {

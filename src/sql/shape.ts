@@ -119,7 +119,7 @@ export function conditionKey (condition: Condition, traversal: Traversal): strin
   switch (condition.kind) {
     case 'compare':
       parameters.push(condition.parameter)
-      return mark(condition.column) + condition.operator
+      return `${mark(condition.column)}${condition.operator}${condition.isPlace === true ? 'p' : ''}`
     case 'exact':
       parameters.push(condition.parameter)
       return mark(condition.column) + 'x'

@@ -26,7 +26,7 @@ export function buildInsert (batch: RowBatch, engine: Engine): BuiltInsert {
   if (conflict === undefined) return pick(build())
   if (engine === 'mysql') return pick(build(onDuplicateKey(table, conflict, builder)))
   const upsert = (suffix: Sql): BuiltStatement => build(sql`on conflict (${targets(conflict.key, builder)}) do ${suffix}`)
-  const nothing = upsert(sql`nothing`)
+  const nothing = upsert(conflict.identity === undefined ? sql`nothing` : note(conflict.identity, builder))
   const changes = changesOf(conflict, builder, (column) => sql.ref(`excluded.${builder.token(column)}`))
   if (changes.length === 0) return { ...pick(nothing), probe: nothing.sql }
   const within = conflict.within && compileStored(conflict.within, builder)
@@ -34,6 +34,12 @@ export function buildInsert (batch: RowBatch, engine: Engine): BuiltInsert {
   const condition = within !== undefined && differs !== undefined ? sql`${within} and (${differs})` : within ?? differs
   const where = condition === undefined ? sql`` : sql` where ${condition}`
   return { ...pick(upsert(sql`update set ${assign(changes)}${where}`)), probe: nothing.sql }
+}
+
+/** Changes nothing, and notes the id of the row that exists: `row_query_note` returns false (src/dialects/sqlite/connection.ts). */
+function note (identity: Column, { token }: TableBuilder): Sql {
+  const stored = sql.ref(`t.${token(identity)}`)
+  return sql`update set ${sql.ref(token(identity))} = ${stored} where row_query_note(${stored})`
 }
 
 /** Names the collations of the columns, because SQLite would otherwise also accept another index on the same columns. */

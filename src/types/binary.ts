@@ -4,7 +4,7 @@ import { createType, expected, ValueRefused, type ColumnType } from './column-ty
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /** Decodes base64 strictly (RFC 4648 section 4): padding is required, other characters are refused. @throws ValueRefused */
-function readBase64 (value: unknown): Buffer {
+export function readBase64 (value: unknown): Buffer {
   if (typeof value !== 'string' || !BASE64.test(value)) throw expected('a base64 string')
   const bytes = Buffer.from(value, 'base64')
   if (bytes.toString('base64') !== value) throw expected('a base64 string whose unused bits are zero')

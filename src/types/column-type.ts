@@ -40,8 +40,11 @@ export interface Moment {
 /** A parameter that is not NULL. */
 export type Value = string | number | bigint | Buffer
 
+/** A text of SQLite that is not valid in the encoding of its file, in place of the value. */
+export const NOT_TEXT = false
+
 /** A value from the driver: bytes of MySQL's text protocol, native values of SQLite. */
-export type DriverValue = Buffer | Uint8Array | string | number | bigint
+export type DriverValue = Buffer | Uint8Array | string | number | bigint | typeof NOT_TEXT
 
 /** SQL text before and after a column or a placeholder. Always a constant of this folder, never text of a request. */
 export type Wrapping = readonly [before: string, after: string]
@@ -90,6 +93,14 @@ export interface Computation {
 
 /** `$sum` and `$avg` of a type. */
 export interface Totals { readonly sum: Computation, readonly avg: Computation }
+
+/** The values of positions (`next` and `after`) on SQLite, where a column can have values of any storage class, each with its place in an order. */
+export interface Positions {
+  /** Converts a JSON value (never null) to the stored value. @throws ValueRefused */
+  readonly read: (value: unknown) => Value
+  /** Converts a stored value to JSON text from which `read` returns it exactly. @throws ValueUnreadable */
+  readonly write: (value: DriverValue) => string
+}
 
 /** Describes one SQL type: its JSON Schema, its conversions and its comparison. */
 export interface ColumnType {
@@ -163,6 +174,13 @@ export interface ColumnType {
   readonly computed?: Wrapping
   /** SQL around the column in a condition; only for types for which no index can be used. */
   readonly comparedColumn?: Wrapping
+  /**
+   * SQLite: the SQL that is true for a stored value of the class and form that the service writes for the type. Other values pass no comparison, and sums
+   * and `$min` pass over them, as over NULL. It is true if an equality with a parameter of the type is, unless `comparedColumn` is set.
+   */
+  readonly own?: FormSql
+  /** SQLite: the values of positions, if they may be others than `own`. */
+  readonly positions?: Positions
   /** Set if a server changes some values that are compared with the bare column: the SQL around the column and the parameter for these. */
   readonly outlying?: { readonly includes: (parameter: Value) => boolean, readonly wrapping: Wrapping }
   /**

@@ -1,5 +1,5 @@
 /** `$sum` and `$avg` in SQLite, whose own sums of decimals are doubles. */
-import { COLUMN, createType, FILTER, ValueRefused, type Computation, type ColumnType, type FormSql, type Totals } from './column-type.ts'
+import { COLUMN, createType, FILTER, ValueRefused, ValueUnreadable, type Computation, type ColumnType, type FormSql, type Totals } from './column-type.ts'
 import { decimalSchema, parseDigits, readDecimal } from './decimal.ts'
 import { doubleType } from './float.ts'
 import { sqlOf } from './forms.ts'
@@ -77,10 +77,10 @@ function digitsOf (value: number): string {
   return Number.isInteger(value) ? String(BigInt(value)) : String(value)
 }
 
-/** Writes a number as a decimal. Infinity is a text, as in a column. */
+/** Writes a number as a decimal. @throws ValueUnreadable for infinity */
 function writeDecimal (text: string, { scale, padded }: Fraction): string {
   const digits = parseDigits(text)
-  if (digits === undefined) return JSON.stringify(text)
+  if (digits === undefined) throw new ValueUnreadable('contains an infinite number')
   const { negative, whole, fraction } = digits
   const shown = padded ? fraction.padEnd(scale, '0') : fraction
   return `"${negative ? '-' : ''}${whole || '0'}${shown === '' ? '' : '.'}${shown}"`

@@ -4,13 +4,17 @@
  */
 import { numberText } from '../json/exact-json.ts'
 import { binaryType } from './binary.ts'
-import { COLUMN, createType, GIVEN, numericOrder, RELATED_TEXT, ValueRefused, type ColumnType, type DriverValue, type FormSql, type TypeFacts, type Value } from './column-type.ts'
+import {
+  COLUMN, createType, GIVEN, NOT_TEXT, numericOrder, RELATED_TEXT, ValueRefused, ValueUnreadable, type ColumnType, type DriverValue, type FormSql, type TypeFacts,
+  type Value
+} from './column-type.ts'
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
 import { doubleType, jsonNumber } from './float.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './forms.ts'
 import { integerBounds, integerType, tinyBoolType } from './integer.ts'
 import { jsonType, requireDouble, wholeNumber } from './json.ts'
 import { decimalTotals, doubleTotals, integerTotals } from './sqlite-aggregates.ts'
+import { positionsOf } from './sqlite-positions.ts'
 import { SQLITE_PARTS } from './time-parts.ts'
 import { datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
 import { readString, textType, unknownType } from './text.ts'
@@ -18,18 +22,48 @@ import { readString, textType, unknownType } from './text.ts'
 /** SQLite stores a DECIMAL as a double, which represents this many decimal digits exactly. */
 const EXACT_DIGITS = 15
 
-/** Writes a value by its storage class. */
+/** Writes a value by its storage class. @throws ValueUnreadable */
 function writeNative (value: DriverValue): string {
   if (typeof value === 'bigint') return String(value)
-  // SQLite can store infinity (9e999), for which JSON has no number
-  if (typeof value === 'number') return Number.isFinite(value) ? jsonNumber(value) : JSON.stringify(String(value))
+  if (typeof value === 'number') {
+    // SQLite can store infinity (9e999), for which JSON has no number
+    if (!Number.isFinite(value)) throw new ValueUnreadable('contains an infinite number')
+    return jsonNumber(value)
+  }
   if (typeof value === 'string') return JSON.stringify(value)
+  if (value === NOT_TEXT) throw new ValueUnreadable('contains a text that is not valid UTF-8 or UTF-16')
   return `"${Buffer.from(value).toString('base64')}"`
 }
 
-/** A type of MySQL that writes values as SQLite returns them. */
-function native (type: ColumnType, write: ColumnType['write'] = writeNative): ColumnType {
-  return createType({ ...type, wireFormat: undefined, write, echo: write })
+/** A type of MySQL that writes values as SQLite returns them. `own`: as in ColumnType. */
+function native (type: ColumnType, own: FormSql | undefined, write: ColumnType['write'] = writeNative): ColumnType {
+  const positions = own !== undefined && !type.structured && { positions: positionsOf({ ...type, write }) }
+  return createType({ ...type, wireFormat: undefined, write, echo: write, ...own !== undefined && { own }, ...positions })
+}
+
+// SQLite compares integers and floats exactly
+const OWN_NUMBER = sqlOf`typeof(${COLUMN}) in ('integer', 'real')`
+const OWN_TEXT = sqlOf`typeof(${COLUMN}) = 'text'`
+const OWN_BYTES = sqlOf`typeof(${COLUMN}) = 'blob'`
+const OWN_JSON = sqlOf`typeof(${COLUMN}) <> 'blob' and json_valid(${COLUMN})`
+
+const OWN_DATE = ownText(sqlOf`${COLUMN} glob '${globOf('dddd-dd-dd')}'`)
+const OWN_MOMENT = ownText(withFraction('dddd-dd-dd dd:dd:dd'))
+const OWN_TIME = ownText(['dd:dd:dd', '-dd:dd:dd', 'ddd:dd:dd', '-ddd:dd:dd'].flatMap((form, index) => [...index === 0 ? [] : [' or '], ...withFraction(form)]))
+
+function ownText (form: FormSql): FormSql {
+  return [...OWN_TEXT, ' and (', ...form, ')']
+}
+
+/** A text of this form, which may have a fraction of the second. */
+function withFraction (form: string): FormSql {
+  const glob = globOf(form)
+  return sqlOf`${COLUMN} glob '${glob}' or (${COLUMN} glob '${glob}.*[0-9]' and rtrim(${COLUMN}, '0123456789') glob '${glob}.')`
+}
+
+/** A pattern of GLOB; `d` is a digit. */
+function globOf (form: string): string {
+  return form.replaceAll('d', '[0-9]')
 }
 
 function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
@@ -42,7 +76,9 @@ function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
   }
   const sum = sqlOf`round(${COLUMN} + ${GIVEN}, ${String(bounds.scale)})`
   const increment = incrementDecimal(bounds, sumWithin(sum, NUMBERS, [...sqlOf`abs(`, ...sum, ` ) < 1e${bounds.precision - bounds.scale}`]), Number)
-  return native(createType({ schema: decimalSchema(bounds), read: (value): Value => readExact(readDecimal(value, bounds)), write, forms: [increment], order: numericOrder, totals: decimalTotals({ scale: bounds.scale, padded: length !== null }) }), write)
+  const totals = decimalTotals({ scale: bounds.scale, padded: length !== null })
+  const read = (value: unknown): Value => readExact(readDecimal(value, bounds))
+  return native(createType({ schema: decimalSchema(bounds), read, write, forms: [increment], order: numericOrder, totals }), OWN_NUMBER, write)
 }
 
 /** @throws ValueRefused for more digits than a double has */
@@ -78,11 +114,15 @@ function fractionAt (fraction: string, scale: number): string {
   return fraction === '' && scale === 0 ? '' : '.' + fraction.padEnd(scale, '0')
 }
 
-/** Replaces the space between date and time, with which SQLite stores them, with the `T` of JSON. */
+/** The form in which the service stores a date and time. */
+const STORED_MOMENT = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$/
+
+/** Replaces the space between date and time with the `T` of JSON. A text in another notation is written as it is. */
 const writeMoment = (zone: string) => (value: DriverValue): string =>
-  typeof value === 'string' && /^\d{4}-\d\d-\d\d \d/.test(value) ? `"${value.replace(' ', 'T')}${zone}"` : writeNative(value)
+  typeof value === 'string' && STORED_MOMENT.test(value) ? `"${value.replace(' ', 'T')}${zone}"` : writeNative(value)
 
 function writeJson (value: DriverValue): string {
+  if (typeof value === 'object') throw new ValueUnreadable('contains bytes, which are not JSON')
   if (typeof value !== 'string') return writeNative(value)
   try {
     JSON.parse(value)
@@ -103,7 +143,7 @@ const SQLITE_JSON = native({
     return wholeNumber(text, min, max) ?? requireDouble(text)
   },
   forms: [mergeForm(JSON_TEXT.read, sqlOf`json_patch(coalesce(${COLUMN}, '{}'), ${GIVEN})`)]
-}, writeJson)
+}, OWN_JSON, writeJson)
 
 /** Refuses NUL characters, which end the pattern in SQLite's LIKE: `%\0%` would be `%`, which matches every text. */
 function readPattern (value: unknown): string {
@@ -127,25 +167,35 @@ const related = (name: string) => (): string => name
  * The first pattern that matches the declaration determines the type; the last five are SQLite's affinity rules. `relatedAs`: as in ColumnType.
  */
 const byPrefix: ReadonlyArray<readonly [pattern: RegExp, toType: (facts: TypeFacts) => ColumnType, relatedAs?: (facts: TypeFacts) => string]> = [
-  [/^bool|^tinyint\(1\)/, () => native(createType({ ...tinyBoolType(false), forms: [INCREMENT_TINY], totals: integerTotals })), related('integer')],
-  [/^datetime/, (facts) => native(withNow(createType({ ...datetimeType(unpadded), parts: SQLITE_PARTS.moment }), { kind: 'moment', ...digitsOf(facts) }), writeMoment('')), byLength('datetime')],
-  [/^timestamp/, (facts) => native(withNow(createType({ ...timestampType(unpadded), parts: SQLITE_PARTS.moment }), { kind: 'moment', ...digitsOf(facts), ...timestampBounds() }), writeMoment('Z')), byLength('timestamp')],
-  [/^date/, () => native(withNow(createType({ ...dateType(), parts: SQLITE_PARTS.day }), { kind: 'date' })), related('date')],
-  [/^time/, (facts) => native(withNow(timeType(unpadded), { kind: 'time', ...digitsOf(facts) })), byLength('time')],
+  [/^bool|^tinyint\(1\)/, () => native(createType({ ...tinyBoolType(false), forms: [INCREMENT_TINY], totals: integerTotals }), OWN_NUMBER), related('integer')],
+  [/^datetime/, sqliteDatetime, byLength('datetime')],
+  [/^timestamp/, sqliteTimestamp, byLength('timestamp')],
+  [/^date/, () => native(withNow(createType({ ...dateType(), parts: SQLITE_PARTS.day }), { kind: 'date' }), OWN_DATE), related('date')],
+  [/^time/, (facts) => native(withNow(timeType(unpadded), { kind: 'time', ...digitsOf(facts) }), OWN_TIME), byLength('time')],
   [/^json/, () => SQLITE_JSON],
   [/^(dec|num)/, sqliteDecimal, ({ scale }) => `decimal ${scale ?? ''}`],
-  [/^year/, () => native(withNow(SQLITE_INTEGER, { kind: 'year' })), related('year')],
-  [/int/, () => native(SQLITE_INTEGER), related('integer')],
-  [/char|clob|text/, () => native({ ...textType({ characters: null, bytes: null }), readPattern, exact: EXACT, defaultOf: (text) => text }), related(RELATED_TEXT)],
-  [/blob/, () => native(binaryType({ bytes: null, padded: false }))],
-  [/real|floa|doub/, () => native(createType({ ...doubleType({ unsigned: false }), forms: [INCREMENT_REAL], totals: doubleTotals(writeNative) }))]
+  [/^year/, () => native(withNow(SQLITE_INTEGER, { kind: 'year' }), OWN_NUMBER), related('year')],
+  [/int/, () => native(SQLITE_INTEGER, OWN_NUMBER), related('integer')],
+  [/char|clob|text/, () => native({ ...textType({ characters: null, bytes: null }), readPattern, exact: EXACT, defaultOf: (text) => text }, OWN_TEXT), related(RELATED_TEXT)],
+  [/blob/, () => native(binaryType({ bytes: null, padded: false }), OWN_BYTES)],
+  [/real|floa|doub/, () => native(createType({ ...doubleType({ unsigned: false }), forms: [INCREMENT_REAL], totals: doubleTotals(writeNative) }), OWN_NUMBER)]
 ]
+
+function sqliteDatetime (facts: TypeFacts): ColumnType {
+  const type = createType({ ...datetimeType(unpadded), parts: SQLITE_PARTS.moment })
+  return native(withNow(type, { kind: 'moment', ...digitsOf(facts) }), OWN_MOMENT, writeMoment(''))
+}
+
+function sqliteTimestamp (facts: TypeFacts): ColumnType {
+  const type = createType({ ...timestampType(unpadded), parts: SQLITE_PARTS.moment })
+  return native(withNow(type, { kind: 'moment', ...digitsOf(facts), ...timestampBounds() }), OWN_MOMENT, writeMoment('Z'))
+}
 
 /** Returns the column type of a declaration. Values of unknown types are written by their storage class and are not writable. */
 export function sqliteType (facts: TypeFacts): ColumnType {
   const declaration = facts.declaration.toLowerCase()
   const found = byPrefix.find(([prefix]) => prefix.test(declaration))
-  if (found === undefined) return native(unknownType(facts.declaration))
+  if (found === undefined) return native(unknownType(facts.declaration), undefined)
   const [, toType, relatedAs] = found
   return relatedAs === undefined ? toType(facts) : createType({ ...toType(facts), relatedAs: relatedAs(facts) })
 }

@@ -125,6 +125,87 @@ await onEachEngine(t, 'a row of defaults is inserted', { schema: (engine) => [`c
   t.same(await upsert([{}, { id: 1, n: 5 }, {}], { n: 7 }), { inserted: 2, updated: 1, unchanged: 0, id: null })
 })
 
+const EMAIL = 'email varchar(50) not null, low varchar(50) generated always as (lower(email)) stored unique, n int null'
+const fires = (engine: EngineName, table: string, timing: string): string => engine === 'sqlite'
+  ? `create trigger ${table}_${timing} ${timing} update on ${table} begin insert into fired (name) values ('${timing}'); end`
+  : `create trigger ${table}_${timing} ${timing} update on ${table} for each row insert into fired (name) values ('${timing}')`
+
+await onEachEngine(t, 'the id is that of the row that exists, also where the database computes the key', {
+  schema: (engine) => [
+    ...['plain', 'watched'].map((name) => `create table ${name} (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'}, ${EMAIL})`),
+    `create table numbered (id bigint not null primary key, ${EMAIL})`, `create table named (id varchar(20) not null primary key, ${EMAIL})`,
+    'create table fired (name varchar(10) not null)', fires(engine, 'watched', 'after'),
+    ...['plain', 'watched', 'numbered'].map((name) => `insert into ${name} (id, email, n) values (41, 'A@x', 1), (-5, 'B@x', 1)`), "insert into named (id, email, n) values ('first', 'A@x', 1)"
+  ]
+}, async (t, { post, engine }) => {
+  const key = ['low']
+  const upsert = async (table: string, data: object, set?: unknown) => (await post(table, { verb: 'insert', data, onConflict: { key, ...set !== undefined && { set } } })).json.data
+  const [updated, unchanged] = [{ inserted: 0, updated: 1, unchanged: 0 }, { inserted: 0, updated: 0, unchanged: 1 }]
+  for (const table of ['plain', 'watched', 'numbered']) {
+    // the column has no default here
+    const own = table === 'numbered' ? { id: 99 } : {}
+    t.same(await upsert(table, { ...own, email: 'a@X', n: 2 }, ['n']), { ...updated, id: 41 }, table)
+    t.same(await upsert(table, { ...own, email: 'a@X', n: 2 }, ['n']), { ...unchanged, id: 41 }, `${table}: the row keeps its values`)
+    t.same(await upsert(table, { ...own, email: 'b@X' }, { n: { $inc: 1 } }), { ...updated, id: -5 }, table)
+    t.same(await upsert(table, { ...own, email: 'b@X' }, { email: 'C@x' }), { ...updated, id: -5 }, `${table}: the key changes`)
+    t.same(await upsert(table, { id: 7, email: 'c@X' }), { ...updated, id: 7 }, `${table}: the id is written`)
+    t.same(await upsert(table, { ...own, email: 'C@X' }, { id: 8 }), { ...updated, id: 8 }, table)
+    t.same(await upsert(table, { id: 9, email: 'new@x' }), { inserted: 1, updated: 0, unchanged: 0, id: 9 }, table)
+    // MySQL and MariaDB would fire triggers of updates, and cannot find the row
+    if (engine === 'sqlite' || table !== 'watched') t.same(await upsert(table, { ...own, email: 'A@X', n: 5 }, []), { ...unchanged, id: 41 }, table)
+    t.same(await upsert(table, [{ ...own, email: 'A@X', n: 5 }] as object, ['n']), { ...updated, id: null }, `${table}: a list has none`)
+  }
+  const id = engine === 'sqlite' ? 'first' : null
+  t.same(await upsert('named', { id: 'x', email: 'a@X', n: 2 }, ['n']), { ...updated, id }, 'MySQL and MariaDB report numbers only')
+  t.same(await upsert('named', { id: 'x', email: 'a@X', n: 2 }, ['n']), { ...unchanged, id })
+})
+
+await onEachEngine(t, 'where a row keeps its values, triggers of an update fire on MySQL and MariaDB, and none on SQLite', {
+  schema: (engine) => [
+    'create table items (id int not null primary key, n int null)', 'create table fired (name varchar(10) not null)', 'insert into items values (1, 1), (2, 2)',
+    fires(engine, 'items', 'before'), fires(engine, 'items', 'after')
+  ]
+}, async (t, { post, sql, engine }) => {
+  const fired = async (): Promise<string[]> => {
+    const rows = await sql('select name from fired order by name')
+    await sql('delete from fired')
+    return rows.map(({ name }) => name)
+  }
+  const expected = engine === 'sqlite' ? [] : ['after', 'before']
+  t.same((await post('items', { verb: 'update', data: { n: 1 }, filters: { id: 1 } })).json.data, { updated: 0 })
+  t.same(await fired(), expected)
+  t.same((await post('items', { verb: 'insert', data: { id: 1, n: 1 }, onConflict: { key: ['id'] } })).json.data, { inserted: 0, updated: 0, unchanged: 1, id: 1 })
+  t.same(await fired(), expected)
+  t.same((await post('items', { verb: 'insert', data: { id: 1, n: 9 }, onConflict: { key: ['id'], set: [] } })).json.data, { inserted: 0, updated: 0, unchanged: 1, id: 1 })
+  t.same(await fired(), [], 'nothing is written')
+  t.same((await post('items', { verb: 'update', data: { n: 5 }, filters: { id: { $in: [1, 2] } } })).json.data, { updated: 2 })
+  t.same(await fired(), ['after', 'after', 'before', 'before'])
+})
+
+await onEachEngine(t, 'a row that gives no values is updated where the default of the key exists', {
+  schema: (engine) => [
+    "create table days (day varchar(10) not null default 'today' primary key, n int not null default 1, note varchar(10) null)",
+    'create table numbered (n int not null default 3, v int not null default 5, unique (n))',
+    ...engine === 'sqlite' ? ["create table made (k text not null default (lower('K')) primary key, v int not null default (1 + 1))"] : []
+  ]
+}, async (t, { post, sql, engine }) => {
+  const upsert = async (table: string, data: unknown, onConflict: object) => (await post(table, { verb: 'insert', data, onConflict })).json.data
+  const [day, n] = [{ key: ['day'] }, { key: ['n'] }]
+  t.same(await upsert('days', {}, day), { inserted: 1, updated: 0, unchanged: 0, id: 'today' })
+  t.same(await upsert('days', {}, day), { inserted: 0, updated: 0, unchanged: 1, id: 'today' })
+  t.same(await upsert('days', {}, { ...day, set: { n: { $inc: 1 }, note: 'x' } }), { inserted: 0, updated: 1, unchanged: 0, id: 'today' })
+  t.same(await upsert('days', {}, { ...day, set: [] }), { inserted: 0, updated: 0, unchanged: 1, id: 'today' })
+  t.same((await sql('select day, n, note from days')).map((row) => ({ ...row })), [{ day: 'today', n: 2, note: 'x' }])
+  t.same(await upsert('days', [{}, { day: 'other' }, {}], { ...day, set: ['n', 'note'] }), { inserted: 1, updated: 1, unchanged: 1, id: null }, 'listed columns get their defaults')
+  t.same((await sql('select day, n, note from days order by day')).map((row) => ({ ...row })), [{ day: 'other', n: 1, note: null }, { day: 'today', n: 1, note: null }])
+  t.same(await upsert('numbered', [{}, {}], { ...n, set: { v: { $inc: 1 } } }), { inserted: 1, updated: 1, unchanged: 0, id: null })
+  t.same((await sql('select n, v from numbered')).map((row) => ({ ...row })), [{ n: 3, v: 6 }])
+  if (engine === 'sqlite') {
+    const { status, json } = await post('made', { verb: 'insert', data: [{ k: 'x' }, {}], onConflict: { key: ['k'] } })
+    t.match([status, json.error], [422, { code: 'NOT_SUPPORTED', details: [{ path: '/data/1' }] }], 'no column has a default that is known')
+  }
+})
+
 await test('NULL in a key is equal to nothing', async (t, { post }) => {
   const upsert = async (data: unknown) => (await post('items', { verb: 'insert', data, onConflict: { key: ['code'] } })).json
   t.match(await upsert([{ sku: 'C', code: null }, { sku: 'D', code: null }, { sku: 'E' }]), { data: { inserted: 3, updated: 0, unchanged: 0 } })

@@ -12,7 +12,7 @@ const schema: Schema = (engine) => {
     `create table payments (id ${id}, order_id int, amount decimal(8,2) not null)`, 'create index by_order on payments (order_id)',
     'create view big_orders as select id, customer_id from orders where total > 15',
     "insert into customers values (1, 'Ada', 'London'), (2, 'Bob', null), (3, 'Cy', 'Oslo')",
-    "insert into orders values (1, 1, 10.5, null, '2020-01-01'), (2, 1, 20, 'x', '2999-01-01'), (3, 2, 30, null, null), (4, null, 40, null, null)",
+    "insert into orders values (1, 1, 10.5, null, '2020-01-01 00:00:00'), (2, 1, 20, 'x', '2999-01-01 00:00:00'), (3, 2, 30, null, null), (4, null, 40, null, null)",
     "insert into order_items values (1, 1, 'A', 2), (1, 2, 'B', 1), (2, 1, 'A', 5), (3, 1, 'B', 7), (3, 2, 'B', 8)",
     'insert into payments values (1, 1, 10), (2, 1, 0.5), (3, 3, 5), (4, null, 1)'
   ]

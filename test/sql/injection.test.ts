@@ -50,7 +50,7 @@ const body = fc.oneof(
   fc.record({ verb: fc.constant('delete'), filters: fc.tuple(equality, filters).map(([some, other]) => ({ $and: [some, other] })) })
 )
 
-const KEYWORDS = /^(select|as|from|where|order|by|asc|desc|limit|insert|into|values|default|update|set|delete|and|or|not|in|is|null|between|like|escape|cast|decimal|double|json|collate|binary)$/
+const KEYWORDS = /^(select|as|from|where|order|by|asc|desc|limit|insert|into|values|default|update|set|delete|and|or|not|in|is|null|between|like|escape|cast|decimal|double|json|collate|binary|case|when|then|end|typeof|json_valid)$/
 const quoted = { mysql: /`((?:[^`]|``)*)`/g, sqlite: /"((?:[^"]|"")*)"/g }
 
 for (const engine of ['mysql', 'sqlite'] as const) {
@@ -61,7 +61,7 @@ for (const engine of ['mysql', 'sqlite'] as const) {
       const { sql, parameters } = compileBody(engine, request)
       const identifiers = Array.from(sql.matchAll(quoted[engine]), ([, name]) => (name as string).replaceAll(quote + quote, quote))
       for (const name of identifiers) if (!known.has(name) && !/^v\d+$/.test(name)) throw new Error(`${name} is no identifier of the catalog`)
-      const rest = sql.replace(quoted[engine], '').replace(/escape '!'/g, 'escape').replaceAll('decimal(10,2)', 'decimal').replace(/1 = [01]/g, '').replaceAll("'?'", '?')
+      const rest = sql.replace(quoted[engine], '').replace(/escape '!'/g, 'escape').replaceAll('decimal(10,2)', 'decimal').replace(/1 = [01]/g, '').replaceAll("'?'", '?').replace(/'(?:text|blob|integer|real)'/g, '')
       for (const word of rest.match(/[^\s()=<>,.?]+/g) ?? []) if (!KEYWORDS.test(word)) throw new Error(`${word} is no keyword`)
       if (sql.includes(MARK)) throw new Error('the text of a value')
       if ((rest.match(/\?/g) ?? []).length !== parameters.length) throw new Error('a placeholder for each parameter')

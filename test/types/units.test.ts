@@ -1,8 +1,9 @@
 /** Column types without a server: reasons of refusals, defaults, and how new keys are shown. */
 import fc from 'fast-check'
 import t from 'tap'
+import { parseExactJson } from '../../src/json/exact-json.ts'
 import { binaryType } from '../../src/types/binary.ts'
-import { ValueUnreadable, type ColumnType } from '../../src/types/column-type.ts'
+import { NOT_TEXT, ValueUnreadable, type ColumnType, type DriverValue, type Positions } from '../../src/types/column-type.ts'
 import { decimalType } from '../../src/types/decimal.ts'
 import { doubleType, floatType } from '../../src/types/float.ts'
 import { geometryType } from '../../src/types/geometry.ts'
@@ -136,13 +137,36 @@ t.test('SQLite values are written by their storage class, whatever the declarati
   t.equal(type('decimal').write(2.5), '"2.5"')
   t.equal(type('decimal').write(3n), '"3"')
   t.equal(type('decimal').write('abc'), '"abc"')
-  t.equal(type('decimal(10,2)').write(Infinity), '"Infinity"')
   t.equal(type('decimal(10,2)').write(Buffer.from([1])), '"AQ=="')
   t.equal(type('real').write(-0), '-0')
-  t.equal(type('real').write(-Infinity), '"-Infinity"')
   t.equal(type('datetime').write('2026-01-01'), '"2026-01-01"')
   t.equal(type('datetime').write(5n), '5')
   t.equal(type('').write(Buffer.from([1, 2])), '"AQI="')
+  t.equal(type('timestamp').write('2026-01-01 10:15:00+02:00'), '"2026-01-01 10:15:00+02:00"', 'a time in another notation')
+  t.equal(type('timestamp').write('2026-01-01 10:15:00.5'), '"2026-01-01T10:15:00.5Z"')
+  for (const declaration of ['decimal(10,2)', 'real', 'integer', 'datetime', 'json', '']) t.throws(() => type(declaration).write(-Infinity), { name: 'ValueUnreadable', message: 'contains an infinite number' })
+  t.throws(() => type('json').write(Buffer.from([1])), { name: 'ValueUnreadable' }, 'bytes would look like a JSON string')
+  t.throws(() => type('text').write(NOT_TEXT), { name: 'ValueUnreadable' })
+})
+
+t.test('a position on SQLite holds each stored value exactly', async (t) => {
+  const positions = (declaration: string): Positions => sqliteType({ ...none, name: declaration, declaration }).positions as Positions
+  const stored: Array<[declaration: string, value: DriverValue, text: string]> = [
+    ['timestamp', '2026-01-01 10:15:00', '"2026-01-01T10:15:00Z"'], ['timestamp', '2026-01-01T10:15:00Z', '{"$text":"2026-01-01T10:15:00Z"}'], ['timestamp', 1900000000n, '1900000000'], ['timestamp', 'soon', '{"$text":"soon"}'],
+    ['timestamp', Buffer.from('soon'), '{"$bytes":"c29vbg=="}'], ['date', '2026-02-30', '{"$text":"2026-02-30"}'], ['integer', 1.5, '1.5'], ['integer', -(2n ** 63n), '-9223372036854775808'], ['integer', 'x', '{"$text":"x"}'], ['real', 1e300, '1e+300'],
+    ['real', -0, '-0'], ['decimal(10,2)', 0.30000000000000004, '0.30000000000000004'], ['decimal(10,2)', 3n, '"3"'], ['decimal(10,2)', 123456789012345678n, '123456789012345678'], ['blob', 2 ** 60, '1.152921504606847e+18'],
+    ['blob', 2n ** 60n, '1152921504606846976'], ['blob', 'AAAA', '{"$text":"AAAA"}'], ['blob', 'a', '{"$text":"a"}'], ['blob', Buffer.from([0, 1]), '"AAE="'], ['text', Buffer.from([0, 1]), '{"$bytes":"AAE="}'], ['text', 'AAE=', '"AAE="'], ['text', '{"$text":"a"}', '"{\\"$text\\":\\"a\\"}"']
+  ]
+  for (const [declaration, value, text] of stored) {
+    const { read, write } = positions(declaration)
+    t.equal(write(value), text, declaration)
+    const parameter = read(parseExactJson(text))
+    t.ok(typeof value === 'number' || typeof value === 'bigint' ? Number(parameter) === Number(value) && typeof parameter !== 'object' : Buffer.from(parameter as string).equals(Buffer.from(value as string)) && typeof parameter === typeof value, `${declaration} ${text} is read again`)
+  }
+  for (const [declaration, given] of [['integer', true], ['integer', [1]], ['integer', { $gt: 1 }], ['integer', { $text: 5 }], ['integer', { $text: 'a', $bytes: '' }], ['text', 5], ['integer', 'x'], ['date', '2026-02-30'], ['integer', { $text: '\ud800' }], ['real', JSON.rawJSON('1e400')]] as const) {
+    t.throws(() => positions(declaration).read(given), { name: 'ValueRefused' }, declaration)
+  }
+  t.notOk('positions' in sqliteType({ ...none, name: 'json', declaration: 'json' }), 'no position has a JSON value')
 })
 
 t.test('DOUBLE(M,D) accepts only numbers with its digits', async (t) => {

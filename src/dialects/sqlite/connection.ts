@@ -1,7 +1,9 @@
 /** A connection to a SQLite file, used in the process that has the file open (process.ts). */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { openFile } from './open-file.ts'
+import type { DriverValue } from '../../types/column-type.ts'
 import type { Order, ReadOrder, Reply, Row, RowsOrder, RunOrder, TransactionOrder } from './protocol.ts'
+import { encodingOf, TextCheck, type Encoding } from './text-check.ts'
 
 /** Maximum number of prepared statements. */
 const MAX_PREPARED = 100
@@ -17,13 +19,27 @@ const REFUSED = new Set<number | undefined>([19, 0]) // Node 22.13 reads the cod
 const BROKEN_KEY = 787
 const NO_CHANGES = new Uint8Array(0)
 
+/** A function of SQL that keeps its argument for the reply and returns false (src/sql/upsert.ts). */
+const NOTE = 'row_query_note'
+
+/** The rows of a select that has not ended. */
+interface Rows {
+  readonly iterator: Iterator<object>
+  /** The size that the next rows may have, in bytes. */
+  room: number
+  /** Undefined if rows are objects. */
+  readonly check: TextCheck | undefined
+}
+
 /** Answers the orders that one client sends, one after the other. */
 export class Connection {
   readonly #database: DatabaseSync
   readonly #prepared = new Map<string, StatementSync>()
   /** Whether a transaction order has begun a transaction that is still open. */
   #isOpen = false
-  #rows: { readonly iterator: Iterator<object>, readonly named: boolean, room: number } | undefined
+  #rows: Rows | undefined
+  #encoding: Encoding | undefined
+  #noted: DriverValue | null | undefined
 
   /** Whether the file may not be written. */
   readonly isReadOnly: boolean
@@ -34,6 +50,10 @@ export class Connection {
     if (readsOnly) database.exec('pragma query_only = on')
     this.#database = database
     this.isReadOnly = isReadOnly
+    database.function(NOTE, { directOnly: true, useBigIntArguments: true }, (value) => {
+      this.#noted = value as DriverValue | null
+      return 0
+    })
   }
 
   reply (order: Order): Reply {
@@ -85,6 +105,7 @@ export class Connection {
     let [changes, duplicates] = [0, 0]
     let insertId: string | undefined
     const untouched: number[] = []
+    this.#noted = undefined
     this.#prepare('savepoint list').run()
     for (let row = 0; row < count; row++) {
       try {
@@ -103,7 +124,13 @@ export class Connection {
       }
     }
     this.#prepare('release list').run()
-    return { changes, duplicates, ...(insertId !== undefined && { insertId }), ...(untouched.length > 0 && { untouched }) }
+    return {
+      changes,
+      duplicates,
+      ...(insertId !== undefined && { insertId }),
+      ...(untouched.length > 0 && { untouched }),
+      ...(this.#noted !== undefined && { noted: this.#noted })
+    }
   }
 
   /** Tries to insert a row. If it exists, the effects of BEFORE triggers are undone, because they run again with the statement that updates it. */
@@ -145,7 +172,9 @@ export class Connection {
   #read ({ sql, parameters, limit, named = false }: ReadOrder): Reply {
     const statement = this.#prepare(sql)
     statement.setReadBigInts(!named)
-    this.#rows = { iterator: statement.iterate(...parameters as SQLInputValue[]), named, room: limit }
+    const values = parameters as SQLInputValue[]
+    const check = named ? undefined : new TextCheck(this.#database, this.#encoding ??= encodingOf(this.#database), { sql, parameters: values })
+    this.#rows = { iterator: statement.iterate(...values), room: limit, check }
     return this.#more()
   }
 
@@ -162,21 +191,23 @@ export class Connection {
     while (size < BATCH) {
       const { value, done = false } = source.iterator.next()
       if (done) {
+        source.check?.end()
         this.#rows = undefined
         return { rows, more: false }
       }
       // Node 22.13 can only return objects. Their keys keep the order of the columns, because the query names them v0, v1, …
-      const values = Object.values(value as object) as Row
+      const values = source.check?.check(value as object) ?? Object.values(value as object) as Row
       const bytes = bytesOf(values)
       source.room -= bytes
       if (source.room < 0) return { ...this.#end(), tooLarge: true }
       size += bytes + values.length * VALUE
-      rows.push(source.named ? value : values)
+      rows.push(source.check === undefined ? value : values)
     }
     return { rows, more: true }
   }
 
   #end (): Reply {
+    this.#rows?.check?.end()
     this.#rows?.iterator.return?.()
     this.#rows = undefined
     return {}

@@ -69,6 +69,8 @@ export interface Reply {
   readonly changes?: number
   /** Rows of a list that were updated. */
   readonly duplicates?: number
+  /** The value that the last probe has noted (NOTE), of the row that exists. */
+  readonly noted?: DriverValue | null
   /** The indexes of the rows of a list that were neither inserted nor updated. */
   readonly untouched?: readonly number[]
   /** The rowid of the last insert, as digits; for a list, that of its first row, if it was inserted. */

@@ -53,10 +53,10 @@ export async function streamSelect (session: Session, { sql, parameters, columns
 export async function runWrite (session: Session, given: Statement, begin: boolean): Promise<Outcome> {
   const statement = { ...given, parameters: settleCells(given.parameters, systemClock) }
   const { sql, parameters, verb, rows, assigned, probe } = statement
-  const { changes, duplicates, insertId, untouched } = await session.ask({ kind: 'run', sql, parameters, begin, rows: rows === undefined ? undefined : { count: rows, cells: assigned.length, probe } })
+  const { changes, duplicates, insertId, untouched, noted } = await session.ask({ kind: 'run', sql, parameters, begin, rows: rows === undefined ? undefined : { count: rows, cells: assigned.length, probe } })
   // a row that a trigger has skipped has no number, and SQLite would report that of an earlier insert
   const isCertain = verb === 'insert' && insertId !== undefined && changes !== 0 && !await hasOtherKey(session, statement, insertId)
-  return { rows: 0, changed: changes as number, duplicates, insertId: isCertain ? insertId : undefined, untouched }
+  return { rows: 0, changed: changes as number, duplicates, insertId: isCertain ? insertId : undefined, untouched, existing: noted }
 }
 
 /** Whether an AFTER INSERT trigger has given the new row another key, so that no row has the one that was inserted. */
