@@ -119,8 +119,8 @@ await onEachEngine(t, 'what is no message', { schema: shop, only, options: { mcp
     }
   })
 
-  await t.test('a thousand calls at once are all answered', async (t) => {
-    const answers = await Promise.all(Array.from({ length: 1000 }, (_, index) => send(service, callOf('select', { database: 'shop', table: 'orders', columns: ['id'] }, index))))
+  await t.test('two hundred calls at once are all answered', async (t) => {
+    const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => send(service, callOf('select', { database: 'shop', table: 'orders', columns: ['id'] }, index))))
     t.same(answers.map(({ json }) => json.id), answers.map((_, index) => index))
     for (const { isError, structuredContent } of answers.map(({ json }) => json.result)) if (isError !== true || structuredContent.code !== 'OVERLOADED') t.same(structuredContent, ids)
   })

@@ -78,7 +78,7 @@ t.test('relations are those that filters can use, even if no tool reads rows', a
   t.same(await relationsOf('blind'), [])
 })
 
-t.test('a message that is nested too deeply was once a bug in the log', async (t) => {
+t.test('a message that is nested too deeply is refused, and no bug in the log', async (t) => {
   const service = await startService(t, 'sqlite::memory:', { options: { databases: { shop: { url: 'sqlite::memory:', setup: shop.sqlite } }, mcp: {} } })
   const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
   const _meta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"experimental":{"x":{"y":${deep}}}}}`
