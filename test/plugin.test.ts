@@ -20,24 +20,21 @@ function createHost (t: Test, options = {}): FastifyInstance {
   return app
 }
 
-/** Options with a shop of their own. */
-function optionsFor (t: Test, name = 'shop'): PluginOptions {
-  const path = join(t.testdirName, `${name}.db`)
-  createShop(path)
-  return { databases: { [name]: { url: `sqlite:${path}` } }, tokens }
-}
+const path = join(t.testdir(), 'shop.db')
+createShop(path)
+
+/** Options with the shop, from which the tests only read. */
+const optionsFor = (name = 'shop'): PluginOptions => ({ databases: { [name]: { url: `sqlite:${path}` } }, tokens })
 
 async function ask (app: FastifyInstance, url: string, { method = 'POST', headers = { authorization: `Bearer ${TOKEN}` }, ...rest }: InjectOptions = {}) {
   const response = await app.inject({ method, url, headers: { 'content-type': 'application/json', ...headers }, ...(method === 'POST' && { payload: select }), ...rest })
   return { status: response.statusCode, json: response.json(), headers: response.headers }
 }
 
-t.before(() => { t.testdir() })
-
 t.test('the plugin is a Fastify plugin, under both of its names', async (t) => {
   t.equal(named, rowQuery)
   const app = createHost(t)
-  await app.register(rowQuery, { prefix: '/api', ...optionsFor(t) })
+  await app.register(rowQuery, { prefix: '/api', ...optionsFor() })
   t.match(app.printPlugins(), 'fastify-row-query')
   t.match(await ask(app, '/api/shop/orders'), { status: 200, json: selected, headers: { 'x-request-id': String } })
 })
@@ -45,8 +42,8 @@ t.test('the plugin is a Fastify plugin, under both of its names', async (t) => {
 t.test('it can be registered twice, under different prefixes with different databases and tokens', async (t) => {
   const app = createHost(t)
   const secret = createToken()
-  await app.register(rowQuery, { prefix: '/a', ...optionsFor(t, 'one') })
-  await app.register(rowQuery, { prefix: '/b', ...optionsFor(t, 'two'), tokens: [{ name: 'other', sha256: hashToken(secret), permissions: ['select'] }] })
+  await app.register(rowQuery, { prefix: '/a', ...optionsFor('one') })
+  await app.register(rowQuery, { prefix: '/b', ...optionsFor('two'), tokens: [{ name: 'other', sha256: hashToken(secret), permissions: ['select'] }] })
   t.match(await ask(app, '/a/one/orders'), { status: 200, json: selected })
   t.match(await ask(app, '/a/two/orders'), { status: 404, json: { error: { code: 'DATABASE_NOT_FOUND' } } })
   t.match(await ask(app, '/b/two/orders'), { status: 401 })
@@ -61,7 +58,7 @@ t.test('a route of the app in the scope of the plugin is validated by its own sc
     if (!isAdded) scope.get('/numbers/:number', { schema }, async ({ params, query }) => JSON.stringify({ params, query }))
     isAdded = true
   })
-  await app.register(createRowQuery(optionsFor(t)).plugin, { prefix: '/api' })
+  await app.register(createRowQuery(optionsFor()).plugin, { prefix: '/api' })
   const get = async (path: string) => (await app.inject({ url: `/api${path}`, headers: { authorization: `Bearer ${TOKEN}` } }))
   t.same((await get('/numbers/7?size=3')).json(), { params: { number: 7 }, query: { size: 3 } })
   t.not((await get('/numbers/seven')).statusCode, 200)
@@ -84,20 +81,20 @@ async function ownNotFound (scope: FastifyInstance): Promise<void> {
   scope.setNotFoundHandler(async () => 'not found by the host')
 }
 
-for (const [why, register] of conflicts) {
-  t.test(`a prefix that is already used is an error of ready(): ${why}`, async (t) => {
+t.test('a prefix that is already used is an error of ready()', async (t) => {
+  for (const [why, register] of conflicts) {
     const app = createHost(t)
-    register(app, optionsFor(t))
-    await t.rejects(async () => { await app.ready() }, { code: 'ROW_QUERY_PREFIX_TAKEN' })
-  })
-}
+    register(app, optionsFor())
+    await t.rejects(async () => { await app.ready() }, { code: 'ROW_QUERY_PREFIX_TAKEN' }, why)
+  }
+})
 
 t.test('one prefix may be below another, and the host may have routes below ours', async (t) => {
   const app = createHost(t)
   app.get('/api', async () => ({ host: 'index' }))
   app.get('/api/own', async () => ({ host: 'own' }))
-  await app.register(rowQuery, { prefix: '/api', ...optionsFor(t, 'one') })
-  await app.register(rowQuery, { prefix: '/api/v2', ...optionsFor(t, 'two') })
+  await app.register(rowQuery, { prefix: '/api', ...optionsFor('one') })
+  await app.register(rowQuery, { prefix: '/api/v2', ...optionsFor('two') })
   for (const path of ['/api', '/api/own']) t.match(await ask(app, path, { method: 'GET' }), { status: 200, json: { host: String } }, path)
   for (const path of ['/api', '/api/a/b/c', '/api/v2', '/api/v2/', '/api/v2/a/b/c']) t.match(await ask(app, path), { status: 404, json: { error: { code: 'NOT_FOUND' } }, headers: { 'x-request-id': String } }, path)
   t.match(await ask(app, '/api/v2/two/orders'), { status: 200, json: selected })
@@ -105,7 +102,7 @@ t.test('one prefix may be below another, and the host may have routes below ours
 
 t.test('a second registration of one handle is an error of ready(), and the first one can be closed', async (t) => {
   const app = createHost(t)
-  const { plugin } = createRowQuery(optionsFor(t))
+  const { plugin } = createRowQuery(optionsFor())
   app.register(plugin, { prefix: '/a' })
   app.register(plugin, { prefix: '/b' })
   await t.rejects(async () => { await app.ready() }, { code: 'ROW_QUERY_ALREADY_REGISTERED', message: /createRowQuery/ })
@@ -115,7 +112,7 @@ t.test('a second registration of one handle is an error of ready(), and the firs
 t.test("options that Fastify has for every plugin are none of ours, and the caller's object is not changed", async (t) => {
   const lines: string[] = []
   const app = createHost(t, { logger: { level: 'info', stream: { write: (line: string) => lines.push(line) } } })
-  const options = { prefix: '/api', logLevel: 'silent' as const, logSerializers: {}, ...optionsFor(t) }
+  const options = { prefix: '/api', logLevel: 'silent' as const, logSerializers: {}, ...optionsFor() }
   const copy = structuredClone(options)
   await app.register(rowQuery, options)
   t.match(await ask(app, '/api/shop/orders'), { status: 200 })
@@ -131,7 +128,7 @@ t.test('invalid options stop the start of the host', async (t) => {
 
 t.test('without a prefix, the host handles unknown paths', async (t) => {
   const app = createHost(t)
-  await app.register(rowQuery, optionsFor(t))
+  await app.register(rowQuery, optionsFor())
   t.match(await ask(app, '/shop/orders'), { status: 200, json: selected })
   t.match(await ask(app, '/nowhere', { method: 'GET' }), { status: 404, json: { message: 'Route GET:/nowhere not found' } })
 })
@@ -151,7 +148,7 @@ async function createFullHost (t: Test, { most = 100, ours = 100 } = {}): Promis
   app.setValidatorCompiler(() => () => false)
   app.setSerializerCompiler(() => () => '"serialized by the host"')
   app.setReplySerializer((payload) => JSON.stringify({ wrapped: payload }))
-  await app.register(rowQuery, { prefix: '/api', ...optionsFor(t), rateLimit: { max: ours } })
+  await app.register(rowQuery, { prefix: '/api', ...optionsFor(), rateLimit: { max: ours } })
   app.post('/own', async (request) => ({ body: request.body, grant: request.getDecorator('grant'), ours: 'rowQueryGrant' in request }))
   app.get('/error', async () => { throw new Error('of the host') })
   app.get('/guarded', { onRequest: app.auth([app.verifyBearerAuth as NonNullable<typeof app.verifyBearerAuth>]) }, async () => ({ in: true }))
@@ -189,19 +186,19 @@ const refusals: Array<[status: number, status: number, code: string]> = [
   [401, 401, 'UNAUTHENTICATED'], [403, 403, 'PERMISSION_DENIED'], [429, 429, 'RATE_LIMITED'], [503, 503, 'OVERLOADED'], [418, 500, 'INTERNAL']
 ]
 
-for (const [thrown, status, code] of refusals) {
-  t.test(`a refusal of a host hook with ${thrown} is answered with ${code}, without its message`, async (t) => {
-    const app = createHost(t)
-    app.addHook('onRequest', async () => { throw Object.assign(new Error('text of the host'), { statusCode: thrown }) })
-    await app.register(rowQuery, { prefix: '/api', ...optionsFor(t) })
-    const answer = await ask(app, '/api/shop/orders')
-    t.match(answer, { status, json: { success: false, data: {}, error: { code } }, headers: { 'x-request-id': String } })
+t.test('a refusal of a host hook is answered with the code of its status, without its message', async (t) => {
+  const app = createHost(t)
+  app.addHook('onRequest', async ({ headers }) => { throw Object.assign(new Error('text of the host'), { statusCode: Number(headers['x-thrown']) }) })
+  await app.register(rowQuery, { prefix: '/api', ...optionsFor() })
+  for (const [thrown, status, code] of refusals) {
+    const answer = await ask(app, '/api/shop/orders', { headers: { authorization: `Bearer ${TOKEN}`, 'x-thrown': String(thrown) } })
+    t.match(answer, { status, json: { success: false, data: {}, error: { code } }, headers: { 'x-request-id': String } }, String(thrown))
     t.notMatch(JSON.stringify(answer.json), 'text of the host')
-  })
-}
+  }
+})
 
 const forAll = { origin: 'https://host.example.com' }
-const withCors = (t: Test): PluginOptions => ({ prefix: '/api', ...optionsFor(t), cors: { origins: ['https://app.example.com'] } })
+const withCors = (): PluginOptions => ({ prefix: '/api', ...optionsFor(), cors: { origins: ['https://app.example.com'] } })
 const aroundIt: Array<[why: string, register: (app: FastifyInstance, options: PluginOptions) => unknown]> = [
   ['before', (app, options) => app.register(fastifyCors, forAll).register(rowQuery, options)],
   ['before, with another hook', async (app, options) => { await app.register(fastifyCors, { ...forAll, hook: 'preHandler' }).register(rowQuery, options) }],
@@ -213,31 +210,33 @@ t.test('the option cors is a configuration error in an app that has @fastify/cor
   for (const [why, register] of aroundIt) {
     const app = Fastify()
     await t.rejects(async () => {
-      await register(app, withCors(t as Test))
+      await register(app, withCors())
       await app.ready()
     }, { code: 'ROW_QUERY_INVALID_CONFIG', message: /^cors: / }, why)
     await app.close()
   }
   const app = createHost(t as Test)
   await app.register(async (other) => { await other.register(fastifyCors, forAll) })
-  await app.register(rowQuery, withCors(t as Test))
+  await app.register(rowQuery, withCors())
   const { headers } = await ask(app, '/api/shop/orders', { headers: { authorization: `Bearer ${TOKEN}`, origin: 'https://app.example.com' } })
   t.equal(headers['access-control-allow-origin'], 'https://app.example.com', 'in another context it does no harm')
 })
 
 t.test('an answer has a request id also where the app generates none, or one that no header can carry', async (t) => {
-  for (const [why, id] of [['nothing', undefined], ['null', null], ['empty', ''], ['a number', 7], ['a line feed', 'a\nb'], ['a character beyond ASCII', 'ü'], ['an object', {}]] as const) {
-    const lines: string[] = []
-    const app = createHost(t as Test, { genReqId: () => id, logger: { stream: { write: (line: string) => { lines.push(line) } } } })
-    await app.register(rowQuery, { prefix: '/api', requestLog: true, ...optionsFor(t as Test) })
+  const ids: Array<[why: string, id: unknown]> = [['nothing', undefined], ['null', null], ['empty', ''], ['a number', 7], ['a line feed', 'a\nb'], ['a character beyond ASCII', 'ü'], ['an object', {}]]
+  const lines: string[] = []
+  let id: unknown
+  const app = createHost(t, { genReqId: () => id, logger: { stream: { write: (line: string) => { lines.push(line) } } } })
+  await app.register(rowQuery, { prefix: '/api', requestLog: true, ...optionsFor() })
+  for (const [why, generated] of ids) {
+    id = generated
     const answer = await ask(app, '/api/shop/orders')
     t.match(answer, { status: 200, json: selected, headers: { 'x-request-id': /^[\w-]{36,}$/ } }, why)
     t.ok(lines.some((line) => JSON.parse(line).requestId === answer.headers['x-request-id']), 'the same one in the log')
     t.match(await ask(app, '/api/shop/nowhere'), { status: 404, headers: { 'x-request-id': String } })
     t.match(await ask(app, '/api/shop/orders', { headers: { authorization: `Bearer ${TOKEN}`, 'x-request-id': 'mine' } }), { headers: { 'x-request-id': 'mine' } })
   }
-  const app = createHost(t as Test, { genReqId: () => 'of the app' })
-  await app.register(rowQuery, { prefix: '/api', ...optionsFor(t as Test) })
+  id = 'of the app'
   t.match(await ask(app, '/api/shop/orders'), { headers: { 'x-request-id': 'of the app' } })
 })
 

@@ -1,7 +1,14 @@
-/** Claims in rules: what can be used, and what is refused. */
+/** Claims in rules: what can be used, what is refused, and that they are exact; the configuration with JWTs in docs/grants.md works as it stands there. */
+import { writeFileSync } from 'node:fs'
 import t from 'tap'
 import type { TokenOptions } from '../../schemas/options.ts'
-import { onEachEngine, type EngineName } from '../support/service.ts'
+import { hashToken } from '../../src/access/tokens.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { splitConfig } from '../../src/config/split-config.ts'
+import { AUDIENCE, createPair, ISSUER, jwtSetting, serveKeys, sign, signText } from '../support/issuer.ts'
+import { codeBlocks, readDocument } from '../support/markdown.ts'
+import { isRefusal } from '../support/refusals.ts'
+import { type EngineName, onEachEngine, startService, sharedOnEachEngine, type Schema } from '../support/service.ts'
 import { tenants, tokenFor } from './support.ts'
 
 const claim = (pointer: string) => ({ orders: { rows: { tenant: { $claim: pointer } } } })
@@ -36,14 +43,16 @@ const refused: Array<[why: string, token: TokenOptions]> = [
   ['one of several', tokenFor('one', { orders: { rows: { tenant: ['acme', { $claim: '/tenant' }] } } }, {})]
 ]
 
-await onEachEngine(t, 'a rule has the value of a claim', { schema: tenants, tokens: used.map(([, token]) => token) }, async (t, { post }) => {
+const test = sharedOnEachEngine(t, { schema: tenants, tokens: [...used, ...refused].map(([, token]) => token) })
+
+await test('a rule has the value of a claim', async (t, { post }) => {
   for (const [why, { name }, ids] of used) {
     const { status, json } = await post('orders', { verb: 'select', columns: ['id'], orderBy: 'id' }, { token: name })
     t.same([status, json.data.rows?.map(({ id }: { id: number }) => id)], [200, ids], why)
   }
 })
 
-await onEachEngine(t, 'a claim that cannot be used is 403, for every verb', { schema: tenants, tokens: refused.map(([, token]) => token) }, async (t, { post, engine, statements }) => {
+await test('a claim that cannot be used is 403, for every verb', async (t, { post, engine, statements }) => {
   statements()
   for (const [why, { name }] of refused) {
     if (why === 'a text that is too long' && engine === 'sqlite') continue // SQLite has no lengths
@@ -91,4 +100,66 @@ await onEachEngine(t, 'a claim that a column would store as another value is ref
     }
     t.same((await sql(`select n from ${table}`)).map(({ n }) => n), [0])
   }
+})
+
+const pair = await createPair('one')
+const keys = await serveKeys(t, [pair.jwk])
+
+/** Values that a double cannot tell apart, or that text could be confused with. */
+const exact = ['9007199254740992', '9007199254740993', '9223372036854775806', '9223372036854775807', '-9223372036854775808', '0', '1']
+const sizes = ['create table sizes (tenant double not null primary key)', 'insert into sizes values (9007199254740992), (0.1)']
+const schema: Schema = {
+  mysql: [...sizes, 'create table things (tenant bigint not null primary key)', `insert into things values ${exact.map((value) => `(${value})`).join()}`],
+  sqlite: [...sizes, 'create table things (tenant bigint not null primary key)', `insert into things values ${exact.map((value) => `(${value})`).join()}`]
+}
+const rule = { rows: { tenant: { $claim: '/app/tenant' } } }
+const databases = { shop: { things: rule, sizes: rule } }
+const roles = { reader: { permissions: ['select' as const], databases } }
+const select = { verb: 'select' }
+const jwtWith = (tenant: string): Promise<string> => signText(pair, `{"iss":"${ISSUER}","aud":"${AUDIENCE}","exp":4000000000,"role":"reader","app":{"tenant":${tenant}}}`)
+
+const testExact = sharedOnEachEngine(t, { schema, options: { jwt: [jwtSetting({ jwks: keys.url })], roles } })
+
+await testExact('numbers in the claims of a JWT are exact to 64 bits', async (t, { post }) => {
+  for (const value of exact) t.match((await post('things', select, { token: await jwtWith(value) })).text, `"rows":[{"tenant":${value}}]`, value)
+  t.match((await post('things', select, { token: await jwtWith('"9007199254740993"') })).text, '"rows":[{"tenant":9007199254740993}]', 'as text')
+  t.match((await post('things', select, { token: await jwtWith('9007199254740994') })).text, '"rows":[]')
+  for (const value of ['null', '[1]', '{"a":1}', '{"rawJSON":"1"}', '1.5', '9223372036854775808', '"x"']) {
+    isRefusal(t, await post('things', select, { token: await jwtWith(value) }), { status: 403, code: 'PERMISSION_DENIED', why: value })
+  }
+  for (const value of ['0.1', '0.10', '9007199254740992']) t.match((await post('sizes', select, { token: await jwtWith(value) })).json, { data: { count: 1 } }, value)
+  for (const value of ['9007199254740993', '0.10000000000000000001']) {
+    isRefusal(t, await post('sizes', select, { token: await jwtWith(value) }), { status: 403, code: 'PERMISSION_DENIED', why: `a double: ${value}` })
+  }
+})
+
+await testExact('numbers in the claims of a configuration file are exact to 64 bits', async (t, { url }) => {
+  const entries = exact.map((value, index) => JSON.stringify({ name: `token-${index}`, sha256: hashToken(`token-${index}`), permissions: ['select'], databases, claims: { app: { tenant: 'VALUE' } } }).replace('"VALUE"', value))
+  const folder = t.testdir({})
+  const path = `${folder}/row-query.json`
+  writeFileSync(`${folder}/tokens.json`, `[${entries.slice(1)}]`)
+  writeFileSync(path, `{"databases":{"shop":{"url":${JSON.stringify(url)}}},"tokensFile":"${folder}/tokens.json","tokens":[${entries[0]}]}`)
+  const { options } = splitConfig(loadConfig({}, { config: path }).config)
+  const { post } = await startService(t, url, { options })
+  for (const [index, value] of exact.entries()) t.match((await post('things', select, { token: `token-${index}` })).text, `"rows":[{"tenant":${value}}]`, value)
+})
+
+const grantsDocSchema = (engine: string): string[] => [
+  `create table orders (id ${engine === 'sqlite' ? 'integer primary key autoincrement' : 'bigint auto_increment primary key'}, tenant varchar(20) not null)`,
+  "insert into orders (id, tenant) values (1, 'acme'), (2, 'zeta')"
+]
+const grantsDocPair = await createPair('one', 'RS256')
+const grantsDocKeys = await serveKeys(t, [grantsDocPair.jwk])
+
+await onEachEngine(t, 'the roles of the example see their rows', { schema: grantsDocSchema }, async (t, { url }) => {
+  const text = codeBlocks(readDocument('docs/grants.md')).find(({ kind }) => kind === 'json jwt')?.text as string
+  const path = `${t.testdir({})}/row-query.json`
+  writeFileSync(path, text.replace('mysql://shop:secret@127.0.0.1:3306/shop', url).replace('https://login.example.com/.well-known/jwks.json', grantsDocKeys.url))
+  const { post } = await startService(t, url, { options: splitConfig(loadConfig({}, { config: path }).config).options })
+  const select = { verb: 'select', columns: ['id'], orderBy: 'id' }
+  const rowsOf = async (claims: object): Promise<unknown> => (await post('orders', select, { token: await sign(grantsDocPair, { aud: 'shop-rows', ...claims }) })).json.data.rows
+  t.same(await rowsOf({ role: 'clerk', tenant: 'acme' }), [{ id: 1 }])
+  t.same(await rowsOf({ role: ['guest', 'clerk'], tenant: 'zeta' }), [{ id: 2 }])
+  t.same(await rowsOf({ role: 'auditor' }), [{ id: 1 }, { id: 2 }])
+  t.match(await post('orders', select, { token: await sign(grantsDocPair, { aud: 'shop-rows', role: 'clerk' }) }), { status: 403 })
 })

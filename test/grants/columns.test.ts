@@ -1,7 +1,8 @@
-/** Permissions and columns of a table: what a grant does not see does not exist. */
+/** Permissions and columns of a table: what a grant does not see does not exist, for documents neither. Writes to columns that it does not see: the answer does not tell what was stored. */
 import t from 'tap'
-import { type EngineName, type Schema, sharedOnEachEngine } from '../support/service.ts'
-import { tokenFor, tokenOf } from './support.ts'
+import { get } from '../support/documents.ts'
+import { type EngineName, onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
+import { outcomeOf, tenants, tokenFor, tokenOf } from './support.ts'
 
 const id = (engine: EngineName): string => engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id int auto_increment primary key'
 
@@ -81,4 +82,112 @@ await test('permissions of a table narrow those of the entry', async (t, { post 
   t.equal(hidden, absent, 'a table without a permission is not there')
   t.same(await status('narrow', 'rooms', { verb: 'delete', filters: { id: 1 } }), [404, 'TABLE_NOT_FOUND'])
   t.same(await status('star', 'rooms', { verb: 'select' }), [200, undefined], '"*" is all databases')
+})
+
+const hiddenWritesSchema: Schema = (engine) => [
+  `create table people (${engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id int auto_increment primary key'}, tenant int not null default 7, code varchar(20) unique, note varchar(20),
+    secret varchar(20), pin int default 5${engine === 'sqlite' ? '' : ', stamp timestamp(6) not null default current_timestamp(6) on update current_timestamp(6)'})`,
+  "insert into people (id, code, note, secret, pin) values (1, 'a', 'x', 'red', null), (2, 'b', 'x', 'blue', 6), (3, 'c', 'y', 'red', 7)"
+]
+
+const seen = ['id', 'code', 'note']
+const columns = { select: seen, insert: [...seen, 'secret', 'pin'], update: [...seen, 'secret', 'pin'] }
+const hiddenWritesTokens = [
+  tokenFor('plain', { people: { columns } }),
+  tokenFor('tenant', { people: { columns: { ...columns, insert: [...columns.insert, 'tenant'], update: [...columns.update, 'tenant'] }, rows: { tenant: 7 } } }),
+  tokenFor('stamped', { people: { columns: { ...columns, select: [...seen, 'stamp'] } } })
+]
+const byCode = { key: ['code'] }
+
+const testHidden = sharedOnEachEngine(t, { schema: hiddenWritesSchema, tokens: hiddenWritesTokens })
+
+await testHidden('the counts of an update do not tell whether a column that is only written had the value', async (t, { post, operate, sql }) => {
+  for (const token of ['plain', 'tenant']) {
+    const update = async (data: object, rest: object = {}) => outcomeOf(await post('people', { verb: 'update', filters: { note: 'x' }, data, ...rest }, { token }))
+    const before = await sql('select * from people order by id')
+    for (const secret of ['red', 'blue', 'other', null]) {
+      for (const rest of [{}, { expect: 2 }, { expect: { $gte: 1 } }]) t.same(await update({ secret }, { ...rest, dryRun: true }), { updated: 2, dryRun: true }, `${secret} ${JSON.stringify(rest)}`)
+      t.same((await update({ secret }, { returning: ['id'], dryRun: true })).updated, 2)
+      const operations = [{ table: 'people', verb: 'update', filters: { id: 1 }, data: { secret } }, { table: 'people', verb: 'select', columns: ['id'], filters: { id: { $ref: '/0/updated' } } }]
+      t.same(outcomeOf(await operate({ dryRun: true, operations }, { token })), { dryRun: true, results: [{ updated: 1 }, { rows: [{ id: 1 }], count: 1 }] }, 'a reference to the count')
+    }
+    t.same(await sql('select * from people order by id'), before)
+    t.same(await update({ note: 'x' }), { updated: 0 }, 'the count of columns that are seen is as before')
+    t.same(await update({ note: 'x', secret: 'red' }, { filters: { id: 1 } }), { updated: 1 })
+    t.same(await update({ pin: null }, { filters: { id: [1, 99] } }), { updated: 1 })
+    t.same(await update({ secret: 'red' }, { filters: { id: 99 } }), { updated: 0 })
+    if (token === 'tenant') t.same(await update({ tenant: 7 }), { updated: 0 }, 'the value of a column with an equality rule is known')
+  }
+})
+
+await testHidden('the counts of an upsert do not tell whether a column that is only written had the value', async (t, { post, sql }) => {
+  for (const token of ['plain', 'tenant']) {
+    const upsert = async (data: object, set?: unknown, rest: object = {}) => outcomeOf(await post('people', { verb: 'insert', data, onConflict: { ...byCode, ...set !== undefined && { set } }, ...rest }, { token }))
+    const before = await sql('select * from people order by id')
+    const updated = { inserted: 0, updated: 1, unchanged: 0, id: 1, dryRun: true }
+    for (const secret of ['red', 'other', null]) {
+      t.same(await upsert({ code: 'a', secret }, undefined, { dryRun: true }), updated, 'every given column')
+      t.same(await upsert({ code: 'a', secret }, ['secret'], { dryRun: true }), updated, 'columns')
+      t.same(await upsert({ code: 'a' }, { secret }, { dryRun: true }), updated, 'values')
+      t.same(await upsert({ code: 'a', secret }, undefined, { returning: ['id'], dryRun: true }), { ...updated, rows: [{ id: 1 }] })
+      t.same(await upsert([{ code: 'a', secret }, { code: 'new', secret }, { code: 'b', secret: 'blue' }, { code: 'c' }], undefined, { dryRun: true }),
+        { inserted: 1, updated: 2, unchanged: 1, id: null, dryRun: true }, 'a row that gives the key alone writes nothing')
+      t.same(await upsert([{ code: 'a', secret }, { code: 'b' }], { note: 'x', secret }, { dryRun: true }), { inserted: 0, updated: 2, unchanged: 0, id: null, dryRun: true })
+    }
+    for (const pin of [null, 5, 6]) t.same(await upsert({ code: 'a', pin }, undefined, { dryRun: true }), updated, 'null over null in a column with a default')
+    t.same(await sql('select * from people order by id'), before)
+    t.same(await upsert({ code: 'a', note: 'x' }), { inserted: 0, updated: 0, unchanged: 1, id: 1 }, 'the counts of columns that are seen are as before')
+    t.same(await upsert({ code: 'a', secret: 'green' }, []), { inserted: 0, updated: 0, unchanged: 1, id: 1 }, 'nothing is written')
+    t.same(await upsert([{ code: 'a', secret: 'red' }, { code: 'b', secret: 'blue' }]), { inserted: 0, updated: 2, unchanged: 0, id: null })
+  }
+})
+
+await testHidden('a column with ON UPDATE does not tell whether a column that is only written had the value', async (t, { post, sql }) => {
+  await sql("update people set stamp = '2020-01-01'")
+  const send = async (body: object) => outcomeOf(await post('people', { dryRun: true, returning: ['stamp'], ...body }, { token: 'stamped' }))
+  const isKept = async (body: object): Promise<boolean> => (await send(body)).rows[0].stamp < '2021'
+  for (const secret of ['red', 'other']) {
+    t.equal(await isKept({ verb: 'update', filters: { id: 1 }, data: { secret } }), false)
+    for (const onConflict of [byCode, { ...byCode, set: ['secret'] }, { ...byCode, set: { secret } }]) t.equal(await isKept({ verb: 'insert', data: { code: 'a', secret }, onConflict }), false)
+    t.equal(await isKept({ verb: 'insert', data: [{ code: 'a', secret }], onConflict: byCode }), false)
+  }
+  t.equal(await isKept({ verb: 'update', filters: { id: 1 }, data: { note: 'x' } }), true, 'not for columns that are seen')
+  t.equal(await isKept({ verb: 'insert', data: { code: 'a', note: 'x' }, onConflict: byCode }), true)
+  t.same(await sql("select count(*) as n from people where stamp > '2021-01-01'"), [{ n: 0 }])
+}, ['mariadb', 'mysql'])
+
+const rows = { tenant: { $claim: '/tenant' } }
+const documentsColumns = { select: ['id', 'status', 'total'], insert: ['status', 'total', 'secret'], update: ['status'] }
+
+const documentsTokens = [
+  tokenFor('clerk', { orders: { columns: documentsColumns, rows: { ...rows, total: { $gte: 0 } } }, customers: { permissions: ['select'], columns: { select: ['id'] } } }, { tenant: 'acme' }),
+  tokenFor('twin', { customers: { permissions: ['select'], columns: { select: ['id', 'nope'] } }, orders: { columns: documentsColumns, rows: { tenant: 'zeta', total: { $gt: 5 } } } }),
+  tokenFor('form', { orders: { columns: { insert: ['status'] }, rows }, customers: { rows: { nope: 1 } } }),
+  tokenFor('keys', { orders: { columns: { select: ['id', 'customer_id', 'tenant', 'sku'] } }, customers: { columns: { select: ['name'] } } })
+]
+
+await onEachEngine(t, 'a document has the columns that the token sees or may write', { schema: tenants, tokens: documentsTokens }, async (t, { server }) => {
+  const clerk = await get(server, '/shop/openapi.json', { token: 'clerk' })
+  const { components: { schemas }, paths } = clerk.json
+  t.same(Object.keys(paths).sort(), ['/shop', '/shop/customers', '/shop/orders'])
+  t.same(Object.keys(schemas.OrdersRow.properties), ['id', 'status', 'total'])
+  t.same(schemas.OrdersColumn.enum, ['id', 'status', 'total'])
+  t.same([Object.keys(schemas.OrdersInsert.properties), schemas.OrdersInsert.required], [['status', 'total', 'secret'], ['total']])
+  t.same(Object.keys(schemas.OrdersUpdate.properties), ['status'])
+  t.same(Object.keys(schemas.OrdersFilters.properties).filter((name) => !name.startsWith('$')), ['id', 'status', 'total'])
+  t.same(Object.keys(schemas.CustomersRow.properties), ['id'])
+  t.notMatch(JSON.stringify({ paths, schemas }), /tenant|sku|customer_id/, 'nothing else is named')
+
+  const twin = await get(server, '/shop/openapi.json', { token: 'twin' })
+  t.equal(twin.headers['etag'], clerk.headers['etag'], 'the same document for a token that sees the same')
+  const form = await get(server, '/shop/openapi.json', { token: 'form' })
+  t.same(Object.keys(form.json.paths).sort(), ['/shop', '/shop/orders'], 'a table whose rules do not apply is not there')
+  t.same(Object.keys(form.json.components.schemas.OrdersInsert.properties), ['status'])
+  t.notOk(form.json.components.schemas.OrdersRow)
+  t.match(form.json.paths['/shop/orders'].post.requestBody.content['application/json'].examples, { insert: {} })
+  t.same(Object.keys(form.json.paths['/shop/orders'].post.requestBody.content['application/json'].examples), ['insert'])
+
+  const keys = (await get(server, '/shop/openapi.json', { token: 'keys' })).json.components.schemas.OrdersRow
+  t.same(keys['x-unique-keys'].map((key: any) => key.columns).filter((each: string[]) => each.length > 1), [['tenant', 'sku']])
+  t.notOk(keys['x-foreign-keys'], 'it would name a column of the other table')
 })

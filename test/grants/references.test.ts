@@ -1,7 +1,12 @@
-/** Foreign keys to a table with rules: only rows that satisfy them can be referred to. */
-import t from 'tap'
-import { onEachEngine, type Schema } from '../support/service.ts'
-import { ORDERS, outcomeOf, tenants, tokenFor } from './support.ts'
+/**
+ * Foreign keys to tables with rules: a write that refers to a row which the grant does not see has the same answer as one that refers to no row, whatever else is
+ * wrong with it, also where only the written rows show the values of the key, where a trigger changes keys, and where the other table is not seen.
+ */
+import t, { type Test } from 'tap'
+import { createTestDatabase, engines } from '../servers/engines.ts'
+import { type EngineName, onEachEngine, type Schema, startService, sharedOnEachEngine } from '../support/service.ts'
+import { createUser } from '../support/users.ts'
+import { ORDERS, outcomeOf, tenants, tokenFor, tokenOf, upsertById as upsert } from './support.ts'
 
 const rows = { tenant: { $claim: '/tenant' } }
 
@@ -82,3 +87,336 @@ await onEachEngine(t, 'a key of several columns and a key to the same table', {
   t.match(await send('acme', { verb: 'insert', data: [{ id: 60, note: 'b' }, { id: 61, boss: 60, note: 'c' }, { id: 62, boss: 62, note: 'd', parent_id: 1 }] }), { inserted: 3 }, 'a list that refers to itself')
   t.match(await send('acme', { verb: 'insert', data: [{ id: 70, note: 'e' }, { id: 71, boss: 70, note: 'e' }] }), [409, 'UNIQUE_VIOLATION'])
 })
+
+const id = (engine: EngineName): string => engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id bigint auto_increment primary key'
+const generated = (engine: EngineName): string => engine === 'sqlite' ? 'half * 2' : '(half * 2)'
+
+const schema: Schema = (engine) => [
+  'create table places (x int, y int, tenant int not null, primary key (x, y))',
+  'insert into places values (1, 1, 7), (2, 2, 7), (1, 2, 8), (2, 1, 8)',
+  `create table stays (${id(engine)}, tenant int not null, x int, y int, foreign key (x, y) references places (x, y))`,
+  'create table owners (id int primary key, tenant int not null)',
+  'insert into owners values (1, 7), (2, 8), (4, 7)',
+  `create table halves (${id(engine)}, tenant int not null, half int, owner_id int generated always as (${generated(engine)}) stored, foreign key (owner_id) references owners (id))`,
+  'insert into halves (id, tenant, half) values (1, 7, 2), (2, 8, 1)',
+  `create table moved (${id(engine)}, tenant int not null, owner_id int, note varchar(20), foreign key (owner_id) references owners (id))`,
+  "insert into moved values (1, 7, 1, 'kept')",
+  ...engine === 'sqlite'
+    ? [
+        "create trigger moved_in after insert on moved when new.note = 'move' begin update moved set owner_id = 2 where id = new.id; end",
+        "create trigger moved_on after update on moved when new.note = 'move' begin update moved set owner_id = 2 where id = new.id; end"
+      ]
+    : [
+        "create trigger moved_in before insert on moved for each row set new.owner_id = if(new.note = 'move', 2, new.owner_id)",
+        "create trigger moved_on before update on moved for each row set new.owner_id = if(new.note = 'move', 2, new.owner_id)"
+      ]
+]
+
+const own = { rows: { tenant: { $claim: '/tenant' } } }
+const tables = { places: own, stays: own, owners: own, halves: own, moved: own }
+const hidden = { ...tables, moved: { ...own, columns: { select: ['id', 'note'] } } }
+const writtenReferencesTokens = [tokenFor('seven', tables, { tenant: 7 }), tokenFor('children', { ...tables, stays: {}, halves: {}, moved: {} }, { tenant: 7 }), tokenFor('hidden', hidden, { tenant: 7 })]
+
+const testWritten = sharedOnEachEngine(t, { schema, tokens: writtenReferencesTokens, keepsRows: true })
+
+await testWritten('a write that makes a row refer to one outside of the rules is undone', async (t, { engine, post, operate, sql }) => {
+  const send = async (table: string, body: object, token = 'seven') => outcomeOf(await post(table, body, { token }))
+  const dump = async () => await Promise.all(['stays', 'halves', 'moved'].map((table) => sql(`select * from ${table} order by id`)))
+  // SQLite does not say which key it is
+  const refused = (...paths: string[]) => [409, 'FOREIGN_KEY_VIOLATION', ...engine === 'sqlite' ? new Set(paths.flatMap((path) => /^\/data\/\d+/.exec(path) ?? [])) : paths]
+
+  t.match(await send('stays', { verb: 'insert', data: { id: 20, x: 1, y: 1 } }), { inserted: 1 })
+  t.match(await send('stays', { verb: 'insert', data: { id: 21, x: null, y: 2 } }), { inserted: 1 })
+  const before = await dump()
+  for (const token of ['seven', 'children']) {
+    const tenant = token === 'children' ? { tenant: 7 } : {}
+    const pair = refused('/data/x', '/data/y')
+    t.same(await send('stays', upsert({ id: 20, x: 2, y: 2, ...tenant }, ['x']), token), pair, 'x of the request, and y of the row that exists')
+    t.same(await send('stays', upsert({ id: 21, x: 1, ...tenant }), token), pair, 'y is left out')
+    t.same(await send('stays', upsert([{ id: 20, x: 1, ...tenant }, { id: 21, x: 1, ...tenant }] as never), token), refused('/data/1/x', '/data/1/y'), 'the second row')
+    t.same(await send('halves', { verb: 'update', data: { half: 1 }, filters: { id: 1 } }, token), refused('/data/owner_id'), 'a generated column')
+    t.same(await send('halves', { verb: 'insert', data: { half: 1, ...tenant } }, token), refused('/data/owner_id'))
+    t.same(await send('halves', { verb: 'insert', data: [{ half: 2, ...tenant }, { half: 1, ...tenant }] }, token), refused('/data/1/owner_id'))
+    t.same(await send('halves', upsert({ id: 1, half: 1, ...tenant }), token), refused('/data/owner_id'))
+    t.same(await send('moved', { verb: 'insert', data: { owner_id: 1, note: 'move', ...tenant } }, token), refused('/data/owner_id'), 'a trigger')
+    t.same(await send('moved', { verb: 'update', data: { owner_id: 4, note: 'move' }, filters: { id: 1 } }, token), refused('/data/owner_id'))
+    t.same(await send('moved', { verb: 'update', data: { note: 'move' }, filters: { id: 1 } }, token), refused('/data/owner_id'), 'the column is not written')
+    t.same(await send('moved', { verb: 'update', data: { note: 'move' }, filters: { id: 1 }, dryRun: true }, token), refused('/data/owner_id'))
+  }
+  t.same(await send('moved', { verb: 'update', data: { note: 'move' }, filters: { id: 1 } }, 'hidden'), refused(), 'a hidden column')
+  const { json } = await operate([{ table: 'stays', verb: 'insert', data: { id: 30, x: 1, y: 1 } }, { table: 'stays', ...upsert({ id: 30, x: 2, y: 2 }, ['x']) }], { token: 'seven' })
+  t.match(json, { error: { code: 'FOREIGN_KEY_VIOLATION', details: engine === 'sqlite' ? [{ path: '/operations/1' }] : [{ path: '/operations/1/data/x' }, { path: '/operations/1/data/y' }] } })
+  t.same(await dump(), before, 'nothing was changed')
+
+  t.match(await send('stays', upsert({ id: 20, x: 2, y: 2 })), { updated: 1 }, 'the whole key')
+  t.match(await send('stays', upsert({ id: 20, x: 2, y: 1 }, ['tenant'])), [409], 'the row would be inserted with this key')
+  t.match(await send('stays', upsert({ id: 20, x: null, y: 1 }, ['x'])), { updated: 1 }, 'NULL refers to nothing')
+  t.match(await send('stays', upsert({ id: 21, x: 2 })), { updated: 1 }, 'a row that the rules allow')
+  t.match(await send('halves', { verb: 'update', data: { half: null }, filters: { id: 1 } }), { updated: 1 })
+  t.match(await send('halves', { verb: 'insert', data: [{ half: 2 }, { half: null }] }), { inserted: 2 })
+  t.match(await send('moved', { verb: 'insert', data: { owner_id: 4, note: 'here' } }), { inserted: 1 })
+  t.match(await send('moved', { verb: 'update', data: { owner_id: 4 }, filters: { id: 1 } }), { updated: 1 })
+})
+
+await testWritten('a list that breaks a rule names the row', async (t, { post, operate }) => {
+  const error = async (body: object) => (await post('owners', body, { token: 'seven' })).json.error
+  const list = [{ id: 11 }, { id: 9, tenant: 7 }, { id: 10, tenant: 8 }, { id: 8, tenant: 8 }]
+  t.match(await error({ verb: 'insert', data: list }), { code: 'PERMISSION_DENIED', details: [{ path: '/data/2' }] })
+  t.match(await error({ verb: 'insert', data: list, onConflict: { key: ['id'] } }), { code: 'PERMISSION_DENIED', details: [{ path: '/data/2' }] }, 'also where the rows are sorted')
+  t.same((await error({ verb: 'insert', data: list[2] })).details, [], 'a row that is no list')
+  t.match((await operate([{ table: 'owners', verb: 'insert', data: list }], { token: 'seven' })).json.error, { details: [{ path: '/operations/0/data/2' }] })
+})
+
+const missingParentsId = (engine: EngineName): string => engine === 'sqlite' ? 'id integer primary key' : 'id int auto_increment primary key'
+const parent = 'foreign key (p_id) references parents (id)'
+const trigger = (engine: EngineName, name: string, event: string, statement: string): string => engine === 'sqlite'
+  ? `create trigger ${name} ${event} begin ${statement}; end`
+  : `create trigger ${name} ${event} for each row ${statement}`
+
+const missingParentsSchema: Schema = (engine) => [
+  'create table parents (id int primary key, tenant int not null)', 'insert into parents values (1, 7), (2, 8)',
+  'create table log (n int)',
+  `create table ruled (${missingParentsId(engine)}, p_id int, a int, g int generated always as (a + 1) stored, ${parent})`, 'insert into ruled (id, p_id, a) values (1, 1, 6)',
+  `create table long_rows (${missingParentsId(engine)}, p_id int, v varchar(4000), ${parent})`, "insert into long_rows values (1, 1, 'x'), (2, 1, 'x')",
+  ...['watched', 'moved'].flatMap((name) => [`create table ${name} (${missingParentsId(engine)}, p_id int, v varchar(4000), ${parent})`, `insert into ${name} values (1, 1, 'x'), (2, 1, 'x')`]),
+  ...['insert', 'update'].map((event) => trigger(engine, `watch_${event}`, `after ${event} on watched`, 'insert into log values (new.id)')),
+  engine === 'sqlite'
+    ? 'create trigger move after insert on moved begin update moved set id = id + 100 where id = new.id; end'
+    : 'create trigger move before insert on moved for each row set new.id = new.id + 100',
+  `create table halves (${missingParentsId(engine)}, half int, p_id int generated always as (${engine === 'sqlite' ? 'half + 1' : '(half + 1)'}) stored, v varchar(4000), ${parent})`,
+  'insert into halves (id, half) values (1, 0), (2, 0)'
+]
+
+const missingParentsTokens = [tokenFor('seven', { parents: { rows: { tenant: 7 } }, ruled: { rows: { g: 7 } }, long_rows: {}, watched: {}, moved: {}, halves: {} })]
+const long = 'y'.repeat(1900)
+
+/** Writes whose rows refer to the parent with a number, or to nothing with null. */
+const cases: Array<[table: string, why: string, body: (parent: number) => object]> = [
+  ['ruled', 'an insert breaks a rule', (p) => ({ verb: 'insert', data: { p_id: p, a: 1 } })],
+  ['ruled', 'a row of a list breaks a rule', (p) => ({ verb: 'insert', data: [{ p_id: 1, a: 6 }, { p_id: p, a: 1 }] })],
+  ['ruled', 'an update breaks a rule', (p) => ({ verb: 'update', data: { p_id: p, a: 1 }, filters: { id: 1 } })],
+  ['ruled', 'an upsert breaks a rule', (p) => ({ verb: 'insert', data: { id: 1, p_id: p, a: 1 }, onConflict: { key: ['id'] } })],
+  ...['long_rows', 'watched', 'moved'].flatMap((table): typeof cases => [
+    [table, 'an insert', (p) => ({ verb: 'insert', data: { p_id: p } })],
+    [table, 'an insert with a key', (p) => ({ verb: 'insert', data: { id: 50, p_id: p } })],
+    [table, 'a list', (p) => ({ verb: 'insert', data: [{ p_id: 1 }, { p_id: p }] })],
+    [table, 'an update', (p) => ({ verb: 'update', data: { p_id: p }, filters: { id: 1 } })],
+    [table, 'an upsert', (p) => ({ verb: 'insert', data: { id: 1, p_id: p }, onConflict: { key: ['id'] } })],
+    [table, 'a dry run', (p) => ({ verb: 'insert', data: { p_id: p }, dryRun: true })],
+    [table, 'a row that is too large for the answer', (p) => ({ verb: 'insert', data: { p_id: p, v: long + long }, returning: '*' })],
+    [table, 'a list that is too large for the answer', (p) => ({ verb: 'insert', data: [{ p_id: p, v: long }, { p_id: 1, v: long }], returning: '*' })],
+    [table, 'an update that is too large for the answer', (p) => ({ verb: 'update', data: { p_id: p, v: long }, filters: { id: [1, 2] }, returning: '*' })]
+  ]),
+  ['halves', 'a generated key', (p) => ({ verb: 'insert', data: { half: p - 1 } })],
+  ['halves', 'a generated key in a list', (p) => ({ verb: 'insert', data: [{ half: 0 }, { half: p - 1 }] })],
+  ['halves', 'an update of a generated key', (p) => ({ verb: 'update', data: { half: p - 1 }, filters: { id: 1 } })],
+  ['halves', 'a row with a generated key that is too large for the answer', (p) => ({ verb: 'insert', data: { half: p - 1, v: long + long }, returning: '*' })],
+  ['halves', 'an update of a generated key that is too large for the answer', (p) => ({ verb: 'update', data: { half: p - 1, v: long }, filters: { id: [1, 2] }, returning: '*' })]
+]
+
+await onEachEngine(t, 'a reference to a hidden row is refused like one to no row, whatever else is wrong', { schema: missingParentsSchema, tokens: missingParentsTokens, database: { resultLimit: 3000 } }, async (t, { post, operate, sql }) => {
+  const dump = async () => await Promise.all(['ruled', 'long_rows', 'watched', 'moved', 'halves'].map((table) => sql(`select id, p_id from ${table} order by id`)))
+  const before = await dump()
+  for (const [table, why, bodyOf] of cases) {
+    const send = async (parent: number) => await post(table, bodyOf(parent), { token: 'seven' })
+    const [missing, hidden] = [await send(999), await send(2)]
+    t.same([missing.status, missing.json.error.code], [409, 'FOREIGN_KEY_VIOLATION'], `${table}: ${why}`)
+    t.same(hidden.json, missing.json, `${table}: ${why}`)
+    const inOperations = async (parent: number) => (await operate([{ table, ...bodyOf(parent), dryRun: undefined }], { token: 'seven' })).json
+    t.same(await inOperations(2), await inOperations(999), `${table}: ${why}, in operations`)
+  }
+  t.same(await dump(), before, 'nothing was changed')
+})
+
+const number = (engine: EngineName): string => engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id bigint auto_increment primary key'
+const away = 'set new.id = if(new.n = 4, new.id + 50, new.id), new.tenant = if(new.n = 4, 8, new.tenant), new.owner_id = if(new.n = 5, 2, new.owner_id)'
+
+const changedKeysSchema: Schema = (engine) => [
+  'create table owners (id int not null, tenant int not null, primary key (id), unique key of_tenant (tenant, id))'.replace(engine === 'sqlite' ? 'unique key of_tenant' : 'nothing', 'unique'),
+  'insert into owners values (1, 7), (2, 8), (4, 7)',
+  'create table cars (id int primary key, owner_id int, note varchar(20), foreign key (owner_id) references owners (id))',
+  "insert into cars values (1, 1, 'a'), (2, 1, 'b')",
+  `create table orders (${number(engine)}, tenant int not null, owner_id int, note varchar(20) unique, foreign key (tenant, owner_id) references owners (tenant, id))`,
+  ...engine === 'sqlite'
+    ? []
+    : [
+        'create table moved (id int primary key, tenant int not null, n int not null default 0, owner_id int, foreign key (owner_id) references owners (id))',
+        'insert into moved values (1, 7, 0, 1), (2, 7, 0, 1)',
+        `create trigger moved_in before insert on moved for each row ${away}`,
+        `create trigger moved_on before update on moved for each row ${away}`,
+        'create table words (word varchar(20) primary key, tenant int not null)',
+        "insert into words values ('a', 7), ('b', 7)",
+        'create trigger words_on before update on words for each row set new.tenant = new.tenant'
+      ]
+]
+
+const changedKeysOwn = { rows: { tenant: 7 } }
+const changedKeysTokens = [tokenFor('seven', { owners: changedKeysOwn, cars: {}, orders: changedKeysOwn, moved: changedKeysOwn, words: changedKeysOwn })]
+
+/** Each test has tables of its own. */
+const testChangedKeys = sharedOnEachEngine(t, { schema: changedKeysSchema, tokens: changedKeysTokens, keepsRows: true })
+
+await testChangedKeys('a row whose key a trigger changes is not written outside of the rules', async (t, { post, sql }) => {
+  const send = async (body: object, table = 'moved') => outcomeOf(await post(table, body, { token: 'seven' }))
+  const dump = async () => await sql('select * from moved order by id')
+  const before = await dump()
+  const refused = [403, 'PERMISSION_DENIED']
+  t.same(await send(upsert({ id: 1, n: 4 })), refused, 'of a row that exists')
+  t.same(await send(upsert({ id: 9, n: 4 })), refused, 'of a new row')
+  t.same(await send(upsert([{ id: 8 }, { id: 9, n: 4 }])), [...refused, '/data/1'], 'of a row of a list')
+  t.same(await send(upsert([{ id: 2, n: 4 }, { id: 52 }])), [...refused, '/data/0'])
+  t.same(await send({ ...upsert({ id: 1, n: 4 }), returning: '*' }), refused)
+  t.same(await send(upsert({ id: 9, n: 5 })), [409, 'FOREIGN_KEY_VIOLATION', '/data/owner_id'])
+  t.same(await send(upsert([{ id: 9, n: 5 }, { id: 9, n: 0, owner_id: 1 }])), [409, 'FOREIGN_KEY_VIOLATION', '/data/0/owner_id'], 'each row is checked')
+  t.same(await send({ verb: 'update', data: { id: 2, n: 4 }, filters: { id: 1 } }), [422, 'NOT_SUPPORTED', ''], 'an update that gives a row the key of another')
+  t.same(await send({ verb: 'update', data: { id: 5, n: 4 }, filters: { id: 1 } }), refused)
+  t.same(await send({ verb: 'update', data: { id: { $inc: 1 }, n: 4 }, filters: { id: { $in: [1, 2] } } }), refused)
+  t.same((await send({ verb: 'update', data: { id: 2 }, filters: { id: 1 } })).slice(0, 2), [409, 'UNIQUE_VIOLATION'])
+  t.same(await dump(), before, 'nothing was changed')
+
+  t.match(await send(upsert({ id: 1, n: 1 })), { updated: 1 })
+  t.match(await send(upsert([{ id: 1, n: 1 }, { id: 2, n: 2 }, { id: 3, n: 3 }])), { inserted: 1, updated: 1, unchanged: 1 })
+  t.match(await send({ ...upsert([{ id: 4, n: 1 }, { id: 3, n: 7 }]), returning: ['id', 'tenant', 'n'] }), { inserted: 1, updated: 1, rows: [{ id: 4, tenant: 7, n: 1 }, { id: 3, tenant: 7, n: 7 }] })
+  t.match(await send({ verb: 'update', data: { id: 30 }, filters: { id: 3 } }), { updated: 1 })
+  t.match(await send({ verb: 'update', data: { id: { $inc: 40 } }, filters: { id: { $in: [4, 30] } } }), { updated: 2 })
+  t.match(await send({ verb: 'update', data: { word: 'A' }, filters: { word: 'a' } }, 'words'), { updated: 1 }, 'a key that is equal to the one before')
+  t.match(await send({ verb: 'update', data: { word: 'B', tenant: 7 }, filters: { word: 'a' } }, 'words'), [409, 'UNIQUE_VIOLATION'])
+}, ['mariadb', 'mysql'])
+
+await testChangedKeys('an upsert without a value for the key is inserted where its reference is checked after the write', async (t, { post }) => {
+  const send = async (body: object) => (await post('orders', body, { token: 'seven' })).json
+  t.match(await send(upsert({ note: 'x' })), { data: { inserted: 1, id: 1 } })
+  t.match(await send(upsert({ note: 'y', owner_id: 1 }, ['owner_id'])), { data: { inserted: 1, id: 2 } })
+  t.match(await send(upsert([{ note: 'z' }, { id: 1, note: 'w' }])), { data: { inserted: 1, updated: 1 } })
+  t.match(await send({ ...upsert([{ note: 'v' }, { id: 1, note: 'u' }]), returning: ['note', 'tenant'] }), { data: { rows: [{ note: 'v', tenant: 7 }, { note: 'u', tenant: 7 }] } })
+  for (const owner of [2, 99]) {
+    t.match(await send(upsert({ note: 'r', owner_id: owner })), { error: { code: 'FOREIGN_KEY_VIOLATION' } }, `${owner}`)
+    t.match(await send(upsert([{ note: 'r' }, { note: 's', owner_id: owner }], ['owner_id'])), { error: { code: 'FOREIGN_KEY_VIOLATION' } }, `${owner}`)
+  }
+  t.match(await send(upsert([{ note: 'r' }, { note: 'x', id: 3 }, { note: 'u' }])), { error: { code: 'UNIQUE_VIOLATION', details: [{ path: '/data/2/note' }] } })
+  t.match(await send({ verb: 'select', columns: ['note'], orderBy: 'id' }), { data: { rows: [{ note: 'u' }, { note: 'y' }, { note: 'z' }, { note: 'v' }] } })
+})
+
+await testChangedKeys('a number of rows that is not expected does not tell whether a hidden row exists', async (t, { post, sql }) => {
+  const ask = async (owner: number, terms: object) => {
+    const { text } = await post('cars', { verb: 'update', data: { owner_id: owner }, ...terms }, { token: 'seven' })
+    return text
+  }
+  for (const terms of [{ filters: { id: 1 }, expect: 0 }, { filters: { id: { $gte: 1 } }, expect: 1 }, { filters: { id: 1 }, expect: { $gte: 2 } }, { filters: { id: 1 }, expect: 0, returning: '*' }, { filters: { id: 9 }, expect: 1 }, { filters: { id: 9 } }]) {
+    t.equal(await ask(2, terms), await ask(99, terms), JSON.stringify(terms))
+  }
+  t.match(JSON.parse(await ask(4, { filters: { id: 1 }, expect: 0 })), { error: { code: 'EXPECTATION_FAILED' } })
+  t.match(JSON.parse(await ask(99, { filters: { id: 9 } })), { data: { updated: 0 } }, 'an update of no row refers to nothing')
+  t.match(await sql('select owner_id from cars'), [{ owner_id: 1 }, { owner_id: 1 }])
+})
+
+const rules = { owners: { rows: { tenant: 7 } } }
+const unseenParentsTokens = [
+  tokenFor('ruled', { ...rules, cars: {}, trucks: {} }),
+  tokenFor('free', { owners: {}, cars: { rows: { x: 1 } }, trucks: {} })
+]
+const refused = [403, 'PERMISSION_DENIED']
+
+for (const engine of await engines()) {
+  const create = async (t: Test) => {
+    const database = await createTestDatabase(engine, [
+      'create table owners (id int primary key, tenant int not null)',
+      'insert into owners values (1, 7), (2, 8)',
+      'create table cars (id int primary key, x int not null default 1, owner_id int, note varchar(20), constraint owned foreign key (owner_id) references owners (id))',
+      'create table trucks (id int primary key, owner_id int default 2, constraint defaulted foreign key (owner_id) references owners (id))',
+      'insert into cars values (1, 1, null, null)'
+    ])
+    t.teardown(() => database.drop())
+    return database
+  }
+
+  t.test(`a foreign key to a table that the account does not see is checked (${engine.name})`, async (t) => {
+    const database = await create(t as Test)
+    const url = await createUser(t as Test, database, { grants: ['select, insert, update, delete on cars', 'select, insert, update, delete on trucks'] })
+    const { post } = await startService(t as Test, url, { options: { databases: { shop: { url } }, tokens: [tokenOf('everything', {}), ...unseenParentsTokens] } })
+    const send = async (token: string, table: string, body: object) => outcomeOf(await post(table, body, { token }))
+    const before = await database.query('select * from cars order by id')
+    for (const owner of [1, 2, 99]) {
+      t.same(await send('ruled', 'cars', { verb: 'insert', data: { id: 5, owner_id: owner } }), refused)
+      t.same(await send('ruled', 'cars', { verb: 'insert', data: [{ id: 5 }, { id: 6, owner_id: owner }] }), refused)
+      t.same(await send('ruled', 'cars', { verb: 'update', data: { owner_id: owner }, filters: { id: 1 }, dryRun: true }), refused)
+      t.same(await send('ruled', 'cars', upsert({ id: 1, owner_id: owner })), refused)
+      t.same(await send('ruled', 'cars', upsert({ id: 1 }, { owner_id: owner })), refused)
+    }
+    t.same(await send('ruled', 'trucks', { verb: 'insert', data: { id: 5 } }), refused, 'a default')
+    t.same(await database.query('select * from cars order by id'), before)
+    t.match(await send('ruled', 'cars', { verb: 'insert', data: { id: 5, owner_id: null } }), { inserted: 1 })
+    t.match(await send('ruled', 'cars', { verb: 'update', data: { owner_id: null, note: 'm' }, filters: { id: 5 } }), { updated: 1 })
+    for (const token of ['everything', 'free']) t.match(await send(token, 'cars', { verb: 'update', data: { owner_id: 2 }, filters: { id: 5 }, dryRun: true }), { updated: 1 }, 'without rules for the other table')
+  })
+
+  t.test(`a foreign key whose columns the account may not list is checked (${engine.name})`, async (t) => {
+    const database = await create(t as Test)
+    const url = await createUser(t as Test, database, { grants: ['select on owners', 'select (id, x, owner_id), insert (id, owner_id), update (x, owner_id) on cars'] })
+    const { post } = await startService(t as Test, url, { options: { databases: { shop: { url } }, tokens: [tokenOf('everything', {}), ...unseenParentsTokens] } })
+    const send = async (token: string, body: object) => outcomeOf(await post('cars', body, { token }))
+    for (const owner of [2, 99]) {
+      const answers = [
+        await send('ruled', { verb: 'insert', data: { id: 5, owner_id: owner } }),
+        await send('ruled', { verb: 'update', data: { owner_id: owner }, filters: { id: 1 } })
+      ]
+      for (const [status] of answers) t.ok([403, 409].includes(status), JSON.stringify(answers))
+    }
+    t.same(await database.query('select owner_id from cars'), [{ owner_id: null }])
+    t.match(await send('everything', { verb: 'update', data: { owner_id: 2 }, filters: { id: 1 } }), { updated: 1 }, 'without rules')
+  })
+}
+
+for (const engine of await engines()) {
+  t.test(`a foreign key to a table with rules in another database is checked (${engine.name})`, async (t) => {
+    const other = await createTestDatabase(engine, ['create table owners (id int primary key, tenant int not null)', 'insert into owners values (1, 7), (2, 8)'])
+    const key = (name: string): string => `constraint ${name} foreign key (owner_id) references ${other.name}.owners (id)`
+    const database = await createTestDatabase(engine, [
+      `create table cars (id int primary key, x int not null default 1, owner_id int, note varchar(20), ${key('owned')})`,
+      `create table trucks (id int primary key, owner_id int default 2, ${key('defaulted')})`,
+      `create table vans (id int primary key, half int, owner_id int generated always as (half * 2) stored, ${key('computed')})`,
+      'insert into cars values (1, 1, null, null)',
+      'insert into vans (id) values (1)'
+    ])
+    t.teardown(async () => {
+      await database.drop()
+      await other.drop()
+    })
+    const rules = { Owners: { rows: { tenant: 7 } } }
+    const tokens = [
+      tokenOf('everything', {}),
+      tokenOf('all', { databases: { other: rules, shop: '*' } }),
+      tokenOf('list', { databases: { other: rules, shop: ['cars', 'trucks', 'vans'] } }),
+      tokenOf('narrowed', { databases: { other: rules, shop: { cars: { rows: { x: 1 } }, trucks: {}, vans: {} } } }),
+      tokenOf('free', { databases: { other: { owners: {} }, shop: { cars: { rows: { x: 1 } } } } })
+    ]
+    const { post } = await startService(t as Test, database.url, { options: { databases: { shop: { url: database.url }, other: { url: other.url } }, tokens } })
+    const send = async (token: string, table: string, body: object) => outcomeOf(await post(table, body, { token }))
+    const cars = async () => await database.query('select * from cars order by id')
+    const before = await cars()
+    const refused = [403, 'PERMISSION_DENIED']
+    for (const token of ['all', 'list', 'narrowed']) {
+      for (const owner of [1, 2, 99]) {
+        t.same(await send(token, 'cars', { verb: 'insert', data: { id: 5, x: 1, owner_id: owner } }), refused)
+        t.same(await send(token, 'cars', { verb: 'insert', data: [{ id: 5, x: 1 }, { id: 6, x: 1, owner_id: owner }] }), refused)
+        t.same(await send(token, 'cars', { verb: 'update', data: { owner_id: owner }, filters: { id: 1 }, dryRun: true }), refused)
+        t.same(await send(token, 'cars', upsert({ id: 1, x: 1, owner_id: owner })), refused)
+        t.same(await send(token, 'cars', upsert({ id: 1, x: 1 }, { owner_id: owner })), refused)
+      }
+      t.same(await send(token, 'cars', { verb: 'update', data: { owner_id: { $inc: 1 } }, filters: { id: 1 } }), refused)
+      t.same(await send(token, 'trucks', { verb: 'insert', data: { id: 5 } }), refused, 'a default')
+      t.same(await send(token, 'vans', { verb: 'update', data: { half: 1 }, filters: { id: 1 } }), refused, 'a generated column')
+      t.same(await cars(), before)
+      t.match(await send(token, 'cars', { verb: 'insert', data: { id: 5, x: 1, owner_id: null } }), { inserted: 1 })
+      t.match(await send(token, 'cars', upsert({ id: 5, x: 1, note: 'n' })), { updated: 1 })
+      t.match(await send(token, 'cars', { verb: 'update', data: { owner_id: null, note: 'm' }, filters: { id: 5 } }), { updated: 1 })
+      t.match(await send(token, 'cars', { verb: 'select', filters: { id: 5 } }), { rows: [{ id: 5, owner_id: null, note: 'm' }] })
+      t.match(await send(token, 'cars', { verb: 'delete', filters: { id: 5 } }), { deleted: 1 })
+    }
+    for (const token of ['everything', 'free']) {
+      t.match(await send(token, 'cars', { verb: 'update', data: { owner_id: 2 }, filters: { id: 1 } }), { updated: 1 }, 'without rules for the other table')
+      t.match(await send(token, 'cars', { verb: 'update', data: { owner_id: null }, filters: { id: 1 } }), { updated: 1 })
+      t.same(await send(token, 'cars', { verb: 'update', data: { owner_id: 99 }, filters: { id: 1 } }), [409, 'FOREIGN_KEY_VIOLATION', '/data/owner_id'], 'the key is named')
+    }
+  })
+}

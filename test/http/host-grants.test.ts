@@ -1,11 +1,14 @@
-/** The function `authenticate` of a host app, beside tokens and instead of them. */
-import Fastify, { type FastifyRequest } from 'fastify'
+/** The function `authenticate` of a host app, beside tokens and instead of them; the apps with their own authentication in docs/plugin.md and docs/grants.md, as they stand there. */
+import { createSecretKey } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
-import { rowQuery, type Authenticate, type HostGrant, type RowQueryOptions } from '../../src/index.ts'
+import { type Authenticate, type HostGrant, rowQuery, type RowQueryOptions } from '../../src/index.ts'
 import { tokenFor } from '../support/documents.ts'
 import { createPair, jwtSetting, serveKeys, sign } from '../support/issuer.ts'
+import { codeBlocks, readDocument } from '../support/markdown.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { type Answer, onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
+import { type Answer, type Service, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const select = { verb: 'select', columns: ['id'], orderBy: 'id' }
@@ -40,7 +43,9 @@ async function start (t: Test, { url }: Pick<Service, 'url'>, authenticate: Auth
 
 const byUser = (grants: Record<string, HostGrant>) => async ({ headers }: FastifyRequest) => grants[String(headers['x-user'])] ?? null
 
-await onEachEngine(t, 'the function of the app authenticates requests, without any tokens', { schema: shop }, async (t, service) => {
+const testShop = sharedOnEachEngine(t, { schema: shop })
+
+await testShop('the function of the app authenticates requests, without any tokens', async (t, service) => {
   const { ask } = await start(t as Test, service, byUser({
     ada: everything,
     grace: { name: 'grace', permissions: ['select', 'insert'], databases: { shop: { settings: {}, orders: { permissions: ['select'], columns: { select: ['id'] }, rows: { customer_id: { $claim: '/customer' } } } } }, claims: { customer: 2 } }
@@ -52,8 +57,6 @@ await onEachEngine(t, 'the function of the app authenticates requests, without a
   isRefusal(t as Test, await ask({ 'x-user': 'grace' }), { status: 404, code: 'TABLE_NOT_FOUND', why: 'a table that the grant lacks' })
   isRefusal(t as Test, await ask({ 'x-user': 'grace' }, select, '/api/nope/x'), { status: 404, code: 'DATABASE_NOT_FOUND', why: 'a database that is not there' })
 })
-
-const testShop = sharedOnEachEngine(t, { schema: shop })
 
 await testShop('a request that the app does not know is refused before anything else is checked', async (t, service) => {
   for (const nothing of [null, undefined]) {
@@ -71,16 +74,16 @@ const pair = await createPair('one')
 const keys = await serveKeys(t, [pair.jwk])
 const roles = { nobody: { permissions: ['select' as const], databases: {} } }
 
-await onEachEngine(t, 'a thenable that resolves to nothing is a caller that the app does not know', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+await testShop('a thenable that resolves to nothing is a caller that the app does not know', async (t, service) => {
   const thenable = (given: unknown): Promise<HostGrant> => ({ then (resolve: (value: unknown) => void) { resolve(given) } }) as Promise<HostGrant>
   const found = new Map([['ada', everything]])
   const { ask } = await start(t as Test, service, ({ headers }) => thenable(headers['x-user'] === 'null' ? null : found.get(String(headers['x-user']))))
   isRefusal(t as Test, await ask({}), { status: 401, code: 'UNAUTHENTICATED', why: 'undefined' })
   isRefusal(t as Test, await ask({ 'x-user': 'null' }), { status: 401, code: 'UNAUTHENTICATED', why: 'null' })
   t.match(await ask({ 'x-user': 'ada' }), { status: 200 }, 'a grant')
-})
+}, ['sqlite'])
 
-await onEachEngine(t, 'tokens and JWTs are tried before the function', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+await testShop('tokens and JWTs are tried before the function', async (t, service) => {
   const { ask, calls } = await start(t as Test, service, byUser({ ada: everything }), { tokens: [tokenFor('orders-only', ['select'], { shop: ['orders'] })], jwt: [jwtSetting({ jwks: keys.url })], roles, failedLogins: { max: 3 } })
   const user = { 'x-user': 'ada' }
   t.match(await ask({ ...user, authorization: 'Bearer orders-only' }), { status: 404 }, 'the grant of the token')
@@ -93,15 +96,13 @@ await onEachEngine(t, 'tokens and JWTs are tried before the function', { schema:
   isRefusal(t as Test, await ask({ authorization: `Bearer ${await sign(pair, { role: 'unknown' })}` }), { status: 403, code: 'PERMISSION_DENIED', why: 'a JWT without a role, and the app does not know the caller' })
   for (const authorization of ['Bearer unknown', 'Basic abc', 'Bearer a.b.c']) t.match(await ask({ authorization }), { status: 401 })
   t.match(await ask({ ...user, authorization: 'Bearer of the app' }), { status: 429 }, 'each of the three counted once as a failed login')
-})
+}, ['sqlite'])
 
-const testShopWithOnly = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'] })
-
-await testShopWithOnly('requests without the header Authorization are no failed logins', async (t, service) => {
+await testShop('requests without the header Authorization are no failed logins', async (t, service) => {
   const { ask } = await start(t as Test, service, byUser({ ada: everything }), { failedLogins: { max: 1 } })
   for (let time = 0; time < 3; time++) t.match(await ask({}), { status: 401 })
   t.match(await ask({ 'x-user': 'ada' }), { status: 200 })
-})
+}, ['sqlite'])
 
 const fail = (properties: object) => () => { throw Object.assign(new Error('secret of the app'), properties) }
 const thrown: Array<[why: string, authenticate: Authenticate, status: number, code: string]> = [
@@ -116,7 +117,7 @@ const thrown: Array<[why: string, authenticate: Authenticate, status: number, co
   ['null', () => { throw null }, 500, 'INTERNAL'] // eslint-disable-line no-throw-literal
 ]
 
-await testShopWithOnly('a function that throws gives no access', async (t, service) => {
+await testShop('a function that throws gives no access', async (t, service) => {
   const { ask, log } = await start(t as Test, service, async (request) => await (thrown[Number(request.headers['x-user'])] as typeof thrown[0])[1](request))
   for (const [index, [why, , status, code]] of thrown.entries()) {
     log.splice(0)
@@ -125,7 +126,7 @@ await testShopWithOnly('a function that throws gives no access', async (t, servi
     t.equal(answer.headers['retry-after'], [429, 503].includes(status) ? '1' : undefined)
     t.equal(log.some(({ msg }) => msg === 'unexpected error'), status === 500, `${why}: only bugs are logged`)
   }
-})
+}, ['sqlite'])
 
 const table = (options: object) => ({ ...everything, databases: { shop: { customers: options } } })
 const invalid: Array<[why: string, grant: unknown, reason: RegExp]> = [
@@ -150,7 +151,7 @@ const invalid: Array<[why: string, grant: unknown, reason: RegExp]> = [
   ['claims with a function', { ...everything, claims: { tenant: () => 'hunter2' } }, /the claims contain something that cannot be copied/]
 ]
 
-await onEachEngine(t, 'a grant that is not valid gives no access: it is a bug of the app', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+await testShop('a grant that is not valid gives no access: it is a bug of the app', async (t, service) => {
   const { ask, log } = await start(t as Test, service, async ({ headers }) => invalid[Number(headers['x-user'])]?.[1] as HostGrant)
   for (const [index, [why, , reason]] of invalid.entries()) {
     log.splice(0)
@@ -159,9 +160,9 @@ await onEachEngine(t, 'a grant that is not valid gives no access: it is a bug of
     t.match(error?.message, /^authenticate\(\) returned a grant that is not valid: /, why)
     t.match(error?.message, reason, why)
   }
-})
+}, ['sqlite'])
 
-await testShopWithOnly('the grant is that of the moment, even if the app changes its object', async (t, service) => {
+await testShop('the grant is that of the moment, even if the app changes its object', async (t, service) => {
   const shared = { name: 'shared', permissions: ['select' as const], databases: { shop: { customers: { rows: { id: { $claim: '/customer' } } } } }, claims: { customer: 1 } }
   const { ask } = await start(t as Test, service, ({ headers }) => {
     shared.claims.customer = Number(headers['x-user'])
@@ -169,7 +170,7 @@ await testShopWithOnly('the grant is that of the moment, even if the app changes
   })
   const answers = await Promise.all([1, 2, 3, 4].map(async (id) => await ask({ 'x-user': String(id) })))
   t.same(answers.map(({ json }) => json.data.rows), [[{ id: 1 }], [{ id: 2 }], [{ id: 3 }], [{ id: 4 }]])
-})
+}, ['sqlite'])
 
 await testShop('claims of the app may be bigints, and are exact', async (t, service) => {
   const id = 9_223_372_036_854_775_806n
@@ -186,14 +187,84 @@ const unusable: Array<[why: string, claim: unknown]> = [
   ['NaN', NaN], ['an integer that may have been rounded', 2 ** 53], ['an object in a circle', (() => { const circle: Record<string, unknown> = {}; circle['a'] = circle; return circle })()]
 ]
 
-await onEachEngine(t, 'claims of the app that cannot be used give no access', { schema: shop }, async (t, service) => {
+await testShop('claims of the app that cannot be used give no access', async (t, service) => {
   const grant = { ...everything, databases: { shop: { orders: { rows: { id: { $claim: '/order' } } } } } }
   const { ask } = await start(t as Test, service, ({ headers }) => ({ ...grant, claims: { order: unusable[Number(headers['x-user'])]?.[1] } }))
   for (const [index, [why]] of unusable.entries()) isRefusal(t as Test, await ask({ 'x-user': String(index) }, select, '/api/shop/orders'), { status: 403, code: 'PERMISSION_DENIED', why })
 })
 
-await onEachEngine(t, 'authenticate must be a function', { schema: shop, only: ['sqlite'] }, async (t, { url }) => {
+await testShop('authenticate must be a function', async (t, { url }) => {
   const app = Fastify()
   await t.rejects((async () => await app.register(rowQuery, { databases: { shop: { url } }, authenticate: 'yes' as unknown as Authenticate }))(), { code: 'ROW_QUERY_INVALID_CONFIG', message: 'authenticate: must be a function' })
   await app.close()
+}, ['sqlite'])
+
+const SECRET = 'a-secret-for-tests-0123456789-0123456789'
+const schema = (engine: string): string[] => [
+  `create table orders (id ${engine === 'sqlite' ? 'integer primary key autoincrement' : 'bigint auto_increment primary key'}, tenant varchar(20) not null, note varchar(20))`,
+  "insert into orders (id, tenant, note) values (1, 'acme', 'a'), (2, 'zeta', 'z')"
+]
+
+/** Runs the example with the database of the service; it listens to nothing. */
+async function hostExamplesStart (t: Test, kind: string, { url }: Pick<Service, 'url'>, document = 'docs/plugin.md'): Promise<FastifyInstance> {
+  const text = codeBlocks(readDocument(document)).find((block) => block.kind === kind)?.text as string
+  const path = `${t.testdir({})}/${kind.replace(' ', '-')}.mjs`
+  const source = new URL('../../src/index.ts', import.meta.url).href
+  writeFileSync(path, text.replace("'fastify-row-query'", `'${source}'`).replace("'mysql://user:password@127.0.0.1:3306/shop'", JSON.stringify(url))
+    .replace('{ logger: true }', '').replace('await app.listen({ port: 3000 })', 'export { app }'))
+  process.env['JWT_SECRET'] = process.env['SESSION_SECRET'] = SECRET
+  const { app } = await import(path) as { app: FastifyInstance }
+  t.teardown(() => app.close())
+  await app.ready()
+  return app
+}
+
+async function ask (app: FastifyInstance, headers: Record<string, string>, body: object = select) {
+  const response = await app.inject({ method: 'POST', url: '/api/shop/orders', headers, payload: body })
+  return { status: response.statusCode, json: response.json() }
+}
+
+const test = sharedOnEachEngine(t, { schema })
+
+await test('the app with @fastify/jwt in docs/plugin.md works', async (t, service) => {
+  const app = await hostExamplesStart(t as Test, 'js jwt', service)
+  const bearer = async (claims: Record<string, unknown>, key = SECRET) => ({ authorization: `Bearer ${await sign({ alg: 'HS256', kid: 'any', privateKey: createSecretKey(key, 'utf8') }, claims)}` })
+  const acme = await bearer({ sub: 'ada', tenant: 'acme' })
+  t.match(await ask(app, acme), { status: 200, json: { data: { rows: [{ id: 1 }], count: 1 } } })
+  t.match(await ask(app, await bearer({ sub: 'zoe', tenant: 'zeta' })), { status: 200, json: { data: { rows: [{ id: 2 }], count: 1 } } })
+  t.match(await ask(app, acme, { verb: 'insert', data: { note: 'new' } }), { status: 200, json: { data: { inserted: 1 } } })
+  t.match(await service.sql('select tenant from orders where id = 3'), [{ tenant: 'acme' }], 'the tenant is filled in')
+  t.match(await ask(app, acme, { verb: 'insert', data: { tenant: 'zeta' } }), { status: 403 })
+  t.match(await ask(app, acme, { verb: 'delete', filters: { id: 1 } }), { status: 403 })
+  t.match(await ask(app, await bearer({ sub: 'ada' })), { status: 403 }, 'without a tenant')
+  for (const headers of [{}, await bearer({ sub: 'ada', tenant: 'acme' }, 'another'.repeat(9)), await bearer({ sub: 'ada', tenant: 'acme', exp: 1 }), { authorization: 'Bearer x' }]) {
+    t.match(await ask(app, headers as Record<string, string>), { status: 401, json: { error: { code: 'UNAUTHENTICATED' } } })
+  }
+})
+
+await test('the app with a session in docs/plugin.md works', async (t, service) => {
+  const app = await hostExamplesStart(t as Test, 'js session', service)
+  t.match(await ask(app, {}), { status: 401 })
+  t.match(await ask(app, { cookie: 'sessionId=abc' }), { status: 401 })
+  const login = await app.inject({ method: 'POST', url: '/login', payload: { user: 'ada' } })
+  const [{ name, value, sameSite, httpOnly }] = login.cookies as [{ name: string, value: string, sameSite?: string, httpOnly?: boolean }]
+  t.same([sameSite, httpOnly], ['Strict', true])
+  const cookie = `${name}=${encodeURIComponent(value)}`
+  t.match(await ask(app, { cookie }), { status: 200, json: { data: { rows: [{ id: 1 }], count: 1 } } })
+  t.match(await ask(app, { cookie }, { verb: 'insert', data: {} }), { status: 403 })
+})
+
+await test('the app with its own users in docs/grants.md works', async (t, service) => {
+  process.env['KEY_OF_ADA'] = 'the-key-of-ada'
+  process.env['KEY_OF_ZOE'] = 'the-key-of-zoe'
+  const app = await hostExamplesStart(t as Test, 'js users', service, 'docs/grants.md')
+  const [ada, zoe] = [{ 'x-api-key': 'the-key-of-ada' }, { 'x-api-key': 'the-key-of-zoe' }]
+  for (const headers of [{}, { 'x-api-key': '' }, { 'x-api-key': 'another' }]) t.match(await ask(app, headers), { status: 401, json: { error: { code: 'UNAUTHENTICATED' } } })
+  t.match(await ask(app, ada, { verb: 'select' }), { status: 200, json: { data: { rows: [{ id: 1, note: 'a', tenant: undefined }], count: 1 } } })
+  t.match(await ask(app, ada, { verb: 'insert', data: { note: 'b' } }), { status: 403 })
+  t.match(await ask(app, zoe, { verb: 'insert', data: { note: 'b' } }), { status: 200, json: { data: { inserted: 1, id: 3 } } })
+  t.match(await service.sql('select tenant from orders where id = 3'), [{ tenant: 'zeta' }], 'the tenant is filled in')
+  t.match(await ask(app, zoe, { verb: 'update', filters: { id: { $gte: 1 } }, data: { note: 'c' } }), { status: 200, json: { data: { updated: 2 } } })
+  t.match(await service.sql('select note from orders where id = 1'), [{ note: 'a' }], 'the row of the other tenant is as it was')
+  t.match(await ask(app, zoe, { verb: 'insert', data: { note: 'b', tenant: 'acme' } }), { status: 400, json: { error: { code: 'COLUMN_NOT_FOUND' } } })
 })

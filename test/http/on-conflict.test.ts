@@ -1,8 +1,9 @@
 /** `onConflict` of an insert (docs/writes.md). */
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
-import { type EngineName, onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
+import { outcomeOf, tokenFor } from '../grants/support.ts'
 import { isRefusal } from '../support/refusals.ts'
+import { type EngineName, type Schema, sharedOnEachEngine, startService } from '../support/service.ts'
 
 const schema: Schema = (engine) => {
   const id = engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'
@@ -12,14 +13,41 @@ const schema: Schema = (engine) => {
     'create table pairs (a int not null, b int not null, v int null, primary key (b, a))',
     'insert into pairs values (1, 2, 3)',
     'create table words (word varchar(20) not null primary key, v int null)',
-    "insert into words values ('one', 1)"
+    "insert into words values ('one', 1)",
+    `create table spoken (word varchar(20) not null primary key ${engine === 'sqlite' ? 'collate nocase' : ''}, v int null)`,
+    "insert into spoken values ('one', 1)",
+    `create table plain (id ${id}, n int null)`,
+    ...['signed', 'unsigned'].flatMap((name) => [
+      `create table ${name}_ids (id ${engine === 'sqlite' ? id : `bigint ${name === 'unsigned' ? name : ''} not null auto_increment primary key`}, k int not null unique, c int null unique, v int null)`,
+      `insert into ${name}_ids values (${name === 'signed' || engine === 'sqlite' ? '-5' : '18446744073709551610'}, 1, 1, 1), (7, 2, 2, 2)`
+    ]),
+    ...defaults(engine), ...odd(engine)
   ]
+}
+
+/** The servers meet the key on `name` first. */
+function defaults (engine: EngineName): string[] {
+  const id = engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'
+  const made = engine === 'sqlite' ? "('a' || 'b')" : "(concat('a', 'b'))"
+  return [
+    `create table tags (id ${id}, name varchar(20) not null unique, kind varchar(10) not null default 'x' unique, n int null default 5 unique, made varchar(40) null default ${made} unique, v int null)`,
+    "insert into tags (name, kind, n, made) values ('one', 'q', 1, 'm1'), ('two', 'x', 5, 'm2')"
+  ]
+}
+
+/** Keys with a prefix or an expression are not keys of their columns. */
+function odd (engine: EngineName): string[] {
+  if (engine === 'sqlite') return ['create table odd (id integer primary key, a int not null, b int not null, c varchar(20) null unique, t text null, e varchar(20) null, g int generated always as (a + b), unique (b, a))', 'create unique index odd_e on odd (e, lower(c))', 'create unique index odd_t on odd (t) where a > 5']
+  const expression = engine === 'mysql' ? ', unique key odd_e (e, (lower(c)))' : ''
+  return [`create table odd (id int not null auto_increment primary key, a int not null, b int not null, c varchar(20) null unique, t text null, e varchar(20) null, g int generated always as (a + b) virtual, unique key (b, a), unique key (t(10))${expression})`]
 }
 
 const items = 'select sku, code, price, n from items order by id'
 const shown = (rows: any[]): unknown[] => rows.map(({ sku, code, price, n }) => [sku, code, Number(price), n])
 
-const test = sharedOnEachEngine(t, { schema })
+const INSERTS = 'a-token-that-may-only-insert-0123456789'
+
+const test = sharedOnEachEngine(t, { schema, tokens: [{ name: 'inserts', sha256: hashToken(INSERTS), permissions: ['insert'] }] })
 
 await test('rows that exist in the named key are updated, the others inserted, and each is counted', async (t, { post, sql }) => {
   const upsert = async (data: unknown, onConflict: object) => (await post('items', { verb: 'insert', data, onConflict })).json.data
@@ -65,12 +93,7 @@ await test('one row has the id of the row that was inserted or updated', async (
   t.same(await upsert('words', { word: 'TWO', v: 1 }, { key: ['word'] }), { inserted: 1, updated: 0, unchanged: 0, id: 'TWO' })
 })
 
-await onEachEngine(t, 'the id may be any number of its column', {
-  schema: (engine) => ['signed', 'unsigned'].flatMap((name) => [
-    `create table ${name}_ids (id ${engine === 'sqlite' ? 'integer primary key' : `bigint ${name === 'unsigned' ? name : ''} not null auto_increment primary key`}, k int not null unique, c int null unique, v int null)`,
-    `insert into ${name}_ids values (${name === 'signed' || engine === 'sqlite' ? '-5' : '18446744073709551610'}, 1, 1, 1), (7, 2, 2, 2)`
-  ])
-}, async (t, { post, engine }) => {
+await test('the id may be any number of its column', async (t, { post, engine }) => {
   for (const name of ['signed', 'unsigned']) {
     const id = name === 'signed' || engine === 'sqlite' ? '-5' : '18446744073709551610'
     for (const data of [{ k: 1, v: 2 }, { k: 1, v: 2 }, { k: 1, c: 2, v: 3 }]) {
@@ -79,8 +102,8 @@ await onEachEngine(t, 'the id may be any number of its column', {
   }
 })
 
-await onEachEngine(t, 'where the collation considers two keys equal, the id is the one that is stored', { schema: { sqlite: ['create table words (word varchar(20) not null primary key collate nocase, v int null)', "insert into words values ('one', 1)"], mysql: ['create table words (word varchar(20) not null primary key, v int null)', "insert into words values ('one', 1)"] } }, async (t, { post }) => {
-  const upsert = async (data: object, onConflict: object) => (await post('words', { verb: 'insert', data, onConflict })).json.data
+await test('where the collation considers two keys equal, the id is the one that is stored', async (t, { post }) => {
+  const upsert = async (data: object, onConflict: object) => (await post('spoken', { verb: 'insert', data, onConflict })).json.data
   t.same(await upsert({ word: 'ONE', v: 2 }, { key: ['word'] }), { inserted: 0, updated: 1, unchanged: 0, id: 'one' })
   t.same(await upsert({ word: 'ONE', v: 2 }, { key: ['word'], set: ['word'] }), { inserted: 0, updated: 1, unchanged: 0, id: 'ONE' })
   t.same(await upsert({ word: 'one', v: 3 }, { key: ['word'], set: ['v'] }), { inserted: 0, updated: 1, unchanged: 0, id: 'ONE' })
@@ -119,7 +142,7 @@ await test('a row that collides in the named key is updated, whatever else it co
   t.same(shown(await sql(items)).slice(0, 2), [['A', 'a1', 1, 20], ['B', 'b1', 2, 30]])
 })
 
-await onEachEngine(t, 'a row of defaults is inserted', { schema: (engine) => [`create table plain (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'}, n int null)`] }, async (t, { post }) => {
+await test('a row of defaults is inserted', async (t, { post }) => {
   const upsert = async (data: unknown, set?: unknown) => (await post('plain', { verb: 'insert', data, onConflict: { key: ['id'], set } })).json.data
   t.same(await upsert({}), { inserted: 1, updated: 0, unchanged: 0, id: 1 })
   t.same(await upsert([{}, { id: 1, n: 5 }, {}], { n: 7 }), { inserted: 2, updated: 1, unchanged: 0, id: null })
@@ -214,17 +237,7 @@ await test('NULL in a key is equal to nothing', async (t, { post }) => {
   t.match(await upsert([{ sku: 'F' }, { sku: 'C' }]), { error: { code: 'UNIQUE_VIOLATION', details: [{ path: '/data/1/sku' }] } })
 })
 
-/** The servers meet the key on `name` first. */
-const defaults: Schema = (engine) => {
-  const id = engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'
-  const made = engine === 'sqlite' ? "('a' || 'b')" : "(concat('a', 'b'))"
-  return [
-    `create table tags (id ${id}, name varchar(20) not null unique, kind varchar(10) not null default 'x' unique, n int null default 5 unique, made varchar(40) null default ${made} unique, v int null)`,
-    "insert into tags (name, kind, n, made) values ('one', 'q', 1, 'm1'), ('two', 'x', 5, 'm2')"
-  ]
-}
-
-await onEachEngine(t, 'a row that leaves a column of the key out collides by its default', { schema: defaults }, async (t, { post, sql, engine }) => {
+await test('a row that leaves a column of the key out collides by its default', async (t, { post, sql, engine }) => {
   const upsert = async (data: unknown, key: string) => (await post('tags', { verb: 'insert', data, onConflict: { key: [key], set: ['v'] } })).json
   t.match(await upsert({ name: 'one', n: 7, made: 'm3', v: 1 }, 'kind'), { data: { inserted: 0, updated: 1, id: 2 } }, 'a text')
   t.match(await upsert({ name: 'one', kind: 'z', made: 'm3', v: 2 }, 'n'), { data: { inserted: 0, updated: 1, id: 2 } }, 'a number')
@@ -247,7 +260,7 @@ await test('errors of the database in an upsert name the row', async (t, { post,
   t.same(shown(await sql(items)), before)
 })
 
-await onEachEngine(t, '"key" must be exactly one unique key, and "set" columns that can be written', { schema: odd }, async (t, { post }) => {
+await test('"key" must be exactly one unique key, and "set" columns that can be written', async (t, { post }) => {
   const upsert = async (onConflict: unknown, data: unknown = { a: 1, b: 1 }) => (await post('odd', JSON.stringify({ verb: 'insert', data, onConflict }).replace('"RAW"', '1e400'))).json
   for (const key of [['a', 'b'], ['b', 'a'], ['c']]) t.match(await upsert({ key, set: [] }, { a: 1, b: 1, c: 'x' }), { success: true }, key.join())
   const bad: Array<[onConflict: unknown, code: string, path: string]> = [
@@ -283,16 +296,7 @@ await onEachEngine(t, '"key" must be exactly one unique key, and "set" columns t
   for (const [onConflict, code, path] of bad) t.match(await upsert(onConflict), { error: { code, details: [{ path }] } }, JSON.stringify(onConflict))
 })
 
-/** Keys with a prefix or an expression are not keys of their columns. */
-function odd (engine: EngineName): string[] {
-  if (engine === 'sqlite') return ['create table odd (id integer primary key, a int not null, b int not null, c varchar(20) null unique, t text null, e varchar(20) null, g int generated always as (a + b), unique (b, a))', 'create unique index odd_e on odd (e, lower(c))', 'create unique index odd_t on odd (t) where a > 5']
-  const expression = engine === 'mysql' ? ', unique key odd_e (e, (lower(c)))' : ''
-  return [`create table odd (id int not null auto_increment primary key, a int not null, b int not null, c varchar(20) null unique, t text null, e varchar(20) null, g int generated always as (a + b) virtual, unique key (b, a), unique key (t(10))${expression})`]
-}
-
-const INSERTS = 'a-token-that-may-only-insert-0123456789'
-
-await onEachEngine(t, 'an upsert that may change rows needs the permission update', { schema, tokens: [{ name: 'inserts', sha256: hashToken(INSERTS), permissions: ['insert'] }] }, async (t, { post }) => {
+await test('an upsert that may change rows needs the permission update', async (t, { post }) => {
   const upsert = (data: unknown, onConflict: object) => post('items', { verb: 'insert', data, onConflict }, { token: INSERTS })
   for (const [data, onConflict] of [[{ sku: 'A', n: 1 }, { key: ['sku'] }], [[{ sku: 'A' }, { sku: 'A', n: 1 }], { key: ['sku'] }], [{ sku: 'A' }, { key: ['sku'], set: ['sku'] }], [{ sku: 'A' }, { key: ['sku'], set: { n: 1 } }]] as const) {
     isRefusal(t, await upsert(data, onConflict), { status: 403, code: 'PERMISSION_DENIED', why: JSON.stringify(onConflict) })
@@ -301,8 +305,13 @@ await onEachEngine(t, 'an upsert that may change rows needs the permission updat
   t.match((await upsert({ sku: 'A' }, { key: ['sku'] })).json.data, { unchanged: 1 }, 'only the key')
 })
 
-const spelled: Schema = (engine) => [
-  'create table words (k varchar(20) not null default \'x\' unique, v int null)',
+const id = (engine: EngineName): string => engine === 'sqlite' ? 'id integer primary key' : 'id int auto_increment primary key'
+const trigger = (engine: EngineName, name: string, event: string, statement: string): string => engine === 'sqlite'
+  ? `create trigger ${name} ${event} begin ${statement}; end`
+  : `create trigger ${name} ${event} for each row ${statement}`
+
+const spelled = (engine: EngineName): string[] => [
+  'create table defaulted (k varchar(20) not null default \'x\' unique, v int null)',
   `create table timed (k ${engine === 'sqlite' ? 'varchar(20)' : 'time(1)'} not null unique, v int null)`,
   ...engine === 'mariadb' ? ['create table addresses (k inet6 not null unique, v int null)', 'create table ids (k uuid not null unique, v int null)'] : [],
   ...engine === 'sqlite'
@@ -315,14 +324,84 @@ const spelled: Schema = (engine) => [
 ]
 
 /** Two rows of a list with the same key, the one that would be written first if they were sorted as texts behind the other. */
-const pairs: Record<EngineName, Array<[table: string, one: unknown, other: unknown]>> = {
-  sqlite: [['words', 'x', undefined], ['words', undefined, 'x']],
-  mysql: [['words', 'x', undefined], ['words', undefined, 'X'], ['hashes', 'eA==', undefined], ['hashes', undefined, 'eA=='], ['timed', '10:00:00', '010:00:00'], ['timed', '010:00:00.0', '10:00:00'], ['timed', '-010:00:00', '-10:00:00.0'], ['cut', 'ab', 'aa']],
+const sameKeys: Record<EngineName, Array<[table: string, one: unknown, other: unknown]>> = {
+  sqlite: [['defaulted', 'x', undefined], ['defaulted', undefined, 'x']],
+  mysql: [['defaulted', 'x', undefined], ['defaulted', undefined, 'X'], ['hashes', 'eA==', undefined], ['hashes', undefined, 'eA=='], ['timed', '10:00:00', '010:00:00'], ['timed', '010:00:00.0', '10:00:00'], ['timed', '-010:00:00', '-10:00:00.0'], ['cut', 'ab', 'aa']],
   mariadb: [['addresses', '::1', '0:0:0:0:0:0:0:1'], ['addresses', '::ffff:1.2.3.4', '0:0::FFFF:0102:0304'], ['addresses', '::5:6', '0::0005:0006'], ['ids', '123E4567-e89b-12d3-a456-426655440000', '123e4567e89b12d3a456426655440000']]
 }
 
-await onEachEngine(t, 'of two rows with the same key the last one of the list wins, however the key is written, and also if one of them leaves it to its default', { schema: spelled }, async (t, { post, sql, engine }) => {
-  for (const [table, one, other] of [...pairs[engine], ...engine === 'mariadb' ? pairs.mysql : []]) {
+const watched = (engine: EngineName): string[] => [
+  'create table fired (what varchar(20))',
+  ...['before', 'after'].flatMap((timing) => [
+    `create table ${timing}s (${id(engine)}, code varchar(10) not null unique, v int null, seen int not null default 0)`,
+    ...['insert', 'update'].map((event) => trigger(engine, `${timing}_${event}`, `${timing} ${event} on ${timing}s`, `insert into fired values ('${event}')`)),
+    `insert into ${timing}s values (1, 'a', 1, 0), (2, 'b', 2, 0)`
+  ]),
+  'create table stamped (code varchar(10) primary key, v int null, seen int not null default 0)', "insert into stamped values ('a', 1, 0)",
+  engine === 'sqlite' ? 'create trigger stamp after update on stamped begin update stamped set seen = seen + 1 where code = new.code; end' : 'create trigger stamp before update on stamped for each row set new.seen = old.seen + 1'
+]
+
+const counted = (engine: EngineName): string[] => {
+  const bits = engine === 'sqlite' ? '5' : "b'101'"
+  const type = engine === 'sqlite' ? 'int' : 'bit(3)'
+  return [
+    'create table computed (id int primary key, v int null default (1 + 1), w int)', 'insert into computed values (1, null, 1), (2, null, 2)',
+    `create table bits (id int primary key, v ${type} null default ${bits}, w int)`, 'insert into bits values (1, null, 1), (2, null, 2)',
+    ...['undone', 'nulled'].flatMap((name) => [`create table ${name} (id int primary key, v int null default 7, w int)`, `insert into ${name} values (1, null, 1), (2, null, 2)`]),
+    ...engine === 'sqlite'
+      ? ['undone', 'nulled'].map((name) => `create trigger ${name}_back before update on ${name} begin select raise(ignore); end`)
+      : ['create trigger undone_back before update on undone for each row set new.v = old.v, new.w = old.w', 'create trigger nulled_back before update on nulled for each row set new.v = null, new.w = old.w']
+  ]
+}
+
+const numbered = (engine: EngineName): string[] => [
+  ...['before', 'after'].flatMap((timing) => {
+    const set = engine === 'sqlite' || timing === 'after' ? 'insert into trimmed values (1)' : 'set new.name = trim(new.name)'
+    return [
+      `create table ${timing}_people (${id(engine)}, email varchar(20) not null unique, name varchar(20) default 'n')`, `insert into ${timing}_people values (41, 'a@x', 'Ann')`,
+      trigger(engine, `${timing}_numbered`, `${timing} update on ${timing}_people`, set)
+    ]
+  }),
+  'create table trimmed (n int)', `create table visits (${id(engine)}, customer_id int)`
+]
+
+const owned = (engine: EngineName): string[] => [
+  `create table notes (${id(engine)}, tenant int not null, code varchar(10) not null, seen int not null default 0, unique (code))`,
+  "insert into notes values (1, 7, 'a', 0)",
+  ...engine === 'sqlite'
+    ? ['create trigger seen after update on notes begin update notes set seen = seen + 1 where id = new.id; end']
+    : ['create trigger seen before update on notes for each row set new.seen = old.seen + 1']
+]
+const inserter = { name: 'inserter', sha256: hashToken('inserter'), permissions: ['insert' as const], databases: { shop: { notes: { rows: { tenant: 7 } } } } }
+
+const CLAUSES = ['replace', 'ignore', 'fail', 'rollback', 'abort']
+
+const clauses = (engine: EngineName): string[] => engine !== 'sqlite'
+  ? []
+  : [
+      ...CLAUSES.flatMap((clause) => [
+    `create table ${clause}s (id integer primary key on conflict ${clause}, tenant int not null, code text not null, n int check (n < 100), unique (code) ON/**/Conflict ${clause})`,
+    `create table ${clause}_parts (id integer primary key, whole int references ${clause}s (id) on delete cascade on update cascade)`,
+    `insert into ${clause}s values (1, 7, 'a', 1), (2, 8, 'b', 2), (3, 8, 'c', 3)`, `insert into ${clause}_parts values (1, 1), (2, 2), (3, 3)`
+      ]),
+      'create table loose (id integer primary key, code text unique)', 'create table log (code text primary key)',
+      'create trigger logs after insert on loose begin insert or ignore into log values (new.code); end',
+      'create trigger relogs after update on loose begin insert or replace into log values (new.code); end'
+    ]
+
+const rows = { tenant: 7 }
+const tokens = [inserter, tokenFor('seven', Object.fromEntries(CLAUSES.map((clause) => [`${clause}s`, { rows, permissions: ['insert', 'update', 'select'] as const }])))]
+
+/** A table that a trigger gives its keys. */
+const shouted = (engine: EngineName): string[] => engine === 'sqlite'
+  ? []
+  : ['create table codes (code varchar(10) collate utf8mb4_bin primary key, v int)', 'create trigger shout before insert on codes for each row set new.code = upper(new.code)']
+
+/** Each test has tables of its own. */
+const testOwn = sharedOnEachEngine(t, { schema: (engine) => [spelled, watched, counted, numbered, owned, clauses, shouted].flatMap((tables) => tables(engine)), tokens, keepsRows: true })
+
+await testOwn('of two rows with the same key the last one of the list wins, however the key is written, and also if one of them leaves it to its default', async (t, { post, sql, engine }) => {
+  for (const [table, one, other] of [...sameKeys[engine], ...engine === 'mariadb' ? sameKeys.mysql : []]) {
     for (const keys of [[one, other], [other, one]]) {
       const data = keys.map((k, index) => ({ ...k !== undefined && { k }, v: index + 1 }))
       const answer = await post(table, { verb: 'insert', data, onConflict: { key: ['k'], set: ['v'] } })
@@ -332,3 +411,127 @@ await onEachEngine(t, 'of two rows with the same key the last one of the list wi
     }
   }
 })
+
+await testOwn('an upsert that writes nothing fires no trigger of an update and changes nothing', async (t, { post, operate, sql }) => {
+  const body = (data: object, rest: object = {}) => ({ verb: 'insert', data, onConflict: { key: ['code'], set: [] }, ...rest })
+  await sql('delete from fired')
+  const fired = async () => (await sql('select what from fired')).map(({ what }) => what)
+  for (const table of ['befores', 'afters']) {
+    const send = async (data: object, rest?: object) => outcomeOf(await post(table, body(data, rest)))
+    const before = await sql(`select * from ${table} order by id`)
+    t.match(await send({ code: 'a', v: 9 }), { inserted: 0, updated: 0, unchanged: 1, id: 1 })
+    t.match(await send({ code: 'b', v: 9 }, { returning: ['id', 'v'] }), { unchanged: 1, id: 2, rows: [{ id: 2, v: 2 }] })
+    t.match(await send([{ code: 'b', v: 9 }, { code: 'a', v: 8 }], { dryRun: true }), { inserted: 0, updated: 0, unchanged: 2, id: null })
+    t.match(outcomeOf(await post(table, { verb: 'insert', data: { code: 'a' }, onConflict: { key: ['code'] } })), { unchanged: 1, id: 1 }, 'only the key is given')
+    t.match(outcomeOf(await operate([{ table, ...body({ code: 'a', v: 9 }) }])).results, [{ unchanged: 1, id: 1 }])
+    t.same(await sql(`select * from ${table} order by id`), before)
+    t.same(await fired(), [])
+    t.match(await send([{ code: 'c', v: 3 }, { code: 'a', v: 8 }, { code: 'c', v: 4 }], { returning: ['code', 'v'] }), { inserted: 1, updated: 0, unchanged: 2, rows: [{ code: 'c', v: 3 }, { code: 'a', v: 1 }, { code: 'c', v: 3 }] })
+    t.same(await fired(), ['insert'])
+    await sql('delete from fired')
+    t.match(await send({ code: 'z', id: 1 }), [409, 'UNIQUE_VIOLATION'], 'another key')
+  }
+  t.match(outcomeOf(await post('stamped', body({ code: 'a', v: 9 }))), { inserted: 0, updated: 0, unchanged: 1, id: 'a' })
+  t.same(await sql('select * from stamped'), [{ code: 'a', v: 1, seen: 0 }])
+})
+
+await testOwn('a row that exists is not counted as inserted, whatever its triggers and defaults are', async (t, { post, sql }) => {
+  for (const table of ['computed', 'bits', 'undone', 'nulled']) {
+    const given = ['computed', 'bits'].includes(table) ? { v: null } : { w: 9 }
+    for (const set of [undefined, Object.keys(given), given]) {
+      const send = async (data: object) => outcomeOf(await post(table, { verb: 'insert', data, onConflict: { key: ['id'], ...set !== undefined && { set } }, dryRun: true }))
+      const what = `${table}: ${JSON.stringify(set)}`
+      t.match(await send({ id: 1, ...given }), { inserted: 0, updated: 0, unchanged: 1, id: 1 }, what)
+      t.match(await send([{ id: 1, ...given }, { id: 2, ...given }]), { inserted: 0, updated: 0, unchanged: 2 }, what)
+      t.match(await send([{ id: 1, ...given }, { id: 3, ...given }, { id: 2, ...given }]), { inserted: 1, updated: 0, unchanged: 2 }, what)
+    }
+  }
+  t.same((await sql('select id, w from undone order by id')), [{ id: 1, w: 1 }, { id: 2, w: 2 }])
+})
+
+await testOwn('upserts from eight clients at once succeed in a table with a trigger of updates', async (t, { post, sql }) => {
+  const lists = Array.from({ length: 16 }, (_, list) => Array.from({ length: 10 }, (_, row) => ({ code: `s${(list * 7 + row * 13) % 40}`, v: list })))
+  const refused: unknown[] = []
+  let next = 0
+  let inserted = 0
+  await Promise.all(Array.from({ length: 8 }, async () => {
+    for (let list = lists[next++]; list !== undefined; list = lists[next++]) {
+      const { status, json } = await post('stamped', { verb: 'insert', data: list, onConflict: { key: ['code'], ...next % 2 === 0 && { set: [] } } })
+      if (status === 200) inserted += json.data.inserted
+      else refused.push(json)
+    }
+  }))
+  t.same(refused, [])
+  t.match(await sql('select count(*) as n from stamped'), [{ n: inserted + 1 }])
+})
+
+await testOwn('an upsert that finds its row answers its id in a table with triggers of updates, also for an account that sees no triggers', async (t, { engine, post, operate, sql, url }) => {
+  const clients = [{ post, operate }]
+  if (engine !== 'sqlite') {
+    const [{ name }] = await sql('select database() as name') as [{ name: string }]
+    await sql('create user ? identified by ?', [name, 'word'])
+    t.teardown(() => sql('drop user ?', [name]))
+    await sql(`grant select, insert, update, delete on ${name}.* to ?`, [name])
+    clients.push(await startService(t, Object.assign(new URL(url), { username: name, password: 'word' }).href))
+  }
+  for (const [client, { post, operate }] of clients.entries()) {
+    for (const table of ['before_people', 'after_people']) {
+      const upsert = (name: unknown, onConflict: object = {}, rest: object = {}) => ({ verb: 'insert', data: { email: 'a@x', name }, onConflict: { key: ['email'], ...onConflict }, ...rest })
+      const send = async (...args: Parameters<typeof upsert>) => outcomeOf(await post(table, upsert(...args)))
+      const name = `Ann ${client}`
+      t.match(await send(name), { updated: 1, id: 41 }, table)
+      t.match(await send(name), { unchanged: 1, id: 41 }, 'the same again')
+      t.match(await send(null), { updated: 1, id: 41 }, 'null where the default is another value')
+      t.match(await send(name, { set: { name: 'Ann C' } }), { updated: 1, id: 41 })
+      t.match(await send(name, { set: [] }), { unchanged: 1, id: 41 })
+      t.match(await send(name, {}, { returning: ['id'] }), { updated: 1, id: 41, rows: [{ id: 41 }] })
+      await sql('delete from visits')
+      const visit = { table: 'visits', verb: 'insert', data: { customer_id: { $ref: '/0/id' } } }
+      t.match(outcomeOf(await operate([{ table, ...upsert(name) }, visit])).results, [{ unchanged: 1, id: 41 }, {}])
+      t.same(await sql('select customer_id from visits'), [{ customer_id: 41 }])
+    }
+  }
+})
+
+await testOwn('the column of a rule is not written to the row that exists, and fires no trigger for a token that may only insert', async (t, { post, sql }) => {
+  const upsert = async (data: object | object[]): Promise<unknown> => (await post('notes', { verb: 'insert', data, onConflict: { key: ['code'] } }, { token: 'inserter' })).json.data
+  t.match(await upsert({ code: 'a' }), { inserted: 0, updated: 0, unchanged: 1 })
+  t.match(await upsert([{ code: 'a' }, { code: 'b' }]), { inserted: 1, updated: 0, unchanged: 1 })
+  t.same(await sql('select tenant, code, seen from notes order by code'), [{ tenant: 7, code: 'a', seen: 0 }, { tenant: 7, code: 'b', seen: 0 }])
+})
+
+await testOwn('what the definition of a table says of conflicts neither deletes rows nor hides refusals', async (t, { post, sql }) => {
+  const code = { code: 'b' }
+  const data = [
+    { verb: 'insert', data: { id: 9, ...code } }, { verb: 'insert', data: { id: 2, code: 'x' } }, { verb: 'insert', data: [{ code: 'y' }, code] }, { verb: 'insert', data: code, returning: '*' },
+    { verb: 'insert', data: { id: 1, ...code }, onConflict: { key: ['id'] } }, { verb: 'insert', data: [{ id: 4, code: 'y' }, { id: 5, ...code }], onConflict: { key: ['id'], set: [] } },
+    { verb: 'update', filters: { id: 1 }, data: code }, { verb: 'update', filters: { code: 'a' }, data: { id: 2 } }, { verb: 'update', filters: { code: 'a' }, data: { id: 2 }, returning: ['id'] }
+  ]
+  for (const clause of CLAUSES) {
+    const stored = async () => [await sql(`select * from ${clause}s`), await sql(`select * from ${clause}_parts`)]
+    const before = await stored()
+    for (const body of data) {
+      for (const dryRun of [true, false]) {
+        t.match(outcomeOf(await post(`${clause}s`, { ...body, dryRun }, { token: 'seven' })), [409, 'UNIQUE_VIOLATION'], `${clause}: ${JSON.stringify(body)}`)
+        t.same(await stored(), before)
+      }
+    }
+    t.match(outcomeOf(await post(`${clause}s`, { verb: 'insert', data: [{ id: 1, code: 'a2' }, { id: 6, code: 'f' }], onConflict: { key: ['id'] }, returning: ['id', 'code'] }, { token: 'seven' })),
+      { inserted: 1, updated: 1, rows: [{ id: 1, code: 'a2' }, { id: 6, code: 'f' }] })
+  }
+}, ['sqlite'])
+
+await testOwn('statements of triggers keep what they say of conflicts', async (t, { post, sql }) => {
+  await sql("insert into log values ('a'), ('b')")
+  t.match(outcomeOf(await post('loose', { verb: 'insert', data: { code: 'a' } })), { inserted: 1, id: 1 })
+  t.match(outcomeOf(await post('loose', { verb: 'insert', data: [{ code: 'b' }, { code: 'd' }], onConflict: { key: ['code'] } })), { inserted: 2 })
+  t.match(outcomeOf(await post('loose', { verb: 'update', filters: { id: 1 }, data: { code: 'e' } })), { updated: 1 })
+  t.same((await sql('select code from log order by code')).map((row) => row.code), ['a', 'b', 'd', 'e'])
+}, ['sqlite'])
+
+await testOwn('the id of a row that exists is null where a trigger may have made it the key of another row', async (t, { post, sql }) => {
+  for (const [v, counts] of [[1, { inserted: 1, updated: 0 }], [2, { inserted: 0, updated: 1 }]] as const) {
+    t.match(await post('codes', { verb: 'insert', data: { code: 'abc', v }, onConflict: { key: ['code'] } }), { status: 200, json: { data: { ...counts, id: null } } })
+  }
+  t.match(await sql('select code, v from codes'), [{ code: 'ABC', v: 2 }])
+}, ['mariadb', 'mysql'])

@@ -1,9 +1,15 @@
-/** Inserts with triggers and generated defaults: `id` is correct or null, and a column that a trigger fills may be omitted. */
-import t from 'tap'
+/**
+ * Inserts with triggers and generated defaults: `id` is correct or null, and a column that a trigger fills may be omitted. Triggers and views that refer to
+ * something missing.
+ */
+import t, { type Test } from 'tap'
 import { get } from '../support/documents.ts'
-import { onEachEngine, type Schema } from '../support/service.ts'
+import { errorPacket } from '../support/recorder.ts'
+import { isRefusal } from '../support/refusals.ts'
+import { onEachEngine, type Schema, type EngineName, type Service, sharedOnEachEngine, startService } from '../support/service.ts'
+import { createUser } from '../support/users.ts'
 
-const schema: Schema = {
+const tables = {
   mysql: [
     'create table log (id int not null auto_increment primary key, note varchar(20) null) auto_increment = 500',
     'create table logged (id bigint not null auto_increment primary key, note varchar(20) null)',
@@ -35,11 +41,62 @@ const schema: Schema = {
     'create trigger left_out_after after insert on "left ""out""" for each row begin insert into log (note) values (new.note); end',
     'create table filled (id integer not null primary key, slug text not null, owner text not null)',
     "create trigger filled_insert before insert on filled for each row begin insert into log (note) values ('x'); end",
-    'create table unfilled (id integer not null primary key, slug text not null)'
+    'create table unfilled (id integer not null primary key, slug text not null)',
+    'create table items (id integer primary key, n integer not null unique on conflict fail, note text)',
+    "insert into items values (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c')",
+    'create table half_log (id integer primary key on conflict fail)',
+    'insert into half_log values (3)',
+    "create trigger raises before update of note on items when old.id = 3 and new.note = 'raise' begin select raise(fail, 'no'); end",
+    "create trigger collides after update of note on items when new.note = 'log' begin insert into half_log values (new.id); end",
+    "create trigger keeps before delete on items when old.id = 2 begin select raise(fail, 'no'); end"
   ]
 }
 
-await onEachEngine(t, 'an insert once returned a wrong id when a trigger had changed the key', { schema }, async (t, { engine, post, sql }) => {
+const body = (statement: string): string => `begin ${statement}; end`
+const trigger = (name: string, when: string, statement: string): string => `create trigger ${name} ${when} for each row ${body(statement)}`
+
+/** Triggers and views that refer to something missing. */
+const COMMON = [
+  'create table audit (id int null)',
+  'create table gone (id int null)',
+  'create table rows_kept (id int not null primary key, n int null)',
+  'create table columns_kept (id int not null primary key, n int null)',
+  'insert into rows_kept values (1, 1)',
+  'insert into columns_kept values (1, 1)',
+  'create view seen as select id from rows_kept',
+  trigger('t1', 'after insert on rows_kept', 'insert into gone (id) values (1)'),
+  trigger('t2', 'before update on rows_kept', 'update audit set lost = 1'),
+  trigger('t3', 'after delete on columns_kept', 'insert into audit values (1, 2)')
+]
+
+const broken = (engine: EngineName): string[] => engine === 'sqlite'
+  ? [...COMMON, 'drop table gone']
+  : [
+      ...COMMON,
+      'create table routines (id int not null primary key)',
+      trigger('t4', 'before insert on routines', 'call nowhere()'),
+      'create table orphans (id int not null primary key)',
+      "create definer = 'nobody'@'nowhere' trigger t5 before insert on orphans for each row set @x = 1",
+      "create definer = 'nobody'@'nowhere' sql security definer view orphan as select id from rows_kept",
+      'drop table gone'
+    ]
+
+interface Case { table: string, body: object, reason: RegExp, only?: readonly EngineName[] }
+
+const CASES: readonly Case[] = [
+  { table: 'rows_kept', body: { verb: 'insert', data: { id: 2 } }, reason: /^(ER_NO_SUCH_TABLE \(t_\w+\.gone\)|no such table: main\.gone)$/ },
+  { table: 'rows_kept', body: { verb: 'update', data: { n: 2 }, filters: { id: 1 } }, reason: /^(ER_BAD_FIELD_ERROR \(lost\)|no such column: lost)$/ },
+  { table: 'columns_kept', body: { verb: 'delete', filters: { id: 1 } }, reason: /^(ER_WRONG_VALUE_COUNT_ON_ROW|has 1 columns but)$/ },
+  { table: 'routines', body: { verb: 'insert', data: { id: 1 } }, reason: /^ER_SP_DOES_NOT_EXIST \(t_\w+\.nowhere\)$/, only: ['mariadb', 'mysql'] },
+  { table: 'orphans', body: { verb: 'insert', data: { id: 1 } }, reason: /^ER_NO_SUCH_USER$/, only: ['mariadb', 'mysql'] },
+  { table: 'orphan', body: { verb: 'select' }, reason: /^ER_NO_SUCH_USER$/, only: ['mariadb', 'mysql'] }
+]
+
+/** Each test has tables of its own. */
+const schema: Schema = (engine) => [...engine === 'sqlite' ? tables.sqlite : tables.mysql, ...broken(engine)]
+const test = sharedOnEachEngine(t, { schema, keepsRows: true })
+
+await test('the id of an insert is correct or null where a trigger changes the key', async (t, { engine, post, sql }) => {
   const insert = async (table: string, data: object): Promise<any> => (await post(table, { verb: 'insert', data })).json.data
   t.same(await insert('logged', { note: 'x' }), { inserted: 1, id: 1 }, 'a row that a trigger adds to another table does not change the id')
   t.same(await insert('logged', { id: 7, note: 'x' }), { inserted: 1, id: 7 })
@@ -62,7 +119,7 @@ await onEachEngine(t, 'an insert once returned a wrong id when a trigger had cha
   t.match(await sql('select code from keyed'), [{ code: 'made-x' }])
 })
 
-await onEachEngine(t, 'a column that a trigger fills was once required', { schema }, async (t, { engine, server, post, statements }) => {
+await test('a column that a trigger fills is not required', async (t, { engine, server, post, statements }) => {
   const insert = async (table: string, data: object): Promise<any> => (await post(table, { verb: 'insert', data })).json
   const slug = { code: 'MISSING_COLUMN', message: '"data" is missing columns that have no default: "slug"', details: [{ path: '/data/slug', message: 'has no default' }] }
   if (engine === 'sqlite') t.same((await insert('filled', { owner: 'me' })).error, slug, "SQLite's triggers fill no column")
@@ -75,21 +132,8 @@ await onEachEngine(t, 'a column that a trigger fills was once required', { schem
   t.same(statements(), [], 'without a trigger no statement is sent')
 })
 
-const halfWay: Schema = {
-  mysql: [],
-  sqlite: [
-    'create table items (id integer primary key, n integer not null unique on conflict fail, note text)',
-    "insert into items values (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c')",
-    'create table log (id integer primary key on conflict fail)',
-    'insert into log values (3)',
-    "create trigger raises before update of note on items when old.id = 3 and new.note = 'raise' begin select raise(fail, 'no'); end",
-    "create trigger collides after update of note on items when new.note = 'log' begin insert into log values (new.id); end",
-    "create trigger keeps before delete on items when old.id = 2 begin select raise(fail, 'no'); end"
-  ]
-}
-
-await onEachEngine(t, 'a statement that SQLite aborts halfway with FAIL changes nothing', { schema: halfWay, only: ['sqlite'] }, async (t, { post, sql }) => {
-  const before = await sql('select id, n, note, (select count(*) from log) as logged from items')
+await test('a statement that SQLite aborts halfway with FAIL changes nothing', async (t, { post, sql }) => {
+  const before = await sql('select id, n, note, (select count(*) from half_log) as logged from items')
   const filters = { id: { $lte: 3 } }
   const refused: Array<[body: object, status: number]> = [
     [{ verb: 'update', data: { note: 'raise' }, filters }, 422],
@@ -99,7 +143,57 @@ await onEachEngine(t, 'a statement that SQLite aborts halfway with FAIL changes 
   ]
   for (const [body, status] of refused) {
     t.equal((await post('items', body)).status, status, JSON.stringify(body))
-    t.same(await sql('select id, n, note, (select count(*) from log) as logged from items'), before, JSON.stringify(body))
+    t.same(await sql('select id, n, note, (select count(*) from half_log) as logged from items'), before, JSON.stringify(body))
   }
   t.match((await post('items', { verb: 'update', data: { note: 'fine' }, filters })).json, { data: { updated: 3 } }, 'and no transaction stays open')
-})
+}, ['sqlite'])
+
+const explains = async (t: Test, { post, log, engine, sql }: Service, level: number): Promise<void> => {
+  for (const { table, body, reason } of CASES.filter(({ only }) => only?.includes(engine) !== false)) {
+    for (const time of ['the first time', 'again']) {
+      log.splice(0)
+      const answer = await post(table, body)
+      isRefusal(t, answer, { status: 422, code: 'BROKEN_DEFINITION', why: `${table} ${time}` })
+      t.equal(answer.headers['retry-after'], undefined)
+      const line = log.map((line) => JSON.parse(line)).find(({ code }) => code === 'BROKEN_DEFINITION')
+      t.match(line, { level, reason }, `${table} ${time}`)
+      t.notMatch(log.join(''), /nobody|nowhere'|insert into|update audit/i)
+    }
+  }
+  t.match(await sql('select * from rows_kept'), [{ id: 1, n: 1 }], 'nothing was changed')
+}
+
+await test('a trigger or view that refers to something missing is a permanent error, which the log explains', async (t, service) => { await explains(t, service, 40) })
+
+await onEachEngine(t, 'the request log explains it too', { schema: broken, options: { requestLog: true } }, async (t, service) => { await explains(t, service, 50) })
+
+await test('the catalog is not read for each request that fails because of a broken trigger', async (t, { post, proxy }) => {
+  await post('rows_kept', { verb: 'select' })
+  proxy?.statements.splice(0)
+  for (let request = 0; request < 4; request++) {
+    for (const { table, body } of CASES) t.equal((await post(table, body)).json.error.code, 'BROKEN_DEFINITION')
+  }
+  const readings = proxy?.statements.filter((sql) => sql.includes('`information_schema`.`TABLES`')).length ?? 0
+  t.ok(readings <= 2 * CASES.length, `${readings} readings for ${4 * CASES.length} requests`)
+}, ['mariadb', 'mysql'])
+
+await test('a column that is renamed for a moment is no broken definition', async (t, service) => {
+  const { post, operate, sql } = service
+  const proxy = service.proxy as NonNullable<typeof service.proxy>
+  const bodies = { select: { verb: 'select', columns: ['n'] }, update: { verb: 'update', data: { n: 2 }, filters: { id: 1 } }, delete: { verb: 'delete', filters: { id: 1, n: 1 } } }
+  for (const [name, body] of Object.entries(bodies)) {
+    proxy.onStatement = (sql) => /^(select|update|delete)\b.*columns_kept/.test(sql) ? errorPacket(1054, '42S22', "Unknown column 'n' in 'where clause'") : undefined
+    isRefusal(t, await post('columns_kept', body), { status: 503, code: 'DATABASE_UNAVAILABLE', why: name })
+    isRefusal(t, await operate([{ ...body, table: 'columns_kept' }]), { status: 503, code: 'DATABASE_UNAVAILABLE', why: `${name} as an operation` })
+    proxy.onStatement = () => undefined
+  }
+  t.match(await post('columns_kept', bodies.select), { status: 200 })
+  t.equal((await sql('select * from columns_kept')).length, 1)
+}, ['mariadb', 'mysql'])
+
+await test('a view whose definer does not exist is a broken definition, also for an account that does not see definers', async (t, { url, sql }) => {
+  const [{ name }] = await sql('select database() as name') as [{ name: string }]
+  const { post, log } = await startService(t, await createUser(t, { name, url, query: sql }))
+  for (const time of ['the first time', 'again']) isRefusal(t, await post('orphan', { verb: 'select' }), { status: 422, code: 'BROKEN_DEFINITION', why: time })
+  t.notMatch(log.join(''), /nobody/)
+}, ['mariadb', 'mysql'])

@@ -1,15 +1,16 @@
 /** Requests without HTTP: the same results, and the same errors in the same order. */
-import { toJson } from '../../src/in-process/to-values.ts'
-import t, { type Test } from 'tap'
+/** Members in the results of calls without HTTP: their integers are exact at every level. */
+import t from 'tap'
 import { createDatabase } from '../../src/databases/database.ts'
 import type { Dialect } from '../../src/dialects/dialect.ts'
 import { execute, type ExecuteRequest } from '../../src/in-process/execute.ts'
+import { toJson } from '../../src/in-process/to-values.ts'
+import { createRowQuery, type GrantOptions, ServiceError } from '../../src/index.ts'
 import { lookOver, parseExactJson, repeatsKey } from '../../src/json/exact-json.ts'
-import { createRowQuery, ServiceError, type GrantOptions } from '../../src/index.ts'
 import { badBodies } from '../support/bad-bodies.ts'
 import { badValuesByTable, shopAndOdd } from '../support/bad-values.ts'
 import { tokenFor } from '../support/documents.ts'
-import { onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
+import { onEachEngine, type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { LIMITS, orders } from '../support/sql.ts'
 
@@ -27,7 +28,9 @@ async function refusalOf (answer: Promise<unknown>): Promise<object> {
   return { status: statusCode, error: { code, message, details } }
 }
 
-await onEachEngine(t, 'the four verbs return the data of their responses', { schema: shop }, async (t, service) => {
+const testShop = sharedOnEachEngine(t, { schema: shop })
+
+await testShop('the four verbs return the data of their responses', async (t, service) => {
   const call = callOf(service)
   t.same(await call({ body: { verb: 'select', columns: ['id', 'credit'], filters: { id: [1, 2] }, orderBy: 'id' } }), { rows: [{ id: 1, credit: '12.50' }, { id: 2, credit: '0.99' }], count: 2 })
   t.same(await call({ table: 'orders', body: { verb: 'insert', data: { customer_id: 1 } } }), { inserted: 1, id: 3 })
@@ -35,9 +38,15 @@ await onEachEngine(t, 'the four verbs return the data of their responses', { sch
   t.same(await call({ table: 'orders', body: { verb: 'delete', filters: { id: 3 } } }), { deleted: 1 })
 })
 
-const numbers = (id: string): string[] => [`create table numbers (id ${id} not null primary key, total int null)`, 'insert into numbers values (9223372036854775807, 1), (1, 2)']
-
-const test = sharedOnEachEngine(t, { schema: { sqlite: numbers('integer'), mysql: numbers('bigint') } })
+const tables: Schema = (engine) => [
+  `create table numbers (id ${engine === 'sqlite' ? 'integer' : 'bigint'} not null primary key, total int null)`, 'insert into numbers values (9223372036854775807, 1), (1, 2)',
+  `create table big (id ${engine === 'sqlite' ? 'bigint' : 'bigint unsigned'} not null primary key, amount decimal(${engine === 'sqlite' ? 15 : 30},10) null, ratio double null, doc json null, __proto__ bigint null)`,
+  'create table owners (id bigint not null primary key, big bigint not null)', 'insert into owners values (9007199254740993, 9007199254740995), (1, 2)',
+  'create table things (id bigint not null primary key, owner_id bigint not null, big bigint not null)', 'create index by_owner on things (owner_id)',
+  'insert into things values (9007199254740997, 9007199254740993, 9007199254740999), (3, 1, 4)',
+  'create table items (id int primary key)'
+]
+const test = sharedOnEachEngine(t, { schema: tables })
 
 await test('an aggregate is converted as its column, not as one of the table with its name', async (t, service) => {
   const call = callOf(service)
@@ -68,7 +77,7 @@ function asValue (sent: unknown): unknown {
   }
 }
 
-await onEachEngine(t, 'requests that HTTP refuses fail with the same error', { schema: shopAndOdd }, async (t, service) => {
+await onEachEngine(t, 'requests that HTTP refuses fail with the same error', { schema: shopAndOdd, only: ['sqlite'] }, async (t, service) => {
   const call = callOf(service)
   for (const [table, bodies] of [['customers', badBodies], ...badValuesByTable] as const) {
     for (const { why, body: sent } of bodies) {
@@ -112,17 +121,15 @@ await onEachEngine(t, 'errors have the order of HTTP', {
   t.match(await refusalOf(call({ grant: grants[3]?.[1], body: { verb: 'select' } })), { status: 404, error: { code: 'DATABASE_NOT_FOUND' } })
 })
 
-t.test('a grant of the wrong form is an error of the app, with its reason, and no refusal of the caller', async (t) => {
-  await onEachEngine(t as Test, 'in process', { schema: shop, only: ['sqlite'] }, async (t, service) => {
-    const call = callOf(service)
-    for (const grant of noGrants) {
-      const error = await call({ grant, body: { verb: 'select' } }).catch((error: unknown) => error)
-      t.notOk(error instanceof ServiceError)
-      t.match(error, { code: 'INTERNAL', statusCode: 500, message: /^The request has a grant that is not valid: / })
-    }
-    t.match(await call({ grant: { ...everything, name: 'ada', claims: { tenant: 1 } }, body: { verb: 'select' } }), { count: 4 })
-  })
-})
+await testShop('a grant of the wrong form is an error of the app, with its reason, and no refusal of the caller', async (t, service) => {
+  const call = callOf(service)
+  for (const grant of noGrants) {
+    const error = await call({ grant, body: { verb: 'select' } }).catch((error: unknown) => error)
+    t.notOk(error instanceof ServiceError)
+    t.match(error, { code: 'INTERNAL', statusCode: 500, message: /^The request has a grant that is not valid: / })
+  }
+  t.match(await call({ grant: { ...everything, name: 'ada', claims: { tenant: 1 } }, body: { verb: 'select' } }), { count: 4 })
+}, ['sqlite'])
 
 const circular: Record<string, unknown> = { verb: 'select' }
 circular['filters'] = circular
@@ -143,21 +150,14 @@ const noJson: Array<[why: string, body: unknown, code: string]> = [
   ['a Date in a column without an offset', { verb: 'update', data: { created_at: new Date() }, filters: { id: 1 } }, 'INVALID_VALUE']
 ]
 
-await onEachEngine(t, 'values that JSON does not have are refused', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+await testShop('values that JSON does not have are refused', async (t, service) => {
   for (const [why, body, code] of noJson) t.match(await refusalOf(callOf(service)({ body })), { status: 400, error: { code } }, why)
   t.match(await refusalOf(callOf(service)({ body: { verb: 'select', filters: new Map([['id', 1]]) } })), { error: { message: '"filters" is [Map], which JSON does not have' } })
   const bare = Object.assign(Object.create(null), { id: 1 })
   t.match(await callOf(service)({ body: { verb: 'select', columns: ['id'], filters: bare } }), { rows: [{ id: 1 }] }, 'an object without a prototype is as good as any')
-})
+}, ['sqlite'])
 
-const big = {
-  mysql: ['create table big (id bigint unsigned not null primary key, amount decimal(30,10) null, ratio double null, doc json null, __proto__ bigint null)'],
-  sqlite: ['create table big (id bigint not null primary key, amount decimal(15,10) null, ratio double null, doc json null, __proto__ bigint null)']
-}
-
-const testBig = sharedOnEachEngine(t, { schema: big })
-
-await testBig('integers beyond 2^53 are bigints in bodies and results, others are numbers', async (t, service) => {
+await test('integers beyond 2^53 are bigints in bodies and results, others are numbers', async (t, service) => {
   const call = callOf(service)
   const id = service.engine === 'sqlite' ? 9223372036854775807n : 18446744073709551615n
   const doc = { list: [9007199254740993n, 1.5, { n: -9223372036854775808n }], none: null }
@@ -172,7 +172,7 @@ await testBig('integers beyond 2^53 are bigints in bodies and results, others ar
   t.same([rows[1].id, rows[1].ratio], [7, 1e22], 'a DOUBLE stays a number, however large')
 })
 
-await testBig('integers beyond 2^53 can be strings, which reply.send accepts', async (t, service) => {
+await test('integers beyond 2^53 can be strings, which reply.send accepts', async (t, service) => {
   const call = (body: object): Promise<any> => (service.server.rows.execute as unknown as (request: object) => Promise<any>)({ database: 'shop', table: 'big', body, grant: everything, bigints: 'string' })
   t.same(await call({ verb: 'insert', data: { id: 9007199254740993n, ratio: 1e22, doc: { n: [9007199254740993n, 1] } } }), { inserted: 1, id: '9007199254740993' })
   const answer = await call({ verb: 'select', columns: ['id', 'ratio', 'doc'] })
@@ -181,7 +181,7 @@ await testBig('integers beyond 2^53 can be strings, which reply.send accepts', a
   t.same(await call({ verb: 'insert', data: { id: 7 } }), { inserted: 1, id: 7 }, 'up to there they are numbers')
 })
 
-await testBig('a position keeps its large integers and doubles, and can be sent back', async (t, service) => {
+await test('a position keeps its large integers and doubles, and can be sent back', async (t, service) => {
   const call = callOf(service)
   for (const [id, ratio] of [[9007199254740993n, 1e22], [9007199254740995n, 1e22], [5n, 0.1]] as const) await call({ table: 'big', body: { verb: 'insert', data: { id, ratio } } })
   const body = { verb: 'select', columns: ['amount'], orderBy: 'ratio DESC', limit: 1 }
@@ -219,4 +219,29 @@ t.test('execute fails with a clear error before the plugin is ready', async (t) 
 
 t.test('an invalid date in filters is refused and no IS NULL', async (t) => {
   await t.rejects(async () => toJson({ filters: { expires: new Date('no date') } }), { code: 'INVALID_BODY' })
+})
+
+await test('integers of members beyond 2^53 are exact', async (t, { server }) => {
+  const execute = server.rows.execute as unknown as (request: object) => Promise<{ rows: object[] }>
+  const body = { verb: 'select', orderBy: 'id DESC', include: { things: { on: { id: 'owner_id' }, include: { owner: { table: 'owners', on: { owner_id: 'id' }, columns: ['big'] } } }, sums: { table: 'things', on: { id: 'owner_id' }, aggregates: { n: { $count: '*' }, last: { $max: 'big' } } } } }
+  const { rows } = await execute({ database: 'shop', table: 'owners', grant: { permissions: ['select'] }, body })
+  t.strictSame(rows, [
+    { id: 9007199254740993n, big: 9007199254740995n, things: [{ id: 9007199254740997n, owner_id: 9007199254740993n, big: 9007199254740999n, owner: { big: 9007199254740995n } }], sums: { n: 1, last: 9007199254740999n } },
+    { id: 1, big: 2, things: [{ id: 3, owner_id: 1, big: 4, owner: { big: 2 } }], sums: { n: 1, last: 4 } }
+  ])
+})
+
+const grant = { permissions: ['select' as const, 'insert' as const] }
+
+await test('a misspelt option of a request in process is refused, and the one that is meant is named', async (t, { server: { rows }, sql }) => {
+  const insert = { table: 'items', grant, body: { verb: 'insert', data: { id: 1 } } }
+  const request = { database: 'shop', ...insert }
+  await t.rejects(rows.execute({ ...request, dryrun: true } as never), { code: 'INVALID_BODY', message: '"dryrun" is not an option of execute; the options are database, table, body, grant, bigints, consistency' })
+  await t.rejects(rows.execute({ ...request, consistancy: 'primary' } as never), { message: '"consistancy" is not an option of execute; did you mean "consistency"?' })
+  const use = async (tx: { execute: (each: any) => Promise<unknown> }): Promise<unknown> => await tx.execute(insert)
+  await t.rejects(rows.transaction('shop', use, { dryrun: true } as never), { code: 'INVALID_BODY', message: '"dryrun" is not an option of transaction; did you mean "dryRun"?' })
+  await t.rejects(rows.transaction('shop', async (tx) => await tx.execute({ ...insert, database: 'shop' } as never)), { message: '"database" is not an option of execute in a transaction; the options are table, body, grant, bigints' })
+  t.same(await sql('select id from items'), [], 'nothing was written')
+  await rows.transaction('shop', use, { dryRun: true, isolation: 'serializable' })
+  t.same(await sql('select id from items'), [])
 })

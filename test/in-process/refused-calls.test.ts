@@ -1,10 +1,10 @@
 /** Requests in a transaction of a host app that are refused: the transaction is as it was before them, and goes on. */
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import { MAX_WAITING } from '../../src/dialects/command-queue.ts'
-import type { GrantOptions, InProcessTransaction, OnWrite } from '../../src/index.ts'
+import type { GrantOptions, InProcessTransaction, OnWrite, WriteEvent } from '../../src/index.ts'
 import { errorPacket, type Proxy } from '../support/recorder.ts'
-import { onEachEngine, type EngineName, type Service } from '../support/service.ts'
+import { onEachEngine, type EngineName, type Service, sharedOnEachEngine } from '../support/service.ts'
 
 const grant: GrantOptions = { permissions: ['select', 'insert', 'update', 'delete'] }
 /** It sees the groups of tenant 1, and items whose computed column is at most 10. */
@@ -24,6 +24,9 @@ const select = { table: 'items', body: { verb: 'select', columns: ['id', 'name',
 const itemsIn = async (tx: InProcessTransaction): Promise<Item[]> => (await tx.execute(select)).rows
 const stored = async ({ sql }: Pick<Service, 'sql'>): Promise<Item[]> => (await sql('select id, name, n from items order by id')).map((row) => ({ ...row }))
 const insert = (id: number, more = {}) => ({ verb: 'insert', data: { id, name: `new ${id}`, n: 1, ...more } })
+
+const servers: readonly EngineName[] = ['mariadb', 'mysql']
+const test = sharedOnEachEngine(t, { schema: tables })
 
 const refused: Array<[why: string, code: string, body: object, grant?: GrantOptions]> = [
   ['too few rows', 'EXPECTATION_FAILED', { verb: 'delete', filters: { n: 1 }, expect: { $gte: 4 } }],
@@ -53,7 +56,7 @@ await onEachEngine(t, 'a request that is refused after it has written leaves not
   t.same((await stored(service)).map(({ id, n }) => [id, n]), [[1, 1], [2, 1], [3, 1], [4, 2], [10, 3], [11, 1]])
 })
 
-await onEachEngine(t, 'requests that the function sends at the same time are undone one by one', { schema: tables }, async (t, service) => {
+await test('requests that the function sends at the same time are undone one by one', async (t, service) => {
   const { server: { rows } } = service
   await rows.transaction('shop', async (tx) => {
     const outcomes = await Promise.allSettled([
@@ -99,14 +102,21 @@ await onEachEngine(t, 'rows that SQLite has changed before a trigger raises FAIL
   t.same((await sql('select n from few order by id')).map(({ n }) => n), [0, 0, 0, 4])
 })
 
-const withHook = (onWrite: OnWrite) => ({ schema: tables, options: { onWrite } as Partial<RowQueryOptions> })
+let hook: OnWrite = () => {}
+const testHook = sharedOnEachEngine(t, { schema: tables, options: { onWrite: (event: WriteEvent) => hook(event) } as Partial<RowQueryOptions> })
 
-await onEachEngine(t, 'a write that the hook refuses leaves nothing in the transaction that catches the error', withHook(async ({ data, tx }) => {
+/** Runs a test with its hook for writes. */
+const testWithHook = (name: string, onWrite: OnWrite, run: (t: Test, service: Service) => Promise<void>, only?: readonly EngineName[]): Promise<void> => testHook(name, async (t, service) => {
+  hook = onWrite
+  await run(t, service)
+}, only)
+
+await testWithHook('a write that the hook refuses leaves nothing in the transaction that catches the error', async ({ data, tx }) => {
   const { id } = data as { id: number }
   await tx.execute({ table: 'items', body: insert(id + 100), grant })
   if (id === 10) throw new Error('not this one')
   if (id === 11) await tx.execute({ table: 'items', body: { verb: 'insert', data: [insert(500).data, { id: 501, name: 'a', n: 1 }] }, grant }).catch(() => {})
-}), async (t, service) => {
+}, async (t, service) => {
   const { server: { rows }, post } = service
   const ids = async (): Promise<number[]> => (await stored(service)).map(({ id }) => id)
   await rows.transaction('shop', async (tx) => {
@@ -121,10 +131,10 @@ await onEachEngine(t, 'a write that the hook refuses leaves nothing in the trans
   t.same(await ids(), [1, 2, 3, 4, 9, 11, 20, 109, 111, 120])
 })
 
-await onEachEngine(t, 'a hook that catches an error over HTTP commits nothing of the request that was refused', withHook(async ({ tx }) => {
+await testWithHook('a hook that catches an error over HTTP commits nothing of the request that was refused', async ({ tx }) => {
   await tx.execute({ table: 'items', body: { verb: 'delete', filters: { id: { $lte: 4 } }, expect: 2 }, grant }).catch(() => {})
   await tx.execute({ table: 'items', body: { verb: 'insert', data: [insert(50).data, { id: 51, name: 'a', n: 1 }] }, grant }).catch(() => {})
-}), async (t, service) => {
+}, async (t, service) => {
   const { post, operate } = service
   t.equal((await post('items', insert(10))).status, 200)
   t.equal((await operate([{ table: 'items', ...insert(11) }, { table: 'items', ...insert(12) }])).status, 200)
@@ -132,12 +142,13 @@ await onEachEngine(t, 'a hook that catches an error over HTTP commits nothing of
 })
 
 let late: Parameters<OnWrite>[0]['tx'] | undefined
-await onEachEngine(t, 'what a hook does not wait for belongs to its write, and nothing runs after it', withHook(({ tx, data }) => {
+
+await testWithHook('what a hook does not wait for belongs to its write, and nothing runs after it', ({ tx, data }) => {
   late = tx
   const { id } = data as { id: number }
   tx.execute({ table: 'items', body: { verb: 'insert', data: [insert(id + 100).data, insert(id + 200).data], returning: ['id'] }, grant }).catch(() => {})
   if (id === 11) throw new Error('refused')
-}), async (t, service) => {
+}, async (t, service) => {
   const { server: { rows } } = service
   await rows.transaction('shop', async (tx) => {
     await tx.execute({ table: 'items', body: insert(10), grant })
@@ -147,7 +158,7 @@ await onEachEngine(t, 'what a hook does not wait for belongs to its write, and n
   t.same((await stored(service)).map(({ id }) => id), [1, 2, 3, 4, 10, 110, 210])
 })
 
-await onEachEngine(t, 'a select in a transaction may lock its rows, and a dry run is of the whole', { schema: tables }, async (t, service) => {
+await test('a select in a transaction may lock its rows, and a dry run is of the whole', async (t, service) => {
   const { server: { rows }, engine, statements, sql } = service
   const lock = { verb: 'select', filters: { id: 1 }, lock: true }
   await rows.transaction('shop', async (tx) => {
@@ -166,12 +177,7 @@ await onEachEngine(t, 'a select in a transaction may lock its rows, and a dry ru
   t.equal((await sql('select id from items')).length, 4)
 })
 
-const servers: readonly EngineName[] = ['mariadb', 'mysql']
-
-await onEachEngine(t, 'what cannot be undone in a table without transactions is reported and ends the transaction', {
-  ...withHook(({ data }) => { if ((data as { n?: number }).n === 5) throw new Error('refused') }),
-  only: servers
-}, async (t, service) => {
+await testWithHook('what cannot be undone in a table without transactions is reported and ends the transaction', ({ data }) => { if ((data as { n?: number }).n === 5) throw new Error('refused') }, async (t, service) => {
   const { server: { rows }, sql } = service
   await t.rejects(rows.transaction('shop', async (tx) => {
     await tx.execute({ table: 'items', body: insert(10), grant })
@@ -187,9 +193,9 @@ await onEachEngine(t, 'what cannot be undone in a table without transactions is 
     await tx.execute({ table: 'items', body: insert(10), grant })
   })
   t.equal((await stored(service)).length, 5)
-})
+}, servers)
 
-await onEachEngine(t, 'a statement that the server refuses for other reasons does not end the transaction', { schema: tables, only: servers }, async (t, service) => {
+await test('a statement that the server refuses for other reasons does not end the transaction', async (t, service) => {
   const { server: { rows }, proxy } = service as Service & { proxy: Proxy }
   const fail = (start: string, number: number): void => {
     proxy.onStatement = (sql) => {
@@ -216,7 +222,7 @@ await onEachEngine(t, 'a statement that the server refuses for other reasons doe
     await t.rejects(tx.execute({ table: 'items', body: insert(13), grant }), { code: 'DATABASE_UNAVAILABLE' })
   }), { code: 'DATABASE_UNAVAILABLE' }, 'unless the request cannot be undone')
   t.equal((await stored(service)).length, 6)
-})
+}, servers)
 
 const places = (): string[] => ['create table places (id int not null primary key, n int not null, g geometry null)', "insert into places values (1, 1, x'000000000101000000000000000000F07F0000000000000040')"]
 
@@ -230,14 +236,14 @@ await onEachEngine(t, 'a value that cannot be read does not end the transaction'
   t.match(await sql('select id, n from places order by id'), [{ id: 1, n: 1 }, { id: 2, n: 2 }])
 })
 
-await onEachEngine(t, 'requests that wait for others in a transaction are limited', { schema: tables, only: ['sqlite'] }, async (t, { server: { rows } }) => {
+await test('requests that wait for others in a transaction are limited', async (t, { server: { rows } }) => {
   await rows.transaction('shop', async (tx) => {
     const outcomes = await Promise.allSettled(Array.from({ length: MAX_WAITING + 3 }, () => itemsIn(tx)))
     t.same(outcomes.flatMap((outcome) => outcome.status === 'rejected' ? [(outcome.reason as { code: string }).code] : []), ['OVERLOADED', 'OVERLOADED'])
   })
-})
+}, ['sqlite'])
 
-await onEachEngine(t, 'a plain request in a transaction is one statement', { schema: tables, only: servers }, async (t, { server: { rows }, statements }) => {
+await test('a plain request in a transaction is one statement', async (t, { server: { rows }, statements }) => {
   await rows.transaction('shop', async (tx) => {
     statements()
     await tx.execute({ table: 'items', body: insert(10), grant })
@@ -246,13 +252,13 @@ await onEachEngine(t, 'a plain request in a transaction is one statement', { sch
     await itemsIn(tx)
     t.equal(statements().length, 4)
   })
-})
+}, servers)
 
-await onEachEngine(t, 'a dry run does not write a table without transactions', { schema: tables, only: ['mariadb', 'mysql'] }, async (t, { server: { rows }, sql }) => {
+await test('a dry run does not write a table without transactions', async (t, { server: { rows }, sql }) => {
   const run = rows.transaction('shop', async (tx) => await tx.execute({ table: 'kept', body: { verb: 'insert', data: { id: 2, n: 2 } }, grant }), { dryRun: true })
   await t.rejects(run, { code: 'NOT_SUPPORTED' })
   t.match(await sql('select id from kept'), [{ id: 1 }])
-})
+}, servers)
 
 await onEachEngine(t, 'a transaction that has written a table without transactions does not run again after its tables have changed', { schema: tables, only: ['mariadb', 'mysql'] }, async (t, { server: { rows }, sql }) => {
   let runs = 0
@@ -267,7 +273,7 @@ await onEachEngine(t, 'a transaction that has written a table without transactio
   t.match(await sql('select id from kept order by id'), [{ id: 1 }, { id: 11 }])
 })
 
-await onEachEngine(t, 'a transaction that wrote a table without transactions and lost its connection once said that nothing was changed', { schema: tables, only: servers }, async (t, service) => {
+await test('the outcome of a transaction that wrote a table without transactions and lost its connection is unknown', async (t, service) => {
   const { server: { rows }, sql, proxy } = service
   const run = rows.transaction('shop', async (tx) => {
     await tx.execute({ table: 'kept', body: { verb: 'insert', data: { id: 20, n: 20 } }, grant })
@@ -281,4 +287,4 @@ await onEachEngine(t, 'a transaction that wrote a table without transactions and
     proxy?.cut()
     await itemsIn(tx)
   }), { code: 'DATABASE_UNAVAILABLE' }, 'other transactions are undone')
-})
+}, servers)

@@ -1,18 +1,21 @@
 /** Transactions of a host app, and its hook for writes. */
-import t from 'tap'
+/** What `app.close()` does with requests that no connection of HTTP belongs to. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
-import { ServiceError, type GrantOptions, type OnWrite, type WriteEvent } from '../../src/index.ts'
+import { type GrantOptions, type OnWrite, ServiceError, type WriteEvent } from '../../src/index.ts'
 import { errorPacket, type Proxy } from '../support/recorder.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type Service } from '../support/service.ts'
+import { onEachEngine, type EngineName, type Service, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const grant: GrantOptions = { permissions: ['select', 'insert', 'update', 'delete'] }
 const orders = async ({ sql }: Pick<Service, 'sql'>): Promise<number> => Number((await sql('select count(*) as count from orders'))[0].count)
-const insert = { verb: 'insert', data: { customer_id: 1, note: 'new' } }
+const insert = { verb: 'insert' as const, data: { customer_id: 1, note: 'new' } }
+const test = sharedOnEachEngine(t, { schema: shop })
 
-await onEachEngine(t, 'a transaction commits what its function did', { schema: shop }, async (t, service) => {
+await test('a transaction commits what its function did', async (t, service) => {
   const { server: { rows } } = service
   const id = await rows.transaction('shop', async (tx) => {
     const { id } = await tx.execute({ table: 'orders', body: insert, grant })
@@ -24,7 +27,7 @@ await onEachEngine(t, 'a transaction commits what its function did', { schema: s
   t.equal(await orders(service), 3)
 })
 
-await onEachEngine(t, 'a transaction undoes everything if its function throws', { schema: shop }, async (t, service) => {
+await test('a transaction undoes everything if its function throws', async (t, service) => {
   const { server: { rows } } = service
   const reason = new Error('the card was declined')
   await t.rejects(rows.transaction('shop', async (tx) => {
@@ -47,7 +50,7 @@ await onEachEngine(t, 'a transaction undoes everything if its function throws', 
   await t.rejects(rows.transaction('shop', async (tx) => { await tx.execute({ table: 'orders', body: insert, grant: { permissions: ['select'] } }) }), { code: 'PERMISSION_DENIED' })
 })
 
-await onEachEngine(t, 'what the function of a transaction threw came back as another error', { schema: shop }, async (t, service) => {
+await test('what the function of a transaction throws comes back as it is', async (t, service) => {
   const own = Object.assign(new Error('the app'), { errcode: 787, errno: 1062, code: 'ER_DUP_ENTRY' })
   for (const reason of [undefined, null, 'text', own]) {
     const thrown = await service.server.rows.transaction('shop', async (tx) => {
@@ -86,9 +89,16 @@ const audited = {
   sqlite: [...shop.sqlite, `create table audit (id integer primary key autoincrement, ${columns})`, ...CREATE.sqlite.split(';').slice(0, 1)],
   mysql: [...shop.mysql, `create table audit (id int not null auto_increment primary key, ${columns})`, CREATE.mysql]
 }
-const withHook = (onWrite: OnWrite) => ({ schema: audited, options: { onWrite, requestLog: true } as Partial<RowQueryOptions> })
+let hook: OnWrite = () => {}
+const testHook = sharedOnEachEngine(t, { schema: audited, options: { onWrite: (event: WriteEvent) => hook(event), requestLog: true } as Partial<RowQueryOptions> })
 
-await onEachEngine(t, 'the hook for writes writes in the same transaction', withHook(audit), async (t, service) => {
+/** Runs a test with its hook for writes. */
+const testWithHook = (name: string, onWrite: OnWrite, run: (t: Test, service: Service) => Promise<void>, only?: readonly EngineName[]): Promise<void> => testHook(name, async (t, service) => {
+  hook = onWrite
+  await run(t, service)
+}, only)
+
+await testWithHook('the hook for writes writes in the same transaction', audit, async (t, service) => {
   const { post, operate, sql, statements } = service
   const lines = async () => (await sql('select who, what, data, result from audit order by id')).map((row) => ({ ...row }))
   t.match((await post('orders', insert)).json.data, { inserted: 1, id: 3 })
@@ -107,7 +117,7 @@ await onEachEngine(t, 'the hook for writes writes in the same transaction', with
   t.same(statements().filter((sql) => /begin|start|commit/.test(sql)), [], 'a select is as it was')
 })
 
-await onEachEngine(t, 'the hook for writes may refuse them', withHook(({ table, verb, data, filters, result, attempt, dryRun, database }) => {
+await testWithHook('the hook for writes may refuse them', ({ table, verb, data, filters, result, attempt, dryRun, database }) => {
   const { note } = (data ?? {}) as { note?: string }
   if (note === 'told') throw new Error(JSON.stringify({ table, verb, filters, result, attempt, dryRun, database }))
   if (note === 'derived') throw new class extends ServiceError {}('of the app')
@@ -118,7 +128,7 @@ await onEachEngine(t, 'the hook for writes may refuse them', withHook(({ table, 
     throw proxy
   }
   if (note === 'busy') throw Object.assign(Object.create(ServiceError.prototype), { name: 'FastifyError', code: 'RATE_LIMITED', statusCode: 429, message: 'Later' })
-}), async (t, service) => {
+}, async (t, service) => {
   const { post, operate, log } = service
   const refused = await post('orders', { verb: 'insert', data: { customer_id: 1, note: 'told' } })
   isRefusal(t, refused, { status: 422, code: 'WRITE_REFUSED', why: 'by the app' })
@@ -132,7 +142,8 @@ await onEachEngine(t, 'the hook for writes may refuse them', withHook(({ table, 
 })
 
 let events: WriteEvent[] = []
-await onEachEngine(t, 'the hook is told everything', withHook((event) => { events.push(event) }), async (t, { post, server: { rows } }) => {
+
+await testWithHook('the hook is told everything', (event) => { events.push(event) }, async (t, { post, server: { rows } }) => {
   events = []
   await post('customers', '{"verb": "update", "data": {"credit": 1.50}, "filters": {"id": 9223372036854775807}}')
   t.match(events, [{ database: 'shop', table: 'customers', verb: 'update', filters: { id: 9223372036854775807n }, result: { updated: 0 }, attempt: 1, dryRun: false, grant: { name: 'everything' } }])
@@ -143,9 +154,9 @@ await onEachEngine(t, 'the hook is told everything', withHook((event) => { event
   t.match(events[2], { grant: { name: 'nightly', claims: { tenant: 7 } } }, 'of the grant')
 })
 
-await onEachEngine(t, 'a grant of the wrong form in the hook is an error of the app, whose reason only the log has', withHook(async ({ tx }) => {
+await testWithHook('a grant of the wrong form in the hook is an error of the app, whose reason only the log has', async ({ tx }) => {
   await tx.execute({ table: 'audit', body: { verb: 'insert', data: { who: 'x' } }, grant: { permissions: ['insert'], database: 'shop' } as GrantOptions })
-}), async (t, service) => {
+}, async (t, service) => {
   const { post, log } = service
   const answer = await post('orders', insert)
   isRefusal(t, answer, { status: 500, code: 'INTERNAL', why: 'an unknown field' })
@@ -169,7 +180,7 @@ const onRefused: OnWrite = async ({ data, tx }) => {
   if (table !== undefined) await tx.execute({ table, body: body as object, grant: auditor })
 }
 
-await onEachEngine(t, 'a refusal of a write of the hook once told the client of tables that it does not see', withHook(onRefused), async (t, service) => {
+await testWithHook('a refusal of a write of the hook tells the client nothing of tables that it does not see', onRefused, async (t, service) => {
   const { post, operate, server: { rows }, log } = service
   const names = /audit|ledger|nope|PRIMARY|permission|\/data|\/rows|"id"/
   const write = (note: string) => ({ verb: 'insert' as const, data: { customer_id: 1, note } })
@@ -193,18 +204,20 @@ await onEachEngine(t, 'a refusal of a write of the hook once told the client of 
   t.equal(await orders(service), 2)
 })
 
-await onEachEngine(t, 'a fault of a write of the hook keeps its code, without details', withHook(async ({ tx }) => {
+await testWithHook('a fault of a write of the hook keeps its code, without details', async ({ tx }) => {
   const error = await tx.execute({ table: 'audit', body: {}, grant }).catch((error: ServiceError) => error)
   throw Object.assign(Object.create(Object.getPrototypeOf(error)), { code: 'OUTCOME_UNKNOWN', statusCode: 502, message: 'Unknown', details: [{ path: '', message: 'table "audit"' }] })
-}), async (t, { post, log }) => {
+}, async (t, { post, log }) => {
   const answer = await post('orders', insert)
   isRefusal(t, answer, { status: 502, code: 'OUTCOME_UNKNOWN', why: 'as it is' })
   t.same(answer.json.error.details, [])
   t.match(log.join(), /OUTCOME_UNKNOWN: table \\"audit\\"/)
 })
 
-await onEachEngine(t, 'a hook that caught the error of its own request in a changed table was once a bug in the log', {
-  ...withHook(async ({ tx }) => { await tx.execute({ table: 'audit', body: { verb: 'insert', data: { who: 'x' } }, grant }).catch(() => {}) }), only: ['mariadb', 'mysql']
+const notes: OnWrite = async ({ tx }) => { await tx.execute({ table: 'audit', body: { verb: 'insert', data: { who: 'x' } }, grant }).catch(() => {}) }
+
+await onEachEngine(t, 'a hook may catch the error of its own request in a changed table', {
+  schema: audited, options: { onWrite: notes } as Partial<RowQueryOptions>, only: ['mariadb', 'mysql']
 }, async (t, service) => {
   const { post, operate, sql, log } = service
   t.equal((await post('orders', insert)).status, 200)
@@ -217,4 +230,51 @@ await onEachEngine(t, 'a hook that caught the error of its own request in a chan
     await sql('alter table audit drop column who')
   }
   t.notMatch(log.join(), /unexpected error/)
+})
+
+await onEachEngine(t, 'closing the app waits for a transaction that runs', { schema: shop }, async (t, service) => {
+  const { server: { app, rows } } = service
+  const started = Promise.withResolvers<void>()
+  const running = rows.transaction('shop', async (tx) => {
+    await tx.execute({ table: 'orders', body: insert, grant })
+    started.resolve()
+    await sleep(200)
+    await tx.execute({ table: 'orders', body: insert, grant })
+  })
+  await started.promise
+  let ended = false
+  running.then(() => { ended = true }, () => {})
+  await app.close()
+  t.ok(ended, 'closing waits')
+  await running
+  t.equal(await orders(service), 4)
+  await t.rejects(rows.execute({ database: 'shop', table: 'orders', body: insert, grant }), { code: 'DATABASE_UNAVAILABLE' })
+})
+
+await onEachEngine(t, 'closing the app waits for requests that wait for a connection', { schema: shop, database: { pool: { size: 2 } } }, async (t, service) => {
+  const { server: { app, rows } } = service
+  const all = Array.from({ length: 20 }, () => rows.execute({ database: 'shop', table: 'orders', body: insert, grant }))
+  let settled = 0
+  for (const each of all) each.then(() => { settled++ }, () => {})
+  await app.close()
+  t.equal(settled, 20, 'closing waits')
+  await Promise.all(all)
+  t.equal(await orders(service), 22)
+})
+
+let hooked = Promise.withResolvers<void>()
+const slowly: OnWrite = async ({ tx }) => {
+  hooked.resolve()
+  await sleep(200)
+  await tx.execute({ table: 'orders', body: insert, grant })
+}
+
+await onEachEngine(t, 'closing the app waits for a request of app.inject in its hook', { schema: shop, options: { onWrite: slowly } as Partial<RowQueryOptions> }, async (t, service) => {
+  const { server: { app }, post } = service
+  hooked = Promise.withResolvers()
+  const answer = post('orders', insert)
+  await hooked.promise
+  await app.close()
+  t.match(await answer, { status: 200, json: { data: { inserted: 1 } } })
+  t.equal(await orders(service), 4)
 })

@@ -1,8 +1,9 @@
-// night: starts programs
-/** `row-query mcp`: the tools on standard input and output, with the official client and with lines. */
+// night: starts programs, measures times
+/** `row-query mcp`: the tools on standard input and output, with the official client and with lines. How long databases that do not answer are waited for. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import t, { type Test } from 'tap'
 import type { Config } from '../../schemas/options.ts'
@@ -10,9 +11,9 @@ import { tokenFor, tokenOf } from '../grants/support.ts'
 import { COMPILED } from '../servers/folders.ts'
 import { running } from '../support/connections.ts'
 import { jwtSetting } from '../support/issuer.ts'
-import { callOf, connect, type Connected, ERAS } from '../support/mcp.ts'
+import { callOf, connect, type Connected, connectTo, ERAS } from '../support/mcp.ts'
 import { MAIN, runRowQuery } from '../support/row-query.ts'
-import { onEachEngine, type Schema } from '../support/service.ts'
+import { onEachEngine, type Schema, startService } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { until } from '../support/until.ts'
 
@@ -129,4 +130,24 @@ t.test('a signal ends it', { skip: process.platform === 'win32' && 'no signals' 
   await once(child.stdout, 'data')
   child.kill('SIGTERM')
   t.same(await once(child, 'exit'), [0, null])
+})
+
+t.test('databases that do not answer are waited for at the same time', async (t) => {
+  const sockets = new Set<Socket>()
+  const silent = createServer((socket) => { sockets.add(socket.on('error', () => {})) }).listen(0, '127.0.0.1')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    silent.close()
+  })
+  await once(silent, 'listening')
+  const url = `mysql://root@127.0.0.1:${(silent.address() as AddressInfo).port}/gone`
+  const pool = { wait: 2000 }
+  const service = await startService(t, 'sqlite::memory:', {
+    options: { databases: { a: { url, pool }, b: { url, pool }, c: { url, pool }, d: { url, pool }, shop: { url: 'sqlite::memory:', setup: shop.sqlite } }, mcp: {} }
+  })
+  const { call } = await connectTo(t, service)
+  const before = performance.now()
+  t.match((await call('list_tables')).result, { unavailable: ['a', 'b', 'c', 'd'], count: 6 })
+  const seconds = (performance.now() - before) / 1000
+  t.ok(seconds < 2 * 2, `${seconds.toFixed(1)} s`)
 })

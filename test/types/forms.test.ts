@@ -1,4 +1,4 @@
-/** The SQL of the forms of an update on SQLite itself. On the servers test/http/update-forms.test.ts runs it. */
+/** The SQL of the forms of an update on SQLite itself. On the servers test/http/update-and-delete.test.ts runs it. */
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import { COLUMN, GIVEN, type Moment } from '../../src/types/column-type.ts'

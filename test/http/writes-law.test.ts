@@ -1,9 +1,9 @@
-// night: many grants and tables
-/** Random lists with random conflicts against a model in memory: counts, rows and ids agree, one request after the other and from several clients at once. */
+// night: many random cases
+/** Writes against models. Random lists with random conflicts against a model in memory: counts, rows and ids agree, one request after the other and from several clients at once; and merges of random documents. */
 import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'
 import '../support/seed.ts'
-import { type EngineName, onEachEngine, type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
+import { type EngineName, type Service, sharedOnEachEngine } from '../support/service.ts'
 
 interface Row { sku: string, code: string | null, n: number | null, price: string, note: string | null }
 type Given = Partial<Row> & { sku: string }
@@ -140,14 +140,36 @@ async function atOnce<T> (clients: number, items: readonly T[], work: (item: T, 
   }))
 }
 
-const shouted: Schema = () => [
-  'create table codes (code varchar(10) collate utf8mb4_bin primary key, v int)',
-  'create trigger shout before insert on codes for each row set new.code = upper(new.code)'
-]
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
-await onEachEngine(t, 'the id of a row that exists is null where a trigger may have made it the key of another row', { schema: shouted, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
-  for (const [v, counts] of [[1, { inserted: 1, updated: 0 }], [2, { inserted: 0, updated: 1 }]] as const) {
-    t.match(await post('codes', { verb: 'insert', data: { code: 'abc', v }, onConflict: { key: ['code'] } }), { status: 200, json: { data: { ...counts, id: null } } })
+/** RFC 7396, section 2. */
+function mergePatch (target: Json | undefined, patch: Json): Json {
+  if (!isRecord(patch)) return patch
+  const result = new Map(Object.entries(isRecord(target) ? target : {}))
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) result.delete(key)
+    else result.set(key, mergePatch(result.get(key), value))
   }
-  t.match(await sql('select code, v from codes'), [{ code: 'ABC', v: 2 }])
+  return Object.fromEntries(result)
+}
+const isRecord = (value: Json | undefined): value is { [key: string]: Json } => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const key = fc.constantFrom('a', 'b', 'c', '1', 'A', 'é', '', '😀', '$x', '__proto__', 'a.b')
+const { json } = fc.letrec<{ json: Json, object: Json }>((tie) => ({
+  json: fc.oneof({ maxDepth: 4 }, fc.constant(null), fc.constant(null), fc.integer(), fc.boolean(), fc.constantFrom('', 'x', '"', 'é😀', '\n'), fc.array(tie('json'), { maxLength: 3 }), tie('object')),
+  object: fc.dictionary(key, tie('json'), { maxKeys: 4, noNullPrototype: true })
+}))
+
+const testDocuments = sharedOnEachEngine(t, {
+  schema: (engine) => [`create table documents (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'}, doc json null)`, 'insert into documents values (1, null)']
+})
+
+await testDocuments('$merge follows RFC 7396 for any document and patch', async (t, { post }) => {
+  await fc.assert(fc.asyncProperty(json, fc.dictionary(key, json, { maxKeys: 4, noNullPrototype: true }), async (target, patch) => {
+    const sent = await post('documents', { verb: 'update', data: { doc: { $eq: target } }, filters: { id: 1 } })
+    const merged = await post('documents', { verb: 'update', data: { doc: { $merge: patch } }, filters: { id: 1 } })
+    if (sent.status !== 200 || merged.status !== 200) throw new Error(sent.text + merged.text)
+    const { doc } = (await post('documents', { verb: 'select', columns: ['doc'], filters: { id: 1 } })).json.data.rows[0]
+    t.strictSame(doc, mergePatch(target, patch as Json))
+  }), { numRuns: 150 })
 })

@@ -1,9 +1,13 @@
 /** Keys in use in one process, without a database. */
 import t from 'tap'
 import { createGrant, type Grant } from '../../src/access/grant.ts'
+import { createKeyCleanUp } from '../../src/idempotency/clean-up.ts'
 import { createReservation, hashBody, readKey, type Reservation } from '../../src/idempotency/key.ts'
+import { CREATE } from '../../src/idempotency/keys-table.ts'
 import { KeysInUse } from '../../src/idempotency/run-once.ts'
+import { onEachDialect } from '../support/dialects.ts'
 import { orders } from '../support/sql.ts'
+import { until } from '../support/until.ts'
 
 const grant = createGrant('clerk', { permissions: ['insert'] })
 const reservationOf = (text: string, body = 'a', of: Grant = grant): Reservation =>
@@ -52,4 +56,37 @@ t.test('the requests that wait are bounded', async (t) => {
   await t.rejects(keys.begin(reservationOf('k')), { code: 'OVERLOADED' })
   keys.end(reservationOf('k'), { answer: 'done', isReplayed: false })
   t.equal((await Promise.all(waiting)).filter((once) => once?.isReplayed === true).length, 1000)
+})
+
+const schema = { sqlite: CREATE.sqlite.split(';').map((sql) => sql.trim()).filter((sql) => sql !== ''), mysql: [CREATE.mysql] }
+const HOUR = 3_600_000
+
+await onEachDialect(t, 'keys are deleted when they are old, however many there are', { schema }, async (t, { dialect, engine, sql }) => {
+  const old = engine === 'sqlite' ? "datetime('now', '-3 hours')" : 'current_timestamp - interval 3 hour'
+  const hex = (number: number): string => `x'${number.toString(16).padStart(64, '0')}'`
+  await sql(`insert into row_query_keys (k, request, created) values ${Array.from({ length: 2100 }, (_, index) => `(${hex(index)}, ${hex(1)}, ${old})`).join()}`)
+  await sql(`insert into row_query_keys (k, request) values (${hex(9999)}, ${hex(1)})`)
+  const errors: unknown[] = []
+  const cleanUp = createKeyCleanUp(dialect, { lifetime: 2 * HOUR, interval: 20, onError: (error) => errors.push(error) })
+  const count = async (): Promise<number> => Number((await sql('select count(*) as count from row_query_keys'))[0].count)
+  t.equal(await count(), 2101, 'not before a key is used')
+  cleanUp.noteUse()
+  cleanUp.noteUse()
+  await until('the old ones are deleted', async () => await count() === 1)
+  cleanUp.stop()
+  cleanUp.noteUse()
+  t.same(errors, [])
+})
+
+await onEachDialect(t, 'a clean-up that fails is told, and the next one runs', { schema: { sqlite: [], mysql: [] } }, async (t, { dialect }) => {
+  const errors: unknown[] = []
+  const cleanUp = createKeyCleanUp(dialect, { lifetime: HOUR, interval: 10, onError: (error) => errors.push(error) })
+  for (let times = 1; times <= 2; times++) {
+    await until('it may run', () => {
+      cleanUp.noteUse()
+      return errors.length >= times
+    })
+  }
+  cleanUp.stop()
+  t.ok(errors.length >= 2)
 })

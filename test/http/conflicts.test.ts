@@ -1,6 +1,11 @@
+/** Writes that a key, a check, a trigger or the account of the database refuses: their codes, and what the details name. Foreign keys that SQLite checks at COMMIT. */
 import t, { type Test } from 'tap'
+import { VERBS } from '../../schemas/grant.ts'
+import type { RowQueryOptions } from '../../schemas/options.ts'
+import { hashToken } from '../../src/access/tokens.ts'
+import type { OnWrite } from '../../src/index.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, startService, type Answer, type Schema, type Service } from '../support/service.ts'
+import { type Answer, onEachEngine, type Schema, type Service, sharedOnEachEngine, startService } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const { mysql, sqlite } = shop as { mysql: string[], sqlite: string[] }
@@ -45,8 +50,16 @@ const schema: Schema = (engine) => engine === 'sqlite'
         if new.n = 7 then delete from staff where id = 1; end if;
         if new.n = 8 then signal sqlstate '45000' set mysql_errno = 1062, message_text = "Duplicate entry 'secret' for key 'PRIMARY'"; end if;
         if new.n = 4 then set new.must = null; end if;
-        if new.n = 5 then signal sqlstate '22007' set mysql_errno = 9999, message_text = 'the secret of the trigger'; end if; end`
+        if new.n = 5 then signal sqlstate '22007' set mysql_errno = 9999, message_text = 'the secret of the trigger'; end if; end`,
+      'create table people (id int not null primary key, boss int null, constraint `bo``ss\'s` foreign key (boss) references people (id))',
+      'create table years (id int not null primary key) partition by range (id) (partition early values less than (10))',
+      'create table endless (id int not null primary key, n int null)',
+      'create trigger again after insert on endless for each row update endless set n = 1'
     ]
+
+const servers = ['mariadb', 'mysql'] as const
+/** The rows are kept: the database refuses nearly all that the tests send. */
+const test = sharedOnEachEngine(t, { schema, keepsRows: true })
 
 interface Case { why: string, table?: string, body: unknown, code: string, details?: Array<[path: string, message: string]> }
 
@@ -59,7 +72,7 @@ async function refuseAll (t: Test, { post }: Pick<Service, 'post'>, status: numb
   }
 }
 
-await onEachEngine(t, '409 for a second row with a unique value, naming the key and its columns', { schema }, async (t, service) => {
+await test('409 for a second row with a unique value, naming the key and its columns', async (t, service) => {
   const lite = service.engine === 'sqlite'
   const email: [string, string] = ['/data/email', `unique key "${lite ? 'sqlite_autoindex_customers_1' : 'customers_email'}" on "email"`]
   const odd = `unique key "${lite ? "sqlite_autoindex_o'dd.t_1" : "o'ne.k"}" on "a, b", "c.d"`
@@ -81,22 +94,22 @@ await onEachEngine(t, '409 for a second row with a unique value, naming the key 
   t.same(await service.sql('select * from customers order by id'), before)
 })
 
-await onEachEngine(t, '409 for a duplicate whose value looks like the end of an error message', { schema, only: ['mariadb', 'mysql'] }, async (t, service) => {
+await test('409 for a duplicate whose value looks like the end of an error message', async (t, service) => {
   const value = "' for key 'o'dd.t.o'ne.k'"
   t.equal((await service.post("o'dd.t", { verb: 'insert', data: { id: 2, e: value } })).status, 200)
   await refuseAll(t, service, 409, [
     { why: value, table: "o'dd.t", body: { verb: 'insert', data: { id: 3, e: value } }, code: 'UNIQUE_VIOLATION', details: [['/data/e', 'unique key "lo\'w" on "e"']] }
   ])
-})
+}, servers)
 
-await onEachEngine(t, '409 does not name a key of another table that a trigger wrote to, although MariaDB reports only the name of the key', { schema }, async (t, service) => {
+await test('409 does not name a key of another table that a trigger wrote to, although MariaDB reports only the name of the key', async (t, service) => {
   await refuseAll(t, service, 409, [{ why: 'a trigger', table: 'checked', body: { verb: 'insert', data: { n: 3 } }, code: 'UNIQUE_VIOLATION' }])
   await refuseAll(t, service, 409, [{ why: 'a trigger, a key of the same name', table: 'checked', body: { verb: 'insert', data: { n: 6 } }, code: 'UNIQUE_VIOLATION' }])
   await refuseAll(t, service, 409, [{ why: 'rows that refer to one that a trigger deletes', table: 'checked', body: { verb: 'insert', data: { n: 7 } }, code: 'FOREIGN_KEY_VIOLATION' }])
   await refuseAll(t, service, 422, [{ why: 'an exception that looks like a key', table: 'checked', body: { verb: 'insert', data: { n: 8 } }, code: 'CHECK_VIOLATION' }])
 })
 
-await onEachEngine(t, 'a reference to a missing row is distinguished from a row that other rows reference', { schema }, async (t, service) => {
+await test('a reference to a missing row is distinguished from a row that other rows reference', async (t, service) => {
   const lite = service.engine === 'sqlite'
   const key = (name: string, id: number, column: string, table = name.split('_')[0]): [string, string] => [`/data/${column}`, `foreign key "${lite ? `${table}_${id}` : name}" on "${column}"`]
   const [customer, boss, deputy] = [key('orders_customer', 0, 'customer_id'), key('staff_boss', 1, 'boss'), key('staff_deputy', 0, 'deputy')]
@@ -120,7 +133,7 @@ await onEachEngine(t, 'a reference to a missing row is distinguished from a row 
   t.match(await service.sql('select (select count(*) from customers) as customers, (select count(*) from staff) as staff, (select count(*) from orders where customer_id = 1) as orders'), [{ customers: 4, staff: 2, orders: 1 }])
 })
 
-await onEachEngine(t, '422 for values that only the database can check', { schema }, async (t, service) => {
+await test('422 for values that only the database can check', async (t, service) => {
   const insert = (data: object): object => ({ verb: 'insert', data })
   const cases: Case[] = [
     { why: 'a check of the table', body: { verb: 'update', data: { credit: '-500.00' }, filters: { id: 1 } }, code: 'CHECK_VIOLATION', details: service.engine === 'sqlite' ? [['', 'check constraint "credit_floor"']] : [['/data/credit', 'check constraint "credit_floor" on "credit"']] },
@@ -142,7 +155,7 @@ await onEachEngine(t, '422 for values that only the database can check', { schem
   t.match(await service.sql('select (select count(*) from checked where id <> 1) as checked, (select count(*) from defaults) as defaults, (select min(credit) from customers) as credit'), [{ checked: 0, defaults: 0, credit: -3 }])
 })
 
-await onEachEngine(t, '403 if the database account lacks a privilege', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url, sql }) => {
+await test('403 if the database account lacks a privilege', async (t, { url, sql }) => {
   const [{ name }] = await sql('select database() as name') as [{ name: string }]
   await sql('create user ? identified by ?', [name, 'word'])
   t.teardown(() => sql('drop user ?', [name]))
@@ -154,23 +167,84 @@ await onEachEngine(t, '403 if the database account lacks a privilege', { schema:
     t.same([answer.status, answer.json.error.code], [403, 'PERMISSION_DENIED'], body.verb)
     t.equal(answer.json.error.message, 'The service\'s database account may not do this on "customers"')
   }
-})
+}, servers)
 
-const refusing: Schema = {
-  sqlite: [],
-  mysql: [
-    'create table people (id int not null primary key, boss int null, constraint `bo``ss\'s` foreign key (boss) references people (id))',
-    'create table years (id int not null primary key) partition by range (id) (partition early values less than (10))',
-    'create table endless (id int not null primary key, n int null)',
-    'create trigger again after insert on endless for each row update endless set n = 1'
-  ]
-}
-
-await onEachEngine(t, 'a foreign key with a backtick in its name, a row without a partition and a trigger that cannot run have distinct errors', { schema: refusing, only: ['mariadb', 'mysql'] }, async (t, service) => {
+await test('a foreign key with a backtick in its name, a row without a partition and a trigger that cannot run have distinct errors', async (t, service) => {
   await refuseAll(t, service, 409, [{ why: 'a backtick', table: 'people', body: { verb: 'insert', data: { id: 1, boss: 2 } }, code: 'FOREIGN_KEY_VIOLATION', details: [['/data/boss', 'foreign key "bo`ss\'s" on "boss"']] }])
   await refuseAll(t, service, 422, [
     { why: 'no partition', table: 'years', body: { verb: 'insert', data: { id: 10 } }, code: 'CHECK_VIOLATION' },
     { why: 'a trigger on its own table', table: 'endless', body: { verb: 'insert', data: { id: 1 } }, code: 'CHECK_VIOLATION' }
   ])
   t.match(await service.sql('select (select count(*) from people) + (select count(*) from years) + (select count(*) from endless) as count'), [{ count: 0 }])
+}, servers)
+
+const deferred = 'deferrable initially deferred'
+const deferredTables = {
+  sqlite: [
+    'create table customers (id integer primary key)',
+    'create table shops (id integer primary key)',
+    `create table orders (id integer primary key, shop_id integer references shops ${deferred}, customer_id integer references customers ${deferred}, parent_id integer references orders ${deferred}, note text)`,
+    'insert into customers values (1)',
+    'insert into shops values (1)',
+    'insert into orders (id, shop_id) values (1, 1)',
+    'create table log (id integer primary key, order_id integer references orders deferrable initially deferred)'
+  ],
+  mysql: []
+}
+const STRANGER = 'a-token-that-does-not-see-customers-012345'
+const tokens = [{ name: 'stranger', sha256: hashToken(STRANGER), permissions: [...VERBS], databases: { shop: { orders: { columns: { select: ['id', 'shop_id'], insert: ['id', 'shop_id', 'customer_id'] } } } } }]
+
+const customer = { path: '/data/customer_id', message: 'foreign key "orders_1" on "customer_id"' }
+const refused = (...details: object[]) => ({ status: 409, json: { error: { code: 'FOREIGN_KEY_VIOLATION', details } } })
+const inOperation = (index: number, { path, message }: typeof customer) => ({ path: `/operations/${index}${path}`, message })
+const testDeferred = sharedOnEachEngine(t, { schema: deferredTables, only: ['sqlite'], tokens })
+const insert = (data: unknown) => ({ verb: 'insert', data })
+
+await testDeferred('the error of COMMIT names the key that it refused, and a dry run finds it', async (t, { post, sql }) => {
+  const keep = async () => sql('select * from orders')
+  const before = await keep()
+  for (const dryRun of [false, true]) {
+    const send = async (body: object, token?: string) => await post('orders', { ...body, dryRun }, token === undefined ? {} : { token })
+    t.match(await send(insert({ shop_id: 1, customer_id: 9 })), refused(customer))
+    t.same((await send(insert({ shop_id: 1, customer_id: 9 }))).json.error.details, [customer])
+    t.match(await send({ verb: 'update', data: { shop_id: 1, customer_id: 9 }, filters: { id: 1 } }), refused(customer))
+    t.same((await send(insert({ id: 5, shop_id: 1, customer_id: 9 }), STRANGER)).json.error.details, [], 'a hidden column is not named')
+    t.match(await send(insert({ id: 5, parent_id: 5, customer_id: 9 })), refused(customer), 'a row may refer to itself')
+    t.match(await send({ ...insert([{ id: 5, shop_id: 1 }, { id: 6, parent_id: 5, customer_id: 9 }]) }), { status: 409 })
+    t.same(await keep(), before)
+    t.match(await send(insert({ id: 5, parent_id: 5, customer_id: 1 })), { status: 200 })
+    if (!dryRun) await sql('delete from orders where id = 5')
+  }
+  t.match(await post('orders', insert([{ id: 5, parent_id: 1, customer_id: 1 }, { id: 6, parent_id: 5, customer_id: 9 }])), refused({ ...customer, path: '/data/1/customer_id' }))
+  for (const dryRun of [false, true]) t.same((await post('customers', { verb: 'delete', filters: { id: 1 }, dryRun })).status, 200)
+  await sql('insert into customers values (1)')
+  for (const dryRun of [true, false]) t.match(await post('shops', { verb: 'delete', filters: { id: 1 }, dryRun }), refused({ path: '', message: 'other rows refer to this one' }))
+  t.same(await keep(), before)
+})
+
+await testDeferred('the error of COMMIT names the operation of the key', async (t, { operate, sql }) => {
+  const bad = { table: 'orders', ...insert({ id: 7, shop_id: 1, customer_id: 9 }) }
+  const good = { table: 'orders', ...insert({ id: 8, shop_id: 1, customer_id: 1 }) }
+  for (const dryRun of [false, true]) {
+    const send = (...operations: object[]) => operate({ operations, dryRun })
+    t.same((await send(good, bad, { table: 'shops', verb: 'select', lock: true }, { ...good, data: { shop_id: 1 } })).json.error.details, [inOperation(1, customer)])
+    t.same((await send(bad, good, { table: 'orders', verb: 'update', data: { customer_id: 1 }, filters: { id: 7 } }, { table: 'shops', verb: 'delete', filters: { id: 1 } })).json.error.details, [], 'the first one is cured, the last one is not certain')
+    t.match(await send(bad, { table: 'customers', ...insert({ id: 9 }) }, { table: 'orders', verb: 'delete', filters: { id: 7 } }, { table: 'customers', verb: 'delete', filters: { id: 9 } }), { status: 200 })
+    t.match(await send(good, { table: 'orders', ...insert([{ shop_id: 1 }, { customer_id: 9 }]) }), refused({ path: '/operations/1', message: customer.message }))
+  }
+  t.same(await sql('select id from orders'), [{ id: 1 }])
+})
+
+const logs: OnWrite = async ({ tx }) => {
+  await tx.execute({ table: 'log', body: insert({ order_id: 99 }), grant: { permissions: ['insert'] } })
+}
+
+await onEachEngine(t, 'the key of a write of a hook that COMMIT refuses is not told to the client', { schema: deferredTables, only: ['sqlite'], options: { onWrite: logs } as Partial<RowQueryOptions> }, async (t, { post, operate, server: { rows }, sql }) => {
+  const good = insert({ shop_id: 1 })
+  for (const dryRun of [false, true]) {
+    t.same((await post('orders', { ...good, dryRun })).json.error, { code: 'FOREIGN_KEY_VIOLATION', message: 'A foreign key does not allow this change', details: [] })
+    t.same((await operate({ operations: [{ table: 'orders', ...good }], dryRun })).json.error.details, [])
+    await t.rejects(rows.transaction('shop', (tx) => tx.execute({ table: 'orders', body: good, grant: { permissions: ['insert'] } }), { dryRun }), { code: 'FOREIGN_KEY_VIOLATION', details: [] })
+  }
+  t.same(await sql('select id from orders'), [{ id: 1 }])
 })

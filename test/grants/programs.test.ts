@@ -1,10 +1,16 @@
-/** Documents show what a grant sees of a table. */
-import t from 'tap'
+// night: starts programs
+/** row-query types, openapi and check under grants. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { TokenOptions } from '../../schemas/options.ts'
-import { get } from '../support/documents.ts'
+import t, { type Test } from 'tap'
+import { createTestDatabase, engines } from '../servers/engines.ts'
 import { runRowQuery } from '../support/row-query.ts'
 import { onEachEngine } from '../support/service.ts'
+import { createUser } from '../support/users.ts'
 import { tenants, tokenFor } from './support.ts'
+import { get } from '../support/documents.ts'
 
 const rows = { tenant: { $claim: '/tenant' } }
 const columns = { select: ['id', 'status', 'total'], insert: ['status', 'total', 'secret'], update: ['status'] }
@@ -19,32 +25,6 @@ const tokens = [
 const { permissions, databases } = tokens[0] as TokenOptions
 const roles = { clerk: { permissions, databases } }
 const jwt = [{ issuer: 'https://login.example.com', audience: 'rows', secret: 'x'.repeat(32), algorithms: ['HS256'], role: '/role' }]
-
-await onEachEngine(t, 'a document has the columns that the token sees or may write', { schema: tenants, tokens }, async (t, { server }) => {
-  const clerk = await get(server, '/shop/openapi.json', { token: 'clerk' })
-  const { components: { schemas }, paths } = clerk.json
-  t.same(Object.keys(paths).sort(), ['/shop', '/shop/customers', '/shop/orders'])
-  t.same(Object.keys(schemas.OrdersRow.properties), ['id', 'status', 'total'])
-  t.same(schemas.OrdersColumn.enum, ['id', 'status', 'total'])
-  t.same([Object.keys(schemas.OrdersInsert.properties), schemas.OrdersInsert.required], [['status', 'total', 'secret'], ['total']])
-  t.same(Object.keys(schemas.OrdersUpdate.properties), ['status'])
-  t.same(Object.keys(schemas.OrdersFilters.properties).filter((name) => !name.startsWith('$')), ['id', 'status', 'total'])
-  t.same(Object.keys(schemas.CustomersRow.properties), ['id'])
-  t.notMatch(JSON.stringify({ paths, schemas }), /tenant|sku|customer_id/, 'nothing else is named')
-
-  const twin = await get(server, '/shop/openapi.json', { token: 'twin' })
-  t.equal(twin.headers['etag'], clerk.headers['etag'], 'the same document for a token that sees the same')
-  const form = await get(server, '/shop/openapi.json', { token: 'form' })
-  t.same(Object.keys(form.json.paths).sort(), ['/shop', '/shop/orders'], 'a table whose rules do not apply is not there')
-  t.same(Object.keys(form.json.components.schemas.OrdersInsert.properties), ['status'])
-  t.notOk(form.json.components.schemas.OrdersRow)
-  t.match(form.json.paths['/shop/orders'].post.requestBody.content['application/json'].examples, { insert: {} })
-  t.same(Object.keys(form.json.paths['/shop/orders'].post.requestBody.content['application/json'].examples), ['insert'])
-
-  const keys = (await get(server, '/shop/openapi.json', { token: 'keys' })).json.components.schemas.OrdersRow
-  t.same(keys['x-unique-keys'].map((key: any) => key.columns).filter((each: string[]) => each.length > 1), [['tenant', 'sku']])
-  t.notOk(keys['x-foreign-keys'], 'it would name a column of the other table')
-})
 
 await onEachEngine(t, 'row-query types and row-query openapi show what a token sees', { schema: tenants, only: ['sqlite'], tokens }, async (t, { url, server }) => {
   const config = `${t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { url }, other: { url } }, tokens, roles, jwt }) })}/row-query.json`
@@ -69,3 +49,31 @@ export interface Orders {
   t.match(await run('types', 'other', '--token', 'clerk'), { code: 2, stderr: 'row-query: "clerk" has no permission on "other"\n' })
   t.match(await run('types', '--token', 'nobody'), { code: 2, stderr: 'row-query: --token: no token is called "nobody"\n' })
 })
+
+const rules = { owners: { rows: { tenant: 7 } } }
+const ruledTokens = [
+  tokenFor('ruled', { ...rules, cars: {}, trucks: {} }),
+  tokenFor('free', { owners: {}, cars: { rows: { x: 1 } }, trucks: {} })
+]
+
+for (const engine of await engines()) {
+  t.test(`row-query check warns of foreign keys that cannot be checked (${engine.name})`, async (t) => {
+    const database = await createTestDatabase(engine, [
+      'create table owners (id int primary key, tenant int not null)',
+      'insert into owners values (1, 7), (2, 8)',
+      'create table cars (id int primary key, x int not null default 1, owner_id int, note varchar(20), constraint owned foreign key (owner_id) references owners (id))',
+      'create table trucks (id int primary key, owner_id int default 2, constraint defaulted foreign key (owner_id) references owners (id))',
+      'insert into cars values (1, 1, null, null)'
+    ])
+    t.teardown(() => database.drop())
+    const url = await createUser(t as Test, database, { grants: ['select, insert on cars', 'select on trucks'] })
+    const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
+    t.teardown(() => { rmSync(folder, { recursive: true }) })
+    const config = join(folder, 'row-query.json')
+    writeFileSync(config, JSON.stringify({ databases: { shop: { url } }, tokens: [...ruledTokens, tokenFor('reader', { ...rules, cars: { permissions: ['select'] } })] }))
+    const { stdout } = await runRowQuery(t as Test, ['check', '--config', config])
+    const lines = stdout.split('\n').filter((line) => line.includes('rules cannot be checked'))
+    t.same(lines, ['cars', 'trucks'].map((table) =>
+      `  warning: token "ruled": rules cannot be checked for "owner_id" of "${table}", so only null can be written: foreign key "${table === 'cars' ? 'owned' : 'defaulted'}" refers to "owners", which the database account does not see`))
+  })
+}
