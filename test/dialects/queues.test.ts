@@ -1,6 +1,10 @@
+/** Queues of requests and of time limits. */
 import fc from 'fast-check'
 import t from 'tap'
+import { createFifo, type FifoEntry } from '../../src/dialects/fifo.ts'
+import { createTimeoutQueue } from '../../src/dialects/timeout-queue.ts'
 import { createWaiters, type Waiters } from '../../src/dialects/waiters.ts'
+import { stoppedClock } from '../support/clock.ts'
 import '../support/seed.ts'
 
 const PLACES = 6
@@ -89,4 +93,75 @@ t.test('a caller whose waiters are refused or time out has no turn any more', as
   await t.rejects(waiters.wait(0, 'c'), { code: 'OVERLOADED' })
   t.equal(waiters.give('ok'), false)
   t.same([ended, waiters.size, waiters.countOf('b')], [['refused GONE', 'late OVERLOADED'], 0, 0])
+})
+
+type Step = 'push' | 'shift' | number
+
+t.test('the order is that of an array, whatever is removed from the middle', async (t) => {
+  const step = fc.oneof({ weight: 5, arbitrary: fc.constant<Step>('push') }, { weight: 2, arbitrary: fc.constant<Step>('shift') }, { weight: 2, arbitrary: fc.nat(30) as fc.Arbitrary<Step> })
+  fc.assert(fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+    const fifo = createFifo<{ id: number }>()
+    const model: Array<{ id: number }> = []
+    const entries: Array<FifoEntry<{ id: number }>> = []
+    for (const [id, step] of steps.entries()) {
+      if (step === 'push') {
+        const thing = { id }
+        model.push(thing)
+        entries[id] = fifo.push(thing)
+      } else if (step === 'shift') {
+        if (fifo.first !== undefined) fifo.remove(fifo.first)
+        model.shift()
+      } else {
+        // it may have been removed already, which changes nothing
+        const entry = entries[step]
+        if (entry !== undefined) fifo.remove(entry)
+        const index = model.findIndex((thing) => thing.id === step)
+        if (index >= 0) model.splice(index, 1)
+      }
+      const inside: Array<{ id: number }> = []
+      fifo.each((thing) => { inside.push(thing) })
+      t.same([inside, fifo.first?.value, fifo.size], [model, model[0], model.length])
+    }
+  }), { numRuns: 50 })
+})
+
+t.test('a removed entry has no neighbours, so that it does not keep later entries alive', async (t) => {
+  const fifo = createFifo<string>()
+  const entries = ['first', 'second', 'third'].map((thing) => fifo.push(thing))
+  for (const index of [1, 0, 2]) fifo.remove(entries[index] as FifoEntry<string>)
+  for (const { before, after } of entries) t.same([before, after], [undefined, undefined])
+})
+
+t.test('each value times out after its own time', async (t) => {
+  const expired: string[] = []
+  const clock = stoppedClock(t)
+  const timeouts = createTimeoutQueue<string>(500, { onTimeout: ({ value }) => { expired.push(value) } })
+  timeouts.push('first')
+  await clock.pass(300)
+  timeouts.push('second')
+  for (const [milliseconds, ...values] of [[199], [1, 'first'], [299, 'first'], [1, 'first', 'second']] as Array<[number, ...string[]]>) {
+    await clock.pass(milliseconds)
+    t.same(expired, values)
+  }
+})
+
+t.test('a removed value does not time out, and one that is added later does', async (t) => {
+  const expired: string[] = []
+  const clock = stoppedClock(t)
+  const timeouts = createTimeoutQueue<string>(20, { onTimeout: ({ value }) => { expired.push(value) } })
+  timeouts.remove(timeouts.push('over'))
+  await clock.pass(60)
+  t.same(expired, [])
+  timeouts.push('late')
+  await clock.pass(20)
+  t.same(expired, ['late'])
+})
+
+t.test('a value is checked at an interval until it times out', async (t) => {
+  const seen: string[] = []
+  const clock = stoppedClock(t)
+  const timeouts = createTimeoutQueue<string>(250, { onTimeout: ({ value }) => { seen.push(`${value} timed out`) }, onCheck: (value) => { seen.push(value) } })
+  timeouts.push('it')
+  await clock.pass(300)
+  t.same(seen, ['it', 'it', 'it timed out'])
 })
